@@ -5,6 +5,7 @@ The file holds names of records, no data. It cannot be spent from; `accountant.s
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -223,16 +224,15 @@ def replayed(content: dict[str, Any]) -> Replay:
         raise LedgerDamaged("there are no entries")
     beginning = beginning_of(content)
     replay = Replay() if beginning is None else beginning.replay()
-    rows = [
+    rows = (  # one at a time: their texts take as much room again as what was read
         (position, canonical(row["entry"]), bytes.fromhex(row["hash"]))
         for position, row in enumerate(content["entries"], start=replay.position + 1)
-    ]
-    last = content.get("last", rows[-1][0])
-    replay.feed_all(row for row in rows if row[0] <= last)
+    )
+    removed = content["last"] - replay.position if "last" in content else len(content["entries"])
+    replay.feed_all(itertools.islice(rows, removed))
     digest = replay.hash
     for row in rows:
-        if row[0] > last:
-            digest = chained_to(digest, row[0], row)
+        digest = chained_to(digest, row[0], row)
     return replay
 
 

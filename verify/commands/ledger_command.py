@@ -174,9 +174,11 @@ def _render(found: Verified, believed: int, console: Console) -> None:
         console.print(Text(printable(words)), soft_wrap=True)
     if found.replay.folds:
         words = (
-            f"those up to {believed} are believed" if believed else "the archives lead to what the folds say"
+            f"those up to {believed} are believed"
+            if believed
+            else "the archives lead to what the folds say; what cannot be rebuilt is on trust in them, too"
         )
-        console.print(words, highlight=False)
+        console.print(words, highlight=False, soft_wrap=True)
     if found.replay.names is not None:
         console.print("records are named by hashes under a key")
     if found.replay.erasures:

@@ -219,6 +219,21 @@ def test_old_entries_are_folded(run, store, tmp_path):
     assert "no entry that is so old" in err
 
 
+def test_a_fold_is_verified_with_the_archive_of_what_it_removed(run, store, tmp_path):
+    archive = tmp_path / "folded.json"
+    said = ("--before", "2999-01-01", "--by", "ann", "--reason", "room")
+    assert run("fold", store, *said, "--archive", archive)[0] == 0
+    assert "those up to 5 are believed" in run("verify", store)[1]
+    code, out, err = run("verify", store, "--archive", archive)
+    assert (code, err) == (0, "")
+    assert "the archives lead to what the folds say; what cannot be rebuilt is on trust in them, too" in out
+    assert json.loads(run("verify", store, "--archive", archive, "--json")[1])["believed"] == 0
+    archive.write_text(archive.read_text().replace('"at":', '"at":1', 1))
+    code, out, _ = run("verify", store, "--archive", archive)
+    assert code == 1
+    assert "entry 1: its hash is not that of what it says" in out
+
+
 def test_names_are_hashed_looked_up_rotated_and_erased(run, tmp_path):
     path, key = tmp_path / "ledger.db", tmp_path / "names.key"
     assert run("key", key)[0] == 0
