@@ -20,9 +20,10 @@ from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum, unique
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 
 @unique
@@ -93,8 +94,8 @@ class _Own:
         Its method resolution order.
     bodies
         It and those of its bases that are this library's, each with what it held.
-    codes
-        Their functions and what each of them ran.
+    functions, codes
+        Their functions, and what each of them ran.
     names
         The fields, if it is a data class.
     attributes
@@ -105,7 +106,8 @@ class _Own:
     cls: type
     bases: tuple[type, ...]
     bodies: tuple[tuple[type, dict[str, Any]], ...]
-    codes: tuple[tuple[types.FunctionType, tuple[Any, ...]], ...]
+    functions: tuple[types.FunctionType, ...]
+    codes: list[tuple[Any, ...]]
     names: tuple[str, ...] | None
     attributes: frozenset[str]
 
@@ -129,7 +131,10 @@ class _Own:
 
     def rewritten(self) -> str | None:
         """Return the function that runs other code than it did, in words."""
-        return next((f.__qualname__ for f, ran in self.codes if _runs(f) != ran), None)
+        if list(map(_runs, self.functions)) == self.codes:
+            return None
+        both = zip(self.functions, self.codes, strict=True)
+        return next(f.__qualname__ for f, ran in both if _runs(f) != ran)
 
 
 _watched: list[tuple[type, dict[str, Any]]] = []  # classes that are not known to do what they say
@@ -142,12 +147,12 @@ def _take(cls: type) -> None:
     held = [c for c in cls.__mro__ if c.__module__.partition(".")[0] == cls.__module__.partition(".")[0]]
     bases = [_own[id(c)].cls for c in cls.__mro__ if id(c) in _own and c not in held]
     bodies = tuple((c, dict(vars(c))) for c in [*held, *bases])
-    functions = [f for c in held for f in map(_function, vars(c).values()) if f is not None]
+    functions = tuple(f for c in held for f in map(_function, vars(c).values()) if f is not None)
     cached = {n for c in cls.__mro__ for n, v in vars(c).items() if isinstance(v, cached_property)}
     names = tuple(field.name for field in fields(cls)) if is_dataclass(cls) else None
     hidable = {n for c in cls.__mro__ for n in vars(c)} - cached - set(names or ())
     _own[id(cls)] = _Own(
-        cls, cls.__mro__, bodies, tuple((f, _runs(f)) for f in functions), names, frozenset(hidable)
+        cls, cls.__mro__, bodies, functions, list(map(_runs, functions)), names, frozenset(hidable)
     )
 
 
@@ -232,6 +237,39 @@ def altered_library() -> tuple[Assumption, ...]:
 
 _Value = TypeVar("_Value")
 _MOST_KEPT = 4096
+_MOST_ENTRIES = 256  # of an array in a value that is kept
+
+
+class _Part(NamedTuple):
+    """One part of an examined value: the object, its class, and what its fields held."""
+
+    value: Any
+    own: _Own
+    read: Callable[[Any], tuple[Any, ...]]
+    fields: tuple[Any, ...]
+
+    def unchanged(self) -> bool:
+        """Whether it still holds the same objects, is of its class and hides nothing of it."""
+        return (
+            type(self.value) is self.own.cls
+            and self.own.attributes.isdisjoint(getattr(self.value, "__dict__", ()))
+            and all(map(operator.is_, self.read(self.value), self.fields))
+        )
+
+
+class _Array(NamedTuple):
+    """An array in an examined value, and what it held: whoever holds it can write into it."""
+
+    value: npt.NDArray[Any]
+    content: tuple[Any, ...]
+
+    def unchanged(self) -> bool:
+        """Whether it still holds the same, bit for bit."""
+        return _content(self.value) == self.content
+
+
+def _content(array: npt.NDArray[Any]) -> tuple[Any, ...]:
+    return array.dtype.str, array.shape, array.tobytes()
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,37 +281,23 @@ class _Examined:
     value, copy
         The value, and the gate's own copy of it.
     parts
-        The value and its parts, each with its class.
-    read
-        Reads all fields of the value and of its parts; None if attributes do not lead to all of them.
-    fields
-        What that gave.
+        The value and its parts, in tuples too: the same objects in the fields of each are the same parts.
+    classes
+        Their classes, each once.
     """
 
     value: Any
     copy: Any
-    parts: tuple[tuple[Any, _Own], ...]
-    read: Callable[[Any], tuple[Any, ...]] | None
-    fields: tuple[Any, ...]
+    parts: tuple[_Part | _Array, ...]
+    classes: tuple[_Own, ...]
 
     def unchanged(self) -> bool:
         """Whether the value is still made of the same objects, of their classes and hiding nothing of them."""
-        if self.read is None or not all(map(operator.is_, self.read(self.value), self.fields)):
-            return False
-        return all(
-            type(part) is own.cls and own.attributes.isdisjoint(getattr(part, "__dict__", ()))
-            for part, own in self.parts
-        )
+        return all(part.unchanged() for part in self.parts)
 
     def unaltered(self) -> bool:
-        """Whether the classes are as they were imported."""
-        return all(
-            not own.rebased()
-            and all(
-                cls.__dict__ == body or not _first_difference(cls.__dict__, body) for cls, body in own.bodies
-            )
-            for _, own in self.parts
-        )
+        """Whether the classes are as they were imported, and run what they ran."""
+        return all(own.altered() is None and own.rewritten() is None for own in self.classes)
 
 
 _kept: dict[int, _Examined] = {}  # by the value's identity
@@ -295,25 +319,24 @@ def examined(value: _Value) -> tuple[_Value, tuple[Assumption, ...]]:
     known = _kept.get(id(value))
     if known is not None and known.value is value and known.unchanged() and known.unaltered():
         return known.copy, ()
-    parts: list[tuple[Any, _Own]] = []
+    parts: list[_Part | _Array] = []
     try:
         key = _key(value, parts)
     except _Unknown:
         return _rebuilt(value), assumptions_of(value)
     known = _equal.get(key)
-    if known is not None and known.unaltered():
-        return known.copy, ()
-    assumptions = assumptions_of(value)
-    copy = _rebuilt(value)
-    if assumptions:
-        return copy, assumptions
+    if known is None or not known.unaltered():
+        assumptions = assumptions_of(value)
+        copy = _rebuilt(value)
+        if assumptions:
+            return copy, assumptions
+    else:
+        copy = known.copy
     for store in (_kept, _equal):
         if len(store) >= _MOST_KEPT:
             store.clear()
-    paths = _paths(value, "")
-    read = None if paths is None else _reader(paths)
-    fields_now = () if read is None else read(value)
-    _kept[id(value)] = _equal[key] = _Examined(value, copy, tuple(parts), read, fields_now)
+    classes = tuple({id(part.own): part.own for part in parts if isinstance(part, _Part)}.values())
+    _kept[id(value)] = _equal[key] = _Examined(value, copy, tuple(parts), classes)
     return copy, ()
 
 
@@ -321,43 +344,34 @@ class _Unknown(Exception):
     """A part is not this library's own: there is no telling which values are equal."""
 
 
-def _key(value: Any, parts: list[tuple[Any, _Own]]) -> Any:
+def _key(value: Any, parts: list[_Part | _Array]) -> Any:
     """Return what two values share exactly if they are the same, part by part and type by type."""
     cls = type(value)
     if cls in _PLAIN:
         return cls, value
     if cls is tuple:
         return tuple(_key(part, parts) for part in value)
+    if cls is np.ndarray and value.dtype.kind in "biufc" and value.size <= _MOST_ENTRIES:
+        parts.append(_Array(value, _content(value)))
+        return cls, _content(value)
     own = _own.get(id(cls))
     if cls is np.random.Generator or (own is not None and issubclass(cls, Enum)):
         return cls, id(value)
     if own is None or hasattr(cls, "rests_on") or _hiding(value, own):
         raise _Unknown
-    parts.append((value, own))
+    parts.append(_part(value, own))
     return (cls, *[_key(getattr(value, name), parts) for name in own.names_of(value)])
 
 
-def _paths(value: Any, path: str) -> list[str] | None:
-    """Return the paths of all fields, part by part; None if one leads through what is no attribute."""
-    cls = type(value)
-    own = _own.get(id(cls))
-    if cls is tuple:
-        return [] if all(type(part) in _PLAIN for part in value) else None
-    if own is None or issubclass(cls, Enum):
-        return []
-    found = []
-    for name in own.names_of(value):
-        inside = _paths(getattr(value, name), f"{path}{name}.")
-        if inside is None:
-            return None
-        found += [f"{path}{name}", *inside]
-    return found
+def _part(value: Any, own: _Own) -> _Part:
+    read = _reader(tuple(own.names_of(value)))
+    return _Part(value, own, read, read(value))
 
 
-def _reader(paths: list[str]) -> Callable[[Any], tuple[Any, ...]]:
-    if not paths:
+def _reader(names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
+    if not names:
         return lambda value: ()
-    return operator.attrgetter(*paths, paths[0])  # of one path alone it would return no tuple
+    return operator.attrgetter(*names, names[0])  # of one name alone it would return no tuple
 
 
 def _rebuilt(value: Any) -> Any:
@@ -473,8 +487,9 @@ def _function(value: object) -> types.FunctionType | None:
     return value if isinstance(value, types.FunctionType) else None
 
 
-def _runs(function: types.FunctionType) -> tuple[Any, ...]:
-    return function.__code__, function.__defaults__, function.__kwdefaults__
+_runs: Callable[[types.FunctionType], tuple[Any, ...]] = operator.attrgetter(
+    "__code__", "__defaults__", "__kwdefaults__"
+)
 
 
 def _fixed(value: object) -> bool:

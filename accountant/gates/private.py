@@ -20,7 +20,7 @@ from accountant.gates.provenance import UNTRACKED, Provenance
 from accountant.place import Place, calling_place
 from accountant.refusals import ForeignValue, RawRead
 from mechanisms import Box, Categories, Chain, Domain, DomainError, Transformation
-from mechanisms.assumptions import assumptions_of, examined
+from mechanisms.assumptions import examined
 from mechanisms.float_bounds import on_grid
 
 if TYPE_CHECKING:
@@ -198,8 +198,7 @@ class Private:
         return Private(self._gate, results, origin)
 
     def _transformed(self, transformation: Transformation) -> Private:
-        # It is applied at once: unlike a mechanism, it cannot change between a charge and a draw, and needs no copy.
-        assumptions = assumptions_of(transformation)
+        transformation, assumptions = examined(transformation)
         self._gate.assume(*assumptions)
         self._gate.operates(self, None if assumptions else transformation)
         known = self._domain if self._parts == 1 else None

@@ -25,6 +25,7 @@ from mechanisms import (
     Composed,
     DiscreteGaussian,
     DiscreteLaplace,
+    FirstAbove,
     Gaussian,
     Integers,
     Interval,
@@ -39,6 +40,7 @@ from mechanisms import (
     Repeated,
     Sensitivity,
     ShuffledMean,
+    Table,
     assumptions_of,
     mechanism_from_dict,
 )
@@ -316,6 +318,51 @@ def test_code_that_was_rewritten_in_place_is_seen() -> None:
     finally:
         function.__code__ = code  # type: ignore[attr-defined]
     assert assumptions_of(OWN[0]) == ()
+
+
+def test_code_that_was_rewritten_in_place_is_seen_in_what_was_examined_before() -> None:
+    examined(OWN[0])
+    function = Laplace.release
+    code = function.__code__
+    try:
+        function.__code__ = (lambda self, value, noise: value).__code__  # type: ignore[attr-defined]
+        assert [each.kind for each in examined(OWN[0])[1]] == [AssumptionKind.PATCHED]
+    finally:
+        function.__code__ = code  # type: ignore[attr-defined]
+    assert examined(OWN[0])[1] == ()
+
+
+def _written_into(table: Table) -> None:
+    table.entries.flags.writeable = True
+    table.entries[0] = 9.0
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        _written_into,
+        lambda table: object.__setattr__(table, "entries", np.array([9.0, 1.0])),
+        lambda table: setattr(table.entries, "shape", (2, 1)),
+        lambda table: setattr(table.entries, "dtype", np.dtype(np.int64)),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:Setting the:DeprecationWarning")
+def test_what_changes_in_a_part_of_a_chain_is_seen_in_what_was_examined_before(change: Any) -> None:
+    table = Table([0.0, 1.0])
+    chain = FirstAbove() >> table
+    before = examined(chain)[0]
+    assert examined(chain)[0] is before == chain
+    change(chain.parts[1])
+    after = examined(chain)[0]
+    assert after != before
+    assert np.array_equal(before.parts[1].entries, [0.0, 1.0])
+
+
+def test_a_function_put_into_a_part_of_a_chain_is_seen() -> None:
+    chain = FirstAbove() >> Table([0.0, 1.0])
+    examined(chain)
+    chain.parts[1].__dict__["apply"] = lambda values: values * 9
+    assert [each.kind for each in examined(chain)[1]] == [AssumptionKind.PATCHED]
 
 
 def test_names_of_our_modules_that_were_replaced_are_seen() -> None:
