@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, cast
 
 from accountant import Accountant, Gate
 from accountant.data_files import DataFileError, from_json
-from algorithms.catalogue.structured_entries import learners
+from algorithms.catalogue.structured_entries import Playable, learners
 from algorithms.durable.durable_run import DurableRun
 from algorithms.durable.run_folder import kept_in
 from algorithms.problems import Value, build_problem, known_name, problems
@@ -30,13 +30,16 @@ class NamedLearner:
     Attributes
     ----------
     learner, problem
-        Their names; of the problem only the structure is used.
+        Their names; of the problem only the structure is used. Of a problem of a user's own, where it stands:
+        ``path/to/file.py:object``.
     epsilon, delta
         The learner's; None for a delta that it does not take.
     horizon
         For how many rounds its regret bound is.
     settings
         The problem's and the learner's own.
+    own_problem
+        The problem itself, if it is a user's own.
 
     Raises
     ------
@@ -51,6 +54,7 @@ class NamedLearner:
     horizon: int
     delta: float | None = None
     settings: Mapping[str, Value] | None = None
+    own_problem: Playable | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         self._builder()
@@ -65,16 +69,25 @@ class NamedLearner:
 
     def _builder(self) -> Any:
         entry = learners[known_name("learner", self.learner, learners)]
-        of_problem = {
-            parameter.name for parameter in problems[known_name("problem", self.problem, problems)].parameters
-        }
-        given = dict(self.settings or {})
-        problem = build_problem(
-            self.problem, {key: value for key, value in given.items() if key in of_problem}
-        )
-        own = {key: value for key, value in given.items() if key not in of_problem}
+        problem, settings = self._problem(dict(self.settings or {}))
         delta = {} if self.delta is None else {"delta": self.delta}
-        return entry.build(problem, epsilon=self.epsilon, horizon=self.horizon, settings=own, **delta)
+        return entry.build(problem, epsilon=self.epsilon, horizon=self.horizon, settings=settings, **delta)
+
+    def _problem(self, given: dict[str, Value]) -> tuple[Playable, dict[str, Value]]:
+        """Return the problem, and those of the settings that are not its own."""
+        if self.own_problem is not None:
+            return self.own_problem, given
+        entry = problems[known_name("problem", self.problem, problems)]
+        of_problem = {
+            parameter.name: given.pop(parameter.name)
+            for parameter in entry.parameters
+            if parameter.name in given
+        }
+        return build_problem(self.problem, of_problem), given
+
+    def written(self) -> dict[str, Any]:
+        """Return all of it but a problem of the user's own, of which the place is kept."""
+        return {each.name: getattr(self, each.name) for each in fields(self) if each.name != "own_problem"}
 
 
 def begin_named_run(folder: str | Path, learner: NamedLearner, accountant: Accountant) -> DurableRun[Learner]:
@@ -94,7 +107,7 @@ def begin_named_run(folder: str | Path, learner: NamedLearner, accountant: Accou
                 f"learner={learner.learner!r}: starts on the outcomes of all arms at once, which nobody has in "
                 f"production; use {learners[learner.learner].certified_form}, or begin the run in Python"
             )
-        text = json.dumps({"format": _FORMAT, **asdict(learner)})
+        text = json.dumps({"format": _FORMAT, **learner.written()})
         run.save(folder, keep={_KEPT: text.encode()})
     except BaseException:
         run.close()
@@ -102,11 +115,15 @@ def begin_named_run(folder: str | Path, learner: NamedLearner, accountant: Accou
     return run
 
 
-def load_named_run(folder: str | Path, **options: Any) -> DurableRun[Learner]:
+def load_named_run(
+    folder: str | Path, read_problem: Callable[[str], Playable] | None = None, **options: Any
+) -> DurableRun[Learner]:
     """Go on with a run that `begin_named_run` began.
 
     Parameters
     ----------
+    read_problem
+        As for `learner_of`.
     folder, options
         As `DurableRun.load`.
 
@@ -117,11 +134,17 @@ def load_named_run(folder: str | Path, **options: Any) -> DurableRun[Learner]:
     accountant.stores.refusals.StoreRefused, OSError
         As `DurableRun.load`.
     """
-    return DurableRun.load(folder, learner_of(folder), **options)
+    return DurableRun.load(folder, learner_of(folder, read_problem), **options)
 
 
-def learner_of(folder: str | Path) -> NamedLearner:
+def learner_of(folder: str | Path, read_problem: Callable[[str], Playable] | None = None) -> NamedLearner:
     """Return the learner of a run that `begin_named_run` began; it only reads.
+
+    Parameters
+    ----------
+    read_problem
+        Returns a user's own problem, given where it stands, ``path/to/file.py:object``: it runs the file. Without it,
+        runs on own problems are refused. What it raises reaches the caller as it is.
 
     Raises
     ------
@@ -138,6 +161,15 @@ def learner_of(folder: str | Path) -> NamedLearner:
         saved = from_json(kept.decode())
         if saved.pop("format") != _FORMAT:
             raise ValueError(f"format must be {_FORMAT!r}")
-        return NamedLearner(**saved)
+        problem = saved["problem"]
+        if not isinstance(problem, str):
+            raise TypeError(f"problem={problem!r}: must be a text")
+        if ".py:" not in problem:
+            return NamedLearner(**saved)
     except (AttributeError, DataFileError, KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{folder}: what it says of its learner cannot be read ({error})") from None
+    if read_problem is None:
+        raise ValueError(
+            f"{folder}: its problem is a user's own, {problem}: give read_problem, which reads it"
+        )
+    return NamedLearner(**saved, own_problem=read_problem(problem))

@@ -28,7 +28,7 @@ from accountant.stores.refusals import InUse
 from algorithms.code_fingerprint import code_digests, fingerprint
 from algorithms.durable.constructor_arguments import build_watched, differing
 from algorithms.durable.run_folder import claim, pack, reopen, unpack
-from algorithms.durable.state import Decoder, Encoder, StateError, attributes_of, packages_of
+from algorithms.durable.state import Decoder, Encoder, StateError, attributes_of, own_modules, packages_of
 from mechanisms import NoiseSource
 
 if TYPE_CHECKING:
@@ -205,7 +205,7 @@ class DurableRun(Generic[LearnerType]):
     def _write(self, store: RunStore, keep: Mapping[str, bytes]) -> None:
         with undisturbed(self.accountant):
             notes = store.notes()
-            encoder = Encoder(self.accountant, type(self.learner).__module__, notes)
+            encoder = Encoder(self.accountant, own_modules(self.learner), notes)
             state = {
                 "learner": type(self.learner).__qualname__,
                 "built": self._built,
@@ -298,7 +298,7 @@ class DurableRun(Generic[LearnerType]):
             with _damage_named(path):
                 run._check_same(saved, code, path)
                 run._drawn_from = drawn_from
-                decoder = Decoder(accountant, arrays, type(run.learner).__module__, kept.waiting.sums)
+                decoder = Decoder(accountant, arrays, own_modules(run.learner), kept.waiting.sums)
                 decoder.restore(run.learner, saved["state"])
                 set_randomness(accountant, saved)
             run._folder, run._store = path, store
@@ -324,7 +324,8 @@ class DurableRun(Generic[LearnerType]):
         if changed and code != word:
             raise CodeChanged(
                 f"{path}: was saved by other code: {changed} changed since. The ledger stays right; if the learner's "
-                f"state means the same to the new code, go on with load(..., code={word!r})",
+                f"state means the same to the new code, go on with load(..., code={word!r}) (`dpwitness serve --code "
+                f"NAME={word}`)",
                 word,
             )
 
@@ -358,18 +359,18 @@ def _damage_named(path: Path) -> Iterator[None]:
 
 def _digests(learner: object, accountant: Accountant) -> tuple[dict[str, str], dict[str, str]]:
     """Return digests of all attributes of a learner that was just built, in effect its parameters, and of its code."""
-    module = type(learner).__module__
+    own = own_modules(learner)
     digests = {}
     modules = {kind.__module__ for kind in type(learner).__mro__}
     for name, value in attributes_of(learner):
-        encoder = Encoder(accountant, module)
+        encoder = Encoder(accountant, own)
         text = json.dumps(encoder.value(value, name), sort_keys=True)
         digest = hashlib.sha256(text.encode())
         for key, array in sorted(encoder.arrays.items()):
             digest.update(f"{key}{array.dtype}{array.shape}".encode() + array.tobytes())
         digests[name] = digest.hexdigest()
         modules |= encoder.modules
-    return digests, code_digests(modules, packages_of(module))
+    return digests, code_digests(modules, packages_of(own))
 
 
 def _differing(one: dict[str, str], other: dict[str, str]) -> list[str]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from enum import Enum
 from functools import cached_property
 from typing import Any
@@ -40,8 +40,9 @@ class Encoder:
     ----------
     gate
         The gate that the learner runs on: not part of its state.
-    module
-        The learner's module: objects of its classes, and of this library's, can be saved.
+    modules
+        The modules of the learner's own code (`own_modules`): objects of their packages' classes, and of this
+        library's, can be saved.
     notes
         Take whose data wait in private sums; without them, the sums are described in full.
 
@@ -53,11 +54,11 @@ class Encoder:
         The modules of the classes met so far.
     """
 
-    def __init__(self, gate: Accountant, module: str, notes: Notes | None = None) -> None:
+    def __init__(self, gate: Accountant, modules: Collection[str], notes: Notes | None = None) -> None:
         self._gate = gate
         self._notes = notes
-        self.modules: set[str] = {module}
-        self._packages = packages_of(module) | {"fractions"}
+        self.modules = set(modules)
+        self._packages = packages_of(modules) | {"fractions"}
         self._memory: dict[int, list[tuple[npt.NDArray[Any], str]]] = {}  # arrays by who owns their memory
         self._numbers: dict[int, int] = {}
         self._kept: list[Any] = []  # so that no number of a dead object is given to another
@@ -126,7 +127,7 @@ class Encoder:
         if type(value).__module__.partition(".")[0] not in self._packages:
             raise StateError(
                 f"{where} is a {type(value).__name__}: must be a number, an array, a plain list, tuple or dict of "
-                "them, or an object of this library or of the learner's own package to be saved"
+                "them, or an object of this library, of the learner's own package or of its structure's to be saved"
             )
         name = self._findable(type(value), where)
         self.modules.add(type(value).__module__)
@@ -141,7 +142,7 @@ class Encoder:
         if found is not kind:
             raise StateError(
                 f"{where} is of, or is, the class {_name(kind)}: must be at the top of a module of this library or of "
-                "the learner's own package to be saved"
+                "the learner's or its structure's own package to be saved"
             )
         return _name(kind)
 
@@ -168,18 +169,19 @@ class Decoder:
         The gate that the learner runs on.
     arrays
         What `Encoder.arrays` was.
-    module
-        The learner's module: objects of its classes, and of this library's, are made anew where the fresh learner
-        has none.
+    modules
+        As for `Encoder`: objects of these classes are made anew where the fresh learner has none.
     sums
         The private sums that the history holds, by their numbers.
     """
 
-    def __init__(self, gate: Accountant, arrays: Arrays, module: str, sums: Mapping[int, TracedSums]) -> None:
+    def __init__(
+        self, gate: Accountant, arrays: Arrays, modules: Collection[str], sums: Mapping[int, TracedSums]
+    ) -> None:
         self._gate = gate
         self._sums = sums
         self._arrays = arrays
-        self._packages = packages_of(module) | {"fractions"}
+        self._packages = packages_of(modules) | {"fractions"}
         self._made: dict[int, Any] = {}
 
     def restore(self, holder: object, saved: dict[str, Any]) -> None:
@@ -290,9 +292,15 @@ def attributes_of(holder: object) -> Iterator[tuple[str, Any]]:
                 yield name, getattr(holder, name)
 
 
-def packages_of(module: str) -> frozenset[str]:
-    """Return this library's packages, and that of a learner's module."""
-    return _PACKAGES | {module.partition(".")[0]}
+def own_modules(learner: object) -> frozenset[str]:
+    """Return the modules that a learner's code begins in: its class's, and that of the structure that it plays."""
+    structure = getattr(learner, "structure", None)
+    return frozenset(type(each).__module__ for each in (learner, structure) if each is not None)
+
+
+def packages_of(modules: Collection[str]) -> frozenset[str]:
+    """Return this library's packages, and those of a learner's modules."""
+    return _PACKAGES | {module.partition(".")[0] for module in modules}
 
 
 def _name(kind: type) -> str:

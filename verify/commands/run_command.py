@@ -50,7 +50,9 @@ def create(
 ) -> None:
     """Begin a run of LEARNER in a new FOLDER, for `dpwitness serve --run NAME=FOLDER`.
 
-    Of the problem only its structure is used: what can be played. Feedback will reach the service as it is, so the
+    Of the problem only its structure is used: what can be played. One of your own, FILE.py:OBJECT, is read again
+    whenever the run is served, so the file has to stay where it is; if what it says has changed, the run is refused
+    until you say that it may go on. Feedback will reach the service as it is, so the
     run is of central trust, whatever the learner. FOLDER will hold raw data.
     """
     from accountant import Accountant, Budget, PurposeRefused
@@ -59,9 +61,15 @@ def create(
     from algorithms.catalogue.named_run import NamedLearner, begin_named_run
     from algorithms.catalogue.structured_entries import learners
     from algorithms.problems import known_name
+    from verify.subjects.own_problem import own_structure, placed
+    from verify.subjects.resolve import names_file
 
     entry = learners[known_name("learner", learner, learners)]
-    named = NamedLearner(learner, problem or entry.default_problem, epsilon, horizon, delta, unique(settings))
+    played = problem or entry.default_problem
+    own = own_structure(played) if names_file(played) else None
+    named = NamedLearner(
+        learner, played if own is None else placed(played), epsilon, horizon, delta, unique(settings), own
+    )
     most = epsilon if budget_epsilon is None else budget_epsilon
     budget = Budget(most, (delta or 0.0) if budget_delta is None else budget_delta)
     accountant = Accountant(

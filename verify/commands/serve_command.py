@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -43,6 +43,13 @@ _keys_option = click.option(
     metavar="NAME=FILE.py:FUNCTION",
     help="What makes the learner of a run that was begun in Python.",
 )
+@click.option(
+    "--code",
+    "codes",
+    multiple=True,
+    metavar="NAME=WORD",
+    help="Go on with a run though the code of its learner has changed: the word that the refusal named.",
+)
 @_keys_option
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option(
@@ -64,6 +71,7 @@ def serve_command(
     store: str | None,
     runs: tuple[str, ...],
     builders: tuple[str, ...],
+    codes: tuple[str, ...],
     keys: Path | None,
     host: str,
     port: int,
@@ -88,19 +96,23 @@ def serve_command(
     except ImportError as error:
         raise click.ClickException(f"serve needs more ({error}): pip install 'dpwitness[serve]'") from None
 
-    named, made = _named("--run", runs), _named("--build", builders)
+    named = _named("--run", runs)
+    made, words = (
+        _of_runs(option, given, named) for option, given in (("--build", builders), ("--code", codes))
+    )
     if store is None and not named:
         raise click.UsageError("--store, or --run, or both must be given")
     if anchor is not None and store is None:
         raise click.UsageError(f"--anchor {anchor}: is a ledger's, so --store must be given")
     if names is not None and store is None:
         raise click.UsageError(f"--names {names}: is a ledger's, so --store must be given")
-    if unknown := sorted(made.keys() - named.keys()):
-        raise click.UsageError(f"--build {unknown[0]}=...: there is no --run of this name")
     parts: list[Callable[[Limits], AbstractContextManager[Part]]] = []
     if store is not None:
         parts.append(partial(ledger_at, store, anchor, names=names))
-    parts += [partial(run_at, name, _loader(folder, made.get(name))) for name, folder in named.items()]
+    parts += [
+        partial(run_at, name, _loader(folder, made.get(name), words.get(name)))
+        for name, folder in named.items()
+    ]
     what = ", ".join(printable(each) for each in (*([store] if store is not None else ()), *named.values()))
     serve(
         parts,
@@ -127,16 +139,24 @@ def _named(option: str, given: tuple[str, ...]) -> dict[str, str]:
     return found
 
 
-def _loader(folder: str, builder: str | None) -> Callable[[], DurableRun[Any]]:
+def _of_runs(option: str, given: tuple[str, ...], runs: dict[str, str]) -> dict[str, str]:
+    found = _named(option, given)
+    if unknown := sorted(found.keys() - runs.keys()):
+        raise click.UsageError(f"{option} {unknown[0]}=...: there is no --run of this name")
+    return found
+
+
+def _loader(folder: str, builder: str | None, code: str | None) -> Callable[[], DurableRun[Any]]:
     """Return what opens a run; a user's file is read once, as a run may be opened again."""
     if builder is None:
         from algorithms.catalogue.named_run import load_named_run
+        from verify.subjects.own_problem import own_structure
 
-        return partial(load_named_run, folder)
+        return partial(load_named_run, folder, cache(own_structure), code=code)
     from algorithms import DurableRun
     from verify.subjects.resolve import load_object
 
-    return partial(DurableRun.load, folder, cast("Callable[[Any], Any]", load_object(builder)))
+    return partial(DurableRun.load, folder, cast("Callable[[Any], Any]", load_object(builder)), code=code)
 
 
 @click.group("keys")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -61,6 +62,26 @@ def own_problem(reference: str) -> AnyProblem:
         ) from error
     own: AnyProblem = found
     return own
+
+
+def own_structure(reference: str) -> Problem:
+    """Return the problem that a user's file has or makes, whose structure is to be played.
+
+    Raises
+    ------
+    SubjectError, ProblemError
+        As `own_problem`, and for a linear problem.
+    """
+    found = own_problem(reference)
+    if isinstance(found, LinearBandit | LinearContexts):
+        raise ProblemError(f"{reference}: a linear problem has no structure to play")
+    return found
+
+
+def placed(reference: str) -> str:
+    """Return the name of an object in a file so that it leads there from every folder."""
+    file, _, attribute = reference.rpartition(":")
+    return f"{Path(file).resolve()}:{attribute}"
 
 
 def _is_problem(value: Any) -> bool:

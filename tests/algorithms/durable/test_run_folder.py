@@ -62,7 +62,7 @@ def play(run: DurableRun[Any], first: int, rounds: int) -> list[Any]:
 
 def snapshot(run: DurableRun[Any]) -> list[Any]:
     """Return all that the rest of a run depends on."""
-    encoder = Encoder(run.accountant, type(run.learner).__module__)
+    encoder = Encoder(run.accountant, {type(run.learner).__module__})
     attributes = encoder.attributes(run.learner)
     arrays = {key: (str(array.dtype), array.shape, array.tobytes()) for key, array in encoder.arrays.items()}
     random = [

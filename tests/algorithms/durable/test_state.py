@@ -66,10 +66,10 @@ def accountant() -> Accountant:
 def through(value: Any, gate: Accountant | None = None) -> Any:
     """Save a value and restore it."""
     gate = accountant() if gate is None else gate
-    encoder = Encoder(gate, __name__)
+    encoder = Encoder(gate, {__name__})
     saved = json.loads(json.dumps(encoder.attributes(Held(gate, value))))
     fresh = Held(gate, None)
-    Decoder(gate, encoder.arrays, __name__, {}).restore(fresh, saved)
+    Decoder(gate, encoder.arrays, {__name__}, {}).restore(fresh, saved)
     return fresh.value
 
 
@@ -134,7 +134,7 @@ def test_a_class_that_would_not_be_found_is_refused() -> None:
 def test_a_learner_that_is_a_kind_of_dictionary_is_refused() -> None:
     gate = accountant()
     with pytest.raises(StateError, match="Table is a Table, a kind of dict"):
-        Encoder(gate, __name__).attributes(Table())
+        Encoder(gate, {__name__}).attributes(Table())
 
 
 def test_arrays_that_share_memory_are_refused() -> None:

@@ -138,7 +138,8 @@ def test_what_is_no_run_is_refused_before_its_folder_is_made(
         ((), "--store, or --run, or both must be given"),
         (("--run", "web"), "--run web: must be NAME=..."),
         (("--run", "web=a", "--run", "web=b"), "--run web=...: given more than once"),
-        (("--run", "web=a", "--build", "log=a.py:b"), "there is no --run of this name"),
+        (("--run", "web=a", "--build", "log=a.py:b"), "--build log=...: there is no --run of this name"),
+        (("--run", "web=a", "--code", "log=12ab"), "--code log=...: there is no --run of this name"),
         (("--run", "web=a"), "--keys FILE must be given"),
         (("--run", "web=a", "--anchor", "b"), "so --store must be given"),
     ],
@@ -175,3 +176,70 @@ def test_a_run_is_served_by_its_name_or_its_builder(
     assert {"/v1/runs/a/act", "/v1/runs/b/act"} < set(served)
     code, _, err = run("serve", *runs, "--keys", keys)
     assert (code, "does not say what its learner is" in err) == (2, True)
+
+
+SHELVES = """
+import numpy as np
+from algorithms.problems import SemiBandit
+
+class Shelves:
+    arms, size = 4, 2
+    alpha = beta = smoothness_l1 = smoothness_linf = 1.0
+
+    def solve(self, weights):
+        return np.stack([weights[:, :2].argmax(axis=1), 2 + weights[:, 2:].argmax(axis=1)], axis=1)
+
+    def reward(self, super_arm, means):
+        return np.take(means, super_arm).sum(axis=1)
+
+    def optimum(self, means):
+        return float(means[:2].max() + means[2:].max())
+
+problem = SemiBandit(Shelves(), [0.1, 0.2, 0.9, 0.3])
+"""
+
+
+def test_a_run_on_a_structure_of_ones_own(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is read again when the run is served; if the file says something else, somebody has to agree."""
+    shop, folder = tmp_path / "shop.py", tmp_path / "run"
+    shop.write_text(SHELVES)
+    keys = tmp_path / "keys"
+    assert run("keys", "add", "web", "--scope", "act", "--keys", keys)[0] == 0
+    monkeypatch.chdir(tmp_path)
+    create = ("run", "create", folder, "cucb-batch-least", "--epsilon", 1, "--horizon", 100)
+    code, _, err = run(*create, "--problem", "shop.py:problem", "--set", "arms=4")
+    assert (code, "unknown parameter 'arms'" in err, folder.exists()) == (2, True, False)
+    code, _, err = run(*create, "--problem", "shop.py:problem")
+    assert code == 0, err
+    monkeypatch.chdir("/")
+    with pytest.raises(
+        ValueError, match=r"its problem is a user's own, .*shop\.py:problem: give read_problem"
+    ):
+        load_named_run(folder)
+
+    sent: list[Any] = []
+
+    def acts(parts: Sequence[Any], *_: Any, limits: Limits, **__: Any) -> None:
+        with ExitStack() as opened:
+            for part in parts:
+                for each in opened.enter_context(part(limits)).operations:
+                    if each.path.endswith("/act"):
+                        sent.append(
+                            each.answer("web", {"request": f"r{len(sent)}", "record": f"u{len(sent)}"})
+                        )
+
+    monkeypatch.setattr("accountant.service.server.serve", acts)
+    serve = ("serve", "--run", f"shop={folder}", "--keys", keys)
+    assert run(*serve)[0] == 0
+    shop.write_text(SHELVES.replace("np.take(means, super_arm)", "means[super_arm]"))
+    code, _, err = run(*serve)
+    assert (code, "dpwitness_subject_shop changed since" in err) == (2, True), err
+    word = err.rpartition("NAME=")[2].partition("`")[0]
+    assert run(*serve, "--code", "shop=" + word[::-1])[0] == 2
+    code, _, err = run(*serve, "--code", f"shop={word}")
+    assert code == 0, err
+    assert run(*serve)[0] == 0  # from its next save on it is the run's own
+    assert [len(each["action"]) for each in sent] == [2, 2, 2]
+    shop.unlink()
+    code, _, err = run(*serve)
+    assert (code, "shop.py: no such file" in err) == (2, True), err
