@@ -49,6 +49,7 @@ from mechanisms.related_profile import RelatedProfile
 from mechanisms.sampling import Sampling, sampled
 from mechanisms.sensitivity import Sensitivity
 from mechanisms.shuffle import ShuffledMean
+from mechanisms.shuffled import shuffled
 from mechanisms.signed_tree import SignedTree
 from mechanisms.toeplitz_counter import SquareRootCounter
 from mechanisms.transformations import (
@@ -157,6 +158,7 @@ __all__ = [
     "private_mean",
     "register",
     "sampled",
+    "shuffled",
     "to_opendp",
 ]
 

@@ -67,6 +67,7 @@ def _table(name: str, kind: Kind) -> Schema:
         "sampling_rate": {"type": "number", "exclusiveMinimum": 0, "maximum": 1},
         "sampling": _spelt(*(each.value for each in Sampling)),
         "coordinates": {"type": "integer", "minimum": 1},
+        "shuffled": {"type": "integer", "minimum": 1},
         "neighbours": _spelt(*(each.value for each in Neighbouring)),
         "records": _labels(),
         "partition": _labels(),

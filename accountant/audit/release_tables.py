@@ -8,6 +8,9 @@ of a *Poisson* sample it is how far a record moves the query that joins or leave
 of fixed size takes the movement of replacing a record of it. Laplace noise on a Poisson sample needs ``coordinates =
 1`` under "replace one".
 
+``shuffled = n`` says that n clients send one message each by this mechanism, and a shuffler forgets who sent what: what
+one client's record loses is `mechanisms.shuffled`'s, under "replace one".
+
 ``partition`` says that a record's part may depend on the record, and that no record is in two: so the loss is the
 largest of all parts (parallel composition) if a record is added, removed or zeroed out. One that is replaced may
 leave one part and enter another, which costs both, and moves each by what a joining record does, which a sensitivity
@@ -39,6 +42,7 @@ from mechanisms import ParameterError, PrivacyProfile, Sensitivity
 from mechanisms.neighbouring import Neighbouring, conversion_hint
 from mechanisms.parameters import positive, real, whole
 from mechanisms.sampling import Sampling, sampled
+from mechanisms.shuffled import shuffled
 
 MOST = 10**12
 """The largest count: more serve nobody, and floats no longer hold them exactly."""
@@ -49,6 +53,7 @@ _COMMON = (
     "sampling_rate",
     "sampling",
     "coordinates",
+    "shuffled",
     "neighbours",
     "records",
     "partition",
@@ -231,12 +236,14 @@ def _kind_of_release(table: Mapping[str, Any], index: int, neighbours: Neighbour
         )
     relation = neighbours or Neighbouring.REPLACE_ONE
     coordinates = _checked("coordinates", lambda: _coordinates(table))
+    clients = _clients(table, rate)
     needed = relation if rate == 1.0 else _checked("neighbours", lambda: sampling.movement(relation))
 
     def build(factor: float) -> PrivacyProfile:
         noise = {} if factor == 1.0 else scaled(parameters, factor)
         base = kind.profile(parameters | noise, sensitivity, needed)
-        return sampled(base, rate, relation, sampling, coordinates=coordinates)
+        own = sampled(base, rate, relation, sampling, coordinates=coordinates)
+        return own if clients is None else shuffled(own, clients)
 
     try:
         build(1.0)
@@ -290,6 +297,20 @@ def _sampling(table: Mapping[str, Any]) -> Sampling:
 
 def _coordinates(table: Mapping[str, Any]) -> int | None:
     return whole("coordinates", table["coordinates"], least=1) if "coordinates" in table else None
+
+
+def _clients(table: Mapping[str, Any], rate: float) -> int | None:
+    """Return how many clients' messages are shuffled together; None if they are not."""
+    if "shuffled" not in table:
+        return None
+    if rate < 1.0:
+        raise TableError(
+            "shuffled",
+            "shuffled: no theorem is known here for shuffled messages of a sample of the clients: leave out "
+            "'sampling_rate'",
+        )
+    found: int = _checked("shuffled", lambda: whole("shuffled", table["shuffled"], least=1))
+    return found
 
 
 def _checked(key: str, check: Callable[[], Any]) -> Any:

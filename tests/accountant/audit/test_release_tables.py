@@ -25,6 +25,7 @@ from mechanisms.fixed_size import FixedSizeProfile
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.poisson_replaced import PoissonReplacedProfile
 from mechanisms.related_profile import RelatedProfile
+from mechanisms.shuffled import shuffled
 from mechanisms.subsampled import SubsampledProfile
 
 UNIT = Sensitivity(1, 1, 1)
@@ -95,6 +96,10 @@ def one(releases, factor=1.0):
             FixedSizeProfile(RandomizedResponse(size=3, epsilon=1.0).profile(), 0.1),
         ),
         (
+            'mechanism = "randomized-response"\nepsilon = 1\nk = 3\nshuffled = 500',
+            shuffled(RandomizedResponse(size=3, epsilon=1.0).profile(), 500),
+        ),
+        (
             'mechanism = "gaussian"\nsigma = 1.0\nneighbours = "add or remove one"',
             joining(GaussianProfile(1.0)),
         ),
@@ -163,6 +168,19 @@ def test_without_labels_there_is_one_group(read):
 
 
 BAD = [
+    ('[[release]]\nmechanism = "laplace"\nscale = 1\nshuffled = 0', 4, "shuffled = 0"),
+    ('[[release]]\nmechanism = "gaussian"\nsigma = 1\nshuffled = 9', 2, "no finite pure epsilon"),
+    (
+        '[[release]]\nmechanism = "laplace"\nscale = 1\nshuffled = 9\nneighbours = "add or remove one"',
+        2,
+        "need it for 'replace one'",
+    ),
+    (
+        '[[release]]\nmechanism = "laplace"\nscale = 1\nshuffled = 9\nsampling_rate = 0.5\n'
+        'neighbours = "replace one"',
+        4,
+        "leave out 'sampling_rate'",
+    ),
     ('[[release]]\nmechanism = "laplas"\nscale = 1', 2, "did you mean 'laplace'"),
     ("[[release]]\nmechanism = 3", 2, "must be a name"),
     ("[[release]]\nscale = 1", 1, "no key 'mechanism'"),
