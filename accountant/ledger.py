@@ -14,7 +14,7 @@ from accountant.limits import Limits, Row
 from accountant.place import Place
 from accountant.rules import Rule
 from accountant.scope import Scope
-from accountant.store import ANY, CannotPay, Fits, KeyUsed, Receipt, Settled, Standing
+from accountant.store import ANY, CannotPay, Fits, KeyUsed, Receipt, RuleStanding, Settled, Standing
 from accountant.totals import Totals
 from mechanisms import Assumption, Neighbouring
 
@@ -248,6 +248,15 @@ class Ledger:
             return [Standing(self.spent(record), ()) for record in records]
         now = self._clock.now()
         return [Standing(self.spent(record), limits.counts(record, self._row, now)) for record in records]
+
+    def rule_standings(self) -> list[RuleStanding]:
+        """Return how near each rule's limit is; see `Store`."""
+        limits = self._limits
+        if limits is None:
+            return []
+        texts = ((record, limits.text(row), 1) for record, row in self._rows.items())
+        found = limits.nearest(texts, self._row, self._clock.now())
+        return [RuleStanding(rule, *nearest) for rule, nearest in zip(limits.rules, found, strict=True)]
 
     def charge(
         self,

@@ -18,8 +18,12 @@ from accountant.budget import Amount
 from accountant.clock import DAY, ClockAhead
 from accountant.filters.composition_theorem import Composition
 from accountant.filters.groups import spent_together
+from accountant.filters.share import NEARLY_SPENT, share_spent
 from accountant.rules import Rule
 from accountant.scope import Scope
+
+_TALLIED = 65_536
+"""How many different counts are kept before they are looked at."""
 
 _FOR_EVER = 0
 """The day under which rules without a window book everything."""
@@ -99,6 +103,33 @@ class Refused(NamedTuple):
     rule: Rule
     spent: Any
     again: datetime | None
+
+
+class Nearest(NamedTuple):
+    """Who is nearest to a rule's limit.
+
+    Attributes
+    ----------
+    keys
+        The record, or the members of a group; nobody, if nothing counts.
+    spent
+        What the rule counts of them.
+    nearly
+        Of how many it is nearly spent; None if there is no one number that says so.
+    """
+
+    keys: tuple[Any, ...]
+    spent: Any
+    nearly: int | None
+
+
+@dataclass(slots=True)
+class _Alike:
+    """Records of whom a rule counts the same amounts: one of them, the amounts, and how many they are."""
+
+    key: Any
+    amounts: Sequence[Sequence[str | None]]
+    count: int = 0
 
 
 class Limits:
@@ -312,6 +343,63 @@ class Limits:
                 found.append((rule, self._spent([row_of(each)[i] for each in group], since)))
         return found
 
+    def nearest(
+        self, texts: Iterable[tuple[Any, str | None, int]], row_of: Callable[[Any], Row], now: int
+    ) -> list[Nearest]:
+        """Return who is nearest to the limit of each rule.
+
+        Parameters
+        ----------
+        texts
+            Records, what rules count of them (`text`), and of how many they count the same; everybody of whom they
+            count anything is among them. It is read once, so it need not fit in memory.
+        row_of
+            What rules count of somebody.
+        now
+            The time.
+        """
+        found = [
+            self._nearer(i, Nearest((), self._composition.zero, 0), (), self._composition.zero, 0)
+            for i in range(len(self.rules))
+        ]
+        since = [_since(rule, now) for rule in self.rules]
+        alone = [i for i, rule in enumerate(self.rules) if not rule.groups]
+        tally: dict[tuple[int, tuple[str, ...]], _Alike] = {}
+        for key, text, count in texts:
+            if text is None:
+                continue
+            written = json.loads(text)
+            for i in alone:
+                days, held = written[i]
+                amounts = [*(each for day, each in days.items() if int(day) >= since[i]), *held.values()]
+                if amounts:  # many records were charged the same on other days: sums of fractions are dear
+                    alike = tally.setdefault((i, tuple(sorted(map(str, amounts)))), _Alike(key, amounts))
+                    alike.count += count
+            if len(tally) > _TALLIED:
+                self._tell(found, tally)
+                tally.clear()
+        self._tell(found, tally)
+        for i, rule in enumerate(self.rules):
+            for group in dict.fromkeys(self._group[i].values()) if rule.groups else ():
+                spent = self._spent([row_of(each)[i] for each in group], since[i])
+                found[i] = self._nearer(i, found[i], group, spent, 1)
+        return found
+
+    def _tell(self, found: list[Nearest], tally: Mapping[tuple[int, tuple[str, ...]], _Alike]) -> None:
+        for (i, _), alike in tally.items():
+            spent = functools.reduce(operator.add, map(self._amount, alike.amounts))
+            found[i] = self._nearer(i, found[i], (alike.key,), spent, alike.count)
+
+    def _nearer(self, i: int, found: Nearest, keys: tuple[Any, ...], spent: Any, count: int) -> Nearest:
+        """Return who is nearer to a rule's limit: who was found, or these."""
+        share = share_spent(self._composition, spent, self.rules[i].budget)
+        nearly = (
+            None if share is None or found.nearly is None else found.nearly + count * (share >= NEARLY_SPENT)
+        )
+        if self._composition.exceeds(spent, found.spent):
+            return Nearest(keys, spent, nearly)
+        return Nearest(found.keys, found.spent, nearly)
+
     def _day(self, i: int, now: int) -> int:
         return _FOR_EVER if self.rules[i].days is None else now // DAY
 
@@ -335,12 +423,10 @@ class Limits:
         return row
 
     def _amounts(self, written: Mapping[str, Sequence[str | None]]) -> dict[int, Any]:
-        return {
-            int(key): self._composition.amount(
-                tuple(None if value is None else Fraction(value) for value in values)
-            )
-            for key, values in written.items()
-        }
+        return {int(key): self._amount(values) for key, values in written.items()}
+
+    def _amount(self, values: Sequence[str | None]) -> Any:
+        return self._composition.amount(tuple(None if value is None else Fraction(value) for value in values))
 
 
 def _since(rule: Rule, now: int) -> int:

@@ -86,6 +86,29 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True)
+class RuleStanding:
+    """How near a rule's limit is to those whom it counts.
+
+    Attributes
+    ----------
+    rule
+        The rule.
+    nearest
+        The record that is nearest to the limit, or the members of the group; nobody, if it has counted nothing.
+    spent
+        What it counts of them now, open reservations included.
+    nearly
+        Of how many records, or groups, at least `accountant.filters.share.NEARLY_SPENT` of the limit is spent; None if
+        that is no one number, or nothing limits it.
+    """
+
+    rule: Rule
+    nearest: tuple[RecordId, ...]
+    spent: Any
+    nearly: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Receipt:
     """What a store says of a charge that it has made.
 
@@ -194,6 +217,9 @@ class Store(Protocol):
 
     def standings(self, records: Sequence[RecordId]) -> list[Standing]:
         """Return how these records stand, all at one moment."""
+
+    def rule_standings(self) -> list[RuleStanding]:
+        """Return how near each rule's limit is, all at one moment; it looks at every account."""
 
     def spent(self, record: RecordId) -> Any:
         """Return what `record` has spent, what is reserved included."""

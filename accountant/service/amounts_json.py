@@ -19,9 +19,9 @@ def account_json(accountant: Accountant, record: RecordId, standing: Standing) -
     return {
         "record": record,
         "spent": _parts(standing.spent, up),
-        "left": _parts(left(standing.spent, accountant.budget), _down),
+        "left": _parts(left(standing.spent, accountant.budget), down),
         "rules": [
-            {"rule": str(rule), "left": _parts(left(spent, rule.budget), _down)}
+            {"rule": str(rule), "left": _parts(left(spent, rule.budget), down)}
             for rule, spent in standing.counted
         ],
     }
@@ -67,7 +67,8 @@ def _parts(amount: Amount, rounded: Callable[[Fraction], float]) -> Mapping[str,
     return {name: None if value is None else _number(rounded(value)) for name, value in amount.parts()}
 
 
-def _down(value: Fraction) -> float:
+def down(value: Fraction) -> float:
+    """Return the largest float that is at most a number."""
     return -up(-value) + 0.0
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from accountant.accountant import Accountant
-from accountant.budget import Amount
 from accountant.clock import ClockAhead
+from accountant.filters.share import share_spent
 from accountant.gates.private import Private
 from accountant.gates.private_sums import PrivateSums
 from accountant.gates.provenance import RecordId
@@ -20,12 +19,13 @@ from accountant.refusals import BudgetExceeded, GateClosed, PurposeRefused, Refu
 from accountant.service.amounts_json import accounts_json, summary_json
 from accountant.service.asked import Asked
 from accountant.service.problem import Problem, invalid, kind_of
+from accountant.service.remembered import Remembered
+from accountant.service.rules_shown import RuleShown, rules_shown
 from accountant.store import KeyUsed, Settled
 from accountant.stores.refusals import LedgerDamaged, OutcomeUnknown, StoreRefused
 from accountant.stores.sql_store import SQLStore
 from accountant.summary import Summary
 from mechanisms import Categories, Domain, DomainError, OneHot
-from mechanisms.rounding import up
 
 
 class Desk:
@@ -49,6 +49,7 @@ class Desk:
             strict=terms.strict,
             store=store,
         )
+        self._rules = Remembered(self._read_rules)
 
     # --- spending --------------------------------------------------------------------------------
 
@@ -196,11 +197,24 @@ class Desk:
         """Return who has spent most: record, spent and left in words, and the share that is spent."""
         found = self._asking(client, lambda: self.store.most_spent(count))
         terms = self.store.terms
+        composition, budget = terms.composition, terms.budget
         return [
-            (record, terms.composition.guarantee(spent, terms.budget).words, left.words, share(spent, left))
+            (
+                record,
+                composition.guarantee(spent, budget).words,
+                composition.left(spent, budget).words,
+                share_spent(composition, spent, budget),
+            )
             for record, spent in found
-            for left in [terms.composition.left(spent, terms.budget)]
         ]
+
+    def rules(self, client: str = "") -> list[RuleShown]:
+        """Return what each rule leaves who is nearest to its limit."""
+        found: list[RuleShown] = self._asking(client, self._rules.get)
+        return found
+
+    def _read_rules(self) -> list[RuleShown]:
+        return rules_shown(self.store.terms.composition, self.store.rule_standings())
 
     def reservations(self, client: str = "") -> dict[int, str]:
         """Return the open reservations, and the process that made each."""
@@ -221,21 +235,6 @@ class Desk:
             self.store.spent("")
 
         self._asking("", read)
-
-
-def share(spent: Amount, left: Amount) -> float | None:
-    """Return how much of a budget is spent, between 0 and 1; None if nothing limits it, or it is no one number.
-
-    Of several numbers that must all suffice, the one that is nearest to its limit counts.
-    """
-    if getattr(spent, "any_suffices", False):
-        return None
-    shares = [
-        Fraction(1) if used is None else used / (used + rest)
-        for (_, used), (_, rest) in zip(spent.parts(), left.parts(), strict=True)
-        if rest is not None and (used is None or used + rest > 0)
-    ]
-    return up(max(shares)) if shares else None
 
 
 def _any_value(domain: Domain) -> Any:

@@ -15,6 +15,7 @@ from accountant.service.metrics import Gauge
 from accountant.service.page import ledger_sections
 from accountant.service.part import Body, Operation, Part
 from accountant.service.problem import invalid
+from accountant.service.rules_shown import rule_gauges
 
 _SHOWN = 20
 
@@ -42,7 +43,9 @@ def ledger_part(desk: Desk, limits: Limits) -> Part:
 
     def shown(client: str) -> list[Element]:
         found, most = desk.summary(client), desk.most_spent(_SHOWN, client)
-        return ledger_sections(desk.store.name, found, most, len(desk.reservations(client)))
+        return ledger_sections(
+            desk.store.name, found, most, desk.rules(client), len(desk.reservations(client))
+        )
 
     def asked(do: Callable[..., Mapping[str, Any]], values: bool) -> Callable[[str, Body], Mapping[str, Any]]:
         return lambda client, body: do(client, read_release(body, limits, values=values))
@@ -70,6 +73,7 @@ def ledger_part(desk: Desk, limits: Limits) -> Part:
         words = "Share of its budget that the worst record has spent."
         known = [] if share is None else [Gauge("dpwitness_largest_share_spent", words, share)]
         words = "Reservations that are neither drawn nor given back."
-        return [*known, Gauge("dpwitness_open_reservations", words, len(desk.reservations(client)))]
+        known.append(Gauge("dpwitness_open_reservations", words, len(desk.reservations(client))))
+        return [*known, *rule_gauges(desk.rules(client))]
 
     return Part(operations, LEDGER_SCHEMAS, desk.store.name, shown, desk.check, gauges)

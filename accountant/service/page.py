@@ -9,7 +9,11 @@ import json
 from collections.abc import Iterable, Sequence
 from xml.etree.ElementTree import Element, SubElement, tostring
 
+from accountant.budget import Budget
+from accountant.filters.share import NEARLY_SPENT
 from accountant.gates.provenance import RecordId
+from accountant.scope import Scope
+from accountant.service.rules_shown import RuleShown
 from accountant.summary import Summary
 
 STYLE = """
@@ -32,6 +36,9 @@ CONTENT_SECURITY = (
     "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'none'"
 )
+
+_RULES, _MEMBERS = 100, 3
+"""How many rules are shown, and members of a group."""
 
 Spent = tuple[RecordId, str, str, float | None]
 
@@ -58,7 +65,9 @@ def page(names: Iterable[str], sections: Iterable[Element]) -> str:
     return "<!doctype html>\n" + tostring(html, encoding="unicode", method="html")
 
 
-def ledger_sections(store: str, summary: Summary, most: Sequence[Spent], reservations: int) -> list[Element]:
+def ledger_sections(
+    store: str, summary: Summary, most: Sequence[Spent], rules: Sequence[RuleShown], reservations: int
+) -> list[Element]:
     """Return what is shown of a ledger.
 
     Parameters
@@ -69,19 +78,28 @@ def ledger_sections(store: str, summary: Summary, most: Sequence[Spent], reserva
         Who paid what for which release.
     most
         Who has spent most: record, spent and left in words, and the share that is spent.
+    rules
+        Who is nearest to the limit of each.
     reservations
         How many are open.
     """
     facts = _terms(Element("dl"), summary, ("Ledger", store), ("Open reservations", str(reservations)))
+    nearly = _nearly_spent(most)
+    ruled = [_rules(_section("rules", "Rules"), "rules", rules)] if rules else []
     paid = _paid_for(_section("paid", "Who paid for what"), "paid", summary)
-    return [facts, _nearly_spent(most), paid]
+    return [facts, nearly, *ruled, paid]
 
 
-def run_section(name: str, learner: str, issued: int, waiting: int, summary: Summary) -> Element:
+def run_section(
+    name: str, learner: str, issued: int, waiting: int, rules: Sequence[RuleShown], summary: Summary
+) -> Element:
     """Return what is shown of a learner's run: how many actions it has handed out, and how many are waited for."""
     section = _section(f"run-{name}", f"Run {name}")
     tickets = f"{issued}, of which {waiting} wait for their feedback"
     _terms(SubElement(section, "dl"), summary, ("Learner", learner), ("Actions handed out", tickets))
+    if rules:
+        SubElement(section, "h3", id=f"run-{name}-rules").text = _shown(f"Rules of run {name}")
+        _rules(section, f"run-{name}-rules", rules)
     SubElement(section, "h3", id=f"run-{name}-paid").text = _shown(f"Who paid for what in run {name}")
     return _paid_for(section, f"run-{name}-paid", summary)
 
@@ -100,11 +118,12 @@ def _section(name: str, heading: str) -> Element:
 
 
 def _terms(listed: Element, summary: Summary, first: tuple[str, str], last: tuple[str, str]) -> Element:
-    budget = summary.budget
-    words = f"ε = {budget.epsilon:.6g}" + (f", δ = {budget.delta:.6g}" if budget.delta else "")
     facts = [
         first,
-        ("Budget of each record", f"{words} ({summary.composition}, {summary.trust.value} trust)"),
+        (
+            "Budget of each record",
+            f"{_budget(summary.budget)} ({summary.composition}, {summary.trust.value} trust)",
+        ),
         ("Neighbouring data sets", str(summary.neighbouring)),
         ("Records charged", str(summary.records)),
         last,
@@ -126,15 +145,62 @@ def _nearly_spent(most: Sequence[Spent]) -> Element:
         SubElement(row, "th", scope="row").text = _shown(json.dumps(record))
         _text(row, "td", spent)
         _text(row, "td", left)
-        cell = SubElement(row, "td")
-        if share is None:
-            cell.text = "no limit"
-            continue
-        percent = f"{100 * share:.4g} %"
-        meter = SubElement(cell, "meter", min="0", max="1", high="0.8", value=f"{share:.6f}", title=percent)
-        meter.set("aria-label", "share of the budget that is spent")
-        meter.tail = f" {percent}"
+        _metered(SubElement(row, "td"), share, "share of the budget that is spent")
     return section
+
+
+def _rules(section: Element, name: str, rules: Sequence[RuleShown]) -> Element:
+    """Show rules, the one that is nearest to its limit first."""
+    first = sorted(rules, key=lambda each: -1.0 if each.share is None else each.share, reverse=True)[:_RULES]
+    which = f"The {len(first)} rules" + (f", of {len(rules)}," if len(rules) > len(first) else "")
+    caption = (
+        f"{which} of which most is spent, and who is nearest to each limit: a record, or people who are protected "
+        "together. Open reservations are included."
+    )
+    names = ("Rule", "Limit", "Nearest to it", "Spent", "Left", "Share of limit", "80 % or more spent")
+    rows = _table(section, name, caption, names, numbers=(6,))
+    for each in first:
+        row = SubElement(rows, "tr")
+        SubElement(row, "th", scope="row").text = _shown(_of_rule(each))
+        _text(row, "td", _budget(each.rule.budget))
+        _text(row, "td", _members(each.nearest))
+        _text(row, "td", each.spent)
+        _text(row, "td", each.left.words)
+        _metered(SubElement(row, "td"), each.share, "share of the rule's limit that is spent")
+        SubElement(row, "td", {"class": "number"}).text = "" if each.nearly is None else str(each.nearly)
+    return section
+
+
+def _of_rule(shown: RuleShown) -> str:
+    rule = shown.rule
+    scope = str(Scope(rule.purpose, rule.tenant))
+    days = "" if rule.days is None else f", in any {rule.days} day{'s' if rule.days > 1 else ''}"
+    whose = {0: "each record", 1: "one group"}.get(len(rule.groups), f"each of {len(rule.groups)} groups")
+    return f"{shown.number}: {whose}{f', for {scope}' if scope else ''}{days}"
+
+
+def _members(records: Sequence[RecordId]) -> str:
+    words = ", ".join(map(json.dumps, records[:_MEMBERS])) or "nobody"
+    more = len(records) - _MEMBERS
+    return f"{words} and {more} more" if more > 0 else words
+
+
+def _budget(budget: Budget) -> str:
+    if budget.epsilon == float("inf"):
+        return "no limit"
+    return f"ε = {budget.epsilon:.6g}" + (f", δ = {budget.delta:.6g}" if budget.delta else "")
+
+
+def _metered(cell: Element, share: float | None, words: str) -> None:
+    if share is None:
+        cell.text = "no limit"
+        return
+    percent = f"{100 * share:.4g} %"
+    meter = SubElement(
+        cell, "meter", min="0", max="1", high=f"{NEARLY_SPENT:g}", value=f"{share:.6f}", title=percent
+    )
+    meter.set("aria-label", words)
+    meter.tail = f" {percent}"
 
 
 def _paid_for(section: Element, name: str, summary: Summary) -> Element:

@@ -32,7 +32,7 @@ from accountant.limits import Limits
 from accountant.place import Place
 from accountant.rules import Rule, checked_rules
 from accountant.scope import Scope
-from accountant.store import ANY, CannotPay, Fits, Receipt, Standing
+from accountant.store import ANY, CannotPay, Fits, Receipt, RuleStanding, Standing
 from accountant.stores.amounts import Amounts, read
 from accountant.stores.anchor import Anchor, Mark
 from accountant.stores.chain import label
@@ -371,6 +371,23 @@ class SQLStore:
                     [(rules[rule], spent) for rule, spent in limits.counts(key, work.row_of, now)],
                 )
                 for name, key in zip(names, keys, strict=True)
+            ]
+
+    def rule_standings(self) -> list[RuleStanding]:
+        """Return how near each rule's limit is; see `Store`."""
+        sql = "SELECT min(number), counted, count(*) FROM account WHERE counted IS NOT NULL GROUP BY counted"
+        with self.database.snapshot() as connection:
+            work = self._work(connection)
+            limits = work.limits
+            if limits is None:
+                return []
+            rules = self._named(work, limits)
+            texts = ((number, text, count) for number, text, count in connection.exec_driver_sql(sql))
+            found = limits.nearest(texts, work.row_of, max(work.time(), work.clock))
+            work.load_numbers(number for nearest in found for number in nearest.keys)
+            return [
+                RuleStanding(rule, tuple(named(work.by_number(key).name) for key in keys), spent, nearly)
+                for rule, (keys, spent, nearly) in zip(rules, found, strict=True)
             ]
 
     # --- reading ---------------------------------------------------------------------------------

@@ -15,6 +15,8 @@ from accountant.clock import ClockAhead
 from accountant.gates.provenance import RecordId
 from accountant.service.amounts_json import accounts_json, summary_json
 from accountant.service.problem import Problem, invalid, kind_of
+from accountant.service.remembered import Remembered
+from accountant.service.rules_shown import RuleShown, rules_shown
 from accountant.stores.group_commit import GroupCommit
 from accountant.stores.refusals import InUse, LedgerDamaged, StoreRefused
 from accountant.summary import Summary
@@ -78,6 +80,7 @@ class RunDesk:
         self._run: Run | None = None
         self._queue: GroupCommit[_Task] = GroupCommit(self._together)
         self._using = threading.RLock()
+        self._rules = Remembered(self._read_rules)
         with suppress(InUse):  # another service's, and ours once that ends
             self._opened()
 
@@ -192,6 +195,14 @@ class RunDesk:
         """Summarise who paid what for which release."""
         with self._reading() as run:
             return run.accountant.summary()
+
+    def rules(self) -> list[RuleShown]:
+        """Return what each rule leaves who is nearest to its limit."""
+        return self._rules.get()
+
+    def _read_rules(self) -> list[RuleShown]:
+        with self._reading() as run:
+            return rules_shown(run.accountant.composition, run.accountant.ledger.rule_standings())
 
     def check(self) -> None:
         """Refuse if the run is another process's, or shut.

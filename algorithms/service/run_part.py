@@ -17,6 +17,7 @@ from accountant.service.openapi import NUMBER, RECORD, REQUEST, TEXT, WHOLE, obj
 from accountant.service.page import missing_section, run_section
 from accountant.service.part import Body, Operation, Part
 from accountant.service.problem import Problem, invalid
+from accountant.service.rules_shown import rule_gauges
 from algorithms.service.run_desk import Feedback, Run, RunDesk
 
 _FEEDBACK = {"type": "array", "items": NUMBER, "description": "Private: one for each arm of the action."}
@@ -96,19 +97,20 @@ def run_part(desk: RunDesk, limits: Limits) -> Part:
 
     def shown(_: str) -> list[Element]:
         try:
-            state, summary = desk.state(), desk.summary()
+            state, rules, summary = desk.state(), desk.rules(), desk.summary()
         except Problem as problem:
             return [missing_section(desk.name, problem.message)]
         tickets = state["tickets"]
-        return [run_section(desk.name, state["learner"], tickets["issued"], tickets["open"], summary)]
+        return [run_section(desk.name, state["learner"], tickets["issued"], tickets["open"], rules, summary)]
 
     def gauges(_: str) -> list[Gauge]:
         try:
-            tickets = desk.state()["tickets"]
+            tickets, rules = desk.state()["tickets"], desk.rules()
         except Problem:  # another process has it: there it is measured
             return []
         words = "Actions that were handed out and wait for their feedback."
-        return [Gauge("dpwitness_open_tickets", words, tickets["open"], (("run", desk.name),))]
+        run = ("run", desk.name)
+        return [Gauge("dpwitness_open_tickets", words, tickets["open"], (run,)), *rule_gauges(rules, run)]
 
     return Part(operations, _SCHEMAS, f"run {desk.name}", shown, desk.check, gauges)
 

@@ -27,6 +27,7 @@ from accountant import (
     Step,
     ZeroConcentratedComposition,
     clock,
+    limits,
     spending_on,
 )
 from accountant.clock import DAY
@@ -351,3 +352,48 @@ def test_rules_that_do_not_go_with_the_theorem_are_refused() -> None:
     ):
         with pytest.raises(ValueError, match=words):
             Accountant(Budget(4.0, 1e-5), rules=rules, **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("store", [None, "sqlite://"])
+@pytest.mark.parametrize("tallied", [0, 65_536])
+def test_who_is_nearest_to_each_limit(
+    time: Time, monkeypatch: pytest.MonkeyPatch, store: str | None, tallied: int
+) -> None:
+    monkeypatch.setattr(limits, "_TALLIED", tallied)
+    rules = [WEEK, Rule(Budget(1.25), purpose="ads"), Rule(Budget(4.0), groups=(("a", "b"), ("c", "d")))]
+    rules.append(Rule(Budget.unlimited(), purpose="care"))
+    accountant = made(*rules, store=store)
+    assert [(each.nearest, each.nearly) for each in accountant.ledger.rule_standings()] == [
+        *[((), 0)] * 3, ((), None)
+    ]  # fmt: skip
+    with spending_on("ads"):
+        for records in ("a", "bc", "e", "cf"):  # on days of their own
+            spend(accountant, *records)
+            time.now += 3 * DAY
+        reserved = accountant.reserve(accountant.price(HALF, accountant.private([0.5], UNIT, "e")))
+    found = accountant.ledger.rule_standings()
+    charged = "abcef"
+    for rule, each in zip(rules, found, strict=True):
+        assert each.rule == rule
+        if rule.groups or rule.purpose == "care":
+            continue
+        counted = {
+            record: next(
+                spent for of, spent in accountant.ledger.standings([record])[0].counted if of == rule
+            )
+            for record in charged
+        }
+        worst = max(counted.values(), key=lambda spent: spent.epsilon)
+        assert each.spent == counted[each.nearest[0]] == worst
+        full = 0.8 * rule.budget.epsilon
+        assert each.nearly == sum(spent.epsilon >= full for spent in counted.values())
+    assert [each.nearly for each in found] == [1, 2, 0, None]
+    assert (found[0].nearest, found[0].spent.epsilon) == (("e",), 1)
+    assert found[2].nearest == ("a", "b")
+    assert found[3].nearest == ()
+    time.now += 30 * DAY
+    assert accountant.ledger.rule_standings()[0].nearest == ("e",)  # reserved, whatever the day
+    time.now -= 30 * DAY
+    reserved.cancel()
+    time.now += 30 * DAY
+    assert accountant.ledger.rule_standings()[0].nearest == ()

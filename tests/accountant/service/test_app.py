@@ -24,6 +24,7 @@ from accountant.service.keys import KeyFile, Scope
 from accountant.service.ledger_part import ledger_part
 from accountant.service.limits import Limits
 from accountant.stores.database import Database
+from accountant.stores.names import add_key
 from accountant.stores.opening import open_store, verify_store
 from mechanisms import DiscreteLaplace, Gaussian, Laplace, RandomizedResponse, Sensitivity
 
@@ -49,7 +50,7 @@ class Client:
     ) -> None:
         Accountant(budget or Budget(1.0), store=path, **terms).ledger.close()  # type: ignore[attr-defined]
         self.path = path
-        self.store = open_store(path)
+        self.store = open_store(path, names=terms.get("names"))
         self.keys = KeyFile(path.with_suffix(".keys"))
         scopes = {"ann": [Scope.SPEND], "bob": [Scope.SPEND], "eve": [Scope.READ], "root": [Scope.ADMIN]}
         self.words = {name: self.keys.add(name, granted) for name, granted in scopes.items()}
@@ -649,6 +650,58 @@ def test_the_page_shows_budgets_and_who_paid(client: Client) -> None:
     assert [cell.get("scope") for cell in tables["All releases"].iter("th")] == ["col"] * 6 + ["row"]
     assert "<script" not in html
     assert "http" not in html  # nothing from outside
+
+
+RULES = [
+    Rule(Budget(0.6), purpose="ads", tenant="acme"),
+    Rule(Budget(2.0), days=30),
+    Rule(Budget(1.25), groups=(("ann", "bob", "cat", "dan", "eve"),)),
+    Rule(Budget.unlimited(), purpose='"care"'),
+]
+
+
+def test_rules_are_on_the_page_and_in_metrics_without_names_that_are_hashed(
+    opened: Opened, tmp_path: Path
+) -> None:
+    add_key(tmp_path / "names.key")
+    client = opened(budget=Budget(5.0), rules=RULES, names=tmp_path / "names.key")
+    client.words["ads"] = client.keys.add("ads", [Scope.SPEND], (), ChargeScope("ads", "acme"))
+    for request, record in (("a", "ann"), ("b", "bob"), ("c", "zoe")):
+        assert client.ask("/v1/release", asks(request, record), "ads").status_code == 200
+    lines = client.ask("/metrics", who="eve").text.splitlines()
+    assert [line for line in lines if line.startswith("dpwitness_rule")] == [
+        'dpwitness_rule_largest_share_spent{rule="1",purpose="ads",tenant="acme"} 0.8333333333333334',
+        'dpwitness_rule_largest_share_spent{rule="2",days="30"} 0.25',
+        'dpwitness_rule_largest_share_spent{rule="3"} 0.8',
+        'dpwitness_rule_least_left{rule="1",purpose="ads",tenant="acme",amount="epsilon"} 0.09999999999999998',
+        'dpwitness_rule_least_left{rule="1",purpose="ads",tenant="acme",amount="delta"} 0.0',
+        'dpwitness_rule_least_left{rule="2",days="30",amount="epsilon"} 1.5',
+        'dpwitness_rule_least_left{rule="2",days="30",amount="delta"} 0.0',
+        'dpwitness_rule_least_left{rule="3",amount="epsilon"} 0.25',
+        'dpwitness_rule_least_left{rule="3",amount="delta"} 0.0',
+        'dpwitness_rule_nearly_spent{rule="1",purpose="ads",tenant="acme"} 3',
+        'dpwitness_rule_nearly_spent{rule="2",days="30"} 0',
+        'dpwitness_rule_nearly_spent{rule="3"} 1',
+        "dpwitness_rules 4",
+        "dpwitness_rules_nearly_spent 2",
+    ]
+    assert len([line for line in lines if line.startswith("# TYPE dpwitness_rule")]) == 5
+    html = client.ask("/", who="eve").text
+    tree = ElementTree.fromstring(re.sub(r"<(meta[^>]*)>", r"<\1/>", html.removeprefix("<!doctype html>")))
+    table = next(
+        table for table in tree.iter("table") if table.findtext("caption", "").startswith("The 4 rules")
+    )
+    shown = [["".join(cell.itertext()) for cell in row] for row in table.iter("tr")]
+    hashed = '"hmac-sha256:[0-9a-f]{64}"'
+    assert shown[1][0] == "1: each record, for purpose 'ads' and tenant 'acme'"
+    assert re.fullmatch(hashed, shown[1][2])
+    assert shown[1][3:] == ["epsilon = 0.5", "epsilon = 0.1", " 83.33 %", "3"]
+    assert shown[2][:2] == ["3: one group", "ε = 1.25"]
+    assert re.fullmatch(f"{hashed}, {hashed}, {hashed} and 2 more", shown[2][2])
+    assert shown[3][0] == "2: each record, in any 30 days"
+    assert shown[4] == ["4: each record, for purpose '\"care\"'", "no limit", "nobody", "epsilon = 0",
+                        "epsilon = inf, delta = 1", "no limit", ""]  # fmt: skip
+    assert not re.search("ann|bob|cat|dan|zoe", html)
 
 
 def test_the_document_names_every_operation_and_fits_what_is_answered(client: Client) -> None:

@@ -9,7 +9,7 @@ import uvicorn
 from playwright.sync_api import Browser
 from seen_page import inaccessible, lost_on_paper, misplaced, opened, unreachable
 
-from accountant import Accountant, Budget
+from accountant import Accountant, Budget, Rule
 from accountant.service.app import make_app
 from accountant.service.desk import Desk
 from accountant.service.keys import KeyFile, Scope
@@ -22,7 +22,7 @@ from mechanisms import Interval, Laplace
 @pytest.mark.slow
 def test_the_page_of_a_running_service(browser: Browser, tmp_path: Path) -> None:
     path = tmp_path / "ledger.db"
-    accountant = Accountant(Budget(1.0), store=path)
+    accountant = Accountant(Budget(1.0), store=path, rules=[Rule(Budget(1.0), days=30), Rule(Budget(0.95))])
     for record in ("ann", "bob", "a_record_with_a_name_that_does_not_end_" * 4):
         private = accountant.private([0.5], Interval(0, 1), record=record)
         accountant.release(Laplace(scale=1.1 if record == "ann" else 4.0), private)
@@ -52,6 +52,7 @@ def test_the_page_of_a_running_service(browser: Browser, tmp_path: Path) -> None
             assert health.status == 200
         with opened(browser, address, http_credentials=login) as (seen, heard):
             assert seen.title().endswith("ledger.db")
+            assert seen.locator("table").count() == 3
             assert misplaced(seen) == []
             assert unreachable(seen) == []
             assert lost_on_paper(seen) == []

@@ -124,6 +124,11 @@ def test_rules_of_a_run_hold_for_whoever_asks(opened: Opened, monkeypatch: pytes
     [found] = served.ask("left", {"records": ["ann"]}, "eve").json()["records"]
     assert [each["left"]["epsilon"] for each in found["rules"]] == [0.0]
     assert found["left"]["epsilon"] == 8.5
+    metrics = served.ask("/metrics", who="eve").text
+    assert '\ndpwitness_rule_nearly_spent{run="web",rule="1",tenant="shop",days="30"} 1\n' in metrics
+    html = served.ask("/", who="eve").text
+    assert "Rules of run web" in html
+    assert "1: each record, for tenant &#x27;shop&#x27;, in any 30 days" in html.replace("'", "&#x27;")
     served.again()
     refused(served.observe(ticket), 409, "budget-exceeded")
     assert served.observe(served.act("bob").json()["ticket"], "bob").status_code == 200

@@ -1,0 +1,106 @@
+"""What a service shows of rules: who is nearest to each limit, for people, and for Prometheus."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from accountant.budget import Amount
+from accountant.filters.composition_theorem import Composition
+from accountant.filters.share import share_spent
+from accountant.gates.provenance import RecordId
+from accountant.rules import Rule
+from accountant.service.amounts_json import down
+from accountant.service.metrics import Gauge
+from accountant.store import RuleStanding
+
+MEASURED = 100
+"""The rules, of one ledger, that have gauges of their own."""
+
+
+@dataclass(frozen=True)
+class RuleShown:
+    """A rule, and who is nearest to its limit.
+
+    Attributes
+    ----------
+    number
+        Its place among the rules in force, from 1.
+    rule
+        The rule.
+    nearest
+        The record, or the members of the group; nobody, if it has counted nothing.
+    spent
+        What that is of the guarantee, in words.
+    left
+        What they have left.
+    share
+        The share that is spent; None if it is no one number, or nothing limits it.
+    nearly
+        Of how many records, or groups, it is nearly spent; None as for `share`.
+    """
+
+    number: int
+    rule: Rule
+    nearest: tuple[RecordId, ...]
+    spent: str
+    left: Amount
+    share: float | None
+    nearly: int | None
+
+
+def rules_shown(composition: Composition, standings: Sequence[RuleStanding]) -> list[RuleShown]:
+    """Return what is shown of rules, in their order."""
+    return [
+        RuleShown(
+            number,
+            each.rule,
+            each.nearest,
+            composition.guarantee(each.spent, each.rule.budget).words,
+            composition.left(each.spent, each.rule.budget),
+            share_spent(composition, each.spent, each.rule.budget),
+            each.nearly,
+        )
+        for number, each in enumerate(standings, start=1)
+    ]
+
+
+def rule_gauges(rules: Sequence[RuleShown], *labels: tuple[str, str]) -> list[Gauge]:
+    """Return what Prometheus is told of rules: sums over all, and the first `MEASURED` one by one; no record is named.
+
+    Parameters
+    ----------
+    rules
+        What is shown of them.
+    labels
+        Whose they are.
+    """
+    nearly = sum(bool(each.nearly) for each in rules)
+    found = [
+        Gauge("dpwitness_rules", "Rules in force beside the budget.", len(rules), labels),
+        Gauge(
+            "dpwitness_rules_nearly_spent", "Rules of which someone has spent 80 % or more.", nearly, labels
+        ),
+    ]
+    for each in rules[:MEASURED]:
+        of = (*labels, *_labels(each))
+        if each.share is not None:
+            words = "Share of a rule's limit that is spent by whoever is nearest to it."
+            found.append(Gauge("dpwitness_rule_largest_share_spent", words, each.share, of))
+        if each.nearly is not None:
+            words = "Records, or groups, that have spent 80 % or more of a rule's limit."
+            found.append(Gauge("dpwitness_rule_nearly_spent", words, each.nearly, of))
+        if each.share is not None:
+            words = "What a rule leaves whoever is nearest to its limit, rounded down."
+            found += [
+                Gauge("dpwitness_rule_least_left", words, down(left), (*of, ("amount", name)))
+                for name, left in each.left.parts()
+                if left is not None
+            ]
+    return found
+
+
+def _labels(shown: RuleShown) -> tuple[tuple[str, str], ...]:
+    rule = shown.rule
+    said = (("purpose", rule.purpose), ("tenant", rule.tenant), ("days", rule.days))
+    return ("rule", str(shown.number)), *((name, str(word)) for name, word in said if word is not None)

@@ -1,0 +1,39 @@
+"""What takes long to read is read less often."""
+
+import pytest
+
+from accountant.service.remembered import Remembered
+
+
+@pytest.mark.parametrize(("takes", "read"), [(0.1, [1, 2, 3, 4]), (2.0, [1, 1, 1, 2])])
+def test_what_takes_long_serves_ten_times_as_long(takes: float, read: list[int]) -> None:
+    now, times = 0.0, 0
+
+    def reads() -> int:
+        nonlocal now, times
+        now, times = now + takes, times + 1
+        return times
+
+    remembered = Remembered(reads, clock=lambda: now)
+    found = []
+    for wait in (0.0, 0.0, 19.9, 0.2):
+        now += wait
+        found.append(remembered.get())
+    assert found == read
+
+
+def test_what_could_not_be_read_is_read_again() -> None:
+    reads = iter([1, 0, 1])
+    now = 0.0
+
+    def read() -> float:
+        nonlocal now
+        now += 1.0
+        return 1 / next(reads)
+
+    remembered = Remembered(read, clock=lambda: now)
+    assert remembered.get() == 1.0
+    now += 11.0
+    with pytest.raises(ZeroDivisionError):
+        remembered.get()
+    assert remembered.get() == 1.0
