@@ -12,6 +12,7 @@ A mechanism is a frozen value: it adds noise (`release`), knows the density of w
 from mechanisms.arrays import FloatArray, IntArray
 from mechanisms.assumptions import Assumption, AssumptionKind, assumptions_of, library_package
 from mechanisms.atomic import AtomicProfile, MixtureProfile
+from mechanisms.banded_counter import BandedCounter
 from mechanisms.binomial import Binomial
 from mechanisms.binomial_profile import BinomialProfile
 from mechanisms.bounded_range import BoundedRangeProfile
@@ -77,6 +78,7 @@ __all__ = [
     "AssumptionKind",
     "AtomicProfile",
     "Ball",
+    "BandedCounter",
     "BasicCompositionProfile",
     "BinaryTree",
     "Binomial",

@@ -11,10 +11,8 @@ import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray
 from mechanisms.continual import Stream, checked_steps
-from mechanisms.gaussian import Gaussian
 from mechanisms.noise import NoiseSource
-from mechanisms.sensitivity import UNIT, Sensitivity
-from mechanisms.toeplitz_counter import ANY_NOISE, OUTWARDS, ToeplitzCounter
+from mechanisms.toeplitz_counter import OUTWARDS, ToeplitzCounter
 
 _BUFFERS: dict[int, tuple[tuple[float, ...], tuple[float, ...]]] = {
     100: (
@@ -54,24 +52,6 @@ class BufferedCounter(ToeplitzCounter):
     The θ, ω of a table for T = 10², ..., 10⁷ are used at the next horizon in it, and the last beyond; whatever they
     are, the noise is calibrated to the norm that they have at T.
     """
-
-    @classmethod
-    def for_rho(
-        cls, rho: float, *, horizon: int, sensitivity: Sensitivity = UNIT, delta: float | None = None
-    ) -> BufferedCounter:
-        """Return the ρ-zCDP counter; ``delta`` names the δ at which its profile is read."""
-        shape = cls(horizon=horizon, mechanism=ANY_NOISE, sensitivity=sensitivity)
-        noise = Gaussian.for_rho(rho, sensitivity=shape.moved(sensitivity), delta=delta)
-        return cls(horizon=horizon, mechanism=noise, sensitivity=sensitivity)
-
-    @classmethod
-    def for_epsilon_delta(
-        cls, epsilon: float, delta: float, *, horizon: int, sensitivity: Sensitivity = UNIT
-    ) -> BufferedCounter:
-        """Return the counter with the least noise of this kind that is (ε, δ)-DP."""
-        shape = cls(horizon=horizon, mechanism=ANY_NOISE, sensitivity=sensitivity)
-        noise = Gaussian.for_epsilon_delta(epsilon, delta, sensitivity=shape.moved(sensitivity))
-        return cls(horizon=horizon, mechanism=noise, sensitivity=sensitivity)
 
     @cached_property
     def buffers(self) -> tuple[FloatArray, FloatArray]:

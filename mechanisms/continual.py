@@ -25,7 +25,18 @@ pure ε (in units of 1/ε²)                    T = 10³      10⁴            1
 `BufferedCounter`                            9.6 / 10.7   14.7 / 16.0    20.9 / 22.4      28.4 / 30.1      5
 ===========================================  ===========  =============  ===============  ===============  ======
 
-So: `SignedTree` under pure ε, `BufferedCounter` under zCDP, `Hybrid` only if no bound on the horizon is known. A
+A record that is in k increments, any two b steps apart, ρ-zCDP in the same units (`ToeplitzCounter`):
+
+=======================================  ===================  ====================  ==========================
+ρ-zCDP (in units of 1/2ρ)                T = 10³, 10 per 100  10⁴, 10 per 1,000     10⁴, 100 per 100
+=======================================  ===================  ====================  ==========================
+`SquareRootCounter`, `BufferedCounter`   247 / 274            335 / 364             24,196 / 26,288
+`BandedCounter` of bandwidth b           146 / 246            213 / 341             10,435 / 20,399
+`BandedCounter` of bandwidth 2b          151 / 225            213 / 301             8,389 / 15,977
+=======================================  ===================  ====================  ==========================
+
+So: `SignedTree` under pure ε, `BufferedCounter` under zCDP, `BandedCounter` where a
+record comes again and again, `Hybrid` only if no bound on the horizon is known. A
 learner that can wait should release batches instead: one noise per batch beats every counter.
 """
 

@@ -2,14 +2,27 @@
 
 A = LR with L = R = √A, Toeplitz: c_j = binom(2j, j) / 4^j (Fichtenberger, Henzinger & Upadhyay 2023, "Constant
 matters"; Henzinger, Upadhyay & Upadhyay 2023). Gaussian noise only: cost is the L2 norm of a column of R.
+
+*A record in several increments*, as in training over epochs: at most k of them, any two at least b steps apart. It
+moves R x by Σ_i R e_{p_i} v_i at positions p_1 < ... < p_k, |v_i| <= l2, at most as far as at the positions 0, b, 2b,
+... with all v_i alike, if R's first column r is nonnegative and does not increase (Choquette-Choo, McMahan, Rush &
+Thakurta 2023; Kalinin & Lampert 2024, Thm 2); of another r, as far as of the least column above |r| that is so.
+
+    *Proof.* The square is Σ_ij <R e_{p_i}, R e_{p_j}> <v_i, v_j>, and for i <= j <R e_{p_i}, R e_{p_j}> =
+    Σ_{t < T - p_j} r_t r_{t + p_j - p_i}, which falls as p_j grows and as p_j - p_i does; p_j >= (j-1) b and
+    p_j - p_i >= (j-i) b. Fewer than k positions leave terms out that are not negative. []
+
+Positions and values may depend on what was published before: then each step's movement does, the squares of all steps'
+add up to at most this on every path, and Gaussian noise composes so (Smith & Thakurta 2022).
 """
 
 from __future__ import annotations
 
 import abc
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -19,14 +32,17 @@ from mechanisms.arrays import FloatArray
 from mechanisms.continual import Factorization, Stream, checked_horizon, checked_steps
 from mechanisms.gaussian import Gaussian
 from mechanisms.noise import NoiseSource, noise_source
+from mechanisms.parameters import whole
 from mechanisms.profile import PrivacyProfile
 from mechanisms.rounding import multiply_up
 from mechanisms.sensitivity import UNIT, Sensitivity
 
+ANY_NOISE = Gaussian(sigma=1.0, sensitivity=UNIT)
+"""To build a counter that only tells how far a record moves it."""
 OUTWARDS = 1.0 + 1e-9  # on column norms, whose rounding errors are below 1e-10
 
 
-def _square_root_coefficients(steps: int) -> FloatArray:
+def square_root_coefficients(steps: int) -> FloatArray:
     """Return c_0 .. c_{steps-1}: c_0 = 1, c_j = c_{j-1} (1 - 1/2j)."""
     ratios = np.ones(steps)
     ratios[1:] -= 0.5 / np.arange(1, steps)
@@ -44,20 +60,78 @@ class ToeplitzCounter(abc.ABC):
     mechanism
         Adds the noise z, calibrated for the movement of R x.
     sensitivity
-        How far one record moves the one increment that holds it; only its l2 matters.
+        How far one record moves an increment that holds it; only its l2 matters.
+    participations, separation
+        k and b: a record is in at most k increments, of which any two are at least b steps apart.
 
     Raises
     ------
     ParameterError
-        If horizon is not a whole number of at least 1.
+        If horizon, participations or separation is not a whole number of at least 1.
     """
 
     horizon: int
     mechanism: Gaussian
     sensitivity: Sensitivity = UNIT
+    participations: int = 1
+    separation: int = 1
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "horizon", checked_horizon(self.horizon))
+        for name in ("participations", "separation"):
+            object.__setattr__(self, name, whole(name, getattr(self, name), least=1))
+
+    @classmethod
+    def for_rho(
+        cls,
+        rho: float,
+        *,
+        horizon: int,
+        sensitivity: Sensitivity = UNIT,
+        delta: float | None = None,
+        participations: int = 1,
+        separation: int = 1,
+        **own: int,
+    ) -> Self:
+        """Return the ρ-zCDP counter; ``delta`` names the δ at which its profile is read.
+
+        ``own`` are fields of this kind of counter alone.
+        """
+        shape = cls(
+            horizon=horizon,
+            mechanism=ANY_NOISE,
+            sensitivity=sensitivity,
+            participations=participations,
+            separation=separation,
+            **own,
+        )
+        return replace(
+            shape, mechanism=Gaussian.for_rho(rho, sensitivity=shape.moved(sensitivity), delta=delta)
+        )
+
+    @classmethod
+    def for_epsilon_delta(
+        cls,
+        epsilon: float,
+        delta: float,
+        *,
+        horizon: int,
+        sensitivity: Sensitivity = UNIT,
+        participations: int = 1,
+        separation: int = 1,
+        **own: int,
+    ) -> Self:
+        """Return the counter with the least noise of this kind that is (ε, δ)-DP; ``own`` as for `for_rho`."""
+        shape = cls(
+            horizon=horizon,
+            mechanism=ANY_NOISE,
+            sensitivity=sensitivity,
+            participations=participations,
+            separation=separation,
+            **own,
+        )
+        noise = Gaussian.for_epsilon_delta(epsilon, delta, sensitivity=shape.moved(sensitivity))
+        return replace(shape, mechanism=noise)
 
     @abc.abstractmethod
     def left(self, steps: int) -> FloatArray:
@@ -72,14 +146,37 @@ class ToeplitzCounter(abc.ABC):
     def column_norm(self) -> float:
         """The L2 norm of R's first column, its longest, rounded up."""
 
+    @cached_property
+    def record_norm(self) -> float:
+        """The L2 norm of the sum of R's columns 0, b, 2b, ... (k of them, or as many as there are), rounded up.
+
+        Of the least nonnegative column above R's that does not increase.
+        """
+        k, b, steps = self.participations, self.separation, self.horizon
+        if k == 1 or b >= steps:
+            return self.column_norm
+        column = np.maximum.accumulate(np.abs(self.right(steps))[::-1])[::-1]
+        entering = column.copy()
+        if k * b < steps:
+            entering[k * b :] -= column[
+                : steps - k * b
+            ]  # the first of k columns ends where another would begin
+        rows = np.zeros(-(-steps // b) * b)
+        rows[:steps] = entering
+        total = np.cumsum(rows.reshape(-1, b), axis=0).ravel()[:steps]
+        return math.sqrt(math.fsum((total * total).tolist())) * OUTWARDS
+
     def moved(self, sensitivity: Sensitivity) -> Sensitivity:
-        """Return how far a record moves R x: l2 times `column_norm`; l1 is bounded by √T times that."""
-        l2 = multiply_up(sensitivity.l2, self.column_norm)
-        l1 = multiply_up(sensitivity.l1, self.column_norm * math.sqrt(self.horizon) * OUTWARDS)
-        return Sensitivity(max(l1, l2), l2, min(l2, multiply_up(sensitivity.linf, self.column_norm)))
+        """Return how far a record moves R x: l2 times `record_norm`; l1 is bounded by √T times that."""
+        l2 = multiply_up(sensitivity.l2, self.record_norm)
+        l1 = multiply_up(sensitivity.l1, self.record_norm * math.sqrt(self.horizon) * OUTWARDS)
+        return Sensitivity(max(l1, l2), l2, min(l2, multiply_up(sensitivity.linf, self.record_norm)))
 
     def profile(self, sensitivity: Sensitivity | None = None) -> PrivacyProfile:
-        """Return the Gaussian profile at μ = l2 ‖R e₁‖ / σ: exact for the record of the first step."""
+        """Return the Gaussian profile at μ = l2 `record_norm` / σ.
+
+        Exact for the record of the first step, or of steps 1, 1 + b, ..., where R's first column does not increase.
+        """
         return self.mechanism.profile(self.moved(self.sensitivity if sensitivity is None else sensitivity))
 
     @abc.abstractmethod
@@ -116,42 +213,24 @@ class SquareRootCounter(ToeplitzCounter):
     A stream keeps its noise for all T steps, drawn at the start.
     """
 
-    @classmethod
-    def for_rho(
-        cls, rho: float, *, horizon: int, sensitivity: Sensitivity = UNIT, delta: float | None = None
-    ) -> SquareRootCounter:
-        """Return the ρ-zCDP counter; ``delta`` names the δ at which its profile is read."""
-        shape = cls(horizon=horizon, mechanism=ANY_NOISE, sensitivity=sensitivity)
-        noise = Gaussian.for_rho(rho, sensitivity=shape.moved(sensitivity), delta=delta)
-        return cls(horizon=horizon, mechanism=noise, sensitivity=sensitivity)
-
-    @classmethod
-    def for_epsilon_delta(
-        cls, epsilon: float, delta: float, *, horizon: int, sensitivity: Sensitivity = UNIT
-    ) -> SquareRootCounter:
-        """Return the counter with the least noise of this kind that is (ε, δ)-DP."""
-        shape = cls(horizon=horizon, mechanism=ANY_NOISE, sensitivity=sensitivity)
-        noise = Gaussian.for_epsilon_delta(epsilon, delta, sensitivity=shape.moved(sensitivity))
-        return cls(horizon=horizon, mechanism=noise, sensitivity=sensitivity)
-
     def left(self, steps: int) -> FloatArray:
         """Return c_0 .. c_{steps-1}."""
-        return _square_root_coefficients(steps)
+        return square_root_coefficients(steps)
 
     def right(self, steps: int) -> FloatArray:
         """Return the same: R = L."""
-        return _square_root_coefficients(steps)
+        return square_root_coefficients(steps)
 
     @cached_property
     def column_norm(self) -> float:
         """√Σ_{j<T} c_j², rounded up."""
-        c = _square_root_coefficients(self.horizon)
+        c = square_root_coefficients(self.horizon)
         return math.sqrt(math.fsum((c * c).tolist())) * OUTWARDS
 
     def variance(self, t: npt.ArrayLike) -> FloatArray:
         """Return σ² Σ_{j<t} c_j²."""
         steps = checked_steps(t, self.horizon)
-        sums = np.cumsum(_square_root_coefficients(int(steps.max(initial=1))) ** 2)
+        sums = np.cumsum(square_root_coefficients(int(steps.max(initial=1))) ** 2)
         return np.asarray(self.mechanism.sigma**2 * sums[steps - 1])
 
     def start(self, shape: tuple[int, ...], noise: NoiseSource | np.random.Generator) -> PathStream:
@@ -173,7 +252,3 @@ class PathStream(Stream):
         """Add an increment and return the private running sum; see `RunningSum.step`."""
         self._total += self._next(increment)
         return np.asarray(self._total + self._path[..., self.steps - 1])
-
-
-ANY_NOISE = Gaussian(sigma=1.0, sensitivity=UNIT)
-"""To build a counter that only tells its column norm."""

@@ -20,18 +20,23 @@ from accountant.audit.selections import (
 )
 from mechanisms import (
     ApproximateProfile,
+    BandedCounter,
     BoundedRangeProfile,
+    BufferedCounter,
     BuiltInMechanism,
+    Gaussian,
     NoPrivacy,
     ParameterError,
     PrivacyProfile,
     PureProfile,
     Sensitivity,
+    SquareRootCounter,
     ZeroConcentratedProfile,
 )
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.parameters import delta_of_approximate, nonnegative
 from mechanisms.related_profile import stated
+from mechanisms.toeplitz_counter import ToeplitzCounter
 
 ALIASES = {"k": "size"}
 """Other names of parameters."""
@@ -124,6 +129,21 @@ def _selection(
     return name, Kind((*required, *optional), required, profile, whole=frozenset({"positives"}))
 
 
+def _counter(name: str, counter: type[ToeplitzCounter], *own: str) -> tuple[str, Kind]:
+    """Return a counter of running sums with Gaussian noise as a kind."""
+
+    def profile(
+        parameters: Mapping[str, Any], sensitivity: Sensitivity, neighbouring: Neighbouring
+    ) -> PrivacyProfile:
+        numbers = dict(parameters)
+        noise = Gaussian(sigma=numbers.pop("sigma"), sensitivity=sensitivity)
+        return stated(counter(mechanism=noise, sensitivity=sensitivity, **numbers).profile(), neighbouring)
+
+    required = ("sigma", "horizon", *own)
+    whole = ("horizon", *own, "participations", "separation")
+    return name, Kind((*required, "participations", "separation"), required, profile, whole=frozenset(whole))
+
+
 def _pure(parameters: Mapping[str, Any]) -> PrivacyProfile:
     return PureProfile(_epsilon(parameters))
 
@@ -167,7 +187,12 @@ def mechanism_kinds() -> dict[str, Kind]:
         "sparse-vector", ("threshold_scale", "query_scale"), sparse_vector, "positives", "monotone"
     )
     tested = _selection("propose-test-release", ("test_scale", "epsilon", "delta"), propose_test_release)
-    return found | dict(notions) | dict((*of_scores, sparse, tested))
+    counters = (
+        _counter("square-root-counter", SquareRootCounter),
+        _counter("buffered-counter", BufferedCounter),
+        _counter("banded-counter", BandedCounter, "bandwidth"),
+    )
+    return found | dict(notions) | dict((*of_scores, sparse, tested)) | dict(counters)
 
 
 def kind_of(name: Any) -> Kind:

@@ -1,5 +1,6 @@
 """Counters: variances against simulation and dense matrices, losses, published numbers."""
 
+import itertools
 import math
 from fractions import Fraction
 
@@ -8,6 +9,7 @@ import pytest
 from scipy import stats
 
 from mechanisms import (
+    BandedCounter,
     BinaryTree,
     BufferedCounter,
     ContinualSum,
@@ -26,7 +28,9 @@ from mechanisms import (
     SignedTree,
     SquareRootCounter,
 )
+from mechanisms.arrays import FloatArray
 from mechanisms.signed_tree import best_branching, levels_for, total_weight
+from mechanisms.toeplitz_counter import ToeplitzCounter
 
 STEPS = 60
 COUNTERS: dict[str, ContinualSum] = {
@@ -41,6 +45,7 @@ COUNTERS: dict[str, ContinualSum] = {
     "signed discrete": SignedTree.for_epsilon(1.0, horizon=STEPS, discrete=True),
     "square root": SquareRootCounter.for_rho(0.5, horizon=STEPS),
     "buffered": BufferedCounter.for_rho(0.5, horizon=STEPS),
+    "banded": BandedCounter.for_rho(0.5, horizon=STEPS, bandwidth=9),
 }
 every = pytest.mark.parametrize("counter", COUNTERS.values(), ids=COUNTERS.keys())
 ALPHA = 1e-6
@@ -249,7 +254,71 @@ def test_refusals(counter: ContinualSum) -> None:
             stream.step(np.zeros(3, dtype=int))
 
 
+MANY: list[type[ToeplitzCounter]] = [SquareRootCounter, BufferedCounter, BandedCounter]
+
+
+@pytest.mark.parametrize("kind", MANY)
+@pytest.mark.parametrize(
+    ("steps", "most", "apart"),
+    [(9, 2, 1), (9, 3, 2), (10, 9, 1), (11, 4, 3), (12, 3, 5), (12, 12, 11), (7, 2, 7)],
+)
+def test_a_record_in_several_increments(
+    kind: type[ToeplitzCounter], steps: int, most: int, apart: int
+) -> None:
+    """Its movement is the largest of all ways to take part, each position's increments anything in [-1, 1]."""
+    own = {"bandwidth": 3} if kind is BandedCounter else {}
+    counter = kind.for_rho(0.5, horizon=steps, participations=most, separation=apart, **own)
+    right = counter.materialize(steps).right
+    worst = max(
+        float(np.linalg.norm(right[:, list(positions)] @ np.array(signs)))
+        for k in range(1, most + 1)
+        for positions in itertools.combinations(range(steps), k)
+        if min(np.diff(positions), default=apart) >= apart
+        for signs in (itertools.product((1.0, -1.0), repeat=k) if k <= 3 else [(1.0,) * k])
+    )
+    assert worst <= counter.record_norm == pytest.approx(worst, rel=1e-6)
+    profile = counter.profile()
+    assert isinstance(profile, GaussianProfile)
+    assert profile.mu == pytest.approx(1.0, rel=1e-8)  # rho = 1/2
+
+
+class Oscillating(SquareRootCounter):
+    """Right columns of both signs that grow: the theorem's positions are not the worst ones."""
+
+    def right(self, steps: int) -> FloatArray:
+        return np.resize([0.5, -1.0, 0.8, -0.1], steps)
+
+
+@pytest.mark.parametrize(("most", "apart"), [(2, 1), (3, 2), (2, 5)])
+def test_columns_that_do_not_fall_are_bounded(most: int, apart: int) -> None:
+    steps = 8
+    counter = Oscillating.for_rho(0.5, horizon=steps, participations=most, separation=apart)
+    right = counter.materialize(steps).right
+    worst = max(
+        float(np.linalg.norm(right[:, list(positions)] @ np.array(signs)))
+        for positions in itertools.combinations(range(steps), most)
+        if min(np.diff(positions)) >= apart
+        for signs in itertools.product((1.0, -1.0), repeat=most)
+    )
+    assert worst <= counter.record_norm <= most * 8
+
+
+def test_bands_cost_the_root_of_how_often_they_are_entered() -> None:
+    once = BandedCounter.for_rho(0.5, horizon=1000, bandwidth=100)
+    often = BandedCounter.for_rho(0.5, horizon=1000, bandwidth=100, participations=7, separation=100)
+    assert often.record_norm == pytest.approx(math.sqrt(7) * once.record_norm, rel=1e-8)
+    assert often.mechanism.sigma == pytest.approx(math.sqrt(7) * once.mechanism.sigma, rel=1e-8)
+    all_epochs = BandedCounter.for_rho(0.5, horizon=1000, bandwidth=100, participations=50, separation=100)
+    assert all_epochs.record_norm == pytest.approx(math.sqrt(10) * once.record_norm, rel=1e-8)
+
+
 def test_parameters_are_checked() -> None:
+    with pytest.raises(ParameterError, match="participations = 0"):
+        SquareRootCounter.for_rho(0.5, horizon=9, participations=0)
+    with pytest.raises(ParameterError, match=r"separation = 1.5"):
+        BufferedCounter.for_rho(0.5, horizon=9, participations=2, separation=1.5)  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="bandwidth = 10: must be at most the horizon, 9"):
+        BandedCounter.for_rho(0.5, horizon=9, bandwidth=10)
     with pytest.raises(ParameterError, match="branching = 4"):
         SignedTree.for_epsilon(1.0, horizon=9, branching=4)
     with pytest.raises(ParameterError, match="horizon"):

@@ -27,6 +27,9 @@ PLAIN: dict[str, dict[str, Any]] = {
     "exponential-mechanism": {"scale": 1, "monotone": True},
     "permute-and-flip": {"scale": 1, "monotone": True},
     "noisy-max": {"scale": 1, "monotone": True},
+    "square-root-counter": {"sigma": 1, "horizon": 9, "participations": 2, "separation": 3},
+    "buffered-counter": {"sigma": 1, "horizon": 9},
+    "banded-counter": {"sigma": 1, "horizon": 9, "bandwidth": 3},
     "sparse-vector": {"threshold_scale": 1, "query_scale": 2, "positives": 3, "monotone": False},
     "propose-test-release": {"test_scale": 1, "epsilon": 1, "delta": 0.1},
 }

@@ -12,6 +12,7 @@ from accountant.audit.release_tables import EVERYONE
 from accountant.audit.releases import ReleaseFileError
 from accountant.losses.composed_loss import compose
 from mechanisms import (
+    BandedCounter,
     DiscreteGaussian,
     DiscreteLaplace,
     Gaussian,
@@ -96,6 +97,17 @@ def one(releases, factor=1.0):
             FixedSizeProfile(RandomizedResponse(size=3, epsilon=1.0).profile(), 0.1),
         ),
         (
+            'mechanism = "banded-counter"\nsigma = 2.0\nhorizon = 90\nbandwidth = 10\nparticipations = 4\n'
+            "separation = 10",
+            BandedCounter(
+                horizon=90,
+                mechanism=Gaussian(sigma=2.0, sensitivity=Sensitivity(1.0, 1.0, 1.0)),
+                bandwidth=10,
+                participations=4,
+                separation=10,
+            ).profile(),
+        ),
+        (
             'mechanism = "randomized-response"\nepsilon = 1\nk = 3\nshuffled = 500',
             shuffled(RandomizedResponse(size=3, epsilon=1.0).profile(), 500),
         ),
@@ -169,6 +181,12 @@ def test_without_labels_there_is_one_group(read):
 
 BAD = [
     ('[[release]]\nmechanism = "laplace"\nscale = 1\nshuffled = 0', 4, "shuffled = 0"),
+    (
+        '[[release]]\nmechanism = "banded-counter"\nsigma = 1\nhorizon = 9\nbandwidth = 10',
+        5,
+        "bandwidth = 10",
+    ),
+    ('[[release]]\nmechanism = "square-root-counter"\nsigma = 1\nhorizon = 9.5', 4, "horizon = 9.5"),
     ('[[release]]\nmechanism = "gaussian"\nsigma = 1\nshuffled = 9', 2, "no finite pure epsilon"),
     (
         '[[release]]\nmechanism = "laplace"\nscale = 1\nshuffled = 9\nneighbours = "add or remove one"',
