@@ -7,7 +7,7 @@ import difflib
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -34,12 +34,14 @@ from mechanisms import (
     ZeroConcentratedProfile,
 )
 from mechanisms.neighbouring import Neighbouring
-from mechanisms.parameters import delta_of_approximate, nonnegative
+from mechanisms.parameters import delta_of_approximate, nonnegative, whole
 from mechanisms.related_profile import stated
 from mechanisms.toeplitz_counter import ToeplitzCounter
 
 ALIASES = {"k": "size"}
 """Other names of parameters."""
+_LONGEST = 10**7
+"""Steps of a counter: its columns are written out."""
 
 
 class TableError(ValueError):
@@ -64,6 +66,8 @@ class Kind:
         Whether it depends on how far a record moves the value; a privacy notion already says what that costs.
     whole, optional
         The keys that take whole numbers, and those that may be null.
+    most
+        The largest values of keys that have one.
     """
 
     keys: tuple[str, ...]
@@ -72,6 +76,7 @@ class Kind:
     moves: bool = True
     whole: frozenset[str] = frozenset()
     optional: frozenset[str] = frozenset()
+    most: Mapping[str, int] = field(default_factory=dict)
 
 
 def _built_in(mechanism: type[Any]) -> Kind:
@@ -88,9 +93,9 @@ def _built_in(mechanism: type[Any]) -> Kind:
         return found
 
     aliases = [alias for alias, name in ALIASES.items() if name in keys]
-    whole = {name for name in keys if str(fields[name].type).startswith("int")}
+    integers = {name for name in keys if str(fields[name].type).startswith("int")}
     optional = {name for name in keys if fields[name].default is None}
-    return Kind((*keys, *aliases), required, profile, whole=frozenset(whole), optional=frozenset(optional))
+    return Kind((*keys, *aliases), required, profile, whole=frozenset(integers), optional=frozenset(optional))
 
 
 def _notion(
@@ -135,13 +140,20 @@ def _counter(name: str, counter: type[ToeplitzCounter], *own: str) -> tuple[str,
     def profile(
         parameters: Mapping[str, Any], sensitivity: Sensitivity, neighbouring: Neighbouring
     ) -> PrivacyProfile:
-        numbers = dict(parameters)
-        noise = Gaussian(sigma=numbers.pop("sigma"), sensitivity=sensitivity)
-        return stated(counter(mechanism=noise, sensitivity=sensitivity, **numbers).profile(), neighbouring)
+        given = dict(parameters)
+        if whole("horizon", given["horizon"], least=1) > _LONGEST:
+            raise ParameterError(f"horizon = {given['horizon']}: must be at most {_LONGEST:,}")
+        noise = Gaussian(sigma=given.pop("sigma"), sensitivity=sensitivity)
+        return stated(counter(mechanism=noise, sensitivity=sensitivity, **given).profile(), neighbouring)
 
-    required = ("sigma", "horizon", *own)
-    whole = ("horizon", *own, "participations", "separation")
-    return name, Kind((*required, "participations", "separation"), required, profile, whole=frozenset(whole))
+    numbers = ("horizon", *own, "participations", "separation")
+    return name, Kind(
+        ("sigma", *numbers),
+        ("sigma", "horizon", *own),
+        profile,
+        whole=frozenset(numbers),
+        most={"horizon": _LONGEST},
+    )
 
 
 def _pure(parameters: Mapping[str, Any]) -> PrivacyProfile:

@@ -94,7 +94,8 @@ def _table(name: str, kind: Kind) -> Schema:
 
 def _parameter(name: str, kind: Kind) -> Schema:
     if name in kind.whole:
-        schema: Schema = {"type": "integer", "minimum": 1}
+        most = {"maximum": kind.most[name]} if name in kind.most else {}
+        schema: Schema = {"type": "integer", "minimum": 1, **most}
     else:
         schema = (_VALUES if kind.moves else _OF_NOTIONS).get(name, {"type": "number"})
     return nullable(schema) if name in kind.optional else schema
