@@ -238,6 +238,8 @@ def test_connections_that_do_not_ask_are_closed(store: Path, keys: KeyFile) -> N
         assert slow.recv(1000) == b""
     assert server.post(key, "/v1/release", asks("a", "ann"))[0] == 200
     server.stop()
+    lines = [json.loads(line) for line in (store.parent / "journal").read_text().splitlines()]
+    assert [line["kind"] for line in lines if line["event"] == "request"] == ["too-slow", None]
 
 
 @pytest.mark.slow
