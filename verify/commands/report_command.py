@@ -26,6 +26,15 @@ from verify.commands.audit_file import audit_file
 from verify.document.blocks import Document
 from verify.document.html_page import page
 from verify.document.markdown_text import markdown
+from verify.experiments.reproduce import FORMAT as REPRODUCTION
+from verify.experiments.reproduce import Reproduced
+from verify.experiments.reproduction_document import reproduction_document
+from verify.experiments.simulation import FORMAT as SIMULATION
+from verify.experiments.simulation import Simulation
+from verify.experiments.simulation_document import simulation_document
+from verify.mutants.mutants_document import mutants_document
+from verify.mutants.verify_mutants import FORMAT as MUTANTS
+from verify.mutants.verify_mutants import Mutants
 from verify.regret_claims.regret_document import regret_document
 from verify.regret_claims.regret_report import FORMAT as REGRET
 from verify.regret_claims.regret_report import RegretReport
@@ -33,11 +42,16 @@ from verify.verdict.result import FORMAT as VERIFICATION
 from verify.verdict.result import Verification
 from verify.verdict.verification_document import verification_document
 
+_LISTS = ("reports", "files", "experiments", "subjects")
+"""Keys under which several results of one kind stand in one file."""
 _LOADS: dict[str, Callable[[Any, dict[str, str]], Document]] = {
     VERIFICATION: lambda data, files: verification_document(Verification.from_json(data), **files),
     REGRET: lambda data, files: regret_document(RegretReport.from_json(data), **files),
     AUDIT: lambda data, files: audit_document(Audit.from_json(data), **files),
     CERTIFICATE: lambda data, files: certificate_document(Certificate.from_json(data), **files),
+    REPRODUCTION: lambda data, files: reproduction_document(Reproduced.from_json(data), **files),
+    MUTANTS: lambda data, files: mutants_document(Mutants.from_json(data), **files),
+    SIMULATION: lambda data, files: simulation_document([Simulation.from_json(data)], **files),
 }
 
 
@@ -70,7 +84,7 @@ def report_command(
     'dpwitness[pdf]') is for archives; equal results make equal files if SOURCE_DATE_EPOCH sets their date.
     """
     write = _writer(output)
-    documents = [_document(file, delta, budget, neighbours) for file in files]
+    documents = [each for file in files for each in _documents(file, delta, budget, neighbours)]
     written = write(documents, _date())
     if output is None:
         click.echo(written, nl=False)
@@ -120,27 +134,48 @@ def _date() -> datetime:
         ) from None
 
 
-def _document(file: Path, delta: float, budget: float | None, neighbours: str | None) -> Document:
+def _documents(file: Path, delta: float, budget: float | None, neighbours: str | None) -> list[Document]:
     if file.suffix.lower() == ".json":
-        result = loaded(file, lambda text: _result(from_json(text), file))
-        if result is not None:
-            return result
+        found = loaded(file, lambda text: _results(from_json(text), file))
+        if found:
+            return found
     _, audited = audit_file(file, Question(delta=delta), budget, neighbours, risk=True)
-    return audit_document(audited)
+    return [audit_document(audited)]
 
 
-def _result(data: Any, file: Path) -> Document | None:
-    """Return what is said of a result of verify or regret; None if these data are something else."""
+def _results(data: Any, file: Path) -> list[Document]:
+    """Return what is said of a command's result, or of each if it has several; nothing if these data are no result."""
     if not isinstance(data, dict):
-        return None
-    known = data.get("format", "")
-    if str(known).startswith(("dpwitness verif", "dpwitness regret", "dpwitness certif", "dpwitness audit")):
-        if known not in _LOADS:
-            raise JsonError(f"format must be one of {', '.join(map(repr, _LOADS))}, got {known!r}")
-        return _LOADS[known](data, {file.name: file_digest(file)})
-    if "files" in data:
-        raise JsonError("holds the audits of several files; name those files, or audit each by itself")
+        return []
+    files = {file.name: file_digest(file)}
+    if "simulations" in data:  # together: they are compared
+        every = [Simulation.from_json(each) for each in _listed(data, "simulations")]
+        return [simulation_document(every, **files)]
+    for key in _LISTS:
+        if key in data and isinstance(data[key], list):
+            return [_result(each, files, f"one of {key}") for each in _listed(data, key)]
+    known = str(data.get("format", ""))
+    if known.startswith("dpwitness ") and known.partition(",")[0] in _NAMES:
+        return [_result(data, files, "")]
     if "verdict" in data or "theorems" in data:
-        known = " or ".join(map(repr, _LOADS))
-        raise JsonError(f"has no format; a result of this version has {known}")
-    return None
+        raise JsonError(f"has no format; a result of this version has {' or '.join(map(repr, _LOADS))}")
+    return []
+
+
+def _listed(data: dict[str, Any], key: str) -> list[Any]:
+    found = data[key]
+    if not isinstance(found, list) or not found or data.keys() != {key}:
+        raise JsonError(f"{key} must be a list of at least one result, and stand alone")
+    return found
+
+
+def _result(data: Any, files: dict[str, str], where: str) -> Document:
+    known = data.get("format") if isinstance(data, dict) else None
+    if known not in _LOADS:
+        of = f" of {where}" if where else ""
+        raise JsonError(f"format{of} must be one of {', '.join(map(repr, _LOADS))}, got {known!r}")
+    own = {key: value for key, value in data.items() if not (where and key == "file")}
+    return _LOADS[known](own, files)
+
+
+_NAMES = frozenset(known.partition(",")[0] for known in _LOADS)

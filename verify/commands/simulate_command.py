@@ -40,6 +40,7 @@ from verify.experiments.draw import draw_lines
 from verify.experiments.experiment import REGRET, Axis, Line
 from verify.experiments.lines import role_of
 from verify.experiments.simulated_runs import SimulatedRuns
+from verify.experiments.simulation import Simulation
 from verify.findings import Finding
 from verify.printable import printable
 from verify.subject_error import SubjectError
@@ -218,33 +219,9 @@ def _one(
 
 
 def _data(lines: Sequence[Line], found: Sequence[SimulatedRuns]) -> dict[str, Any]:
-    """Return one simulation as an object, several as a list of them with what differs; NaN is null."""
-    told = [
-        {
-            "learner": runs.learner,
-            "neighbours": runs.neighbours,
-            "problem": runs.problem,
-            "rounds": runs.trace.rounds.tolist(),
-            "regret_mean": runs.trace.regret_mean.tolist(),
-            "regret_sem": [None if value != value else value for value in runs.trace.regret_sem.tolist()],
-            "return_mean": runs.trace.return_mean.tolist(),
-            "runs": runs.trace.runs,
-            "seed": line.points[0][1].seed,
-            "seconds": runs.trace.seconds,
-            "lane_rounds_per_second": runs.trace.lane_rounds_per_second,
-            **runs.further,
-        }
-        for line, runs in zip(lines, found, strict=True)
-    ]
-    if len(told) == 1:
-        return told[0]
-    configurations = [line.points[0][1] for line in lines]
-    return {
-        "simulations": [
-            {"epsilon": asked.epsilon, "delta": asked.delta, "settings": dict(asked.settings), **each}
-            for asked, each in zip(configurations, told, strict=True)
-        ]
-    }
+    """Return one simulation as an object, several as a list of them."""
+    told = [Simulation.of(line.points[0][1], runs).json() for line, runs in zip(lines, found, strict=True)]
+    return told[0] if len(told) == 1 else {"simulations": told}
 
 
 def _render(lines: Sequence[Line], found: Sequence[SimulatedRuns], console: Console) -> None:

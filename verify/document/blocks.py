@@ -69,6 +69,22 @@ class Picture:
 
 
 @dataclass(frozen=True, slots=True)
+class Photo:
+    """A picture that was drawn elsewhere.
+
+    Attributes
+    ----------
+    png
+        The bytes of a PNG file.
+    words
+        What it shows, for whoever does not see it.
+    """
+
+    png: bytes
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
 class Fold:
     """What only specialists unfold."""
 
@@ -76,7 +92,7 @@ class Fold:
     blocks: tuple[Block, ...]
 
 
-Block: TypeAlias = Paragraph | Bullets | Facts | Table | Code | Picture | Fold
+Block: TypeAlias = Paragraph | Bullets | Facts | Table | Code | Picture | Photo | Fold
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ No script, and nothing that a browser would load; the page forbids both, so that
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Iterable, Sequence
 from html import escape
 
@@ -17,6 +18,7 @@ from verify.document.blocks import (
     Facts,
     Fold,
     Paragraph,
+    Photo,
     Picture,
     Section,
     Table,
@@ -57,6 +59,7 @@ border-radius:.3em;margin:.6em 0}
 .dpwitness footer{color:var(--soft);font-size:.85em;margin-top:3rem;border-top:1px solid var(--rule)}
 .dpwitness figure{margin:.8em 0}.dpwitness figcaption{color:var(--soft);font-size:.92em}
 .dpwitness svg{width:100%;height:auto;max-width:36rem;display:block}
+.dpwitness img{max-width:100%;height:auto;background:#fff}
 .dpwitness svg text{fill:var(--ink);font:13px system-ui,sans-serif}
 .dpwitness svg .small{fill:var(--soft);font-size:12px}
 .dpwitness .axis,.dpwitness .frame{stroke:var(--ink);fill:none}.dpwitness .grid{stroke:var(--rule)}
@@ -77,7 +80,7 @@ border-radius:.3em;margin:.6em 0}
 
 _HEAD = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:; style-src 'unsafe-inline'">
 <meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">
 <title>{title}</title>
 <style>body{{margin:0;background:#ffffff}}@media (prefers-color-scheme:dark){{body{{background:#17181c}}}}
@@ -159,6 +162,9 @@ def _block(block: Block) -> str:
             return f"<pre><code>{_text(line)}</code></pre>\n"
         case Picture(drawn, words):
             return f"<figure>{drawn}<figcaption>{_text(words)}</figcaption></figure>\n"
+        case Photo(png, words):
+            data = f"data:image/png;base64,{b64encode(png).decode()}"
+            return f'<figure><img src="{data}" alt="{_text(words)}"><figcaption>{_text(words)}</figcaption></figure>\n'
         case Fold(title, inner):
             return f"<details><summary>{_text(title)}</summary>\n{_blocks(inner)}</details>\n"
 

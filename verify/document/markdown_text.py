@@ -13,6 +13,7 @@ from verify.document.blocks import (
     Facts,
     Fold,
     Paragraph,
+    Photo,
     Picture,
     Section,
     Table,
@@ -67,6 +68,8 @@ def _block(block: Block) -> list[str]:
             return [_fenced(printable(line))]
         case Picture(_, words, plain):
             return [_fenced(plain)] if plain else [f"*{_said(words)}*"]
+        case Photo(_, words):
+            return [f"*{_said(words)}*"]
         case Fold(title, inner):
             return [f"<details><summary>{_said(title)}</summary>", *_blocks(inner), "</details>"]
 

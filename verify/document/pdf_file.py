@@ -25,6 +25,7 @@ from reportlab.platypus import (
     AnchorFlowable,
     BaseDocTemplate,
     Frame,
+    Image,
     Indenter,
     PageBreak,
     PageTemplate,
@@ -42,6 +43,7 @@ from verify.document.blocks import (
     Facts,
     Fold,
     Paragraph,
+    Photo,
     Picture,
     Table,
     Tone,
@@ -252,6 +254,13 @@ def _block(block: Block, width: float) -> Iterator[Any]:
             picture = [drawing(svg, min(_PICTURE, width), _SANS), Lines(_text(words), _CAPTION)]
             # one cell, and not KeepTogether, which would part the two from their title
             yield Grid([[picture]], colWidths=[width], style=_BARE, hAlign="LEFT")
+        case Photo(png, words):
+            seen = Image(BytesIO(png))
+            seen.drawWidth, seen.drawHeight = width, width * seen.imageHeight / seen.imageWidth
+            seen.hAlign = "LEFT"
+            yield Grid(
+                [[[seen, Lines(_text(words), _CAPTION)]]], colWidths=[width], style=_BARE, hAlign="LEFT"
+            )
         case Fold(title, inner):
             yield Lines(_text(title), _FOLD)
             yield Indenter(left=_FOLDED)

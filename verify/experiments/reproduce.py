@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from accountant.json_object import FromJson, JsonObject
+from accountant.provenance import Provenance, made_now
 from algorithms.blocks import Executor, Processes
 from verify.conduct.progress import Progress, silent
 from verify.experiments.csv_files import write_runs, write_table
@@ -37,6 +39,10 @@ class Reproduced(FromJson):
         What the paper says, and whether it is seen.
     seconds
         How long it took.
+    repeat
+        The command that makes them again.
+    provenance
+        When and by which code they were made.
     """
 
     name: str
@@ -45,6 +51,8 @@ class Reproduced(FromJson):
     text: Path
     seen: tuple[tuple[str, Seen], ...]
     seconds: float = 0.0
+    repeat: str = ""
+    provenance: Provenance = field(default_factory=Provenance, compare=False)
 
     def json(self) -> dict[str, Any]:
         """Return it as JSON data, files by their paths."""
@@ -56,6 +64,8 @@ class Reproduced(FromJson):
             "report": str(self.text),
             "seconds": self.seconds,
             "seen": [{"says": says, **asdict(seen)} for says, seen in self.seen],
+            "repeat": self.repeat,
+            **self.provenance.json(),
         }
 
     @classmethod
@@ -76,6 +86,8 @@ class Reproduced(FromJson):
             Path(read.text("report")),
             tuple(read.entries("seen", _read_seen)),
             read.number("seconds"),
+            read.text("repeat"),
+            Provenance.read(read),
         )
         read.end()
         return found
@@ -144,4 +156,7 @@ def reproduce(
     words = report(experiment, scale, size, lines, results, note=note, content=content)
     text.write_text(words, encoding="utf-8")
     seen = tuple((statement.says, statement.seen(results)) for statement in experiment.statements)
-    return Reproduced(experiment.name, picture, table, text, seen, time.perf_counter() - start)
+    again = ["dpwitness", "reproduce", experiment.name, "--scale", scale, "--out", str(folder)]
+    again += [] if data is None else ["--data", str(data)]
+    seconds = time.perf_counter() - start
+    return Reproduced(experiment.name, picture, table, text, seen, seconds, shlex.join(again), made_now())

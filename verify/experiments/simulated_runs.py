@@ -113,7 +113,7 @@ class SimulatedRuns:
             and all(type(number) in _REAL for number in numbers)
             and _are_rounds(rounds)
             and isinstance(told["further"], dict)
-            and all(_is_known(name, value) for name, value in told["further"].items())
+            and all(is_known(name, value) for name, value in told["further"].items())
         )
         if good:
             regret, reward = _table(told["regret"], len(rounds)), _table(told["reward"], len(rounds))
@@ -144,7 +144,7 @@ def _table(rows: Any, length: int) -> FloatArray | None:
     return table
 
 
-def _is_known(name: str, value: Any) -> bool:
+def is_known(name: str, value: Any) -> bool:
     """Whether this may stand beside the curves."""
     if name == "best_kept":
         return type(value) in _REAL

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+from accountant.json_object import FromJson, JsonError, JsonObject
 from algorithms.problems import known_name
 from verify.conduct.isolation import Reports, in_own_process
 from verify.conduct.progress import Progress, silent, stretch
@@ -58,8 +59,11 @@ class Mutant:
         return self.result.verdict == "certified" and self.exceeds is True
 
 
+FORMAT = "dpwitness mutants, version 1"
+
+
 @dataclass(frozen=True)
-class Mutants:
+class Mutants(FromJson):
     """A subject and all its mutants, verified.
 
     Attributes
@@ -94,6 +98,7 @@ class Mutants:
     def json(self) -> dict[str, Any]:
         """The table as JSON-able data, with each verification whole."""
         return {
+            "format": FORMAT,
             "subject": self.honest.subject,
             "honest": self.honest.json(),
             "mutants": [
@@ -111,6 +116,39 @@ class Mutants:
             "escaped": [each.fault.name for each in self.escaped],
             "summary": self.summary,
         }
+
+    @classmethod
+    def from_json(cls, data: Any) -> Mutants:
+        """Return what `json` wrote.
+
+        Raises
+        ------
+        ValueError
+            If a key is missing, unknown or of another type, or a fault is none of this version.
+        """
+        read = JsonObject(data, "the table of mutants")
+        read.one_of("format", [FORMAT])
+        read.text("subject")
+        honest = Verification.from_json(read.take("honest", dict))
+        mutants = tuple(read.entries("mutants", _read_mutant))
+        found = cls(honest, mutants, tuple(read.texts("idle")))
+        if [each.fault.name for each in found.escaped] != read.texts("escaped"):
+            raise JsonError("escaped must name the mutants that exceed the claim and that nothing caught")
+        if found.summary != read.text("summary"):
+            raise JsonError(f"summary must be {found.summary!r}")
+        read.end()
+        return found
+
+
+def _read_mutant(read: JsonObject) -> Mutant:
+    name, words, why = (read.text(key) for key in ("fault", "words", "why"))
+    known = (fault for kind in FAULTS.values() for fault in kind.values())
+    fault = next((each for each in known if (each.name, each.words, each.why) == (name, words, why)), None)
+    if fault is None:
+        raise JsonError(f"fault {name[:60]!r} is none of this version's")
+    exceeds = read.take("exceeds", bool, type(None))
+    caught_by = tuple(Layer(read_layer) for read_layer in read.texts("caught_by"))
+    return Mutant(fault, Verification.from_json(read.take("verification", dict)), caught_by, exceeds)
 
 
 def summary_of(mutants: Sequence[Mutant]) -> str:

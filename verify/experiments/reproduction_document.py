@@ -1,0 +1,73 @@
+"""A reproduction of a paper's experiment as a document: what the paper says, what is seen, and the picture."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from accountant.provenance import file_digest
+from verify.document.blocks import Block, Code, Document, Facts, Paragraph, Photo, Section, Table, Tone
+from verify.experiments.registry import experiments
+from verify.experiments.reproduce import Reproduced
+from verify.verdict.verification_document import provenance_section
+
+_TOLD = {True: "seen", False: "not seen", None: "not told apart"}
+
+
+def reproduction_document(found: Reproduced, **files: str) -> Document:
+    """Return what is said of a reproduction; `files` are digests of what it was read from, by name.
+
+    Its picture is in it if its file is still there.
+    """
+    verdict, tone = _verdict(found)
+    count = sum(seen.holds is True for _, seen in found.seen)
+    rows = tuple((says, _TOLD[seen.holds], seen.words) for says, seen in found.seen)
+    known = experiments.get(found.name)
+    about = (
+        () if known is None else (("shows", known.shows), ("from", known.source), ("setting", known.setting))
+    )
+    sections = [
+        Section("The experiment", (Facts((("name", found.name), *about)),)),
+        Section(
+            "What the paper says, and what is seen",
+            (Table(("the paper says", "here", "numbers"), rows), *_picture(found)),
+        ),
+        Section("Files", (Facts(_files(found)),)),
+        Section(
+            "How sure",
+            (
+                Paragraph(
+                    "What is told apart is told with the runs that were made: two means count as different if they are "
+                    "more than a few standard errors apart. Why paper and reproduction differ, where they do, the "
+                    "report among the files says."
+                ),
+            ),
+        ),
+        Section("See it again", (Code(found.repeat),)),
+        provenance_section(found.provenance, **files),
+    ]
+    title = found.name if known is None else f"{found.name}, {known.title}"
+    meaning = f"{count} of {len(found.seen)} statements of the paper are seen in these runs."
+    return Document(verdict, tone, title, meaning, tuple(sections))
+
+
+def _verdict(found: Reproduced) -> tuple[str, Tone]:
+    told = [seen.holds for _, seen in found.seen]
+    if False in told:
+        return "NOT ALL SEEN", "bad"
+    return ("NOT ALL TOLD APART", "open") if None in told else ("AS THE PAPER SAYS", "good")
+
+
+def _picture(found: Reproduced) -> tuple[Block, ...]:
+    with suppress(OSError):
+        return (Photo(found.picture.read_bytes(), f"The picture of {found.name}, {found.picture.name}."),)
+    return (Paragraph(f"The picture is not in this report: {found.picture} is not there."),)
+
+
+def _files(found: Reproduced) -> tuple[tuple[str, str], ...]:
+    told = []
+    for name, path in (("picture", found.picture), ("numbers", found.data), ("report", found.text)):
+        words = f"{path}, not there"
+        with suppress(OSError):
+            words = f"{path}, SHA-256 {file_digest(path)}"
+        told.append((name, words))
+    return tuple(told)

@@ -1,0 +1,150 @@
+"""Simulations of some learners as one document: what their runs show beside each other; no claim is judged."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from verify.document.blocks import Block, Code, Document, Facts, Paragraph, Picture, Section, Table
+from verify.document.charts import Area, Axis, Curve, Style, chart
+from verify.experiments.simulation import Simulation
+from verify.sentences import number
+from verify.verdict.verification_document import provenance_section
+
+_STYLES: tuple[Style, ...] = ("proved", "shown", "claim", "aside")
+_ROWS = 12  # of the table of one learner
+
+
+def simulation_document(simulations: Sequence[Simulation], **files: str) -> Document:
+    """Return what is said of simulations, at least one; `files` are digests of what they were read from, by name."""
+    first = simulations[0]
+    names = _labels(simulations)
+    learners = ", ".join(dict.fromkeys(each.learner for each in simulations))
+    best = min(range(len(names)), key=lambda i: simulations[i].regret_mean[-1])
+    said = f"regret {number(simulations[best].regret_mean[-1])} after {simulations[best].rounds[-1]:,} rounds"
+    meaning = (
+        f"The mean of {first.asked.runs:,} runs has {said}."
+        if len(simulations) == 1
+        else f"Of {len(simulations)}, {names[best]} lost least in these runs: {said}."
+    )
+    sections = [
+        _played(simulations),
+        Section("Regret", (*_picture(simulations, names), _table(simulations, names))),
+        Section(
+            "How sure",
+            (
+                Paragraph(
+                    "Means of simulated runs, on this problem and with these numbers; ± one standard error. What is "
+                    "proved of a learner's regret is tested by dpwitness regret, and of its privacy by dpwitness verify."
+                ),
+            ),
+        ),
+        Section(
+            "See it again", tuple(Code(line) for line in dict.fromkeys(each.repeat for each in simulations))
+        ),
+        provenance_section(first.provenance, **files),
+    ]
+    return Document("SIMULATED", "open", f"regret of {learners} on {first.problem}", meaning, tuple(sections))
+
+
+def _labels(simulations: Sequence[Simulation]) -> list[str]:
+    """Return a name for each: its learner, and where they differ, what was asked."""
+    several = {
+        name: len({str(_asked(each, name)) for each in simulations}) > 1 for name in ("ε", "δ", "settings")
+    }
+    found = []
+    for each in simulations:
+        words = [each.learner]
+        words += [f"{name} = {_asked(each, name)}" for name in ("ε", "δ") if several[name]]
+        words += [f"{key} = {value}" for key, value in each.asked.settings.items() if several["settings"]]
+        found.append(", ".join(words))
+    return found
+
+
+def _asked(simulation: Simulation, name: str) -> str:
+    asked = simulation.asked
+    return (
+        str(dict(asked.settings))
+        if name == "settings"
+        else number(asked.epsilon if name == "ε" else asked.delta)
+    )
+
+
+def _played(simulations: Sequence[Simulation]) -> Section:
+    def of_all(words: Sequence[str]) -> str:
+        return "; ".join(dict.fromkeys(words))
+
+    pairs = (
+        ("learners", of_all([each.learner for each in simulations])),
+        ("problem", of_all([each.problem for each in simulations])),
+        ("ε", of_all([number(each.asked.epsilon) for each in simulations])),
+        ("δ", of_all([number(each.asked.delta) for each in simulations])),
+        ("neighbours of the claims", of_all([each.neighbours for each in simulations])),
+        ("rounds", of_all([f"{each.rounds[-1]:,}" for each in simulations])),
+        ("runs", of_all([f"{each.asked.runs:,} from seed {each.asked.seed}" for each in simulations])),
+        (
+            "settings",
+            of_all(
+                [f"{key} = {value}" for each in simulations for key, value in each.asked.settings.items()]
+            ),
+        ),
+    )
+    return Section("What was played", (Facts(tuple(pair for pair in pairs if pair[1])),))
+
+
+def _picture(simulations: Sequence[Simulation], names: Sequence[str]) -> tuple[Block, ...]:
+    """Return the curves; none where there are more than lines can be told apart by."""
+    values = [
+        value for each in simulations for value in each.regret_mean if value > 0.0 and math.isfinite(value)
+    ]
+    rounds = simulations[0].rounds
+    if len(simulations) > len(_STYLES) or not values or len(rounds) < 2:
+        return ()
+    words = f"Mean cumulative regret of {simulations[0].asked.runs:,} runs" + (
+        ", and one standard error to each side." if len(simulations) == 1 else "."
+    )
+    least, most = min(values), max(values)
+    axes = (
+        Axis("round t", float(rounds[0]), float(rounds[-1]), logarithmic=True),
+        Axis("cumulative regret", min(least, 0.999 * most), most, logarithmic=True),
+    )
+    curves = [
+        Curve(
+            name,
+            [(float(t), m) for t, m in zip(each.rounds, each.regret_mean, strict=True) if m > 0.0],
+            style,
+        )
+        for name, each, style in zip(names, simulations, _STYLES, strict=False)
+    ]
+    areas = []
+    if len(simulations) == 1 and not any(map(math.isnan, simulations[0].regret_sem)):
+        band = zip(rounds, simulations[0].regret_mean, simulations[0].regret_sem, strict=True)
+        areas = [
+            Area("one standard error", [(float(t), max(m - e, least), max(m + e, least)) for t, m, e in band])
+        ]
+    return (Picture(chart(*axes, curves, areas, words), words),)
+
+
+def _table(simulations: Sequence[Simulation], names: Sequence[str]) -> Table:
+    if len(simulations) > 1:
+        heading = ("learner", "regret", "± s.e.", "reward per round")
+        return Table(
+            heading, tuple(_row(name, each, -1) for name, each in zip(names, simulations, strict=True))
+        )
+    (one,) = simulations
+    last = len(one.rounds) - 1
+    chosen = sorted({round(i * last / (_ROWS - 1)) for i in range(_ROWS)})
+    return Table(
+        ("round", "regret", "± s.e.", "reward per round"),
+        tuple(_row(f"{one.rounds[i]:,}", one, i) for i in chosen),
+    )
+
+
+def _row(name: str, of: Simulation, i: int) -> tuple[str, ...]:
+    error = of.regret_sem[i]
+    return (
+        name,
+        number(of.regret_mean[i]),
+        "-" if math.isnan(error) else f"{error:.2g}",
+        number(of.return_mean[i]),
+    )
