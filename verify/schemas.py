@@ -16,7 +16,10 @@ from mechanisms import Assumption, Neighbouring
 from verify.certificates.certificate import FORMAT as CERTIFICATE
 from verify.certificates.certificate import SAID, Proof
 from verify.experiments.reproduce import FORMAT as REPRODUCTION
+from verify.experiments.simulation import FORMAT as SIMULATION
 from verify.findings import Finding, LowerBound, UpperBound, Witness
+from verify.mutants.layers import Layer
+from verify.mutants.verify_mutants import FORMAT as MUTANTS
 from verify.regret_claims.outcome import Checkpoint, CheckpointVerdict
 from verify.regret_claims.proof_run import ProofCheck
 from verify.regret_claims.regret_report import FORMAT as REGRET
@@ -181,7 +184,64 @@ def _reproduction() -> Schema:
     one = {"format": {"const": REPRODUCTION}, **files, "seconds": _NUMBER}
     return titled(
         "A reproduction: each of the experiments that `dpwitness reproduce --json` prints",
-        closed({**one, "seen": {"type": "array", "items": seen}}),
+        closed({**one, "seen": {"type": "array", "items": seen}, "repeat": _TEXT, **_provenance()}),
+    )
+
+
+def _mutants() -> Schema:
+    own = {name: rule for name, rule in _verification().items() if not name.startswith(("$", "title"))}
+    mutant = closed(
+        {
+            **dict.fromkeys(("fault", "words", "why"), _TEXT),
+            "exceeds": nullable(_FLAG),
+            "caught_by": {"type": "array", "items": schema_of(Layer)},
+            "verification": own,
+        }
+    )
+    return titled(
+        "Mutants: each of the subjects that `dpwitness verify --mutants --json` prints",
+        closed(
+            {
+                "format": {"const": MUTANTS},
+                "subject": _TEXT,
+                "honest": own,
+                "mutants": {"type": "array", "items": mutant},
+                "idle": _TEXTS,
+                "escaped": _TEXTS,
+                "summary": _TEXT,
+            }
+        ),
+    )
+
+
+def _simulation() -> Schema:
+    def listed(of: Schema) -> Schema:
+        return {"type": "array", "minItems": 1, "items": of}
+
+    value = {"type": ["number", "string"]}
+    asked = closed({"learner": _TEXT, "problem": nullable(_TEXT), "checkpoints": _COUNT})
+    return titled(
+        "A simulation: what `dpwitness simulate --json` prints of one learner; further keys are details",
+        closed(
+            {
+                "format": {"const": SIMULATION},
+                **dict.fromkeys(("learner", "problem", "neighbours"), _TEXT),
+                "asked": asked,
+                "epsilon": _NUMBER,
+                "delta": _NUMBER,
+                "settings": {"type": "object", "additionalProperties": value},
+                "rounds": listed({"type": "integer", "minimum": 1}),
+                "regret_mean": listed(_NUMBER),
+                "regret_sem": listed(nullable(_NUMBER)),
+                "return_mean": listed(_NUMBER),
+                "runs": _COUNT,
+                "seed": _COUNT,
+                "seconds": _NUMBER,
+                "lane_rounds_per_second": _NUMBER,
+                **_provenance(),
+            },
+            open_ended=True,
+        ),
     )
 
 
@@ -207,5 +267,7 @@ SCHEMAS: Mapping[str, Callable[[], Schema]] = {
     "audit": _audit,
     "certificate": _certificate,
     "reproduction": _reproduction,
+    "mutants": _mutants,
+    "simulation": _simulation,
 }
 """How the schema of each kind of file is made, by name."""

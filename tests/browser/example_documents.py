@@ -16,7 +16,17 @@ from verify.audit_document import audit_document
 from verify.certificates.certificate_document import certificate_document
 from verify.commands.audit_file import audit_file
 from verify.document.blocks import Document
+from verify.experiments.configuration import Configuration
+from verify.experiments.experiment import Seen
+from verify.experiments.reproduce import Reproduced
+from verify.experiments.reproduction_document import reproduction_document
+from verify.experiments.simulation import Simulation
+from verify.experiments.simulation_document import simulation_document
+from verify.faults.learner_faults import LEARNER_FAULTS
 from verify.findings import Finding, FindingKind, LowerBound, UpperBound, Witness
+from verify.mutants.layers import Layer
+from verify.mutants.mutants_document import mutants_document
+from verify.mutants.verify_mutants import Mutant, Mutants
 from verify.regret_claims.outcome import Checkpoint
 from verify.regret_claims.proof_run import ProofCheck
 from verify.regret_claims.regret_document import regret_document
@@ -53,9 +63,9 @@ _FINDINGS = (
 _QUIET = Assumption(AssumptionKind.CLAIM, "your class is as quiet as it says", f"{_PATH}:1")
 
 
-def _verification(
+def _verified(
     kind: SubjectKind, name: str, upper: UpperBound | None, lower: LowerBound | None, **more: Any
-) -> Document:
+) -> tuple[Document, Verification]:
     findings, assumptions = more.get("findings", ()), more.get("assumptions", ())
     witness = Witness(
         {"data": "all 0", "data_prime": f"[{', '.join(['0.123456789'] * 30)}]"},
@@ -72,11 +82,16 @@ def _verification(
         _CLAIM, upper=upper, lower=lower, witness=witness, findings=findings, assumptions=assumptions
     )
     details = {"detection_floor": "With few draws a rare leak goes unseen.", "band": _BAND}
-    return verification_document(
-        Verification(
-            name, kind, _CLAIM, decision, upper, lower, witness, findings, 7, MADE, details, assumptions
-        )
+    verified = Verification(
+        name, kind, _CLAIM, decision, upper, lower, witness, findings, 7, MADE, details, assumptions
     )
+    return verification_document(verified), verified
+
+
+def _verification(
+    kind: SubjectKind, name: str, upper: UpperBound | None, lower: LowerBound | None, **more: Any
+) -> Document:
+    return _verified(kind, name, upper, lower, **more)[0]
 
 
 _PROVED = UpperBound(1.0, 0.0, "basic composition, under an accountant with this budget")
@@ -168,3 +183,45 @@ def bets() -> Document:
 @claimed(data=Interval(0, 1))
 def _rounded(value: float, rng: Any) -> float:
     return round(value + rng.laplace(scale=1.0), 1)
+
+
+def simulations() -> Document:
+    """Return a comparison of simulated learners."""
+    rounds = tuple(range(1, 1001, 37))
+    found = []
+    for i, (name, epsilon) in enumerate([("cucb-batch-least", 0.5), (f"{_PATH}:Mine", 1.0), ("cucb", 1.0)]):
+        asked = Configuration(name, rounds[-1], 20, None, {"arms": 12, "size": 3}, epsilon)
+        means = tuple(float((i + 1) * t**0.6) for t in rounds)
+        curves = (rounds, means, (1.5,) * len(rounds), (0.25,) * len(rounds))
+        found.append(Simulation(name, "top-k", "replace one", asked, *curves, 1.0, 1e5, provenance=MADE))
+    return simulation_document(found)
+
+
+def mutants() -> Document:
+    """Return a table of mutants of a learner."""
+    _, verified = _verified(SubjectKind.LEARNER, _LONG, _PROVED, _SEEN)
+    planted = tuple(
+        Mutant(fault, verified, (Layer.LEDGER, Layer.REPLAYS), fault.harmless is False)
+        for fault in LEARNER_FAULTS.values()
+    )
+    return mutants_document(Mutants(verified, planted, ("never-cleared",)))
+
+
+def reproduction(folder: Path) -> Document:
+    """Return a reproduction with its picture."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6.0, 4.0))
+    figure.subplots().plot([1, 2, 3])
+    figure.savefig(folder / "figure.png")
+    seen = (
+        ("regret grows like log T", Seen(True, "the last doubling adds 12 ± 3")),
+        ("Laplace is worst " * 6, Seen(None, "")),
+        ("the learner is private", Seen(False, _LONG)),
+    )
+    files = (folder / "figure.png", Path(_PATH), folder / "figure.md")
+    return reproduction_document(
+        Reproduced(
+            "cascade/fig1a", *files, seen, 12.0, "dpwitness reproduce cascade/fig1a --scale quick", MADE
+        )
+    )

@@ -138,8 +138,8 @@ def test_simulate_json_has_the_stable_keys(run):
     assert (code, err) == (0, "")
     result = json.loads(out)
     assert set(result) == {
-        "learner", "neighbours", "problem", "rounds", "regret_mean", "regret_sem", "return_mean", "runs", "seed",
-        "seconds", "lane_rounds_per_second",
+        "format", "learner", "neighbours", "problem", "asked", "epsilon", "delta", "settings", "rounds", "regret_mean",
+        "regret_sem", "return_mean", "runs", "seed", "seconds", "lane_rounds_per_second", "date", "versions", "digests",
     }  # fmt: skip
     assert result["rounds"][-1] == 200
     assert len(result["rounds"]) == len(result["regret_mean"]) == len(result["regret_sem"])

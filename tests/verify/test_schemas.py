@@ -13,17 +13,24 @@ from jsonschema import Draft202012Validator
 
 from accountant.audit import Question, audit, from_mechanisms
 from accountant.json_schema import schema_of
+from accountant.provenance import Provenance
 from mechanisms import Laplace
 from verify import certify, verify
 from verify.commands.command_group import cli
+from verify.experiments.configuration import Configuration
 from verify.experiments.experiment import Seen
 from verify.experiments.reproduce import Reproduced
+from verify.experiments.simulation import Simulation
+from verify.faults.learner_faults import LEARNER_FAULTS
+from verify.mutants.layers import Layer
+from verify.mutants.verify_mutants import Mutant, Mutants
 from verify.regret_claims.outcome import Checkpoint
 from verify.regret_claims.proof_run import ProofCheck
 from verify.regret_claims.regret_report import RegretReport, TheoremValue
 from verify.schemas import SCHEMAS
 
 PUBLISHED = Path(__file__).parent.parent.parent / "docs" / "schemas"
+MADE = Provenance("2026-11-23T18:00:00+00:00", {"python": "3.11.7"}, {"dpwitness": "69e4"})
 QUICK: dict[str, Any] = {"effort": "quick", "samples": 5_000}
 pytestmark = pytest.mark.usefixtures("small_searches")
 
@@ -45,9 +52,29 @@ def written(name: str) -> list[Any]:
             return [RegretReport(*asked, theorem, (check,), (point,), "dpwitness regret mine").json()]
         case "reproduction":
             seen = (("regret grows", Seen(True, "3 of 3")), ("by log T", Seen(None, "")))
-            found = Reproduced("fig1", Path("a.png"), Path("a.csv"), Path("a.md"), seen, 2.5)
+            found = Reproduced("fig1", Path("a.png"), Path("a.csv"), Path("a.md"), seen, 2.5, "again", MADE)
             assert Reproduced.loads(json.dumps(found.json())) == found
             return [found.json()]
+        case "mutants":
+            fault = LEARNER_FAULTS["half-noise-asked-for"]
+            honest = verify(laplace, epsilon=1.0, **QUICK)
+            mutants = Mutants(honest, (Mutant(fault, honest, (Layer.LEDGER,), True),), ("never-cleared",))
+            assert Mutants.loads(json.dumps(mutants.json())) == mutants
+            return [mutants.json()]
+        case "simulation":
+            asked_for = Configuration(
+                "mine.py:Mine", 20, 3, "arms", {"arms": 3, "size": "all"}, 0.5, 0.01, 7, 2
+            )
+            curves = ((10, 20), (1.0, 2.5), (math.nan, 0.5), (0.25, 0.125))
+            further = {"best_kept": 0.5}
+            of = Simulation("Mine", "arms", "replace one", asked_for, *curves, 0.5, 120.0, further, MADE)
+            told = of.json()
+            assert Simulation.loads(json.dumps(told)).json() == told
+            assert of.repeat == (
+                "dpwitness simulate mine.py:Mine --problem arms --set arms=3 --set size=all --epsilon 0.5 --delta 0.01 "
+                "--horizon 20 --runs 3 --seed 7 --checkpoints 2"
+            )
+            return [told]
         case "audit":
             releases = from_mechanisms([(laplace, 2)])
             asked = (
@@ -67,7 +94,7 @@ def test_what_is_written_keeps_to_its_schema_and_what_lacks_a_key_does_not(name:
         keeps.validate(data)
         for key in data:
             assert not keeps.is_valid({one: value for one, value in data.items() if one != key}) or (
-                name == "verification" and key not in schema["required"]  # details
+                name in ("verification", "simulation") and key not in schema["required"]  # details
             )
             assert not keeps.is_valid({**data, key: {"other": [1]}}) or key not in schema["required"]
 

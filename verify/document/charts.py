@@ -17,6 +17,7 @@ from verify.printable import printable
 _WIDTH, _HEIGHT = 480.0, 300.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 60.0, 14.0, 12.0, 44.0
 _LEGEND = 20.0  # height of a line of the legend
+_LONGEST_NAME = 44  # characters of a line of the legend
 _MOST_TICKS = 8
 
 Style = Literal["proved", "shown", "claim", "aside"]
@@ -144,9 +145,10 @@ def _grid(x: Axis, y: Axis) -> str:
     for value in x.ticks():
         at = _LEFT + width * x.share(value)
         parts.append(f'<line class="grid" x1="{at:.1f}" y1="{_TOP}" x2="{at:.1f}" y2="{_TOP + height}"/>')
-        parts.append(
-            f'<text x="{at:.1f}" y="{_TOP + height + 18}" text-anchor="middle">{_short(value)}</text>'
-        )
+        place = f'x="{at:.1f}" text-anchor="middle"'
+        if at > _LEFT + width - _RIGHT:  # the half of it would be outside of the picture
+            place = f'x="{_WIDTH}" text-anchor="end"'
+        parts.append(f'<text {place} y="{_TOP + height + 18}">{_short(value)}</text>')
     for value in y.ticks():
         at = _TOP + height * (1.0 - y.share(value))
         parts.append(f'<line class="grid" x1="{_LEFT}" y1="{at:.1f}" x2="{_LEFT + width}" y2="{at:.1f}"/>')
@@ -178,8 +180,8 @@ def _legend(name: str, style: str, height: float) -> str:
         if style == "area"
         else f'<polyline class="{style}" points="{_LEFT},{height + 5} {_LEFT + 28},{height + 5}"/>'
     )
-    return f'{sample}<text x="{_LEFT + 36}" y="{height + 10}">{_said(name)}</text>'
+    return f'{sample}<text x="{_LEFT + 36}" y="{height + 10}">{_said(name, _LONGEST_NAME)}</text>'
 
 
-def _said(text: str) -> str:
-    return escape(printable(text, 90))
+def _said(text: str, longest: int = 90) -> str:
+    return escape(printable(text, longest))

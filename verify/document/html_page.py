@@ -26,6 +26,7 @@ from verify.document.blocks import (
 )
 from verify.printable import printable
 
+_PHOTO = '<img src="data:image/png;base64,'
 _LONGEST_WORD = 20  # a cell breaks longer ones anywhere, and others never
 
 _STYLE = """
@@ -80,7 +81,7 @@ border-radius:.3em;margin:.6em 0}
 
 _HEAD = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:; style-src 'unsafe-inline'">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; {images}style-src 'unsafe-inline'">
 <meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">
 <title>{title}</title>
 <style>body{{margin:0;background:#ffffff}}@media (prefers-color-scheme:dark){{body{{background:#17181c}}}}
@@ -101,11 +102,13 @@ def page(documents: Sequence[Document], made: str) -> str:
     """
     several = len(documents) > 1
     title = report_title(documents)
-    parts = [_HEAD.format(title=_text(title), style=_STYLE)]
+    articles = [_article(document, 2 if several else 1) for document in documents]
+    images = "img-src data:; " if any(_PHOTO in article for article in articles) else ""
+    parts = [_HEAD.format(title=_text(title), style=_STYLE, images=images)]
     if several:
         parts += [f"<h1>{_text(title)}</h1>\n", _contents(documents)]
-    for number, document in enumerate(documents, start=1):
-        parts.append(f'<article id="result-{number}">\n{_article(document, 2 if several else 1)}</article>\n')
+    for number, article in enumerate(articles, start=1):
+        parts.append(f'<article id="result-{number}">\n{article}</article>\n')
     parts.append(f"<footer><p>{_text(made)}</p></footer>\n</main></body></html>\n")
     return "".join(parts)
 
@@ -163,8 +166,8 @@ def _block(block: Block) -> str:
         case Picture(drawn, words):
             return f"<figure>{drawn}<figcaption>{_text(words)}</figcaption></figure>\n"
         case Photo(png, words):
-            data = f"data:image/png;base64,{b64encode(png).decode()}"
-            return f'<figure><img src="{data}" alt="{_text(words)}"><figcaption>{_text(words)}</figcaption></figure>\n'
+            data = b64encode(png).decode()
+            return f'<figure>{_PHOTO}{data}" alt="{_text(words)}"><figcaption>{_text(words)}</figcaption></figure>\n'
         case Fold(title, inner):
             return f"<details><summary>{_text(title)}</summary>\n{_blocks(inner)}</details>\n"
 

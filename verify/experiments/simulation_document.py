@@ -35,7 +35,8 @@ def simulation_document(simulations: Sequence[Simulation], **files: str) -> Docu
             (
                 Paragraph(
                     "Means of simulated runs, on this problem and with these numbers; ± one standard error. What is "
-                    "proved of a learner's regret is tested by dpwitness regret, and of its privacy by dpwitness verify."
+                    "proved of a learner's regret is tested by dpwitness regret, what is claimed of its privacy by "
+                    "dpwitness verify."
                 ),
             ),
         ),

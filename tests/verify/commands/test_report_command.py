@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import math
 import re
 import sys
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -18,7 +21,14 @@ from accountant.audit import Question, audit, from_mechanisms
 from algorithms.claim import ClaimForm, View
 from mechanisms import Interval, Laplace
 from verify.commands.command_group import cli
+from verify.experiments.configuration import Configuration
+from verify.experiments.experiment import Seen
+from verify.experiments.reproduce import Reproduced
+from verify.experiments.simulation import Simulation
+from verify.faults.learner_faults import LEARNER_FAULTS
 from verify.findings import UpperBound
+from verify.mutants.layers import Layer
+from verify.mutants.verify_mutants import Mutant, Mutants
 from verify.regret_claims.outcome import Checkpoint
 from verify.regret_claims.regret_report import RegretReport, TheoremValue
 from verify.verdict.answer import SubjectKind
@@ -46,6 +56,9 @@ VERIFIED = Verification(
     None,
     (),
     0,
+)
+SMALL_PNG = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
 )
 REGRET = RegretReport(
     learner="mine",
@@ -101,6 +114,97 @@ def test_every_kind_of_result_in_one_page(folder: Path) -> None:
     assert "<script" not in text
 
 
+def test_all_results_of_a_command_are_in_its_report(folder: Path) -> None:
+    regret_of_all = {"reports": [REGRET.json(), replace(REGRET, learner="other").json()]}
+    audited = json.loads((folder / "audit.json").read_text())
+    two_audits = {"files": [{"file": "a.toml", **audited}, {"file": "b.toml", **audited}]}
+    for number, (content, titles) in enumerate(
+        [(regret_of_all, ("of mine", "of other")), (two_audits, ("AUDIT",))]
+    ):
+        (folder / f"several{number}.json").write_text(json.dumps(content))
+        done = report(folder, f"several{number}.json")
+        assert done.exit_code == 0, done.output
+        assert done.output.startswith("# Privacy report on 2 results\n")
+        assert all(title in done.output or title == "AUDIT" for title in titles)
+
+
+def test_simulations_of_one_file_are_compared(folder: Path) -> None:
+    asked = Configuration("mine", 100, 5, epsilon=0.5)
+    curves = ((10, 50, 100), (3.0, 7.0, 9.0), (0.1, 0.2, 0.3), (0.5, 0.6, 0.7))
+    mine = Simulation("mine", "arms", "replace one", asked, *curves, 0.1, 10.0)
+    worse = Simulation("mine", "arms", "replace one", replace(asked, epsilon=0.25), curves[0], (4.0, 8.0, 20.0),
+                       (math.nan,) * 3, curves[3], 0.1, 10.0)  # fmt: skip
+    (folder / "runs.json").write_text(json.dumps({"simulations": [mine.json(), worse.json()]}))
+    shown = report(folder, "runs.json").output
+    assert shown.startswith(
+        "# SIMULATED: regret of mine on arms\n\n**Of 2, mine, ε = 0.5 lost least in these runs: "
+    )
+    assert "| mine, ε = 0.25 | 20 | \\- | 0.7 |" in shown
+    assert "--epsilon 0.25 " in shown
+    (folder / "runs.json").write_text(json.dumps(mine.json()))
+    assert report(folder, "runs.json", "-o", "runs.html").exit_code == 0
+    page = (folder / "runs.html").read_text(encoding="utf-8")
+    assert "The mean of 5 runs has regret 9 after 100 rounds." in page
+    assert "one standard error" in page
+
+
+@pytest.mark.parametrize(
+    ("exceeds", "caught_by", "verdict", "title"),
+    [
+        (True, (Layer.LEDGER,), "unproven", "ALL CAUGHT"),
+        (True, (), "unproven", "SOME ESCAPED"),
+        (True, (), "certified", "FALSELY CERTIFIED"),
+        (None, (), "certified", "ALL CAUGHT"),
+    ],
+)
+def test_mutants_say_first_whether_one_is_falsely_certified(
+    exceeds: bool | None, caught_by: tuple[Layer, ...], verdict: Any, title: str, folder: Path
+) -> None:
+    result = replace(VERIFIED, decision=Decision(verdict, ("so",)))
+    mutant = Mutant(LEARNER_FAULTS["half-noise"], result, caught_by, exceeds)
+    done = Mutants(VERIFIED, (mutant,), ("shared-noise",))
+    (folder / "mutants.json").write_text(json.dumps({"subjects": [done.json()]}))
+    shown = report(folder, "mutants.json").output
+    assert shown.startswith(f"# {title}: faults planted in noise\n")
+    assert "never act in it, and were not verified: shared-noise" in shown
+    assert "dpwitness verify noise --epsilon 1.0 --seed 0 --mutants" in shown
+
+
+def test_a_table_of_mutants_that_was_changed_is_refused(folder: Path) -> None:
+    mutant = Mutant(LEARNER_FAULTS["half-noise"], VERIFIED, (), True)
+    told = Mutants(VERIFIED, (mutant,), ()).json()
+    for changed, message in (
+        ({"escaped": []}, "escaped must name the mutants"),
+        ({"summary": "all caught"}, "summary must be"),
+        ({"mutants": [{**told["mutants"][0], "why": "it is harmless"}]}, "is none of this version's"),
+    ):
+        (folder / "changed.json").write_text(json.dumps({**told, **changed}))
+        assert message in str(report(folder, "changed.json").exception)
+
+
+def test_a_reproduction_has_its_picture_if_it_is_there(folder: Path) -> None:
+    picture = folder / "fig.png"
+    picture.write_bytes(SMALL_PNG)
+    seen = (("regret grows", Seen(True, "3 of 3")), ("by log T", Seen(None, "")))
+    found = Reproduced(
+        "cascade/fig1a", picture, folder / "fig.csv", folder / "fig.md", seen, 2.0, "again, please"
+    )
+    (folder / "made.json").write_text(json.dumps({"experiments": [found.json()]}))
+    for name in ("made.html", "made.pdf"):
+        assert report(folder, "made.json", "-o", name).exit_code == 0
+    page = (folder / "made.html").read_text(encoding="utf-8")
+    assert 'src="data:image/png;base64,' in page
+    assert "NOT ALL TOLD APART" in page
+    assert "1 of 2 statements of the paper are seen" in page
+    assert "again, please" in page
+    assert any(
+        PdfReader(folder / "made.pdf").pages[i].images
+        for i in range(len(PdfReader(folder / "made.pdf").pages))
+    )
+    picture.unlink()
+    assert "is not in this report" in report(folder, "made.json").output
+
+
 def test_markdown_by_default_and_by_name(folder: Path) -> None:
     shown = report(folder, "releases.toml", "--delta", "0", "--budget", "0.4")
     assert shown.exit_code == 0
@@ -116,7 +220,11 @@ def test_markdown_by_default_and_by_name(folder: Path) -> None:
     [
         ('{"verdict": "certified"}', "has no format; a result of this version has"),
         ('{"theorems": {}}', "has no format; a result of this version has"),
-        ('{"files": []}', "holds the audits of several files"),
+        ('{"files": []}', "files must be a list of at least one result, and stand alone"),
+        ('{"reports": [{"format": 3}]}', "format of one of reports must be one of"),
+        ('{"reports": [{}], "other": 1}', "reports must be a list of at least one result, and stand alone"),
+        ('{"simulations": [{"format": "x"}]}', "format of the simulation must be one of"),
+        ('{"format": "dpwitness mutants, version 2"}', "format must be one of"),
         ('{"format": "dpwitness verification, version 9"}', "format must be one of"),
         ('{"format": "dpwitness verification, version 1"}', "the result has no verdict"),
         ("[]", "must hold `release` tables"),

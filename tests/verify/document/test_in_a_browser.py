@@ -6,7 +6,17 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from example_documents import audited, bets, certificate, ledger, regret, verifications
+from example_documents import (
+    audited,
+    bets,
+    certificate,
+    ledger,
+    mutants,
+    regret,
+    reproduction,
+    simulations,
+    verifications,
+)
 from playwright.sync_api import Browser
 from seen_page import inaccessible, lost_on_paper, misplaced, opened, printed_pages, unreachable
 
@@ -21,6 +31,9 @@ KINDS = [
     "ledger",
     "certificate",
     "bets",
+    "simulations",
+    "mutants",
+    "reproduction",
     "all together",
 ]
 
@@ -39,6 +52,9 @@ def documents(kind: str, folder: Path) -> list[Document]:
         "ledger": lambda: ledger(folder),
         "certificate": certificate,
         "bets": bets,
+        "simulations": simulations,
+        "mutants": mutants,
+        "reproduction": lambda: reproduction(folder),
     }
     return [make() for make in found.values()] if kind == "all together" else [found[kind]()]
 
