@@ -21,6 +21,7 @@ from accountant.filters.composition_theorem import Composition
 from accountant.gates.assuming import Assuming, declared_stability
 from accountant.gates.closing import Closing
 from accountant.gates.gate import Mask
+from accountant.gates.messages import DRAWN_BY, DRAWN_ELSEWHERE, checked_message, some_value
 from accountant.gates.movement import with_rounding
 from accountant.gates.on_tape import OnTape
 from accountant.gates.private import Private, refuse_read
@@ -298,6 +299,50 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         if receipt.answer is not None:
             return _decoded(receipt.answer)
         return self._kept(request, self._publish(values, private, own, where, place))
+
+    def receive(
+        self, mechanism: Mechanism, message: npt.ArrayLike, domain: Domain, record: RecordId
+    ) -> npt.NDArray[Any]:
+        """Charge a message that a record's own device has drawn, and let it in: a release without the sampling.
+
+        The record pays what it would for `release`. That the device drew the message through the mechanism is nothing
+        that an accountant can check: it is in `assumptions`.
+
+        Parameters
+        ----------
+        mechanism
+            What the device was asked to draw the message through.
+        message
+            What it sent.
+        domain
+            Where the record's value lies, which stays on the device.
+        record
+            Whose device it is.
+
+        Returns
+        -------
+        ndarray
+            The message as an output of the mechanism, shape (1, n).
+
+        Raises
+        ------
+        ValueError
+            If the mechanism outputs nothing of the kind.
+        AssumptionRefused
+            If the accountant is strict.
+        TrustViolation, SensitivityExceeded, TheoremMissing, BudgetExceeded
+            As `release`.
+        """
+        place = calling_place()
+        self.check_open()
+        private = self.private(some_value(domain), domain, record)
+        with self._charging:
+            own, given, _, assumptions = check_release(self, mechanism, private, None)
+            outputs = checked_message(own, message, given.shape)
+            entries = [replace(entry, note=DRAWN_BY) for entry in self._entries(own, given, None, place)]
+            self.assume(*assumptions, DRAWN_ELSEWHERE)
+        self._pay(entries, place)
+        return outputs
 
     def _kept(self, request: str | None, outputs: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return what a request is answered: these outputs, unless others were drawn for it and kept."""

@@ -17,6 +17,7 @@ from algorithms.linear.dp_pe import PE, REWARD_DOMAIN, DPPECentral, DPPELocal, D
 from algorithms.linear.g_optimal import Design, DesignError, g_optimal_design
 from algorithms.linear.linear_phases import PopulationTooSmall
 from algorithms.linear.linear_play import PhasedTrace, simulate_phases
+from algorithms.message_learner import MessageLearner, Question
 from algorithms.semi_bandits.cts import CTS
 from algorithms.semi_bandits.cucb import CUCB
 from algorithms.semi_bandits.cucb_batch import CUCBBatch, CUCBBatchAll, CUCBBatchGaussian, CUCBBatchLeast
@@ -80,11 +81,13 @@ __all__ = [
     "HorizonPassed",
     "Learner",
     "LinUCB",
+    "MessageLearner",
     "NothingPlayed",
     "PhasedTrace",
     "PopulationTooSmall",
     "PrivateHybridSums",
     "PrivateTreeSums",
+    "Question",
     "Ticket",
     "TicketRefused",
     "Trace",

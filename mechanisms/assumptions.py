@@ -38,6 +38,7 @@ class AssumptionKind(Enum):
     OPENDP = "opendp"
     CLAIM = "claim"
     INTERNALS = "internals"
+    DEVICE = "device"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ import numpy as np
 from accountant.accountant import Accountant
 from accountant.clock import ClockAhead
 from accountant.filters.share import share_spent
+from accountant.gates.messages import some_value
 from accountant.gates.private import Private
 from accountant.gates.private_sums import PrivateSums
 from accountant.gates.provenance import RecordId
@@ -25,7 +26,7 @@ from accountant.store import KeyUsed, Settled
 from accountant.stores.refusals import LedgerDamaged, OutcomeUnknown, StoreRefused
 from accountant.stores.sql_store import SQLStore
 from accountant.summary import Summary
-from mechanisms import Categories, Domain, DomainError, OneHot
+from mechanisms import DomainError
 
 
 class Desk:
@@ -116,7 +117,7 @@ class Desk:
         domain = asked.domain
         values = asked.values
         if values is None:
-            values = (_any_value(domain),) * len(asked.records)
+            values = (some_value(domain),) * len(asked.records)
         entered = []
         for i, (record, value) in enumerate(zip(asked.records, values, strict=True)):
             try:
@@ -235,16 +236,6 @@ class Desk:
             self.store.spent("")
 
         self._asking("", read)
-
-
-def _any_value(domain: Domain) -> Any:
-    if isinstance(domain, Categories):
-        return 0
-    zeros = np.zeros(domain.shape)
-    if isinstance(domain, OneHot):
-        zeros[0] = 1.0
-        return zeros
-    return domain.clip(zeros)
 
 
 def _key(client: str, request: str) -> str:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
-from accountant import Gate, Private
+from accountant import Gate
 from algorithms.cascades.click_estimates import ClickEstimates
 from algorithms.claim import ONE_USER_LOCAL, ClaimForm, View
 from algorithms.learner import ClickConfidence, Family, check_epsilon
+from algorithms.message_learner import MessageLearner, Question
 from algorithms.problems import RankedLists
-from algorithms.structured_learner import HorizonLearner
 from mechanisms import FirstAbove, RandomizedResponse
 from mechanisms.arrays import FloatArray, IntArray
 
@@ -71,7 +72,7 @@ class ResponseBound:
         return variance
 
 
-class CascadeUCBRR(HorizonLearner[RankedLists]):
+class CascadeUCBRR(MessageLearner[RankedLists]):
     """Every user sends one symbol: the clicked position or "none", by (K+1)-ary randomized response.
 
     The only private datum of a round is the one-hot (or zero) click vector X, because the positions that
@@ -132,7 +133,10 @@ class CascadeUCBRR(HorizonLearner[RankedLists]):
         """Return the items' sums and indices."""
         return self.estimates.confidence()
 
-    def learn(self, action: IntArray, feedback: Private) -> None:
-        """Average the user's randomized symbol into the displayed items."""
-        message = self.gate.release(self.randomizer, feedback.map(self.symbol))
-        self.estimates.add(action, self._click[message[:, 0]])
+    def ask(self, action: IntArray) -> Question:
+        """Ask for the clicked position, or none, by randomized response."""
+        return Question(self.symbol >> self.randomizer, self.feedback_domain, action)
+
+    def hear(self, about: IntArray, message: npt.NDArray[Any]) -> None:
+        """Average the user's symbol into the displayed items."""
+        self.estimates.add(about, self._click[message[:, 0]])

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
-from accountant import Gate, Private
-from mechanisms import Above, RandomizedResponse
+from accountant import Gate
+from mechanisms import Above, Mechanism, RandomizedResponse
 from mechanisms.arrays import FloatArray
 
 
@@ -31,13 +29,16 @@ class RandomizedBit:
         self._gate = gate
         self._threshold: FloatArray | None = None
 
-    def send(self, value: Private) -> FloatArray:
-        """Return the messages about values in [0, 1], shape (lanes, 1)."""
+    @property
+    def mechanism(self) -> Mechanism:
+        """What the next user's message about a number in [0, 1] is drawn through, in each lane; 0 or 1."""
         # The rounding needs no secrecy: for every threshold the bit is a function of the value. The threshold of a user
         # who was refused serves the next one, and the law of both stays: it is drawn without data, and whether somebody
         # is refused depends on accounts alone, not on it.
         if self._threshold is None:
             self._threshold = self._gate.random.random((self._gate.lanes, 1))
-        sent = self._gate.release(self.randomizer, value.map(Above(self._threshold)))
+        return Above(self._threshold) >> self.randomizer
+
+    def used(self) -> None:
+        """Let the next message have a threshold of its own."""
         self._threshold = None
-        return sent.astype(np.float64)

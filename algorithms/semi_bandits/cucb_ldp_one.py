@@ -9,22 +9,25 @@ from __future__ import annotations
 
 import abc
 import math
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from accountant import Gate, Private
+import numpy as np
+import numpy.typing as npt
+
+from accountant import Gate
 from algorithms.claim import ONE_USER_LOCAL, ClaimForm, View
 from algorithms.estimates.bit_mixture import BitMeans
 from algorithms.estimates.message_means import MessageMeans, least_counted
 from algorithms.estimates.randomized_bit import RandomizedBit
 from algorithms.lanes import gather
 from algorithms.learner import Confidence, Family, check_epsilon
+from algorithms.message_learner import MessageLearner, Question
 from algorithms.problems import SuperArms
-from algorithms.structured_learner import HorizonLearner
-from mechanisms import Interval, Laplace
-from mechanisms.arrays import FloatArray, IntArray
+from mechanisms import Choose, Interval, Laplace, Mechanism
+from mechanisms.arrays import IntArray
 
 
-class _OneValueLearner(HorizonLearner[SuperArms], abc.ABC):
+class _OneValueLearner(MessageLearner[SuperArms], abc.ABC):
     """The oracle's super arm for the indices, and one message about its least-counted arm."""
 
     family: ClassVar[Family] = "semi-bandit"
@@ -43,14 +46,19 @@ class _OneValueLearner(HorizonLearner[SuperArms], abc.ABC):
         """Return the mean messages, their counts and indices."""
         return self.estimates.confidence()
 
-    def learn(self, action: IntArray, feedback: Private) -> None:
-        """Average one message, about the least-counted arm played (the lowest id among equals)."""
+    def ask(self, action: IntArray) -> Question:
+        """Ask about the least-counted arm played (the lowest id among equals)."""
         place = least_counted(self.estimates.count, action)
-        self.estimates.add(gather(action, place), self._message(feedback.take(place)))
+        return Question(Choose(place) >> self._of_one, self.feedback_domain, gather(action, place))
 
+    @property
     @abc.abstractmethod
-    def _message(self, value: Private) -> FloatArray:
-        """Return the user's message about a value in [0, 1], shape (lanes, 1)."""
+    def _of_one(self) -> Mechanism:
+        """What a message about one value in [0, 1] is drawn through."""
+
+    def hear(self, about: IntArray, message: npt.NDArray[Any]) -> None:
+        """Average one message."""
+        self.estimates.add(about, message.astype(np.float64))
 
 
 class CUCBLDPBit(_OneValueLearner):
@@ -89,8 +97,13 @@ class CUCBLDPBit(_OneValueLearner):
         self.exponent = math.log(structure.size * self.horizon)
         self.estimates = BitMeans(gate.lanes, structure.arms, gain=self.bit.gain, exponent=self.exponent)
 
-    def _message(self, value: Private) -> FloatArray:
-        return self.bit.send(value)
+    @property
+    def _of_one(self) -> Mechanism:
+        return self.bit.mechanism
+
+    def used(self) -> None:
+        """Let the next user round by a threshold of their own."""
+        self.bit.used()
 
 
 class CUCBLDPLaplaceOne(_OneValueLearner):
@@ -122,5 +135,6 @@ class CUCBLDPLaplaceOne(_OneValueLearner):
         root = math.sqrt(self.exponent * (0.5 + 4 * b * b))
         self.estimates = MessageMeans(gate.lanes, structure.arms, root=root, tail=b * self.exponent)
 
-    def _message(self, value: Private) -> FloatArray:
-        return self.gate.release(self.randomizer, value)
+    @property
+    def _of_one(self) -> Mechanism:
+        return self.randomizer

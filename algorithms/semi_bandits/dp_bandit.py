@@ -21,18 +21,19 @@ once.
 from __future__ import annotations
 
 import math
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from accountant import Gate, Private
+from accountant import Gate
 from algorithms.claim import ONE_ROUND_CENTRAL, ONE_USER_LOCAL, ClaimForm, View
 from algorithms.estimates.chernoff import NoiseTail, chernoff_exponent
 from algorithms.estimates.doubling_batches import GrowingBatches
 from algorithms.estimates.randomized_bit import RandomizedBit
 from algorithms.lanes import scatter_add
 from algorithms.learner import Confidence, Family, check_delta, check_epsilon, check_horizon
+from algorithms.message_learner import MessageLearner, Question
 from algorithms.problems import Arms
 from algorithms.semi_bandits.batch_learner import BatchLearner
 from algorithms.structured_learner import HorizonLearner
@@ -151,7 +152,7 @@ class DPBanditGaussian(_BatchBandit):
         super().__init__(structure, gate, mechanism, horizon, first)
 
 
-class DPBanditLDP(HorizonLearner[Arms]):
+class DPBanditLDP(MessageLearner[Arms]):
     """K arms under local differential privacy: every user sends one randomized bit.
 
     Every arm is played ``ceil(sqrt(ln T))`` times first. Then the arm of least ``n kl(o / n, largest o / n) + ln n`` is
@@ -201,8 +202,15 @@ class DPBanditLDP(HorizonLearner[Arms]):
         index = np.where(mean < best, ones + zeros, 0.0) + np.log(count)
         return np.where(self.count < self.first, self.count - self.first, index)
 
-    def learn(self, action: IntArray, feedback: Private) -> None:
-        """Count one bit about the arm."""
-        sent = self.bit.send(feedback)
-        scatter_add(self.ones, action, sent)
-        scatter_add(self.count, action, 1.0)
+    def ask(self, action: IntArray) -> Question:
+        """Ask for one bit about the arm."""
+        return Question(self.bit.mechanism, self.feedback_domain, action)
+
+    def used(self) -> None:
+        """Let the next user round by a threshold of their own."""
+        self.bit.used()
+
+    def hear(self, about: IntArray, message: npt.NDArray[Any]) -> None:
+        """Count one bit."""
+        scatter_add(self.ones, about, message.astype(np.float64))
+        scatter_add(self.count, about, 1.0)

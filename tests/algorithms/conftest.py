@@ -9,7 +9,7 @@ import pytest
 
 from accountant import Simulation
 from algorithms.play import start_warm
-from mechanisms import Gaussian
+from mechanisms import Gaussian, Transformed
 
 LANES = 64
 
@@ -48,6 +48,8 @@ class NoiseKeepingGate(Simulation):
         return self.normals
 
     def release(self, mechanism, private, where=None):
+        while isinstance(mechanism, Transformed):
+            private, mechanism = private.map(mechanism.transformation), mechanism.mechanism
         values = private._values[0]
         where = np.ones(values.shape, bool) if where is None else where
         if private._categorical:

@@ -1,0 +1,172 @@
+"""Learners to which every user sends one message, drawn by the learner's gate or by the user's own device."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from accountant import Accountant, Gate, Private
+from accountant.gates.provenance import RecordId
+from algorithms.structured_learner import HorizonLearner, StructureType
+from algorithms.tickets import Ticket
+from mechanisms import Box, Domain, Mechanism, OneHot, mechanism_from_dict
+from mechanisms.arrays import IntArray
+
+_DOMAINS: Mapping[str, Any] = {"Box": Box, "OneHot": OneHot}
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """What a user is asked about the feedback on an action: a function of what is public.
+
+    Attributes
+    ----------
+    mechanism
+        What the message is drawn through, from the feedback on the whole action.
+    domain
+        Where the feedback lies.
+    about
+        The arms that the message is about, shape (lanes, k).
+    """
+
+    mechanism: Mechanism
+    domain: Domain
+    about: IntArray
+
+    def answer(self, gate: Gate, feedback: Sequence[float], record: RecordId) -> npt.NDArray[Any]:
+        """Return the message, drawn where the feedback is.
+
+        Parameters
+        ----------
+        gate
+            A gate on the user's own device: an `Accountant`, which prices what it is asked for, whoever asks, and
+            refuses what the user's budget there does not cover.
+        feedback
+            On the action's arms, in their order; it does not leave the device.
+        record
+            What the device's ledger calls the user.
+
+        Returns
+        -------
+        ndarray
+            The message, shape (lanes, n).
+
+        Raises
+        ------
+        DomainError
+            If the feedback does not lie in the domain.
+        Refusal
+            If the gate refuses; nothing was drawn.
+        """
+        missing = self.domain.shape[0] - len(feedback)  # an action may have fewer arms than the longest
+        return gate.release(self.mechanism, gate.private([*feedback, *[0.0] * missing], self.domain, record))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the question as JSON-able data, exact to the last bit."""
+        domain = {field.name: getattr(self.domain, field.name) for field in fields(self.domain)}  # type: ignore[arg-type]
+        return {
+            "mechanism": self.mechanism.to_dict(),
+            "domain": {"kind": type(self.domain).__name__, **domain},
+            "about": self.about.tolist(),
+        }
+
+    @classmethod
+    def from_dict(cls, saved: Mapping[str, Any]) -> Question:
+        """Return the question that `to_dict` described.
+
+        Raises
+        ------
+        ValueError
+            If it described none.
+        """
+        try:
+            domain = dict(saved["domain"])
+            about = np.array(saved["about"], dtype=np.int64)
+            return cls(mechanism_from_dict(saved["mechanism"]), _DOMAINS[domain.pop("kind")](**domain), about)
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+            raise ValueError(f"question: is none that to_dict() returns: {error!r}") from None
+
+
+class MessageLearner(HorizonLearner[StructureType]):
+    """A learner to which every user sends one message about the feedback on one action.
+
+    What a user is asked is public (`ask`), and all that is learned is in the message (`hear`). So the message may be
+    drawn by the gate, from feedback that is let in (`observe`), or on the device of the user, who lets nothing else
+    leave (`pose`, `Question.answer`, `observe_message`): messages and what is learned from them are the same.
+
+    Parameters
+    ----------
+    structure, gate, horizon
+        As for `HorizonLearner`.
+    """
+
+    @abc.abstractmethod
+    def ask(self, action: IntArray) -> Question:
+        """Return what the next user is asked about an action; the same until the question has been used."""
+
+    def used(self) -> None:
+        """Let the next user be asked anew: this one has been."""
+
+    @abc.abstractmethod
+    def hear(self, about: IntArray, message: npt.NDArray[Any]) -> None:
+        """Learn from a message about these arms."""
+
+    def learn(self, action: IntArray, feedback: Private) -> None:
+        """Draw the user's message, and learn from it."""
+        question = self.ask(action)
+        message = self.gate.release(question.mechanism, feedback)
+        self.used()
+        self.hear(question.about, message)
+
+    def pose(self, ticket: Ticket | str) -> Question:
+        """Return what the user of a ticket is asked: for a device, which answers while others are asked.
+
+        Raises
+        ------
+        TicketRefused
+            If the ticket is not open.
+        """
+        question = self.ask(self.waiting.find(ticket).action)
+        self.used()
+        return question
+
+    def observe_message(
+        self, question: Question, message: npt.ArrayLike, record: RecordId, *, ticket: Ticket | str
+    ) -> None:
+        """Learn from a message that the device of a user has drawn.
+
+        The accountant charges the user as if it had drawn the message itself. That the device did what it was asked is
+        an assumption of the accountant's; what it promises its owner is the device's to keep.
+
+        Parameters
+        ----------
+        question
+            What `pose` returned for the ticket.
+        message
+            What `Question.answer` returned.
+        record
+            Whose device it is.
+        ticket
+            The ticket, or its name.
+
+        Raises
+        ------
+        TicketRefused
+            If the ticket is not open.
+        ValueError
+            If it is no message that the mechanism outputs, or the gate is no accountant.
+        Refusal
+            If the gate refuses the record. Nothing is charged or learned, as with all of these; the ticket stays open.
+        """
+        own = self.waiting.find(ticket)
+        if not isinstance(self.gate, Accountant):
+            raise ValueError(f"gate={self.gate!r}: must be an Accountant, to receive what others have drawn")
+        received = self.gate.receive(question.mechanism, message, question.domain, record)
+        self.hear(question.about, received)
+        self.waiting.close(own)
+        self.rounds.add(None, self)

@@ -1,0 +1,166 @@
+"""Messages that are drawn on devices: the learner learns the same, and its accountant charges the same."""
+
+import dataclasses
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from accountant import Accountant, Budget, BudgetExceeded, Simulation, Trust
+from algorithms import CascadeUCBRR, CUCBLDPBit, CUCBLDPLaplaceOne, DPBanditLDP, TicketRefused
+from algorithms.message_learner import MessageLearner, Question
+from algorithms.problems import Arms, RankedLists, TopK
+from mechanisms import DomainError
+
+Made = Callable[[Any], MessageLearner[Any]]
+LEARNERS: dict[str, Made] = {
+    "bit": lambda gate: CUCBLDPBit(TopK(5, 3), gate, epsilon=1.0, horizon=100),
+    "laplace": lambda gate: CUCBLDPLaplaceOne(TopK(5, 3), gate, epsilon=1.0, horizon=100),
+    "bandit": lambda gate: DPBanditLDP(Arms(4), gate, epsilon=1.0, horizon=100),
+    "cascade": lambda gate: CascadeUCBRR(RankedLists(5, 3), gate, epsilon=1.0, horizon=100),
+}
+
+
+def server(budget: float = 1.0) -> Accountant:
+    return Accountant(Budget(budget), trust=Trust.LOCAL, noise=np.random.default_rng(1), seed=2)
+
+
+def device(seed: int = 1, epsilon: float = 1.0) -> Accountant:
+    return Accountant(Budget(epsilon), trust=Trust.LOCAL, noise=np.random.default_rng(seed))
+
+
+def feedback_on(learner: MessageLearner[Any], action: npt.NDArray[np.int64], turn: int) -> list[float]:
+    if isinstance(learner, CascadeUCBRR):
+        return [float(i == turn % 4) for i in range(3)]
+    return [((7 * arm + turn) % 10) / 10 for arm in action[0]]
+
+
+def state(learner: MessageLearner[Any]) -> list[npt.NDArray[Any]]:
+    found = learner.click_confidence() if isinstance(learner, CascadeUCBRR) else learner.confidence()  # type: ignore[attr-defined]
+    return [np.asarray(getattr(found, each.name)) for each in dataclasses.fields(found)]
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_what_is_learned_from_messages_is_what_is_learned_from_feedback(name: str) -> None:
+    """The same noise, drawn on the device or by the learner's gate: equal messages, states and charges."""
+    inside, outside = LEARNERS[name](server()), LEARNERS[name](server())
+    noise = np.random.default_rng(1)
+    for turn in range(30):
+        action = inside.act()
+        inside.observe(
+            inside.gate.private(feedback_on(inside, action, turn), inside.feedback_domain, f"user {turn}")
+        )
+        ticket = outside.issue()
+        assert (ticket.action == action).all()
+        posed = outside.pose(ticket)
+        asked = Question.from_dict(json.loads(json.dumps(posed.to_dict())))
+        own = Accountant(Budget(1.0), trust=Trust.LOCAL, noise=noise, strict=False)
+        message = json.loads(
+            json.dumps(asked.answer(own, feedback_on(outside, action, turn), "me")[0].tolist())
+        )
+        outside.observe_message(posed, message, f"user {turn}", ticket=ticket)
+        assert own.spent("me") == outside.gate.spent(f"user {turn}") == inside.gate.spent(f"user {turn}")  # type: ignore[attr-defined]
+        assert own.spent("me").epsilon == 1
+        for one, other in zip(state(inside), state(outside), strict=True):
+            assert np.array_equal(one, other)
+    assert inside.rounds.observed == outside.rounds.observed == 30
+    assert len(outside.waiting) == 0
+
+
+def test_questions_are_asked_while_others_wait_each_with_a_threshold_of_its_own() -> None:
+    learner = CUCBLDPBit(TopK(5, 3), server(), epsilon=1.0, horizon=100)
+    tickets = [learner.issue() for _ in range(3)]
+    posed = [learner.pose(ticket) for ticket in tickets]
+    thresholds = {each.mechanism.mechanism.transformation.threshold.item() for each in posed}  # type: ignore[attr-defined]
+    assert len(thresholds) == 3
+    for ticket, question in reversed(list(zip(tickets, posed, strict=True))):
+        about = question.about.item()
+        before = learner.estimates.count[0].copy()
+        learner.observe_message(question, [1], ticket.name, ticket=ticket)
+        before[about] += 1
+        assert (learner.estimates.count[0] == before).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("bit", each) for each in ([2], [-1], [0.5], [1.0], [True], ["1"], [], [0, 0], [[1]] * 2, None, [10**400])]
+    + [("cascade", [4]), ("laplace", [float("nan")]), ("laplace", [float("inf")]), ("laplace", [[1.0], [1.0]])],
+)  # fmt: skip
+def test_what_no_device_would_send_is_refused_and_costs_nothing(name: str, message: Any) -> None:
+    learner = LEARNERS[name](server())
+    ticket = learner.issue()
+    question = learner.pose(ticket)
+    before = state(learner)
+    with pytest.raises(ValueError, match="message="):
+        learner.observe_message(question, message, "ann", ticket=ticket)
+    assert learner.gate.spent("ann").epsilon == 0  # type: ignore[attr-defined]
+    assert ticket.name == learner.waiting.find(ticket).name
+    assert all(np.array_equal(one, other) for one, other in zip(before, state(learner), strict=True))
+
+
+def test_who_cannot_pay_is_refused_and_the_ticket_stays_open() -> None:
+    learner = LEARNERS["bit"](server())
+    first, second = learner.issue(), learner.issue()
+    asked = [learner.pose(first), learner.pose(second)]
+    learner.observe_message(asked[0], [1], "ann", ticket=first)
+    with pytest.raises(BudgetExceeded, match="'ann'"):
+        learner.observe_message(asked[1], [1], "ann", ticket=second)
+    learner.observe_message(asked[1], [0], "bob", ticket=second)
+    with pytest.raises(TicketRefused):
+        learner.observe_message(asked[1], [0], "cid", ticket=second)
+    assert learner.gate.spent("cid").epsilon == 0  # type: ignore[attr-defined]
+
+
+def test_a_device_answers_what_its_own_budget_covers() -> None:
+    """Whoever asks: a question through quieter noise costs what that costs."""
+    quiet = CUCBLDPBit(TopK(5, 3), server(9.0), epsilon=9.0, horizon=100)
+    question = quiet.pose(quiet.issue())
+    with pytest.raises(BudgetExceeded):
+        question.answer(device(), [0.5] * 3, "me")
+    asked = LEARNERS["bit"](server())
+    with pytest.raises(DomainError):
+        asked.pose(asked.issue()).answer(device(), [0.5, 1.5, 0.5], "me")
+
+
+def test_a_fraction_of_devices_says_what_randomized_response_says() -> None:
+    """Of 4,000 seeded devices with value 0.7, the share of ones is within 5 standard deviations (error rate 6e-7)."""
+    learner = DPBanditLDP(Arms(4), server(), epsilon=1.0, horizon=10_000)
+    noise, ones = np.random.default_rng(3), 0
+    own = Accountant(Budget.unlimited(), trust=Trust.LOCAL, noise=noise)
+    for _ in range(4_000):
+        ticket = learner.issue()
+        ones += int(learner.pose(ticket).answer(own, [0.7], "me")[0, 0])
+        learner.withdraw(ticket)
+    flip = 1 / (1 + np.e)
+    chance = flip + (1 - 2 * flip) * 0.7
+    assert abs(ones - 4_000 * chance) < 5 * (4_000 * chance * (1 - chance)) ** 0.5
+
+
+@pytest.mark.parametrize(
+    "change", [{"mechanism": {}}, {"domain": {"kind": "Ball"}}, {"about": [["x"]]}, {"about": [[2**70]]}]
+)
+def test_what_is_no_question_is_refused(change: dict[str, Any]) -> None:
+    learner = LEARNERS["bit"](server())
+    saved = {**learner.pose(learner.issue()).to_dict(), **change}
+    with pytest.raises(ValueError, match="is none that to_dict"):
+        Question.from_dict(saved)
+
+
+def test_only_an_accountant_receives_messages() -> None:
+    learner = LEARNERS["bit"](Simulation(0, lanes=1))
+    ticket = learner.issue()
+    with pytest.raises(ValueError, match="must be an Accountant"):
+        learner.observe_message(learner.pose(ticket), [1], "ann", ticket=ticket)
+
+
+def test_what_devices_do_is_an_assumption() -> None:
+    accountant = server()
+    learner = LEARNERS["bit"](accountant)
+    ticket = learner.issue()
+    learner.observe_message(learner.pose(ticket), [1], "ann", ticket=ticket)
+    [assumption] = accountant.assumptions
+    assert "by its record's own device" in assumption.message
+    assert [entry.note for entry in accountant.ledger.entries] == ["the record's device"]
