@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from accountant import Accountant, Gate, Private
+from accountant import Accountant, Private
 from accountant.gates.provenance import RecordId
 from algorithms.structured_learner import HorizonLearner, StructureType
 from algorithms.tickets import Ticket
@@ -38,33 +38,43 @@ class Question:
     domain: Domain
     about: IntArray
 
-    def answer(self, gate: Gate, feedback: Sequence[float], record: RecordId) -> npt.NDArray[Any]:
+    def answer(
+        self,
+        accountant: Accountant,
+        feedback: Sequence[float],
+        record: RecordId,
+        *,
+        request: str | None = None,
+    ) -> npt.NDArray[Any]:
         """Return the message, drawn where the feedback is.
 
         Parameters
         ----------
-        gate
-            A gate on the user's own device: an `Accountant`, which prices what it is asked for, whoever asks, and
-            refuses what the user's budget there does not cover.
+        accountant
+            On the user's own device: it prices what it is asked for, whoever asks, and refuses what the user's budget
+            there does not cover.
         feedback
             On the action's arms, in their order; it does not leave the device.
         record
             What the device's ledger calls the user.
+        request
+            As for `Accountant.release`: a ticket's name, so that one question has one answer, also after a crash.
 
         Returns
         -------
         ndarray
-            The message, shape (lanes, n).
+            The message, shape (1, n).
 
         Raises
         ------
         DomainError
             If the feedback does not lie in the domain.
         Refusal
-            If the gate refuses; nothing was drawn.
+            If the accountant refuses; nothing was drawn.
         """
         missing = self.domain.shape[0] - len(feedback)  # an action may have fewer arms than the longest
-        return gate.release(self.mechanism, gate.private([*feedback, *[0.0] * missing], self.domain, record))
+        private = accountant.private([*feedback, *[0.0] * missing], self.domain, record)
+        return accountant.release(self.mechanism, private, request=request)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the question as JSON-able data, exact to the last bit."""

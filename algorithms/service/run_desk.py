@@ -12,6 +12,7 @@ from typing import Any
 
 from accountant import Accountant, BudgetExceeded, GateClosed, PurposeRefused, Refusal, Trust
 from accountant.clock import ClockAhead
+from accountant.gates.messages import some_value
 from accountant.gates.provenance import RecordId
 from accountant.service.amounts_json import accounts_json, summary_json
 from accountant.service.problem import Problem, invalid, kind_of
@@ -21,6 +22,7 @@ from accountant.stores.group_commit import GroupCommit
 from accountant.stores.refusals import InUse, LedgerDamaged, StoreRefused
 from accountant.summary import Summary
 from algorithms.durable.durable_run import DurableRun
+from algorithms.message_learner import MessageLearner, Question
 from algorithms.structured_learner import StructuredLearner
 from algorithms.tickets import Ticket, TicketRefused
 from mechanisms import DomainError
@@ -70,7 +72,7 @@ class RunDesk:
     Raises
     ------
     ValueError
-        If the run's trust is not central: feedback reaches the service as it is.
+        If the run's trust is neither central nor, with a learner that asks for messages, local.
     """
 
     def __init__(self, name: str, load: Callable[[], Run], most_open: int) -> None:
@@ -91,9 +93,14 @@ class RunDesk:
             if len(turn.run.learner.waiting) >= self._most_open:
                 _withdraw_oldest(turn, max(1, self._most_open // 100))
             ticket = turn.run.learner.issue()
-            turn.keep(_of_ticket(ticket.name), [record, client])
             arms = [int(arm) for arm in ticket.action[0] if arm >= 0]
-            return {"request": request, "ticket": ticket.name, "action": arms}
+            answer = {"request": request, "ticket": ticket.name, "action": arms}
+            if turn.run.accountant.trust is Trust.CENTRAL:
+                turn.keep(_of_ticket(ticket.name), [record, client])
+                return answer
+            question = _posed(turn.run, ticket, record)
+            turn.keep(_of_ticket(ticket.name), [record, client, question])
+            return {**answer, "question": question}
 
         return self._once(client, request, ["act", record], act)
 
@@ -102,11 +109,10 @@ class RunDesk:
 
         def observe(turn: _Turn) -> dict[str, Any]:
             learner, accountant = turn.run.learner, turn.run.accountant
-            ticket = _found(turn, feedback.ticket)
-            handed_out = turn.kept(_of_ticket(ticket.name))
-            if handed_out is not None and handed_out[0] != feedback.record:  # None: in Python
-                words = f"ticket={ticket.name!r}: was handed out for another record"
-                raise Problem(409, "ticket-refused", words, "ticket")
+            if accountant.trust is not Trust.CENTRAL:
+                words = "this run is of local trust: feedback stays on the device, which sends its message instead"
+                raise Problem(409, "other-trust", words)
+            ticket, _ = _handed_out(turn, feedback.ticket, feedback.record)
             domain, shown = learner.feedback_domain, int((ticket.action[0] >= 0).sum())
             rule = f"must be {shown} numbers, one for each arm of the action, padded with zeros in {domain}"
             if len(feedback.values) != shown:
@@ -120,6 +126,32 @@ class RunDesk:
             return {"request": request, "ticket": ticket.name, "state": "observed"}
 
         return self._once(client, request, ["observe", feedback.ticket, feedback.record], observe)
+
+    def message(
+        self, client: str, request: str, ticket: str, record: RecordId, message: Sequence[float]
+    ) -> dict[str, Any]:
+        """Let the learner learn from the message that a record's own device has drawn: a ticket's, once."""
+
+        def hear(turn: _Turn) -> dict[str, Any]:
+            learner = turn.run.learner
+            if turn.run.accountant.trust is Trust.CENTRAL or not isinstance(learner, MessageLearner):
+                raise Problem(
+                    409, "other-trust", "this run is of central trust: it takes feedback, and no messages"
+                )
+            found, kept = _handed_out(turn, ticket, record)
+            if kept is None:
+                words = f"ticket={found.name!r}: nothing was asked with it"
+                raise Problem(409, "ticket-refused", words, "ticket")
+            question = Question.from_dict(kept[2])
+            try:
+                learner.observe_message(question, message, record, ticket=found)
+            except Refusal:
+                raise
+            except ValueError:
+                raise invalid("message", "must be what the question's mechanism outputs") from None
+            return {"request": request, "ticket": found.name, "state": "observed"}
+
+        return self._once(client, request, ["message", ticket, record], hear)
 
     def withdraw(self, client: str, request: str, ticket: str) -> dict[str, Any]:
         """Forget an action whose feedback is not waited for any more."""
@@ -287,13 +319,47 @@ def _found(turn: _Turn, name: str) -> Any:
         raise Problem(409, "ticket-refused", words, "ticket") from None
 
 
+def _handed_out(turn: _Turn, name: str, record: RecordId) -> tuple[Ticket, list[Any] | None]:
+    """Return an open ticket, and what was kept of it; None if it was handed out in Python."""
+    ticket = _found(turn, name)
+    kept = turn.kept(_of_ticket(ticket.name))
+    if kept is not None and kept[0] != record:
+        words = f"ticket={ticket.name!r}: was handed out for another record"
+        raise Problem(409, "ticket-refused", words, "ticket")
+    return ticket, kept
+
+
+def _posed(run: Run, ticket: Ticket, record: RecordId) -> dict[str, Any]:
+    """Return what a record's device is asked, if the record can pay for the answer: else it would draw it in vain."""
+    learner, accountant = run.learner, run.accountant
+    assert isinstance(learner, MessageLearner)
+    try:
+        question = learner.pose(ticket)
+        private = accountant.private(some_value(question.domain), question.domain, record)
+        affordable = accountant.price(question.mechanism, private).affordable
+    except BaseException:
+        learner.withdraw(ticket)
+        raise
+    if not affordable:
+        learner.withdraw(ticket)
+        words = f"record {record!r} has too little left: nothing is asked"
+        raise Problem(409, "budget-exceeded", words)
+    return question.to_dict()
+
+
 def _check_served(accountant: Accountant, learner: object, name: str) -> None:
     if not isinstance(learner, StructuredLearner):
         raise ValueError(f"run {name}: {type(learner).__name__} hands out no tickets, so it cannot be served")
-    if accountant.trust is not Trust.CENTRAL:
+    if accountant.trust is Trust.CENTRAL:
+        return
+    if accountant.trust is Trust.SHUFFLE or not isinstance(learner, MessageLearner):
         raise ValueError(
-            f"run {name}: its ledger is of {accountant.trust.value} trust, but feedback reaches a service as it is: "
-            "serve a run of central trust, or let the learner observe where the feedback arises"
+            f"run {name}: its ledger is of {accountant.trust.value} trust, and of {type(learner).__name__} no single "
+            "message can be asked of a device: serve a run of central trust, or of a MessageLearner"
+        )
+    if accountant.strict:
+        raise ValueError(
+            f"run {name}: its ledger is strict: what devices draw is on trust, so it would take no message"
         )
 
 

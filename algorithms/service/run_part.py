@@ -21,9 +21,22 @@ from accountant.service.rules_shown import rule_gauges
 from algorithms.service.run_desk import Feedback, Run, RunDesk
 
 _FEEDBACK = {"type": "array", "items": NUMBER, "description": "Private: one for each arm of the action."}
+_ARMS = {"type": "array", "items": WHOLE}
+_QUESTION = {
+    **object_of(
+        mechanism={"type": "object"}, domain={"type": "object"}, about={"type": "array", "items": _ARMS}
+    ),
+    "description": "Of a run of local trust: what the record's device is to draw its message through, from what.",
+}
 _SCHEMAS: dict[str, Any] = {
     "Act": object_of(request=REQUEST, record=RECORD),
-    "Acted": object_of(request=TEXT, ticket=TEXT, action={"type": "array", "items": WHOLE}),
+    "Acted": {
+        **object_of(request=TEXT, ticket=TEXT, action=_ARMS, question=_QUESTION),
+        "required": ["request", "ticket", "action"],
+    },
+    "Message": object_of(
+        request=REQUEST, ticket=TEXT, record=RECORD, message={"type": "array", "items": NUMBER}
+    ),
     "Observe": object_of(request=REQUEST, ticket=TEXT, record=RECORD, feedback=_FEEDBACK),
     "Withdraw": object_of(request=REQUEST, ticket=TEXT),
     "Used": object_of(request=TEXT, ticket=TEXT, state={"enum": ["observed", "withdrawn"]}),
@@ -73,8 +86,13 @@ def run_part(desk: RunDesk, limits: Limits) -> Part:
     def observe(client: str, body: Body) -> Mapping[str, Any]:
         check_keys(body, "request", "ticket", "record", "feedback")
         record = read_record(body["record"], "record")
-        feedback = Feedback(read_name(body, "ticket"), record, _values(body["feedback"], limits))
+        feedback = Feedback(read_name(body, "ticket"), record, _values(body["feedback"], "feedback", limits))
         return desk.observe(client, read_request(body), feedback)
+
+    def message(client: str, body: Body) -> Mapping[str, Any]:
+        check_keys(body, "request", "ticket", "record", "message")
+        record, sent = read_record(body["record"], "record"), _values(body["message"], "message", limits)
+        return desk.message(client, read_request(body), read_name(body, "ticket"), record, sent)
 
     def withdraw(client: str, body: Body) -> Mapping[str, Any]:
         check_keys(body, "request", "ticket")
@@ -87,6 +105,8 @@ def run_part(desk: RunDesk, limits: Limits) -> Part:
                   "Hand out an action, and the ticket that its feedback comes with.", "Act", "Acted"),
         operation(f"{path}/observe", "POST", Scope.OBSERVE, observe,
                   "Learn from the feedback on an action; its record pays.", "Observe", "Used"),
+        operation(f"{path}/message", "POST", Scope.OBSERVE, message,
+                  "Learn from a message that the record's own device has drawn; the record pays.", "Message", "Used"),
         operation(f"{path}/withdraw", "POST", Scope.OBSERVE, withdraw,
                   "Forget an action whose feedback will not come.", "Withdraw", "Used"),
         operation(f"{path}/left", "POST", Scope.READ, lambda _, body: desk.left(read_records(body, limits)),
@@ -115,9 +135,9 @@ def run_part(desk: RunDesk, limits: Limits) -> Part:
     return Part(operations, _SCHEMAS, f"run {desk.name}", shown, desk.check, gauges)
 
 
-def _values(feedback: Any, limits: Limits) -> tuple[float, ...]:
-    if not isinstance(feedback, list) or len(feedback) > limits.numbers:
-        raise invalid("feedback", f"must be a list of at most {limits.numbers} numbers")
-    if not all(type(each) in (int, float) for each in feedback):
-        raise invalid("feedback", "must be a list of numbers")
-    return tuple(feedback)
+def _values(given: Any, name: str, limits: Limits) -> tuple[float, ...]:
+    if not isinstance(given, list) or len(given) > limits.numbers:
+        raise invalid(name, f"must be a list of at most {limits.numbers} numbers")
+    if not all(type(each) in (int, float) for each in given):
+        raise invalid(name, "must be a list of numbers")
+    return tuple(given)

@@ -21,6 +21,13 @@ def run_group() -> None:
 @flags("problem", "settings")
 @click.option("--epsilon", required=True, type=float, help="The learner's epsilon.")
 @click.option("--delta", type=float, help="The learner's delta, if its claim has one.")
+@click.option(
+    "--trust",
+    type=click.Choice(["central", "local"]),
+    default="central",
+    show_default=True,
+    help="Whether feedback reaches the service, or only messages that users' own devices draw.",
+)
 @click.option("--horizon", required=True, type=int, help="For how many rounds its regret bound is.")
 @click.option("--budget-epsilon", type=float, help="What each record may lose in total [default: --epsilon].")
 @click.option("--budget-delta", type=float, help="Its delta [default: --delta, or 0].")
@@ -40,6 +47,7 @@ def create(
     settings: tuple[tuple[str, str], ...],
     epsilon: float,
     delta: float | None,
+    trust: str,
     horizon: int,
     budget_epsilon: float | None,
     budget_delta: float | None,
@@ -52,14 +60,15 @@ def create(
 
     Of the problem only its structure is used: what can be played. One of your own, FILE.py:OBJECT, is read again
     whenever the run is served, so the file has to stay where it is; if what it says has changed, the run is refused
-    until you say that it may go on. Feedback will reach the service as it is, so the
-    run is of central trust, whatever the learner. FOLDER will hold raw data.
+    until you say that it may go on. Feedback will reach the service as it is, whatever the learner, and FOLDER will
+    hold raw data, unless the run is of local trust: then users' devices get questions, and send messages.
     """
-    from accountant import Accountant, Budget, PurposeRefused
+    from accountant import Accountant, Budget, PurposeRefused, Trust
     from accountant.compositions import composition_named
     from accountant.rules import read_rules
     from algorithms.catalogue.named_run import NamedLearner, begin_named_run
     from algorithms.catalogue.structured_entries import learners
+    from algorithms.message_learner import MessageLearner
     from algorithms.problems import known_name
     from verify.subjects.own_problem import own_structure, placed
     from verify.subjects.resolve import names_file
@@ -70,10 +79,16 @@ def create(
     named = NamedLearner(
         learner, played if own is None else placed(played), epsilon, horizon, delta, unique(settings), own
     )
+    asking = sorted(name for name, each in learners.items() if issubclass(each.make, MessageLearner))
+    if trust == "local" and learner not in asking:
+        raise click.UsageError(
+            f"--trust local: {learner} asks no device for a single message; {', '.join(asking)} do"
+        )
     most = epsilon if budget_epsilon is None else budget_epsilon
     budget = Budget(most, (delta or 0.0) if budget_delta is None else budget_delta)
     accountant = Accountant(
         budget,
+        trust=Trust(trust),
         composition=composition_named(composition),
         rules=None if rules is None else read_rules(rules),
         purpose=purpose,
@@ -88,7 +103,7 @@ def create(
     click.echo(
         f"{printable(str(folder))}: {learner}; each record may lose {left} ({accountant.composition.name})"
     )
-    if entry.claim.model != "central":
+    if entry.claim.model != trust:
         click.echo(
             f"{learner} is made for {entry.claim.model} trust: served, its messages are randomized in the service, "
             "which sees what they are of",

@@ -1,4 +1,4 @@
-"""A learner over HTTP: each act and each feedback counts once, and nothing is spent on what is refused."""
+"""A learner over HTTP: each act, feedback and message counts once, and nothing is spent on what is refused."""
 
 import json
 import logging
@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 from asking import Http, refused
 
-from accountant import Accountant, Budget, Rule, Trust, clock
+from accountant import Accountant, Budget, BudgetExceeded, Rule, Trust, clock
 from accountant.service.app import make_app
 from accountant.service.keys import KeyFile, Scope
 from accountant.service.limits import Limits
 from accountant.stores.database import _PRAGMAS
 from accountant.stores.opening import verify_store
-from algorithms import CUCBBatchAll, CUCBLDPLaplaceAll, DurableRun
+from algorithms import CUCBBatchAll, CUCBLDPBit, CUCBLDPLaplaceAll, DurableRun, Question
 from algorithms.catalogue.named_run import NamedLearner, begin_named_run, load_named_run
 from algorithms.problems import TopK
 from algorithms.service.run_desk import RunDesk
@@ -93,10 +93,14 @@ def opened(tmp_path: Path) -> Iterator[Opened]:
     found: list[Served] = []
 
     def opened(
-        learner: NamedLearner = LEARNER, budget: float = 1.0, rules: Sequence[Rule] = (), **limits: Any
+        learner: NamedLearner = LEARNER,
+        budget: float = 1.0,
+        rules: Sequence[Rule] = (),
+        trust: Trust = Trust.CENTRAL,
+        **limits: Any,
     ) -> Served:
         folder = tmp_path / f"run{len(found)}"
-        accountant = Accountant(Budget(budget), rules=rules, tenant="shop")
+        accountant = Accountant(Budget(budget), rules=rules, tenant="shop", trust=trust)
         begin_named_run(folder, learner, accountant).close()
         found.append(Served(folder, **limits))
         return found[-1]
@@ -311,6 +315,7 @@ def test_abuse_is_refused_and_logged(shared: Served, caplog: pytest.LogCaptureFi
     [
         ("POST", "/v1/runs/web/act", "act"),
         ("POST", "/v1/runs/web/observe", "observe"),
+        ("POST", "/v1/runs/web/message", "observe"),
         ("POST", "/v1/runs/web/withdraw", "observe"),
         ("POST", "/v1/runs/web/left", "read"),
         ("GET", "/v1/runs/web", "read"),
@@ -426,16 +431,21 @@ def test_a_ticket_has_one_name(served: Served) -> None:
     assert served.observe(ticket).status_code == 200
 
 
-def test_only_runs_of_central_trust_and_tickets_are_served(tmp_path: Path) -> None:
+def test_runs_of_local_trust_without_questions_are_not_served(tmp_path: Path) -> None:
     def build(gate: Any) -> Any:
         return CUCBLDPLaplaceAll(TopK(5, 2), gate, epsilon=1.0, horizon=100)
 
     run = DurableRun(build, Accountant(Budget(1.0), trust=Trust.LOCAL))
     run.save(tmp_path / "local")
     run.close()
-    with pytest.raises(ValueError, match="of local trust, but feedback reaches a service as it is"):
+    with pytest.raises(ValueError, match="of CUCBLDPLaplaceAll no single message can be asked"):
         RunDesk("web", lambda: DurableRun.load(tmp_path / "local", build), 10)
     DurableRun.load(tmp_path / "local", build).close()  # it was given free
+
+    strict = Accountant(Budget(1.0), trust=Trust.LOCAL, strict=True)
+    run = DurableRun(lambda gate: CUCBLDPBit(TopK(5, 2), gate, epsilon=1.0, horizon=100), strict)
+    with pytest.raises(ValueError, match="strict: what devices draw is on trust"):
+        RunDesk("web", lambda: run, 10)
 
 
 def test_metrics_and_the_document_know_the_run(served: Served) -> None:
@@ -477,3 +487,124 @@ def test_the_page_shows_runs_and_who_has_them(served: Served) -> None:
         in other.ask("/", who="eve").text
     )
     other.close()
+
+
+# --- messages of devices -------------------------------------------------------------------------
+
+BIT = NamedLearner("cucb-ldp-bit", "top-k", 0.5, 10_000, settings={"arms": 5, "size": 2})
+RANKED = NamedLearner("cascade-ucb-rr", "cascade", 1.0, 10_000)
+
+
+def device(epsilon: float = 1.0, **options: Any) -> Accountant:
+    return Accountant(Budget(epsilon), trust=Trust.LOCAL, **options)
+
+
+def send(asking: Served, ticket: str, message: Any, record: Any = "ann", request: str = "m") -> Any:
+    body = {"request": f"{request} {ticket}", "ticket": ticket, "record": record, "message": message}
+    return asking.ask("message", body, "log")
+
+
+@pytest.fixture
+def asking(opened: Opened) -> Served:
+    return opened(BIT, 1.0, trust=Trust.LOCAL)
+
+
+@pytest.mark.parametrize("learner", [BIT, RANKED], ids=["sets", "lists"])
+def test_a_device_answers_and_nothing_but_its_message_reaches_the_service(
+    opened: Opened,
+    learner: NamedLearner,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    served, own = opened(learner, 1.0, trust=Trust.LOCAL), device()
+    acted = served.act().json()
+    question = Question.from_dict(acted["question"])
+    feedback = [0.0] * len(acted["action"])
+    feedback[0] = 1.0
+    message = question.answer(own, feedback, "me", request=acted["ticket"])[0].tolist()
+    assert message == question.answer(own, feedback, "me", request=acted["ticket"])[0].tolist()
+    first = send(served, acted["ticket"], message)
+    assert first.json()["state"] == "observed"
+    assert send(served, acted["ticket"], message).json() == first.json()
+    refused(send(served, acted["ticket"], message, request="again"), 409, "ticket-refused")
+    assert served.spent() == learner.epsilon == own.spent("me").epsilon
+    assert "local trust" in served.ask("/", who="eve").text
+    assert served.state()["summary"]["assumptions"] == [
+        "a message was drawn by its record's own device, through the mechanism that was asked for"
+    ]
+    assert json.dumps(message) not in caplog.text
+
+
+def test_a_question_is_the_same_after_a_restart_and_answers_come_in_any_order(asking: Served) -> None:
+    asked = [asking.act(f"user {i}", f"a{i}").json() for i in range(4)]
+    assert len({json.dumps(each["question"]["mechanism"]) for each in asked}) == 4
+    asking.again()
+    assert [asking.act(f"user {i}", f"a{i}").json() for i in range(4)] == asked
+    for i in (2, 0, 3):
+        assert send(asking, asked[i]["ticket"], [1], f"user {i}").status_code == 200
+    assert asking.state()["tickets"] == {"issued": 4, "open": 1}
+    with asking.desk._reading() as run:
+        learner = run.learner
+        assert isinstance(learner, CUCBLDPBit)
+        counts = learner.estimates.count[0].tolist()
+    about = [asked[i]["question"]["about"][0][0] for i in (2, 0, 3)]
+    assert counts == [about.count(arm) for arm in range(5)]
+
+
+@pytest.mark.parametrize(
+    "message", [[2], [-1], [0.5], [1.0], [], [0, 0], [True], ["1"], [[1]], 1, None, [10**400]], ids=str
+)
+def test_what_the_mechanism_does_not_output_is_refused(asking: Served, message: Any) -> None:
+    ticket = asking.act().json()["ticket"]
+    refused(send(asking, ticket, message), 422, "invalid")
+    assert asking.spent() == 0
+    assert send(asking, ticket, [0], request="right").status_code == 200
+
+
+def test_a_message_is_of_whom_was_asked(asking: Served) -> None:
+    ticket = asking.act().json()["ticket"]
+    refused(send(asking, ticket, [1], "bob"), 409, "ticket-refused")
+    refused(send(asking, "made-up-1", [1]), 409, "ticket-refused")
+    assert asking.spent() == asking.spent("bob") == 0
+
+
+def test_feedback_does_not_come_to_a_run_of_messages_nor_messages_to_one_of_feedback(
+    asking: Served,
+    opened: Opened,
+) -> None:
+    assert "stays on the device" in refused(asking.observe(asking.act().json()["ticket"]), 409, "other-trust")
+    central = opened(BIT)
+    acted = central.act().json()
+    assert "question" not in acted
+    refused(send(central, acted["ticket"], [1]), 409, "other-trust")
+    assert central.observe(acted["ticket"]).status_code == 200
+
+
+def test_who_cannot_pay_is_not_asked(asking: Served) -> None:
+    """Epsilon 0.5 each, and a budget of 1: two messages, and a third is not asked for."""
+    late = asking.act().json()["ticket"]
+    for i in range(2):
+        assert send(asking, asking.act(request=f"a{i}").json()["ticket"], [1]).status_code == 200
+    assert "nothing is asked" in refused(asking.act(request="third"), 409, "budget-exceeded")
+    refused(send(asking, late, [1]), 409, "budget-exceeded")
+    assert asking.state()["tickets"]["open"] == 1
+    assert asking.spent() == 1.0
+
+
+def test_a_service_that_asks_for_more_than_the_device_gives_gets_nothing(opened: Opened) -> None:
+    loud = NamedLearner("cucb-ldp-bit", "top-k", 9.0, 10_000, settings={"arms": 5, "size": 2})
+    acted = opened(loud, 9.0, trust=Trust.LOCAL).act().json()
+    own = device(strict=True)
+    with pytest.raises(BudgetExceeded):
+        Question.from_dict(acted["question"]).answer(own, [1.0, 0.0], "me")
+    assert own.spent("me").epsilon == 0
+
+
+def test_the_folder_of_such_a_run_holds_no_feedback(asking: Served) -> None:
+    own = device(noise=None)
+    acted = asking.act().json()
+    message = Question.from_dict(acted["question"]).answer(own, [0.8314159, 0.8314159], "me")[0].tolist()
+    assert send(asking, acted["ticket"], message).status_code == 200
+    assert all(
+        b"8314159" not in path.read_bytes() for path in Path(asking.folder).iterdir() if path.is_file()
+    )

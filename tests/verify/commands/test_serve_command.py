@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from accountant import Accountant, Budget, Rule
+from accountant import Accountant, Budget, Rule, Trust
 from accountant.service.keys import KeyFile
 from accountant.service.limits import Limits
 from algorithms import CUCBLDPBit, DurableRun
@@ -91,6 +91,18 @@ def test_a_run_is_created_by_name(run: Run, tmp_path: Path) -> None:
         assert loaded.accountant.budget == Budget(6.0)
     code, _, err = run(*create, "--epsilon", 2, "--horizon", 100)
     assert (code, "holds a run" in err) == (2, True)
+
+
+def test_a_run_of_local_trust_is_of_a_learner_that_asks_for_messages(run: Run, tmp_path: Path) -> None:
+    create = ("--epsilon", 1, "--horizon", 100, "--trust", "local")
+    code, _, err = run("run", "create", tmp_path / "sums", "cucb-batch-least", *create)
+    assert code == 2
+    assert "cucb-batch-least asks no device for a single message; cascade-ucb-rr, cucb-ldp-bit," in err
+    assert not (tmp_path / "sums").exists()
+    code, _, err = run("run", "create", tmp_path / "bits", "cucb-ldp-bit", *create)
+    assert (code, err) == (0, "")
+    with load_named_run(tmp_path / "bits") as loaded:
+        assert loaded.accountant.trust is Trust.LOCAL
 
 
 def test_a_run_is_created_with_rules(run: Run, tmp_path: Path) -> None:
