@@ -125,6 +125,7 @@ def test_a_device_answers_what_its_own_budget_covers() -> None:
         asked.pose(asked.issue()).answer(device(), [0.5, 1.5, 0.5], "me")
 
 
+@pytest.mark.slow
 def test_a_fraction_of_devices_says_what_randomized_response_says() -> None:
     """Of 4,000 seeded devices with value 0.7, the share of ones is within 5 standard deviations (error rate 6e-7)."""
     learner = DPBanditLDP(Arms(4), server(), epsilon=1.0, horizon=10_000)

@@ -551,12 +551,17 @@ def test_a_question_is_the_same_after_a_restart_and_answers_come_in_any_order(as
     assert counts == [about.count(arm) for arm in range(5)]
 
 
-@pytest.mark.parametrize(
-    "message", [[2], [-1], [0.5], [1.0], [], [0, 0], [True], ["1"], [[1]], 1, None, [10**400]], ids=str
-)
-def test_what_the_mechanism_does_not_output_is_refused(asking: Served, message: Any) -> None:
+def test_what_the_mechanism_does_not_output_is_refused_and_logged(
+    asking: Served, caplog: pytest.LogCaptureFixture
+) -> None:
     ticket = asking.act().json()["ticket"]
-    refused(send(asking, ticket, message), 422, "invalid")
+    caplog.set_level(logging.INFO)
+    caplog.clear()
+    no_bits = [[2], [-1], [0.5], [1.0], [], [0, 0], [True], ["1"], [[1]], 1, None, [10**400]]
+    for message in no_bits:
+        refused(send(asking, ticket, message), 422, "invalid")
+    logged = [vars(line)["facts"] for line in caplog.records if line.name == "dpwitness.service"]
+    assert [(each["key"], each["kind"]) for each in logged] == [("log", "invalid")] * len(no_bits)
     assert asking.spent() == 0
     assert send(asking, ticket, [0], request="right").status_code == 200
 
