@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from serving import Server, answered, killing, told
 
-from accountant import Accountant, Budget
+from accountant import Accountant, Budget, Trust
 from accountant.service.keys import KeyFile, Scope
 from accountant.stores.opening import verify_store
 from algorithms.catalogue.named_run import NamedLearner, begin_named_run, load_named_run
@@ -30,8 +30,11 @@ serve([partial(run_at, "web", load)], KeyFile(Path(options["--keys"])), port=int
 """  # without what other commands import
 
 
-def visits(pipe: Any, key: str, number: int, ports: Sequence[int]) -> None:
-    """Ask for actions, and send feedback late and out of order, until killed; tell what was answered."""
+OBSERVES = {Trust.CENTRAL: "observe", Trust.LOCAL: "message"}
+
+
+def visits(pipe: Any, key: str, number: int, ports: Sequence[int], trust: Trust) -> None:
+    """Ask for actions, and send feedback or messages late, out of order, until killed; tell what was answered."""
     choose = random.Random(number)
     waiting: list[tuple[str, str]] = []
     for turn in itertools.count():
@@ -43,32 +46,40 @@ def visits(pipe: Any, key: str, number: int, ports: Sequence[int]) -> None:
         waiting.append((found["ticket"], record))
         while len(waiting) > 3 or (waiting and choose.random() < 0.5):
             ticket, record = waiting.pop(choose.randrange(len(waiting)))
-            feedback = [float(choose.random() < 0.5) for _ in range(2)]
-            body = {"request": f"observe-{ticket}", "ticket": ticket, "record": record, "feedback": feedback}
+            bits = [int(choose.random() < 0.5) for _ in range(2)]
+            sent = {"feedback": bits} if trust is Trust.CENTRAL else {"message": bits[:1]}
+            body = {"request": f"observe-{ticket}", "ticket": ticket, "record": record, **sent}
             told(pipe, "observing", ticket)
-            status, found = answered(ports, choose, key, "/v1/runs/web/observe", body)
+            status, found = answered(ports, choose, key, f"/v1/runs/web/{OBSERVES[trust]}", body)
             assert status == 200, found
             told(pipe, "observed", body, found)
 
 
 @pytest.mark.slow
-def test_no_ticket_and_no_feedback_is_lost_in_two_hundred_kills(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("trust", "kills"), [(Trust.CENTRAL, 200), (Trust.LOCAL, 60)], ids=str)
+def test_no_ticket_and_no_feedback_is_lost_however_often_it_is_killed(
+    tmp_path: Path, trust: Trust, kills: int
+) -> None:
     """Two servers, of which one has the run and the other takes over, and kill -9 of them and of eight clients."""
     folder, keys = tmp_path / "run", KeyFile(tmp_path / "keys")
     learner = NamedLearner("cucb-ldp-bit", "top-k", 1.0, 10**6, settings={"arms": 5, "size": 2})
-    begin_named_run(folder, learner, Accountant(Budget(1.0))).close()
+    begin_named_run(folder, learner, Accountant(Budget(1.0), trust=trust)).close()
     key = keys.add("web", [Scope.ACT, Scope.OBSERVE])
     options = ("--run", folder, "--keys", keys.path)
     servers = [Server(tmp_path / "journal", *options, code=DIRECTLY) for _ in range(2)]
     facts, clients = killing(
-        servers, lambda pipe, number, ports: visits(pipe, key, number, ports), clients=8, kills=200, seed=0
+        servers,
+        lambda pipe, number, ports: visits(pipe, key, number, ports, trust),
+        clients=8,
+        kills=kills,
+        seed=0,
     )
     acted = [(body, found) for kind, body, found in (fact for fact in facts if fact[0] == "acted")]
     observed = [(body, found) for kind, body, found in (fact for fact in facts if fact[0] == "observed")]
     asked = {fact[1] for fact in facts if fact[0] == "observing"}
-    assert len(observed) > 200
+    assert len(observed) > kills
     choose, ports = random.Random(1), [server.port for server in servers]
-    for path, answers in (("act", acted), ("observe", observed)):
+    for path, answers in (("act", acted), (OBSERVES[trust], observed)):
         for body, found in choose.sample(answers, min(len(answers), 200)):
             assert answered(ports, choose, key, f"/v1/runs/web/{path}", body) == (200, found)
     for server in servers:
