@@ -13,8 +13,8 @@ PATHS = SemiBandit(
     [0.8, 0.6, 0.7, 0.9, 0.8, 0.3],
 )
 
-NEVER_LEARN = {"published/cucb-dp", "published/cucb-dp-least", "published/dp-se"}
-"""Within 60 rounds their printed radius leaves every index at 1, or no epoch ends: no draw matters to an action."""
+NEVER_LEARN = {"published/cucb-dp", "published/cucb-dp-least", "published/dp-se", "dp-best-arm"}
+"""Within 60 rounds a radius leaves every index at 1, or no epoch ends, or no arm is out: no draw matters."""
 
 
 def problem_for(name):
