@@ -166,6 +166,13 @@ def decide(
             in_the_way.append(f"{bound} exceeds the claim, but not {why}.")
 
     if in_the_way:
+        passed = upper is not None and len(in_the_way) == 1 and math.isinf(upper.epsilon) and not exceeds
+        if passed and lower is not None:  # then it is not because of what was seen
+            in_the_way.insert(
+                0,
+                f"No test speaks against the claim: what was seen needs {both_numbers(lower.epsilon, lower.delta)} at "
+                f"least ({lower.method}), and not more than is claimed.",
+            )
         return Decision("unproven", tuple(in_the_way))
     assert upper is not None
     return Decision(

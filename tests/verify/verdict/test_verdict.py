@@ -53,7 +53,12 @@ def test_a_proof_without_contradiction_is_certified() -> None:
         ({"findings": [REMARK, FAILURE]}, "A check failed: A reward was outside [0, 1] (learner.py:7)."),
         ({"contradictions": ["A coupled run lost 3."]}, "A coupled run lost 3."),
         ({"upper": ABOVE}, "upper bound, ε=2 at δ=1e-05, exceeds the claim, ε=1"),
-        ({"upper": UpperBound(math.inf, 1e-5, "x")}, "no finite upper bound (x)"),
+        ({"upper": UpperBound(math.inf, 1e-5, "x"), "lower": None}, "no finite upper bound (x)"),
+        (
+            {"upper": UpperBound(math.inf, 1e-5, "x")},
+            "No test speaks against the claim: what was seen needs ε=0.98",
+        ),
+        ({"upper": UpperBound(math.inf, 1e-5, "x"), "findings": [FAILURE]}, "A check failed"),
         ({"upper": UpperBound(1.0, 1e-4, "x")}, "upper bound, ε=1 at δ=0.0001"),
         ({"upper": UpperBound(np.nextafter(1.0, 2.0), 1e-5, "x")}, "exceeds the claim"),
         ({"lower": DECISIVE}, "no witness"),
