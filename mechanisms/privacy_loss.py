@@ -82,7 +82,10 @@ class CeilingLaw:
             return out
 
         for own, count in self.atoms:
-            power = {x: p for x, p in own if x < horizon}
+            # Atoms increase; with more than most of them, so many sums lie below, too, as X >= 0.
+            if len(own) > most and own[most][0] < horizon:
+                return None
+            power = {x: p for x, p in own[:most] if x < horizon}
             n = count
             while n:
                 if n & 1:

@@ -20,8 +20,10 @@ u·8(1 + |z|g) of their sizes; the exponent as in the contour.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 
@@ -49,15 +51,13 @@ def common_lattice(values: LatticeValues, least_spacing: Fraction) -> CommonLatt
 
     None if its spacing would be below ``least_spacing``.
     """
-    differences = sorted({b - own[0] for own, _ in values for b in own[1:] if b != own[0]})
     origin = exact_sum((own[0], n) for own, n in values)
-    if not differences:
+    exact = _largest_divisor([step for own, _ in values if (step := _spacing(own))])
+    if not exact:
         return CommonLattice(origin, Fraction(1), 0.0)
-    least = math.lcm(*(d.denominator for d in differences))
-    top = math.gcd(*(d.numerator * (least // d.denominator) for d in differences))
-    exact = Fraction(top, least)
     if exact >= least_spacing:
         return CommonLattice(origin, exact, 0.0)
+    differences = sorted({b - own[0] for own, _ in values for b in own[1:] if b != own[0]})
     unit, denominator = differences[0], 1
     for difference in differences:
         denominator = math.lcm(denominator, (difference / unit).limit_denominator(1000).denominator)
@@ -70,6 +70,18 @@ def common_lattice(values: LatticeValues, least_spacing: Fraction) -> CommonLatt
         worst = max(abs(b - own[0] - round((b - own[0]) / spacing) * spacing) for b in own)
         moved += n * worst
     return CommonLattice(origin, spacing, float(moved) * 1.001) if moved <= _CLOSE * span else None
+
+
+@lru_cache(maxsize=256)
+def _spacing(own: tuple[Fraction, ...]) -> Fraction:
+    """Return the spacing of one loss's own lattice; 0 if it has one value."""
+    return _largest_divisor([b - own[0] for b in own[1:]])
+
+
+def _largest_divisor(numbers: Sequence[Fraction]) -> Fraction:
+    """Return the largest rational of which all of these are whole multiples; 0 if all are 0."""
+    least = math.lcm(*(each.denominator for each in numbers))
+    return Fraction(math.gcd(*(each.numerator * (least // each.denominator) for each in numbers)), least)
 
 
 class LatticeContour:

@@ -19,6 +19,7 @@ from mechanisms import (
     RandomizedResponse,
 )
 from mechanisms.laplace_loss import LaplaceLoss
+from mechanisms.privacy_loss import CeilingLaw
 
 Atoms = list[tuple[mp.mpf, mp.mpf]]
 
@@ -172,3 +173,15 @@ def test_a_vanished_probability_at_the_top() -> None:
     profile = AtomicProfile((Fraction(2), Fraction(1), Fraction(-1)), (0.0, 0.5, 0.5))
     interval = compose([(profile, 2)]).delta(1.9)
     assert interval.lower <= 0.25 * -math.expm1(1.9 - 2.0) <= interval.upper
+
+
+def test_too_many_sums_are_not_begun() -> None:
+    """Thousands of atoms would make millions of sums in the first step."""
+    atoms = tuple((Fraction(i, 1000), 1 / 3000) for i in range(3000))
+    law = CeilingLaw(((Fraction(3), 64),), atoms=((atoms, 64),))
+    assert law.sums_below(Fraction(60), 100) is None
+    assert law.sums_below(Fraction(101, 1000), 100) is None
+    few = law.sums_below(Fraction(2, 1000), 100)
+    assert few is not None
+    assert few[Fraction(0)] == pytest.approx(3000.0**-64)
+    assert few[Fraction(1, 1000)] == pytest.approx(64 * 3000.0**-64)
