@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 from contextlib import suppress
+from pathlib import Path
 
-from accountant.provenance import file_digest
 from verify.document.blocks import Block, Code, Document, Facts, Paragraph, Photo, Section, Table, Tone
 from verify.experiments.registry import experiments
 from verify.experiments.reproduce import Reproduced
 from verify.verdict.verification_document import provenance_section
 
+_PNG = b"\x89PNG\r\n\x1a\n"
+_LARGEST = 2**26  # bytes
 _TOLD = {True: "seen", False: "not seen", None: "not told apart"}
 
 
@@ -58,16 +61,32 @@ def _verdict(found: Reproduced) -> tuple[str, Tone]:
 
 
 def _picture(found: Reproduced) -> tuple[Block, ...]:
-    with suppress(OSError):
-        return (Photo(found.picture.read_bytes(), f"The picture of {found.name}, {found.picture.name}."),)
-    return (Paragraph(f"The picture is not in this report: {found.picture} is not there."),)
+    """Return the picture. Whoever wrote the result named the file: what is no picture is not shown around."""
+    content = _content(found.picture, ".png")
+    if content is None or not content.startswith(_PNG):
+        return (
+            Paragraph(f"The picture is not in this report: {found.picture} is not there, or no PNG file."),
+        )
+    return (Photo(content, f"The picture of {found.name}, {found.picture.name}."),)
 
 
 def _files(found: Reproduced) -> tuple[tuple[str, str], ...]:
     told = []
-    for name, path in (("picture", found.picture), ("numbers", found.data), ("report", found.text)):
-        words = f"{path}, not there"
-        with suppress(OSError):
-            words = f"{path}, SHA-256 {file_digest(path)}"
-        told.append((name, words))
+    files = (
+        ("picture", found.picture, ".png"),
+        ("numbers", found.data, ".csv"),
+        ("report", found.text, ".md"),
+    )
+    for name, path, suffix in files:
+        content = _content(path, suffix)
+        known = "not there" if content is None else f"SHA-256 {hashlib.sha256(content).hexdigest()}"
+        told.append((name, f"{path}, {known}"))
     return tuple(told)
+
+
+def _content(path: Path, suffix: str) -> bytes | None:
+    """Return what a file holds; None if there is none of this kind, or it is too large for a report."""
+    with suppress(OSError, ValueError):
+        if path.suffix == suffix and path.is_file() and path.stat().st_size <= _LARGEST:
+            return path.read_bytes()
+    return None

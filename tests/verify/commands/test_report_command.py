@@ -201,7 +201,14 @@ def test_a_reproduction_has_its_picture_if_it_is_there(folder: Path) -> None:
         PdfReader(folder / "made.pdf").pages[i].images
         for i in range(len(PdfReader(folder / "made.pdf").pages))
     )
+    picture.write_bytes(b"a secret of somebody's")
+    report(folder, "made.json", "-o", "made.html")
+    assert "is not in this report" in (folder / "made.html").read_text(encoding="utf-8")
+    assert "<img" not in (folder / "made.html").read_text(encoding="utf-8")
+    (folder / "made.json").write_text(json.dumps(replace(found, picture=Path("/dev/zero")).json()))
+    assert "is not in this report" in report(folder, "made.json").output
     picture.unlink()
+    (folder / "made.json").write_text(json.dumps(found.json()))
     assert "is not in this report" in report(folder, "made.json").output
 
 
