@@ -16,6 +16,7 @@ import ast
 import functools
 import hashlib
 import inspect
+import os
 import sys
 from collections.abc import Iterable, Iterator
 from importlib.machinery import ModuleSpec, PathFinder
@@ -67,9 +68,9 @@ def fingerprint(digests: dict[str, str]) -> str:
 def forget_sources() -> None:
     """Read all sources again the next time."""
     known_digests.cache_clear()
-    _tree.cache_clear()
-    _digest.cache_clear()
-    _bindings.cache_clear()
+    _tree_then.cache_clear()
+    _digest_then.cache_clear()
+    _bindings_then.cache_clear()
 
 
 # --- what a module uses --------------------------------------------------------------------------
@@ -156,9 +157,13 @@ def _origin(module: str, attribute: str) -> str:
     return module
 
 
-@functools.cache
 def _bindings(name: str) -> dict[str, tuple[str, str | None]]:
     """Return the names that a module's import statements bind: from which module, and which name there."""
+    return _bindings_then(name, _stamp(name))
+
+
+@functools.cache
+def _bindings_then(name: str, _: tuple[int, int] | None) -> dict[str, tuple[str, str | None]]:
     bound: dict[str, tuple[str, str | None]] = {}
     tree = _tree(name)
     for statement in () if tree is None else _imports(tree, inside=False):
@@ -177,9 +182,24 @@ def _bindings(name: str) -> dict[str, tuple[str, str | None]]:
 # --- sources -------------------------------------------------------------------------------------
 
 
-@functools.cache
 def _tree(name: str) -> ast.Module | None:
     """Return a module's source, parsed, without docstrings; None if there is none. Nothing is imported for it."""
+    return _tree_then(name, _stamp(name))
+
+
+def _stamp(name: str) -> tuple[int, int] | None:
+    """Return what changes with a user's file, which may be read again in one process; None for this library's."""
+    if name.partition(".")[0] in _LIBRARY:
+        return None
+    try:
+        found = os.stat(sys.modules[name].__file__ or "")
+    except (KeyError, AttributeError, OSError, TypeError, ValueError):
+        return None
+    return found.st_mtime_ns, found.st_size
+
+
+@functools.cache
+def _tree_then(name: str, _: tuple[int, int] | None) -> ast.Module | None:
     try:
         module = sys.modules.get(name)
         if module is not None:
@@ -220,8 +240,12 @@ def _is_package(name: str) -> bool:
     return spec is not None and spec.submodule_search_locations is not None
 
 
-@functools.cache
 def _digest(name: str) -> str:
+    return _digest_then(name, _stamp(name))
+
+
+@functools.cache
+def _digest_then(name: str, _: tuple[int, int] | None) -> str:
     tree = _tree(name)
     if tree is None:
         return ""

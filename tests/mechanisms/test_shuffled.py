@@ -45,7 +45,7 @@ def delta_among_clones(local: float, clients: int, epsilon: float) -> float:
 
 
 @pytest.mark.parametrize("local", [0.3, 1.0, 3.0])
-@pytest.mark.parametrize("clients", [2, 3, 8, 40, 700])
+@pytest.mark.parametrize("clients", [2, 3, 8, 40, pytest.param(700, marks=pytest.mark.slow)])
 def test_the_curve_is_the_theorems_from_above(local: float, clients: int) -> None:
     profile = shuffled(response(local), clients)
     for epsilon in (0.0, 0.01, 0.1, 0.3 * local, 0.5 * local, 0.99 * local):

@@ -13,7 +13,6 @@ from pathlib import Path
 from types import CodeType, ModuleType
 
 from accountant.provenance import LIBRARY
-from algorithms.code_fingerprint import forget_sources
 from verify.subject_error import SubjectError, words_of_error
 
 IMPORTED_AS = "dpwitness_subject_"
@@ -48,8 +47,6 @@ def import_file(path: Path) -> ModuleType:
     assert specification is not None
     module = importlib.util.module_from_spec(specification)
     known = set(sys.modules)
-    if name in known:  # read before, and perhaps changed since
-        forget_sources()
     sys.modules[specification.name] = module
     sys.path.insert(0, str(path.parent))
     try:
