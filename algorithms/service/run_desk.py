@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
-from accountant import Accountant, BudgetExceeded, GateClosed, PurposeRefused, Refusal, Trust
+from accountant import Accountant, BudgetExceeded, GateClosed, PurposeRefused, Refusal, Trust, clock
 from accountant.clock import ClockAhead
 from accountant.gates.messages import some_value
 from accountant.gates.provenance import RecordId
@@ -21,13 +21,19 @@ from accountant.service.rules_shown import RuleShown, rules_shown
 from accountant.stores.group_commit import GroupCommit
 from accountant.stores.refusals import InUse, LedgerDamaged, StoreRefused
 from accountant.summary import Summary
-from algorithms.durable.durable_run import DurableRun
 from algorithms.message_learner import MessageLearner, Question
+from algorithms.service.open_tickets import (
+    HandedOut,
+    Run,
+    handed_out,
+    kept_as,
+    kept_by,
+    open_tickets,
+    withdraw_older,
+)
 from algorithms.structured_learner import StructuredLearner
 from algorithms.tickets import Ticket, TicketRefused
 from mechanisms import DomainError
-
-Run = DurableRun[StructuredLearner[Any]]
 
 
 @dataclass(frozen=True)
@@ -95,12 +101,11 @@ class RunDesk:
             ticket = turn.run.learner.issue()
             arms = [int(arm) for arm in ticket.action[0] if arm >= 0]
             answer = {"request": request, "ticket": ticket.name, "action": arms}
-            if turn.run.accountant.trust is Trust.CENTRAL:
-                turn.keep(_of_ticket(ticket.name), [record, client])
-                return answer
-            question = _posed(turn.run, ticket, record)
-            turn.keep(_of_ticket(ticket.name), [record, client, question])
-            return {**answer, "question": question}
+            central = turn.run.accountant.trust is Trust.CENTRAL
+            question = None if central else _posed(turn.run, ticket, record)
+            known = HandedOut(record, client, question, clock.wall())
+            turn.keep(kept_as(ticket.name), known.json())
+            return answer if question is None else {**answer, "question": question}
 
         return self._once(client, request, ["act", record], act)
 
@@ -139,10 +144,10 @@ class RunDesk:
                     409, "other-trust", "this run is of central trust: it takes feedback, and no messages"
                 )
             found, kept = _handed_out(turn, ticket, record)
-            if kept is None:
+            if kept is None or kept.question is None:
                 words = f"ticket={found.name!r}: nothing was asked with it"
                 raise Problem(409, "ticket-refused", words, "ticket")
-            question = Question.from_dict(kept[2])
+            question = Question.from_dict(kept.question)
             try:
                 learner.observe_message(question, message, record, ticket=found)
             except Refusal:
@@ -161,6 +166,15 @@ class RunDesk:
             return {"request": request, "ticket": ticket, "state": "withdrawn"}
 
         return self._once(client, request, ["withdraw", ticket], withdraw)
+
+    def lapse(self, client: str, request: str, seconds: float) -> dict[str, Any]:
+        """Withdraw all actions that have waited so long for their feedback, in one save."""
+
+        def lapse(turn: _Turn) -> dict[str, Any]:
+            gone = withdraw_older(turn.run, turn.kept, round(1000 * seconds))
+            return {"request": request, "withdrawn": len(gone), "open": len(turn.run.learner.waiting)}
+
+        return self._once(client, request, ["lapse", seconds], lapse)
 
     def _once(
         self, client: str, request: str, terms: list[Any], act: Callable[[_Turn], dict[str, Any]]
@@ -221,6 +235,16 @@ class RunDesk:
                     "open": len(run.learner.waiting),
                 },
                 "summary": summary_json(run.accountant),
+            }
+
+    def tickets(self, most: int) -> dict[str, Any]:
+        """Return the oldest actions that wait for their feedback, at most so many, and how many there are."""
+        with self._reading() as run:
+            found = open_tickets(run, kept_by(run), most)
+            return {
+                "run": self.name,
+                "open": len(run.learner.waiting),
+                "tickets": [each.json() for each in found],
             }
 
     def summary(self) -> Summary:
@@ -293,10 +317,6 @@ class _Turn:
 _Task = Callable[[_Turn], Any]
 
 
-def _of_ticket(name: str) -> str:
-    return json.dumps(["ticket", name])
-
-
 def _withdraw_oldest(turn: _Turn, count: int) -> None:
     """Withdraw actions of the client who has most that are open.
 
@@ -305,8 +325,8 @@ def _withdraw_oldest(turn: _Turn, count: int) -> None:
     """
     waiting, clients = turn.run.learner.waiting, dict[str | None, list[Ticket]]()
     for ticket in waiting.tickets.values():
-        handed_out = turn.kept(_of_ticket(ticket.name))
-        clients.setdefault(None if handed_out is None else handed_out[1], []).append(ticket)
+        known = handed_out(turn.kept, ticket.name)
+        clients.setdefault(None if known is None else known.client, []).append(ticket)
     for ticket in max(clients.values(), key=len)[:count]:
         waiting.close(ticket)
 
@@ -319,11 +339,11 @@ def _found(turn: _Turn, name: str) -> Any:
         raise Problem(409, "ticket-refused", words, "ticket") from None
 
 
-def _handed_out(turn: _Turn, name: str, record: RecordId) -> tuple[Ticket, list[Any] | None]:
+def _handed_out(turn: _Turn, name: str, record: RecordId) -> tuple[Ticket, HandedOut | None]:
     """Return an open ticket, and what was kept of it; None if it was handed out in Python."""
     ticket = _found(turn, name)
-    kept = turn.kept(_of_ticket(ticket.name))
-    if kept is not None and kept[0] != record:
+    kept = handed_out(turn.kept, ticket.name)
+    if kept is not None and kept.record != record:
         words = f"ticket={ticket.name!r}: was handed out for another record"
         raise Problem(409, "ticket-refused", words, "ticket")
     return ticket, kept

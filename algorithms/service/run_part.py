@@ -18,7 +18,8 @@ from accountant.service.page import missing_section, run_section
 from accountant.service.part import Body, Operation, Part
 from accountant.service.problem import Problem, invalid
 from accountant.service.rules_shown import rule_gauges
-from algorithms.service.run_desk import Feedback, Run, RunDesk
+from algorithms.service.open_tickets import Run
+from algorithms.service.run_desk import Feedback, RunDesk
 
 _FEEDBACK = {"type": "array", "items": NUMBER, "description": "Private: one for each arm of the action."}
 _ARMS = {"type": "array", "items": WHOLE}
@@ -28,7 +29,19 @@ _QUESTION = {
     ),
     "description": "Of a run of local trust: what the record's device is to draw its message through, from what.",
 }
+_MOST_LISTED = 1000
+_LONGEST = 10**9
+"""Seconds: 30 years."""
+_OPEN = object_of(
+    ticket=TEXT,
+    action=_ARMS,
+    record={"anyOf": [RECORD, {"type": "null"}], "description": "null: handed out in Python"},
+    since={"type": ["string", "null"], "description": "UTC, as ISO 8601 has it; null: not known"},
+)
 _SCHEMAS: dict[str, Any] = {
+    "Lapse": object_of(request=REQUEST, seconds={"type": "number", "minimum": 0, "maximum": _LONGEST}),
+    "Lapsed": object_of(request=TEXT, withdrawn=WHOLE, open=WHOLE),
+    "Tickets": object_of(run=TEXT, open=WHOLE, tickets={"type": "array", "items": _OPEN}),
     "Act": object_of(request=REQUEST, record=RECORD),
     "Acted": {
         **object_of(request=TEXT, ticket=TEXT, action=_ARMS, question=_QUESTION),
@@ -98,6 +111,10 @@ def run_part(desk: RunDesk, limits: Limits) -> Part:
         check_keys(body, "request", "ticket")
         return desk.withdraw(client, read_request(body), read_name(body, "ticket"))
 
+    def lapse(client: str, body: Body) -> Mapping[str, Any]:
+        check_keys(body, "request", "seconds")
+        return desk.lapse(client, read_request(body), _age(body["seconds"]))
+
     path = f"/v1/runs/{desk.name}"
     operation = partial(Operation, run=desk.name)
     operations = [
@@ -109,6 +126,10 @@ def run_part(desk: RunDesk, limits: Limits) -> Part:
                   "Learn from a message that the record's own device has drawn; the record pays.", "Message", "Used"),
         operation(f"{path}/withdraw", "POST", Scope.OBSERVE, withdraw,
                   "Forget an action whose feedback will not come.", "Withdraw", "Used"),
+        operation(f"{path}/lapse", "POST", Scope.OBSERVE, lapse,
+                  "Forget all actions that have waited so long for their feedback.", "Lapse", "Lapsed"),
+        operation(f"{path}/tickets", "GET", Scope.READ, lambda _, __: desk.tickets(_MOST_LISTED),
+                  "The oldest actions that wait for their feedback, and since when.", answers="Tickets"),
         operation(f"{path}/left", "POST", Scope.READ, lambda _, body: desk.left(read_records(body, limits)),
                   "What records have spent and have left in this run.", "Records", "Left"),
         operation(path, "GET", Scope.READ, lambda _, __: desk.state(),
@@ -133,6 +154,12 @@ def run_part(desk: RunDesk, limits: Limits) -> Part:
         return [Gauge("dpwitness_open_tickets", words, tickets["open"], (run,)), *rule_gauges(rules, run)]
 
     return Part(operations, _SCHEMAS, f"run {desk.name}", shown, desk.check, gauges)
+
+
+def _age(seconds: Any) -> float:
+    if type(seconds) not in (int, float) or not 0 <= seconds <= _LONGEST:
+        raise invalid("seconds", f"must be a number from 0 to {_LONGEST:,}")
+    return float(seconds)
 
 
 def _values(given: Any, name: str, limits: Limits) -> tuple[float, ...]:

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
+from rich.console import Console
+from rich.table import Table
 
-from verify.commands.command_options import flags, rules_option, unique
+from verify.commands.command_options import flags, json_option, rules_option, show, unique
+from verify.commands.run_loader import run_loader
 from verify.printable import printable
+
+if TYPE_CHECKING:
+    from algorithms import DurableRun
 
 
 @click.group("run")
@@ -109,3 +119,88 @@ def create(
             "which sees what they are of",
             err=True,
         )
+
+
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+_build_option = click.option(
+    "--build", "builder", metavar="FILE.py:FUNCTION", help="What makes the learner, of a run begun in Python."
+)
+
+
+class _Age(click.ParamType[float]):
+    """A time, as a number and its unit; its value is in milliseconds."""
+
+    name = "TIME"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the milliseconds."""
+        found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,3})?)([smhd])", str(value).strip())
+        if found is None:
+            self.fail(f"{value!r} must be a number with its unit: 90s, 30m, 12h or 2d", param, ctx)
+        return 1000.0 * float(found[1]) * _UNITS[found[2]]
+
+
+@run_group.command("tickets")
+@click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@_build_option
+@json_option
+def tickets(folder: Path, builder: str | None, as_json: bool) -> None:
+    """List the actions of the run in FOLDER that wait for their feedback, the oldest first.
+
+    Nothing is charged for them yet. A run that is being served is asked over HTTP: GET /v1/runs/NAME/tickets.
+    """
+    from algorithms.service.open_tickets import kept_by, open_tickets
+
+    with _opened(folder, builder) as run:
+        found = open_tickets(run, kept_by(run))
+
+    def render(console: Console) -> None:
+        table = Table("ticket", "action", "record", "since")
+        for each in found:
+            told = each.json()
+            record, arms = told["record"], " ".join(map(str, told["action"]))
+            table.add_row(
+                each.name,
+                arms,
+                "handed out in Python" if record is None else printable(str(record)),
+                told["since"] or "not known",
+            )
+        console.print(table if found else "no action waits for its feedback")
+
+    show(as_json, lambda: {"open": len(found), "tickets": [each.json() for each in found]}, render)
+
+
+@run_group.command("lapse")
+@click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@click.option(
+    "--older-than",
+    "age",
+    required=True,
+    type=_Age(),
+    help="How long they have waited at least: 90s, 30m, 12h, 2d.",
+)
+@_build_option
+def lapse(folder: Path, age: float, builder: str | None) -> None:
+    """Withdraw the actions of the run in FOLDER whose feedback has not come for so long, all or none.
+
+    Feedback that comes for one later is refused. Nothing that was charged is given back, and nothing is lost that was
+    observed: a ticket charges nobody before its feedback. A run that is being served is asked over HTTP: POST
+    /v1/runs/NAME/lapse.
+    """
+    from algorithms.service.open_tickets import kept_by, withdraw_older
+
+    with _opened(folder, builder) as run:
+        gone = withdraw_older(run, kept_by(run), round(age))
+        left = len(run.learner.waiting)
+        if gone:
+            run.save()
+    click.echo(f"withdrawn: {len(gone)}; open: {left}")
+
+
+@contextmanager
+def _opened(folder: Path, builder: str | None) -> Iterator[DurableRun[Any]]:
+    """Open a run whose learner hands out tickets."""
+    with run_loader(str(folder), builder, None)() as run:
+        if not hasattr(run.learner, "waiting"):
+            raise click.UsageError(f"{folder}: {type(run.learner).__name__} hands out no tickets")
+        yield run

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
 from rich.table import Table
 
 from verify.commands.command_options import json_option, show
+from verify.commands.run_loader import run_loader
 from verify.printable import printable
 
 if TYPE_CHECKING:
     from accountant.service.keys import KeyFile
     from accountant.service.limits import Limits
     from accountant.service.part import Part
-    from algorithms import DurableRun
 
 _store_option = click.option("--store", help="The ledger: a file, or the URL of a database.")
 _keys_option = click.option(
@@ -110,7 +110,7 @@ def serve_command(
     if store is not None:
         parts.append(partial(ledger_at, store, anchor, names=names))
     parts += [
-        partial(run_at, name, _loader(folder, made.get(name), words.get(name)))
+        partial(run_at, name, run_loader(folder, made.get(name), words.get(name)))
         for name, folder in named.items()
     ]
     what = ", ".join(printable(each) for each in (*([store] if store is not None else ()), *named.values()))
@@ -144,19 +144,6 @@ def _of_runs(option: str, given: tuple[str, ...], runs: dict[str, str]) -> dict[
     if unknown := sorted(found.keys() - runs.keys()):
         raise click.UsageError(f"{option} {unknown[0]}=...: there is no --run of this name")
     return found
-
-
-def _loader(folder: str, builder: str | None, code: str | None) -> Callable[[], DurableRun[Any]]:
-    """Return what opens a run; a user's file is read once, as a run may be opened again."""
-    if builder is None:
-        from algorithms.catalogue.named_run import load_named_run
-        from verify.subjects.own_problem import own_structure
-
-        return partial(load_named_run, folder, cache(own_structure), code=code)
-    from algorithms import DurableRun
-    from verify.subjects.resolve import load_object
-
-    return partial(DurableRun.load, folder, cast("Callable[[Any], Any]", load_object(builder)), code=code)
 
 
 @click.group("keys")

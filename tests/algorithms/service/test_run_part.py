@@ -613,3 +613,63 @@ def test_the_folder_of_such_a_run_holds_no_feedback(asking: Served) -> None:
     assert all(
         b"8314159" not in path.read_bytes() for path in Path(asking.folder).iterdir() if path.is_file()
     )
+
+
+def test_tickets_are_listed_with_their_time_and_lapse_by_it(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun = clock.wall()
+    first = served.act("ann").json()["ticket"]
+    served.act(7)
+    monkeypatch.setattr(clock, "wall", lambda: begun + 2 * clock.DAY)
+    last = served.act("bob").json()["ticket"]
+    assert served.observe(served.act("eve").json()["ticket"], "eve").status_code == 200
+    listed = served.ask("tickets", who="eve").json()
+    assert (listed["run"], listed["open"]) == ("web", 3)
+    assert [each["record"] for each in listed["tickets"]] == ["ann", 7, "bob"]
+    assert all(
+        re.fullmatch(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", each["since"]) for each in listed["tickets"]
+    )
+    assert listed["tickets"][0]["ticket"] == first
+    assert served.ask("tickets", who="log").status_code == 403
+
+    def lapse(seconds: Any, request: str = "monday") -> Any:
+        return served.ask("lapse", {"request": request, "seconds": seconds}, "log")
+
+    for wrong in (-1, "2d", None, True, 10**10):
+        refused(lapse(wrong), 422, "invalid")
+    assert served.ask("lapse", {"request": "x", "seconds": 1}, "eve").status_code == 403
+    assert lapse(3 * 86_400, "early").json() == {"request": "early", "withdrawn": 0, "open": 3}
+    spent = served.spent("eve")
+    assert lapse(86_400).json() == {"request": "monday", "withdrawn": 2, "open": 1}
+    served.again()
+    assert lapse(86_400).json() == {"request": "monday", "withdrawn": 2, "open": 1}  # what was answered then
+    refused(lapse(1), 409, "key-used")
+    refused(served.observe(first), 409, "ticket-refused")
+    assert served.spent("ann") == 0.0
+    assert served.spent("eve") == spent
+    assert served.observe(last, "bob").status_code == 200
+
+
+def test_a_clock_that_was_set_back_lapses_nothing(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun = clock.wall()
+    served.act("ann")
+    monkeypatch.setattr(clock, "wall", lambda: begun - clock.DAY)
+    assert served.ask("lapse", {"request": "x", "seconds": 0}, "log").json()["withdrawn"] == 0
+
+
+def test_tickets_of_python_have_no_time_and_stay(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    begin_named_run(folder, LEARNER, Accountant(Budget(1.0))).close()
+    with load_named_run(folder) as run:
+        ticket = run.learner.issue()
+        run.save()
+    served = Served(folder)
+    listed = served.ask("tickets", who="eve").json()["tickets"]
+    assert [(each["ticket"], each["record"], each["since"]) for each in listed] == [(ticket.name, None, None)]
+    assert served.ask("lapse", {"request": "x", "seconds": 0}, "log").json() == {
+        "request": "x",
+        "withdrawn": 0,
+        "open": 1,
+    }
+    served.close()

@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
-from accountant import Accountant, Budget, Rule, Trust
+from accountant import Accountant, Budget, Rule, Trust, clock
 from accountant.service.keys import KeyFile
 from accountant.service.limits import Limits
 from algorithms import CUCBLDPBit, DurableRun
 from algorithms.catalogue.named_run import load_named_run
+from algorithms.service.run_desk import RunDesk
 from verify import command_line
 from verify.subjects.resolve import load_object
 
@@ -255,3 +256,27 @@ def test_a_run_on_a_structure_of_ones_own(run: Run, tmp_path: Path, monkeypatch:
     shop.unlink()
     code, _, err = run(*serve)
     assert (code, "shop.py: no such file" in err) == (2, True), err
+
+
+def test_tickets_of_a_run_are_listed_and_lapse(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "run"
+    assert run("run", "create", folder, "cucb-batch-least", "--epsilon", 1, "--horizon", 100)[0] == 0
+    assert run("run", "tickets", folder)[1] == "no action waits for its feedback\n"
+    desk = RunDesk("web", lambda: load_named_run(folder), 100)
+    desk.act("client", "one", "ann")
+    code, _, err = run("run", "tickets", folder)
+    assert (code, "is held by this process" in err) == (2, True), err
+    desk.close()
+    code, out, _ = run("run", "tickets", folder, "--json")
+    assert (code, [each["record"] for each in json.loads(out)["tickets"]]) == (0, ["ann"])
+    assert "ann" in run("run", "tickets", folder)[1]
+    assert run("run", "lapse", folder, "--older-than", "1h")[1] == "withdrawn: 0; open: 1\n"
+    now = clock.wall() + 3_600_000
+    monkeypatch.setattr(clock, "wall", lambda: now)
+    assert run("run", "lapse", folder, "--older-than", "1h")[1] == "withdrawn: 1; open: 0\n"
+    assert run("run", "tickets", folder)[1] == "no action waits for its feedback\n"
+    for wrong in ("2", "h", "-1h", "1w", "1e3s"):
+        code, _, err = run("run", "lapse", folder, "--older-than", wrong)
+        assert (code, "must be a number with its unit" in err) == (2, True), err

@@ -1,0 +1,129 @@
+"""The tickets of a served run that wait for their feedback: since when, and those that wait for too long.
+
+What is kept of a ticket when it is handed out: whose it is, which client asked, what its device is asked (None under
+central trust), and the time, in milliseconds since 1970 by the clock of the machine.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from accountant import clock
+from accountant.gates.provenance import RecordId
+from algorithms.durable.durable_run import DurableRun
+from algorithms.structured_learner import StructuredLearner
+
+Run = DurableRun[StructuredLearner[Any]]
+Kept = Callable[[str], Any]
+"""Returns what was kept by a name, None if nothing was."""
+
+
+@dataclass(frozen=True)
+class HandedOut:
+    """What is known of a ticket beside its action.
+
+    Attributes
+    ----------
+    record
+        Who was shown the action.
+    client
+        Who asked for it.
+    question
+        What the record's device is asked; None under central trust.
+    since
+        When, in milliseconds since 1970; None of a ticket of an earlier version.
+    """
+
+    record: RecordId
+    client: str
+    question: dict[str, Any] | None = None
+    since: int | None = None
+
+    def json(self) -> list[Any]:
+        """Return what is kept of it."""
+        return [self.record, self.client, self.question, self.since]
+
+
+@dataclass(frozen=True)
+class OpenTicket:
+    """A ticket that waits for its feedback.
+
+    Attributes
+    ----------
+    name, arms
+        Of the ticket, and of its action.
+    handed_out
+        What is known beside; None if it was handed out in Python.
+    """
+
+    name: str
+    arms: tuple[int, ...]
+    handed_out: HandedOut | None
+
+    @property
+    def since(self) -> int | None:
+        """When it was handed out, in milliseconds since 1970; None if that is not known."""
+        return None if self.handed_out is None else self.handed_out.since
+
+    def json(self) -> dict[str, Any]:
+        """Return it as JSON data; a time as ISO 8601 has it."""
+        since = self.since
+        return {
+            "ticket": self.name,
+            "action": list(self.arms),
+            "record": None if self.handed_out is None else self.handed_out.record,
+            "since": None
+            if since is None
+            else datetime.fromtimestamp(since / 1000, UTC).isoformat(timespec="seconds"),
+        }
+
+
+def kept_as(ticket: str) -> str:
+    """Return the name by which a run keeps what is known of a ticket."""
+    return json.dumps(["ticket", ticket])
+
+
+def handed_out(kept: Kept, ticket: str) -> HandedOut | None:
+    """Return what was kept of a ticket; None if it was handed out in Python."""
+    found = kept(kept_as(ticket))
+    return None if found is None else HandedOut(*found)
+
+
+def kept_by(run: Run) -> Kept:
+    """Return what reads what a run has kept."""
+
+    def kept(name: str) -> Any:
+        found = run.kept(name)
+        return None if found is None else json.loads(found)
+
+    return kept
+
+
+def open_tickets(run: Run, kept: Kept, most: int | None = None) -> list[OpenTicket]:
+    """Return the open tickets in the order in which they were handed out, at most so many."""
+    tickets = list(run.learner.waiting.tickets.values())[:most]
+    return [
+        OpenTicket(
+            each.name, tuple(int(arm) for arm in each.action[0] if arm >= 0), handed_out(kept, each.name)
+        )
+        for each in tickets
+    ]
+
+
+def withdraw_older(run: Run, kept: Kept, age: int) -> list[str]:
+    """Withdraw the open tickets that were handed out so many milliseconds ago, or earlier; return their names.
+
+    Those of which no time is known stay open. Which feedback is lost follows from times alone, not from data. What was
+    charged stays charged: handing out charges nothing, and feedback that was observed is no open ticket any more.
+    """
+    now, gone = clock.wall(), list[str]()
+    for ticket in run.learner.waiting.tickets.values():
+        found = handed_out(kept, ticket.name)
+        if found is not None and found.since is not None and now - found.since >= age:
+            run.learner.waiting.close(ticket)
+            gone.append(ticket.name)
+    return gone
