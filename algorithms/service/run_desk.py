@@ -21,8 +21,7 @@ from accountant.service.rules_shown import RuleShown, rules_shown
 from accountant.stores.group_commit import GroupCommit
 from accountant.stores.refusals import InUse, LedgerDamaged, StoreRefused
 from accountant.summary import Summary
-from algorithms.message_learner import MessageLearner, Question
-from algorithms.service.open_tickets import (
+from algorithms.durable.open_tickets import (
     HandedOut,
     Run,
     handed_out,
@@ -31,6 +30,7 @@ from algorithms.service.open_tickets import (
     open_tickets,
     withdraw_older,
 )
+from algorithms.message_learner import MessageLearner, Question
 from algorithms.structured_learner import StructuredLearner
 from algorithms.tickets import Ticket, TicketRefused
 from mechanisms import DomainError

@@ -18,7 +18,7 @@ from accountant.service.page import missing_section, run_section
 from accountant.service.part import Body, Operation, Part
 from accountant.service.problem import Problem, invalid
 from accountant.service.rules_shown import rule_gauges
-from algorithms.service.open_tickets import Run
+from algorithms.durable.open_tickets import Run
 from algorithms.service.run_desk import Feedback, RunDesk
 
 _FEEDBACK = {"type": "array", "items": NUMBER, "description": "Private: one for each arm of the action."}

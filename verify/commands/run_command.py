@@ -149,7 +149,7 @@ def tickets(folder: Path, builder: str | None, as_json: bool) -> None:
 
     Nothing is charged for them yet. A run that is being served is asked over HTTP: GET /v1/runs/NAME/tickets.
     """
-    from algorithms.service.open_tickets import kept_by, open_tickets
+    from algorithms.durable.open_tickets import kept_by, open_tickets
 
     with _opened(folder, builder) as run:
         found = open_tickets(run, kept_by(run))
@@ -187,7 +187,7 @@ def lapse(folder: Path, age: float, builder: str | None) -> None:
     observed: a ticket charges nobody before its feedback. A run that is being served is asked over HTTP: POST
     /v1/runs/NAME/lapse.
     """
-    from algorithms.service.open_tickets import kept_by, withdraw_older
+    from algorithms.durable.open_tickets import kept_by, withdraw_older
 
     with _opened(folder, builder) as run:
         gone = withdraw_older(run, kept_by(run), round(age))
