@@ -78,7 +78,7 @@ def risk_rows(risk: Risk) -> tuple[tuple[str, str, str], ...]:
         ("advantage over guessing (true - false positive rate)", risk.advantage),
         ("right answers, if half of all records take part", risk.accuracy),
         *(
-            (f"true positives (or reconstructions) at {rate:g} without the releases", reached)
+            (f"members found (or records guessed) where chance alone finds {rate:g}", reached)
             for rate, reached in risk.true_positive_rates.items()
         ),
     ]

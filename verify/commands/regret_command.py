@@ -465,7 +465,9 @@ def _render(report: RegretReport, console: Console) -> None:
         )
     if theorem.speaks_from is not None:
         console.print(
-            Text(f"speaks   from T = {theorem.speaks_from:,} on here (a third of the worst regret)")
+            Text(
+                f"speaks   from T = {theorem.speaks_from:,} on: there it is below a third of the worst regret"
+            )
         )
     for name, words in (("printed", theorem.printed), ("but", theorem.correction)):
         if words:

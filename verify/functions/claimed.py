@@ -12,9 +12,10 @@ from algorithms.claim import ClaimForm, Model, View
 from mechanisms import Domain
 from verify.neighbouring.adjacency import Adjacency, relation_of
 from verify.neighbouring.registry import as_adjacency
+from verify.neighbouring.within import Within
 
-WHOLE = "the whole input of the function"
-"""What one record is where a function does not say."""
+_WHOLE = "the whole input of the function"
+_DIFFERENCE = "what neighbouring data sets differ in"
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -31,7 +32,7 @@ def claimed(
     *,
     data: Domain | Adjacency,
     model: Model = "central",
-    unit: str = WHOLE,
+    unit: str | None = None,
 ) -> Callable[[_Function], _Function]:
     """Declare that a function is private, and what its data are; the command line supplies the numbers.
 
@@ -44,7 +45,7 @@ def claimed(
     model
         The trust model, for the report.
     unit
-        What one record is, for the report.
+        What one record is, for the report; by default what neighbours differ in.
 
     Raises
     ------
@@ -65,9 +66,7 @@ def claimed(
     ...     return data + rng.laplace(scale=1.0)
     """
     neighbours = as_adjacency(data)
-    form = ClaimForm(
-        model, View.OUTPUT, unit, "declared with @claimed", relation_of(neighbours), neighbours.words
-    )
+    form = claim_form(model, unit, "declared with @claimed", neighbours)
 
     def mark(function: _Function) -> _Function:
         marked: Any = function
@@ -81,3 +80,9 @@ def claimed(
         return cast(_Function, marked)
 
     return mark
+
+
+def claim_form(model: Model, unit: str | None, source: str, neighbours: Adjacency) -> ClaimForm:
+    """Return a claim about a function's output; one record is what neighbours differ in, if nobody says what it is."""
+    said = unit or (_WHOLE if isinstance(neighbours, Within) else _DIFFERENCE)
+    return ClaimForm(model, View.OUTPUT, said, source, relation_of(neighbours), neighbours.words)

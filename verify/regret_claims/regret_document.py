@@ -72,7 +72,7 @@ def _theorem(report: RegretReport) -> Section:
     speaks = (
         ""
         if theorem.speaks_from is None
-        else f"from T = {theorem.speaks_from:,} on (a third of the worst regret)"
+        else f"from T = {theorem.speaks_from:,} on: there it is below a third of the worst regret"
     )
     largest = f"{theorem.dominant[0]} = {theorem.dominant[1]:.5g}" if theorem.dominant[0] else ""
     pairs = (
@@ -80,7 +80,7 @@ def _theorem(report: RegretReport) -> Section:
         ("holds for", theorem.regime),
         ("its value here", number(theorem.bound)),
         ("the worst possible regret", number(theorem.trivial)),
-        ("largest term", largest),
+        ("its largest term, as SymPy writes it", largest),
         ("gaps", theorem.gaps),
         ("it speaks", speaks),
         ("as printed", theorem.printed),

@@ -145,7 +145,8 @@ class RegretReport(FromJson):
             )
         elif last.verdict == "consistent":
             said.append(
-                f"expected regret is at most {last.upper:.5g}, and the bound is {last.bound:.5g} of {last.trivial:.5g}"
+                f"expected regret is at most {last.upper:.5g}, and the bound is {last.bound:.5g}; the worst possible "
+                f"regret is {last.trivial:.5g}"
             )
         elif last.verdict == "undecided":
             said.append(

@@ -12,13 +12,13 @@ from typing import Any
 from algorithms.catalogue.contextual_entries import ContextualEntry, contextual_learners
 from algorithms.catalogue.linear_entries import LinearEntry, linear_learners
 from algorithms.catalogue.structured_entries import LearnerEntry, learners
-from algorithms.claim import ClaimForm, View
+from algorithms.claim import ClaimForm
 from algorithms.problems import known_name
 from mechanisms import Domain, Mechanism, Neighbouring
 from mechanisms.neighbouring import conversion_hint
 from verify.bandits.calling.plain_bandit import BanditSubject, PlainBandit
 from verify.faults.planted_subject import Planted, plant
-from verify.functions.claimed import WHOLE, Declared
+from verify.functions.claimed import Declared, claim_form
 from verify.functions.function_subject import FunctionSubject
 from verify.learners.learner_subject import LearnerSubject
 from verify.neighbouring.adjacency import Adjacency, relation_of
@@ -105,9 +105,7 @@ def resolve(subject: object, neighbours: Domain | Adjacency | None = None) -> Su
     if neighbours is None:
         return _found(subject, None)
     adjacency = as_adjacency(neighbours)
-    form = ClaimForm(
-        "central", View.OUTPUT, WHOLE, "said by the caller", relation_of(adjacency), adjacency.words
-    )
+    form = claim_form("central", None, "said by the caller", adjacency)
     found = _found(subject.name if isinstance(subject, Named) else subject, Declared(adjacency, form))
     if not isinstance(found, FunctionSubject):
         raise SubjectError(f"{found.name} is no function: it takes no neighbours")

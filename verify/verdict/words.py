@@ -63,7 +63,7 @@ def upper_words(upper: UpperBound | None) -> str:
     if upper is None:
         return "at most  ∞: there is no upper bound"
     if math.isinf(upper.epsilon):
-        return f"at most  ∞: {upper.method}"
+        return f"at most  ∞: {upper.method.removeprefix('none: ')}"
     return f"at most  {number(upper.epsilon)} at δ = {number(upper.delta)}: {upper.method}"
 
 

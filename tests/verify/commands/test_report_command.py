@@ -280,7 +280,7 @@ def test_a_regret_report_says_all_that_a_stranger_asks(folder: Path) -> None:
     shown = report(folder, "regret.json").output
     assert shown.startswith("# CONSISTENT: regret of mine, ε = 1, T = 100")
     for words in (
-        "- expected regret is at most 12, and the bound is 20 of 90",
+        "- expected regret is at most 12, and the bound is 20; the worst possible regret is 90",
         "| neighbours | replace one |",
         "| source | Theorem 3 |",
         "| 100 | 8 | 6 | 12 | 20 | 90 | consistent |",
