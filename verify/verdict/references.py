@@ -9,7 +9,7 @@ _DWORK_2006 = (
     "C. Dwork, F. McSherry, K. Nissim, A. Smith, Calibrating noise to sensitivity in "
     "private data analysis, TCC 2006"
 )
-_DWORK_2010 = "C. Dwork, G. Rothblum, S. Vadhan, Boosting and differential privacy, 2010"
+_DWORK_2010 = "C. Dwork, G. Rothblum, S. Vadhan, Boosting and differential privacy, FOCS 2010"
 _KAIROUZ = "P. Kairouz, S. Oh, P. Viswanath, The composition theorem for differential privacy, ICML 2015"
 _MURTAGH = (
     "J. Murtagh, S. Vadhan, The complexity of computing the optimal composition of "
@@ -17,41 +17,46 @@ _MURTAGH = (
 )
 _BUN = (
     "M. Bun, T. Steinke, Concentrated differential privacy: simplifications, "
-    "extensions, and lower bounds, 2016"
+    "extensions, and lower bounds, TCC 2016"
 )
 _CANONNE = "C. Canonne, G. Kamath, T. Steinke, The discrete Gaussian for differential privacy, NeurIPS 2020"
-_MIRONOV = "I. Mironov, Rényi differential privacy, 2017"
-_DONG = "J. Dong, A. Roth, W. Su, Gaussian differential privacy, 2022"
+_MIRONOV = "I. Mironov, Rényi differential privacy, CSF 2017"
+_DONG = "J. Dong, A. Roth, W. Su, Gaussian differential privacy, J. R. Stat. Soc. B, 2022"
 _ZHU = (
     "Y. Zhu, J. Dong, Y.-X. Wang, Optimal accounting of differential privacy via "
-    "characteristic function, 2022"
+    "characteristic function, AISTATS 2022"
 )
 _ROGERS = (
-    "R. Rogers, A. Roth, J. Ullman, S. Vadhan, Privacy odometers and filters: pay-as-you-go composition, 2016"
+    "R. Rogers, A. Roth, J. Ullman, S. Vadhan, Privacy odometers and filters: pay-as-you-go "
+    "composition, NIPS 2016"
 )
-_FELDMAN = "V. Feldman, T. Zrnic, Individual privacy accounting via a Rényi filter, 2021"
+_FELDMAN = "V. Feldman, T. Zrnic, Individual privacy accounting via a Rényi filter, NeurIPS 2021"
 _LECUYER = (
     "M. Lécuyer, Practical privacy filters and odometers with Rényi differential privacy and applications to "
-    "differentially private deep learning, 2021"
+    "differentially private deep learning, arXiv, 2021"
 )
 _WHITEHOUSE = (
     "J. Whitehouse, A. Ramdas, R. Rogers, Z. S. Wu, Fully-adaptive composition in "
     "differential privacy, ICML 2023"
 )
-_SMITH = "A. Smith, A. Thakurta, Fully adaptive composition for Gaussian differential privacy, 2022"
+_SMITH = "A. Smith, A. Thakurta, Fully adaptive composition for Gaussian differential privacy, arXiv, 2022"
 _KOSKELA = (
     "A. Koskela, M. Tobaben, A. Honkela, Individual privacy accounting with Gaussian "
     "differential privacy, ICLR 2023"
 )
 _BALLE = (
-    "B. Balle, G. Barthe, M. Gaboardi, Privacy amplification by subsampling: tight analyses via couplings and "
-    "divergences, 2018"
+    "B. Balle, G. Barthe, M. Gaboardi, Privacy amplification by subsampling: tight analyses via "
+    "couplings and "
+    "divergences, NeurIPS 2018"
 )
 _CLOPPER = (
     "C. Clopper, E. Pearson, The use of confidence or fiducial limits illustrated in "
-    "the case of the binomial, 1934"
+    "the case of the binomial, Biometrika, 1934"
 )
-_WAUDBY_SMITH = "I. Waudby-Smith, A. Ramdas, Estimating means of bounded random variables by betting, 2024"
+_WAUDBY_SMITH = (
+    "I. Waudby-Smith, A. Ramdas, Estimating means of bounded random variables by betting, J. R. "
+    "Stat. Soc. B, 2024"
+)
 
 COUNTS = "bounds on probabilities from counts"
 PROFILE = "the mechanism's privacy profile"
