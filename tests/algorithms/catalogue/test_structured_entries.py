@@ -20,7 +20,9 @@ def learner_classes(package):
     return {
         value
         for name in package.__all__
-        if inspect.isclass(value := getattr(package, name)) and callable(getattr(value, "act", None))
+        if inspect.isclass(value := getattr(package, name))
+        and callable(getattr(value, "act", None))
+        and not inspect.isabstract(value)
     } - {algorithms.Learner}
 
 
