@@ -163,12 +163,17 @@ class Choose(Transformation):
 
     def apply(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return the chosen coordinates."""
-        leading = np.broadcast_shapes(values.shape[:-1], self.index.shape[:-1])
-        index = np.broadcast_to(self.index, (*leading, self.index.shape[-1]))
-        chosen = np.take_along_axis(
-            np.broadcast_to(values, (*leading, values.shape[-1])), np.maximum(index, 0), axis=-1
-        )
-        return chosen if self.index.min(initial=0) >= 0 else np.where(index >= 0, chosen, 0)
+        index = self.index
+        padded = bool(index.min(initial=0) < 0)
+        safe = np.maximum(index, 0) if padded else index
+        if index.ndim == 2:
+            lanes = index.shape[0]
+            if values.ndim < 2 or values.shape[-2] != lanes:
+                values = np.broadcast_to(values, (*values.shape[:-2], lanes, values.shape[-1]))
+            chosen = values[..., np.arange(lanes)[:, None], safe]
+        else:
+            chosen = values[..., safe]
+        return np.where(index >= 0, chosen, 0) if padded else chosen
 
 
 def _most_equal(row: IntArray) -> int:

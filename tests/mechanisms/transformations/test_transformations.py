@@ -154,6 +154,11 @@ def test_public_arrays_are_transformed_too() -> None:
     assert FirstAbove()(CategoryToOneHot(4)(np.arange(4))).tolist() == [0, 1, 2, 3]
     assert LinearMap([[1, 1], [1, -1]])([[1.0, 2.0]]).tolist() == [[3.0, -1.0]]
     assert Choose([1, -1, 1])([5.0, 6.0]).tolist() == [6.0, 0.0, 6.0]
+    of_lanes = Choose([[1, -1], [0, 2], [2, 2]])
+    values = np.arange(18.0).reshape(2, 3, 3)
+    assert of_lanes(values).tolist() == [[[1, 0], [3, 5], [8, 8]], [[10, 0], [12, 14], [17, 17]]]
+    assert of_lanes(values[0, :1]).tolist() == [[1, 0], [0, 2], [2, 2]]  # one row for all
+    assert of_lanes(values[0, 0]).tolist() == [[1, 0], [0, 2], [2, 2]]
     assert Above([0.25, 0.75])([0.5, 0.5]).tolist() == [1, 0]
     assert RandomRounding(0, 10, [0.0, 0.9], 0, 10)([0.55, 0.55]).tolist() == [5, 6]
 
