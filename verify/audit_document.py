@@ -136,7 +136,9 @@ def _losing_most(audited: Audit) -> str:
     if audited.groups == 1 and worst.records == 1:
         return f"{worst.name}; nobody is part of other releases"
     alike = f" and {worst.records - 1:,} more who are part of the same releases" if worst.records > 1 else ""
-    others = f"; records differ in {audited.groups:,} ways in what they are part of" if audited.groups > 1 else ""
+    others = (
+        f"; records differ in {audited.groups:,} ways in what they are part of" if audited.groups > 1 else ""
+    )
     return f"{worst.name}{alike}{others}"
 
 
