@@ -39,8 +39,12 @@ def test_true_learners_are_consistent_where_their_bound_speaks(name):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(set(BOUNDS) - set(QUICK)))
 def test_every_other_bound_speaks_somewhere(name):
+    """Not of DP-SE, which pulls an arm as often as its bound says: no runs put the limit of its mean below."""
     report = regret(name)
-    assert report.verdict == "consistent"
+    attained = name == "published/dp-se"
+    assert report.verdict == ("undecided" if attained else "consistent")
+    last = report.outcome[-1]
+    assert not attained or 0.99 * last.bound < last.mean <= last.bound
     assert report.theorem.bound <= report.theorem.trivial / 3
 
 
