@@ -17,6 +17,7 @@ from accountant import clock
 from accountant.stores.file_lock import FileLock, one_at_a_time
 from accountant.stores.location import RUN_STORE
 from accountant.stores.refusals import LedgerDamaged, OutcomeUnknown, StoreMoved, StoreRefused
+from accountant.stores.session_lock import SessionLock
 
 _PRAGMAS = {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "busy_timeout": 60_000}
 _SQLITE = b"SQLite format 3\0"
@@ -55,7 +56,7 @@ class Database:
             options["poolclass"] = StaticPool
         self._engine: Engine = create_engine(url, **options)
         self._process = os.getpid()
-        self._lock: FileLock | None = None
+        self._lock: FileLock | SessionLock | None = None
         self._file: os.stat_result | None = None
         self._accounts_checked = False
         event.listen(self._engine, "connect", _prepare if self.sqlite else _prepare_postgresql)
@@ -73,6 +74,7 @@ class Database:
         if "://" in text:
             try:
                 url = make_url(text)
+                text = url.render_as_string(hide_password=True)
                 url.get_dialect().import_dbapi()
             except (SQLAlchemyError, ImportError) as error:
                 raise ValueError(f"store={text!r}: {error} (pip install 'dpwitness[postgresql]')") from None
@@ -113,8 +115,13 @@ class Database:
         InUse
             If somebody else holds it; the message names them.
         """
-        if self.path is not None and self._lock is None:
+        if self._lock is not None:
+            return
+        if self.path is not None:
             self._lock = FileLock(f"{self.path}.held")
+        elif not self.sqlite:
+            with self._named_trouble():
+                self._lock = SessionLock(self._engine, self.name)
 
     @property
     def holding(self) -> bool:
@@ -122,7 +129,7 @@ class Database:
         return self._lock is not None and self._lock.held
 
     def remove(self) -> None:
-        """Remove the file, and what SQLite keeps beside it."""
+        """Remove the file of SQLite's, and what lies beside it."""
         self._engine.dispose()
         self._file = None
         for suffix in ("", "-wal", "-shm"):
@@ -150,10 +157,14 @@ class Database:
             If the database says that its file is damaged.
         """
         self._check_process()
+        with self._named_trouble(), self._engine.connect() as connection:
+            yield connection
+
+    @contextmanager
+    def _named_trouble(self) -> Iterator[None]:
         driver: Any = self._engine.dialect.loaded_dbapi
         try:
-            with self._engine.connect() as connection:
-                yield connection
+            yield
         except DBAPIError as error:
             raise self._trouble(error.orig, driver) from error
         except driver.Error as error:

@@ -77,7 +77,7 @@ class FileLock(_Lock):
         super().__init__(path, wait=False)
         since = datetime.now(UTC).isoformat(timespec="seconds")
         os.ftruncate(self.file, 0)
-        os.pwrite(self.file, f"{_who()} since {since}\n".encode(), 0)
+        os.pwrite(self.file, f"{this_process()} since {since}\n".encode(), 0)
         _held.add(self)
 
 
@@ -104,13 +104,14 @@ def _lock(file: int, path: str, how: int) -> None:
         ) from None
 
 
-def _who() -> str:
+def this_process() -> str:
+    """Return what others call this process."""
     return f"process {os.getpid()} on {socket.gethostname()}"
 
 
 def _described(written: bytes) -> str:
     holder = written.decode(errors="replace").strip("\0 \n")  # zeros: what a power cut leaves
-    if holder.startswith(f"{_who()} "):
+    if holder.startswith(f"{this_process()} "):
         return f"this process, in another object ({holder})"
     return holder or "another process"
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import inspect
+from sqlalchemy import Connection, inspect
 
 from accountant.entry import Entry
 from accountant.gates.provenance import RecordId
@@ -96,6 +96,9 @@ def open_store(
         _check_location(database, replay.location)
         if pinned is not None:
             pinned.write(head)
+        if database.holding:
+            with database.writing() as connection:
+                _take_run(database, connection, "")
     except BaseException:
         database.close()
         raise
@@ -154,8 +157,18 @@ def make_run(database: Database, terms: Terms) -> SQLStore:
     return SQLStore(database, terms, verify_database(database).head)
 
 
-def open_run(path: Path) -> tuple[SQLStore, Replay]:
-    """Open the store of a run, and hold it; return what its entries say, too.
+def unmake_run(database: Database) -> None:
+    """Remove the store of a run from a database that is held."""
+    if database.path is not None:
+        database.remove()
+        return
+    with database.writing() as connection:
+        RUN.metadata.drop_all(connection)
+        METADATA.drop_all(connection)
+
+
+def open_run(where: str | Path, holder: str) -> tuple[SQLStore, Replay]:
+    """Open the store of a run, and hold it, by a name of one's own; return what its entries say, too.
 
     Raises
     ------
@@ -166,19 +179,25 @@ def open_run(path: Path) -> tuple[SQLStore, Replay]:
     ValueError
         If it is of no run.
     """
-    database = existing(path)
+    database = existing(where)
     try:
         database.hold()
         if not is_run(database):
-            raise ValueError(f"{path}: holds a ledger, but no run")
+            raise ValueError(f"{database.name}: holds a ledger, but no run")
         found = verify_database(database)
         _check_location(database, found.replay.location)
         with database.writing() as connection:
             RUN.metadata.create_all(connection)  # a run that was made before there was the table `kept`
+            _take_run(database, connection, holder)
         return SQLStore(database, found.replay.terms, found.head), found.replay
     except BaseException:
         database.close()
         raise
+
+
+def _take_run(database: Database, connection: Connection, holder: str) -> None:
+    """Let nobody else save a run that is held: who had it open and lost the lock without a word."""
+    database.run(connection, "UPDATE run SET holder = ?", [(holder,)])
 
 
 def is_run(database: Database) -> bool:

@@ -90,20 +90,21 @@ class RunStore:
 
     The ledger's entries are those of any store: chained, recomputed when it is opened. Each save adds one that names
     it, with the digest of the state and what is new of who waits. A save has all of its effect or none, whatever stops
-    it when; if nobody knows, the store's own count of saves says it to the next one.
+    it when; if nobody knows, the store's own count of saves says it to the next one. Whoever opens it leaves a mark,
+    and who had it open before saves no more: a lock may be lost without a word (a server that restarts gives it back).
     """
 
-    def __init__(self, store: SQLStore) -> None:
+    def __init__(self, store: SQLStore, holder: str) -> None:
         self._store = store
-        self._name = uuid.uuid4().hex
+        self._name = holder
         self._known = _Known()
         self._noted = Noted()
         self._pending: tuple[News, dict[int, int]] | None = None
         self._close = weakref.finalize(self, store.database.close)  # also if it is forgotten
 
     @classmethod
-    def begin(cls, path: Path, terms: Terms) -> RunStore:
-        """Make a store for a new run; what a first save left that did not end is replaced.
+    def begin(cls, where: str | Path, terms: Terms) -> RunStore:
+        """Make a store for a new run, a file or a database; what a first save left that did not end is replaced.
 
         Raises
         ------
@@ -112,25 +113,26 @@ class RunStore:
         ValueError
             If there is a run already, a ledger, or anything else.
         """
-        database = Database.at(path)
-        database.hold()
+        database = Database.at(where)
+        own = "a folder of its own" if database.path else "a database of its own"
         try:
+            database.hold()
             if opening.made(database):
                 if not opening.is_run(database):
-                    raise ValueError(f"{path}: holds a ledger, but no run: give the run a folder of its own")
+                    raise ValueError(f"{database.name}: holds a ledger, but no run: give the run {own}")
                 if _last_save(database)[0]:
                     raise ValueError(
-                        f"folder={str(path.parent)!r}: holds a run, whose budgets a new one would forget: go on with "
-                        "it by load, or give the new run a folder of its own"
+                        f"{database.name}: holds a run, whose budgets a new one would forget: go on with it by load, "
+                        f"or give the new run {own}"
                     )
-                database.remove()
-            return cls(opening.make_run(database, terms))
+                opening.unmake_run(database)
+            return cls(opening.make_run(database, terms), uuid.uuid4().hex)
         except BaseException:
             database.close()
             raise
 
     @classmethod
-    def open(cls, path: Path, *, adopt: bool = False) -> tuple[RunStore, Saved]:
+    def open(cls, where: str | Path, *, adopt: bool = False) -> tuple[RunStore, Saved]:
         """Open the store of a run, verified; see `DurableRun.load`.
 
         Raises
@@ -146,21 +148,22 @@ class RunStore:
         ValueError
             If no save has ended in it.
         """
+        holder = uuid.uuid4().hex
         try:
-            store, replay = opening.open_run(path)
+            store, replay = opening.open_run(where, holder)
         except StoreMoved:
             if not adopt:
                 raise StoreMoved(
-                    f"{path}: is a copy, or was moved to another disk or machine: the original may spend the same "
-                    "budgets, and may have since. If the original is gone or will never go on, say so with "
-                    "load(..., adopt=True)"
+                    f"{Database.at(where).name}: is a copy, or was moved to another disk or machine: the original "
+                    "may spend the same budgets, and may have since. If the original is gone or will never go on, say "
+                    "so with load(..., adopt=True)"
                 ) from None
-            opening.adopt(path, "a run was loaded with adopt=True")
-            store, replay = opening.open_run(path)
+            opening.adopt(where, "a run was loaded with adopt=True")
+            store, replay = opening.open_run(where, holder)
         try:
             if replay.saved is None:
-                raise ValueError(f"{path}: holds no saved run: no save has ended here")
-            run = cls(store)
+                raise ValueError(f"{store.name}: holds no saved run: no save has ended here")
+            run = cls(store, holder)
             saved = _saved(store, replay)
             known = len(saved.ledger.events), len(saved.assumptions), saved.reserved
             run._known = _Known(replay.saved[0], *known)
@@ -201,7 +204,7 @@ class RunStore:
         return _kept(self._store.database, name)
 
     @classmethod
-    def kept_in(cls, path: Path, name: str) -> bytes | None:
+    def kept_in(cls, where: str | Path, name: str) -> bytes | None:
         """Return what the run of a store was given to keep by a name; the store may be in use.
 
         Raises
@@ -211,10 +214,10 @@ class RunStore:
         ValueError
             If there is no store of a run.
         """
-        database = opening.existing(path)
+        database = opening.existing(where)
         try:
             if not opening.is_run(database):
-                raise ValueError(f"{path}: holds a ledger, but no run")
+                raise ValueError(f"{database.name}: holds a ledger, but no run")
             with database.reading() as connection:
                 if not inspect(connection).has_table("kept"):  # a run that was made before there was one
                     return None
@@ -237,7 +240,7 @@ class RunStore:
         Raises
         ------
         InUse
-            If another run has saved here.
+            If another process has opened it since, after this one's lock was lost.
         StoreMoved
             If the file was deleted, renamed or replaced since it was opened.
         OSError
@@ -254,8 +257,11 @@ class RunStore:
         self._pending = news, reserved
         with self._store.working(names) as work:
             work.check()
-            if work.last_save()[0] != count - 1:
-                raise InUse(f"{self._store.name}: another process has saved this run since: load it again")
+            saves, holder = work.last_save()
+            if saves != count - 1 or (saves and holder != self._name):
+                raise InUse(
+                    f"{self._store.name}: another process has gone on with this run since: load it again"
+                )
             for event in news.events:
                 happened(self._store, work, event, reserved)
             for assumption in news.assumptions:
@@ -283,7 +289,7 @@ class RunStore:
         """Close it for others to open; a store in which no save has ended is removed."""
         try:
             if self._store.database.holding and not self.kept:
-                self._store.database.remove()
+                opening.unmake_run(self._store.database)
         finally:
             self._close()
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import functools
 import heapq
 import json
-import os
-import socket
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -37,6 +35,7 @@ from accountant.stores.amounts import Amounts, read
 from accountant.stores.anchor import Anchor, Mark
 from accountant.stores.chain import label
 from accountant.stores.database import Database
+from accountant.stores.file_lock import this_process
 from accountant.stores.folded import begun, last_fold
 from accountant.stores.group_commit import GroupCommit
 from accountant.stores.names import PLAIN, Names, named
@@ -587,7 +586,7 @@ class Charge:
                 raise refused
         body = {**work.paid(self._entries, totals, self._at), **_words(self._scope)}
         if self._hold:
-            body["holder"] = f"process {os.getpid()} on {socket.gethostname()}"
+            body["holder"] = this_process()
         if self._request is not None:
             body["request"] = json.loads(self._request)
         position = work.append(body)

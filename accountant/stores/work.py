@@ -273,7 +273,7 @@ class Work:
         return int(found[0]), self._answers.get(key) if found[1] is None else stored_bytes(found[1])
 
     def last_save(self) -> tuple[int, str]:
-        """Return how often a run was saved, and by whom last."""
+        """Return how often a run was saved, and who may save it."""
         found = self._database.cursor(self.connection, "SELECT saves, holder FROM run").fetchone()
         return (0, "") if found is None else (int(found[0]), found[1])
 

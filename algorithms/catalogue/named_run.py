@@ -13,7 +13,7 @@ from accountant import Accountant, Gate
 from accountant.data_files import DataFileError, from_json
 from algorithms.catalogue.structured_entries import Playable, learners
 from algorithms.durable.durable_run import DurableRun
-from algorithms.durable.run_folder import kept_in
+from algorithms.durable.run_place import kept_in, place, shown
 from algorithms.problems import Value, build_problem, known_name, problems
 from algorithms.structured_learner import StructuredLearner
 
@@ -90,8 +90,8 @@ class NamedLearner:
         return {each.name: getattr(self, each.name) for each in fields(self) if each.name != "own_problem"}
 
 
-def begin_named_run(folder: str | Path, learner: NamedLearner, accountant: Accountant) -> DurableRun[Learner]:
-    """Begin a run in a folder that knows its learner by name.
+def begin_named_run(where: str | Path, learner: NamedLearner, accountant: Accountant) -> DurableRun[Learner]:
+    """Begin a run in a folder or a database, which knows its learner by name.
 
     Raises
     ------
@@ -108,7 +108,7 @@ def begin_named_run(folder: str | Path, learner: NamedLearner, accountant: Accou
                 f"production; use {learners[learner.learner].certified_form}, or begin the run in Python"
             )
         text = json.dumps({"format": _FORMAT, **learner.written()})
-        run.save(folder, keep={_KEPT: text.encode()})
+        run.save(where, keep={_KEPT: text.encode()})
     except BaseException:
         run.close()
         raise
@@ -116,7 +116,7 @@ def begin_named_run(folder: str | Path, learner: NamedLearner, accountant: Accou
 
 
 def load_named_run(
-    folder: str | Path, read_problem: Callable[[str], Playable] | None = None, **options: Any
+    where: str | Path, read_problem: Callable[[str], Playable] | None = None, **options: Any
 ) -> DurableRun[Learner]:
     """Go on with a run that `begin_named_run` began.
 
@@ -124,7 +124,7 @@ def load_named_run(
     ----------
     read_problem
         As for `learner_of`.
-    folder, options
+    where, options
         As `DurableRun.load`.
 
     Raises
@@ -134,10 +134,10 @@ def load_named_run(
     accountant.stores.refusals.StoreRefused, OSError
         As `DurableRun.load`.
     """
-    return DurableRun.load(folder, learner_of(folder, read_problem), **options)
+    return DurableRun.load(where, learner_of(where, read_problem), **options)
 
 
-def learner_of(folder: str | Path, read_problem: Callable[[str], Playable] | None = None) -> NamedLearner:
+def learner_of(where: str | Path, read_problem: Callable[[str], Playable] | None = None) -> NamedLearner:
     """Return the learner of a run that `begin_named_run` began; it only reads.
 
     Parameters
@@ -151,10 +151,11 @@ def learner_of(folder: str | Path, read_problem: Callable[[str], Playable] | Non
     ValueError
         If its learner has no name, or what was kept of it is damaged.
     """
-    kept = kept_in(Path(folder), _KEPT)
+    at = place(where)
+    kept, name = kept_in(at, _KEPT), shown(at)
     if kept is None:
         raise ValueError(
-            f"{folder}: does not say what its learner is: it was begun in Python, not by `dpwitness run create`; give "
+            f"{name}: does not say what its learner is: it was begun in Python, not by `dpwitness run create`; give "
             "its builder, file.py:function"
         )
     try:
@@ -167,9 +168,7 @@ def learner_of(folder: str | Path, read_problem: Callable[[str], Playable] | Non
         if ".py:" not in problem:
             return NamedLearner(**saved)
     except (AttributeError, DataFileError, KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"{folder}: what it says of its learner cannot be read ({error})") from None
+        raise ValueError(f"{name}: what it says of its learner cannot be read ({error})") from None
     if read_problem is None:
-        raise ValueError(
-            f"{folder}: its problem is a user's own, {problem}: give read_problem, which reads it"
-        )
+        raise ValueError(f"{name}: its problem is a user's own, {problem}: give read_problem, which reads it")
     return NamedLearner(**saved, own_problem=read_problem(problem))

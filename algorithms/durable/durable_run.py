@@ -27,7 +27,7 @@ from accountant.stored_accountant import (
 from accountant.stores.refusals import InUse
 from algorithms.code_fingerprint import code_digests, fingerprint
 from algorithms.durable.constructor_arguments import build_watched, differing
-from algorithms.durable.run_folder import claim, pack, reopen, unpack
+from algorithms.durable.run_place import Where, claim, pack, place, reopen, same_place, shown, unpack
 from algorithms.durable.state import Decoder, Encoder, StateError, attributes_of, own_modules, packages_of
 from mechanisms import NoiseSource
 
@@ -141,21 +141,22 @@ class DurableRun(Generic[LearnerType]):
         # What build drew is drawn again by load; mostly it is nothing.
         self._drawn_from = None if randomness(accountant) == before else before
         self._built, self._code = _digests(self.learner, accountant)
-        self._folder: Path | None = None
+        self._where: Where | None = None
         self._store: RunStore | None = None
         self._tenure = appoint(accountant)
         self._process = os.getpid()
         self._closed = False
 
     def save(
-        self, folder: str | Path | None = None, *, keep: Mapping[str, bytes] = MappingProxyType({})
+        self, where: str | Path | None = None, *, keep: Mapping[str, bytes] = MappingProxyType({})
     ) -> None:
         """Write the run: all of it or nothing, whatever stops it when.
 
         Parameters
         ----------
-        folder
-            Where the run is to be kept: made if it does not exist. Needed the first time only; it stays the same.
+        where
+            Where the run is to be kept: a folder, made if it does not exist, or the URL of a PostgreSQL database.
+            Needed the first time only; it stays the same.
         keep
             What `kept` is to return from this save on, each by a name that is new: answers that were given, say. It
             is in the same transaction, and not read again by later saves.
@@ -167,14 +168,14 @@ class DurableRun(Generic[LearnerType]):
         StateError
             If the learner holds something that is no plain data (the message names the attribute).
         InUse
-            If another process has the folder open, or this one has forked or closed it.
+            If another process has it open, or this one has forked or closed it.
         ValueError
-            If the folder holds another run, what is left of one, or anything else; if it is a file, or its own folder
+            If the place holds another run, what is left of one, or anything else; if it is a file, or its own folder
             does not exist; if it is not the one that the run is kept in; if its store was deleted, renamed or
             replaced since; or if something is kept by one of these names already.
         OSError
-            If a file cannot be written: nothing has changed, and the next save tries again. A first save that fails
-            binds the run to no folder.
+            If it cannot be written: nothing has changed, and the next save tries again. A first save that fails
+            binds the run to no place.
         """
         if os.getpid() != self._process:
             raise InUse(
@@ -183,20 +184,21 @@ class DurableRun(Generic[LearnerType]):
         if self._closed:
             raise InUse("this run was closed: load it again to go on")
         with self.lock:
-            self._save(folder, keep)
+            self._save(where, keep)
 
-    def _save(self, folder: str | Path | None, keep: Mapping[str, bytes]) -> None:
+    def _save(self, where: str | Path | None, keep: Mapping[str, bytes]) -> None:
         self._leave_unkept()  # a first save may have been interrupted twice
-        if self._folder is None and folder is None:
-            raise ValueError("folder=None: must be given when a run is saved for the first time")
-        if self._folder is not None and folder is not None and not _same(self._folder, Path(folder)):
-            raise ValueError(f"folder={str(folder)!r}: this run is kept in {str(self._folder)!r}")
+        asked = None if where is None else place(where)
+        if self._where is None and asked is None:
+            raise ValueError("where=None: must be given when a run is saved for the first time")
+        if self._where is not None and asked is not None and not same_place(self._where, asked):
+            raise ValueError(f"where={shown(asked)!r}: this run is kept in {shown(self._where)!r}")
         self.accountant.check_open()
         try:
             if self._store is None:
-                assert folder is not None
-                self._folder = Path(folder).absolute()  # wherever the process goes
-                self._store = claim(self._folder, self.accountant.terms())
+                assert asked is not None
+                self._where = asked
+                self._store = claim(asked, self.accountant.terms())
             self._write(self._store, keep)
         except BaseException:
             self._leave_unkept()
@@ -230,28 +232,29 @@ class DurableRun(Generic[LearnerType]):
         return None if self._store is None else self._store.kept_as(name)
 
     def _leave_unkept(self) -> None:
-        """Give back the folder of a first save that did not end."""
+        """Give back the place of a first save that did not end."""
         if self._store is None:
-            self._folder = None
+            self._where = None
         elif not self._store.kept:
             self._store.close()
-            self._store = self._folder = None
+            self._store = self._where = None
 
     @classmethod
     def load(
         cls,
-        folder: str | Path,
+        where: str | Path,
         build: Callable[[Accountant], LearnerType],
         *,
         noise: NoiseSource | np.random.Generator | None = None,
         code: str | None = None,
         adopt: bool = False,
+        wait: float = 0.0,
     ) -> DurableRun[LearnerType]:
         """Read a run written by `save`, and go on where it stopped.
 
         Parameters
         ----------
-        folder
+        where
             Where `save` keeps it.
         build
             As for the class.
@@ -263,13 +266,15 @@ class DurableRun(Generic[LearnerType]):
         adopt
             To go on from a copy of a folder, or one that was moved to another disk or machine: says that the original
             never will.
+        wait
+            How many seconds to wait for it, if another process has it open; `math.inf` for as long as it takes.
 
         Raises
         ------
         StoreMoved
-            If the folder is a copy, and not adopted: original and copy would spend the same budgets.
+            If it is a copy, and not adopted: original and copy would spend the same budgets.
         InUse
-            If the run is open, in another process or in this one.
+            If the run is open, in another process or in this one, and was not closed in time; it names who has it.
         CodeChanged
             If the learner's code is not what it was; see the class.
         StateError
@@ -281,33 +286,35 @@ class DurableRun(Generic[LearnerType]):
             If a rule looks at the time, and the clock is far ahead of the last charge, until
             ``dpwitness ledger clock FOLDER`` says that it is right.
         ValueError
-            If the folder holds no saved run, or a damaged one.
+            If there is no saved run, or a damaged one; or if `wait` is no time.
         OSError
             If it does not exist or cannot be read.
         """
-        path = Path(folder).absolute()
-        store, kept = reopen(path, adopt=adopt)
+        if not wait >= 0:
+            raise ValueError(f"wait={wait!r}: must be a number of seconds, at least 0")
+        at = place(where)
+        store, kept = reopen(at, adopt=adopt, wait=wait)
         try:
-            with _damage_named(path):
+            with _damage_named(shown(at)):
                 saved, arrays = unpack(kept.state)
                 accountant = restore_accountant(kept.terms, kept.ledger, kept.assumptions, saved, noise)
                 drawn_from = saved["drawn_from"]
                 if drawn_from is not None:
                     set_randomness(accountant, drawn_from)
             run = cls(build, accountant)
-            with _damage_named(path):
-                run._check_same(saved, code, path)
+            with _damage_named(shown(at)):
+                run._check_same(saved, code, shown(at))
                 run._drawn_from = drawn_from
                 decoder = Decoder(accountant, arrays, own_modules(run.learner), kept.waiting.sums)
                 decoder.restore(run.learner, saved["state"])
                 set_randomness(accountant, saved)
-            run._folder, run._store = path, store
+            run._where, run._store = at, store
             return run
         except BaseException:
             store.close()
             raise
 
-    def _check_same(self, saved: dict[str, Any], code: str | None, path: Path) -> None:
+    def _check_same(self, saved: dict[str, Any], code: str | None, path: str) -> None:
         """Refuse unless the learner is of the class, the parameters and the code that were saved."""
         name = type(self.learner).__qualname__
         if saved["learner"] != name:
@@ -330,7 +337,7 @@ class DurableRun(Generic[LearnerType]):
             )
 
     def close(self) -> None:
-        """Give the folder free, for `load` to go on from the last save.
+        """Give the place free, for `load` to go on from the last save.
 
         This object cannot save any more, and its accountant releases nothing more: the budget would not remember it.
         """
@@ -349,7 +356,7 @@ class DurableRun(Generic[LearnerType]):
 
 
 @contextmanager
-def _damage_named(path: Path) -> Iterator[None]:
+def _damage_named(path: str) -> Iterator[None]:
     """Call what a damaged file leads to by its name."""
     try:
         yield
@@ -375,7 +382,3 @@ def _digests(learner: object, accountant: Accountant) -> tuple[dict[str, str], d
 
 def _differing(one: dict[str, str], other: dict[str, str]) -> list[str]:
     return sorted(key for key in {**one, **other} if one.get(key) != other.get(key))
-
-
-def _same(one: Path, other: Path) -> bool:
-    return one.absolute() == other.absolute() or (one.exists() and other.exists() and one.samefile(other))

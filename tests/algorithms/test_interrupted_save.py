@@ -29,7 +29,7 @@ WHERE = {
     "file_lock",
     "ledger",
     "provenance",
-    "run_folder",
+    "run_place",
     "run_store",
     "sql_store",
     "stored_accountant",

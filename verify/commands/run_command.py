@@ -25,8 +25,11 @@ def run_group() -> None:
     """Begin runs of learners that `dpwitness serve` serves."""
 
 
+_where_argument = click.argument("where", metavar="WHERE")
+
+
 @run_group.command("create")
-@click.argument("folder", type=click.Path(path_type=Path))
+@_where_argument
 @click.argument("learner")
 @flags("problem", "settings")
 @click.option("--epsilon", required=True, type=float, help="The learner's epsilon.")
@@ -51,7 +54,7 @@ def run_group() -> None:
 @click.option("--purpose", help="What the run's charges are for: rules count them by it.")
 @click.option("--tenant", help="Who learns what the run releases.")
 def create(
-    folder: Path,
+    where: str,
     learner: str,
     problem: str | None,
     settings: tuple[tuple[str, str], ...],
@@ -66,11 +69,13 @@ def create(
     purpose: str | None,
     tenant: str | None,
 ) -> None:
-    """Begin a run of LEARNER in a new FOLDER, for `dpwitness serve --run NAME=FOLDER`.
+    """Begin a run of LEARNER at WHERE, for `dpwitness serve --run NAME=WHERE`.
+
+    WHERE is a new folder, or the URL of an empty PostgreSQL database, which services on several machines can have.
 
     Of the problem only its structure is used: what can be played. One of your own, FILE.py:OBJECT, is read again
     whenever the run is served, so the file has to stay where it is; if what it says has changed, the run is refused
-    until you say that it may go on. Feedback will reach the service as it is, whatever the learner, and FOLDER will
+    until you say that it may go on. Feedback will reach the service as it is, whatever the learner, and WHERE will
     hold raw data, unless the run is of local trust: then users' devices get questions, and send messages.
     """
     from accountant import Accountant, Budget, PurposeRefused, Trust
@@ -78,6 +83,7 @@ def create(
     from accountant.rules import read_rules
     from algorithms.catalogue.named_run import NamedLearner, begin_named_run
     from algorithms.catalogue.structured_entries import learners
+    from algorithms.durable.run_place import place, shown
     from algorithms.message_learner import MessageLearner
     from algorithms.problems import known_name
     from verify.subjects.own_problem import own_structure, placed
@@ -108,10 +114,10 @@ def create(
         accountant.check_permitted()
     except PurposeRefused as refused:
         raise click.UsageError(f"--purpose, --tenant: {refused.message}") from None
-    begin_named_run(folder, named, accountant).close()
+    begin_named_run(where, named, accountant).close()
     left = accountant.composition.left(accountant.composition.zero, budget).words
     click.echo(
-        f"{printable(str(folder))}: {learner}; each record may lose {left} ({accountant.composition.name})"
+        f"{printable(shown(place(where)))}: {learner}; each record may lose {left} ({accountant.composition.name})"
     )
     if entry.claim.model != trust:
         click.echo(
@@ -141,17 +147,17 @@ class _Age(click.ParamType[float]):
 
 
 @run_group.command("tickets")
-@click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@_where_argument
 @_build_option
 @json_option
-def tickets(folder: Path, builder: str | None, as_json: bool) -> None:
-    """List the actions of the run in FOLDER that wait for their feedback, the oldest first.
+def tickets(where: str, builder: str | None, as_json: bool) -> None:
+    """List the actions of the run at WHERE that wait for their feedback, the oldest first.
 
     Nothing is charged for them yet. A run that is being served is asked over HTTP: GET /v1/runs/NAME/tickets.
     """
     from algorithms.durable.open_tickets import kept_by, open_tickets
 
-    with _opened(folder, builder) as run:
+    with _opened(where, builder) as run:
         found = open_tickets(run, kept_by(run))
 
     def render(console: Console) -> None:
@@ -171,7 +177,7 @@ def tickets(folder: Path, builder: str | None, as_json: bool) -> None:
 
 
 @run_group.command("lapse")
-@click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@_where_argument
 @click.option(
     "--older-than",
     "age",
@@ -180,8 +186,8 @@ def tickets(folder: Path, builder: str | None, as_json: bool) -> None:
     help="How long they have waited at least: 90s, 30m, 12h, 2d.",
 )
 @_build_option
-def lapse(folder: Path, age: float, builder: str | None) -> None:
-    """Withdraw the actions of the run in FOLDER whose feedback has not come for so long, all or none.
+def lapse(where: str, age: float, builder: str | None) -> None:
+    """Withdraw the actions of the run at WHERE whose feedback has not come for so long, all or none.
 
     Feedback that comes for one later is refused. Nothing that was charged is given back, and nothing is lost that was
     observed: a ticket charges nobody before its feedback. A run that is being served is asked over HTTP: POST
@@ -189,7 +195,7 @@ def lapse(folder: Path, age: float, builder: str | None) -> None:
     """
     from algorithms.durable.open_tickets import kept_by, withdraw_older
 
-    with _opened(folder, builder) as run:
+    with _opened(where, builder) as run:
         gone = withdraw_older(run, kept_by(run), round(age))
         left = len(run.learner.waiting)
         if gone:
@@ -198,9 +204,13 @@ def lapse(folder: Path, age: float, builder: str | None) -> None:
 
 
 @contextmanager
-def _opened(folder: Path, builder: str | None) -> Iterator[DurableRun[Any]]:
+def _opened(where: str, builder: str | None) -> Iterator[DurableRun[Any]]:
     """Open a run whose learner hands out tickets."""
-    with run_loader(str(folder), builder, None)() as run:
+    from algorithms.durable.run_place import place, shown
+
+    with run_loader(where, builder, None)() as run:
         if not hasattr(run.learner, "waiting"):
-            raise click.UsageError(f"{folder}: {type(run.learner).__name__} hands out no tickets")
+            raise click.UsageError(
+                f"{shown(place(where))}: {type(run.learner).__name__} hands out no tickets"
+            )
         yield run

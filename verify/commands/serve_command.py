@@ -33,8 +33,9 @@ _keys_option = click.option(
     "--run",
     "runs",
     multiple=True,
-    metavar="NAME=FOLDER",
-    help="A learner's run (`dpwitness run create`), by the name that clients call it; may be given more than once.",
+    metavar="NAME=WHERE",
+    help="A learner's run (`dpwitness run create`), its folder or its database's URL, by the name that clients call "
+    "it; may be given more than once.",
 )
 @click.option(
     "--build",
@@ -92,6 +93,7 @@ def serve_command(
     try:
         from accountant.service.limits import Limits
         from accountant.service.server import ledger_at, serve
+        from algorithms.durable.run_place import shown
         from algorithms.service.run_part import run_at
     except ImportError as error:
         raise click.ClickException(f"serve needs more ({error}): pip install 'dpwitness[serve]'") from None
@@ -110,10 +112,11 @@ def serve_command(
     if store is not None:
         parts.append(partial(ledger_at, store, anchor, names=names))
     parts += [
-        partial(run_at, name, run_loader(folder, made.get(name), words.get(name)))
-        for name, folder in named.items()
+        partial(run_at, name, run_loader(where, made.get(name), words.get(name)))
+        for name, where in named.items()
     ]
-    what = ", ".join(printable(each) for each in (*([store] if store is not None else ()), *named.values()))
+    served = (*([store] if store is not None else ()), *named.values())
+    what = ", ".join(printable(shown(each) if "://" in each else each) for each in served)
     serve(
         parts,
         _key_file(keys, store),

@@ -1,5 +1,6 @@
 """A PostgreSQL server of the tests' own."""
 
+import itertools
 import tempfile
 import warnings
 from collections.abc import Iterator
@@ -7,6 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from sqlalchemy import create_engine
+
+_NUMBERS = itertools.count()
 
 
 @contextmanager
@@ -29,3 +33,19 @@ def postgresql() -> Iterator[str]:
             yield running.get_uri().replace("postgresql://", "postgresql+psycopg://", 1)
         finally:
             running.cleanup()
+
+
+def execute(url: str, sql: str) -> None:
+    """Run one statement outside of a transaction."""
+    engine = create_engine(url, isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.exec_driver_sql(sql)
+    engine.dispose()
+
+
+def new_database(server: str, template: str | None = None) -> str:
+    """Return the URL of a new database of a server, empty or a copy of another."""
+    name = f"ledger{next(_NUMBERS)}"
+    copied = "" if template is None else f" TEMPLATE {template}"
+    execute(server, f"CREATE DATABASE {name}{copied}")
+    return server.replace("/postgres?", f"/{name}?")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
@@ -11,9 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from postgresql_server import postgresql
+from postgresql_server import execute, new_database, postgresql
 from processes import forked
-from sqlalchemy import create_engine
 from test_sharing import LIMIT, contradiction, threads
 
 from accountant import Accountant, Budget, BudgetExceeded, Rule, clock, spending_on
@@ -28,7 +26,6 @@ from mechanisms import Interval, Laplace, Sensitivity
 
 UNIT = Interval(0, 1)
 HALF = Laplace(scale=2.0, sensitivity=Sensitivity(1, 1, 1))
-NUMBERS = itertools.count()
 
 
 @pytest.fixture(scope="module")
@@ -37,19 +34,9 @@ def server() -> Iterator[str]:
         yield url
 
 
-def execute(url: str, sql: str) -> None:
-    """Run one statement outside of a transaction."""
-    engine = create_engine(url, isolation_level="AUTOCOMMIT")
-    with engine.connect() as connection:
-        connection.exec_driver_sql(sql)
-    engine.dispose()
-
-
 @pytest.fixture
 def url(server: str) -> str:
-    name = f"ledger{next(NUMBERS)}"
-    execute(server, f"CREATE DATABASE {name}")
-    return server.replace("/postgres?", f"/{name}?")
+    return new_database(server)
 
 
 def opened(url: str, **options: Any) -> Accountant:

@@ -34,7 +34,7 @@ from algorithms import (
 )
 from algorithms.catalogue.linear_entries import linear_learners
 from algorithms.catalogue.structured_entries import learner_builder, learners
-from algorithms.durable.run_folder import pack, reopen, unpack
+from algorithms.durable.run_place import pack, reopen, unpack
 from algorithms.durable.state import StateError
 from algorithms.play import start_warm
 from algorithms.problems import TopK, build_problem
@@ -403,7 +403,7 @@ def test_a_new_run_does_not_take_the_place_of_another(tmp_path: Path) -> None:
 
 
 def test_the_first_save_needs_a_folder() -> None:
-    with pytest.raises(ValueError, match="folder=None"):
+    with pytest.raises(ValueError, match="where=None"):
         DurableRun(build_least, open_accountant()).save()
 
 
@@ -678,7 +678,7 @@ def test_a_first_save_that_fails_binds_the_run_to_no_folder(
         with pytest.raises(OSError, match="No space"):
             run.save(tmp_path / "full")
     assert {file.suffix for file in (tmp_path / "full").iterdir()} == {".lock", ".held"}
-    with pytest.raises(ValueError, match="folder=None"):
+    with pytest.raises(ValueError, match="where=None"):
         run.save()
     run.save(tmp_path / "run")
     saved_run(tmp_path / "full")  # it is free for another
@@ -792,7 +792,7 @@ def test_two_runs_that_hold_one_store_after_all_do_not_both_save(tmp_path: Path)
         other.save()
         for attempt in range(2):
             observe(run, f"user-{attempt}")
-            with pytest.raises(InUse, match="another process has saved this run since"):
+            with pytest.raises(InUse, match="another process has gone on with this run since"):
                 run.save()
         other.save()
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from postgresql_server import postgresql
 from serving import Server, answered, killing, told
 
 from accountant import Accountant, Budget, Trust
@@ -60,12 +61,22 @@ def visits(pipe: Any, key: str, number: int, ports: Sequence[int], trust: Trust)
 def test_no_ticket_and_no_feedback_is_lost_however_often_it_is_killed(
     tmp_path: Path, trust: Trust, kills: int
 ) -> None:
+    check_killed(str(tmp_path / "run"), tmp_path, trust, kills)
+
+
+@pytest.mark.slow
+def test_no_ticket_and_no_feedback_is_lost_on_postgresql(tmp_path: Path) -> None:
+    with postgresql() as url:
+        check_killed(url, tmp_path, Trust.CENTRAL, 60)
+
+
+def check_killed(where: str, tmp_path: Path, trust: Trust, kills: int) -> None:
     """Two servers, of which one has the run and the other takes over, and kill -9 of them and of eight clients."""
-    folder, keys = tmp_path / "run", KeyFile(tmp_path / "keys")
+    keys = KeyFile(tmp_path / "keys")
     learner = NamedLearner("cucb-ldp-bit", "top-k", 1.0, 10**6, settings={"arms": 5, "size": 2})
-    begin_named_run(folder, learner, Accountant(Budget(1.0), trust=trust)).close()
+    begin_named_run(where, learner, Accountant(Budget(1.0), trust=trust)).close()
     key = keys.add("web", [Scope.ACT, Scope.OBSERVE])
-    options = ("--run", folder, "--keys", keys.path)
+    options = ("--run", where, "--keys", keys.path)
     servers = [Server(tmp_path / "journal", *options, code=DIRECTLY) for _ in range(2)]
     facts, clients = killing(
         servers,
@@ -84,8 +95,8 @@ def test_no_ticket_and_no_feedback_is_lost_however_often_it_is_killed(
             assert answered(ports, choose, key, f"/v1/runs/web/{path}", body) == (200, found)
     for server in servers:
         server.stop()
-    verify_store(folder / "ledger.db")
-    with load_named_run(folder) as run:
+    verify_store(where)
+    with load_named_run(where, wait=60.0) as run:
         waiting = run.learner.waiting
         assert (
             len({found["ticket"] for _, found in acted})

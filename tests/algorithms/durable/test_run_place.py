@@ -24,7 +24,7 @@ from accountant.stores.database import _PRAGMAS, Database
 from accountant.stores.refusals import LedgerDamaged, StoreMoved
 from accountant.stores.run_store import RunStore
 from algorithms import CascadeUCBBatch, CUCBBatchLeast, CUCBLDPBit, DurableRun
-from algorithms.durable.run_folder import kept_in
+from algorithms.durable.run_place import kept_in
 from algorithms.durable.state import Encoder
 from algorithms.problems import RankedLists, TopK
 

@@ -1,4 +1,4 @@
-"""Where a run is kept: a folder with a store, which nobody but its owner can read."""
+"""Where a run is kept: a folder with a store, which nobody but its owner can read, or a database."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import errno
 import json
 import math
 import os
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from accountant.stores.location import RUN_STORE
+from accountant.stores.refusals import InUse
 from accountant.whole_file import sync_folder
 from accountant.written_terms import Terms
 from algorithms.durable.state import Arrays
@@ -21,26 +23,57 @@ if TYPE_CHECKING:
 
 _BESIDE = tuple(f"{RUN_STORE}{suffix}" for suffix in ("", "-wal", "-shm", ".lock", ".held"))
 _FORMER = "state.npz"
+_LOOK_AGAIN = 0.05
+"""Seconds after which somebody who waits for a run asks for it again."""
 
 
-def claim(path: Path, terms: Terms) -> RunStore:
-    """Take a folder for a run that begins; it is made, mode 700, if it does not exist.
+Where = Path | str
+"""The absolute path of a folder, or the URL of a database."""
+
+
+def place(where: str | Path) -> Where:
+    """Return a place that is the same wherever the process goes."""
+    return where if isinstance(where, str) and "://" in where else Path(where).absolute()
+
+
+def same_place(one: Where, other: Where) -> bool:
+    """Whether two places are one."""
+    if isinstance(one, str) or isinstance(other, str):
+        return one == other
+    return one == other or (one.exists() and other.exists() and one.samefile(other))
+
+
+def shown(where: Where) -> str:
+    """Return what messages call a place: no password."""
+    if isinstance(where, Path):
+        return str(where)
+    from accountant.stores.database import Database
+
+    return Database.at(where).name
+
+
+def claim(where: Where, terms: Terms) -> RunStore:
+    """Take a place for a run that begins; a folder is made, mode 700, if it does not exist.
 
     Raises
     ------
     InUse
         If another process has it open.
     ValueError
-        If it holds a run already, or anything that is not of a run; or if it is a file, or its own folder does not
-        exist.
+        If it holds a run already, or anything that is not of a run; or if it is a file, its own folder does not
+        exist, or it is no database's URL.
     OSError
         If it cannot be made or written to.
     """
     from accountant.stores.run_store import RunStore  # loads SQLAlchemy, which takes 0.2 s
 
-    parent = path.parent
+    if isinstance(where, str):
+        return RunStore.begin(where, terms)
+    path, parent = where, where.parent
     if (path.exists() and not path.is_dir()) or not parent.is_dir():
-        raise ValueError(f"folder={str(path)!r}: must be a folder, or a new name in a folder that exists")
+        raise ValueError(
+            f"where={str(path)!r}: must be a folder, or a new name in a folder that exists, or the URL of a database"
+        )
     if not path.exists():
         path.mkdir(mode=0o700)
         sync_folder(parent)
@@ -48,38 +81,50 @@ def claim(path: Path, terms: Terms) -> RunStore:
     for name in sorted(entry.name for entry in path.iterdir()):
         if name not in _BESIDE:
             raise ValueError(
-                f"folder={str(path)!r}: holds {name!r}: must be new, or empty, for a run to begin"
+                f"where={str(path)!r}: holds {name!r}: must be new, or empty, for a run to begin"
             )
     run = RunStore.begin(path / RUN_STORE, terms)
     sync_folder(path)
     return run
 
 
-def reopen(path: Path, *, adopt: bool) -> tuple[RunStore, Saved]:
-    """Take the folder of a run that goes on; see `DurableRun.load`."""
+def reopen(where: Where, *, adopt: bool, wait: float = 0.0) -> tuple[RunStore, Saved]:
+    """Take the place of a run that goes on, after so many seconds at most; see `DurableRun.load`."""
     from accountant.stores.run_store import RunStore
 
+    store = where if isinstance(where, str) else _store_in(where)
+    until = time.monotonic() + wait
+    while True:
+        try:
+            return RunStore.open(store, adopt=adopt)
+        except InUse:
+            if time.monotonic() >= until:
+                raise
+        time.sleep(min(_LOOK_AGAIN, max(0.0, until - time.monotonic())))
+
+
+def _store_in(path: Path) -> Path:
     if not path.exists():
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
     if not path.is_dir():
-        raise ValueError(f"{path}: must be the folder of a run{_SINGLE}")
+        raise ValueError(f"{path}: must be the folder of a run, or the URL of its database{_SINGLE}")
     _refuse_former(path)
     if not (path / RUN_STORE).exists():
         raise ValueError(f"{path}: holds no saved run: there is no {RUN_STORE}, so no save has ended here")
-    return RunStore.open(path / RUN_STORE, adopt=adopt)
+    return path / RUN_STORE
 
 
-def kept_in(path: Path, name: str) -> bytes | None:
+def kept_in(where: Where, name: str) -> bytes | None:
     """Return what a run was given to keep by a name; it only reads, whoever has the run open.
 
     Raises
     ------
     ValueError
-        If the folder holds no run, or what was kept is damaged.
+        If there is no run, or what was kept is damaged.
     """
     from accountant.stores.run_store import RunStore
 
-    return RunStore.kept_in(path / RUN_STORE, name)
+    return RunStore.kept_in(where if isinstance(where, str) else where / RUN_STORE, name)
 
 
 def pack(state: dict[str, Any], arrays: Arrays) -> bytes:
