@@ -54,12 +54,11 @@ class CodeChanged(StateError):
 class DurableRun(Generic[LearnerType]):
     """A learner and the accountant it runs on, with `save` and `load`.
 
-    A run is kept in a folder, in a store (`docs/ledger.md`): the chained ledger and who waits for a release, to which
-    every save adds what is new, and everything else that the run depends on (the learner's state, sums that wait for
-    their release, the state of NumPy generators) as JSON and arrays, without pickle. A save is one transaction. A run
-    that was saved and loaded gives, bit for bit,
-    the actions and charges of one that never stopped; so does one that was stopped in the middle of a save: it is
-    the run of that save or of the one before.
+    A run is kept in a folder or a database, in a store (`docs/ledger.md`): the chained ledger and who waits for a
+    release, to which every save adds what is new, and everything else that the run depends on (the learner's state,
+    sums that wait for their release, the state of NumPy generators) as JSON and arrays, without pickle. A save is one
+    transaction. A run that was saved and loaded gives, bit for bit, the actions and charges of one that never stopped;
+    so does one that was stopped in the middle of a save: it is the run of that save or of the one before.
 
     **When to save.** After each `observe`, before the next action is shown. What a central learner gives away, it
     gives away through its actions; so a crash before the save loses a round, and nothing that anybody saw is
@@ -74,6 +73,11 @@ class DurableRun(Generic[LearnerType]):
     copy of the folder is refused until ``load(..., adopt=True)`` says that the original is gone; from an older one
     nobody may go on at all: it has forgotten what was spent since. Only the process that made or loaded the run
     releases through its accountant: in a fork of it, and after `close`, the gate is closed.
+
+    The URL of a PostgreSQL database that is used for nothing else (``"postgresql+psycopg://user@host/run"``) takes the
+    place of a folder where several machines may go on with the run: one at a time, as above, and the others wait
+    (``load(..., wait=60)``) or are told who has it. Who lost its hold without a word (the server was restarted) and was
+    followed by another is refused when it saves: what it did since its last save is as if it had crashed.
 
     **Threads.** A learner is for one thread at a time. Where several use it, or one saves beside it, each holds `lock`
     around its whole turn (``with run.lock: act, observe, save``); `save` takes it itself. Without it, a save that
