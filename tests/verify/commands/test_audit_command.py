@@ -147,10 +147,9 @@ def test_files_side_by_side(run, file, monkeypatch, tmp_path):
     result = json.loads(run("audit", one, other, "--json", "--budget", "1.5")[1])
     assert [entry["file"] for entry in result["files"]] == [str(one), str(other)]
     assert [entry["remaining"]["within"] for entry in result["files"]] == [False, True]
-    assert result["files"][0] == {
-        "file": str(one),
-        **json.loads(run("audit", one, "--json", "--budget", "1.5")[1]),
-    }
+    alone = json.loads(run("audit", one, "--json", "--budget", "1.5")[1])
+    alone["made"]["date"] = result["files"][0]["made"]["date"]  # another second
+    assert result["files"][0] == {"file": str(one), **alone}
     assert run("audit", other, one, "--budget", "1.5")[0] == 1
     code, out, _ = run("audit", one, file(TABLE))
     assert "different neighbouring relations" in out
