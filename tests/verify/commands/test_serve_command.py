@@ -2,12 +2,13 @@
 
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
+from postgresql_server import postgresql
 
 from accountant import Accountant, Budget, Rule, Trust, clock
 from accountant.service.keys import KeyFile
@@ -258,25 +259,35 @@ def test_a_run_on_a_structure_of_ones_own(run: Run, tmp_path: Path, monkeypatch:
     assert (code, "shop.py: no such file" in err) == (2, True), err
 
 
-def test_tickets_of_a_run_are_listed_and_lapse(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = tmp_path / "run"
-    assert run("run", "create", folder, "cucb-batch-least", "--epsilon", 1, "--horizon", 100)[0] == 0
-    assert run("run", "tickets", folder)[1] == "no action waits for its feedback\n"
-    desk = RunDesk("web", lambda: load_named_run(folder), 100)
+@pytest.fixture(params=["folder", "postgresql"])
+def where(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    if request.param == "folder":
+        yield str(tmp_path / "run")
+    else:
+        with postgresql() as url:
+            yield url
+
+
+def test_tickets_of_a_run_are_listed_and_lapse(run: Run, where: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert run("run", "create", where, "cucb-batch-least", "--epsilon", 1, "--horizon", 100)[0] == 0
+    code, _, err = run("run", "create", where, "cucb-batch-least", "--epsilon", 1, "--horizon", 100)
+    assert (code, "holds a run, whose budgets a new one would forget" in err) == (2, True), err
+    assert run("run", "tickets", where)[1] == "no action waits for its feedback\n"
+    desk = RunDesk("web", lambda: load_named_run(where), 100)
     desk.act("client", "one", "ann")
-    code, _, err = run("run", "tickets", folder)
+    code, _, err = run("run", "tickets", where)
     assert (code, "is held by this process" in err) == (2, True), err
     desk.close()
-    code, out, _ = run("run", "tickets", folder, "--json")
+    code, out, _ = run("run", "tickets", where, "--json")
     assert (code, [each["record"] for each in json.loads(out)["tickets"]]) == (0, ["ann"])
-    assert "ann" in run("run", "tickets", folder)[1]
-    assert run("run", "lapse", folder, "--older-than", "1h")[1] == "withdrawn: 0; open: 1\n"
+    assert "ann" in run("run", "tickets", where)[1]
+    assert run("run", "lapse", where, "--older-than", "1h")[1] == "withdrawn: 0; open: 1\n"
     now = clock.wall() + 3_600_000
     monkeypatch.setattr(clock, "wall", lambda: now)
-    assert run("run", "lapse", folder, "--older-than", "1h")[1] == "withdrawn: 1; open: 0\n"
-    assert run("run", "tickets", folder)[1] == "no action waits for its feedback\n"
+    assert run("run", "lapse", where, "--older-than", "1h")[1] == "withdrawn: 1; open: 0\n"
+    assert run("run", "tickets", where)[1] == "no action waits for its feedback\n"
     for wrong in ("2", "h", "-1h", "1w", "1e3s"):
-        code, _, err = run("run", "lapse", folder, "--older-than", wrong)
+        code, _, err = run("run", "lapse", where, "--older-than", wrong)
         assert (code, "must be a number with its unit" in err) == (2, True), err
+    code, out, _ = run("ledger", "verify", where)
+    assert (code, "entries" in out) == (0, True)
