@@ -222,7 +222,7 @@ class Database:
 
     def _trouble(self, error: Any, driver: Any) -> Exception:
         """Return what an error of the driver means: the file is damaged, or it cannot be read or written."""
-        words = f"{self.name}: {error}"
+        words = f"{self.name}: {' '.join(str(error).split())}"
         outside = isinstance(error, driver.OperationalError) and "malformed" not in words
         return OSError(words) if outside else LedgerDamaged(words)
 
