@@ -210,9 +210,18 @@ def check_horizon(horizon: int) -> int:
     ValueError
         Unless it is a whole number of at least 1.
     """
+    if horizon is None:
+        check_horizon_given(object, horizon)
     if isinstance(horizon, bool) or not (isinstance(horizon, int | np.integer) and horizon >= 1):
         raise ValueError(f"horizon={horizon!r}: must be a whole number of at least 1")
     return int(horizon)
+
+
+def check_horizon_given(make: type, horizon: int | None) -> None:
+    """Raise `ValueError` if the horizon is None and learners of class `make` need one."""
+    needed = getattr(make, "needs_horizon", "its noise or its radii are for a known number of rounds")
+    if horizon is None and needed:
+        raise ValueError(f"horizon=None: must be given: {needed}")
 
 
 def check_delta(delta: float) -> float:

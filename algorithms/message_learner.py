@@ -180,3 +180,4 @@ class MessageLearner(HorizonLearner[StructureType]):
         self.hear(question.about, received)
         self.waiting.close(own)
         self.rounds.add(None, self)
+        self.counted()

@@ -12,7 +12,8 @@ import numpy as np
 
 from accountant import Gate, Private, check_feedback, check_gate
 from algorithms.claim import ClaimForm
-from algorithms.learner import Family, check_horizon, check_rounds
+from algorithms.epochs import epoch_horizon
+from algorithms.learner import Family, check_horizon, check_horizon_given, check_rounds
 from algorithms.problems import Arms, Matroid, ProblemError, RankedLists, SuperArms
 from algorithms.tickets import OpenActions, Ticket
 from mechanisms import Box, Domain, OneHot
@@ -70,21 +71,23 @@ class RoundCount:
     Attributes
     ----------
     horizon
-        T.
+        T, or None.
     observed
         The rounds so far; shape (lanes,) if lanes have clocks of their own.
     passed
         Whether the warning was given.
     """
 
-    def __init__(self, horizon: int) -> None:
-        self.horizon = check_horizon(horizon)
+    def __init__(self, horizon: int | None) -> None:
+        self.horizon = None if horizon is None else check_horizon(horizon)
         self.observed: int | IntArray = 0
         self.passed = False
 
     def add(self, rounds: IntArray | None, learner: object) -> None:
         """Count rounds, 1 by default; to be called by `observe` itself, whose caller is warned."""
         self.observed = self.observed + (1 if rounds is None else rounds)
+        if self.horizon is None:
+            return
         longest = self.observed if isinstance(self.observed, int) else self.observed.max()
         if longest > self.horizon and not self.passed:
             self.passed = True
@@ -247,7 +250,7 @@ class StructuredLearner(abc.ABC, Generic[StructureType]):
 
 
 class HorizonLearner(StructuredLearner[StructureType]):
-    """A learner whose radii are for a known number of rounds.
+    """A learner that is built for a number of rounds.
 
     Parameters
     ----------
@@ -261,17 +264,21 @@ class HorizonLearner(StructuredLearner[StructureType]):
     ProblemError
         As `StructuredLearner`.
     ValueError
-        If the horizon is no whole number of at least 1.
+        If the horizon is no whole number of at least 1; or None, and the learner needs one.
     """
 
-    def __init__(self, structure: StructureType, gate: Gate, horizon: int) -> None:
+    needs_horizon: ClassVar[str] = "its radii are for a known number of rounds"
+    """Why the learner must be given a horizon; empty if it need not."""
+
+    def __init__(self, structure: StructureType, gate: Gate, horizon: int | None) -> None:
+        check_horizon_given(type(self), horizon)
         super().__init__(structure, gate)
         self.rounds = RoundCount(horizon)
 
     @property
     def horizon(self) -> int:
-        """T."""
-        return self.rounds.horizon
+        """T; of a learner that was not told, the horizon whose confidence levels it begins with."""
+        return epoch_horizon(0) if self.rounds.horizon is None else self.rounds.horizon
 
     def observe(
         self, feedback: Private, rounds: IntArray | None = None, *, ticket: Ticket | str | None = None
@@ -279,3 +286,7 @@ class HorizonLearner(StructuredLearner[StructureType]):
         """Learn from the private feedback on an action, and count the rounds; see `StructuredLearner.observe`."""
         super().observe(feedback, rounds, ticket=ticket)
         self.rounds.add(rounds, self)
+        self.counted()
+
+    def counted(self) -> None:
+        """Do what the number of rounds asks for: nothing, where the horizon is known."""

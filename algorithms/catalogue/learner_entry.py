@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 
 from accountant import Gate
 from algorithms.claim import ClaimForm
-from algorithms.learner import DEFAULT_DELTA, Family, check_delta, check_epsilon, check_horizon
+from algorithms.learner import DEFAULT_DELTA, Family, check_delta, check_epsilon, check_horizon, check_horizon_given
 from algorithms.problems import Parameter, Value, parse_settings
 
 ProblemType = TypeVar("ProblemType")
@@ -22,6 +22,15 @@ _CHECKS: dict[str, Callable[[Any], Any]] = {
     "delta": check_delta,
     "horizon": check_horizon,
 }
+
+ANYTIME = Parameter(
+    "anytime",
+    "str",
+    "no",
+    meaning="whether the learner is not told how many rounds there will be",
+    choices=("no", "yes"),
+)
+"""A setting of all learners that need not be told."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +66,10 @@ class CatalogueEntry(abc.ABC, Generic[ProblemType, LearnerType]):
     parameters: tuple[Parameter, ...] = ()
     repaired_by: str = ""
 
+    def __post_init__(self) -> None:
+        if getattr(self.make, "needs_horizon", None) == "":
+            object.__setattr__(self, "parameters", (*self.parameters, ANYTIME))
+
     @property
     def certified_form(self) -> str:
         """The name of the learner to use where a certificate counts: its own if it has one, "" if none is claimed."""
@@ -80,7 +93,7 @@ class CatalogueEntry(abc.ABC, Generic[ProblemType, LearnerType]):
         problem: ProblemType,
         *,
         epsilon: float,
-        horizon: int,
+        horizon: int | None,
         delta: float = DEFAULT_DELTA,
         settings: Mapping[str, Value] | None = None,
     ) -> Callable[[Gate], LearnerType]:
@@ -95,7 +108,7 @@ class CatalogueEntry(abc.ABC, Generic[ProblemType, LearnerType]):
         PopulationTooSmall
             If the problem has fewer clients than the horizon needs.
         ValueError
-            If the learner takes epsilon, delta or the horizon and it is out of range.
+            If the learner takes epsilon, delta or the horizon and it is out of range, or needs a horizon and it is None.
         """
         given = parse_settings(settings or {}, self.parameters)
         return self._built(problem, {"epsilon": epsilon, "delta": delta, "horizon": horizon}, given)
@@ -133,16 +146,22 @@ def builder(
     Raises
     ------
     ValueError
-        If epsilon, delta or horizon is passed and out of range.
+        If epsilon, delta or horizon is passed and out of range, or the horizon None and needed.
     """
+    settings = dict(settings)
+    if settings.pop(ANYTIME.name, "no") == "yes":
+        offered = {**offered, "horizon": None}
     accepted = inspect.signature(make).parameters
     anything = any(parameter.kind is parameter.VAR_KEYWORD for parameter in accepted.values())
     passed = {
         name: value for name, value in offered.items() if name in accepted or (anything and name in unnamed)
     }
     for name in passed.keys() & _CHECKS.keys():
-        _CHECKS[name](passed[name])
-    return functools.partial(_make, make, played, passed | dict(settings))
+        if name == "horizon" and passed[name] is None:
+            check_horizon_given(make, None)
+        else:
+            _CHECKS[name](passed[name])
+    return functools.partial(_make, make, played, passed | settings)
 
 
 def _make(make: type[LearnerType], played: Any, keywords: dict[str, Any], gate: Gate) -> LearnerType:

@@ -35,7 +35,7 @@ class NamedLearner:
     epsilon, delta
         The learner's; None for a delta that it does not take.
     horizon
-        For how many rounds its regret bound is.
+        For how many rounds its regret bound is; None for all, of a learner that need not be told.
     settings
         The problem's and the learner's own.
     own_problem
@@ -51,7 +51,7 @@ class NamedLearner:
     learner: str
     problem: str
     epsilon: float
-    horizon: int
+    horizon: int | None
     delta: float | None = None
     settings: Mapping[str, Value] | None = None
     own_problem: Playable | None = field(default=None, repr=False, compare=False)

@@ -50,7 +50,7 @@ def learner_builder(
     problem: Playable,
     *,
     epsilon: float,
-    horizon: int,
+    horizon: int | None,
     delta: float = DEFAULT_DELTA,
     settings: Mapping[str, Value] | None = None,
 ) -> BuildLearner:
@@ -63,7 +63,7 @@ def learner_builder(
     ProblemError
         If the problem's structure is not of the learner's family.
     ValueError
-        If the class takes epsilon, delta or horizon and it is out of range.
+        If the class takes epsilon, delta or horizon and it is out of range, or needs a horizon and it is None.
     """
     check_family(make, problem)
     offered = {"epsilon": epsilon, "delta": delta, "horizon": horizon}

@@ -67,7 +67,7 @@ def chernoff_upper(
     examined: FloatArray,
     *,
     noise: NoiseTail,
-    exponent: float,
+    exponent: float | FloatArray,
     above: int = 0,
 ) -> FloatArray:
     """Lower a valid upper bound on w by Chernoff's inequality; the result is valid too.
@@ -91,7 +91,7 @@ def chernoff_upper(
     noise
         The law of the noises.
     exponent
-        x.
+        x; one, or one of each.
     above
         How many further noises stand in E.
     """

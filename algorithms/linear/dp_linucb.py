@@ -53,7 +53,7 @@ import numpy.typing as npt
 from accountant import Gate, Private, check_feedback, check_gate
 from algorithms.claim import ClaimForm, View
 from algorithms.estimates.doubling_batches import released_counts
-from algorithms.learner import Family, check_delta, check_epsilon
+from algorithms.learner import Family, check_delta, check_epsilon, check_horizon
 from algorithms.structured_learner import RoundCount
 from mechanisms import Gaussian, RegressionMoments
 from mechanisms.arrays import FloatArray, IntArray
@@ -132,9 +132,10 @@ class ContextualLearner:
         self.feedback_domain = domain
         self.mechanism = mechanism
         self.gate = gate
-        self.rounds = RoundCount(horizon)
+        self.horizon = check_horizon(horizon)
+        self.rounds = RoundCount(self.horizon)
         self.norm = float(norm)
-        self.most_releases = max(1, len(released_counts(self.rounds.horizon, 1, self.growth)))
+        self.most_releases = max(1, len(released_counts(self.horizon, 1, self.growth)))
         operator, _ = self.noise_bounds(1)
         self.first = max(1, math.ceil(operator))  # before, the noise has more to say than the data
         self.releases = 0
@@ -147,7 +148,7 @@ class ContextualLearner:
     def noise_bounds(self, releases: int) -> tuple[float, float]:
         """Return op_j and gam_j, beyond which noise is after j releases with probability ``1 / (J T)`` at most."""
         d = self.feedback_domain.features
-        far = math.sqrt(2.0 * math.log(3.0 * self.most_releases * self.rounds.horizon))
+        far = math.sqrt(2.0 * math.log(3.0 * self.most_releases * self.horizon))
         deviation = 0.0 if self.mechanism is None else math.sqrt(releases) * self.mechanism.sigma
         return deviation * (math.sqrt(2.0 * d) + far), deviation * (math.sqrt(d) + far)
 
@@ -196,7 +197,7 @@ class ContextualLearner:
         inverse = (axes / values[:, np.newaxis, :]) @ np.swapaxes(axes, 1, 2)
         volume = np.log(values / least).sum(axis=1)
         grown = np.minimum(volume, d * math.log1p(self.released / (d * least)))
-        level = 2.0 * math.log(self.most_releases * self.rounds.horizon)
+        level = 2.0 * math.log(self.most_releases * self.horizon)
         width = np.sqrt(level + grown) + (
             self.norm * math.sqrt(2.0 * operator + least) + vector / math.sqrt(least)
         )

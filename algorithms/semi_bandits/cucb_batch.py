@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from accountant import Gate, Private
+from algorithms.anytime_learner import AnytimeLearner
 from algorithms.claim import ONE_ROUND_CENTRAL, ClaimForm, View
 from algorithms.estimates.chernoff import NoiseTail, chernoff_upper
 from algorithms.estimates.doubling_batches import AccumulatedBatches, GrowingBatches, released_counts
@@ -28,24 +29,29 @@ from algorithms.estimates.message_means import least_counted
 from algorithms.lanes import gather
 from algorithms.learner import Confidence, Family, check_delta, check_epsilon
 from algorithms.problems import Matroid, SuperArms, TopK
-from algorithms.structured_learner import HorizonLearner
 from mechanisms import Box, Gaussian, Interval, Laplace
 from mechanisms.arrays import FloatArray, IntArray
 
 
-class _BatchLearner(HorizonLearner[SuperArms]):
+class _BatchLearner(AnytimeLearner[SuperArms]):
     """The oracle's super arm for the indices; the arms that a round feeds put their outcomes in batches."""
 
     family: ClassVar[Family] = "semi-bandit"
 
-    def __init__(self, structure: SuperArms, gate: Gate, mechanism: Laplace | Gaussian, horizon: int) -> None:
+    def __init__(
+        self, structure: SuperArms, gate: Gate, mechanism: Laplace | Gaussian, horizon: int | None
+    ) -> None:
         super().__init__(structure, gate, horizon)
         self.mechanism = mechanism
         self.noise = NoiseTail.of(mechanism)
-        batches_per_arm = (self.horizon + 1).bit_length() - 1  # floor(log2(T + 1)), exact
-        self.exponent = math.log(2 * structure.arms * batches_per_arm * self.horizon)
+        self.exponent = self.exponent_for(self.horizon)
         self.batches: AccumulatedBatches = AccumulatedBatches(gate, structure.arms, mechanism)
         self.index: FloatArray = np.ones((gate.lanes, structure.arms))
+
+    def exponent_for(self, horizon: int) -> float:
+        """Return ``ln(2 m J T)``."""
+        batches_per_arm = (horizon + 1).bit_length() - 1  # floor(log2(T + 1)), exact
+        return math.log(2 * self.structure.arms * batches_per_arm * horizon)
 
     def choose(self) -> IntArray:
         """Return the oracle's answer to the indices."""
@@ -62,8 +68,8 @@ class _BatchLearner(HorizonLearner[SuperArms]):
 
     @property
     def committed(self) -> IntArray:
-        """The rounds until a batch is full: before, nothing changes."""
-        return self.batches.room(self.fed)
+        """The rounds until a batch is full, or an epoch ends: before, nothing changes."""
+        return self.until_renewed(self.batches.room(self.fed))
 
     def learn(self, action: IntArray, feedback: Private, rounds: IntArray | None = None) -> None:
         """Put the outcomes of all arms played, or their totals of some rounds, in their batches."""
@@ -75,10 +81,15 @@ class _BatchLearner(HorizonLearner[SuperArms]):
         if released is not None:
             self.index[released] = self._upper(released)
 
+    def renew(self, lanes: npt.NDArray[np.bool_]) -> None:
+        """Compute the indices of these lanes."""
+        released = (self.batches.releases > 0) & lanes[:, np.newaxis]
+        self.index[released] = self._upper(released)
+
     def _upper(self, where: npt.NDArray[np.bool_]) -> FloatArray:
         """Return the indices of the arms in a mask, all with a release."""
         n, j, total = self.batches.size[where], self.batches.releases[where], self.batches.total[where]
-        x, noise = self.exponent, self.noise
+        x, noise = np.broadcast_to(self.exponent, where.shape)[where], self.noise
         additive = (total + np.sqrt(2 * x * (0.25 * n + noise.proxy * j)) + noise.scale * x) / n
         start = np.clip(additive, 0.0, 1.0)
         return chernoff_upper(start, n, j, total, n, noise=noise, exponent=x)
@@ -100,7 +111,7 @@ class CUCBBatchAll(_BatchLearner):
     epsilon
         The privacy of one round's outcome vector, in the view of everything released.
     horizon
-        The number of rounds T.
+        The number of rounds T; None if it is not known (`algorithms.anytime_learner`).
     """
 
     claim: ClassVar[ClaimForm] = ClaimForm(
@@ -110,7 +121,7 @@ class CUCBBatchAll(_BatchLearner):
         source="Chen et al. 2020, Algorithm 3, repaired: doubling batches instead of a tree",
     )
 
-    def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int) -> None:
+    def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int | None) -> None:
         outcomes = Box(0, 1, self.size_of(structure)).sensitivity
         mechanism = Laplace.for_epsilon(check_epsilon(epsilon), sensitivity=outcomes)
         super().__init__(structure, gate, mechanism, horizon)
@@ -169,7 +180,7 @@ class CUCBBatchLeast(_BatchLearner):
         source="Chen et al. 2020, least-pulled variant of Algorithm 3, repaired: doubling batches",
     )
 
-    def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int) -> None:
+    def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int | None) -> None:
         sensitivity = Interval(0, 1).sensitivity
         mechanism = Laplace.for_epsilon(check_epsilon(epsilon), sensitivity=sensitivity)
         super().__init__(structure, gate, mechanism, horizon)
@@ -211,16 +222,19 @@ class CUCBBatch(_BatchLearner):
     growth: ClassVar[float] = 0.5
     """By which share of what was released an arm's data grow with its next batch."""
 
-    def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int) -> None:
+    def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int | None) -> None:
         size = self.size_of(structure)
         independent = isinstance(structure, TopK | Matroid)
         self.few = min(size, math.ceil(check_epsilon(epsilon) / 4)) if independent else 1
         mechanism = Laplace.for_epsilon(epsilon, sensitivity=Box(0, 1, self.few).sensitivity)
         super().__init__(structure, gate, mechanism, horizon)
-        most = len(released_counts(self.horizon, 1, self.growth))
-        self.exponent = math.log(size * most * self.horizon)
-        first = max(1, math.ceil(mechanism.scale * self.exponent))
+        first = max(1, math.ceil(mechanism.scale * self.exponent_for(self.horizon)))
         self.batches = GrowingBatches(gate, structure.arms, mechanism, first_size=first, growth=self.growth)
+
+    def exponent_for(self, horizon: int) -> float:
+        """Return ``ln(K J T)``."""
+        most = len(released_counts(horizon, 1, self.growth))
+        return math.log(self.structure.size * most * horizon)
 
     @property
     def fed(self) -> IntArray:

@@ -13,11 +13,12 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import sympy as sp
 
+from algorithms.epochs import FIRST_EPOCH, epoch_horizon, epoch_of
 from algorithms.learner import DEFAULT_DELTA
 from algorithms.problems import LinearBandit, Problem, Value
 from algorithms.theory.confidence_theorem import ClickTheorem, ConfidenceTheorem, PhaseTheorem
@@ -30,6 +31,7 @@ R_max, Delta_0, p0 = sp.symbols("R_max Delta_0 p_0", positive=True)
 w_K, mu, delta = sp.symbols("w_K mu delta", positive=True)
 b, A, v, N = sp.symbols("b A v N", positive=True)
 sigma, F, M = sp.symbols("sigma F M", positive=True)
+T0 = sp.Symbol("T_0", positive=True)
 
 
 class FloorLog2(sp.Function):  # type: ignore[misc]
@@ -70,7 +72,7 @@ class Instance:
     horizon
         T.
     settings
-        The learner's own settings, where they are not its defaults.
+        The learner's own settings, where they are not its defaults; ``anytime`` is that it does not know T.
     """
 
     problem: Problem | LinearBandit
@@ -78,6 +80,17 @@ class Instance:
     horizon: int
     delta: float = DEFAULT_DELTA
     settings: Mapping[str, Value] = field(default_factory=dict)
+
+    @property
+    def anytime(self) -> bool:
+        """Whether the learner is not told T."""
+        return self.settings.get("anytime") == "yes"
+
+    def epochs(self) -> list[Instance]:
+        """Return the instance at the end of each epoch that has begun."""
+        last = int(epoch_of(self.horizon - 1))
+        ends = [min(self.horizon, FIRST_EPOCH << epoch) for epoch in range(last + 1)]
+        return [replace(self, horizon=end) for end in ends]
 
     @functools.cached_property
     def gaps(self) -> Gaps:
@@ -105,7 +118,7 @@ class RegretBound:
     Attributes
     ----------
     constant, per_arm, per_optimal, per_member
-        SymPy expressions. Free symbols: T, epsilon, delta, K (size of a super arm), L (number of arms), B_inf and B_1,
+        SymPy expressions. Free symbols: T, T_0 (T, or of a learner that is not told the first epoch's), epsilon, delta, K (size of a super arm), L (number of arms), B_inf and B_1,
         R_max (the largest regret of a round), Delta_0 (the least gap of all), p_0 (a cascade's least examination
         probability), w_K (the least mean of the K best arms), mu (1/sigma of the Gaussian mechanism that is
         (epsilon, delta)-differentially private at distance 1); in `per_arm` Delta and Delta_max (an arm's least
@@ -130,6 +143,9 @@ class RegretBound:
         How often an arm of gap Delta is played at most by the paper's own lemma, where that is wrong.
     confidence
         What its proof says of the learner's estimates, where a running learner can be held against it.
+    levels
+        Whether the learner's indices are of a confidence level, which without a horizon each epoch has one of; else
+        the theorem holds at every T, whatever T_0.
     """
 
     constant: sp.Expr
@@ -145,6 +161,21 @@ class RegretBound:
     unproved: str = ""
     printed_plays: sp.Expr | None = None
     confidence: ConfidenceTheorem | ClickTheorem | PhaseTheorem | None = None
+    levels: bool = True
+
+    def values(self, instance: Instance) -> dict[sp.Symbol, float]:
+        """Return the value of every symbol that is not about one arm.
+
+        Of a learner that is not told T (`algorithms.epochs`), T is the last epoch's horizon.
+        """
+        if isinstance(instance.problem, LinearBandit):
+            from algorithms.theory.linear_regret import linear_values
+
+            return linear_values(instance)
+        values = instance_values(instance)
+        if instance.anytime and self.levels:
+            values[T] = epoch_horizon(int(epoch_of(instance.horizon - 1)))
+        return values
 
     def covers(self, instance: Instance) -> bool:
         """Whether the theorem is about this learner on this instance: its regime, and the noise it was proved for."""
@@ -194,15 +225,15 @@ class RegretBound:
             Values of other positive symbols, by name.
         """
         own = {sp.Symbol(name, positive=True): value for name, value in further.items()}
-        return _number(self._function(expression), _every_value(instance) | own)
+        return _number(self._function(expression), self.values(instance) | own)
 
     def _summands(self, instance: Instance, *, whole: bool) -> list[tuple[sp.Expr, float]]:
         """Return the parts, or the terms they add, with their values summed over the arms that they count."""
         if isinstance(instance.problem, LinearBandit):
-            values = _every_value(instance)
+            values = self.values(instance)
             parts = [self.constant] if whole else sp.Add.make_args(self.constant)
             return [(part, _number(self._function(part), values)) for part in parts]
-        common = instance_values(instance)
+        common = self.values(instance)
         gaps = instance.gaps
         per_arm = [
             {Delta: gap.least, Delta_max: gap.largest, rho: gap.largest / gap.least, k: gap.count}
@@ -246,15 +277,6 @@ def _number(
     return math.inf if math.isnan(number) else number
 
 
-def _every_value(instance: Instance) -> dict[sp.Symbol, float]:
-    """Return the value of every symbol that is not about one arm, of linear bandits or others."""
-    if isinstance(instance.problem, LinearBandit):
-        from algorithms.theory.linear_regret import linear_values
-
-        return linear_values(instance)
-    return instance_values(instance)
-
-
 def instance_values(instance: Instance) -> dict[sp.Symbol, float]:
     """Return the value of every symbol that is not about one arm."""
     problem, gaps = instance.problem, instance.gaps
@@ -263,6 +285,7 @@ def instance_values(instance: Instance) -> dict[sp.Symbol, float]:
     best = np.sort(problem.means)[::-1][: structure.size]
     return {
         T: instance.horizon,
+        T0: epoch_horizon(0) if instance.anytime else instance.horizon,
         epsilon: instance.epsilon,
         delta: instance.delta,
         K: structure.size,

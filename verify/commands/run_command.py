@@ -41,7 +41,9 @@ _where_argument = click.argument("where", metavar="WHERE")
     show_default=True,
     help="Whether feedback reaches the service, or only messages that users' own devices draw.",
 )
-@click.option("--horizon", required=True, type=int, help="For how many rounds its regret bound is.")
+@click.option(
+    "--horizon", type=int, help="For how many rounds its regret bound is [default: any, if the learner can]."
+)
 @click.option("--budget-epsilon", type=float, help="What each record may lose in total [default: --epsilon].")
 @click.option("--budget-delta", type=float, help="Its delta [default: --delta, or 0].")
 @click.option(
@@ -61,7 +63,7 @@ def create(
     epsilon: float,
     delta: float | None,
     trust: str,
-    horizon: int,
+    horizon: int | None,
     budget_epsilon: float | None,
     budget_delta: float | None,
     composition: str,

@@ -25,7 +25,7 @@ from algorithms.lanes import gather, lookup
 from algorithms.learner import Confidence, ExplainedLearner
 from algorithms.problems import Cascade, Matroid, RankedLists, SemiBandit, TopK
 from algorithms.theory.confidence_theorem import ConfidenceTheorem, x
-from algorithms.theory.regret_bound import Instance, RegretBound, instance_values
+from algorithms.theory.regret_bound import Instance, RegretBound
 from mechanisms.arrays import FloatArray, IntArray
 from verify.regret_claims.noise_tests import AdditiveNoise, RandomizedTruth
 from verify.regret_claims.proof_run import (
@@ -33,7 +33,10 @@ from verify.regret_claims.proof_run import (
     BoolArray,
     ProofCheck,
     StructuredRun,
+    allotted,
+    levelled_at,
     play_checked,
+    renewed_after,
     rounded,
 )
 
@@ -109,15 +112,12 @@ class MeanRun(StructuredRun[Confidence]):
             raise ValueError(
                 f"problem={problem!r}: must be a semi-bandit with a linear reward, on sets or a matroid"
             )
-        failure = None if theorem.failure is None else bound.number(theorem.failure, instance, t=1.0)
+        failure = None if theorem.failure is None else allotted(theorem.failure, bound, instance)
         super().__init__(bound, instance, lanes, failure)
-        values = instance_values(instance)
+        values = bound.values(instance)
         self.theorem: ConfidenceTheorem = theorem
         self.problem: SemiBandit | Cascade = problem
-        defined = any(symbol == x for symbol, _ in bound.definitions)
-        self.exponent = bound.number(x, instance) if defined else 1.0
-        level = theorem.index_level
-        self.index_exponent = None if level is None else bound.number(level, instance)
+        self._set_levels(levelled_at(0, bound, instance))
         self.first = max(1, math.ceil(bound.number(theorem.first, instance)))
         self.few = int(bound.number(theorem.few, instance))
         self.radius = theorem.radius_on(values, bound.definitions)
@@ -138,6 +138,13 @@ class MeanRun(StructuredRun[Confidence]):
         )
         self.samples = AdditiveNoise("Gaussian", 1.0)
         self.clipped = theorem.index in ("clipped", "Chernoff", "mixture", "least")
+
+    def _set_levels(self, there: Instance) -> None:
+        """Set the exponents of the radii, and of the indices if they have others."""
+        defined = any(symbol == x for symbol, _ in self.bound.definitions)
+        self.exponent = self.bound.number(x, there) if defined else 1.0
+        level = self.theorem.index_level
+        self.index_exponent = None if level is None else self.bound.number(level, there)
 
     def state(self, learner: ExplainedLearner) -> Confidence:
         """Return the estimates, counts and indices."""
@@ -271,9 +278,15 @@ class MeanRun(StructuredRun[Confidence]):
                 "without a release"
             ),
         )
+        levelled = due
+        if renewed_after(self.round, self.bound, self.instance):
+            self._set_levels(levelled_at(self.round, self.bound, self.instance))
+            levelled = count > 0
         if self.theorem.exponent is None and self.theorem.index != "sampled":
-            self._check_index(before, after, due)
+            self._check_index(before, after, levelled)
         self._take_releases(before, after, had, due)
+        if self.theorem.exponent is None and self.failure is not None:
+            self._note_event(after, count, releases, levelled)
         self._note(after, count, releases, due)
 
     def _counted(self, state: Confidence, here: BoolArray) -> None:
@@ -441,8 +454,10 @@ class MeanRun(StructuredRun[Confidence]):
             )
         self.noise.add(nearest != sums, sums)
 
-    def _note(self, after: Confidence, count: FloatArray, releases: FloatArray, due: BoolArray) -> None:
-        """Note which lanes leave the good event, and how far estimates are off at dyadic counts."""
+    def _note_event(
+        self, after: Confidence, count: FloatArray, releases: FloatArray, levelled: BoolArray
+    ) -> None:
+        """Note which lanes leave the good event, where indices are new."""
         means = self.problem.means
         off = after.estimate - means
         radius = self.radius(count, releases, self.exponent) * (1 + TOLERANCE)
@@ -453,8 +468,11 @@ class MeanRun(StructuredRun[Confidence]):
         )
         if self.index_exponent is not None:  # and of the best arms only
             below &= np.isin(np.arange(means.size), self.best)
-        if self.theorem.exponent is None:
-            self.failed |= (due & (below | (off > radius))).any(axis=1)
+        self.failed |= (levelled & (below | (off > radius))).any(axis=1)
+
+    def _note(self, after: Confidence, count: FloatArray, releases: FloatArray, due: BoolArray) -> None:
+        """Note how far estimates are off at dyadic counts."""
+        off = after.estimate - self.problem.means
         if self.theorem.sides is None:
             return
         batches = self.theorem.counting == "accumulated batches"

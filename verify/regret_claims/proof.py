@@ -10,6 +10,7 @@ import numpy as np
 
 from algorithms.catalogue.linear_entries import linear_builder
 from algorithms.catalogue.structured_entries import learner_builder
+from algorithms.epochs import FIRST_EPOCH
 from algorithms.linear.dp_pe import StandardElimination
 from algorithms.linear.phased_elimination import PhasedElimination
 from algorithms.problems import LinearBandit, Problem, Value
@@ -38,7 +39,7 @@ def check_proof(
     """Check what a theorem rests on, at the learner's epsilon; nothing if neither says it.
 
     Two of four arms are played for 256 rounds in 128 lanes (one of six vectors for 512 rounds in 24): proofs speak at
-    any horizon, where bounds do not.
+    any horizon, where bounds do not. A learner by epochs is played until the third one.
 
     Parameters
     ----------
@@ -66,7 +67,8 @@ def check_proof(
         return _checked_phases(make, bound, played, seed=seed, error=error)
     else:
         return ()
-    instance = replace(played, problem=problem, horizon=_ROUNDS)
+    rounds = _ROUNDS if not played.anytime or not bound.levels else 2 * FIRST_EPOCH + _ROUNDS
+    instance = replace(played, problem=problem, horizon=rounds)
     found: tuple[ProofCheck, ...] = checks(
         _builder(make, instance), bound, instance, lanes=_LANES, seed=seed, error=error
     )

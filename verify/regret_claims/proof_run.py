@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+import sympy as sp
 from scipy import stats
 
 from accountant import Gate, Simulation
 from accountant.gates.random_streams import RandomStream
 from accountant.gates.simulation import lane_randomness
+from algorithms.epochs import epoch_of
 from algorithms.learner import Learner
 from algorithms.play import start_warm
 from algorithms.theory.regret_bound import Instance, RegretBound
@@ -297,6 +299,22 @@ def play_checked(
     except Contradiction as contradiction:
         return contradiction.check
     return None
+
+
+def levelled_at(rounds: int, bound: RegretBound, instance: Instance) -> Instance:
+    """Return the instance whose confidence levels a learner has after so many rounds."""
+    return replace(instance, horizon=rounds + 1) if instance.anytime and bound.levels else instance
+
+
+def renewed_after(rounds: int, bound: RegretBound, instance: Instance) -> bool:
+    """Whether an epoch ends with this round, and all indices get another level."""
+    return instance.anytime and bound.levels and bool(epoch_of(rounds) != epoch_of(rounds - 1))
+
+
+def allotted(failure: sp.Expr, bound: RegretBound, instance: Instance) -> float:
+    """Return with which probability the good event of any epoch fails, or of the first round."""
+    there = instance.epochs() if instance.anytime and bound.levels else [instance]
+    return sum(bound.number(failure, each, t=1.0) for each in there)
 
 
 def rounded(values: FloatArray) -> list[float]:

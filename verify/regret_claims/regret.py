@@ -261,8 +261,8 @@ def _bound_at(asked: _Asked, rounds: int) -> float:
     Regret only grows, so the bound at the horizon is one before it; the radii of a learner that knows its horizon are
     for that one, and another learner's theorem holds at every T.
     """
-    at = asked.instance.horizon if asked.theorem.knows_horizon else rounds
-    return asked.theorem.value(replace(asked.instance, horizon=at))
+    told = asked.theorem.knows_horizon and not asked.instance.anytime
+    return asked.theorem.value(replace(asked.instance, horizon=asked.instance.horizon if told else rounds))
 
 
 def _choose(

@@ -1,0 +1,65 @@
+"""Learners whose indices are of a confidence level, for a known horizon or, without one, for each epoch."""
+
+from __future__ import annotations
+
+import abc
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from accountant import Gate
+from algorithms.epochs import EPOCHS, FIRST_EPOCH, epoch_horizon, epoch_of
+from algorithms.structured_learner import HorizonLearner, StructureType
+from mechanisms.arrays import FloatArray, IntArray
+
+
+class AnytimeLearner(HorizonLearner[StructureType], abc.ABC):
+    """A learner that takes a horizon, or without one goes on by epochs.
+
+    Parameters
+    ----------
+    structure, gate
+        As for `StructuredLearner`.
+    horizon
+        The number of rounds T, or None.
+
+    Attributes
+    ----------
+    exponent
+        x, that of the horizon or of the epoch; shape (lanes, 1) if lanes have clocks of their own.
+    """
+
+    needs_horizon: ClassVar[str] = ""
+    exponent: float | FloatArray
+
+    def __init__(self, structure: StructureType, gate: Gate, horizon: int | None) -> None:
+        super().__init__(structure, gate, horizon)
+        self.epoch: IntArray = epoch_of(0)
+
+    @abc.abstractmethod
+    def exponent_for(self, horizon: int) -> float:
+        """Return x of the indices of a learner with this horizon."""
+
+    @abc.abstractmethod
+    def renew(self, lanes: npt.NDArray[np.bool_]) -> None:
+        """Compute all indices of these lanes from what was released before, with the exponents of now."""
+
+    def until_renewed(self, rounds: IntArray) -> IntArray:
+        """Return so many rounds, (lanes,), but no more than are left of the epoch."""
+        if self.rounds.horizon is not None:
+            return rounds
+        left: IntArray = (FIRST_EPOCH << self.epoch) - self.rounds.observed
+        return np.minimum(rounds, left)
+
+    def counted(self) -> None:
+        """Begin the next epoch where the last one has ended."""
+        if self.rounds.horizon is not None:
+            return
+        epoch = epoch_of(self.rounds.observed)
+        begins = epoch != self.epoch
+        if begins.any():
+            self.epoch = epoch
+            levels = np.array([self.exponent_for(epoch_horizon(k)) for k in range(EPOCHS)])
+            self.exponent = levels[epoch][..., np.newaxis]
+            self.renew(np.broadcast_to(begins, self.gate.lanes))
