@@ -61,5 +61,5 @@ class AnytimeLearner(HorizonLearner[StructureType], abc.ABC):
         if begins.any():
             self.epoch = epoch
             levels = np.array([self.exponent_for(epoch_horizon(k)) for k in range(EPOCHS)])
-            self.exponent = levels[epoch][..., np.newaxis]
+            self.exponent = levels[epoch][:, np.newaxis] if epoch.ndim else float(levels[epoch])
             self.renew(np.broadcast_to(begins, self.gate.lanes))

@@ -14,20 +14,21 @@ import math
 from typing import ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from accountant import Gate, Private
+from algorithms.anytime_learner import AnytimeLearner
 from algorithms.cascades.click_estimates import ChernoffNoiseBound, ClickEstimates
 from algorithms.claim import ONE_ROUND_CENTRAL, ClaimForm, View
 from algorithms.estimates.chernoff import NoiseTail
 from algorithms.lanes import gather
 from algorithms.learner import ClickConfidence, Family, check_delta, check_epsilon
 from algorithms.problems import RankedLists
-from algorithms.structured_learner import HorizonLearner
 from mechanisms import Gaussian, Laplace, OneHot
 from mechanisms.arrays import IntArray
 
 
-class _PhaseLearner(HorizonLearner[RankedLists]):
+class _PhaseLearner(AnytimeLearner[RankedLists]):
     """Keep a list for ``max(1, min n_e)`` rounds, n_e the displays so far of its items; then learn from all.
 
     Data of all phases are kept. With m the number of phases that an item was in, its index U is the largest u
@@ -42,19 +43,27 @@ class _PhaseLearner(HorizonLearner[RankedLists]):
     family: ClassVar[Family] = "cascade"
 
     def __init__(
-        self, structure: RankedLists, gate: Gate, mechanism: Laplace | Gaussian, horizon: int
+        self, structure: RankedLists, gate: Gate, mechanism: Laplace | Gaussian, horizon: int | None
     ) -> None:
         super().__init__(structure, gate, horizon)
         self.mechanism = mechanism
-        # M: every phase at least doubles the displays of its least displayed item, 0, 1, 2, 4, ...
-        phases = structure.arms * (2 + math.log2(self.horizon))
-        self.exponent = math.log(3 * structure.arms * phases) + 2 * math.log(self.horizon)
+        self.exponent = self.exponent_for(self.horizon)
         bound = ChernoffNoiseBound(structure.size, NoiseTail.of(self.mechanism), self.exponent)
         self.estimates = ClickEstimates(gate.lanes, structure, bound)
         self.histogram = gate.sums(structure.size)
         self.list: IntArray = np.full((gate.lanes, structure.size), -1)
         self.length: IntArray = np.zeros(gate.lanes, dtype=np.int64)
         self.left: IntArray = np.zeros(gate.lanes, dtype=np.int64)  # rounds of the phase still to play
+
+    def exponent_for(self, horizon: int) -> float:
+        """Return ``ln(3 L M T^2)``."""
+        # M: every phase at least doubles the displays of its least displayed item, 0, 1, 2, 4, ...
+        phases = self.structure.arms * (2 + math.log2(horizon))
+        return math.log(3 * self.structure.arms * phases) + 2 * math.log(horizon)
+
+    def renew(self, lanes: npt.NDArray[np.bool_]) -> None:
+        """Compute the indices of these lanes; a list that is being shown is shown to its phase's end."""
+        self.estimates.renew(self.exponent, lanes)
 
     def choose(self) -> IntArray:
         """Return the list of the phase; begin a new phase where the last one has ended."""
@@ -69,8 +78,8 @@ class _PhaseLearner(HorizonLearner[RankedLists]):
 
     @property
     def committed(self) -> IntArray:
-        """The rounds of the phase still to play."""
-        return self.left
+        """The rounds of the phase still to play, or of the epoch."""
+        return self.until_renewed(self.left)
 
     def click_confidence(self) -> ClickConfidence:
         """Return the items' sums and indices."""
@@ -114,7 +123,7 @@ class CascadeUCBBatch(_PhaseLearner):
     epsilon
         The privacy of one round, in the view of everything released.
     horizon
-        The number of rounds T.
+        The number of rounds T; None if it is not known (`algorithms.epochs`).
     """
 
     claim: ClassVar[ClaimForm] = ClaimForm(
@@ -124,7 +133,7 @@ class CascadeUCBBatch(_PhaseLearner):
         source="cascading bandits paper, Algorithm 1, repaired: phases and noisy click histograms",
     )
 
-    def __init__(self, structure: RankedLists, gate: Gate, *, epsilon: float, horizon: int) -> None:
+    def __init__(self, structure: RankedLists, gate: Gate, *, epsilon: float, horizon: int | None) -> None:
         clicks = OneHot(self.size_of(structure)).sensitivity
         mechanism = Laplace.for_epsilon(check_epsilon(epsilon), sensitivity=clicks)
         super().__init__(structure, gate, mechanism, horizon)
@@ -152,7 +161,7 @@ class CascadeUCBBatchGaussian(_PhaseLearner):
     )
 
     def __init__(
-        self, structure: RankedLists, gate: Gate, *, epsilon: float, delta: float, horizon: int
+        self, structure: RankedLists, gate: Gate, *, epsilon: float, delta: float, horizon: int | None
     ) -> None:
         clicks = OneHot(self.size_of(structure)).sensitivity
         mechanism = Gaussian.for_epsilon_delta(check_epsilon(epsilon), check_delta(delta), sensitivity=clicks)

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from accountant import Gate
+from algorithms.anytime_learner import AnytimeLearner
 from algorithms.cascades.click_estimates import ClickEstimates
 from algorithms.claim import ONE_USER_LOCAL, ClaimForm, View
 from algorithms.learner import ClickConfidence, Family, check_epsilon
@@ -72,7 +73,7 @@ class ResponseBound:
         return variance
 
 
-class CascadeUCBRR(MessageLearner[RankedLists]):
+class CascadeUCBRR(MessageLearner[RankedLists], AnytimeLearner[RankedLists]):
     """Every user sends one symbol: the clicked position or "none", by (K+1)-ary randomized response.
 
     The only private datum of a round is the one-hot (or zero) click vector X, because the positions that
@@ -100,7 +101,7 @@ class CascadeUCBRR(MessageLearner[RankedLists]):
     epsilon
         The privacy of one user's message.
     horizon
-        The number of rounds T.
+        The number of rounds T; None if it is not known (`algorithms.epochs`).
     """
 
     claim: ClassVar[ClaimForm] = ClaimForm(
@@ -111,7 +112,7 @@ class CascadeUCBRR(MessageLearner[RankedLists]):
     )
     family: ClassVar[Family] = "cascade"
 
-    def __init__(self, structure: RankedLists, gate: Gate, *, epsilon: float, horizon: int) -> None:
+    def __init__(self, structure: RankedLists, gate: Gate, *, epsilon: float, horizon: int | None) -> None:
         super().__init__(structure, gate, horizon)
         self.positions = structure.size
         self.symbol = FirstAbove()  # the clicked position, or K
@@ -119,11 +120,19 @@ class CascadeUCBRR(MessageLearner[RankedLists]):
         odds = math.exp(-epsilon)
         self.false_rate = odds / (1.0 + self.positions * odds)  # q
         self.gain = -math.expm1(-epsilon) / (1.0 + self.positions * odds)  # p - q
-        self.exponent = math.log(3 * structure.arms * self.horizon**2)  # x
+        self.exponent: float = self.exponent_for(self.horizon)
         said = np.eye(self.positions + 1, self.positions)  # row: symbol, column: position
         self._click = (said - self.false_rate) / self.gain  # Z_k of each symbol
         bound = ResponseBound(self.positions, self.false_rate, self.gain, self.exponent)
         self.estimates = ClickEstimates(gate.lanes, structure, bound)
+
+    def exponent_for(self, horizon: int) -> float:
+        """Return ``ln(3 L T^2)``."""
+        return math.log(3 * self.structure.arms * horizon**2)
+
+    def renew(self, lanes: npt.NDArray[np.bool_]) -> None:
+        """Compute the indices of these lanes."""
+        self.estimates.renew(self.exponent, lanes)
 
     def choose(self) -> IntArray:
         """Return the K items of largest index, the least displayed first."""

@@ -11,10 +11,11 @@ for the item's attraction probability w, as the items above are attractive or no
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from algorithms.estimates.chernoff import NoiseTail, chernoff_upper
 from algorithms.lanes import gather, positions
@@ -26,7 +27,17 @@ _UNRELIABLE = 1e12  # ranks above every finite index
 
 
 class AttractionBound(Protocol):
-    """How an upper confidence bound on w follows from an item's sums."""
+    """How an upper confidence bound on w follows from an item's sums: a frozen dataclass.
+
+    Attributes
+    ----------
+    exponent
+        x; one, or one of each lane, of shape (lanes, 1).
+    """
+
+    @property
+    def exponent(self) -> float | FloatArray:
+        """x."""
 
     def upper(self, n: FloatArray, m: FloatArray, clicks: FloatArray, examinations: FloatArray) -> FloatArray:
         """Return U for displays n, releases m, C and E; +inf where E says nothing yet."""
@@ -51,12 +62,12 @@ class AdditiveNoiseBound:
     noise
         The law of one noise: s is its proxy, b its scale.
     exponent
-        x.
+        x; one, or one of each lane.
     """
 
     positions: int
     noise: NoiseTail
-    exponent: float
+    exponent: float | FloatArray
 
     def upper(self, n: FloatArray, m: FloatArray, clicks: FloatArray, examinations: FloatArray) -> FloatArray:
         """Return U in closed form.
@@ -94,7 +105,7 @@ class ChernoffNoiseBound(AdditiveNoiseBound):
             clicks[finite],
             examinations[finite],
             noise=self.noise,
-            exponent=self.exponent,
+            exponent=np.broadcast_to(self.exponent, finite.shape)[finite],
             above=self.positions - 1,
         )
         closed[finite] = np.where(lowered < start, lowered, closed[finite])
@@ -166,8 +177,9 @@ class ClickEstimates:
         """
         at = positions(self.displays, shown)
         long = np.ones(1) if rounds is None else rounds.astype(np.float64)
+        bound = self.bound
         if lanes is not None:
-            at, clicks, long = at[lanes], clicks[lanes], long[lanes]
+            at, clicks, long, bound = at[lanes], clicks[lanes], long[lanes], _of_lanes(bound, lanes)
         above = np.cumsum(clicks, axis=1) - clicks
         n, m, c, e = (
             total.reshape(-1) for total in (self.displays, self.releases, self.clicks, self.examinations)
@@ -176,5 +188,22 @@ class ClickEstimates:
         m[at] += 1.0
         c[at] += clicks
         e[at] += long[:, np.newaxis] - above
-        upper = self.bound.upper(n[at], m[at], c[at], e[at])
+        upper = bound.upper(n[at], m[at], c[at], e[at])
         self.index.reshape(-1)[at] = ranked_first(upper, n[at])
+
+    def renew(self, exponent: float | FloatArray, lanes: npt.NDArray[np.bool_]) -> None:
+        """Compute the indices of these lanes again, with another exponent."""
+        self.bound = replace(self.bound, exponent=exponent)  # type: ignore[type-var]
+        own = np.flatnonzero(lanes)
+        n = self.displays[own]
+        upper = _of_lanes(self.bound, own).upper(
+            np.maximum(n, 1.0), np.maximum(self.releases[own], 1.0), self.clicks[own], self.examinations[own]
+        )
+        self.index[own] = np.where(n > 0, ranked_first(upper, n), self.index[own])
+
+
+def _of_lanes(bound: AttractionBound, lanes: IntArray) -> AttractionBound:
+    """Return the bound with the exponents of some lanes."""
+    if isinstance(bound.exponent, float):
+        return bound
+    return replace(bound, exponent=bound.exponent[lanes])  # type: ignore[type-var]

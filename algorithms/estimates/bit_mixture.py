@@ -70,12 +70,21 @@ class BitMeans(MessageMeans):
         self.ones: FloatArray = np.zeros((lanes, arms))
         self._gain, self._exponent = gain, exponent
 
+    def renew(self, exponent: float) -> None:
+        """Compute all indices again, with another exponent."""
+        self._exponent = exponent
+        known = self.count > 0
+        self.index[known] = np.clip(self._bound(self.ones[known], self.count[known]), 0.0, 1.0)
+
     def add(self, arms: IntArray, messages: FloatArray) -> None:
         """Count one more bit for each of `arms`, shape (lanes, k)."""
         scatter_add(self.ones, arms, messages)
         super().add(arms, 0.5 + (messages - 0.5) * self._gain)
 
     def _upper(self, arms: IntArray, mean: FloatArray, count: FloatArray) -> FloatArray:
-        chance = bit_upper(gather(self.ones, arms), count, self._exponent)
+        return self._bound(gather(self.ones, arms), count)
+
+    def _bound(self, ones: FloatArray, count: FloatArray) -> FloatArray:
+        chance = bit_upper(ones, count, self._exponent)
         upper: FloatArray = 0.5 + (chance - 0.5) * self._gain
         return upper

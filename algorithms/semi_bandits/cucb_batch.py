@@ -111,7 +111,7 @@ class CUCBBatchAll(_BatchLearner):
     epsilon
         The privacy of one round's outcome vector, in the view of everything released.
     horizon
-        The number of rounds T; None if it is not known (`algorithms.anytime_learner`).
+        The number of rounds T; None if it is not known (`algorithms.epochs`).
     """
 
     claim: ClassVar[ClaimForm] = ClaimForm(

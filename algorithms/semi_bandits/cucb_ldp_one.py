@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from accountant import Gate
+from algorithms.anytime_learner import AnytimeLearner
 from algorithms.claim import ONE_USER_LOCAL, ClaimForm, View
 from algorithms.estimates.bit_mixture import BitMeans
 from algorithms.estimates.message_means import MessageMeans, least_counted
@@ -61,7 +62,7 @@ class _OneValueLearner(MessageLearner[SuperArms], abc.ABC):
         self.estimates.add(about, message.astype(np.float64))
 
 
-class CUCBLDPBit(_OneValueLearner):
+class CUCBLDPBit(_OneValueLearner, AnytimeLearner[SuperArms]):
     """Every user sends one randomized bit.
 
     The user rounds the value X to a bit Y with ``P(Y = 1) = X`` and flips it with probability ``1 / (1 +
@@ -81,8 +82,10 @@ class CUCBLDPBit(_OneValueLearner):
     epsilon
         The privacy of one user's message.
     horizon
-        The number of rounds T.
+        The number of rounds T; None if it is not known (`algorithms.epochs`).
     """
+
+    estimates: BitMeans
 
     claim: ClassVar[ClaimForm] = ClaimForm(
         model="local",
@@ -91,15 +94,23 @@ class CUCBLDPBit(_OneValueLearner):
         source="Chen et al. 2020, Algorithm 2, with randomized response on one bit",
     )
 
-    def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int) -> None:
+    def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int | None) -> None:
         super().__init__(structure, gate, horizon)
         self.bit = RandomizedBit(gate, check_epsilon(epsilon))
-        self.exponent = math.log(structure.size * self.horizon)
+        self.exponent: float = self.exponent_for(self.horizon)
         self.estimates = BitMeans(gate.lanes, structure.arms, gain=self.bit.gain, exponent=self.exponent)
 
     @property
     def _of_one(self) -> Mechanism:
         return self.bit.mechanism
+
+    def exponent_for(self, horizon: int) -> float:
+        """Return ``ln(K T)``."""
+        return math.log(self.structure.size * horizon)
+
+    def renew(self, lanes: npt.NDArray[np.bool_]) -> None:
+        """Compute all indices: messages come one in every lane."""
+        self.estimates.renew(self.exponent)
 
     def used(self) -> None:
         """Let the next user round by a threshold of their own."""

@@ -32,7 +32,7 @@ from algorithms.estimates.chernoff import NoiseTail, chernoff_exponent
 from algorithms.estimates.doubling_batches import GrowingBatches
 from algorithms.estimates.randomized_bit import RandomizedBit
 from algorithms.lanes import scatter_add
-from algorithms.learner import Confidence, Family, check_delta, check_epsilon, check_horizon
+from algorithms.learner import Confidence, Family, check_delta, check_epsilon
 from algorithms.message_learner import MessageLearner, Question
 from algorithms.problems import Arms
 from algorithms.semi_bandits.batch_learner import BatchLearner
@@ -44,16 +44,23 @@ from mechanisms.arrays import FloatArray, IntArray
 class _BatchBandit(HorizonLearner[Arms], BatchLearner):
     """Play one arm's batch after the other's, by indexed minimum empirical divergence."""
 
+    needs_horizon: ClassVar[str] = ""
     growth: ClassVar[float] = 0.5
     """By which share of what was released an arm's data grow with its next batch."""
     batches: GrowingBatches
 
     def __init__(
-        self, structure: Arms, gate: Gate, mechanism: Laplace | Gaussian, horizon: int, first: float
+        self, structure: Arms, gate: Gate, mechanism: Laplace | Gaussian, horizon: int | None
     ) -> None:
         super().__init__(structure, gate, horizon)
         self.mechanism = mechanism
         self.noise = NoiseTail.of(mechanism)
+        logarithm = math.log(self.horizon)
+        first = (
+            mechanism.sigma * math.sqrt(2 * logarithm)
+            if isinstance(mechanism, Gaussian)
+            else mechanism.scale * logarithm
+        )
         self.first = max(1, math.ceil(first))
         self.batches = GrowingBatches(
             gate, structure.arms, mechanism, first_size=self.first, growth=self.growth
@@ -91,7 +98,8 @@ class DPBandit(_BatchBandit):
     epsilon
         The privacy of one round's outcome, in the view of everything released.
     horizon
-        The number of rounds T.
+        The number of rounds T, by which the first batches are as long as they are; None if it is not known: then they
+        are those of T = 2048, and the theorem holds at every T.
 
     Examples
     --------
@@ -116,11 +124,9 @@ class DPBandit(_BatchBandit):
         source="this library: IMED (Honda & Takemura 2015) on accumulated batches with Laplace noise",
     )
 
-    def __init__(self, structure: Arms, gate: Gate, *, epsilon: float, horizon: int) -> None:
+    def __init__(self, structure: Arms, gate: Gate, *, epsilon: float, horizon: int | None) -> None:
         mechanism = Laplace.for_epsilon(check_epsilon(epsilon), sensitivity=Interval(0, 1).sensitivity)
-        super().__init__(
-            structure, gate, mechanism, horizon, mechanism.scale * math.log(check_horizon(horizon))
-        )
+        super().__init__(structure, gate, mechanism, horizon)
 
 
 class DPBanditGaussian(_BatchBandit):
@@ -144,12 +150,11 @@ class DPBanditGaussian(_BatchBandit):
         source="this library: IMED (Honda & Takemura 2015) on accumulated batches with Gaussian noise",
     )
 
-    def __init__(self, structure: Arms, gate: Gate, *, epsilon: float, delta: float, horizon: int) -> None:
+    def __init__(self, structure: Arms, gate: Gate, *, epsilon: float, delta: float, horizon: int | None) -> None:
         mechanism = Gaussian.for_epsilon_delta(
             check_epsilon(epsilon), check_delta(delta), sensitivity=Interval(0, 1).sensitivity
         )
-        first = mechanism.sigma * math.sqrt(2 * math.log(check_horizon(horizon)))
-        super().__init__(structure, gate, mechanism, horizon, first)
+        super().__init__(structure, gate, mechanism, horizon)
 
 
 class DPBanditLDP(MessageLearner[Arms]):
@@ -168,6 +173,7 @@ class DPBanditLDP(MessageLearner[Arms]):
     """
 
     family: ClassVar[Family] = "bandit"
+    needs_horizon: ClassVar[str] = ""
     claim: ClassVar[ClaimForm] = ClaimForm(
         model="local",
         view=View.MESSAGE,
@@ -175,7 +181,7 @@ class DPBanditLDP(MessageLearner[Arms]):
         source="this library: IMED (Honda & Takemura 2015) on randomized bits",
     )
 
-    def __init__(self, structure: Arms, gate: Gate, *, epsilon: float, horizon: int) -> None:
+    def __init__(self, structure: Arms, gate: Gate, *, epsilon: float, horizon: int | None) -> None:
         super().__init__(structure, gate, horizon)
         self.bit = RandomizedBit(gate, check_epsilon(epsilon))
         self.first = max(1, math.ceil(math.sqrt(math.log(self.horizon))))

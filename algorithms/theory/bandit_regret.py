@@ -29,6 +29,9 @@ each release once: the third term. QED.
 On randomized bits there are no noises, gaps of the bits' means are ``tanh(epsilon / 2) Delta``, and batches are
 single messages. The same proof gives ``max{f, nu + 1} + sum_{n >= f} e^-C_n(z) + (1 + ln T) sum_{n >= f} (n + 1)
 e^-C_n(z)`` with ``C_n(D) = 2 n D^2``.
+
+No index depends on T, and nothing in the proof on f: so a learner that is not told T, whose first batches are those of
+another horizon T_0, has the theorem with its f at every T.
 """
 
 from __future__ import annotations
@@ -43,7 +46,7 @@ from sympy.utilities.lambdify import implemented_function
 from algorithms.estimates.doubling_batches import released_counts
 from algorithms.semi_bandits.dp_bandit import DPBandit
 from algorithms.theory.confidence_theorem import ConfidenceTheorem, j, n, x
-from algorithms.theory.regret_bound import Delta, RegretBound, T, b, epsilon, mu, sigma
+from algorithms.theory.regret_bound import T0, Delta, RegretBound, T, b, epsilon, mu, sigma
 from mechanisms.arrays import FloatArray
 
 _SHARES = np.linspace(0.02, 0.48, 47)
@@ -85,9 +88,9 @@ def batch_plays(horizon: float, first: float, proxy: float, scale: float, gap: f
     return plays
 
 
-def bit_plays(horizon: float, gain: float, gap: float) -> float:
+def bit_plays(horizon: float, first: float, gain: float, gap: float) -> float:
     """Return the theorem's bound for randomized bits, whose means differ by gap / gain, and T at most."""
-    f, plays = max(1, math.ceil(math.sqrt(math.log(horizon)))), float(horizon)
+    f, plays = max(1, math.ceil(first)), float(horizon)
     for z in (_SHARES * gap / gain).tolist():
         nu = math.log(horizon) / (2 * (gap / gain - 2 * z) ** 2)
         share = math.exp(-2 * z * z)
@@ -104,6 +107,7 @@ BatchPlays = implemented_function("BatchPlays", batch_plays)
 BitPlays = implemented_function("BitPlays", bit_plays)
 
 _exponent = (x, sp.log(T))
+_first_level = sp.log(T0)
 
 
 def _batches(noise: Literal["Laplace", "Gaussian"], first: sp.Expr) -> ConfidenceTheorem:
@@ -123,7 +127,8 @@ def _batches(noise: Literal["Laplace", "Gaussian"], first: sp.Expr) -> Confidenc
     )
 
 
-_first_laplace, _first_gaussian = b * x, sigma * sp.sqrt(2 * x)
+_first_laplace, _first_gaussian = b * _first_level, sigma * sp.sqrt(2 * _first_level)
+_first_bits = sp.sqrt(_first_level)
 
 BANDIT_BOUNDS: dict[str, RegretBound] = {
     "dp-bandit": RegretBound(
@@ -132,6 +137,7 @@ BANDIT_BOUNDS: dict[str, RegretBound] = {
         definitions=((b, 1 / epsilon), _exponent),
         source="IMED on accumulated batches with Laplace noise (algorithms.theory.bandit_regret)",
         confidence=_batches("Laplace", _first_laplace),
+        levels=False,
     ),
     "dp-bandit-gaussian": RegretBound(
         constant=sp.S.Zero,
@@ -139,10 +145,11 @@ BANDIT_BOUNDS: dict[str, RegretBound] = {
         definitions=((sigma, 1 / mu), _exponent),
         source="IMED on accumulated batches with Gaussian noise (algorithms.theory.bandit_regret)",
         confidence=_batches("Gaussian", _first_gaussian),
+        levels=False,
     ),
     "dp-bandit-ldp": RegretBound(
         constant=sp.S.Zero,
-        per_arm=Delta * BitPlays(T, sp.coth(epsilon / 2), Delta),
+        per_arm=Delta * BitPlays(T, _first_bits, sp.coth(epsilon / 2), Delta),
         definitions=(_exponent,),
         source="IMED on randomized bits (algorithms.theory.bandit_regret)",
         confidence=ConfidenceTheorem(
@@ -154,8 +161,9 @@ BANDIT_BOUNDS: dict[str, RegretBound] = {
             index="evidence",
             lemma="evidence",
             failure=None,
-            first=sp.sqrt(x),
+            first=_first_bits,
         ),
+        levels=False,
     ),
 }
 """Regret bounds of K-armed bandits by the registered name."""

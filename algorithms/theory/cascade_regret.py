@@ -37,6 +37,11 @@ _phase_exponent = ((M, L * (2 + sp.log(T, 2))), (x, sp.log(3 * L * M * T**2)))
 _gain = (sp.exp(epsilon) - 1) / (sp.exp(epsilon) + K)
 
 
+# Without a horizon: a phase is as long as all rounds before it at most, so those that begin in epoch i are 3 N_i rounds
+# (2 N_0 in epoch 0) where the failure of its good event was counted for N_i: 5/2 in all, for 1.
+_outlasting = sp.Rational(3, 2)
+
+
 def _phases(noise: sp.Expr, scarce: sp.Expr) -> sp.Expr:
     """Theorem 6 with the noise B_e of an item's clicks and B' of its examinations."""
     steps = 1 + sp.log(rho)
@@ -160,6 +165,7 @@ CASCADE_BOUNDS: dict[str, RegretBound] = {
         definitions=(*_clicks, *_phase_exponent),
         source="phases of doubling length and the estimating equation (Theorem 6, lambda = 1)",
         confidence=_additive("Laplace", phases=True),
+        outlasting=_outlasting,
     ),
     "cascade-ucb-batch-gaussian": RegretBound(
         constant=sp.Integer(1),
@@ -169,6 +175,7 @@ CASCADE_BOUNDS: dict[str, RegretBound] = {
         definitions=(*_clicks, *_phase_exponent),
         source="phases of doubling length with Gaussian noise (Theorem 6, lambda = 1, 2 b^2 -> sigma^2)",
         confidence=_additive("Gaussian", phases=True),
+        outlasting=_outlasting,
     ),
     "published/cascade-ucb-ldp-laplace": RegretBound(
         constant=_failures,

@@ -146,6 +146,8 @@ class RegretBound:
     levels
         Whether the learner's indices are of a confidence level, which without a horizon each epoch has one of; else
         the theorem holds at every T, whatever T_0.
+    outlasting
+        What is added without a horizon, as actions are held longer than the epoch that they are chosen in.
     """
 
     constant: sp.Expr
@@ -162,6 +164,7 @@ class RegretBound:
     printed_plays: sp.Expr | None = None
     confidence: ConfidenceTheorem | ClickTheorem | PhaseTheorem | None = None
     levels: bool = True
+    outlasting: sp.Expr = sp.S.Zero
 
     def values(self, instance: Instance) -> dict[sp.Symbol, float]:
         """Return the value of every symbol that is not about one arm.
@@ -241,6 +244,7 @@ class RegretBound:
         ]
         summed: list[tuple[sp.Expr, list[dict[sp.Symbol, float]]]] = [
             (self.constant, [{}]),
+            (self.outlasting if instance.anytime else sp.S.Zero, [{}]),
             (self.per_arm, per_arm),
             (self.per_optimal, [{Delta: least} for least in gaps.optimal]),
             (self.per_member, [{Delta: least} for least in gaps.members]),

@@ -17,7 +17,7 @@ from algorithms.lanes import gather, lookup
 from algorithms.learner import ClickConfidence, ExplainedLists
 from algorithms.problems import Cascade
 from algorithms.theory.confidence_theorem import ClickTheorem, x
-from algorithms.theory.regret_bound import Instance, RegretBound, instance_values
+from algorithms.theory.regret_bound import Instance, RegretBound
 from mechanisms.arrays import FloatArray, IntArray
 from verify.regret_claims.noise_tests import AdditiveNoise, RandomizedTruth
 from verify.regret_claims.proof_run import (
@@ -25,7 +25,10 @@ from verify.regret_claims.proof_run import (
     BoolArray,
     ProofCheck,
     StructuredRun,
+    allotted,
+    levelled_at,
     play_checked,
+    renewed_after,
     rounded,
 )
 
@@ -62,10 +65,10 @@ class _Run(StructuredRun[ClickConfidence]):
     def __init__(
         self, bound: RegretBound, theorem: ClickTheorem, instance: Instance, problem: Cascade, lanes: int
     ) -> None:
-        super().__init__(bound, instance, lanes, bound.number(theorem.failure, instance))
-        values = instance_values(instance)
+        super().__init__(bound, instance, lanes, allotted(theorem.failure, bound, instance))
+        values = bound.values(instance)
         self.theorem, self.problem = theorem, problem
-        self.exponent = bound.number(x, instance)
+        self.exponent = bound.number(x, levelled_at(0, bound, instance))
         self.radius = theorem.radius_on(values, bound.definitions)
         self.first = replace(theorem, radii=theorem.radii[:1]).radius_on(values, bound.definitions)
         self.scarcity = theorem.scarcity_on(values, bound.definitions)
@@ -163,11 +166,20 @@ class _Run(StructuredRun[ClickConfidence]):
         moved = (after.clicks != before.clicks) | (after.examinations != before.examinations)
         self.refuse_arm(
             "bookkeeping",
-            ~due & (moved | (after.index != before.index)),
-            lambda lane, arm: "its sums or index moved without a release",
+            ~due & moved,
+            lambda lane, arm: "its sums moved without a release",
         )
-        self._check_index(after, due)
-        self._note(after, due)
+        levelled = due
+        if renewed_after(self.round, self.bound, self.instance):
+            self.exponent = self.bound.number(x, levelled_at(self.round, self.bound, self.instance))
+            levelled = self.displays > 0
+        self.refuse_arm(
+            "bookkeeping",
+            ~levelled & (after.index != before.index),
+            lambda lane, arm: "its index moved without a release",
+        )
+        self._check_index(after, levelled)
+        self._note(after, due, levelled)
 
     def _take(
         self, before: ClickConfidence, after: ClickConfidence, shown: IntArray, ending: BoolArray
@@ -282,8 +294,8 @@ class _Run(StructuredRun[ClickConfidence]):
             low, high = np.where(better, high - width, low), np.where(better, high, low + width)
         return value(0.5 * (low + high))
 
-    def _note(self, after: ClickConfidence, due: BoolArray) -> None:
-        """Note which lanes leave the good event, and how far estimates are off at dyadic counts."""
+    def _note(self, after: ClickConfidence, due: BoolArray, levelled: BoolArray) -> None:
+        """Note which lanes leave the good event, where indices are new, and how far estimates are off at dyadic counts."""
         n, m = np.maximum(self.displays, 1.0), np.maximum(self.releases, 1.0)
         means = np.broadcast_to(self.problem.means, n.shape)
         off = after.clicks - means * after.examinations
@@ -291,7 +303,7 @@ class _Run(StructuredRun[ClickConfidence]):
         scarce = after.examinations < self.expected - self.scarcity(n, m, self.exponent, means) * (
             1 + TOLERANCE
         )
-        self.failed |= (due & ((np.abs(off) > radius * (1 + TOLERANCE)) | scarce)).any(axis=1)
+        self.failed |= (levelled & ((np.abs(off) > radius * (1 + TOLERANCE)) | scarce)).any(axis=1)
         if self.theorem.phases:
             return
 

@@ -203,8 +203,8 @@ def test_regret_is_below_its_bound_where_that_says_something(name):
 def test_what_the_theorem_says_of_plays():
     """More data, less noise and larger gaps never raise it; and it is T at most."""
     assert batch_plays(10**4, math.log(10**4), 2.0, 1.0, 1e-3) == 10**4
-    assert bit_plays(10**4, 1e6, 0.5) == 10**4
-    assert bit_plays(10**4, 1 / math.tanh(1e-9), 1e-9) == 10**4
+    assert bit_plays(10**4, 3.0, 1e6, 0.5) == 10**4
+    assert bit_plays(10**4, 3.0, 1 / math.tanh(1e-9), 1e-9) == 10**4
     assert batch_plays(1, 0.0, 2.0, 1.0, 0.5) <= 1
     by_gap = [batch_plays(10**6, math.log(10**6), 2.0, 1.0, gap) for gap in (0.2, 0.4, 0.8)]
     assert by_gap == sorted(by_gap, reverse=True)
