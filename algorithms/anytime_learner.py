@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from accountant import Gate
-from algorithms.epochs import EPOCHS, FIRST_EPOCH, epoch_horizon, epoch_of
+from algorithms.epochs import EPOCHS, epoch_end, epoch_horizon, epoch_of
 from algorithms.structured_learner import HorizonLearner, StructureType
 from mechanisms.arrays import FloatArray, IntArray
 
@@ -49,7 +49,7 @@ class AnytimeLearner(HorizonLearner[StructureType], abc.ABC):
         """Return so many rounds, (lanes,), but no more than are left of the epoch."""
         if self.rounds.horizon is not None:
             return rounds
-        left: IntArray = (FIRST_EPOCH << self.epoch) - self.rounds.observed
+        left: IntArray = epoch_end(self.epoch) - self.rounds.observed
         return np.minimum(rounds, left)
 
     def counted(self) -> None:

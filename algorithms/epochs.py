@@ -1,25 +1,29 @@
 """Epochs of learners that do not know how many rounds there will be: a confidence level for each.
 
-Epoch 0 is the first 1024 rounds, and each later one as many as were before it. In epoch k, of N_k rounds, all indices are
-those of a learner with the horizon
+Epoch 0 is the first 1024 rounds, and each later one has as many as were before it. In epoch k, of N_k rounds, all
+indices are those of a learner with the horizon
 
 ``H_k = N_k (k + 1) (k + 2)``
 
-and they are computed again from what was released when the epoch begins. Nothing else depends on it, neither noise nor
-when a batch ends: so every record pays what it pays with a known horizon, and is asked for nothing twice.
+and they are computed again from what was released when the epoch begins. Nothing else depends on the horizon but an
+arm's first batch, which is that of H_0: so every record pays what it pays with a known horizon, and once.
 
-**Theorem.** Where a regret proof for a known horizon T has a good event that fails with probability c / T, and counts on
-it the rounds in which an arm is fed whose count allows the round's gap, the expected regret after any number of rounds
-T, in epoch k, is at most the bound for the horizon H_k.
+**Theorem.** Where a regret proof for every known horizon T has a good event that fails with probability c / T, pays
+c times the largest regret of a round for that, and counts on it the rounds that feed an arm whose count allows the
+round's gap, the expected regret after T rounds, in epoch k, is at most its bound for the horizon H_k.
 
-*Proof.* The rounds until the end of epoch i are at most H_i, so the good event of the horizon H_i speaks of all releases
-of epoch i and before; it fails with probability ``c / H_i``, and that costs ``N_i R_max c / H_i``, over all epochs
-``c R_max sum_i 1 / ((i + 1)(i + 2)) <= c R_max``, which is what the bound for a known horizon has for it. On the others,
-a round of epoch i that is charged to an arm feeds it while its count is at most the one that the radii of H_i allow,
-and so those of H_k, which are larger: how often that can be does not depend on when it is. QED.
+*Proof.* The rounds until the end of epoch i are at most H_i, so the good event of the horizon H_i speaks of all
+releases until then. It fails with probability ``c / H_i``, which costs ``c N_i / H_i`` times the largest regret of a
+round, and over all epochs at most c times that, as ``sum_i 1 / ((i + 1) (i + 2)) = 1``. Where it does not fail, a round
+of epoch i that is charged to an arm feeds it while its count is at most what the radii of H_i allow, and so what those
+of H_k do, which are larger; a first batch is at most that of H_k. How often that can be does not depend on when it is.
+QED.
 
-Rounds are counted when they are observed. If at most W others wait for their feedback at any time, epoch i has at most
-``N_i + W`` rounds: to the W rounds that the delay costs anyway comes less than W / 1024.
+Where lists are held for phases, a phase that begins in epoch i may outlast it, but is no longer than all rounds before
+it: so the phases that begin there have at most 3 N_i rounds (2 N_0 in epoch 0), which makes 5/2 of the sum above.
+
+Rounds are counted when they are observed. If at most W others wait for their feedback at any time, at most W more
+belong to an epoch, and to what the delay costs anyway comes less than W / 1024 times the largest regret of a round.
 """
 
 from __future__ import annotations
@@ -41,6 +45,11 @@ def epoch_of(observed: IntArray | int) -> IntArray:
     [0, 0, 1, 1, 2]
     """
     return np.asarray(np.frexp(np.asarray(observed) // FIRST_EPOCH)[1], dtype=np.int64)  # exact below 2^63
+
+
+def epoch_end(epoch: IntArray | int) -> IntArray:
+    """Return the last round of an epoch."""
+    return np.asarray(FIRST_EPOCH << np.asarray(epoch), dtype=np.int64)
 
 
 def epoch_horizon(epoch: int) -> int:

@@ -7,6 +7,7 @@ leading axis of lanes, one lane in production.
 
 from __future__ import annotations
 
+import inspect
 import math
 from dataclasses import dataclass
 from typing import ClassVar, Literal, Protocol
@@ -202,8 +203,27 @@ def check_epsilon(epsilon: float) -> float:
     return number
 
 
-def check_horizon(horizon: int) -> int:
+_NEEDED = "its noise or its radii are for a known number of rounds"
+
+
+def needs_horizon(make: type) -> str:
+    """Return why learners of a class must be given a horizon; empty if they need not."""
+    parameters = inspect.signature(make).parameters.values()
+    if not any(each.name == "horizon" or each.kind is each.VAR_KEYWORD for each in parameters):
+        return ""
+    reason: str = getattr(make, "needs_horizon", _NEEDED)
+    return reason
+
+
+def check_horizon(horizon: int | None, needed: str = _NEEDED) -> int:
     """Return a horizon after checking it.
+
+    Parameters
+    ----------
+    horizon
+        The number of rounds.
+    needed
+        Why it must be given.
 
     Raises
     ------
@@ -211,17 +231,10 @@ def check_horizon(horizon: int) -> int:
         Unless it is a whole number of at least 1.
     """
     if horizon is None:
-        check_horizon_given(object, horizon)
+        raise ValueError(f"horizon=None: must be given: {needed}")
     if isinstance(horizon, bool) or not (isinstance(horizon, int | np.integer) and horizon >= 1):
         raise ValueError(f"horizon={horizon!r}: must be a whole number of at least 1")
     return int(horizon)
-
-
-def check_horizon_given(make: type, horizon: int | None) -> None:
-    """Raise `ValueError` if the horizon is None and learners of class `make` need one."""
-    needed = getattr(make, "needs_horizon", "its noise or its radii are for a known number of rounds")
-    if horizon is None and needed:
-        raise ValueError(f"horizon=None: must be given: {needed}")
 
 
 def check_delta(delta: float) -> float:

@@ -13,7 +13,7 @@ import numpy as np
 from accountant import Gate, Private, check_feedback, check_gate
 from algorithms.claim import ClaimForm
 from algorithms.epochs import epoch_horizon
-from algorithms.learner import Family, check_horizon, check_horizon_given, check_rounds
+from algorithms.learner import Family, check_horizon, check_rounds
 from algorithms.problems import Arms, Matroid, ProblemError, RankedLists, SuperArms
 from algorithms.tickets import OpenActions, Ticket
 from mechanisms import Box, Domain, OneHot
@@ -271,8 +271,9 @@ class HorizonLearner(StructuredLearner[StructureType]):
     """Why the learner must be given a horizon; empty if it need not."""
 
     def __init__(self, structure: StructureType, gate: Gate, horizon: int | None) -> None:
-        check_horizon_given(type(self), horizon)
         super().__init__(structure, gate)
+        if self.needs_horizon:
+            horizon = check_horizon(horizon, self.needs_horizon)
         self.rounds = RoundCount(horizon)
 
     @property

@@ -37,7 +37,7 @@ class AttractionBound(Protocol):
 
     @property
     def exponent(self) -> float | FloatArray:
-        """x."""
+        """X."""
 
     def upper(self, n: FloatArray, m: FloatArray, clicks: FloatArray, examinations: FloatArray) -> FloatArray:
         """Return U for displays n, releases m, C and E; +inf where E says nothing yet."""

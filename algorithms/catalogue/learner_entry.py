@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 
 from accountant import Gate
 from algorithms.claim import ClaimForm
-from algorithms.learner import DEFAULT_DELTA, Family, check_delta, check_epsilon, check_horizon, check_horizon_given
+from algorithms.learner import DEFAULT_DELTA, Family, check_delta, check_epsilon, check_horizon, needs_horizon
 from algorithms.problems import Parameter, Value, parse_settings
 
 ProblemType = TypeVar("ProblemType")
@@ -20,7 +20,6 @@ LearnerType = TypeVar("LearnerType")
 _CHECKS: dict[str, Callable[[Any], Any]] = {
     "epsilon": check_epsilon,
     "delta": check_delta,
-    "horizon": check_horizon,
 }
 
 ANYTIME = Parameter(
@@ -108,7 +107,8 @@ class CatalogueEntry(abc.ABC, Generic[ProblemType, LearnerType]):
         PopulationTooSmall
             If the problem has fewer clients than the horizon needs.
         ValueError
-            If the learner takes epsilon, delta or the horizon and it is out of range, or needs a horizon and it is None.
+            If the learner takes epsilon, delta or the horizon and it is out of range; or needs a horizon, and it is
+            None.
         """
         given = parse_settings(settings or {}, self.parameters)
         return self._built(problem, {"epsilon": epsilon, "delta": delta, "horizon": horizon}, given)
@@ -148,7 +148,7 @@ def builder(
     ValueError
         If epsilon, delta or horizon is passed and out of range, or the horizon None and needed.
     """
-    settings = dict(settings)
+    settings, needed = dict(settings), needs_horizon(make)
     if settings.pop(ANYTIME.name, "no") == "yes":
         offered = {**offered, "horizon": None}
     accepted = inspect.signature(make).parameters
@@ -156,11 +156,10 @@ def builder(
     passed = {
         name: value for name, value in offered.items() if name in accepted or (anything and name in unnamed)
     }
+    if "horizon" in passed and (needed or passed["horizon"] is not None):
+        check_horizon(passed["horizon"], needed)
     for name in passed.keys() & _CHECKS.keys():
-        if name == "horizon" and passed[name] is None:
-            check_horizon_given(make, None)
-        else:
-            _CHECKS[name](passed[name])
+        _CHECKS[name](passed[name])
     return functools.partial(_make, make, played, passed | settings)
 
 

@@ -6,8 +6,11 @@ import math
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from algorithms.catalogue.structured_entries import family_of
-from algorithms.learner import DEFAULT_DELTA, check_delta, check_epsilon, check_horizon
+from algorithms.catalogue.contextual_entries import contextual_learners
+from algorithms.catalogue.linear_entries import linear_learners
+from algorithms.catalogue.structured_entries import family_of, learners
+from algorithms.epochs import epoch_horizon
+from algorithms.learner import DEFAULT_DELTA, check_delta, check_epsilon, check_horizon, needs_horizon
 from algorithms.problems import LinearBandit, LinearContexts, Matroid, Problem, TopK
 from algorithms.theory.regret import BOUNDS
 from algorithms.theory.regret_bound import Instance, unit_mu
@@ -32,12 +35,15 @@ class Suggestion:
         Its regret theorem at the problem, or None where it has none there.
     trivial
         The regret of the worst play, which a bound may exceed; None where there is no bound.
+    needs_horizon
+        Why it must be told how many rounds there will be; empty if it need not.
     """
 
     name: str
     why: str
     bound: float | None
     trivial: float | None
+    needs_horizon: str
 
 
 def suggest(
@@ -45,7 +51,7 @@ def suggest(
     *,
     trust: TrustModel,
     epsilon: float,
-    horizon: int,
+    horizon: int | None,
     delta: float = 0.0,
 ) -> Suggestion:
     """Return the learner of least known regret among the certified ones here.
@@ -63,7 +69,7 @@ def suggest(
     epsilon, delta
         The privacy of one record; linear and contextual learners need a delta above 0.
     horizon
-        T.
+        T; None if it is not known: then no bound is evaluated.
 
     Raises
     ------
@@ -79,20 +85,30 @@ def suggest(
     if trust not in get_args(TrustModel):
         raise ValueError(f"trust={trust!r}: must be one of {', '.join(get_args(TrustModel))}")
     check_epsilon(epsilon)
-    check_horizon(horizon)
+    if horizon is not None:
+        check_horizon(horizon)
     if delta:
         check_delta(delta)
     if isinstance(problem, LinearContexts):
-        return Suggestion(*_contextual(trust, delta), None, None)
+        name, why = _contextual(trust, delta)
+        needed = needs_horizon(contextual_learners[name].make)
+        check_horizon(horizon, needed)
+        return Suggestion(name, why, None, None, needed)
     if isinstance(problem, LinearBandit):
         name, why = _linear(trust, delta)
+        needed = needs_horizon(linear_learners[name].make)
     else:
-        name, why = _structured(problem, trust, epsilon, delta, horizon)
+        begun = epoch_horizon(0) if horizon is None else horizon
+        name, why = _structured(problem, trust, epsilon, delta, begun)
+        needed = needs_horizon(learners[name].make)
+    if horizon is None and not needed:
+        return Suggestion(name, why, None, None, needed)
+    horizon = check_horizon(horizon, needed)
     instance = Instance(problem, epsilon, horizon, delta or DEFAULT_DELTA)
     bound = BOUNDS.get(name)
     if bound is None or not bound.covers(instance):
-        return Suggestion(name, why, None, None)
-    return Suggestion(name, why, bound.evaluate(instance), instance.trivial_regret)
+        return Suggestion(name, why, None, None, needed)
+    return Suggestion(name, why, bound.evaluate(instance), instance.trivial_regret, needed)
 
 
 def _linear(trust: TrustModel, delta: float) -> tuple[str, str]:

@@ -150,7 +150,9 @@ class DPBanditGaussian(_BatchBandit):
         source="this library: IMED (Honda & Takemura 2015) on accumulated batches with Gaussian noise",
     )
 
-    def __init__(self, structure: Arms, gate: Gate, *, epsilon: float, delta: float, horizon: int | None) -> None:
+    def __init__(
+        self, structure: Arms, gate: Gate, *, epsilon: float, delta: float, horizon: int | None
+    ) -> None:
         mechanism = Gaussian.for_epsilon_delta(
             check_epsilon(epsilon), check_delta(delta), sensitivity=Interval(0, 1).sensitivity
         )

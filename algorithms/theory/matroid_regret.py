@@ -10,6 +10,7 @@ from algorithms.problems import Matroid, TopK
 from algorithms.semi_bandits.cucb_batch import CUCBBatch
 from algorithms.theory.confidence_theorem import ConfidenceTheorem, j, n, t, x
 from algorithms.theory.regret_bound import (
+    T0,
     Delta,
     Delta_0,
     Delta_max,
@@ -20,7 +21,6 @@ from algorithms.theory.regret_bound import (
     R_max,
     RegretBound,
     T,
-    T0,
     b,
     epsilon,
     k,

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import sympy as sp
 
-from algorithms.epochs import FIRST_EPOCH, epoch_horizon, epoch_of
+from algorithms.epochs import epoch_end, epoch_horizon, epoch_of
 from algorithms.learner import DEFAULT_DELTA
 from algorithms.problems import LinearBandit, Problem, Value
 from algorithms.theory.confidence_theorem import ClickTheorem, ConfidenceTheorem, PhaseTheorem
@@ -88,9 +88,8 @@ class Instance:
 
     def epochs(self) -> list[Instance]:
         """Return the instance at the end of each epoch that has begun."""
-        last = int(epoch_of(self.horizon - 1))
-        ends = [min(self.horizon, FIRST_EPOCH << epoch) for epoch in range(last + 1)]
-        return [replace(self, horizon=end) for end in ends]
+        epochs = range(int(epoch_of(self.horizon - 1)) + 1)
+        return [replace(self, horizon=min(self.horizon, int(epoch_end(epoch)))) for epoch in epochs]
 
     @functools.cached_property
     def gaps(self) -> Gaps:
@@ -118,7 +117,8 @@ class RegretBound:
     Attributes
     ----------
     constant, per_arm, per_optimal, per_member
-        SymPy expressions. Free symbols: T, T_0 (T, or of a learner that is not told the first epoch's), epsilon, delta, K (size of a super arm), L (number of arms), B_inf and B_1,
+        SymPy expressions. Free symbols: T, T_0 (T; of a learner that is not told, its first epoch's horizon),
+        epsilon, delta, K (size of a super arm), L (number of arms), B_inf and B_1,
         R_max (the largest regret of a round), Delta_0 (the least gap of all), p_0 (a cascade's least examination
         probability), w_K (the least mean of the K best arms), mu (1/sigma of the Gaussian mechanism that is
         (epsilon, delta)-differentially private at distance 1); in `per_arm` Delta and Delta_max (an arm's least

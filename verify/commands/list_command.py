@@ -77,6 +77,8 @@ def _say(suggestion: Suggestion, console: Console) -> None:
     entry = every_learner[suggestion.name]
     console.print(f"[bold]{suggestion.name}[/bold]  from algorithms import {entry.make.__name__}")
     console.print(f"{suggestion.why}; {entry.summary}")
+    if not suggestion.needs_horizon:
+        console.print("it need not know how many rounds there will be (horizon=None)")
     if suggestion.bound is not None:
         console.print(
             f"its theorem: regret at most {suggestion.bound:.5g} here, and the worst is {suggestion.trivial:.5g}"

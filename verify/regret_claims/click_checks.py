@@ -295,7 +295,7 @@ class _Run(StructuredRun[ClickConfidence]):
         return value(0.5 * (low + high))
 
     def _note(self, after: ClickConfidence, due: BoolArray, levelled: BoolArray) -> None:
-        """Note which lanes leave the good event, where indices are new, and how far estimates are off at dyadic counts."""
+        """Note which lanes leave the good event, where indices are new, and how far estimates are off."""
         n, m = np.maximum(self.displays, 1.0), np.maximum(self.releases, 1.0)
         means = np.broadcast_to(self.problem.means, n.shape)
         off = after.clicks - means * after.examinations
