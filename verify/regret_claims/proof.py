@@ -10,7 +10,7 @@ import numpy as np
 
 from algorithms.catalogue.linear_entries import linear_builder
 from algorithms.catalogue.structured_entries import learner_builder
-from algorithms.epochs import FIRST_EPOCH
+from algorithms.epochs import epoch_end
 from algorithms.linear.dp_pe import StandardElimination
 from algorithms.linear.phased_elimination import PhasedElimination
 from algorithms.problems import LinearBandit, Problem, Value
@@ -67,7 +67,7 @@ def check_proof(
         return _checked_phases(make, bound, played, seed=seed, error=error)
     else:
         return ()
-    rounds = _ROUNDS if not played.anytime or not bound.levels else 2 * FIRST_EPOCH + _ROUNDS
+    rounds = _ROUNDS if not played.anytime or not bound.levels else int(epoch_end(1)) + _ROUNDS
     instance = replace(played, problem=problem, horizon=rounds)
     found: tuple[ProofCheck, ...] = checks(
         _builder(make, instance), bound, instance, lanes=_LANES, seed=seed, error=error
