@@ -91,10 +91,11 @@ class RoundCount:
         longest = self.observed if isinstance(self.observed, int) else self.observed.max()
         if longest > self.horizon and not self.passed:
             self.passed = True
+            none = "" if getattr(learner, "needs_horizon", True) else ", or none (horizon=None)"
             warnings.warn(
                 f"{type(learner).__name__} has observed more rounds than horizon={self.horizon}: it is as private as "
                 "before, but its confidence radii, and so its regret bound, are for that many rounds only. Give it a "
-                "horizon that is long enough (it enters by its logarithm)",
+                f"horizon that is long enough (it enters by its logarithm){none}",
                 HorizonPassed,
                 stacklevel=3,
             )

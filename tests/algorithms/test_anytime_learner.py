@@ -227,7 +227,7 @@ def test_totals_are_single_rounds_and_no_record_pays_twice(name: str, short_epoc
 @pytest.mark.parametrize("name", PHASED)
 def test_an_action_is_held_to_the_end_of_its_epoch_at_most(name: str) -> None:
     gate = Simulation(5, 64)
-    learner = builder(name, epsilon=8.0)(gate)
+    learner = builder(name)(gate)
     problem, rng = CASES[name], LaneStreams(5, 64, key=(2,))
     seen = np.zeros(64, dtype=np.int64)
     for record in range(1, 60):
@@ -242,6 +242,10 @@ def test_an_action_is_held_to_the_end_of_its_epoch_at_most(name: str) -> None:
     assert (epoch_of(seen) > 0).any()
     assert len(np.unique(seen)) > 1
     np.testing.assert_array_equal(learner.rounds.observed, seen)
+    for k in np.unique(epoch_of(seen)) if name in BY_EPOCHS else ():
+        own = epoch_of(seen) == k  # and each lane has the indices of its own epoch
+        twin = told(name, learner, epoch_horizon(int(k)))
+        np.testing.assert_array_equal(shown(learner)[own], shown(twin)[own])
 
 
 @pytest.mark.few(3)
