@@ -66,6 +66,7 @@ def test_reasons(name, settings, expected):
         ("arms", {"epsilon": -1.0}, "epsilon=-1.0"),
         ("arms", {"horizon": 0}, "horizon=0"),
         ("arms", {"delta": 2.0}, "delta=2.0"),
+        ("linear", {"delta": 1e-5, "horizon": None}, "horizon=None: must be given: its noise"),
     ],
 )
 def test_what_cannot_be_suggested_is_refused(name, settings, words):
@@ -74,10 +75,20 @@ def test_what_cannot_be_suggested_is_refused(name, settings, words):
         suggest(built(name), **given)
 
 
+@pytest.mark.parametrize("name", ["arms", "top-k", "shortest-path", "linear-matroid", "cascade"])
+@pytest.mark.parametrize("trust", ["central", "local", "none"])
+def test_without_a_horizon_the_same_learners_are_suggested(name, trust):
+    free = suggest(built(name), trust=trust, epsilon=1.0, horizon=None)
+    told = suggest(built(name), trust=trust, epsilon=1.0, horizon=10**5)
+    assert (free.name, free.bound, free.needs_horizon) == (told.name, None, told.needs_horizon)
+    assert not free.needs_horizon
+
+
 def test_the_command():
     said = CliRunner().invoke(cli, ["list", "--for", "top-k", "--epsilon", "2"])
     assert said.exit_code == 0
     assert said.stdout.startswith("cucb-batch  from algorithms import CUCBBatch")
+    assert "it need not know how many rounds there will be" in said.stdout
     found = json.loads(
         CliRunner().invoke(cli, ["list", "--for", "arms", "--trust", "local", "--json"]).stdout
     )
