@@ -27,6 +27,7 @@ from algorithms.theory.bandit_regret import batch_plays
 from algorithms.theory.regret import BOUNDS
 from algorithms.theory.regret_bound import Instance
 from mechanisms import LaneStreams
+from verify import verify
 from verify.regret_claims.proof import check_proof
 
 SEMI = SemiBandit(TopK(5, 2), [0.2, 0.9, 0.5, 0.4, 0.7])
@@ -323,6 +324,15 @@ def test_a_named_run_needs_no_horizon(tmp_path: Path) -> None:
         assert run.learner.rounds.horizon is None
     with pytest.raises(ValueError, match="horizon=None: must be given"):
         NamedLearner("dpucb-mat", "linear-matroid", 1.0, None)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CASES)
+def test_it_is_certified_as_with_a_horizon(name: str) -> None:
+    """The plan is the same, and every record of the runs that are looked at pays what it says."""
+    delta = DELTA if "gaussian" in name else 0.0
+    found = verify(name, epsilon=1.0, delta=delta, effort="quick", settings={"anytime": "yes"}, horizon=24)
+    assert found.verdict == "certified"
 
 
 # --- theorems ----------------------------------------------------------------------------------------

@@ -95,6 +95,16 @@ def test_a_run_is_created_by_name(run: Run, tmp_path: Path) -> None:
     assert (code, "holds a run" in err) == (2, True)
 
 
+def test_a_run_is_created_without_a_horizon(run: Run, tmp_path: Path) -> None:
+    code, out, _ = run("run", "create", tmp_path / "free", "cucb-batch", "--epsilon", 1)
+    assert (code, "each record may lose epsilon = 1" in out) == (0, True)
+    with load_named_run(tmp_path / "free") as kept:
+        assert kept.learner.rounds.horizon is None
+    code, _, err = run("run", "create", tmp_path / "bound", "dpucb-mat", "--epsilon", 1)
+    assert (code, "horizon=None: must be given: its radii are" in err) == (2, True)
+    assert not (tmp_path / "bound").exists()
+
+
 def test_a_run_of_local_trust_is_of_a_learner_that_asks_for_messages(run: Run, tmp_path: Path) -> None:
     create = ("--epsilon", 1, "--horizon", 100, "--trust", "local")
     code, _, err = run("run", "create", tmp_path / "sums", "cucb-batch-least", *create)
