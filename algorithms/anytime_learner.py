@@ -28,6 +28,8 @@ class AnytimeLearner(HorizonLearner[StructureType], abc.ABC):
     ----------
     exponent
         x, that of the horizon or of the epoch; shape (lanes, 1) if lanes have clocks of their own.
+    epoch
+        Whose exponent it is; 0 with a horizon.
     """
 
     needs_horizon: ClassVar[str] = ""
@@ -49,7 +51,7 @@ class AnytimeLearner(HorizonLearner[StructureType], abc.ABC):
         """Return so many rounds, (lanes,), but no more than are left of the epoch."""
         if self.rounds.horizon is not None:
             return rounds
-        left: IntArray = epoch_end(self.epoch) - self.rounds.observed
+        left: IntArray = epoch_end(epoch_of(self.rounds.observed)) - self.rounds.observed
         return np.minimum(rounds, left)
 
     def counted(self) -> None:
@@ -59,7 +61,7 @@ class AnytimeLearner(HorizonLearner[StructureType], abc.ABC):
         epoch = epoch_of(self.rounds.observed)
         begins = epoch != self.epoch
         if begins.any():
-            self.epoch = epoch
             levels = np.array([self.exponent_for(epoch_horizon(k)) for k in range(EPOCHS)])
             self.exponent = levels[epoch][:, np.newaxis] if epoch.ndim else float(levels[epoch])
             self.renew(np.broadcast_to(begins, self.gate.lanes))
+            self.epoch = epoch  # last: if this is interrupted, it is done again after the next round
