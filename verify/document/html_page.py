@@ -64,7 +64,8 @@ border-radius:.3em;margin:.6em 0}
 .dpwitness svg text{fill:var(--ink);font:13px system-ui,sans-serif}
 .dpwitness svg .small{fill:var(--soft);font-size:12px}
 .dpwitness .axis,.dpwitness .frame{stroke:var(--ink);fill:none}.dpwitness .grid{stroke:var(--rule)}
-.dpwitness .dots{stroke-dasharray:2 5}.dpwitness .bar{fill:var(--proved)}.dpwitness .mark{fill:var(--ink)}
+.dpwitness .dots{stroke-dasharray:2 5}.dpwitness .bar{fill:var(--proved)}.dpwitness .faint{fill-opacity:.4}
+.dpwitness .mark{fill:var(--ink)}
 .dpwitness .area{fill:var(--proved);fill-opacity:.18;stroke:none}
 .dpwitness .line{fill:none;stroke-width:2}.dpwitness .proved{stroke:var(--proved)}
 .dpwitness .shown{stroke:var(--shown);stroke-dasharray:7 3}

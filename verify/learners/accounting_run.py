@@ -245,7 +245,7 @@ class Accounting:
     @property
     def length(self) -> str:
         """How much was looked at, for a sentence."""
-        return f"largest of {self.runs} runs of {self.rounds:,} rounds"
+        return f"the most that a record paid in {self.runs} runs of {self.rounds:,} rounds"
 
 
 def run_accounting(
