@@ -198,7 +198,7 @@ def _rests_on(verification: Verification) -> Section:
     if verification.assumptions:
         unchecked = Bullets(tuple(str(assumption) for assumption in verification.assumptions))
         return rests_on_section(
-            (Paragraph("Nobody checked, and it is taken to be true:"), unchecked), *chance
+            (Paragraph("Nobody checked, and it is taken to be true:"), unchecked), *trusted
         )
     if verification.verdict == "certified":
         said = (
