@@ -106,9 +106,7 @@ def view_words(verification: Verification) -> tuple[str, ...]:
     coupled = verification.details.get("coupled") or {}
     if "largest_loss" in coupled:
         largest = number(float(coupled["largest_loss"]))
-        said.append(
-            f"coupled runs: all releases together, which is more than some views have, lost up to ε = {largest}"
-        )
+        said.append(f"coupled runs: all that was released, seen or not, lost up to ε = {largest}")
     if "tested_view" in verification.details:
         said.append(f"the view tested: {verification.details['tested_view']}")
     return tuple(said)
@@ -170,7 +168,7 @@ def _how_often(probability: float, hits: int | None, trials: int | None) -> str:
     if trials is None:
         return f"{_percent(probability)} (exact)"
     if hits is None:
-        return f"at most {_percent(probability)} (by the density ratio)"
+        return "rarer by at least the ratio, by the densities"
     return f"{_percent(probability)} ({hits:,} of {trials:,} draws)"
 
 
@@ -188,8 +186,14 @@ def _ratio_words(witness: Witness, claim: ClaimLike, lower: LowerBound | None) -
     if witness.probability_prime == 0.0:
         return f"{'none' if witness.probability == 0.0 else 'no finite ratio'}{sure}; {allowed}"
     ratio = (witness.probability - claim.delta) / witness.probability_prime
-    counted = " as counted" if witness.hits_prime is not None else ""
-    return f"{excess} / P(D′) = {ratio:.4g}{counted}{sure}; {allowed}"
+    how = (
+        "as counted"
+        if witness.hits_prime is not None
+        else "or more"
+        if witness.trials is not None
+        else "exactly"
+    )
+    return f"{excess} / P(D′) = {ratio:.4g} {how}{sure}; {allowed}"
 
 
 def _percent(probability: float) -> str:
