@@ -52,6 +52,7 @@ color:var(--ink);background:transparent}
 .dpwitness .facts th{border:0;padding-bottom:0}}
 .dpwitness pre{background:var(--wash);color:var(--ink);padding:.6em .8em;white-space:pre-wrap;overflow-wrap:anywhere;
 border-radius:.3em;margin:.6em 0}
+.dpwitness pre span{display:inline-block;max-width:100%}
 .dpwitness :is(p,li,summary,figcaption){overflow-wrap:anywhere}
 .dpwitness details{border:1px solid var(--rule);border-radius:.3em;padding:.4em .8em;margin:.8em 0}
 .dpwitness summary{cursor:pointer;font-weight:600}
@@ -163,7 +164,8 @@ def _block(block: Block) -> str:
             said = _text(f"table: {', '.join(heading)}")  # what scrolls must be reached from the keyboard
             return f'<div class="scrolls" role="group" tabindex="0" aria-label="{said}">{table}</div>\n'
         case Code(line):
-            return f"<pre><code>{_text(line)}</code></pre>\n"
+            words = " ".join(f"<span>{_text(word)}</span>" for word in line.split(" "))
+            return f"<pre><code>{words}</code></pre>\n"
         case Picture(drawn, words):
             return f"<figure>{drawn}<figcaption>{_text(words)}</figcaption></figure>\n"
         case Photo(png, words):

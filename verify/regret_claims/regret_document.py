@@ -18,7 +18,6 @@ from verify.document.blocks import (
 )
 from verify.document.charts import Area, Axis, Curve, chart
 from verify.sentences import number
-from verify.verdict.references import references
 from verify.verdict.verification_document import provenance_section, references_section, rests_on_section
 
 if TYPE_CHECKING:
@@ -107,11 +106,10 @@ def _theorem(report: RegretReport) -> Section:
         if theorem.speaks_from is None
         else f"T = {theorem.speaks_from:,}, about the first at which it is below a third of the worst possible regret"
     )
-    cited = theorem.source in ("none", "stated with the learner") or bool(references((theorem.source,)))
     largest = f"{theorem.dominant[0]} = {theorem.dominant[1]:.5g}" if theorem.dominant[0] else ""
     pairs = (
         ("bound", theorem.statement),
-        ("claimed in", theorem.source if cited else f"{theorem.source}: dpwitness's own, docs/theory"),
+        ("claimed in", theorem.source),
         ("holds for", theorem.regime),
         ("its value here", number(theorem.bound)),
         ("the worst possible regret", number(theorem.trivial)),
