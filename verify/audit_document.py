@@ -88,9 +88,9 @@ def risk_rows(risk: Risk) -> tuple[tuple[str, str, str], ...]:
     """Return what attacks reach: each of what, at least, and at most."""
     found = [
         ("advantage over guessing (true - false positive rate)", risk.advantage),
-        ("share of right answers, if D and D′ are equally likely", risk.accuracy),
+        ("right answers, if D and D′ are equally likely", risk.accuracy),
         *(
-            (f"share of D′ found out, if D is taken for D′ in a share of {rate:g}", reached)
+            (f"true-positive rate at a false-positive rate of {rate:g}", reached)
             for rate, reached in risk.true_positive_rates.items()
         ),
     ]

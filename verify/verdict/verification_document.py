@@ -65,6 +65,7 @@ def verification_document(verification: Verification, **files: str) -> Document:
             verification.subject,
             verification.claim,
             arithmetic_words(verification.kind, counted=_rounding_counts(verification)),
+            str(verification.details.get("problem", "")),
         ),
         Section("Why", (Bullets(verification.decision.reasons),)),
         _bounds(verification),
@@ -108,8 +109,16 @@ def references_section(names: tuple[str, ...]) -> Section | None:
     return Section("References", (Bullets(found),)) if found else None
 
 
-def claim_section(subject: str, claim: Claim, arithmetic: str = "") -> Section:
-    """Return a claim about a subject in words and numbers; `arithmetic` says of which numbers it is, if it is known."""
+def claim_section(subject: str, claim: Claim, arithmetic: str = "", problem: str = "") -> Section:
+    """Return a claim about a subject in words and numbers.
+
+    Parameters
+    ----------
+    subject, claim
+        What claims what.
+    arithmetic, problem
+        Of which numbers it is, and on which problem a learner was tested, if that is known.
+    """
     pairs = [
         ("ε and δ", claim_numbers(claim)),
         ("trust model", claim.model),
@@ -119,6 +128,7 @@ def claim_section(subject: str, claim: Claim, arithmetic: str = "") -> Section:
         ("arithmetic", arithmetic),
         ("composition theorem", claim.composition),
         ("claimed in", claim.source),
+        ("tested on the problem", problem),
     ]
     plain = (
         f"In other words: for anything that the adversary may see, its probability with one record and its probability "
@@ -194,7 +204,11 @@ def rests_on_section(blocks: Sequence[Block], *more: str) -> Section:
 def _rests_on(verification: Verification) -> Section:
     drawn = "Draws of the generator are random and independent (what a subject does to them is looked for)."
     lower = verification.lower
-    trusted = (ADVERSARY,) if lower is None or not lower.samples else (ADVERSARY, drawn)
+    trusted = [ADVERSARY] if lower is None or not lower.samples else [ADVERSARY, drawn]
+    if verification.subject.startswith("published/"):
+        trusted.append(
+            "The code in algorithms/published is the algorithm that was printed, transcribed for dpwitness."
+        )
     if verification.assumptions:
         unchecked = Bullets(tuple(str(assumption) for assumption in verification.assumptions))
         return rests_on_section(
