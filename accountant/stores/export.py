@@ -17,12 +17,12 @@ from accountant.data_files import from_json
 from accountant.ledger import Ledger
 from accountant.place import Place
 from accountant.store import Store
-from accountant.stores.chain import FORMAT, canonical, commitment, label
+from accountant.stores.chain import FORMAT, canonical, chained, commitment, label
 from accountant.stores.folded import Beginning, fold_of, last_fold
 from accountant.stores.names import Names, named
 from accountant.stores.opening import existing, in_memory
 from accountant.stores.refusals import LedgerDamaged
-from accountant.stores.replay import Replay, chained_to
+from accountant.stores.replay import EntryRow, Replay, chained_to
 from accountant.stores.sql_store import SQLStore, happened
 from accountant.stores.verification import Verified, verified, verify_database
 from accountant.stores.work import rows_after
@@ -223,15 +223,20 @@ def replayed(content: dict[str, Any]) -> Replay:
     if not content["entries"]:
         raise LedgerDamaged("there are no entries")
     beginning = beginning_of(content)
-    replay = Replay() if beginning is None else beginning.replay()
-    rows = (  # one at a time: their texts take as much room again as what was read
-        (position, canonical(row["entry"]), bytes.fromhex(row["hash"]))
-        for position, row in enumerate(content["entries"], start=replay.position + 1)
-    )
+
+    def rows() -> Iterator[EntryRow]:  # one at a time: their texts take as much room again as what was read
+        for row in content.get("left", ()):
+            text = canonical(row["entry"])
+            yield row["position"], text, chained(b"", text)
+        for position, row in enumerate(content["entries"], start=content.get("after", 0) + 1):
+            yield position, canonical(row["entry"]), bytes.fromhex(row["hash"])
+
+    replay = Replay(rows) if beginning is None else beginning.replay(rows)
+    after = (row for row in rows() if row[0] > replay.position)
     removed = content["last"] - replay.position if "last" in content else len(content["entries"])
-    replay.feed_all(itertools.islice(rows, removed))
+    replay.feed_all(itertools.islice(after, removed))
     digest = replay.hash
-    for row in rows:
+    for row in after:
         digest = chained_to(digest, row[0], row)
     return replay
 

@@ -125,7 +125,7 @@ def _read(path: Path, text: bytes) -> _Found:
                 f"{path}: damaged dpwitness ledger ({type(error).__name__}: {error})"
             ) from None
     replay, names = read_export(path)
-    charges = [(replay.scope(position), entries) for position, entries in replay.charged(names)]
+    charges = [(charged.scope, charged.entries) for charged in replay.charged(names)]
     return _Found(
         replay.terms, charges, replay.assumptions, replay.shut, replay.named_rules(names), replay.names
     )
