@@ -20,10 +20,9 @@ from accountant.limits import renumbered
 from accountant.stores import opening
 from accountant.stores.chain import label, row_digest
 from accountant.stores.database import Database
-from accountant.stores.names import named
 from accountant.stores.refusals import InUse, LedgerDamaged, StoreMoved
 from accountant.stores.replay import Replay
-from accountant.stores.sql_store import SQLStore, happened, let_pass
+from accountant.stores.sql_store import SQLStore, happened, labelled, let_pass
 from accountant.stores.waiting import Noted, Notes, Waiting
 from accountant.stores.work import rows_after, stored_bytes
 from accountant.written_terms import Terms
@@ -308,11 +307,10 @@ def _kept(database: Database, name: str) -> bytes | None:
 
 def _saved(store: SQLStore, replay: Replay) -> Saved:
     with store.database.reading() as connection:
-        labels = connection.exec_driver_sql("SELECT number, label FROM account").all()
         answers = connection.exec_driver_sql("SELECT key, answer FROM request").all()
         state = stored_bytes(connection.exec_driver_sql("SELECT state FROM run").scalar_one())
         replay.history = partial(rows_after, connection, 0)  # nobody else writes: the run is held
-        names = {number: named(name) for number, name in labels}
+        names = labelled(connection)
         events: list[Event] = []
         numbers: dict[int, int] = {}  # of charges in the ledger, by where they stand
         for position, event in replay.events(names):

@@ -454,10 +454,9 @@ class SQLStore:
         The entries are verified first: to read them takes as long as `verify`.
         """
         with self.database.snapshot() as connection:
-            names = connection.exec_driver_sql("SELECT number, label FROM account").all()
             replay = begun(connection)
             replay.feed_all(rows_after(connection, replay.position))
-            return replay.entries({number: named(name) for number, name in names})
+            return replay.entries(labelled(connection))
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -518,6 +517,12 @@ class SQLStore:
     def close(self) -> None:
         """Close the database; nothing can be charged any more."""
         self.database.close()
+
+
+def labelled(connection: Connection) -> dict[int, RecordId]:
+    """Return what accounts are called, by their numbers."""
+    rows = connection.exec_driver_sql("SELECT number, label FROM account").all()
+    return {int(number): named(label) for number, label in rows}
 
 
 def check_said(by: str, reason: str) -> None:

@@ -61,6 +61,13 @@ def verify_database(database: Database, anchor: Anchor | None = None) -> Verifie
     StoreMoved
         If the store does not hold what its anchor names.
     """
+    with verifying(database, anchor) as (_, found):
+        return found
+
+
+@contextmanager
+def verifying(database: Database, anchor: Anchor | None = None) -> Iterator[tuple[Connection, Verified]]:
+    """Verify a store, as `verify_database`; yield the transaction in which its charges can be read again, too."""
     _check_file(database)
     mark = None if anchor is None else anchor.read()
     with _snapshot(database) as connection:
@@ -69,7 +76,7 @@ def verify_database(database: Database, anchor: Anchor | None = None) -> Verifie
         if mark is not None:
             _check_marked(database, connection, mark, replay, replay.position)
         accounts = compare_tables(replay, connection)
-    return verified(replay, accounts)
+        yield connection, verified(replay, accounts)
 
 
 def look_over(database: Database, anchor: Anchor | None = None) -> tuple[Replay, Mark]:
