@@ -202,7 +202,9 @@ class _Classes:
         self._owns = owns
         self._classes, self._orders = [own.cls for own in owns], [own.bases for own in owns]
         self._bodies = tuple(dict.fromkeys(body for own in owns for body in own.bodies))
-        self._now = [vars(body.cls) for body in self._bodies]  # each is a view of what the class holds by then
+        self._now = [
+            vars(body.cls) for body in self._bodies
+        ]  # each is a view of what the class holds by then
         self._then = [body.held for body in self._bodies]
         self._entries = [entry for held in self._then for entry in held.values()]
         self._functions = [function for body in self._bodies for function in body.functions]
@@ -224,7 +226,7 @@ class _Classes:
             and all(map(operator.is_, chain.from_iterable(map(_entries, self._now)), self._entries))
             and list(map(_runs, self._functions)) == self._codes
             and all(map(operator.is_, chain.from_iterable(map(_runs, self._with_defaults)), self._ran))
-            and all([each.same() for each in self._by_name])
+            and all(map(_Defaults.same, self._by_name))
         )
 
     def _difference(self) -> str | None:
@@ -327,8 +329,8 @@ def altered_library() -> tuple[Assumption, ...]:
     for known in list(_own.values()):
         if known.rebased():
             seen[f"the bases of {known.cls.__qualname__}"] = None
-    for body in list(_bodies.values()):
-        for what in (body.altered(), body.rewritten()):
+    for imported in list(_bodies.values()):
+        for what in (imported.altered(), imported.rewritten()):
             if what is not None:
                 seen[what] = None
     for module, held in _modules:
@@ -413,9 +415,12 @@ class _Examined:
     classes: _Classes
 
 
+_is_unchanged: Callable[[_Part | _Array], bool] = operator.methodcaller("unchanged")
+
+
 def _unchanged(parts: tuple[_Part | _Array, ...]) -> bool:
     """Whether a value is still made of the same objects, of their classes and hiding nothing of them."""
-    return all([part.unchanged() for part in parts])
+    return all(map(_is_unchanged, parts))
 
 
 _kept: dict[int, _Examined] = {}  # by the value's identity

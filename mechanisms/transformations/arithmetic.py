@@ -136,6 +136,11 @@ class Choose(Transformation):
     def __post_init__(self) -> None:
         object.__setattr__(self, "index", public_index("index", self.index))
 
+    @functools.cached_property
+    def _ends(self) -> tuple[int, int]:
+        """The least and the largest entry; (0, -1) if there is none."""
+        return (int(self.index.min()), int(self.index.max())) if self.index.size else (0, -1)
+
     @property
     def stability(self) -> float:
         """The largest number of times that a coordinate is chosen."""
@@ -144,13 +149,14 @@ class Choose(Transformation):
     def into(self, domain: Domain) -> Domain:
         """Return the domain of the chosen coordinates: of the same kind, where none is chosen twice."""
         lower, upper, size = bounds_of_coordinates(domain, "Choose")
-        if size is None or self.index.max(initial=-1) >= size:
+        least, largest = self._ends
+        if size is None or largest >= size:
             raise DomainError(
                 f"index = {self.index.tolist()}: must be below the length of the vectors that it chooses from, "
                 f"and these are {domain}"
             )
         chosen = self.index.shape[-1]
-        padded = bool((self.index < 0).any())
+        padded = least < 0
         if isinstance(domain, Ball) and self.stability <= 1.0:
             return Ball(domain.radius, chosen, domain.order)
         if isinstance(domain, OneHot) and self.stability <= 1.0:
@@ -164,7 +170,7 @@ class Choose(Transformation):
     def apply(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return the chosen coordinates."""
         index = self.index
-        padded = bool(index.min(initial=0) < 0)
+        padded = self._ends[0] < 0
         safe = np.maximum(index, 0) if padded else index
         if index.ndim == 2:
             lanes = index.shape[0]
