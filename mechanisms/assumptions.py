@@ -165,8 +165,8 @@ class _Own:
         Its method resolution order.
     bodies
         Its body and those of its bases that are this library's.
-    names
-        The fields, if it is a data class.
+    names, given
+        The fields, if it is a data class, and those of them that it is made from.
     attributes
         The names under which an instance that holds something hides what the class has; not those of fields and
         cached properties.
@@ -176,6 +176,7 @@ class _Own:
     bases: tuple[type, ...]
     bodies: tuple[_Body, ...]
     names: tuple[str, ...] | None
+    given: tuple[str, ...]
     attributes: frozenset[str]
 
     def names_of(self, value: object) -> Iterable[str]:
@@ -257,9 +258,11 @@ def _take(cls: type) -> None:
             _bodies[id(each)] = _Body.of(each)
     bodies = tuple(_bodies[id(c)] for c in [*held, *bases])
     cached = {n for c in cls.__mro__ for n, v in vars(c).items() if isinstance(v, cached_property)}
-    names = tuple(field.name for field in fields(cls)) if is_dataclass(cls) else None
+    declared = fields(cls) if is_dataclass(cls) else ()
+    names = tuple(field.name for field in declared) if is_dataclass(cls) else None
+    given = tuple(field.name for field in declared if field.init)
     hidable = {n for c in cls.__mro__ for n in vars(c)} - cached - set(names or ())
-    _own[id(cls)] = _Own(cls, cls.__mro__, bodies, names, frozenset(hidable))
+    _own[id(cls)] = _Own(cls, cls.__mro__, bodies, names, given, frozenset(hidable))
 
 
 def library_package(package: str) -> None:
@@ -390,9 +393,8 @@ class _Copy:
 
     @classmethod
     def of(cls, value: Any) -> _Copy:
-        copy, parts = _rebuilt(value), list[_Part | _Array]()
-        _key(copy, parts, {})
-        return cls(copy, tuple(parts))
+        parts: list[_Part | _Array] = []
+        return cls(_rebuilt(value, parts), tuple(parts))
 
 
 @dataclass(frozen=True, eq=False)
@@ -453,10 +455,10 @@ def examined(value: _Value) -> tuple[_Value, tuple[Assumption, ...]]:
     try:
         key = _key(value, parts, found)
     except _Unknown:
-        return _rebuilt(value), assumptions_of(value)
+        return _rebuilt(value, []), assumptions_of(value)
     classes = _together(tuple(found))
     if classes.altered() is not None:
-        return _rebuilt(value), assumptions_of(value)
+        return _rebuilt(value, []), assumptions_of(value)
     copy = _copies.get(key)
     if copy is None or not _unchanged(copy.parts):
         copy = _Copy.of(value)
@@ -500,24 +502,34 @@ def _part(value: Any, own: _Own) -> _Part:
     return _Part(value, own, read, read(value))
 
 
+@lru_cache(maxsize=1024)
 def _reader(names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
     if not names:
         return lambda value: ()
     return operator.attrgetter(*names, names[0])  # of one name alone it would return no tuple
 
 
-def _rebuilt(value: Any) -> Any:
+def _rebuilt(value: Any, parts: list[_Part | _Array]) -> Any:
+    """Return a copy, and collect its parts."""
     cls = type(value)
+    if cls in _PLAIN:
+        return value
     if cls is tuple:
-        return tuple(map(_rebuilt, value))
+        return tuple([_rebuilt(part, parts) for part in value])
     if cls is np.ndarray:
         copy = value.copy()
         copy.flags.writeable = False
+        parts.append(_Array(copy, _content(copy)))
         return copy
     own = _own.get(id(cls))
-    if own is None or own.names is None or getattr(cls, "opaque", False):
+    if own is None:
         return value
-    return cls(**{f.name: _rebuilt(getattr(value, f.name)) for f in fields(cls) if f.init})
+    if own.names is None or getattr(cls, "opaque", False):
+        parts.append(_part(value, own))
+        return value
+    copy = cls(**{name: _rebuilt(getattr(value, name), parts) for name in own.given})
+    parts.append(_part(copy, own))
+    return copy
 
 
 def _found(value: Any) -> Iterator[Assumption]:
@@ -553,10 +565,10 @@ def _found(value: Any) -> Iterator[Assumption]:
         yield from _found([getattr(value, name) for name in own.names_of(value)])
 
 
-def _hiding(value: Any, own: _Own) -> set[str]:
+def _hiding(value: Any, own: _Own) -> frozenset[str]:
     """Return the names under which an instance holds something in place of what its class has."""
     held = getattr(value, "__dict__", None)
-    return held.keys() & own.attributes if held else set()
+    return own.attributes.intersection(held) if held else frozenset()
 
 
 def _foreign(cls: type, value: object = None) -> Assumption:
