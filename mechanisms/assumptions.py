@@ -393,8 +393,9 @@ class _Copy:
 
     @classmethod
     def of(cls, value: Any) -> _Copy:
-        parts: list[_Part | _Array] = []
-        return cls(_rebuilt(value, parts), tuple(parts))
+        copy, parts = _rebuilt(value), list[_Part | _Array]()
+        _key(copy, parts, {})  # of the copy itself: a class may keep something else than it was given
+        return cls(copy, tuple(parts))
 
 
 @dataclass(frozen=True, eq=False)
@@ -454,14 +455,14 @@ def examined(value: _Value) -> tuple[_Value, tuple[Assumption, ...]]:
     found: dict[_Own, None] = {}
     try:
         key = _key(value, parts, found)
+        classes = _together(tuple(found))
+        if classes.altered() is not None:
+            raise _Unknown
+        copy = _copies.get(key)
+        if copy is None or not _unchanged(copy.parts):
+            copy = _Copy.of(value)
     except _Unknown:
-        return _rebuilt(value, []), assumptions_of(value)
-    classes = _together(tuple(found))
-    if classes.altered() is not None:
-        return _rebuilt(value, []), assumptions_of(value)
-    copy = _copies.get(key)
-    if copy is None or not _unchanged(copy.parts):
-        copy = _Copy.of(value)
+        return _rebuilt(value), assumptions_of(value)
     for store in (_kept, _copies):
         if len(store) >= _MOST_KEPT:
             store.clear()
@@ -471,7 +472,7 @@ def examined(value: _Value) -> tuple[_Value, tuple[Assumption, ...]]:
 
 
 class _Unknown(Exception):
-    """A part is not this library's own: there is no telling which values are equal."""
+    """A part is not this library's own as it was imported: there is no telling which values are equal."""
 
 
 def _key(value: Any, parts: list[_Part | _Array], classes: dict[_Own, None]) -> Any:
@@ -509,27 +510,20 @@ def _reader(names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
     return operator.attrgetter(*names, names[0])  # of one name alone it would return no tuple
 
 
-def _rebuilt(value: Any, parts: list[_Part | _Array]) -> Any:
-    """Return a copy, and collect its parts."""
+def _rebuilt(value: Any) -> Any:
     cls = type(value)
     if cls in _PLAIN:
         return value
     if cls is tuple:
-        return tuple([_rebuilt(part, parts) for part in value])
+        return tuple(map(_rebuilt, value))
     if cls is np.ndarray:
         copy = value.copy()
         copy.flags.writeable = False
-        parts.append(_Array(copy, _content(copy)))
         return copy
     own = _own.get(id(cls))
-    if own is None:
+    if own is None or own.names is None or getattr(cls, "opaque", False):
         return value
-    if own.names is None or getattr(cls, "opaque", False):
-        parts.append(_part(value, own))
-        return value
-    copy = cls(**{name: _rebuilt(getattr(value, name), parts) for name in own.given})
-    parts.append(_part(copy, own))
-    return copy
+    return cls(**{name: _rebuilt(getattr(value, name)) for name in own.given})
 
 
 def _found(value: Any) -> Iterator[Assumption]:
