@@ -136,11 +136,6 @@ class Choose(Transformation):
     def __post_init__(self) -> None:
         object.__setattr__(self, "index", public_index("index", self.index))
 
-    @functools.cached_property
-    def _ends(self) -> tuple[int, int]:
-        """The least and the largest entry; (0, -1) if there is none."""
-        return (int(self.index.min()), int(self.index.max())) if self.index.size else (0, -1)
-
     @property
     def stability(self) -> float:
         """The largest number of times that a coordinate is chosen."""
@@ -149,14 +144,13 @@ class Choose(Transformation):
     def into(self, domain: Domain) -> Domain:
         """Return the domain of the chosen coordinates: of the same kind, where none is chosen twice."""
         lower, upper, size = bounds_of_coordinates(domain, "Choose")
-        least, largest = self._ends
-        if size is None or largest >= size:
+        if size is None or self.index.max(initial=-1) >= size:
             raise DomainError(
                 f"index = {self.index.tolist()}: must be below the length of the vectors that it chooses from, "
                 f"and these are {domain}"
             )
         chosen = self.index.shape[-1]
-        padded = least < 0
+        padded = bool(self.index.min(initial=0) < 0)
         if isinstance(domain, Ball) and self.stability <= 1.0:
             return Ball(domain.radius, chosen, domain.order)
         if isinstance(domain, OneHot) and self.stability <= 1.0:
@@ -170,7 +164,7 @@ class Choose(Transformation):
     def apply(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return the chosen coordinates."""
         index = self.index
-        padded = self._ends[0] < 0
+        padded = bool(index.min(initial=0) < 0)
         safe = np.maximum(index, 0) if padded else index
         if index.ndim == 2:
             lanes = index.shape[0]
