@@ -19,7 +19,7 @@ from scipy.special import gammaln, xlogy
 
 from algorithms.estimates.divergence import divergence_upper
 from algorithms.estimates.message_means import MessageMeans
-from algorithms.lanes import gather, scatter_add
+from algorithms.lanes import scatter_add
 from mechanisms.arrays import FloatArray, IntArray
 
 _STEPS = 3
@@ -75,7 +75,7 @@ class BitMeans(MessageMeans):
         scatter_add(self.ones, arms, messages)
         super().add(arms, 0.5 + (messages - 0.5) * self._gain)
 
-    def _upper(self, arms: IntArray, mean: FloatArray, count: FloatArray) -> FloatArray:
-        chance = bit_upper(gather(self.ones, arms), count, self._exponent)
+    def _upper(self, at: IntArray, mean: FloatArray, count: FloatArray) -> FloatArray:
+        chance = bit_upper(self.ones.take(at), count, self._exponent)
         upper: FloatArray = 0.5 + (chance - 0.5) * self._gain
         return upper
