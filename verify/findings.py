@@ -284,6 +284,11 @@ class Statement(Enum):
         "left out and not tested: {columns}. On one and the same data set its values grow or fall with the number of "
         "calls, as those of a counter or a clock do; if its steps depend on the data, that is not seen",
     )
+    STEPS = (
+        FindingKind.DRIFT,
+        "tested by its steps: {columns}. On one and the same data set its values grow or fall with the number of calls, "
+        "as those of a counter do. Before each draw there is a call on {before}, and the change from there is looked at",
+    )
     DEPENDENT_DRAWS = (
         FindingKind.DEPENDENT_DRAWS,
         "the draws of one and the same data set are not independent: {how}. The subject shares noise between its "
