@@ -97,7 +97,7 @@ class _Offset:
 
     def of(self, values: FloatArray) -> FloatArray:
         """Return what is left of values, rounded; the difference of numbers so near to each other is exact."""
-        return np.asarray(np.round((values - self.large) / self.step) * self.step)
+        return np.asarray(np.round((values - self.large) / self.step) * self.step + 0.0)
 
     def words(self, column: str) -> str:
         """Say a column that is read like this."""
@@ -228,9 +228,7 @@ def _roundoff_of(values: FloatArray) -> _Roundoff | _Offset | None:
     if nothing == 0.0 and _close(present) < _OFTEN:
         return None
     if nothing == 0.0 and _spread(present) < _BESIDE.large * size:
-        if not _close(present, _BESIDE.apart * 2.0**-53):
-            return None  # whatever they differ by, it is not rounding
-        offset = _offset_of(present, size)
+        offset = _offset_of(present, float(np.spacing(size)))
         if offset is not None:
             return offset
     left = [_close(_Roundoff(nothing, bits).of(present), 2.0 ** (1.5 - bits)) for bits in _BITS]
@@ -242,22 +240,24 @@ def _spread(ordered: FloatArray) -> float:
     return float(ordered[3 * ordered.size // 4] - ordered[ordered.size // 4])
 
 
-def _offset_of(ordered: FloatArray, size: float) -> _Offset | None:
-    """Return the large number beside values of a density, and how they are read; None if they are none.
+def _offset_of(ordered: FloatArray, unit: float) -> _Offset | None:
+    """Return the large number beside values, and how they are read; None if they may differ by rounding only.
 
-    Of n draws of a density, n/2 lie in the middle half. If it spans s units, they take about s (1 - exp(-n / 2s))
-    different values; results of rounding take a few around each of those that there are in real arithmetic.
+    They do not if all that differ do so by many units. Nor do draws of a density: of n draws, n/2 lie in the middle
+    half. If it spans s units, they take about s (1 - exp(-n / 2s)) different values; results of rounding take a few
+    around each of those that there are in real arithmetic.
     """
-    unit, spread = float(np.spacing(size)), _spread(ordered)
-    span = spread / unit
-    if span < _BESIDE.narrowest:
-        return None
-    middle = ordered[ordered.size // 4 : 3 * ordered.size // 4 + 1]
-    expected = span * -math.expm1(-middle.size / span)
-    if np.unique(middle).size < _BESIDE.filled * expected:
-        return None
-    plain = 10.0 ** math.ceil(math.log10(8.0 * spread))
+    spread = _spread(ordered)
+    apart = not _close(ordered, _BESIDE.apart * 2.0**-53)
+    if not apart:
+        span, middle = spread / unit, ordered[ordered.size // 4 : 3 * ordered.size // 4 + 1]
+        expected = span * -math.expm1(-middle.size / span) if span else 0.0
+        if span < _BESIDE.narrowest or np.unique(middle).size < _BESIDE.filled * expected:
+            return None
+    plain = 10.0 ** math.ceil(math.log10(8.0 * max(spread, unit)))
     large = float(np.round(np.median(ordered) / plain) * plain)
+    if apart:
+        return _Offset(large, unit, 0.0)
     step = 2.0 ** math.floor(math.log2(max(_BESIDE.step * unit, spread / _BESIDE.steps)))
     moved = 2.0 * _BESIDE.moved * unit  # outputs of both worlds
     return _Offset(large, step, moved * (1.0 / step + _BESIDE.slope / spread))

@@ -178,9 +178,7 @@ def _unit(seen: Sequence[tuple[FloatArray, FloatArray]], column: int) -> float:
 
 def _stands_still(steps: Sequence[tuple[FloatArray, FloatArray]], column: int) -> bool:
     """Return whether a column hardly ever moves, on either data set."""
-    return all(
-        float(np.mean(block[:, column] == 0.0)) > _STEPS.still for blocks in steps for block in blocks
-    )
+    return all(float(np.mean(block[:, column] == 0.0)) > _STEPS.still for blocks in steps for block in blocks)
 
 
 def _moved(first: FloatArray, second: FloatArray, level: float) -> bool:
