@@ -58,6 +58,7 @@ def audit_document(audited: Audit, **files: str) -> Document:
             f". So if the releases were fixed in advance; in any case within {_limit(audited.chosen_under)}"
         )
     sections = [
+        _claim(audited),
         _about(audited.about),
         _meaning(audited, symbol, other),
         _released(audited),
@@ -95,6 +96,17 @@ def risk_rows(risk: Risk) -> tuple[tuple[str, str, str], ...]:
         ),
     ]
     return tuple((name, f"{one.lower:.6g}", f"{one.upper:.6g}") for name, one in found)
+
+
+def _claim(audited: Audit) -> Section:
+    if audited.remaining is None:
+        said = "None: no claim or budget was given to compare with."
+    else:
+        said = (
+            f"None of a mechanism. The releases are compared with a budget that was given with them: ε = "
+            f"{number(audited.remaining.budget)} at δ = {number(audited.question.given)}."
+        )
+    return Section("The claim", (Paragraph(said),))
 
 
 def _about(about: About) -> Section | None:
@@ -147,7 +159,7 @@ def _found_by(method: str) -> str:
 def _losing_most(audited: Audit) -> str:
     worst = audited.worst
     if audited.groups == 1 and worst.records == 1:
-        return f"{worst.name}; nobody is part of other releases"
+        return f"{worst.name}: each release listed counts for all of them"
     alike = f" and {worst.records - 1:,} more who are part of the same releases" if worst.records > 1 else ""
     others = (
         f"; records are part of {audited.groups:,} different sets of releases, of which this one costs most"
@@ -208,7 +220,12 @@ def _risk(risk: Risk, relation: Neighbouring) -> Section:
 
 
 def _certainty(audited: Audit) -> Section:
-    said = "No chance is involved: both ends are proved, with the rounding of their computation."
+    said = "No chance is involved: of releases as said above both ends are proved, with their rounding."
+    if audited.chosen_under is not None:
+        said += (
+            " If releases were chosen by what earlier ones showed, which the ledger does not tell, quote what its "
+            f"accountant enforced, as the ledger has it: {_limit(audited.chosen_under)}."
+        )
     if not audited.complete:
         said += " The computation was stopped at a time limit; more time may bring the ends closer together."
     return Section("How sure this is", (Paragraph(said),))
@@ -227,8 +244,8 @@ def _left(audited: Audit) -> Section | None:
     )
     said = (
         f"Of the budget ε = {number(remaining.budget)} at δ = {number(audited.question.given)} at least "
-        f"{_digits(remaining.epsilon)} is left, for releases that spend no δ of their own. Of those here as many more "
-        "would fit, if nothing else is released:"
+        f"{_digits(remaining.epsilon)} is left, for releases that spend no δ of their own. Of each of those here as "
+        "many more would fit, if of it alone (composed anew, and not added up):"
     )
     return Section("What is left", (Paragraph(said), Table(("release", "how many more"), rows)))
 
@@ -243,8 +260,9 @@ def _rests_on(audited: Audit) -> Section:
     blocks: list[Block] = [
         Bullets(
             (
-                "The releases are what the file says: their mechanisms, noise, sensitivities and counts. Nothing here "
-                "looks at data or code.",
+                "The releases are all that there are, and what the file says: their mechanisms, noise, "
+                "sensitivities (1 "
+                "where it says none) and counts. Nothing here looks at data or code, or for what is not listed.",
                 fixed if chosen is None else f"{fixed} Where they were chosen, see below.",
                 "Noise is of real numbers, as its mechanism says: how it was rounded is not looked at.",
             )

@@ -97,10 +97,10 @@ def chart(x: Axis, y: Axis, curves: Iterable[Curve], areas: Iterable[Area] = (),
     return svg("".join(parts), _WIDTH, _HEIGHT + _LEGEND * len(legend) + 4.0, words)
 
 
-def interval(claim: float, low: float, high: float, words: str = "", *, proved: bool = True) -> str:
+def interval(claim: float, low: float, high: float, words: str = "", *, caption: str = "") -> str:
     """Return a picture of the bounds [low, high] of ε on its axis, with the claim; infinity is its right end.
 
-    The bar is faint if `high` is no proof for all data.
+    `caption` says what is in the bar if it is not the true one for sure; then it is faint.
 
     Bounds that contradict each other (low > high) are drawn as two points.
     """
@@ -120,7 +120,7 @@ def interval(claim: float, low: float, high: float, words: str = "", *, proved: 
         width = max(at(high) - at(low), 4.0)
         start = min(at(low), infinity - width)
         parts.append(
-            f'<rect class="{"bar" if proved else "bar faint"}" x="{start:.1f}" y="{base - 8.0}" '
+            f'<rect class="{"bar faint" if caption else "bar"}" x="{start:.1f}" y="{base - 8.0}" '
             f'width="{width:.1f}" height="16"/>'
         )
     else:
@@ -132,9 +132,7 @@ def interval(claim: float, low: float, high: float, words: str = "", *, proved: 
     parts.append(f'<text x="{mark:.1f}" y="{base - 30.0}" text-anchor="{anchor}">claim {claim:.6g}</text>')
     said = "ε: the bounds contradict each other"
     if low <= high:
-        said = (
-            "ε: the true one lies in the bar" if proved else "ε: what the tests do not exclude is in the bar"
-        )
+        said = f"ε: {caption or 'the true one lies in the bar'}"
     parts.append(f'<text class="small" x="{left}" y="{base + 44.0}">{said}</text>')
     return svg("".join(parts), _WIDTH, base + 52.0, words)
 

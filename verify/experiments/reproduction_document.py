@@ -9,7 +9,7 @@ from pathlib import Path
 from verify.document.blocks import Block, Code, Document, Facts, Paragraph, Photo, Section, Table, Tone
 from verify.experiments.registry import experiments
 from verify.experiments.reproduce import Reproduced
-from verify.verdict.verification_document import provenance_section, rests_on_section
+from verify.verdict.verification_document import provenance_section, references_section, rests_on_section
 
 _PNG = b"\x89PNG\r\n\x1a\n"
 _LARGEST = 2**26  # bytes
@@ -53,6 +53,8 @@ def reproduction_document(found: Reproduced, **files: str) -> Document:
         Section("See it again", (Code(found.repeat),)),
         provenance_section(found.provenance, **files),
     ]
+    cited = references_section(() if known is None else (known.source,))
+    sections += [] if cited is None else [cited]
     title = found.name if known is None else f"{found.name}, {known.title}"
     meaning = f"{count} of {len(found.seen)} statements of the paper are seen here."
     return Document(verdict, tone, title, meaning, tuple(sections))

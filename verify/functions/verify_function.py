@@ -207,6 +207,8 @@ def _lattice_finding(result: CountedEvent, *, counts: bool) -> Finding:
     return Statement.FLOATING_POINT.finding(
         failing=counts,
         epsilon=number(result.epsilon_lower),
+        confidence=f"{100 * result.confidence:.3g} %",
+        trials=result.trials,
         event=result.event.words,
         probability=result.probability,
         data=data,

@@ -77,7 +77,7 @@ def _meaning(report: RegretReport) -> str:
     theorem = report.theorem
     bound = "the theorem's bound"
     if theorem.correction:
-        bound = "the bound as dpwitness corrects it, not as it was printed"
+        bound = "the bound as dpwitness corrected it (as printed, it was not tested)"
     said = f"On this problem, regret stays below {bound}"
     if theorem.unproved:
         return f"{said}. The bound has no complete proof: see below."
@@ -177,10 +177,7 @@ def _outcome(report: RegretReport) -> Section:
 def _proof(report: RegretReport) -> Section | None:
     if not report.proof:
         return None
-    rows = tuple(
-        (check.name, check.words, f"{check.p:.2g}" if check.level else "no chance", _check_words(check))
-        for check in report.proof
-    )
+    rows = tuple((check.name, check.words, _p_value(check), _check_words(check)) for check in report.proof)
     said = (
         "Each line is a statement that the theorem's proof uses, watched in separate runs of the learner. p-values are "
         "of exact tests, those of many looks at once; 1 means that nothing speaks against the statement. A radius "
@@ -193,9 +190,19 @@ def _proof(report: RegretReport) -> Section | None:
     )
 
 
+def _p_value(check: ProofCheck) -> str:
+    if not check.level:
+        return "no chance"
+    return "-" if _untested(check) else f"{check.p:.2g}"
+
+
+def _untested(check: ProofCheck) -> bool:
+    return check.words.startswith("not tested")
+
+
 def _check_words(check: ProofCheck) -> str:
     if not check.violated:
-        return "not tested" if check.words.startswith("not tested") else "holds"
+        return "not tested" if _untested(check) else "holds"
     return "violated" if check.binding else "false as printed; not needed"
 
 

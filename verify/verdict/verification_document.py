@@ -24,7 +24,7 @@ from verify.document.blocks import (
     Tone,
 )
 from verify.document.charts import Area, Axis, Curve, chart, interval
-from verify.findings import FindingKind
+from verify.findings import Finding, FindingKind
 from verify.sentences import number
 from verify.verdict.answer import BLACK_BOXES, SubjectKind
 from verify.verdict.bounds_picture import draw_bounds
@@ -180,11 +180,20 @@ def _bounds(verification: Verification) -> Section:
         lower_words(verification.lower, verification.upper),
         *view_words(verification),
     )
-    proved = verification.verdict == "certified" or (
-        verification.kind is SubjectKind.MECHANISM and math.isfinite(high)
-    )
-    drawn = interval(claim, low, high, words, proved=proved)
+    caption = ""
+    if not _proved(verification):
+        caption = "from what tests showed to " + (
+            "no limit" if math.isinf(high) else "what these runs were charged"
+        )
+    drawn = interval(claim, low, high, words, caption=caption)
     return Section("Privacy loss", (Picture(drawn, words, plain), Bullets(said)))
+
+
+def _proved(verification: Verification) -> bool:
+    """Whether the upper bound is a proof for all data, and not what a ledger showed of some runs."""
+    return verification.verdict == "certified" or (
+        verification.kind is SubjectKind.MECHANISM and math.isfinite(bounds(verification)[1])
+    )
 
 
 def _witness(verification: Verification) -> Section | None:
@@ -271,7 +280,8 @@ def _certainty_words(verification: Verification) -> str:
     if passed_tests(verification):
         return (
             "Tests can show that a claim is false, and never that it is true. These looked for the neighbours and the "
-            "event that tell most, and found none that breaks the claim; the lower bound is what they showed."
+            "event that tell most, and found none that breaks the claim in its arithmetic; the lower bound is what "
+            "they showed."
         )
     return "Nothing is concluded. The reasons above say what stood in the way."
 
@@ -300,7 +310,8 @@ def _profile(verification: Verification, band: Mapping[str, Any]) -> Picture:
     ]
     if upper is not None:
         proved = [point for point in zip(grid, upper, strict=True) if point[1] > 0.0]
-        curves.insert(0, Curve("at most, proved", proved, "proved"))
+        name = "at most, proved" if _proved(verification) else "at most, as charged in these runs"
+        curves.insert(0, Curve(name, proved, "proved"))
     possible = [
         (x, max(low, least), max(high, least)) for x, low, high in zip(grid, lower, known, strict=True)
     ]
@@ -333,13 +344,18 @@ def _findings(verification: Verification) -> Section | None:
         return None
     heading: tuple[str, ...] = ("kind", "what was seen", "means")
     rows: tuple[tuple[str, ...], ...] = tuple(
-        (each.kind.value, each.message, "no certificate" if each.failing else "a remark")
-        for each in verification.findings
+        (each.kind.value, each.message, _weight(each)) for each in verification.findings
     )
     if any(each.where for each in verification.findings):
         heading = (*heading, "where")
         rows = tuple((*row, each.where) for row, each in zip(rows, verification.findings, strict=True))
     return Section("Findings", (Table(heading, rows),))
+
+
+def _weight(finding: Finding) -> str:
+    if finding.failing:
+        return "no certificate"
+    return "does not count here" if finding.kind is FindingKind.FLOATING_POINT else "a remark"
 
 
 def _again(verification: Verification) -> Section:
@@ -348,8 +364,8 @@ def _again(verification: Verification) -> Section:
         blocks.append(Code(verification.witness.reproduce))
     blocks.append(
         Paragraph(
-            f"The seed is {verification.seed}; with the versions below all numbers come out the same. Another seed "
-            "makes an independent check."
+            f"The seed is {verification.seed}; with the code and versions below all numbers come out the same (the "
+            "digest tells the code). Another seed makes an independent check."
         )
     )
     return Section("See it again", tuple(blocks))

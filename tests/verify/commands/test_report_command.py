@@ -297,7 +297,7 @@ def test_a_bound_without_a_proof_is_not_good_news() -> None:
     corrected = replace(REGRET, theorem=replace(REGRET.theorem, correction="8 for 4"))
     unproved = replace(REGRET, theorem=replace(corrected.theorem, unproved="a tail"))
     assert regret_document(REGRET).tone == regret_document(corrected).tone == "good"
-    assert "as dpwitness corrects it, not as it was printed" in regret_document(corrected).meaning
+    assert "as dpwitness corrected it (as printed, it was not tested)" in regret_document(corrected).meaning
     assert regret_document(unproved).tone == "open"
     assert "has no complete proof" in regret_document(unproved).meaning
     assert regret_document(unproved).verdict == "CONSISTENT"
