@@ -197,7 +197,7 @@ def test_a_reproduction_has_its_picture_if_it_is_there(folder: Path) -> None:
     assert 'src="data:image/png;base64,' in page
     assert "NOT ALL TOLD APART" in page
     assert "1 of 2 statements of the paper are seen" in page
-    assert "again, please" in page
+    assert "<span>again,</span> <span>please</span>" in page
     assert any(
         PdfReader(folder / "made.pdf").pages[i].images
         for i in range(len(PdfReader(folder / "made.pdf").pages))
