@@ -61,7 +61,9 @@ def check_feedback(
         raise ForeignValue(f"{name} belongs to another gate than the learner's", calling_place())
     given = value._domain
     if given is not domain and not lies_in(given, domain):
-        whence = "a domain that nobody named (it was computed from other values)" if given is None else repr(given)
+        whence = (
+            "a domain that nobody named (it was computed from other values)" if given is None else repr(given)
+        )
         raise DomainError(
             f"{name} comes from {whence}: must come from {domain!r}, named to private(values, domain, record) or "
             "map(function, into=domain)"

@@ -159,7 +159,10 @@ def test_what_the_last_bits_tell_is_said_first() -> None:
     told = replace(found, details={**found.details, "floating_point": {"epsilon_lower": 4.0}})
     assert "**Nothing was found against the claim about real numbers. As it is executed" in said(told)
     assert "ε is at least 4: see Findings.**" in said(told)
-    assert "| floating-point | in floating-point arithmetic epsilon is at least 4 | does not count here |" in said(told)
+    assert (
+        "| floating-point | in floating-point arithmetic epsilon is at least 4 | does not count here |"
+        in said(told)
+    )
     counted = verification(PASSED.kind, PASSED.upper, PASSED.lower, findings=(replace(leak, failing=True),))
     assert "| arithmetic | as the machine rounds it (--floating-point) |" in said(counted)
 
