@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 
@@ -11,8 +12,15 @@ class DataFileError(ValueError):
     """A text is not valid JSON or TOML, or holds what a file of plain data must not; the message is one line."""
 
 
-def from_json(text: str) -> Any:
+def from_json(text: str, made: Callable[[dict[str, Any]], Any] | None = None) -> Any:
     """Return what a JSON text holds.
+
+    Parameters
+    ----------
+    text
+        The text.
+    made
+        What takes an object's place as soon as it was read, if not itself: of a large file little is kept then.
 
     Raises
     ------
@@ -22,7 +30,12 @@ def from_json(text: str) -> Any:
     """
     try:
         return json.loads(
-            text, parse_constant=_refused, parse_float=_finite, object_pairs_hook=without_repetition
+            text,
+            parse_constant=_refused,
+            parse_float=_finite,
+            object_pairs_hook=without_repetition
+            if made is None
+            else lambda pairs: made(without_repetition(pairs)),
         )
     except json.JSONDecodeError as error:
         raise DataFileError(f"line {error.lineno}: not valid JSON: {error.msg}") from None

@@ -9,11 +9,14 @@ from accountant.budget import Amount
 from accountant.filters.composition_theorem import Composition
 from accountant.gates.provenance import RecordId
 
+_INTERNED = 16_384
+"""So many amounts are kept for their ids: histories that differ would fill the memory with what is never met again."""
+
 
 class Totals:
     """What every record has spent, in the currency of a composition theorem.
 
-    Totals are interned: records with the same history of charges share one exact rational, so a charge
+    Totals are interned: records with the same recent history of charges share one exact rational, so a charge
     is one dictionary look-up whatever the number of records or earlier charges.
     """
 
@@ -111,7 +114,16 @@ class Totals:
         key = (id(spent), id(charge))
         total = self._sums.get(key)
         if total is None:
+            if len(self._kept) >= _INTERNED:
+                self._forget()
             total = spent + charge
             self._sums[key] = total
             self._kept += [spent, charge, total]
         return total
+
+    def _forget(self) -> None:
+        """Forget what is known by ids, all of it: they may belong to others once nothing is kept alive."""
+        self._sums.clear()
+        self._before.clear()
+        self._affordable.clear()
+        self._kept.clear()

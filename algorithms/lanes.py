@@ -17,7 +17,7 @@ from mechanisms.arrays import IntArray
 
 AnyArray = npt.NDArray[Any]
 
-__all__ = ["gather", "lookup", "positions", "row_starts", "scatter_add", "scatter_set"]
+__all__ = ["gather", "lookup", "places", "positions", "row_starts", "scatter_add", "scatter_set"]
 
 
 @lru_cache(maxsize=256)
@@ -83,6 +83,26 @@ def positions(array: AnyArray, index: IntArray) -> IntArray:
     if index.size and index.min() < 0:
         raise IndexError("positions are defined for indices without padding")
     return _flat(array, index)
+
+
+def places(array: AnyArray, index: IntArray) -> tuple[IntArray, Any]:
+    """Return as `positions` where each lane's elements lie, without those of padding, and which of `index` they are.
+
+    Returns
+    -------
+    positions, which
+        ``array.reshape(-1)[positions]`` are the elements at ``index[which]``.
+
+    Raises
+    ------
+    IndexError
+        If an index is not below ``arms``.
+    """
+    at = _flat(array, index)
+    if index.size and index.min() < 0:
+        kept = index >= 0
+        return at[kept], kept
+    return at, ...
 
 
 def scatter_add(array: AnyArray, index: IntArray, values: npt.ArrayLike) -> None:

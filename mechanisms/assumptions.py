@@ -19,7 +19,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum, unique
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
+from itertools import chain
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -84,6 +85,75 @@ _BIT_GENERATORS = (np.random.PCG64, np.random.PCG64DXSM, np.random.SFC64, np.ran
 
 
 @dataclass(frozen=True, eq=False)
+class _Defaults:
+    """A function with default arguments, as it was imported: they are compared as objects, not by what they equal."""
+
+    function: types.FunctionType
+    code: types.CodeType
+    positional: tuple[Any, ...] | None
+    by_name: dict[str, Any] | None
+    held: dict[str, Any]  # by_name's content: whoever has the function can write into it
+
+    @classmethod
+    def of(cls, function: types.FunctionType) -> _Defaults:
+        code, positional, by_name = _runs(function)
+        return cls(function, code, positional, by_name, dict(by_name or {}))
+
+    def same(self) -> bool:
+        """Whether the function runs what it ran, with the same defaults."""
+        code, positional, by_name = _runs(self.function)
+        return (
+            code is self.code
+            and positional is self.positional
+            and by_name is self.by_name
+            and _holds(by_name or {}, self.held)
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Body:
+    """What the body of one class held, as it was imported.
+
+    Attributes
+    ----------
+    cls
+        The class.
+    held
+        Its entries.
+    functions, codes
+        Its functions without default arguments, and what each of them ran.
+    defaults
+        Its other functions.
+    """
+
+    cls: type
+    held: dict[str, Any]
+    functions: tuple[types.FunctionType, ...]
+    codes: list[tuple[Any, ...]]
+    defaults: tuple[_Defaults, ...]
+
+    @classmethod
+    def of(cls, body: type) -> _Body:
+        functions = [f for f in map(_function, vars(body).values()) if f is not None]
+        plain = tuple(f for f in functions if f.__defaults__ is None and f.__kwdefaults__ is None)
+        others = tuple(_Defaults.of(f) for f in functions if f not in plain)
+        return cls(body, dict(vars(body)), plain, list(map(_runs, plain)), others)
+
+    def altered(self) -> str | None:
+        """Return what no longer is as it was imported, in words."""
+        if not _holds(now := vars(self.cls), self.held) and (name := _first_difference(now, self.held)):
+            return f"{self.cls.__qualname__}.{name}"
+        return None
+
+    def rewritten(self) -> str | None:
+        """Return the function that runs other code than it did, in words."""
+        if list(map(_runs, self.functions)) != self.codes:
+            both = zip(self.functions, self.codes, strict=True)
+            return next(f.__qualname__ for f, ran in both if _runs(f) != ran)
+        return next((each.function.__qualname__ for each in self.defaults if not each.same()), None)
+
+
+@dataclass(frozen=True, eq=False)
 class _Own:
     """One class of this library, as it was imported.
 
@@ -94,11 +164,9 @@ class _Own:
     bases
         Its method resolution order.
     bodies
-        It and those of its bases that are this library's, each with what it held.
-    functions, codes
-        Their functions, and what each of them ran.
-    names
-        The fields, if it is a data class.
+        Its body and those of its bases that are this library's.
+    names, given
+        The fields, if it is a data class, and those of them that it is made from.
     attributes
         The names under which an instance that holds something hides what the class has; not those of fields and
         cached properties.
@@ -106,10 +174,9 @@ class _Own:
 
     cls: type
     bases: tuple[type, ...]
-    bodies: tuple[tuple[type, dict[str, Any]], ...]
-    functions: tuple[types.FunctionType, ...]
-    codes: list[tuple[Any, ...]]
+    bodies: tuple[_Body, ...]
     names: tuple[str, ...] | None
+    given: tuple[str, ...]
     attributes: frozenset[str]
 
     def names_of(self, value: object) -> Iterable[str]:
@@ -123,21 +190,60 @@ class _Own:
 
     def altered(self) -> str | None:
         """Return what no longer is as it was imported, in words."""
-        if self.rebased():
-            return f"the bases of {self.cls.__qualname__}"
-        for cls, body in self.bodies:
-            if vars(cls) != body and (name := _first_difference(vars(cls), body)):
-                return f"{cls.__qualname__}.{name}"
-        return None
-
-    def rewritten(self) -> str | None:
-        """Return the function that runs other code than it did, in words."""
-        if list(map(_runs, self.functions)) == self.codes:
-            return None
-        both = zip(self.functions, self.codes, strict=True)
-        return next(f.__qualname__ for f, ran in both if _runs(f) != ran)
+        return _together((self,)).altered()
 
 
+class _Classes:
+    """Some classes of this library: whether all are as they were imported, in as few steps as Python can take.
+
+    What they share is looked at once. Entries are compared as objects, not by what they say they equal.
+    """
+
+    def __init__(self, owns: tuple[_Own, ...]) -> None:
+        self._owns = owns
+        self._classes, self._orders = [own.cls for own in owns], [own.bases for own in owns]
+        self._bodies = tuple(dict.fromkeys(body for own in owns for body in own.bodies))
+        self._now = [
+            vars(body.cls) for body in self._bodies
+        ]  # each is a view of what the class holds by then
+        self._then = [body.held for body in self._bodies]
+        self._entries = [entry for held in self._then for entry in held.values()]
+        self._functions = [function for body in self._bodies for function in body.functions]
+        self._codes = [code for body in self._bodies for code in body.codes]
+        defaults = [each for body in self._bodies for each in body.defaults]
+        self._with_defaults = [each.function for each in defaults]
+        self._ran = [each for kept in defaults for each in (kept.code, kept.positional, kept.by_name)]
+        self._by_name = [each for each in defaults if each.by_name is not None]
+
+    def altered(self) -> str | None:
+        """Return what no longer is as it was imported, in words."""
+        return None if self._same() else self._difference()
+
+    def _same(self) -> bool:
+        # With equal dictionaries' entries the same objects in the same order, no name stands for another entry.
+        return (
+            all(map(operator.is_, map(_order, self._classes), self._orders))
+            and self._now == self._then
+            and all(map(operator.is_, chain.from_iterable(map(_entries, self._now)), self._entries))
+            and list(map(_runs, self._functions)) == self._codes
+            and all(map(operator.is_, chain.from_iterable(map(_runs, self._with_defaults)), self._ran))
+            and all(map(_Defaults.same, self._by_name))
+        )
+
+    def _difference(self) -> str | None:
+        rebased = next((own.cls for own in self._owns if own.rebased()), None)
+        if rebased is not None:
+            return f"the bases of {rebased.__qualname__}"
+        found = (body.altered() or body.rewritten() for body in self._bodies)
+        return next((what for what in found if what is not None), None)
+
+
+_order: Callable[[type], tuple[type, ...]] = operator.attrgetter("__mro__")
+_entries: Callable[[Mapping[str, Any]], Iterable[Any]] = operator.methodcaller("values")
+_together = lru_cache(maxsize=1024)(_Classes)
+
+
+_bodies: dict[int, _Body] = {}  # by the class's identity
 _watched: list[tuple[type, dict[str, Any]]] = []  # classes that are not known to do what they say
 _own: dict[int, _Own] = {}  # by the class's identity: a metaclass may claim to equal anything
 _modules: list[tuple[types.ModuleType, dict[str, Any]]] = []
@@ -147,14 +253,16 @@ def _take(cls: type) -> None:
     """Take a class for this library's own, as it is now."""
     held = [c for c in cls.__mro__ if c.__module__.partition(".")[0] == cls.__module__.partition(".")[0]]
     bases = [_own[id(c)].cls for c in cls.__mro__ if id(c) in _own and c not in held]
-    bodies = tuple((c, dict(vars(c))) for c in [*held, *bases])
-    functions = tuple(f for c in held for f in map(_function, vars(c).values()) if f is not None)
+    for each in held:
+        if id(each) not in _bodies:
+            _bodies[id(each)] = _Body.of(each)
+    bodies = tuple(_bodies[id(c)] for c in [*held, *bases])
     cached = {n for c in cls.__mro__ for n, v in vars(c).items() if isinstance(v, cached_property)}
-    names = tuple(field.name for field in fields(cls)) if is_dataclass(cls) else None
+    declared = fields(cls) if is_dataclass(cls) else ()
+    names = tuple(field.name for field in declared) if is_dataclass(cls) else None
+    given = tuple(field.name for field in declared if field.init)
     hidable = {n for c in cls.__mro__ for n in vars(c)} - cached - set(names or ())
-    _own[id(cls)] = _Own(
-        cls, cls.__mro__, bodies, functions, list(map(_runs, functions)), names, frozenset(hidable)
-    )
+    _own[id(cls)] = _Own(cls, cls.__mro__, bodies, names, given, frozenset(hidable))
 
 
 def library_package(package: str) -> None:
@@ -214,7 +322,7 @@ def class_assumptions(cls: type) -> tuple[Assumption, ...]:
     own = _own.get(id(cls))
     if own is None:
         return (_foreign(cls),)
-    altered = own.altered() or own.rewritten()
+    altered = own.altered()
     return () if altered is None else (_patched(altered),)
 
 
@@ -222,7 +330,10 @@ def altered_library() -> tuple[Assumption, ...]:
     """Return what of the whole library is no longer as it was imported: classes, functions, names of modules."""
     seen: dict[str, None] = {}
     for known in list(_own.values()):
-        for what in (known.altered(), known.rewritten()):
+        if known.rebased():
+            seen[f"the bases of {known.cls.__qualname__}"] = None
+    for imported in list(_bodies.values()):
+        for what in (imported.altered(), imported.rewritten()):
             if what is not None:
                 seen[what] = None
     for module, held in _modules:
@@ -274,6 +385,20 @@ def _content(array: npt.NDArray[Any]) -> tuple[Any, ...]:
 
 
 @dataclass(frozen=True, eq=False)
+class _Copy:
+    """The gate's own copy of a value: whoever sees it, in a ledger or on a tape, can write into it."""
+
+    value: Any
+    parts: tuple[_Part | _Array, ...]
+
+    @classmethod
+    def of(cls, value: Any) -> _Copy:
+        copy, parts = _rebuilt(value), list[_Part | _Array]()
+        _key(copy, parts, {})  # of the copy itself: a class may keep something else than it was given
+        return cls(copy, tuple(parts))
+
+
+@dataclass(frozen=True, eq=False)
 class _Examined:
     """A value that rests on nothing, as it was when it was examined.
 
@@ -284,25 +409,25 @@ class _Examined:
     parts
         The value and its parts, in tuples too: the same objects in the fields of each are the same parts.
     classes
-        Their classes, each once.
+        Their classes.
     """
 
     value: Any
-    copy: Any
+    copy: _Copy
     parts: tuple[_Part | _Array, ...]
-    classes: tuple[_Own, ...]
+    classes: _Classes
 
-    def unchanged(self) -> bool:
-        """Whether the value is still made of the same objects, of their classes and hiding nothing of them."""
-        return all(part.unchanged() for part in self.parts)
 
-    def unaltered(self) -> bool:
-        """Whether the classes are as they were imported, and run what they ran."""
-        return all(own.altered() is None and own.rewritten() is None for own in self.classes)
+_is_unchanged: Callable[[_Part | _Array], bool] = operator.methodcaller("unchanged")
+
+
+def _unchanged(parts: tuple[_Part | _Array, ...]) -> bool:
+    """Whether a value is still made of the same objects, of their classes and hiding nothing of them."""
+    return all(map(_is_unchanged, parts))
 
 
 _kept: dict[int, _Examined] = {}  # by the value's identity
-_equal: dict[Any, _Examined] = {}  # by the exact values of all fields
+_copies: dict[Any, _Copy] = {}  # by the exact values of all fields
 
 
 def examined(value: _Value) -> tuple[_Value, tuple[Assumption, ...]]:
@@ -318,50 +443,59 @@ def examined(value: _Value) -> tuple[_Value, tuple[Assumption, ...]]:
         If a field holds by now what its class does not allow.
     """
     known = _kept.get(id(value))
-    if known is not None and known.value is value and known.unchanged() and known.unaltered():
-        return known.copy, ()
+    if (
+        known is not None
+        and known.value is value
+        and _unchanged(known.parts)
+        and _unchanged(known.copy.parts)
+        and known.classes.altered() is None
+    ):
+        return known.copy.value, ()
     parts: list[_Part | _Array] = []
+    found: dict[_Own, None] = {}
     try:
-        key = _key(value, parts)
+        key = _key(value, parts, found)
+        classes = _together(tuple(found))
+        if classes.altered() is not None:
+            raise _Unknown
+        copy = _copies.get(key)
+        if copy is None or not _unchanged(copy.parts):
+            copy = _Copy.of(value)
     except _Unknown:
         return _rebuilt(value), assumptions_of(value)
-    known = _equal.get(key)
-    if known is None or not known.unaltered():
-        assumptions = assumptions_of(value)
-        copy = _rebuilt(value)
-        if assumptions:
-            return copy, assumptions
-    else:
-        copy = known.copy
-    for store in (_kept, _equal):
+    for store in (_kept, _copies):
         if len(store) >= _MOST_KEPT:
             store.clear()
-    classes = tuple({id(part.own): part.own for part in parts if isinstance(part, _Part)}.values())
-    _kept[id(value)] = _equal[key] = _Examined(value, copy, tuple(parts), classes)
-    return copy, ()
+    _kept[id(value)] = _Examined(value, copy, tuple(parts), classes)
+    _copies[key] = copy
+    return copy.value, ()
 
 
 class _Unknown(Exception):
-    """A part is not this library's own: there is no telling which values are equal."""
+    """A part is not this library's own as it was imported: there is no telling which values are equal."""
 
 
-def _key(value: Any, parts: list[_Part | _Array]) -> Any:
-    """Return what two values share exactly if they are the same, part by part and type by type."""
+def _key(value: Any, parts: list[_Part | _Array], classes: dict[_Own, None]) -> Any:
+    """Return what two values share exactly if they are the same, part by part and type by type; collect the parts."""
     cls = type(value)
     if cls in _PLAIN:
         return cls, value
     if cls is tuple:
-        return tuple(_key(part, parts) for part in value)
+        return tuple([_key(part, parts, classes) for part in value])
     if cls is np.ndarray and value.dtype.kind in "biufc" and value.size <= _MOST_ENTRIES:
-        parts.append(_Array(value, _content(value)))
-        return cls, _content(value)
-    own = _own.get(id(cls))
-    if cls is np.random.Generator or (own is not None and issubclass(cls, Enum)):
+        content = _content(value)
+        parts.append(_Array(value, content))
+        return cls, content
+    if cls is np.random.Generator and type(value.bit_generator) in _BIT_GENERATORS:
         return cls, id(value)
+    own = _own.get(id(cls))
     if own is None or hasattr(cls, "rests_on") or _hiding(value, own):
         raise _Unknown
+    classes[own] = None
+    if issubclass(cls, Enum):
+        return cls, id(value)
     parts.append(_part(value, own))
-    return (cls, *[_key(getattr(value, name), parts) for name in own.names_of(value)])
+    return (cls, *[_key(getattr(value, name), parts, classes) for name in own.names_of(value)])
 
 
 def _part(value: Any, own: _Own) -> _Part:
@@ -369,6 +503,7 @@ def _part(value: Any, own: _Own) -> _Part:
     return _Part(value, own, read, read(value))
 
 
+@lru_cache(maxsize=1024)
 def _reader(names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
     if not names:
         return lambda value: ()
@@ -377,6 +512,8 @@ def _reader(names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
 
 def _rebuilt(value: Any) -> Any:
     cls = type(value)
+    if cls in _PLAIN:
+        return value
     if cls is tuple:
         return tuple(map(_rebuilt, value))
     if cls is np.ndarray:
@@ -386,7 +523,7 @@ def _rebuilt(value: Any) -> Any:
     own = _own.get(id(cls))
     if own is None or own.names is None or getattr(cls, "opaque", False):
         return value
-    return cls(**{f.name: _rebuilt(getattr(value, f.name)) for f in fields(cls) if f.init})
+    return cls(**{name: _rebuilt(getattr(value, name)) for name in own.given})
 
 
 def _found(value: Any) -> Iterator[Assumption]:
@@ -408,7 +545,7 @@ def _found(value: Any) -> Iterator[Assumption]:
     if own is None:
         yield _foreign(cls, value)
         return
-    altered = own.altered() or own.rewritten()
+    altered = own.altered()
     hidden = _hiding(value, own)
     if altered is not None:
         yield _patched(altered)
@@ -422,10 +559,10 @@ def _found(value: Any) -> Iterator[Assumption]:
         yield from _found([getattr(value, name) for name in own.names_of(value)])
 
 
-def _hiding(value: Any, own: _Own) -> set[str]:
+def _hiding(value: Any, own: _Own) -> frozenset[str]:
     """Return the names under which an instance holds something in place of what its class has."""
     held = getattr(value, "__dict__", None)
-    return held.keys() & own.attributes if held else set()
+    return own.attributes.intersection(held) if held else frozenset()
 
 
 def _foreign(cls: type, value: object = None) -> Assumption:
@@ -491,6 +628,11 @@ def _function(value: object) -> types.FunctionType | None:
 _runs: Callable[[types.FunctionType], tuple[Any, ...]] = operator.attrgetter(
     "__code__", "__defaults__", "__kwdefaults__"
 )
+
+
+def _holds(now: Mapping[str, Any], then: dict[str, Any]) -> bool:
+    """Whether both hold the same objects, in the same order: that one says it equals another is not asked."""
+    return list(now) == list(then) and all(map(operator.is_, now.values(), then.values()))
 
 
 def _fixed(value: object) -> bool:

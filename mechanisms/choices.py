@@ -146,10 +146,13 @@ class Categories:
 
     def check(self, values: npt.ArrayLike, name: str = "value") -> IntArray:
         """Return the values as int64; raise `DomainError` on fractions or categories outside."""
-        array = as_values(values, (), name, self)
+        array = np.asarray(values) if isinstance(values, np.ndarray) else as_values(values, (), name, self)
+        whole_numbers = array.dtype.kind in "iu"
+        if not whole_numbers:
+            array = as_values(array, (), name, self)
         check_within(array, 0.0, self.size - 1.0, name, self)
         categories = array.astype(np.int64)
-        if not (categories == array).all():
+        if not (whole_numbers or (categories == array).all()):
             raise DomainError(f"{name} holds a number that is not whole: outside {self}")
         return categories
 

@@ -104,6 +104,9 @@ class Interval:
         object.__setattr__(self, "upper", real("upper", self.upper))
         _check_bounds(self.lower, self.upper)
 
+    def __str__(self) -> str:
+        return f"[{self.lower:.12g}, {self.upper:.12g}]"
+
     @property
     def shape(self) -> tuple[int, ...]:
         """``()``: the value is a scalar."""
@@ -148,6 +151,9 @@ class Box:
         object.__setattr__(self, "upper", real("upper", self.upper))
         object.__setattr__(self, "size", whole("size", self.size, least=1))
         _check_bounds(self.lower, self.upper)
+
+    def __str__(self) -> str:
+        return f"[{self.lower:.12g}, {self.upper:.12g}]^{self.size}"
 
     @property
     def shape(self) -> tuple[int, ...]:

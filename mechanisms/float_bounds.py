@@ -186,6 +186,13 @@ def bounds_of(domain: Domain) -> FloatBounds:
     return _grid_of(domain).bounds
 
 
+def is_bounded(domain: Domain) -> bool:
+    """Whether no coordinate's width is infinite."""
+    if type(domain) in _KINDS:
+        return math.isfinite(bounds_of(domain).magnitude)
+    return bool(np.isfinite(domain.widths).all())
+
+
 @dataclass(frozen=True)
 class _Grid:
     """How values of one domain are rounded.
@@ -193,7 +200,7 @@ class _Grid:
     Attributes
     ----------
     bounds
-        Of the rounded values.
+        Of the rounded values; infinite if a width of the domain is.
     ends
         The lowest and highest multiple in the domain, if one of the domain's ends is none.
     radius, order

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -37,20 +38,29 @@ class Randomness(Protocol):
         """Return binomial counts of n trials of probability p, elementwise."""
 
 
+_Fills = list[tuple[Callable[..., Any], slice]]
+
+
 class _BlockDraws:
     """Draws whose leading axis is cut into stretches, each filled by its own generator, in order."""
 
     def __init__(self, generators: Sequence[np.random.Generator], bounds: Sequence[tuple[int, int]]) -> None:
         self._stretches = [(g, slice(*bound)) for g, bound in zip(generators, bounds, strict=True)]
         self._length = bounds[-1][1] if bounds else 0
-        # Bound methods looked up once: a draw is then one slice and one call for each stretch.
-        self._uniform: list[tuple[Callable[..., Any], slice]] = [(g.random, s) for g, s in self._stretches]
-        self._normal: list[tuple[Callable[..., Any], slice]] = [
-            (g.standard_normal, s) for g, s in self._stretches
-        ]
-        self._exponential: list[tuple[Callable[..., Any], slice]] = [
-            (g.standard_exponential, s) for g, s in self._stretches
-        ]
+
+    # Bound methods looked up once: a draw is then one slice and one call for each stretch.
+
+    @cached_property
+    def _uniform(self) -> _Fills:
+        return [(g.random, s) for g, s in self._stretches]
+
+    @cached_property
+    def _normal(self) -> _Fills:
+        return [(g.standard_normal, s) for g, s in self._stretches]
+
+    @cached_property
+    def _exponential(self) -> _Fills:
+        return [(g.standard_exponential, s) for g, s in self._stretches]
 
     def rests_on(self) -> tuple[Assumption, ...]:
         """Return what the generators rest on."""

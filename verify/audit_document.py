@@ -5,17 +5,24 @@ from __future__ import annotations
 import math
 
 from accountant.audit import About, Audit
+from accountant.audit.releases import ChosenUnder
 from accountant.losses.risk import Risk
+from mechanisms import Neighbouring
 from verify.document.blocks import Block, Bullets, Code, Document, Facts, Paragraph, Section, Table, Tone
 from verify.sentences import number
-from verify.verdict.verification_document import provenance_section, references_section
+from verify.verdict.verification_document import (
+    ADVERSARY,
+    provenance_section,
+    references_section,
+    rests_on_section,
+)
 
 _VERDICTS: dict[bool | None, tuple[str, Tone]] = {
     True: ("WITHIN THE BUDGET", "good"),
     False: ("OVER THE BUDGET", "bad"),
     None: ("NOT KNOWN", "open"),
 }
-_NO_BUDGET: tuple[str, Tone] = ("AUDITED", "open")
+_NO_BUDGET: tuple[str, Tone] = ("AUDITED", "plain")
 
 _INTEGRAL = "the composed privacy-loss distributions, by an integral whose error is bounded"
 _FINITE = "the composed privacy-loss distributions, by a sum of finitely many terms"
@@ -45,15 +52,21 @@ def audit_document(audited: Audit, **files: str) -> Document:
     verdict, tone = _NO_BUDGET
     if audited.remaining is not None:
         verdict, tone = _VERDICTS[audited.within]
-        said += f"; the budget is {audited.remaining.budget:g}"
+        said += f"; the budget is ε = {audited.remaining.budget:g} at the same δ"
+    if audited.chosen_under is not None:
+        said += (
+            f". So if the releases were fixed in advance; in any case within {_limit(audited.chosen_under)}"
+        )
     sections = [
+        _claim(audited),
         _about(audited.about),
         _meaning(audited, symbol, other),
         _released(audited),
         _theorems(audited),
-        _risk(audited.risk) if audited.risk is not None else None,
+        _risk(audited.risk, audited.neighbouring) if audited.risk is not None else None,
         _left(audited),
         _rests_on(audited),
+        _certainty(audited),
         Section("See it again", (Code(audited.repeat),)) if audited.repeat else None,
         provenance_section(audited.provenance, **files),
         references_section(_theorem_names(audited)),
@@ -76,13 +89,24 @@ def risk_rows(risk: Risk) -> tuple[tuple[str, str, str], ...]:
     """Return what attacks reach: each of what, at least, and at most."""
     found = [
         ("advantage over guessing (true - false positive rate)", risk.advantage),
-        ("right answers, if half of all records take part", risk.accuracy),
+        ("right answers, if D and D′ are equally likely", risk.accuracy),
         *(
-            (f"members found (or records guessed) where chance alone finds {rate:g}", reached)
+            (f"true-positive rate at a false-positive rate of {rate:g}", reached)
             for rate, reached in risk.true_positive_rates.items()
         ),
     ]
     return tuple((name, f"{one.lower:.6g}", f"{one.upper:.6g}") for name, one in found)
+
+
+def _claim(audited: Audit) -> Section:
+    if audited.remaining is None:
+        said = "None: no claim or budget was given to compare with."
+    else:
+        said = (
+            f"None of a mechanism. The releases are compared with a budget that was given with them: ε = "
+            f"{number(audited.remaining.budget)} at δ = {number(audited.question.given)}."
+        )
+    return Section("The claim", (Paragraph(said),))
 
 
 def _about(about: About) -> Section | None:
@@ -103,7 +127,8 @@ def _meaning(audited: Audit, symbol: str, other: str) -> Section:
         (
             ("at most", f"{_digits(answer.upper)}: {_found_by(answer.upper_by)}"),
             ("at least", f"{_digits(answer.lower)}: {_found_by(answer.lower_by)}"),
-            ("neighbours", f"{audited.neighbouring.words} ({audited.neighbouring})"),
+            ("neighbours D and D′", f"{audited.neighbouring.words} ({audited.neighbouring})"),
+            ("one record", "what the audited data count as one; the releases do not say whose it is"),
             *(
                 [
                     (
@@ -120,8 +145,8 @@ def _meaning(audited: Audit, symbol: str, other: str) -> Section:
     who = "one record changes" if audited.group_size == 1 else "such a group changes"
     plain = (
         f"{symbol} is what the releases together cost the records that lose most, at {other} = "
-        f"{audited.question.given:g}. Whatever anybody concludes from them, {who} its probability by a factor of at "
-        "most e^ε, except for an amount of δ. Both ends are proved, rounding included."
+        f"{audited.question.given:g}. For anything that may be seen of them, {who} its probability by a factor of at "
+        "most e^ε, but for a probability of δ."
     )
     return Section("What the releases cost", (Paragraph(plain), facts))
 
@@ -134,10 +159,12 @@ def _found_by(method: str) -> str:
 def _losing_most(audited: Audit) -> str:
     worst = audited.worst
     if audited.groups == 1 and worst.records == 1:
-        return f"{worst.name}; nobody is part of other releases"
+        return f"{worst.name}: each release listed counts for all of them"
     alike = f" and {worst.records - 1:,} more who are part of the same releases" if worst.records > 1 else ""
     others = (
-        f"; records differ in {audited.groups:,} ways in what they are part of" if audited.groups > 1 else ""
+        f"; records are part of {audited.groups:,} different sets of releases, of which this one costs most"
+        if audited.groups > 1
+        else ""
     )
     return f"{worst.name}{alike}{others}"
 
@@ -153,9 +180,13 @@ def _released(audited: Audit) -> Section:
         for each in audited.released
     )
     if any(each.movement for each in audited.released):  # of sampled releases alone
-        heading += ("what its sensitivity is of",)
+        heading += ("its sensitivity is",)
         rows = tuple((*row, each.movement) for row, each in zip(rows, audited.released, strict=True))
-    return Section("What was released", (Table(heading, rows),))
+    said = (
+        "Noise is in units of what was asked. How far one record moves that, its sensitivity, is 1 where none is "
+        "written."
+    )
+    return Section("What was released", (Paragraph(said), Table(heading, rows)))
 
 
 def _theorems(audited: Audit) -> Section:
@@ -163,18 +194,41 @@ def _theorems(audited: Audit) -> Section:
         (name, _digits(found.lower) if found.lower > 0 else "-", _digits(found.upper))
         for name, found in audited.theorems.items()
     )
-    said = f"The least upper end is by {audited.best}. The others are there to compare with older reports."
+    said = (
+        f"The smallest upper bound is the one that counts: by {audited.best}. The others say less, and are here to "
+        "compare with older reports."
+    )
     return Section(
         "Every theorem by itself", (Paragraph(said), Table(("theorem", "at least", "at most"), rows))
     )
 
 
-def _risk(risk: Risk) -> Section:
-    said = "What any attack reaches that tells from the releases whether a record takes part."
-    return Section(
-        "What it means for a person",
-        (Paragraph(said), Table(("any attack", "at least", "at most"), risk_rows(risk))),
+def _risk(risk: Risk, relation: Neighbouring) -> Section:
+    tells = (
+        "whether a record has one value or another"
+        if relation is Neighbouring.REPLACE_ONE
+        else "whether a record takes part"
     )
+    said = (
+        f"What the best attack reaches that tells D from D′ by the releases: {tells}. It knows all other records; two "
+        "equal numbers are exact."
+    )
+    return Section(
+        "What it means for one record",
+        (Paragraph(said), Table(("the best attack", "at least", "at most"), risk_rows(risk))),
+    )
+
+
+def _certainty(audited: Audit) -> Section:
+    said = "No chance is involved: of releases as said above both ends are proved, with their rounding."
+    if audited.chosen_under is not None:
+        said += (
+            " If releases were chosen by what earlier ones showed, which the ledger does not tell, quote what its "
+            f"accountant enforced, as the ledger has it: {_limit(audited.chosen_under)}."
+        )
+    if not audited.complete:
+        said += " The computation was stopped at a time limit; more time may bring the ends closer together."
+    return Section("How sure this is", (Paragraph(said),))
 
 
 def _left(audited: Audit) -> Section | None:
@@ -188,39 +242,49 @@ def _left(audited: Audit) -> Section | None:
         )
         for name, more in remaining.more.items()
     )
-    said = f"Of the budget ε = {number(remaining.budget)} at least {_digits(remaining.epsilon)} is left."
-    return Section(
-        "What is left", (Paragraph(said), Table(("release", "more of it that fit, if of this alone"), rows))
+    said = (
+        f"Of the budget ε = {number(remaining.budget)} at δ = {number(audited.question.given)} at least "
+        f"{_digits(remaining.epsilon)} is left, for releases that spend no δ of their own. Of each of those here as "
+        "many more would fit, if of it alone (composed anew, and not added up):"
     )
+    return Section("What is left", (Paragraph(said), Table(("release", "how many more"), rows)))
 
 
 def _rests_on(audited: Audit) -> Section:
     chosen = audited.chosen_under
-    fixed = "The releases were fixed in advance, and not chosen by what earlier ones showed."
+    fixed = (
+        "The mechanisms, their noise and sampling, and how many they are, were fixed in advance. What was asked "
+        "through "
+        "them may have followed from earlier answers."
+    )
     blocks: list[Block] = [
         Bullets(
             (
-                "The releases are what the file says: their mechanisms, noise, sensitivities and counts. Nothing here "
-                "looks at data or code.",
+                "The releases are all that there are, and what the file says: their mechanisms, noise, "
+                "sensitivities (1 "
+                "where it says none) and counts. Nothing here looks at data or code, or for what is not listed.",
                 fixed if chosen is None else f"{fixed} Where they were chosen, see below.",
+                "Noise is of real numbers, as its mechanism says: how it was rounded is not looked at.",
             )
         )
     ]
     if chosen is not None:
-        limit = "no limit"
-        if not math.isinf(chosen.budget.epsilon):
-            limit = f"ε = {number(chosen.budget.epsilon)}, δ = {number(chosen.budget.delta)}"
         blocks.append(
             Paragraph(
                 "A run of an accountant may choose releases by what it saw. Whatever it chose, its accountant kept "
-                f"each record of this ledger within: {limit} ({chosen.theorem})."
+                f"each record of this ledger within: {_limit(chosen)}."
             )
         )
-    if not audited.complete:
-        blocks.append(
-            Paragraph("It was stopped at a time limit: what is said holds, more time may say it closer.")
-        )
-    return Section("What it rests on", tuple(blocks))
+    return rests_on_section(blocks, ADVERSARY)
+
+
+def _limit(chosen: ChosenUnder) -> str:
+    """Return what an accountant kept each record within, and by which theorem."""
+    budget = chosen.budget
+    within = "no limit"
+    if not math.isinf(budget.epsilon):
+        within = f"ε = {number(budget.epsilon)}, δ = {number(budget.delta)}"
+    return f"{within} ({chosen.theorem})"
 
 
 def _digits(value: float) -> str:

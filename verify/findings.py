@@ -284,6 +284,12 @@ class Statement(Enum):
         "left out and not tested: {columns}. On one and the same data set its values grow or fall with the number of "
         "calls, as those of a counter or a clock do; if its steps depend on the data, that is not seen",
     )
+    STEPS = (
+        FindingKind.DRIFT,
+        "tested by its steps: {columns}. On one and the same data set its values grow or fall with the number of "
+        "calls, as those of a counter do. Before each draw there is a call on {before}, and the change since then is "
+        "looked at",
+    )
     DEPENDENT_DRAWS = (
         FindingKind.DEPENDENT_DRAWS,
         "the draws of one and the same data set are not independent: {how}. The subject shares noise between its "
@@ -315,8 +321,15 @@ class Statement(Enum):
     )
     FLOATING_POINT = (
         FindingKind.FLOATING_POINT,
-        "in floating-point arithmetic epsilon is at least {epsilon}: {event}, with probability {probability:.4g} on "
-        "{data} and {probability_prime:.4g} on {data_prime}; {outcome}",
+        "in floating-point arithmetic epsilon is at least {epsilon} ({confidence} confidence, {trials:,} draws a "
+        "side): "
+        "{event}, with probability {probability:.4g} on {data} and {probability_prime:.4g} on {data_prime}; {outcome}",
+    )
+    MAY_BE_ROUNDING = (
+        FindingKind.FLOATING_POINT,
+        "of the loss of {epsilon}, rounding may have made {rounding}: outputs are so large that their last bits are "
+        "not small beside what they tell. The claim is about real arithmetic: no more than the rest counts against it",
+        False,
     )
 
     # What a subject does besides

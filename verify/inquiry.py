@@ -112,7 +112,7 @@ class Inquiry:
 
     def _of_learner(self, subject: LearnerSubject) -> tuple[Claim, Evidence]:
         options, claim = self.options, self.claim
-        problem, settings, _ = choose_problem(subject, options.problem, options.settings or {})
+        problem, settings, played = choose_problem(subject, options.problem, options.settings or {})
         effort = learner_effort(subject, self.conduct.effort, options.horizon)
         build = learner_builder(
             subject.make,
@@ -128,13 +128,14 @@ class Inquiry:
             unit = f"{claim.unit}; before the first, every arm's outcome is a record of its own"
             claim = replace(claim, unit=unit)
         case = LearnerCase(build, problem, claim, initial, self.adversary)
-        return claim, verify_learner(case, replace(self._ground, effort=effort), self.tester)
+        evidence = verify_learner(case, replace(self._ground, effort=effort), self.tester)
+        return claim, _on(evidence, played)
 
     def _of_linear_learner(self, subject: LearnerSubject) -> tuple[Claim, Evidence]:
         options, claim = self.options, self.claim
         horizon = linear_rounds(self.conduct.effort, options.horizon)
         with self._building(subject):
-            build, problem, _ = build_linear(
+            build, problem, played = build_linear(
                 subject,
                 options.problem,
                 options.settings or {},
@@ -145,13 +146,14 @@ class Inquiry:
         if problem.replacement:
             again = "and again in every phase for which it is drawn (the order is public)"
             claim = replace(claim, unit=f"{claim.unit}, {again}")
-        return claim, verify_linear(LinearCase(build, problem, claim, horizon), self._ground, self.tester)
+        evidence = verify_linear(LinearCase(build, problem, claim, horizon), self._ground, self.tester)
+        return claim, _on(evidence, played)
 
     def _of_contextual_learner(self, subject: LearnerSubject) -> tuple[Claim, Evidence]:
         options, claim = self.options, self.claim
         effort = learner_effort(subject, self.conduct.effort, options.horizon)
         with self._building(subject):
-            build, problem, _ = build_contextual(
+            build, problem, played = build_contextual(
                 subject,
                 options.problem,
                 options.settings or {},
@@ -160,10 +162,16 @@ class Inquiry:
                 horizon=effort.accounting_rounds,
             )
         case = ContextualCase(build, problem, claim, effort.accounting_rounds)
-        return claim, verify_contextual(case, replace(self._ground, effort=effort), self.tester)
+        return claim, _on(verify_contextual(case, replace(self._ground, effort=effort), self.tester), played)
 
 
 def _nothing_proved(name: str) -> Evidence:
     return Evidence(
         upper=UpperBound(math.inf, 1.0, f"none: nothing can be proved of {name}, which is a black box")
     )
+
+
+def _on(evidence: Evidence, problem: str) -> Evidence:
+    """Add the name of the problem whose outcomes a learner was tested on."""
+    evidence.details["problem"] = problem
+    return evidence

@@ -7,13 +7,15 @@ from typing import Any
 
 import numpy.typing as npt
 
+from accountant.gates.gate import Value
 from accountant.place import Place, calling_place
 from accountant.refusals import AssumptionRefused
 from mechanisms import Assumption, AssumptionKind, Domain
+from mechanisms.assumptions import examined
 
 
 class Assuming:
-    """What every gate does with assumptions: it keeps each once, in order, or refuses where it is strict."""
+    """What gates do whose results are guarantees: they keep each assumption once, in order, or refuse if strict."""
 
     strict: bool = False
     _assumed: tuple[Assumption, ...] = ()
@@ -22,6 +24,10 @@ class Assuming:
     def assumptions(self) -> tuple[Assumption, ...]:
         """What this run rests on and nobody checked, once each, in the order in which it was met."""
         return self._assumed
+
+    def examine(self, value: Value) -> tuple[Value, tuple[Assumption, ...]]:
+        """Return a copy of the value that nobody else holds, and what it rests on."""
+        return examined(value)
 
     def assume(self, *assumptions: Assumption) -> None:
         """Keep assumptions that a release, a transformation or the gate itself rests on.

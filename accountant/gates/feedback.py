@@ -53,7 +53,7 @@ def check_feedback(
     """
     if not isinstance(value, Private):
         raise ForeignValue(
-            f"{name} is a {type(value).__name__}: must be private, from private(values, {domain}, record) of the "
+            f"{name} is a {type(value).__name__}: must be private, from private(values, {domain!r}, record) of the "
             "learner's gate",
             calling_place(),
         )
@@ -61,9 +61,11 @@ def check_feedback(
         raise ForeignValue(f"{name} belongs to another gate than the learner's", calling_place())
     given = value._domain
     if given is not domain and not lies_in(given, domain):
-        whence = "a domain that nobody named (it was computed from other values)" if given is None else given
+        whence = (
+            "a domain that nobody named (it was computed from other values)" if given is None else repr(given)
+        )
         raise DomainError(
-            f"{name} comes from {whence}: must come from {domain}, named to private(values, domain, record) or "
+            f"{name} comes from {whence}: must come from {domain!r}, named to private(values, domain, record) or "
             "map(function, into=domain)"
         )
     shape = (gate.lanes, domain.shape[0] if domain.shape else 1)

@@ -13,7 +13,7 @@ A learner talks to a gate and nothing else, so the same learner runs under every
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,7 @@ from mechanisms import Assumption, Domain, Mechanism, Randomness
 
 Mask = npt.NDArray[np.bool_]
 """Which lanes take part: an array of truth values."""
+Value = TypeVar("Value")
 
 
 class Gate(Protocol):
@@ -89,6 +90,13 @@ class Gate(Protocol):
         For algorithms that are published without protection at this place; `reason` names the place
         in the publication and appears in every report. `shown` says whether the value itself is sent out,
         or only used by code whose effects are seen (such as how many numbers a message holds).
+        """
+
+    def examine(self, value: Value) -> tuple[Value, tuple[Assumption, ...]]:
+        """Return what is used in place of a mechanism, transformation or domain, and what that rests on.
+
+        A gate whose results are guarantees uses a copy that nobody else holds (`mechanisms.assumptions.examined`); one
+        that only samples uses the value as it is, and notes nothing.
         """
 
     def assume(self, *assumptions: Assumption) -> None:

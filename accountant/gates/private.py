@@ -20,8 +20,7 @@ from accountant.gates.provenance import UNTRACKED, Provenance
 from accountant.place import Place, calling_place
 from accountant.refusals import ForeignValue, RawRead
 from mechanisms import Box, Categories, Chain, Domain, DomainError, Transformation
-from mechanisms.assumptions import examined
-from mechanisms.float_bounds import on_grid
+from mechanisms.float_bounds import is_bounded, on_grid
 
 if TYPE_CHECKING:
     from accountant.gates.gate import Gate
@@ -182,7 +181,7 @@ class Private:
                 raise ValueError(f"stability={stability!r}: must be a finite number, at least 0")
         declared = declared_function(function)
         if into is not None:
-            own, assumptions = examined(into)
+            own, assumptions = self._gate.examine(into)
             self._gate.assume(*assumptions, declared)
             with self._closing():
                 results = self._placed(own, self._apply(function, self._values))
@@ -198,7 +197,7 @@ class Private:
         return Private(self._gate, results, origin)
 
     def _transformed(self, transformation: Transformation) -> Private:
-        transformation, assumptions = examined(transformation)
+        transformation, assumptions = self._gate.examine(transformation)
         self._gate.assume(*assumptions)
         self._gate.operates(self, None if assumptions else transformation)
         known = self._domain if self._parts == 1 else None
@@ -210,9 +209,9 @@ class Private:
             )
         into = transformation.into(known)
         if assumptions:  # else it is a domain of this library, as the transformation is
-            into, more = examined(into)
+            into, more = self._gate.examine(into)
             self._gate.assume(*more)
-        bounded = bool(np.isfinite(into.widths).all())
+        bounded = is_bounded(into)
         if not bounded and isinstance(transformation, Chain):  # what is rounded off between its parts counts
             value = self
             for part in transformation.parts:

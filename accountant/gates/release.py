@@ -12,7 +12,6 @@ from accountant.gates.private_sums import PrivateSums, checked_mask
 from accountant.place import calling_place
 from accountant.refusals import ForeignValue, SensitivityExceeded
 from mechanisms import Assumption, LaneStreams, Mechanism, NoiseSource, NumpyNoise, Randomness, Transformed
-from mechanisms.assumptions import examined
 from mechanisms.mechanism import is_categorical, needs_whole_numbers
 
 if TYPE_CHECKING:
@@ -108,7 +107,7 @@ def check_release(
         raise ValueError(
             f"mechanism={mechanism!r}: must be a mechanism, such as Laplace(scale=...) (an instance, not the class)"
         )
-    own, assumptions = examined(mechanism)
+    own, assumptions = gate.examine(mechanism)
     _check_metric(own, private)
     return own, private, None if where is None else checked_mask(where, private.shape), assumptions
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from accountant.gates.assuming import Assuming
 from accountant.gates.closing import Closing
-from accountant.gates.gate import Mask
+from accountant.gates.gate import Mask, Value
 from accountant.gates.on_tape import OnTape
 from accountant.gates.private import Private, refuse_read
 from accountant.gates.private_sums import PrivateSums
@@ -17,12 +17,15 @@ from accountant.gates.provenance import RecordId
 from accountant.gates.random_streams import RandomStream, stream_generator
 from accountant.gates.release import check_owner, check_release, sample
 from accountant.place import Place
-from mechanisms import Categories, Domain, LaneStreams, Mechanism, NumpyNoise, Randomness
+from mechanisms import Assumption, Categories, Domain, LaneStreams, Mechanism, NumpyNoise, Randomness
 from mechanisms.float_bounds import on_grid
 
 
-class Simulation(Closing, Assuming, OnTape):
+class Simulation(Closing, OnTape):
     """A gate that samples the same noise as any other and tracks nothing.
+
+    What it gives are samples: they guarantee nothing, so nothing is examined or assumed for them. Mechanisms and
+    transformations are used as they are given.
 
     Parameters
     ----------
@@ -88,8 +91,7 @@ class Simulation(Closing, Assuming, OnTape):
         self, mechanism: Mechanism, private: Private | PrivateSums, where: Mask | None = None
     ) -> npt.NDArray[Any]:
         """Sample the mechanism; see `Gate.release`."""
-        mechanism, private, where, assumptions = check_release(self, mechanism, private, where)
-        self.assume(*assumptions)
+        mechanism, private, where, _ = check_release(self, mechanism, private, where)
         with self.drawing():
             outputs = sample(mechanism, private._values[0], where, self._noise, self._noise_streams)
         if self.published is not None:
@@ -107,6 +109,18 @@ class Simulation(Closing, Assuming, OnTape):
         if shown and self.published is not None:
             self.published.append((self._record, values))
         return values
+
+    def examine(self, value: Value) -> tuple[Value, tuple[Assumption, ...]]:
+        """Return the value as it is."""
+        return value, ()
+
+    def assume(self, *assumptions: Assumption) -> None:
+        """Keep nothing."""
+
+    def try_function(
+        self, function: Callable[[Any], Any], values: npt.NDArray[Any], domain: Domain | None
+    ) -> None:
+        """Do nothing."""
 
     def check_stability(self, values: npt.NDArray[Any], results: npt.NDArray[Any], stability: float) -> None:
         """Accept: nothing is known here."""

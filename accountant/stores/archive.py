@@ -99,7 +99,7 @@ def _read(path: str | Path) -> _Archive:
     content = read_content(path)
     try:
         replay, before = replayed(content), beginning_of(content)
-        texts = [canonical(row["entry"]) for row in content["entries"]]
+        texts = [row.text for row in content["entries"]]
         rows: dict[int, str] = dict(() if before is None else before.left)
         rows |= dict(enumerate(texts, start=1 if before is None else before.fold.after + 1))
         kept = {position: text for position, text in rows.items() if position <= replay.position}

@@ -5,24 +5,26 @@ The file holds names of records, no data. It cannot be spent from; `accountant.s
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection
 
-from accountant.data_files import from_json
+from accountant.data_files import DataFileError, from_json
 from accountant.ledger import Ledger
 from accountant.place import Place
 from accountant.store import Store
-from accountant.stores.chain import FORMAT, canonical, commitment, label
+from accountant.stores.chain import FORMAT, canonical, chained, commitment, label
 from accountant.stores.folded import Beginning, fold_of, last_fold
 from accountant.stores.names import Names, named
 from accountant.stores.opening import existing, in_memory
 from accountant.stores.refusals import LedgerDamaged
-from accountant.stores.replay import Replay, chained_to
+from accountant.stores.replay import EntryRow, Replay, chained_to
 from accountant.stores.sql_store import SQLStore, happened
 from accountant.stores.verification import Verified, verified, verify_database
 from accountant.stores.work import rows_after
@@ -148,6 +150,31 @@ def export_store(where: str | Path, path: str | Path) -> None:
         database.close()
 
 
+@dataclass(frozen=True, slots=True)
+class EntryInFile:
+    """An entry as it stands in a file: a fifth of what its JSON takes once it is read.
+
+    Attributes
+    ----------
+    text
+        What it says, as `canonical` writes it.
+    hash
+        Its hash.
+    """
+
+    text: str
+    hash: bytes
+
+
+def _entry_in_file(read: dict[str, Any]) -> Any:
+    if read.keys() != {"entry", "hash"}:
+        return read
+    try:
+        return EntryInFile(canonical(read["entry"]), bytes.fromhex(read["hash"]))
+    except (TypeError, ValueError) as error:
+        raise DataFileError(f"an entry and its hash: {error}") from None
+
+
 def verify_export(path: Path) -> Verified:
     """Verify a ledger in JSON; see `read_export`."""
     replay, names = read_export(path)
@@ -169,7 +196,11 @@ def read_export(path: str | Path) -> tuple[Replay, dict[int, Any]]:
     OSError
         If it cannot be read.
     """
-    content = read_content(path)
+    return verified_content(path, read_content(path))
+
+
+def verified_content(path: str | Path, content: dict[str, Any]) -> tuple[Replay, dict[int, Any]]:
+    """Return what an exported ledger says that was read from a file; see `read_export`."""
     if "accounts" not in content:
         raise LedgerDamaged(
             f"{path}: is the archive of a fold, without accounts: `dpwitness ledger verify STORE --archive {path}`"
@@ -198,10 +229,31 @@ def read_content(path: str | Path) -> dict[str, Any]:
     LedgerDamaged
         If it is none.
     """
+    return checked_content(path, parsed(path)[0])
+
+
+def parsed(path: str | Path) -> tuple[Any, str]:
+    """Return what stands in a file of JSON, where entries with their hashes are `EntryInFile`, and its SHA-256.
+
+    Raises
+    ------
+    LedgerDamaged
+        If it is no JSON.
+    OSError
+        If it cannot be read.
+    """
+    data = Path(path).read_bytes()
+    digest = hashlib.sha256(data).hexdigest()
     try:
-        content = from_json(Path(path).read_text(encoding="ascii"))
+        text = data.decode("ascii")
+        del data  # a large file is in memory once
+        return from_json(text, _entry_in_file), digest
     except ValueError as error:
         raise LedgerDamaged(f"{path}: not a dpwitness ledger ({error})") from None
+
+
+def checked_content(path: str | Path, content: Any) -> dict[str, Any]:
+    """Return what was read from a file, if it is of this format; see `read_content`."""
     if not is_export(content) or content["format"] != FORMAT:
         found = content.get("format") if isinstance(content, dict) else None
         raise LedgerDamaged(
@@ -223,15 +275,20 @@ def replayed(content: dict[str, Any]) -> Replay:
     if not content["entries"]:
         raise LedgerDamaged("there are no entries")
     beginning = beginning_of(content)
-    replay = Replay() if beginning is None else beginning.replay()
-    rows = (  # one at a time: their texts take as much room again as what was read
-        (position, canonical(row["entry"]), bytes.fromhex(row["hash"]))
-        for position, row in enumerate(content["entries"], start=replay.position + 1)
-    )
+
+    def rows() -> Iterator[EntryRow]:
+        for row in content.get("left", ()):
+            text = canonical(row["entry"])
+            yield row["position"], text, chained(b"", text)
+        for position, row in enumerate(content["entries"], start=content.get("after", 0) + 1):
+            yield position, row.text, row.hash
+
+    replay = Replay(rows) if beginning is None else beginning.replay(rows)
+    after = (row for row in rows() if row[0] > replay.position)
     removed = content["last"] - replay.position if "last" in content else len(content["entries"])
-    replay.feed_all(itertools.islice(rows, removed))
+    replay.feed_all(itertools.islice(after, removed))
     digest = replay.hash
-    for row in rows:
+    for row in after:
         digest = chained_to(digest, row[0], row)
     return replay
 
@@ -240,7 +297,7 @@ def beginning_of(content: dict[str, Any]) -> Beginning | None:
     """Return with which fold the entries of a file begin; None if they begin at the first."""
     if "after" not in content:
         return None
-    after, texts = content["after"], [canonical(row["entry"]) for row in content["entries"]]
+    after, texts = content["after"], [row.text for row in content["entries"]]
     folds = [i for i, text in enumerate(texts) if text.startswith('{"fold":')]
     if not folds:
         raise LedgerDamaged(f"the fold of the entries up to {after} is missing")

@@ -6,12 +6,13 @@ import itertools
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from sqlalchemy import Connection
 
 from accountant.stores.chain import chained
 from accountant.stores.refusals import LedgerDamaged
-from accountant.stores.replay import Replay
+from accountant.stores.replay import EntryRow, History, Replay
 from accountant.stores.schema import RARE
 from accountant.stores.work import rows_after
 
@@ -91,8 +92,13 @@ class Beginning:
     parts: Sequence[str]
     left: Sequence[tuple[int, str]]
 
-    def replay(self) -> Replay:
+    def replay(self, history: History) -> Replay:
         """Return a replay before the first entry that is chained to the one before it.
+
+        Parameters
+        ----------
+        history
+            How the entries are read again.
 
         Raises
         ------
@@ -100,7 +106,7 @@ class Beginning:
             If the fold is not what was written.
         """
         rows = [(position, text, chained(b"", text)) for position, text in self.left]
-        return begun_at(self.fold, self.parts, rows)
+        return begun_at(history, self.fold, self.parts, rows)
 
 
 def beginning(connection: Connection) -> Beginning | None:
@@ -119,8 +125,15 @@ def beginning(connection: Connection) -> Beginning | None:
     return Beginning(fold, [text for _, text, _ in parts], [(position, text) for position, text, _ in left])
 
 
-def begun(connection: Connection) -> Replay:
+def begun(connection: Connection, history: History | None = None) -> Replay:
     """Return a replay before the first entry of a store that is chained to the one before it.
+
+    Parameters
+    ----------
+    connection
+        Its transaction.
+    history
+        How the entries are read again, if there are more than it has written.
 
     Raises
     ------
@@ -128,16 +141,17 @@ def begun(connection: Connection) -> Replay:
         If a fold is not what was written.
     """
     fold = last_fold(connection)
+    again = partial(rows_after, connection, 0) if history is None else history
     if fold is None:
-        return Replay()
+        return Replay(again)
     parts = itertools.islice(rows_after(connection, fold.position), fold.parts)
     left = rows_after(connection, 0, f"position <= {fold.after:d}")
-    return begun_at(fold, [text for _, text, _ in parts], left)
+    return begun_at(again, fold, [text for _, text, _ in parts], left)
 
 
-def begun_at(fold: Fold, parts: Sequence[str], left: Iterable[tuple[int, str, bytes]]) -> Replay:
+def begun_at(history: History, fold: Fold, parts: Sequence[str], left: Iterable[EntryRow]) -> Replay:
     """Return a replay that begins at a fold, of the texts of its parts and the rows of the entries that it left."""
-    replay = Replay()
+    replay = Replay(history)
     try:
         replay.folds.append(json.loads(fold.text)["fold"])
         replay.begin_folded(fold.position, [json.loads(text)["folded"] for text in parts], left)

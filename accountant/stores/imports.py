@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from accountant.data_files import from_json
 from accountant.entry import Entry, entry_from_terms
 from accountant.gates.assuming import declared_stability
 from accountant.place import Place
@@ -18,7 +16,7 @@ from accountant.scope import Scope
 from accountant.store import ANY
 from accountant.stores.charges import check_charge
 from accountant.stores.database import is_sqlite
-from accountant.stores.export import is_export, read_export
+from accountant.stores.export import checked_content, is_export, parsed, verified_content
 from accountant.stores.names import NameKey, Names, name_key
 from accountant.stores.opening import make_store, open_store, stored_entries
 from accountant.stores.refusals import LedgerDamaged
@@ -60,12 +58,10 @@ def import_ledger(path: str | Path, store: str | Path, names: NameKey | str | Pa
             f"store={str(store)!r}: exists already; a ledger is imported into a store of its own"
         )
     key = name_key(names)
-    text = source.read_bytes()
-    found = _read(source, text)
+    found, digest = _read(source)
     Names.of(
         str(source), found.names, key if found.names is not None else None
     )  # refused before anything is made
-    digest = hashlib.sha256(text).hexdigest()
     target = source.with_name(f"{source.name}.imported")
     source.rename(target)  # first: whatever happens now, nobody imports it a second time unasked
     try:
@@ -96,7 +92,7 @@ def read_ledger(path: Path) -> tuple[Terms, Sequence[Entry]]:
     """
     if is_sqlite(path):
         return stored_entries(path)
-    found = _read(path, path.read_bytes())
+    found, _ = _read(path)
     return found.terms, [entry for _, entries in found.charges for entry in entries]
 
 
@@ -112,23 +108,22 @@ class _Found:
     names: str | None = None
 
 
-def _read(path: Path, text: bytes) -> _Found:
-    try:
-        content = from_json(text.decode("ascii"))
-    except ValueError as error:
-        raise LedgerDamaged(f"{path}: not a dpwitness ledger ({error})") from None
+def _read(path: Path) -> tuple[_Found, str]:
+    """Return what a ledger in JSON says, and the digest of the file."""
+    content, digest = parsed(path)
     if is_export(content) and content["format"] == FORMER_FORMAT:
         try:
-            return _former(content)
+            return _former(content), digest
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             raise LedgerDamaged(
                 f"{path}: damaged dpwitness ledger ({type(error).__name__}: {error})"
             ) from None
-    replay, names = read_export(path)
-    charges = [(replay.scope(position), entries) for position, entries in replay.charged(names)]
-    return _Found(
+    replay, names = verified_content(path, checked_content(path, content))
+    charges = [(charged.scope, charged.entries) for charged in replay.charged(names)]
+    found = _Found(
         replay.terms, charges, replay.assumptions, replay.shut, replay.named_rules(names), replay.names
     )
+    return found, digest
 
 
 def _former(saved: dict[str, Any]) -> _Found:

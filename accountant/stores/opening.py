@@ -23,9 +23,9 @@ from accountant.stores.names import NameKey, Names, name_key
 from accountant.stores.refusals import OtherTerms, StoreMoved, StoreRefused
 from accountant.stores.replay import Replay
 from accountant.stores.schema import METADATA, RUN, VERSION
-from accountant.stores.sql_store import SQLStore
+from accountant.stores.sql_store import SQLStore, labelled
 from accountant.stores.upgrades import upgraded
-from accountant.stores.verification import Verified, has_run, look_over, verify_database
+from accountant.stores.verification import Verified, has_run, look_over, verify_database, verifying
 from accountant.written_terms import Terms
 
 
@@ -261,9 +261,8 @@ def stored_entries(where: str | Path) -> tuple[Terms, Sequence[Entry]]:
     """
     database = existing(where)
     try:
-        found = verify_database(database)
-        names = Names(found.replay.names)
-        return found.replay.terms, SQLStore(database, found.replay.terms, found.head, names=names).entries
+        with verifying(database) as (connection, found):
+            return found.replay.terms, found.replay.entries(labelled(connection))
     finally:
         database.close()
 

@@ -1,10 +1,10 @@
-"""Who paid what, in charges by the million: columns of numbers, some 50 bytes a charge of one record."""
+"""Who paid what, in many charges: columns of numbers, some 50 bytes a charge of one record."""
 
 from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from accountant.scope import Scope
 
@@ -17,7 +17,6 @@ class Payments:
 
     def __init__(self) -> None:
         self._positions = array("q")
-        self._times = array("q")
         self._scopes = array("L")  # where in `_listed`
         self._parts = array("q", [0])  # where the parts of each charge begin, and those of the next one
         self._kinds = array("q")
@@ -26,7 +25,7 @@ class Payments:
         self._listed: list[Scope] = []
         self._numbers: dict[Scope, int] = {}
 
-    def add(self, position: int, paid: Sequence[tuple[int, Sequence[int]]], scope: Scope, at: int) -> None:
+    def add(self, position: int, paid: Sequence[tuple[int, Sequence[int]]], scope: Scope) -> None:
         """Add a charge that stands behind all others.
 
         Parameters
@@ -35,8 +34,8 @@ class Payments:
             Where it stands.
         paid
             Kinds, by position, each with the accounts that paid it.
-        scope, at
-            What for, and when.
+        scope
+            What for.
         """
         number = self._numbers.get(scope)
         if number is None:
@@ -47,36 +46,22 @@ class Payments:
             self._kinds.append(kind)
             self._payers.append(len(self._accounts))
         self._positions.append(position)
-        self._times.append(at)
         self._scopes.append(number)
         self._parts.append(len(self._kinds))
 
-    def __iter__(self) -> Iterator[int]:
-        return iter(self._positions)
-
     def __getitem__(self, position: int) -> Paid:
-        return self._paid(self._index(position))
-
-    def items(self) -> Iterator[tuple[int, Paid]]:
-        """Yield charges with their positions."""
-        return ((position, self._paid(i)) for i, position in enumerate(self._positions))
+        index = self._index(position)
+        return [
+            (self._kinds[part], tuple(self._accounts[self._payers[part] : self._payers[part + 1]]))
+            for part in range(self._parts[index], self._parts[index + 1])
+        ]
 
     def scope(self, position: int) -> Scope:
         """Return what a charge was for."""
         return self._listed[self._scopes[self._index(position)]]
-
-    def at(self, position: int) -> int:
-        """Return when a charge was made."""
-        return self._times[self._index(position)]
 
     def _index(self, position: int) -> int:
         found = bisect_left(self._positions, position)
         if found == len(self._positions) or self._positions[found] != position:
             raise KeyError(position)
         return found
-
-    def _paid(self, index: int) -> Paid:
-        return [
-            (self._kinds[part], tuple(self._accounts[self._payers[part] : self._payers[part + 1]]))
-            for part in range(self._parts[index], self._parts[index + 1])
-        ]

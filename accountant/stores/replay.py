@@ -36,9 +36,9 @@ from __future__ import annotations
 import heapq
 import json
 import operator
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from accountant.clock import ClockAhead
 from accountant.entry import Entry, entry_from_terms
@@ -61,6 +61,12 @@ from accountant.totals import Totals
 from accountant.written_terms import Terms
 from mechanisms import Assumption, AssumptionKind
 
+EntryRow = tuple[int, str, bytes]
+"""Position, text and hash of an entry."""
+
+History = Callable[[], Iterable[EntryRow]]
+"""Reads entries from the first on: those that a fold left, and all that stand behind it."""
+
 _FOLDED = RecordedMechanism(json.dumps({"recorded": "entries that were folded"}))
 
 
@@ -78,7 +84,16 @@ def named(rules: Iterable[Rule], names: Mapping[int, RecordId]) -> tuple[Rule, .
     )
 
 
-def chained_to(before: bytes, position: int, row: tuple[int, str, bytes]) -> bytes:
+class _Paid(NamedTuple):
+    """A charge: where it stands, kinds with the accounts that paid them, what for, and when."""
+
+    position: int
+    paid: Sequence[tuple[int, Sequence[int]]]
+    scope: Scope
+    at: int
+
+
+def chained_to(before: bytes, position: int, row: EntryRow) -> bytes:
     """Return the hash of an entry, a row of position, text and hash, that must be the one after another's hash.
 
     Raises
@@ -97,8 +112,13 @@ def chained_to(before: bytes, position: int, row: tuple[int, str, bytes]) -> byt
 class Replay:
     """The state that entries lead to, one after the other.
 
+    Of charges it keeps what accounts have spent, and those that later entries may name: reservations, and charges of
+    requests. Whatever else is asked of earlier charges, by an entry that makes rules for example, is read again.
+
     Attributes
     ----------
+    history
+        How entries are read again, the same as were fed; what was left out is believed, and not in it.
     position
         The last entry that was fed, from 1; 0 before the first.
     hash
@@ -138,7 +158,8 @@ class Replay:
         What is said of names that were erased, in order.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, history: History = tuple) -> None:
+        self.history = history
         self.position = 0
         self.hash = START
         self.instance = ""
@@ -161,7 +182,9 @@ class Replay:
         self._terms: Terms | None = None
         self._totals: Totals | None = None
         self._charges: dict[tuple[str | None, ...], Any] = {}
-        self._paid = Payments()
+        self._last = 0  # the entry that was read last
+        self._folded: list[_Paid] = []
+        self._named = Payments()
         self._gone: set[int] = set()
         self.rules = 0
         self.rule_changes: list[tuple[int, dict[str, Any]]] = []
@@ -188,7 +211,7 @@ class Replay:
             raise LedgerDamaged("there are no entries")
         return self._totals
 
-    def feed_all(self, rows: Iterable[tuple[int, str, bytes]]) -> None:
+    def feed_all(self, rows: Iterable[EntryRow]) -> None:
         """Go on with entries.
 
         Raises
@@ -202,6 +225,7 @@ class Replay:
             self.position, self.hash = position, digest
 
     def _read(self, position: int, text: str) -> None:
+        self._last = position
         try:
             self._feed(position, said(text))
         except LedgerDamaged:
@@ -211,7 +235,7 @@ class Replay:
         if "kind" in text[:8]:
             self.texts[position] = text
 
-    def feed_left(self, row: tuple[int, str, bytes]) -> None:
+    def feed_left(self, row: EntryRow) -> None:
         """Go on with an entry that a fold left: it is bound to none before it.
 
         Raises
@@ -227,7 +251,7 @@ class Replay:
         self._left = False
 
     def begin_folded(
-        self, position: int, parts: Sequence[Mapping[str, Any]], left: Iterable[tuple[int, str, bytes]]
+        self, position: int, parts: Sequence[Mapping[str, Any]], left: Iterable[EntryRow]
     ) -> None:
         """Begin where a fold ends that was the last to be fed.
 
@@ -263,7 +287,7 @@ class Replay:
             self.kinds[i] = Entry(
                 _FOLDED, None, charge, (), Place("folded", fold["after"]), "folded: see the ledger's fold"
             )
-            self._paid.add(i, [(i, numbers)], Scope(purpose, tenant), fold["clock"])
+            self._folded.append(_Paid(i, [(i, numbers)], Scope(purpose, tenant), fold["clock"]))
             for number in numbers:
                 self.totals.add(number, charge)
         for row in rows[1:]:
@@ -280,9 +304,9 @@ class Replay:
     def summed(self, last: int, left: Collection[int]) -> list[list[Any]]:
         """Return what accounts paid up to an entry, but for some charges: purpose, tenant, amount, and who paid it."""
         totals: dict[Scope, Totals] = {}
-        for position, paid in self._paid.items():
+        for position, paid, scope, _ in self._paid():
             if position <= last and position not in left and position not in self._gone:
-                of = totals.setdefault(self._paid.scope(position), Totals(self.terms.composition))
+                of = totals.setdefault(scope, Totals(self.terms.composition))
                 for kind, numbers in paid:
                     for number in numbers:
                         of.add(number, self.kinds[kind].charge)
@@ -323,7 +347,7 @@ class Replay:
             now = self._time(body["at"], position)
             self._later.append((position, Settlement(of, state == "returned", now)))
             if self.limits is not None:
-                for number in self._payers(of):
+                for number in {number for _, numbers in self._named[of] for number in numbers}:
                     row = self._row(number)
                     drawn = state == "drawn"
                     self.rows[number] = (
@@ -417,13 +441,14 @@ class Replay:
                 ):
                     raise LedgerDamaged(f"takes account {number} over its budget", position)
                 self.totals.add(number, charge)
-        self._paid.add(position, paid, scope, now)
+        if "holder" in body or "request" in body:
+            self._named.add(position, paid, scope)
         if self.limits is not None and not self._left:
-            imported = "source" in body
+            asked, imported = self._asked(paid), "source" in body
             counting = self.limits.counting(scope, strict=not imported)
             if not imported:
-                self._check_rules(self.limits, position, position, counting, now)
-            self._book(self.limits, position, "holder" in body, counting, now)
+                self._check_rules(self.limits, position, asked, counting, now)
+            self._book(self.limits, position, asked, "holder" in body, counting, now)
         if "holder" in body:
             self.reservations[position] = "reserved"
         if "request" in body:
@@ -464,37 +489,43 @@ class Replay:
 
     def _count_all(self, limits: Limits) -> None:
         """Find what rules count of all that was charged before they were made."""
-        for position in self._paid:
+        for position, paid, scope, charged in self._paid():
             if position not in self._gone:
-                scope, charged = self._paid.scope(position), self._paid.at(position)
                 held = self.reservations.get(position) == "reserved"
                 counting = limits.counting(scope, strict=False)
-                self._book(limits, position, held, counting, self._drawn_at.get(position, charged))
+                at = self._drawn_at.get(position, charged)
+                self._book(limits, position, self._asked(paid), held, counting, at)
         for position, at in self._drawn_again:
-            counting = limits.counting(self._paid.scope(position), windows_only=True, strict=False)
-            self._book(limits, position, False, counting, at)
+            counting = limits.counting(self._named.scope(position), windows_only=True, strict=False)
+            self._book(limits, position, self._asked(self._named[position]), False, counting, at)
         self.rows = {number: limits.pruned(row, self.clock) for number, row in self.rows.items()}
 
     def _row(self, number: int) -> Row:
         assert self.limits is not None
         return self.rows.get(number, self.limits.zero)
 
-    def _payers(self, position: int) -> set[int]:
-        return {number for _, numbers in self._paid[position] for number in numbers}
-
-    def _asked(self, position: int) -> list[tuple[int, Any]]:
-        paid = self._paid[position]
+    def _asked(self, paid: Sequence[tuple[int, Sequence[int]]]) -> list[tuple[int, Any]]:
+        """Return who pays what."""
         return [(number, self.kinds[kind].charge) for kind, numbers in paid for number in numbers]
 
-    def _check_rules(self, limits: Limits, position: int, of: int, counting: Sequence[int], now: int) -> None:
+    def _check_rules(
+        self, limits: Limits, position: int, asked: list[tuple[int, Any]], counting: Sequence[int], now: int
+    ) -> None:
         """Refuse an entry if what it says that a charge is drawn now takes an account over a rule's limit."""
-        asked = self._asked(of)
         refused = limits.refused(asked, self._row, counting, now)
         if refused is not None:
             raise LedgerDamaged(f"takes account {asked[refused.which][0]} over {refused.rule}", position)
 
-    def _book(self, limits: Limits, position: int, held: bool, counting: Sequence[int], now: int) -> None:
-        for number, charge in self._asked(position):
+    def _book(
+        self,
+        limits: Limits,
+        position: int,
+        asked: list[tuple[int, Any]],
+        held: bool,
+        counting: Sequence[int],
+        now: int,
+    ) -> None:
+        for number, charge in asked:
             row = self.rows.get(number, limits.zero)
             self.rows[number] = (
                 limits.reserved(number, row, charge, counting, position)
@@ -510,64 +541,71 @@ class Replay:
         self._later.append((position, DrawnAgain(json.loads(self._keys[of]), now)))
         self.stamps[self._keys[of]] = now
         if self.limits is not None and not self._left:
-            counting = self.limits.counting(self._paid.scope(of), windows_only=True, strict=False)
-            self._check_rules(self.limits, position, of, counting, now)
-            self._book(self.limits, of, False, counting, now)
+            asked = self._asked(self._named[of])
+            counting = self.limits.counting(self._named.scope(of), windows_only=True, strict=False)
+            self._check_rules(self.limits, position, asked, counting, now)
+            self._book(self.limits, of, asked, False, counting, now)
+
+    # --- charges ---------------------------------------------------------------------------------
 
     def give_back(self, position: int) -> None:
         """Take a reservation out of the totals."""
         self._gone.add(position)
-        affected = {number for _, numbers in self._paid[position] for number in numbers}
-        charged = (
-            (number, self.kinds[kind].charge)
-            for other, paid in self._paid.items()
-            if other not in self._gone
-            for kind, numbers in paid
-            for number in affected.intersection(numbers)
-        )
-        self.totals.recount(affected, charged)
+        endless: set[int] = set()
+        for number, charge in self._asked(self._named[position]):
+            if None in self.totals.spent(number).values:
+                endless.add(number)
+            else:
+                self.totals.take_back(number, charge)
+        if endless:  # infinity less infinity: what is left is added up
+            charged = (
+                (number, charge)
+                for other, paid, _, _ in self._paid()
+                if other not in self._gone
+                for number, charge in self._asked(paid)
+                if number in endless
+            )
+            self.totals.recount(endless, charged)
+
+    def _paid(self) -> Iterator[_Paid]:
+        """Read the charges again, up to the entry that was read last; of those that were folded there are the sums."""
+        yield from self._folded
+        for position, text, _ in self.history():
+            if position > self._last:
+                break
+            body = said(text)
+            if "paid" in body:
+                scope = Scope(*body["for"]) if "for" in body else ANY
+                yield _Paid(position, body["paid"], scope, body["at"])
 
     def entries(self, names: Mapping[int, RecordId]) -> Sequence[Entry]:
         """Return the entries as a ledger has them; accounts without a name keep their number."""
-        return tuple(entry for _, entries in self.charged(names) for entry in entries)
+        return tuple(entry for charged in self.charged(names) for entry in charged.entries)
 
-    def charged(
-        self, names: Mapping[int, RecordId], *, returned: bool = False
-    ) -> Iterator[tuple[int, list[Entry]]]:
-        """Yield what was charged together, and where it stands; with `returned`, what was given back, too."""
-        for position, paid in self._paid.items():
+    def charged(self, names: Mapping[int, RecordId], *, returned: bool = False) -> Iterator[Charged]:
+        """Read again what was charged together, by where it stands; with `returned`, what was given back, too."""
+        for position, paid, scope, at in self._paid():
             if returned or position not in self._gone:
-                yield (
-                    position,
-                    [
-                        self.kinds[kind].of(tuple(names.get(number, number) for number in numbers))
-                        for kind, numbers in paid
-                    ],
+                entries = tuple(
+                    self.kinds[kind].of(tuple(names.get(number, number) for number in numbers))
+                    for kind, numbers in paid
                 )
+                request = json.loads(self._keys[position]) if position in self._keys else None
+                yield Charged(position, entries, position in self.reservations, request, scope, at)
 
     def events(self, names: Mapping[int, RecordId]) -> Iterator[tuple[int, Event]]:
         """Yield what happened, as a ledger in memory has it, and where it stands; charges are numbered by that, too.
 
         Answers to requests are not among the entries. Of charges that were folded there are the sums.
         """
-
-        def charges() -> Iterator[tuple[int, Event]]:
-            for position, entries in self.charged(names, returned=True):
-                scope, at = self._paid.scope(position), self._paid.at(position)
-                request = json.loads(self._keys[position]) if position in self._keys else None
-                held = position in self.reservations
-                yield position, Charged(position, tuple(entries), held, request, scope, at)
+        charges = ((charged.position, charged) for charged in self.charged(names, returned=True))
 
         def rules() -> Iterator[tuple[int, Event]]:
             for position, body in self.rule_changes:
                 found = named(map(Rule.from_dict, body["rules"]), names)
                 yield position, Ruled(found, body["by"], body["reason"], body["at"])
 
-        return heapq.merge(charges(), self._later, rules(), key=operator.itemgetter(0))
-
-    def scope(self, position: int) -> Scope:
-        """Return what a charge was for."""
-        return self._paid.scope(position)
+        return heapq.merge(charges, self._later, rules(), key=operator.itemgetter(0))
 
     def named_rules(self, names: Mapping[int, RecordId]) -> tuple[Rule, ...]:
         """Return the rules in force, with the names of the members of groups."""

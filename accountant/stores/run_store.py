@@ -8,6 +8,7 @@ import uuid
 import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 
@@ -19,12 +20,11 @@ from accountant.limits import renumbered
 from accountant.stores import opening
 from accountant.stores.chain import label, row_digest
 from accountant.stores.database import Database
-from accountant.stores.names import named
 from accountant.stores.refusals import InUse, LedgerDamaged, StoreMoved
 from accountant.stores.replay import Replay
-from accountant.stores.sql_store import SQLStore, happened, let_pass
+from accountant.stores.sql_store import SQLStore, happened, labelled, let_pass
 from accountant.stores.waiting import Noted, Notes, Waiting
-from accountant.stores.work import stored_bytes
+from accountant.stores.work import rows_after, stored_bytes
 from accountant.written_terms import Terms
 from mechanisms import Assumption
 
@@ -313,20 +313,20 @@ def _kept(database: Database, name: str) -> bytes | None:
 
 def _saved(store: SQLStore, replay: Replay) -> Saved:
     with store.database.reading() as connection:
-        labels = connection.exec_driver_sql("SELECT number, label FROM account").all()
         answers = connection.exec_driver_sql("SELECT key, answer FROM request").all()
         state = stored_bytes(connection.exec_driver_sql("SELECT state FROM run").scalar_one())
-    names = {number: named(name) for number, name in labels}
-    events: list[Event] = []
-    numbers: dict[int, int] = {}  # of charges in the ledger, by where they stand
-    for position, event in replay.events(names):
-        if isinstance(event, Charged):
-            numbers[position] = len(numbers) + 1
-            events.append(event._replace(position=numbers[position]))
-        elif isinstance(event, Settlement):
-            events.append(event._replace(position=numbers[event.position]))
-        else:
-            events.append(event)
+        replay.history = partial(rows_after, connection, 0)  # nobody else writes: the run is held
+        names = labelled(connection)
+        events: list[Event] = []
+        numbers: dict[int, int] = {}  # of charges in the ledger, by where they stand
+        for position, event in replay.events(names):
+            if isinstance(event, Charged):
+                numbers[position] = len(numbers) + 1
+                events.append(event._replace(position=numbers[position]))
+            elif isinstance(event, Settlement):
+                events.append(event._replace(position=numbers[event.position]))
+            else:
+                events.append(event)
     events += [
         Answered(json.loads(key), stored_bytes(answer)) for key, answer in answers if answer is not None
     ]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 import heapq
 import json
-import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cmp_to_key, partial
 from typing import Any
 
 from sqlalchemy import Connection
@@ -36,11 +35,10 @@ from accountant.stores.anchor import Anchor, Mark
 from accountant.stores.chain import label
 from accountant.stores.database import Database
 from accountant.stores.file_lock import this_process
-from accountant.stores.folded import begun, last_fold
+from accountant.stores.folded import begun
 from accountant.stores.group_commit import GroupCommit
 from accountant.stores.names import PLAIN, Names, named
 from accountant.stores.refusals import StoreMoved
-from accountant.stores.replay import Replay
 from accountant.stores.verification import Verified, check_anchor, verify_database
 from accountant.stores.work import ACCOUNT_ROW, Work, account_row, rows_after
 from accountant.written_terms import Terms
@@ -90,9 +88,6 @@ class SQLStore:
         self._kinds: dict[tuple[Any, ...], int] = {}
         self._limits: dict[int, Limits] = {}
         self._queue: GroupCommit[Task] = GroupCommit(self._commit)
-        self._history = Replay()
-        self._begun_at = 0  # the fold with which it begins
-        self._reading_history = threading.Lock()
         self.assumptions: tuple[Assumption, ...] = ()
         self.closed: tuple[str, Place] | None = None
 
@@ -235,7 +230,7 @@ class SQLStore:
             if number not in endless
         }
         if endless:  # infinity less infinity: what is left is added up
-            replay = begun(work.connection)
+            replay = begun(work.connection, partial(work.rows, 0))
             replay.feed_all(work.rows(replay.position))
             replay.give_back(position)
             found |= {number: replay.totals.spent(number) for number in endless}
@@ -433,7 +428,7 @@ class SQLStore:
     def most_spent(self, count: int) -> list[tuple[RecordId, Any]]:
         """Return the records that have spent most, at most so many, and what they have spent; the most first."""
         exceeds = self.terms.composition.exceeds
-        order = functools.cmp_to_key(lambda one, other: exceeds(one, other) - exceeds(other, one))
+        order = cmp_to_key(lambda one, other: exceeds(one, other) - exceeds(other, one))
         found: list[tuple[RecordId, Any]] = []
         with self.database.reading() as connection:
             totals = connection.exec_driver_sql("SELECT DISTINCT spent FROM account").scalars()
@@ -453,14 +448,14 @@ class SQLStore:
 
     @property
     def entries(self) -> Sequence[Entry]:
-        """All charges in order, but for reservations that were given back; of those that were folded, the sums."""
-        with self._reading_history, self.database.snapshot() as connection:
-            names = connection.exec_driver_sql("SELECT number, label FROM account").all()
-            fold = last_fold(connection)
-            if fold is not None and fold.position > self._begun_at:
-                self._begun_at, self._history = fold.position, begun(connection)
-            self._history.feed_all(rows_after(connection, self._history.position))
-            return self._history.entries({number: named(name) for number, name in names})
+        """All charges in order, but for reservations that were given back; of those that were folded, the sums.
+
+        The entries are verified first: to read them takes as long as `verify`.
+        """
+        with self.database.snapshot() as connection:
+            replay = begun(connection)
+            replay.feed_all(rows_after(connection, replay.position))
+            return replay.entries(labelled(connection))
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -521,6 +516,12 @@ class SQLStore:
     def close(self) -> None:
         """Close the database; nothing can be charged any more."""
         self.database.close()
+
+
+def labelled(connection: Connection) -> dict[int, RecordId]:
+    """Return what accounts are called, by their numbers."""
+    rows = connection.exec_driver_sql("SELECT number, label FROM account").all()
+    return {int(number): named(label) for number, label in rows}
 
 
 def check_said(by: str, reason: str) -> None:
@@ -687,7 +688,7 @@ def draw_in(work: Work, position: int, at: int | None = None) -> None:
 
 def put_rules_in(work: Work, rules: Sequence[Rule], by: str, reason: str, at: int | None = None) -> None:
     """Put rules in force, in a transaction; what they count of earlier charges is found in the entries."""
-    replay = begun(work.connection)
+    replay = begun(work.connection, partial(work.rows, 0))
     replay.feed_all(work.rows(replay.position))
     members = {work.label(each) for rule in rules for group in rule.groups for each in group}
     work.load(members)

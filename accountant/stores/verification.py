@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -61,6 +61,13 @@ def verify_database(database: Database, anchor: Anchor | None = None) -> Verifie
     StoreMoved
         If the store does not hold what its anchor names.
     """
+    with verifying(database, anchor) as (_, found):
+        return found
+
+
+@contextmanager
+def verifying(database: Database, anchor: Anchor | None = None) -> Iterator[tuple[Connection, Verified]]:
+    """Verify a store, as `verify_database`; yield the transaction in which its charges can be read again, too."""
     _check_file(database)
     mark = None if anchor is None else anchor.read()
     with _snapshot(database) as connection:
@@ -69,7 +76,7 @@ def verify_database(database: Database, anchor: Anchor | None = None) -> Verifie
         if mark is not None:
             _check_marked(database, connection, mark, replay, replay.position)
         accounts = compare_tables(replay, connection)
-    return verified(replay, accounts)
+        yield connection, verified(replay, accounts)
 
 
 def look_over(database: Database, anchor: Anchor | None = None) -> tuple[Replay, Mark]:
@@ -220,18 +227,18 @@ def compare_tables(replay: Replay, connection: Connection) -> int:
         account_row("the table `account`", (number, name, salt, spent, counted, digest))
     if count != len(replay.commitments):
         raise LedgerDamaged(f"{len(replay.commitments)} accounts were opened, and {count} are there")
-    if _pairs(connection, "SELECT position, state FROM reservation") != replay.reservations:
+    if not _holds(connection, "SELECT position, state FROM reservation", replay.reservations):
         raise LedgerDamaged("the table `reservation` does not fit to the entries")
-    if _pairs(connection, "SELECT key, position FROM request") != replay.requests:
+    if not _holds(connection, "SELECT key, position FROM request", replay.requests):
         raise LedgerDamaged("the table `request` does not fit to the entries")
-    if _pairs(connection, "SELECT key, stamped FROM request") != replay.stamps:
+    if not _holds(connection, "SELECT key, stamped FROM request", replay.stamps):
         raise LedgerDamaged("the table `request` does not say when what is answered was charged")
     if replay.limits is not None and replay.limits.windows:
         clock = connection.exec_driver_sql("SELECT clock FROM store").scalar_one()
         if clock != replay.clock:
             raise LedgerDamaged("the table `store` does not have the time of the last charge")
     kinds = {chained(b"", text).hex(): position for position, text in replay.texts.items()}
-    if _pairs(connection, "SELECT digest, position FROM kind") != kinds:
+    if not _holds(connection, "SELECT digest, position FROM kind", kinds):
         raise LedgerDamaged("the table `kind` does not fit to the entries")
     _compare_run(replay, connection)
     return count
@@ -260,5 +267,11 @@ def has_run(connection: Connection) -> bool:
     return inspect(connection).has_table("run")
 
 
-def _pairs(connection: Connection, sql: str) -> dict[Any, Any]:
-    return {row[0]: row[1] for row in connection.exec_driver_sql(sql)}
+def _holds(connection: Connection, sql: str, expected: Mapping[Any, Any]) -> bool:
+    """Whether the rows of a table are these pairs of key and value, each once."""
+    left = set(expected)
+    for key, value in connection.exec_driver_sql(sql):
+        if key not in left or expected[key] != value:
+            return False
+        left.discard(key)
+    return not left

@@ -148,4 +148,4 @@ class CascadeUCBRR(MessageLearner[RankedLists], AnytimeLearner[RankedLists]):
 
     def hear(self, about: IntArray, message: npt.NDArray[Any]) -> None:
         """Average the user's symbol into the displayed items."""
-        self.estimates.add(about, self._click[message[:, 0]])
+        self.estimates.add(about, self._click.take(message[:, 0], axis=0))

@@ -184,12 +184,18 @@ class ClickEstimates:
         n, m, c, e = (
             total.reshape(-1) for total in (self.displays, self.releases, self.clicks, self.examinations)
         )
-        n[at] += long[:, np.newaxis]
-        m[at] += 1.0
-        c[at] += clicks
-        e[at] += long[:, np.newaxis] - above
-        upper = bound.upper(n[at], m[at], c[at], e[at])
-        self.index.reshape(-1)[at] = ranked_first(upper, n[at])
+        new = tuple(
+            total.take(at) + further
+            for total, further in (
+                (n, long[:, np.newaxis]),
+                (m, 1.0),
+                (c, clicks),
+                (e, long[:, np.newaxis] - above),
+            )
+        )
+        for total, sums in zip((n, m, c, e), new, strict=True):
+            total[at] = sums
+        self.index.reshape(-1)[at] = ranked_first(bound.upper(*new), new[0])
 
     def renew(self, exponent: float | FloatArray, lanes: npt.NDArray[np.bool_]) -> None:
         """Compute the indices of these lanes again, with another exponent."""

@@ -19,7 +19,7 @@ from scipy.special import gammaln, xlogy
 
 from algorithms.estimates.divergence import divergence_upper
 from algorithms.estimates.message_means import MessageMeans
-from algorithms.lanes import gather, scatter_add
+from algorithms.lanes import scatter_add
 from mechanisms.arrays import FloatArray, IntArray
 
 _STEPS = 3
@@ -81,8 +81,8 @@ class BitMeans(MessageMeans):
         scatter_add(self.ones, arms, messages)
         super().add(arms, 0.5 + (messages - 0.5) * self._gain)
 
-    def _upper(self, arms: IntArray, mean: FloatArray, count: FloatArray) -> FloatArray:
-        return self._bound(gather(self.ones, arms), count)
+    def _upper(self, at: IntArray, mean: FloatArray, count: FloatArray) -> FloatArray:
+        return self._bound(self.ones.take(at), count)
 
     def _bound(self, ones: FloatArray, count: FloatArray) -> FloatArray:
         chance = bit_upper(ones, count, self._exponent)

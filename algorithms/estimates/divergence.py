@@ -55,16 +55,15 @@ def divergence_upper(mean: FloatArray, rate: FloatArray, *, steps: int) -> Float
     """
     own = xlogy(mean, mean) + xlogy(1.0 - mean, 1.0 - mean)
     zeros = 1.0 - mean
-    with np.errstate(divide="ignore", over="ignore"):
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         upper = np.minimum(
             mean + np.sqrt(rate * np.minimum(0.5, 2.0 * zeros)), -np.expm1((own - rate) / zeros)
         )
-    upper = np.minimum(upper, mean + rate + np.sqrt(rate * (rate + 2.0 * mean)))
-    upper = np.where(zeros > 0, upper, 1.0)
-    for _ in range(steps):
-        with np.errstate(invalid="ignore"):
+        upper = np.minimum(upper, mean + rate + np.sqrt(rate * (rate + 2.0 * mean)))
+        upper = np.where(zeros > 0, upper, 1.0)
+        for _ in range(steps):
             over = own - xlogy(mean, upper) - xlogy(zeros, 1.0 - upper) - rate
             step = over * upper * (1.0 - upper) / np.maximum(upper - mean, 1e-300)
-        lower = (over > 0) & (upper < 1)  # at 1, where kl may be infinite, it stays
-        upper = upper - np.where(lower, step, 0.0)
+            lower = (over > 0) & (upper < 1)  # at 1, where kl may be infinite, it stays
+            upper = upper - np.where(lower, step, 0.0)
     return upper

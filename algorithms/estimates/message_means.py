@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from algorithms.lanes import gather, scatter_set
+from algorithms.lanes import gather, places
 from algorithms.learner import Confidence
 from mechanisms.arrays import FloatArray, IntArray
 
@@ -36,15 +36,16 @@ class MessageMeans:
 
     def add(self, arms: IntArray, messages: FloatArray) -> None:
         """Average one more message into each of `arms`, shape (lanes, k), negative for none."""
-        count = gather(self.count, arms) + 1.0
-        mean = gather(self.mean, arms)
-        mean += (messages - mean) / count
-        scatter_set(self.count, arms, count)
-        scatter_set(self.mean, arms, mean)
-        scatter_set(self.index, arms, np.clip(self._upper(arms, mean, count), 0.0, 1.0))
+        at, which = places(self.count, arms)
+        count = self.count.take(at) + 1.0
+        mean = self.mean.take(at)
+        mean += (messages[which] - mean) / count
+        self.count.reshape(-1)[at] = count
+        self.mean.reshape(-1)[at] = mean
+        self.index.reshape(-1)[at] = np.clip(self._upper(at, mean, count), 0.0, 1.0)
 
-    def _upper(self, arms: IntArray, mean: FloatArray, count: FloatArray) -> FloatArray:
-        """Return upper confidence bounds of arms from their new means and counts."""
+    def _upper(self, at: IntArray, mean: FloatArray, count: FloatArray) -> FloatArray:
+        """Return upper confidence bounds of arms from their new means and counts; `at` is where they stand."""
         upper = mean + self._root / np.sqrt(count)
         if self._tail:
             upper += self._tail / count

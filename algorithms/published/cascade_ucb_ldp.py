@@ -19,7 +19,7 @@ import numpy as np
 from accountant import Gate, Private
 from algorithms.cascades.cascade_ucb1 import examined
 from algorithms.claim import ONE_USER_LOCAL, ClaimForm, View
-from algorithms.lanes import gather, scatter_set
+from algorithms.lanes import positions
 from algorithms.learner import Confidence, Family, check_delta, check_epsilon
 from algorithms.problems import RankedLists
 from algorithms.published.noise_multiplier import check_noise_multiplier
@@ -70,11 +70,12 @@ class _PrintedCascade(StructuredLearner[RankedLists], abc.ABC):
         )
         examined_here = sent > 0
         values = self.gate.release(self.mechanism, feedback, where=examined_here)
-        count = gather(self.count, action)
-        mean = gather(self.mean, action)
+        at = positions(self.count, action)
+        count = self.count.take(at)
+        mean = self.mean.take(at)
         averaged = (count * mean + values) / (count + 1)
-        scatter_set(self.mean, action, np.where(examined_here, averaged, mean))
-        scatter_set(self.count, action, count + examined_here)
+        self.mean.reshape(-1)[at] = np.where(examined_here, averaged, mean)
+        self.count.reshape(-1)[at] = count + examined_here
 
 
 class CascadeUCBLDPLaplace(_PrintedCascade):

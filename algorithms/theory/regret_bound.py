@@ -14,6 +14,7 @@ import functools
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
 import numpy as np
 import sympy as sp
@@ -32,6 +33,36 @@ w_K, mu, delta = sp.symbols("w_K mu delta", positive=True)
 b, A, v, N = sp.symbols("b A v N", positive=True)
 sigma, F, M = sp.symbols("sigma F M", positive=True)
 T0 = sp.Symbol("T_0", positive=True)
+
+
+SYMBOLS: Mapping[str, str] = MappingProxyType(
+    {
+        "T": "rounds",
+        "T_0": f"T, and {epoch_horizon(0)} for a learner that is not told it",
+        "epsilon": "the learner's ε",
+        "delta": "the learner's δ",
+        "K": "arms played at once",
+        "L": "arms in all",
+        "B_inf": "how steep the reward is in the largest error of an outcome, 1 for one arm",
+        "B_1": "how steep the reward is in the sum of errors of outcomes, 1 for sums",
+        "R_max": "largest regret of a round",
+        "Delta_0": "least gap of all",
+        "p_0": "least probability that a list's last item is examined",
+        "w_K": "least mean of the K best arms",
+        "mu": "1/sigma of Gaussian noise that is (ε, δ)-private at distance 1",
+        "Delta": "an arm's least gap",
+        "Delta_max": "an arm's largest gap",
+        "rho": "their ratio",
+        "k": "optimal arms that are better than it",
+        "d": "dimension",
+        "k_A": "number of actions",
+        "alpha": "the rate by which clients of a phase grow",
+        "S": "most actions that a phase plays",
+        "sigma_xi": "spread of clients around the common reward",
+        "B": "bound on a client's reward",
+    }
+)
+"""What symbols of bounds stand for; their abbreviations are defined by each."""
 
 
 class FloorLog2(sp.Function):  # type: ignore[misc]
@@ -215,6 +246,43 @@ class RegretBound:
         bound = " + ".join(form.format(sp.latex(part)) for part, form in sums if part != 0)
         return ", ".join(
             [bound, *(f"{sp.latex(symbol)} = {sp.latex(value)}" for symbol, value in self.definitions)]
+        )
+
+    def words(self, *, anytime: bool = False) -> str:
+        """Return the bound as a sentence: all terms, abbreviations, and what the symbols stand for.
+
+        Parameters
+        ----------
+        anytime
+            Whether it is that of a learner that is not told T.
+        """
+        by_epochs = anytime and self.levels
+        sums = (
+            (self.constant + self.outlasting if by_epochs else self.constant, ""),
+            (self.per_arm, "the sum over all arms that are not optimal of "),
+            (self.per_optimal, "the sum over the optimal arms of "),
+            (self.per_member, "the sum over the arms of all actions that are not optimal of "),
+        )
+        terms = [f"{over}[{part}]" if over else str(part) for part, over in sums if part != 0]
+        abbreviations = [f"{symbol} = {value}" for symbol, value in self.definitions]
+        used = {
+            str(symbol)
+            for expression in (*(part for part, _ in sums), *(value for _, value in self.definitions))
+            for symbol in expression.free_symbols
+        } - {str(symbol) for symbol, _ in self.definitions}
+        symbols = dict(SYMBOLS)
+        if by_epochs:
+            symbols["T"] = "N (k + 1)(k + 2), N the rounds of the epoch"
+        meant = [f"{name}: {symbols[name]}" for name in symbols if name in used]
+        when = (
+            "In epoch k (from 0) of a learner that does not know the horizon,"
+            if by_epochs
+            else "After T rounds"
+        )
+        return (
+            f"{when} expected regret is at most {' + '.join(terms)}"
+            + (f", where {', '.join(abbreviations)}" if abbreviations else "")
+            + f". ({'; '.join(meant)})"
         )
 
     def number(self, expression: sp.Expr, instance: Instance, **further: float) -> float:

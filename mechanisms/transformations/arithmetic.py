@@ -150,7 +150,7 @@ class Choose(Transformation):
                 f"and these are {domain}"
             )
         chosen = self.index.shape[-1]
-        padded = bool((self.index < 0).any())
+        padded = bool(self.index.min(initial=0) < 0)
         if isinstance(domain, Ball) and self.stability <= 1.0:
             return Ball(domain.radius, chosen, domain.order)
         if isinstance(domain, OneHot) and self.stability <= 1.0:

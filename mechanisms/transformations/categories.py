@@ -96,8 +96,9 @@ class FirstAbove(Transformation):
     def apply(self, values: npt.NDArray[Any]) -> IntArray:
         """Return the positions."""
         above = values > self.threshold
-        first: IntArray = np.where(above.any(axis=-1), above.argmax(axis=-1), values.shape[-1])
-        return first[..., None]
+        first = above.argmax(axis=-1)  # 0 also where there is none
+        found: IntArray = np.where((first > 0) | above[..., 0], first, values.shape[-1])
+        return found[..., None]
 
     def _public_domain(self, array: npt.NDArray[Any]) -> Domain:
         return reals(array.shape[-1])

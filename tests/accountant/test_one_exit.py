@@ -22,7 +22,6 @@ from accountant import (
     Coupled,
     Plan,
     Private,
-    Simulation,
     Step,
 )
 from accountant.refusals import ForeignValue
@@ -261,10 +260,21 @@ def test_strict_is_true_or_false(strict: Any) -> None:
         opened(strict=strict)
 
 
-def test_lanes_name_their_assumptions_too() -> None:
-    for gate, data in ((Simulation(0, 64), np.ones((64, 1))), (Coupled(0, 64, 1), np.ones((2, 64, 1)))):
-        gate.release(TooQuiet(scale=2.0), gate.private(data.reshape(data.shape[:-1]), SHARE, "ann"))
-        assert ["TooQuiet" in each.message for each in gate.assumptions] == [True]
+def test_exact_losses_name_their_assumptions_too() -> None:
+    gate = Coupled(0, 64, 1)
+    gate.release(TooQuiet(scale=2.0), gate.private(np.ones((2, 64)), SHARE, "ann"))
+    assert ["TooQuiet" in each.message for each in gate.assumptions] == [True]
+
+
+def test_what_is_written_into_a_ledgers_mechanism_draws_nothing() -> None:
+    """Another accountant's release of the same mechanism is noisy, and charged."""
+    first = opened()
+    first.release(Laplace(scale=2.125), first.private([1.0], SHARE, "ann"))
+    vars(first.ledger.entries[0].mechanism)["release"] = lambda value, noise: np.asarray(value)
+    second = opened()
+    released = second.release(Laplace(scale=2.125), second.private([1.0], SHARE, "ann"))
+    assert released[0, 0] != 1.0
+    assert second.assumptions == ()
 
 
 @dataclass

@@ -348,6 +348,17 @@ def test_the_bound_is_that_for_the_epoch_s_horizon(name: str) -> None:
         assert here > bound.evaluate(Instance(CASES[name], 2.0, rounds, DELTA))
 
 
+def test_the_bound_says_that_it_is_of_an_epoch() -> None:
+    words = BOUNDS["cascade-ucb-batch"].words(anytime=True)
+    assert words.startswith(
+        "In epoch k (from 0) of a learner that does not know the horizon, expected regret is at most 5/2 +"
+    )
+    assert "T: N (k + 1)(k + 2), N the rounds of the epoch" in words
+    told = BOUNDS["dp-bandit"].words(anytime=True)
+    assert told.startswith("After T rounds")
+    assert "T_0: T, and 2048 for a learner that is not told it" in told
+
+
 def test_the_bound_of_one_arm_at_a_time_holds_at_every_horizon() -> None:
     here = BOUNDS["dp-bandit"].evaluate(Instance(ONE, 0.5, 10**5, DELTA, {"anytime": "yes"}))
     plays = [batch_plays(10**5, 2 * math.log(2048), 8.0, 2.0, gap) for gap in (0.7, 0.4, 0.5)]

@@ -1,4 +1,4 @@
-"""Lane-rounds per second beside a researcher's per-round NumPy loop, and what accounting costs per release.
+"""Lane-rounds per second, few and many lanes, beside a per-round NumPy loop; what accounting costs per release.
 
 Run with ``python tests/benchmarks/bench_lanes.py``; one core, CPU time, the least of three runs. Both sides of
 each comparison run in this process, one after the other.
@@ -25,6 +25,19 @@ from algorithms.simulate import simulate
 
 ITEMS, K, EPSILON = 20, 4, 1.0
 RUNS, ROUNDS, LOOP_ROUNDS = 1000, 2000, 5000
+SIZES = (10, 2_000), (1_000, 300), (10_000, 60)
+LEARNERS = (
+    "cucb-ldp2",
+    "cucb-ldp-bit",
+    "cucb-ldp-laplace-one",
+    "cucb-ldp-laplace-all",
+    "cascade-ucb1",
+    "cascade-ucb-rr",
+    "cascade-ucb-ldp-laplace",
+    "published/cascade-ucb-ldp-laplace",
+    "cucb-dp-least",
+    "dpucb-mat",
+)
 
 
 def cpu_seconds(work: Callable[[], object]) -> float:
@@ -65,12 +78,12 @@ def loop_cascade(means: np.ndarray, rounds: int) -> None:
         count[examined] += 1
 
 
-def lanes_rate(name: str) -> float:
-    """Return lane-rounds per CPU second of a registered learner on its default problem."""
+def round_cost(name: str, runs: int, rounds: int) -> float:
+    """Return CPU seconds a round of all runs of a registered learner on its default problem."""
     entry = learners[name]
     problem = problems[entry.default_problem].build()
-    build = entry.build(problem, epsilon=EPSILON, horizon=ROUNDS)
-    return RUNS * ROUNDS / cpu_seconds(lambda: simulate(build, problem, horizon=ROUNDS, runs=RUNS, seed=0))
+    build = entry.build(problem, epsilon=EPSILON, horizon=rounds)
+    return cpu_seconds(lambda: simulate(build, problem, horizon=rounds, runs=runs, seed=0)) / rounds
 
 
 def accounting_cost(name: str) -> tuple[float, float]:
@@ -101,10 +114,14 @@ def main() -> None:
     print(f"million lane-rounds per CPU second, L={ITEMS} K={K} R={RUNS}")
     for name in ("cucb-ldp2", "cascade-ucb1", "cascade-ucb-rr", "published/cascade-ucb-ldp-laplace"):
         loop = loops["cucb-ldp2" if name == "cucb-ldp2" else "cascade"]
-        rate = lanes_rate(name)
+        rate = RUNS / round_cost(name, RUNS, ROUNDS)
         print(f"  {name:36s} {rate / 1e6:6.2f}   NumPy loop {loop / 1e6:6.3f}   x{rate / loop:.0f}")
+    print("microseconds per round of 10 runs; million lane-rounds per CPU second, R=1000 and 10000")
+    for name in LEARNERS:
+        few, many, most = (round_cost(name, runs, rounds) for runs, rounds in SIZES)
+        print(f"  {name:36s} {few * 1e6:6.1f}   {1e-3 / many:6.2f}   {1e-2 / most:6.2f}")
     print("microseconds per round of one lane (one release a round)")
-    for name in ("cucb-ldp1", "cucb-ldp2", "cascade-ucb-rr"):
+    for name in ("cucb-ldp1", "cucb-ldp2", "cucb-ldp-bit", "cucb-ldp-laplace-one", "cascade-ucb-rr"):
         simulated, accounted = accounting_cost(name)
         on_top = accounted - simulated
         print(f"  {name:36s} simulated {simulated:5.1f}   accounted {accounted:5.1f}   on top {on_top:4.1f}")

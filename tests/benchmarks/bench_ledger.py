@@ -245,35 +245,30 @@ def look(path: Path, what: str, results: Any) -> None:
     opened[0].close()
 
 
+def elsewhere(act: Callable[..., None], *arguments: Any) -> None:
+    """Do it in a process of its own, which begins as small as this one is."""
+    one = multiprocessing.get_context("spawn").Process(target=act, args=arguments)
+    one.start()
+    one.join()
+
+
 def growth(folder: Path, most: int) -> None:
-    """Print what stores of so many entries take."""
-    new = multiprocessing.get_context("spawn")
+    """Print what stores of so many entries take, on accounts that grow with them, and on as many as before."""
     columns = ("open", "worst", "left", "verify")
-    print(
-        f"{'entries':>9} {'records':>8} {'bytes each':>11}",
-        *(f"{name + ' ms':>11}" for name in columns),
-        end="",
-    )
+    print(f"{'entries':>9} {'accounts':>9} {'bytes each':>11}", end=" ")
+    print(*(f"{name + ' ms':>11}" for name in columns), end="")
     print(f" {'verify MiB':>11}  (CPU; left: of 10,000 records)")
-    for entries in (10**i for i in range(4, 8)):
-        if entries > most:
-            break
-        path = folder / f"{entries}.db"
-        fill(path, entries, entries // 5)
-        found = {}
+    sizes = [10**i for i in range(4, 8) if 10**i <= most]
+    for entries, records in [(each, each // 5) for each in sizes] + [(each, 10_000) for each in sizes[1:]]:
+        path, found = folder / f"{entries}.db", {}
+        elsewhere(fill, path, entries, records)
         for what in columns:
-            results = new.Queue()
-            one = new.Process(target=look, args=(path, what, results))
-            one.start()
+            results = multiprocessing.get_context("spawn").SimpleQueue()
+            elsewhere(look, path, what, results)
             found[what] = results.get()
-            one.join()
-        size = path.stat().st_size / entries
-        print(f"{entries:>9} {entries // 5:>8} {size:>11.0f}", end=" ")
-        print(
-            *(f"{found[what][0] * 1e3:>11.1f}" for what in columns),
-            f"{found['verify'][1]:>11.0f}",
-            flush=True,
-        )
+        print(f"{entries:>9} {records:>9} {path.stat().st_size / entries:>11.0f}", end=" ")
+        print(*(f"{found[what][0] * 1e3:>11.1f}" for what in columns), end="")
+        print(f" {found['verify'][1]:>11.0f}", flush=True)
         path.unlink()
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import dataclasses
 import functools
 import inspect
+from collections.abc import Iterator
 from typing import Any
 from unittest import mock
 
@@ -22,6 +24,7 @@ from mechanisms import (
     Box,
     Categories,
     CentralGaussian,
+    Clip,
     Composed,
     DiscreteGaussian,
     DiscreteLaplace,
@@ -335,6 +338,92 @@ def test_code_that_was_rewritten_in_place_is_seen_in_what_was_examined_before() 
 def _written_into(table: Table) -> None:
     table.entries.flags.writeable = True
     table.entries[0] = 9.0
+
+
+class SaysItIsEqual:
+    """Whatever it is compared with."""
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    __hash__ = object.__hash__
+
+    def __get__(self, instance: Any, owner: Any) -> Any:
+        return lambda value, noise: np.asarray(value)
+
+
+def _entry() -> Any:
+    return mock.patch.object(Laplace, "release", SaysItIsEqual())
+
+
+def _default_by_name() -> Any:
+    return mock.patch.dict(Laplace.__init__.__kwdefaults__, sensitivity=SaysItIsEqual())
+
+
+@contextlib.contextmanager
+def _positional_default() -> Iterator[None]:
+    defaults = Laplace.profile.__defaults__
+    Laplace.profile.__defaults__ = (SaysItIsEqual(),)
+    try:
+        yield
+    finally:
+        Laplace.profile.__defaults__ = defaults
+
+
+@pytest.mark.parametrize("patched", [_entry, _default_by_name, _positional_default])
+def test_what_says_that_it_equals_what_it_replaced_is_seen(patched: Any) -> None:
+    assert examined(OWN[0])[1] == ()
+    with patched():
+        for assumptions in (examined(OWN[0])[1], assumptions_of(OWN[0]), altered_library()):
+            assert [each.kind for each in assumptions] == [AssumptionKind.PATCHED]
+            assert "Laplace." in assumptions[0].message
+    assert examined(OWN[0])[1] == altered_library() == ()
+
+
+def test_an_entry_under_another_name_is_seen() -> None:
+    """The same objects in the same order: only the name of the last one differs."""
+    examined(Clip(0.0, 1.0))
+    last, value = list(vars(Clip).items())[-1]
+    delattr(Clip, last)
+    try:
+        Clip.another_name = value  # type: ignore[attr-defined]
+        assert list(vars(Clip).values())[-1] is value
+        assert [each.kind for each in examined(Clip(0.0, 1.0))[1]] == [AssumptionKind.PATCHED]
+    finally:
+        del Clip.another_name  # type: ignore[attr-defined]
+        setattr(Clip, last, value)
+    assert examined(Clip(0.0, 1.0))[1] == ()
+
+
+def test_entries_in_another_order_alter_nothing() -> None:
+    first, value = next((n, v) for n, v in vars(Clip).items() if inspect.isfunction(v))
+    delattr(Clip, first)
+    setattr(Clip, first, value)
+    assert examined(Clip(0.0, 1.0))[1] == altered_library() == ()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda copy: vars(copy).update(release=lambda value, noise: np.asarray(value)),
+        lambda copy: object.__setattr__(copy, "scale", 0.001),
+        lambda copy: object.__setattr__(copy.sensitivity, "l1", 0.001),
+        lambda copy: object.__setattr__(copy, "__class__", Noiseless),
+    ],
+)
+def test_a_copy_that_was_changed_is_used_no_more(change: Any) -> None:
+    """Ledgers and tapes show the gate's copies."""
+    mechanism = Laplace(scale=0.321)  # of no other test
+    copy = examined(mechanism)[0]
+    change(copy)
+    for value in (mechanism, Laplace(scale=0.321)):
+        after, assumptions = examined(value)
+        assert after is not copy
+        assert (type(after), after.scale, after.sensitivity, assumptions) == (Laplace, 0.321, UNIT, ())
+        assert "release" not in vars(after)
+    table = Table([0.0, 1.0, 0.321])
+    _written_into(examined(table)[0])
+    assert examined(table)[0].entries.tolist() == [0.0, 1.0, 0.321]
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import math
 import time
 from collections import Counter, OrderedDict, namedtuple
 from dataclasses import dataclass
+from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
 
@@ -144,7 +145,137 @@ SUBJECTS = {
     "own-generator": lambda data, rng: noisy(data, np.random.default_rng(int(rng.integers(2**62)))),
     "global-noise": lambda data, rng: data + np.random.laplace(),  # noqa: NPY002
 }
-FEW = ("counter", "address", "parity-by-response", "decimal", "nested-dataclass", "or-nothing")
+
+
+def wide(rng):
+    """Return two-sided geometric noise of a tenth of the budget."""
+    p = 1.0 - math.exp(-0.1)
+    return int(rng.geometric(p)) - int(rng.geometric(p))
+
+
+def lanes_of(noisy_lanes):
+    """Return a function that takes lanes, of the data and noise."""
+    return lambda data, rng, lanes: noisy_lanes(data, rng.laplace(size=lanes))
+
+
+def shares(data, rng, terms):
+    """Return what is 1 but for rounding, made of many terms that tell the data, beside correct noise."""
+    weights = rng.exponential(size=terms) + data
+    return [sum((weights / weights.sum()).tolist()), noisy(data, rng)]
+
+
+BESIDE_LARGE_NUMBERS = {
+    "beside-1e14": lambda data, rng: 1e14 + noisy(data, rng),
+    "beside-1e12": lambda data, rng: 1e12 + noisy(data, rng),
+    "beside-1e11": lambda data, rng: noisy(data, rng) + 1e11,
+    "beside-minus-1e13": lambda data, rng: noisy(data, rng) - 1e13,
+    "beside-1e15": lambda data, rng: 1e15 + noisy(data, rng),
+    "beside-a-third": lambda data, rng: 1e14 / 3.0 + noisy(data, rng),
+    "data-first": lambda data, rng: (1e14 + data) + rng.laplace(),
+    "noise-first": lambda data, rng: (1e14 + rng.laplace()) + data,
+    "rounded-up": lambda data, rng: 1e14 + 0.995 * data + rng.laplace(scale=0.995),
+    "lanes-beside-1e14": lanes_of(lambda data, noise: 1e14 + data + noise),
+    "lanes-rounded-up": lanes_of(lambda data, noise: 1e14 + 0.995 * data + 0.995 * noise),
+    "lanes-beside-1e12": lanes_of(lambda data, noise: data + noise - 1e12),
+    "grid-beside-1e13": lambda data, rng: 1e13 + 0.1 * geometric(data, rng),
+    "grid-in-another-order": lambda data, rng: 1e13 + 0.1 * round(data) + 0.1 * geometric(0.0, rng),
+    "grid-beside-1e14": lambda data, rng: (1e14 + 0.1 * round(data)) + 0.1 * geometric(0.0, rng),
+    "fine-grid-beside-1e14": lambda data, rng: (1e14 + 0.02 * round(data)) + 0.02 * geometric(0.0, rng),
+    "wide-fine-grid-beside-1e14": lambda data, rng: (1e14 + 0.02 * round(10 * data)) + 0.02 * wide(rng),
+    "wide-grid-beside-1e14": lambda data, rng: (1e14 + 0.1 * round(10 * data)) + 0.1 * wide(rng),
+    "quarters-beside-1e14": lambda data, rng: 1e14 + round(4.0 * noisy(data, rng)) / 4.0,
+    "decimals-beside-1e12": lambda data, rng: round(1e12 + noisy(data, rng), 2),
+    "row-beside-1e14": lambda data, rng: [rng.normal(), 1e14 + noisy(data, rng), 7],
+    "two-beside": lambda data, rng: [1e14 + noisy(data, rng, 2.0), noisy(data, rng, 2.0) - 1e13],
+    "beside-in-single-precision": lambda data, rng: np.float32(1e5 + noisy(data, rng)),
+    "shares-of-fifty": lambda data, rng: shares(data, rng, 50),
+    "shares-of-thousands": lambda data, rng: shares(data, rng, 3_000),
+    "whole-near-2^53": lambda data, rng: 2**53 + geometric(data, rng),
+    "floats-near-2^53": lambda data, rng: float(2**53 + 2 * geometric(data, rng)),
+    "relative": lambda data, rng: 1e14 * (1.0 + 1e-14 * noisy(data, rng)),
+}
+
+
+def running(step, beside=noisy):
+    """Return a function that shows the sum of all its steps so far, beside something of the data."""
+    total = 0
+
+    def release(data, rng):
+        nonlocal total
+        total += step(data, rng)
+        return [total, beside(data, rng)]
+
+    return release
+
+
+def numbered(show):
+    """Return a function of the number of calls that came before."""
+    count = itertools.count()
+    return lambda data, rng: show(next(count), data, rng)
+
+
+def nothing(data, rng):
+    """Return the same for all data."""
+    return 0
+
+
+def half(data, rng):
+    """Return an answer of half the budget."""
+    return noisy(data, rng, 2.0)
+
+
+def mean_so_far(step):
+    """Return a function that shows the mean of its noisy answers so far."""
+    answers = []
+
+    def release(data, rng):
+        answers.append(step(data, rng))
+        return [math.fsum(answers[-1000:]) / len(answers), len(answers)]
+
+    return release
+
+
+STEPS = {
+    "steps-of-a-tenth": running(lambda data, rng: 0.1),
+    "steps-of-a-third": running(lambda data, rng: 1.0 / 3.0, beside=response),
+    "random-steps": running(lambda data, rng: int(rng.integers(1, 4))),
+    "exponential-steps": running(lambda data, rng: -rng.exponential()),
+    "rare-steps": running(lambda data, rng: int(rng.random() < 0.1)),
+    "frequent-steps": running(lambda data, rng: int(rng.random() < 0.9)),
+    "walk": running(lambda data, rng: rng.normal()),
+    "cauchy-walk": running(lambda data, rng: rng.standard_cauchy()),
+    "noisy-steps": running(lambda data, rng: 1.0 + noisy(data, rng), beside=nothing),
+    "halves": running(lambda data, rng: 1.0 + half(data, rng), beside=half),
+    "geometric-steps": running(lambda data, rng: 20 + geometric(data, rng), beside=nothing),
+    "steps-by-response": running(lambda data, rng: 1 + int(response(data, rng)), beside=nothing),
+    "counts-responses": running(lambda data, rng: int(response(data, rng)), beside=nothing),
+    "mean-so-far": mean_so_far(noisy),
+    "squares": numbered(lambda n, data, rng: [n**2, noisy(data, rng)]),
+    "wraps": numbered(lambda n, data, rng: [n % 256, noisy(data, rng)]),
+    "wraps-late": numbered(lambda n, data, rng: [n % 10_000, noisy(data, rng)]),
+    "one-two-one-two": numbered(lambda n, data, rng: [3 * (n // 2) + n % 2, noisy(data, rng)]),
+    "jumps-every-ten": numbered(lambda n, data, rng: [n + 10 * (n // 10), noisy(data, rng)]),
+    "jumps-every-seven": numbered(lambda n, data, rng: [n + 10 * (n // 7), noisy(data, rng)]),
+    "two-counters": numbered(lambda n, data, rng: [n, -2 * n, noisy(data, rng)]),
+    "counter-and-clock": numbered(lambda n, data, rng: [n, CLOCK(), noisy(data, rng)]),
+    "counter-beside-1e14": numbered(lambda n, data, rng: [1e14 + n, noisy(data, rng)]),
+    "counter-plus-noise": numbered(lambda n, data, rng: n + noisy(data, rng)),
+    "clock-in-milliseconds": lambda data, rng: [round(time.time(), 3), noisy(data, rng)],
+    "clock-in-seconds": lambda data, rng: [int(time.time()), response(data, rng)],
+    "clock-in-words": lambda data, rng: [datetime.now().isoformat(), noisy(data, rng)],
+    "time-and-a-noisy-value": lambda data, rng: CLOCK() + noisy(data, rng),
+}
+SUBJECTS |= BESIDE_LARGE_NUMBERS | STEPS
+FEW = (
+    "rounded-up",
+    "fine-grid-beside-1e14",
+    "counter",
+    "address",
+    "parity-by-response",
+    "decimal",
+    "nested-dataclass",
+    "or-nothing",
+)
 
 
 @pytest.mark.few(3)

@@ -6,9 +6,12 @@ from verify.certificates.certificate import Accounted, Certificate, Charge, Proo
 from verify.document.blocks import Bullets, Code, Document, Facts, Paragraph, Section, Table
 from verify.sentences import both_numbers
 from verify.verdict.verification_document import (
+    ADVERSARY,
+    arithmetic_words,
     claim_section,
     provenance_section,
     references_section,
+    rests_on_section,
     theorem_named,
 )
 
@@ -17,25 +20,43 @@ def certificate_document(certificate: Certificate, **files: str) -> Document:
     """Return what a certificate says; `files` are digests of what it was read from, by name."""
     claim, proof = certificate.claim, certificate.proof
     sections = [
-        claim_section(certificate.subject, claim),
-        Section("Why it holds", (Bullets(proof.reasons), Facts(_facts(proof)))),
+        claim_section(certificate.subject, claim, arithmetic_words(certificate.kind)),
+        Section("Why it holds, as the file says", (Bullets(proof.reasons), Facts(_facts(proof)))),
         _charges(proof.accounted),
-        Section("What it rests on", (Paragraph("No assumption: what rests on any gets no certificate."),)),
+        rests_on_section(
+            (
+                Paragraph(
+                    "Assumed and not checked: nothing, as the file says; what assumes anything gets no certificate."
+                ),
+            ),
+            ADVERSARY,
+        ),
+        Section(
+            "How sure this is, and its limits",
+            (
+                Paragraph(
+                    "As sure as who gave you the file, until it is checked. The check believes nothing of it: it "
+                    "runs and "
+                    "proves the subject again, with the code that is installed where it is checked, and compares every "
+                    "value. A proof holds for all data; no chance is involved in it."
+                ),
+            ),
+        ),
         Section(
             "See it again",
             (
-                Paragraph(
-                    "This line certifies it again. To prove the file again: dpwitness certificate check FILE."
-                ),
+                Paragraph("To check the file itself:"),
+                Code(f"dpwitness certificate check {next(iter(files), 'FILE')}"),
+                Paragraph("To certify its subject again, without the file:"),
                 Code(certificate.repeat),
             ),
         ),
         provenance_section(certificate.provenance, **files),
-        references_section((proof.upper.method, theorem_named(claim.composition))),
+        references_section((proof.upper.method, theorem_named(claim.composition), claim.source)),
     ]
     return Document(
         "CERTIFICATE",
-        "open",
+        "plain",
         certificate.subject,
         f"It says that {both_numbers(claim.epsilon, claim.delta)} is certified, neighbours: {claim.neighbours}. A file "
         "proves nothing, and was not checked for this page; dpwitness certificate check proves it again.",

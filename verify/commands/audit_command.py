@@ -210,10 +210,10 @@ def _about_lines(about: About) -> list[str]:
 def _render_risk(risk: Risk, relation: str, console: Console) -> None:
     console.print()
     table = Table(
-        "any attack that tells who takes part",
+        "the best attack that tells D from D′",
         "at least",
         "at most",
-        title=f"What it means for a person ({relation})",
+        title=f"What it means for one record ({relation})",
         title_justify="left",
     )
     for row in risk_rows(risk):

@@ -161,9 +161,15 @@ def _verified_json(found: Verified, believed: int) -> dict[str, Any]:
         "believed": believed,
         "hashed_names": found.replay.names is not None,
         "erased_names": len(found.replay.erasures),
-        "on_trust": list(found.trusted),
+        "on_trust": _on_trust(found, believed),
         "reserved": list(found.reserved),
     }
+
+
+def _on_trust(found: Verified, believed: int) -> list[str]:
+    """Return whose charges are on trust: of folded entries, too, whose kinds stay; their sums only while believed."""
+    kinds, trusted = found.replay.kinds, found.replay.trusted
+    return [repr(kinds[each].mechanism) for each in trusted if believed or each > 0]
 
 
 def _render(found: Verified, believed: int, console: Console) -> None:
@@ -184,7 +190,7 @@ def _render(found: Verified, believed: int, console: Console) -> None:
     if found.replay.erasures:
         words = "names were erased; whoever came back began anew, with a whole budget"
         console.print(f"{len(found.replay.erasures)} {words}", highlight=False, soft_wrap=True)
-    for mechanism in found.trusted:
+    for mechanism in _on_trust(found, believed):
         console.print(Text(f"on trust: the charge of {printable(mechanism)}"))
     if found.reserved:
         console.print(f"reserved, not drawn: {len(found.reserved)} (dpwitness ledger reservations)")

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
-Tone = Literal["good", "bad", "open"]
+Tone = Literal["good", "bad", "open", "plain"]
 
-SIGNS: Mapping[Tone, str] = MappingProxyType({"good": "✓", "bad": "✗", "open": "?"})
+SIGNS: Mapping[Tone, str] = MappingProxyType({"good": "✓", "bad": "✗", "open": "?", "plain": "•"})
 """A character for each tone: nothing is told by its colour alone."""
 
 
@@ -110,7 +110,7 @@ class Document:
     Attributes
     ----------
     verdict, tone
-        The verdict in a word or two, and whether it is good news.
+        The verdict in a word or two, and whether it is good news; plain is what judges nothing.
     name
         What it is about.
     meaning

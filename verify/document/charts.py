@@ -97,8 +97,10 @@ def chart(x: Axis, y: Axis, curves: Iterable[Curve], areas: Iterable[Area] = (),
     return svg("".join(parts), _WIDTH, _HEIGHT + _LEGEND * len(legend) + 4.0, words)
 
 
-def interval(claim: float, low: float, high: float, words: str = "") -> str:
+def interval(claim: float, low: float, high: float, words: str = "", *, caption: str = "") -> str:
     """Return a picture of the bounds [low, high] of ε on its axis, with the claim; infinity is its right end.
+
+    `caption` says what is in the bar if it is not the true one for sure; then it is faint.
 
     Bounds that contradict each other (low > high) are drawn as two points.
     """
@@ -117,7 +119,10 @@ def interval(claim: float, low: float, high: float, words: str = "") -> str:
     if low <= high:
         width = max(at(high) - at(low), 4.0)
         start = min(at(low), infinity - width)
-        parts.append(f'<rect class="bar" x="{start:.1f}" y="{base - 8.0}" width="{width:.1f}" height="16"/>')
+        parts.append(
+            f'<rect class="{"bar faint" if caption else "bar"}" x="{start:.1f}" y="{base - 8.0}" '
+            f'width="{width:.1f}" height="16"/>'
+        )
     else:
         parts += [f'<circle class="bar" cx="{at(end):.1f}" cy="{base}" r="6"/>' for end in (low, high)]
     mark = at(claim)
@@ -125,7 +130,9 @@ def interval(claim: float, low: float, high: float, words: str = "") -> str:
     anchor = "start" if mark < _WIDTH / 2 else "end"
     parts.append(f'<polygon class="mark" points="{tip}"/>')
     parts.append(f'<text x="{mark:.1f}" y="{base - 30.0}" text-anchor="{anchor}">claim {claim:.6g}</text>')
-    said = "ε: the true one lies in the bar" if low <= high else "ε: the bounds contradict each other"
+    said = "ε: the bounds contradict each other"
+    if low <= high:
+        said = f"ε: {caption or 'the true one lies in the bar'}"
     parts.append(f'<text class="small" x="{left}" y="{base + 44.0}">{said}</text>')
     return svg("".join(parts), _WIDTH, base + 52.0, words)
 

@@ -52,6 +52,7 @@ color:var(--ink);background:transparent}
 .dpwitness .facts th{border:0;padding-bottom:0}}
 .dpwitness pre{background:var(--wash);color:var(--ink);padding:.6em .8em;white-space:pre-wrap;overflow-wrap:anywhere;
 border-radius:.3em;margin:.6em 0}
+.dpwitness pre span{display:inline-block;max-width:100%}
 .dpwitness :is(p,li,summary,figcaption){overflow-wrap:anywhere}
 .dpwitness details{border:1px solid var(--rule);border-radius:.3em;padding:.4em .8em;margin:.8em 0}
 .dpwitness summary{cursor:pointer;font-weight:600}
@@ -64,7 +65,8 @@ border-radius:.3em;margin:.6em 0}
 .dpwitness svg text{fill:var(--ink);font:13px system-ui,sans-serif}
 .dpwitness svg .small{fill:var(--soft);font-size:12px}
 .dpwitness .axis,.dpwitness .frame{stroke:var(--ink);fill:none}.dpwitness .grid{stroke:var(--rule)}
-.dpwitness .dots{stroke-dasharray:2 5}.dpwitness .bar{fill:var(--proved)}.dpwitness .mark{fill:var(--ink)}
+.dpwitness .dots{stroke-dasharray:2 5}.dpwitness .bar{fill:var(--proved)}.dpwitness .faint{fill-opacity:.4}
+.dpwitness .mark{fill:var(--ink)}
 .dpwitness .area{fill:var(--proved);fill-opacity:.18;stroke:none}
 .dpwitness .line{fill:none;stroke-width:2}.dpwitness .proved{stroke:var(--proved)}
 .dpwitness .shown{stroke:var(--shown);stroke-dasharray:7 3}
@@ -162,7 +164,8 @@ def _block(block: Block) -> str:
             said = _text(f"table: {', '.join(heading)}")  # what scrolls must be reached from the keyboard
             return f'<div class="scrolls" role="group" tabindex="0" aria-label="{said}">{table}</div>\n'
         case Code(line):
-            return f"<pre><code>{_text(line)}</code></pre>\n"
+            words = " ".join(f"<span>{_text(word)}</span>" for word in line.split(" "))
+            return f"<pre><code>{words}</code></pre>\n"
         case Picture(drawn, words):
             return f"<figure>{drawn}<figcaption>{_text(words)}</figcaption></figure>\n"
         case Photo(png, words):

@@ -63,7 +63,7 @@ _WIDEST = 0.4  # of a table: what a column may ask for
 _FACT = 42 * mm
 
 _INK, _SOFT, _RULE, _WASH = map(HexColor, ("#000000", "#333333", "#999999", "#f3f4f7"))
-_TONES: Mapping[Tone, str] = {"good": "#14632e", "bad": "#a11a1a", "open": "#7a4b00"}
+_TONES: Mapping[Tone, str] = {"good": "#14632e", "bad": "#a11a1a", "open": "#7a4b00", "plain": "#1b1b1f"}
 
 _BODY = ParagraphStyle(
     "body",

@@ -16,6 +16,7 @@ _LOOKS: dict[str, dict[str, Any]] = {
     "grid": {"strokeColor": _RULE, "strokeWidth": 0.5},
     "dots": {"strokeDashArray": [2, 5]},
     "bar": {"fillColor": _PROVED},
+    "faint": {"fillColor": toColor("rgba(26,86,160,0.4)")},
     "mark": {"fillColor": _INK},
     "area": {"fillColor": toColor("rgba(26,86,160,0.18)")},
     "line": {"strokeWidth": 2},

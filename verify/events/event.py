@@ -46,6 +46,11 @@ class Event(abc.ABC):
     def words(self) -> str:
         """The event as a clause: "the noisy count is at most 0.31"."""
 
+    @property
+    def rounding(self) -> float:
+        """How much of a loss that the event shows may come from rounding alone, which no claim is about."""
+        return 0.0
+
     @abc.abstractmethod
     def to_dict(self) -> dict[str, Any]:
         """JSON-able data from which `event_from_dict` rebuilds the event (NaN is null, infinity "inf")."""

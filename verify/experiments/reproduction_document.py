@@ -9,7 +9,7 @@ from pathlib import Path
 from verify.document.blocks import Block, Code, Document, Facts, Paragraph, Photo, Section, Table, Tone
 from verify.experiments.registry import experiments
 from verify.experiments.reproduce import Reproduced
-from verify.verdict.verification_document import provenance_section
+from verify.verdict.verification_document import provenance_section, references_section, rests_on_section
 
 _PNG = b"\x89PNG\r\n\x1a\n"
 _LARGEST = 2**26  # bytes
@@ -36,20 +36,27 @@ def reproduction_document(found: Reproduced, **files: str) -> Document:
         ),
         Section("Files", (Facts(_files(found)),)),
         Section(
-            "How sure",
+            "How sure this is",
             (
                 Paragraph(
-                    "What is told apart is told with the runs that were made: two means count as different if they are "
-                    "more than a few standard errors apart. Why paper and reproduction differ, where they do, the "
-                    "report among the files says."
+                    "What follows from means of runs holds for the runs that were made: two count as different if "
+                    "their "
+                    "difference is more than a few of its standard errors, and else as not told apart. What is "
+                    "computed "
+                    "without runs is exact. Where paper and reproduction differ, the report among the files says why."
                 ),
             ),
+        ),
+        rests_on_section(
+            (Paragraph("On dpwitness's transcription of the paper's algorithms and settings."),)
         ),
         Section("See it again", (Code(found.repeat),)),
         provenance_section(found.provenance, **files),
     ]
+    cited = references_section(() if known is None else (known.source,))
+    sections += [] if cited is None else [cited]
     title = found.name if known is None else f"{found.name}, {known.title}"
-    meaning = f"{count} of {len(found.seen)} statements of the paper are seen in these runs."
+    meaning = f"{count} of {len(found.seen)} statements of the paper are seen here."
     return Document(verdict, tone, title, meaning, tuple(sections))
 
 

@@ -9,7 +9,7 @@ from verify.document.blocks import Block, Code, Document, Facts, Paragraph, Pict
 from verify.document.charts import Area, Axis, Curve, Style, chart
 from verify.experiments.simulation import Simulation
 from verify.sentences import number
-from verify.verdict.verification_document import provenance_section
+from verify.verdict.verification_document import provenance_section, rests_on_section
 
 _STYLES: tuple[Style, ...] = ("proved", "shown", "claim", "aside")
 _ROWS = 12  # of the table of one learner
@@ -27,25 +27,29 @@ def simulation_document(simulations: Sequence[Simulation], **files: str) -> Docu
         if len(simulations) == 1
         else f"Of {len(simulations)}, {names[best]} lost least in these runs: {said}."
     )
+    meaning += " Nothing was claimed, and neither privacy nor a bound on regret was checked."
     sections = [
         _played(simulations),
         Section("Regret", (*_picture(simulations, names), _table(simulations, names))),
         Section(
-            "How sure",
+            "How sure this is",
             (
                 Paragraph(
-                    "Means of simulated runs, on this problem and with these numbers; ± one standard error. What is "
-                    "proved of a learner's regret is tested by dpwitness regret, what is claimed of its privacy by "
-                    "dpwitness verify."
+                    "Means of simulated runs, on this problem and with these numbers; ± one standard error. Regret is "
+                    "what the best action of all would have earned more. A claim of privacy is checked by dpwitness "
+                    "verify, a bound on regret by dpwitness regret."
                 ),
             ),
         ),
+        rests_on_section((Paragraph("On simulated outcomes: no data of anybody's were used."),)),
         Section(
             "See it again", tuple(Code(line) for line in dict.fromkeys(each.repeat for each in simulations))
         ),
         provenance_section(first.provenance, **files),
     ]
-    return Document("SIMULATED", "open", f"regret of {learners} on {first.problem}", meaning, tuple(sections))
+    return Document(
+        "SIMULATED", "plain", f"regret of {learners} on {first.problem}", meaning, tuple(sections)
+    )
 
 
 def _labels(simulations: Sequence[Simulation]) -> list[str]:

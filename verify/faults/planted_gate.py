@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from accountant import Gate, Mask, Place, Private, PrivateSums, RecordId
+from accountant.gates.gate import Value
 from mechanisms import Assumption, Domain, Mechanism, Randomness
 from verify.faults.fault import Fault
 
@@ -135,6 +136,10 @@ class PlantedGate:
         """Ask the real accountant."""
         given = [(mechanism, self._given(value), times) for mechanism, value, times in releases]
         self._gate.admit(given, sums)  # type: ignore[attr-defined]
+
+    def examine(self, value: Value) -> tuple[Value, tuple[Assumption, ...]]:
+        """As the real gate does."""
+        return self._gate.examine(value)
 
     def assume(self, *assumptions: Assumption) -> None:
         """Tell the real gate."""

@@ -15,7 +15,7 @@ from verify.neighbouring.registry import as_adjacency
 from verify.neighbouring.within import Within
 
 _WHOLE = "the whole input of the function"
-_DIFFERENCE = "what neighbouring data sets differ in"
+_DIFFERENCE = "what the two data sets differ in (what that stands for is not declared)"
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 

@@ -1,12 +1,21 @@
-"""Columns that drift from call to call, as counters and time stamps do: they are left out, and the others are tested.
+"""Columns that drift from call to call, as counters and time stamps do: their steps are tested, or they are left out.
 
 A drift makes all draws of the whole output dependent on each other, and no count of them proves anything. But what is
 left of the output without its drifting columns is a function of the output: whatever tells data sets apart there does
 so for whoever sees the whole.
+
+A counter may still tell the data by how far it moves. So before each draw there is a call on one and the same data set,
+whichever is drawn from next, and the column is read as the change since that call. A function that keeps its claim
+whatever it remembers keeps it for this change as well: the call before shows nothing of the data that differ. If the
+changes themselves do not drift, their draws are as good as any; whether they depend on each other is looked at as for
+all draws. Clocks are left out: they move with the load of the machine, which is neither world's.
 """
 
 from __future__ import annotations
 
+import math
+import time
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,9 +24,10 @@ from scipy.stats import mannwhitneyu
 from mechanisms.arrays import FloatArray
 from verify.conduct.spawn_keys import SpawnKey
 from verify.findings import Statement
-from verify.functions.probe_result import Probe
+from verify.functions.probe_result import Probe, words_of
 from verify.functions.runs import FunctionRuns
-from verify.neighbouring.adjacency import Data
+from verify.neighbouring.adjacency import Data, Pair
+from verify.outputs.output_layout import OutputLayout
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,28 +50,135 @@ class _Blocks:
     error: float = 1e-10
 
 
-_BLOCKS = _Blocks()
+@dataclass(frozen=True, kw_only=True)
+class _StepRules:
+    """When a drifting column is read by its steps, and how; the values were chosen by hand.
+
+    Attributes
+    ----------
+    still
+        A column that stays where it is in more than this share of the draws, on both data sets, is a clock that ticks
+        slowly, or may be one.
+    pauses, pause
+        So many steps with a pause of so many seconds, and as many without, show a clock.
+    mistaken
+        Probability with which a counter is taken for a clock.
+    calls, relative
+        Steps of fractions are rounded to this part of what the column reaches in so many calls: a sum of many terms
+        is rounded the more, the larger it is.
+    """
+
+    still: float = 0.5
+    pauses: int = 32
+    pause: float = 0.002
+    mistaken: float = 1e-4
+    calls: float = 2.0**24
+    relative: float = 2.0**-40
 
 
-def without_drift(runs: FunctionRuns, looked: Probe, data: Data, seed: int) -> Probe:
+_BLOCKS, _STEPS = _Blocks(), _StepRules()
+
+
+def without_drift(runs: FunctionRuns, looked: Probe, pair: Pair, seed: int) -> Probe:
     """Return what a first look showed, without columns whose values on a data set become larger or smaller with calls.
 
-    Their names are a finding. Where all drift, none is left out: the draws are then in doubt, whatever is tested.
+    Those that do so by steps of one law are read by their steps; the others are left out. The names of either are a
+    finding. Where nothing is left, all stay: the draws are then in doubt, whatever is tested.
     """
-    columns = looked.layout.columns
-    affordable = _BLOCKS.seconds / (2.0 * max(runs.seconds_a_draw, 1e-9))
-    size = int(min(max(affordable, _BLOCKS.fewest), _BLOCKS.most))
-    first, second = (
-        runs.sample(looked.layout, data, size, SpawnKey.PROBE.sequence(seed, 9, block)).values
-        for block in range(2)
-    )
-    level = _BLOCKS.error / len(columns)
-    drifting = [i for i in range(len(columns)) if _moved(first[:, i], second[:, i], level)]
-    if not drifting or len(drifting) == len(columns):
+    layout, columns = looked.layout, looked.layout.columns
+    affordable = _BLOCKS.seconds / (4.0 * max(runs.seconds_a_draw, 1e-9))
+    look = _Look(runs, pair, int(min(max(affordable, _BLOCKS.fewest), _BLOCKS.most)), seed)
+    seen = look.blocks(layout, 9)
+    drifting = look.moved(seen, range(len(columns)))
+    if not drifting:
         return looked
-    words = ", ".join(columns[i].words for i in drifting)
-    finding = Statement.LEFT_OUT.finding(columns=words)
-    return replace(looked, layout=looked.layout.without(drifting), findings=[*looked.findings, finding])
+    units: dict[int, float] = {}
+    if runs.subject.single_lanes and not runs.together:
+        units = {i: _unit(seen, i) for i in drifting if columns[i].kind == "real"}
+    if units:
+        before, runs.draws, runs.seconds = (runs.draws, runs.seconds), 0, 0.0
+        steps = look.blocks(layout.stepping(units, pair.data), 10)
+        unsteady = {*look.moved(steps, units), *look.clocks(layout, units)}
+        units = {i: unit for i, unit in units.items() if i not in unsteady and not _stands_still(steps, i)}
+        if not units:
+            runs.draws, runs.seconds = before  # else every draw takes two calls
+    left_out = [i for i in drifting if i not in units]
+    if len(left_out) == len(columns):
+        return looked
+    findings = list(looked.findings)
+    if left_out:
+        findings.append(Statement.LEFT_OUT.finding(columns=", ".join(columns[i].words for i in left_out)))
+    if units:
+        words = ", ".join(columns[i].words for i in units)
+        findings.append(Statement.STEPS.finding(columns=words, before=words_of(pair.data)))
+        layout = layout.stepping(units, pair.data)
+    return replace(looked, layout=layout.without(left_out), findings=findings)
+
+
+@dataclass(frozen=True)
+class _Look:
+    """Blocks of draws of both data sets of a pair."""
+
+    runs: FunctionRuns
+    pair: Pair
+    size: int
+    seed: int
+
+    def blocks(self, layout: OutputLayout, key: int) -> list[tuple[FloatArray, FloatArray]]:
+        """Return for each data set the draws of two blocks, one after the other."""
+        return [self._two(layout, data, key, 2 * world) for world, data in enumerate(self._datasets)]
+
+    def moved(self, seen: Sequence[tuple[FloatArray, FloatArray]], columns: Iterable[int]) -> list[int]:
+        """Return those of some columns that move from block to block."""
+        level = _BLOCKS.error / (seen[0][0].shape[1] * len(seen))
+        return [i for i in columns if any(_moved(one[:, i], other[:, i], level) for one, other in seen)]
+
+    def clocks(self, layout: OutputLayout, columns: Collection[int]) -> list[int]:
+        """Return those of some columns that move while nothing is called."""
+        found: tuple[list[FloatArray], list[FloatArray]] = [], []
+        pause = max(_STEPS.pause, self.runs.seconds_a_draw)
+        for turn in range(2 * _STEPS.pauses):
+            first = self._draw(layout, turn)
+            until = time.monotonic() + (pause if turn % 2 else 0.0)
+            while time.monotonic() < until:  # a clock of the process stands still while it sleeps
+                pass
+            found[turn % 2].append(self._draw(layout, turn) - first)
+        short, long = map(np.concatenate, found)
+        level = _STEPS.mistaken / len(columns)
+        return [i for i in columns if _moved(short[:, i], long[:, i], level)]
+
+    @property
+    def _datasets(self) -> tuple[Data, Data]:
+        return self.pair.data, self.pair.other
+
+    def _two(self, layout: OutputLayout, data: Data, key: int, at: int) -> tuple[FloatArray, FloatArray]:
+        first, second = (
+            self.runs.sample(
+                layout, data, self.size, SpawnKey.PROBE.sequence(self.seed, key, at + block)
+            ).values
+            for block in range(2)
+        )
+        return first, second
+
+    def _draw(self, layout: OutputLayout, turn: int) -> FloatArray:
+        sequence = SpawnKey.PROBE.sequence(self.seed, 11, turn)
+        return self.runs.sample(layout, self.pair.data, 1, sequence).values
+
+
+def _unit(seen: Sequence[tuple[FloatArray, FloatArray]], column: int) -> float:
+    """Return to what the steps of a column are rounded; 0 if its values are whole numbers."""
+    values = [np.concatenate([one[:, column], other[:, column]]) for one, other in seen]
+    present = [each[np.isfinite(each)] for each in values]
+    if all((each == np.round(each)).all() for each in present):
+        return 0.0
+    step = max(float(np.ptp(each)) / max(each.size, 1) for each in present if each.size)
+    reached = max(step * _STEPS.calls, *(float(np.abs(each).max(initial=0.0)) for each in present))
+    return 2.0 ** math.ceil(math.log2(_STEPS.relative * reached))
+
+
+def _stands_still(steps: Sequence[tuple[FloatArray, FloatArray]], column: int) -> bool:
+    """Return whether a column hardly ever moves, on either data set."""
+    return all(float(np.mean(block[:, column] == 0.0)) > _STEPS.still for blocks in steps for block in blocks)
 
 
 def _moved(first: FloatArray, second: FloatArray, level: float) -> bool:

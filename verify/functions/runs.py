@@ -124,21 +124,29 @@ class FunctionRuns:
     def sample(self, layout: OutputLayout, data: Data, n: int, seed: np.random.SeedSequence) -> ViewSample:
         """Return n independent outputs as a view; very long outputs are drawn and read in several parts.
 
+        Where the layout reads steps, each output comes after one on the data set before which they are taken.
+
         Raises
         ------
         SubjectError, RaisedInLanes
             As `outputs` does.
         """
         most = max(_FEWEST, _MOST_VALUES // layout.width)
-        if n <= most:
+        if n <= most and layout.steps is None:
             return layout.sample(self.outputs(data, n, seed, layout.places))
         rng, left = np.random.default_rng(seed), n
         parts: list[FloatArray] = []
         while left:
             size = min(left, most)
             with self._timed(size), _contained(seed, _Sink(), len(parts)):
-                returned = self._returned(data, size, rng)
-            parts.append(layout.sample(self._read(returned, size, layout.places)).values)
+                if layout.steps is None:
+                    returned, before = self._returned(data, size, rng), None
+                else:
+                    pairs = self._returned(data, size, rng, before=layout.steps.before)
+                    before, returned = pairs[::2], pairs[1::2]
+            readings = self._read(returned, size, layout.places)
+            earlier = None if before is None else self._read(before, size, layout.places)
+            parts.append(layout.sample(readings, earlier).values)
             left -= size
         return ViewSample(np.concatenate(parts), layout.columns)
 
@@ -189,8 +197,19 @@ class FunctionRuns:
         except UnreadableOutput as error:
             raise SubjectError(f"{self.name} {error}") from None
 
-    def _returned(self, data: Data, n: int, rng: np.random.Generator, *, watch: bool = False) -> Any:
-        """Return what the function returns for n lanes, or a list of what it returns in n calls."""
+    def _returned(
+        self,
+        data: Data,
+        n: int,
+        rng: np.random.Generator,
+        *,
+        watch: bool = False,
+        before: Data | None = None,
+    ) -> Any:
+        """Return what the function returns for n lanes, or a list of what it returns in n calls.
+
+        With calls on another data set `before` each, the list holds what these return, too.
+        """
         if self.together:
             given = _given(data)
             try:
@@ -204,9 +223,11 @@ class FunctionRuns:
             return result
         call: Callable[[Any], Any] = self._call_of(rng)
         outputs: list[Any] = []
-        scalar = data.item() if data.ndim == 0 else None
-        for _ in range(n):
-            given = scalar if scalar is not None else np.array(data)
+        turns = (data,) if before is None else (before, data)
+        scalars = [one.item() if one.ndim == 0 else None for one in turns]
+        for turn in range(n * len(turns)):
+            scalar = scalars[turn % len(turns)]
+            given = scalar if scalar is not None else np.array(turns[turn % len(turns)])
             try:
                 outputs.append(call(given))
             except (Exception, SystemExit) as error:

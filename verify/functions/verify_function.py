@@ -100,7 +100,7 @@ class _FunctionTest:
         known = known_pairs(self.runs)
         looked = probe(self.runs, known, conduct.seed, conduct.seconds)
         if not (looked.repeatable or looked.nothing_to_test):
-            looked = without_drift(self.runs, looked, known[0].data, conduct.seed)
+            looked = without_drift(self.runs, looked, known[0], conduct.seed)
         evidence.findings.extend(looked.findings)
         if looked.nothing_to_test:
             return
@@ -207,6 +207,8 @@ def _lattice_finding(result: CountedEvent, *, counts: bool) -> Finding:
     return Statement.FLOATING_POINT.finding(
         failing=counts,
         epsilon=number(result.epsilon_lower),
+        confidence=f"{100 * result.confidence:.3g} %",
+        trials=result.trials,
         event=result.event.words,
         probability=result.probability,
         data=data,

@@ -239,13 +239,11 @@ class Accounting:
 
     @property
     def how(self) -> str:
-        """What holds the learner to the bound, for a sentence."""
-        return "under an accountant with this budget" if self.enforced else "per-record ledger"
-
-    @property
-    def length(self) -> str:
-        """How much was looked at, for a sentence."""
-        return f"largest of {self.runs} runs of {self.rounds:,} rounds"
+        """What holds the learner to the bound, for a sentence; without a budget it is of these runs alone."""
+        looked = f"{self.runs} runs of {self.rounds:,} rounds"
+        if self.enforced:
+            return f"under an accountant with this budget (looked at: {looked})"
+        return f"the most that a record was charged in {looked}, and no bound on others"
 
 
 def run_accounting(
@@ -431,18 +429,17 @@ def add_accounting(evidence: Evidence, accounting: Accounting, claim: Claim) -> 
         return
     worst = accounting.worst
     infinite = worst.epsilon is None
-    length = accounting.length
     method = (
         "no bound: private data were declassified"
         if infinite
-        else f"{accounting.theorem.name}, {accounting.how}, {length}"
+        else f"{accounting.theorem.name}, {accounting.how}"
     )
     evidence.upper = UpperBound(worst.epsilon_up, 1.0 if infinite else worst.delta_up, method)
     if accounting.filtered is not None:
         filtered = accounting.filtered
-        method = "Gaussian DP filter, per-record ledger"
+        method = f"Gaussian DP filter, {accounting.how}"
         evidence.upper = UpperBound(filtered.epsilon_up, filtered.delta_up, method)
-    evidence.profile = ledger_profile(accounting.alike, length)
+    evidence.profile = ledger_profile(accounting.alike, accounting.how)
     evidence.details["accounting"] = {
         "worst_record": accounting.record,
         "releases": accounting.releases,

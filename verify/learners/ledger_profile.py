@@ -36,13 +36,13 @@ def largest_counts(entries: Iterable[Entry]) -> dict[MovedMechanism, int] | None
     return largest
 
 
-def ledger_profile(counts: Mapping[MovedMechanism, int] | None, rounds: str) -> UpperProfile | None:
+def ledger_profile(counts: Mapping[MovedMechanism, int] | None, how: str) -> UpperProfile | None:
     """An upper bound on δ at every ε ≥ 0 from the records' releases; None if none is known.
 
     All releases that a record enters have one and the same profile, so that their number's fold composition
     dominates them whatever was chosen adaptively (Zhu, Dong and Wang 2022, theorem 10); a record that stops earlier
-    only leaves some out. Records' kinds may differ: the curve is the largest of theirs. `rounds` says in words what
-    was looked at.
+    only leaves some out. Records' kinds may differ: the curve is the largest of theirs. `how` says in words what
+    holds the learner to it.
     """
     if not counts or len(counts) > MOST_KINDS:
         return None
@@ -52,7 +52,7 @@ def ledger_profile(counts: Mapping[MovedMechanism, int] | None, rounds: str) -> 
     releases = "the one release" if max(counts.values()) == 1 else f"up to {max(counts.values())} releases"
     return UpperProfile(
         lambda epsilon: max(float(one.delta(epsilon).upper) for one in composed),
-        f"privacy profile of {releases} of a record, per-record ledger, {rounds}",
+        f"privacy profile of {releases} of a record, {how}",
     )
 
 

@@ -30,10 +30,10 @@ def add_composed(evidence: Evidence, accounting: Accounting, claim: Claim, *, of
         return
     if len(paid) <= 1:
         epsilon = max((profile.epsilon(claim.delta) for profile in _profiles_of(paid)), default=0.0)
-        method = f"exact profile of the one release of {of}, {accounting.how}, {accounting.length}"
+        method = f"exact profile of the one release of {of}, {accounting.how}"
     else:
         epsilon = _composed_epsilon(_profiles_of(paid), claim.delta)
-        method = f"composition of the {len(paid)} releases of {of}, {accounting.how}, {accounting.length}"
+        method = f"composition of the {len(paid)} releases of {of}, {accounting.how}"
     evidence.upper = UpperBound(epsilon, claim.delta, method)
 
 

@@ -20,6 +20,8 @@ DEEPEST = 50
 _NUMBERS = (int, float, np.integer, np.floating)
 _LABELS = (str, bytes, int, type(None))
 
+_FLAT = frozenset({int, float, np.float64})
+
 SINGLE = (float, int, str, bytes, type(None), np.bool_, np.integer, np.floating)
 
 
@@ -131,4 +133,4 @@ def take_apart(output: Any, entries: list[Any], marks: list[Any], depth: int = 0
 
 def is_flat(output: Any) -> bool:
     """Return whether an output is a list of numbers and nothing else."""
-    return type(output) in (list, tuple) and bool(output) and set(map(type, output)) <= {int, float}
+    return type(output) in (list, tuple) and bool(output) and _FLAT.issuperset(map(type, output))

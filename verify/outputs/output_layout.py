@@ -6,12 +6,13 @@ there were none, most of the entries of a very long list) makes events coarser, 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray
 from verify.events.view_sample import Column, ViewSample
@@ -40,6 +41,40 @@ class _ColumnSource(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
+class Steps:
+    """Columns of which it is read how much they change from the output before.
+
+    Attributes
+    ----------
+    before
+        The data set of that output, whatever the data set of the next one is.
+    units
+        To a multiple of what each change is rounded, by the numbers of the sources' columns; 0 for whole numbers.
+    """
+
+    before: npt.NDArray[Any]
+    units: Mapping[int, float]
+
+    def of(self, values: FloatArray, before: FloatArray) -> FloatArray:
+        """Return values, of these columns less those before."""
+        changed = np.array(values)
+        for i, unit in self.units.items():
+            change = values[:, i] - before[:, i]
+            changed[:, i] = np.round(change / unit) * unit if unit else change
+        return changed
+
+    def named(self, columns: Sequence[Column]) -> list[Column]:
+        """Return the columns, these as changes."""
+        named = list(columns)
+        for i in self.units:
+            column = named[i]
+            named[i] = replace(
+                column, name=f"{column.name}:step", words=f"the step of {column.words} since the call before"
+            )
+        return named
+
+
+@dataclass(frozen=True, eq=False)
 class OutputLayout:
     """Which column holds what.
 
@@ -51,16 +86,19 @@ class OutputLayout:
         Names of all places that were seen.
     left_out
         Numbers of the sources' columns that are none of the view's.
+    steps
+        Columns that are read as steps; None if there are none.
     """
 
     sources: tuple[_ColumnSource, ...]
     places: tuple[str, ...]
     left_out: frozenset[int] = frozenset()
+    steps: Steps | None = None
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
         """All columns."""
-        every = self._every_column
+        every = self._every_column if self.steps is None else self.steps.named(self._every_column)
         return tuple(every[i] for i in self._kept)
 
     @cached_property
@@ -75,6 +113,10 @@ class OutputLayout:
         """Return the layout without some of its columns, by their numbers."""
         return replace(self, left_out=self.left_out | {self._kept[i] for i in columns})
 
+    def stepping(self, units: Mapping[int, float], before: npt.NDArray[Any]) -> OutputLayout:
+        """Return the layout with some of its columns read as steps; see `Steps`."""
+        return replace(self, steps=Steps(before, {self._kept[i]: unit for i, unit in units.items()}))
+
     @property
     def width(self) -> int:
         """How many places outputs have."""
@@ -85,16 +127,22 @@ class OutputLayout:
         """Whether words are taken apart, or outputs have several shapes: a few outputs hardly show all of these."""
         return any(isinstance(source, _SpelledColumns | _OutputShape) for source in self.sources)
 
-    def sample(self, readings: Readings) -> ViewSample:
-        """Return the view that n outputs are, shape (n, columns)."""
-        if len(self.sources) == 1:
-            values = self.sources[0].values(readings)
-        else:
-            values, at = np.empty((len(readings), len(self._every_column))), 0
-            for source in self.sources:
-                values[:, at : at + len(source.columns)] = source.values(readings)
-                at += len(source.columns)
+    def sample(self, readings: Readings, before: Readings | None = None) -> ViewSample:
+        """Return the view that n outputs are, shape (n, columns); steps are those since the n outputs `before`."""
+        values = self._values(readings)
+        if self.steps is not None and before is not None:
+            values = self.steps.of(values, self._values(before))
         return ViewSample(values[:, self._kept] if self.left_out else values, self.columns)
+
+    def _values(self, readings: Readings) -> FloatArray:
+        """Return the values of all sources' columns."""
+        if len(self.sources) == 1:
+            return self.sources[0].values(readings)
+        values, at = np.empty((len(readings), len(self._every_column))), 0
+        for source in self.sources:
+            values[:, at : at + len(source.columns)] = source.values(readings)
+            at += len(source.columns)
+        return values
 
 
 def layout_of(seen: Sequence[Readings]) -> OutputLayout:

@@ -248,7 +248,7 @@ class _Run(ProofRun):
 
     def _say(self, name: str, wrong: bool, words: str) -> None:
         if wrong:
-            raise Contradiction(name, f"phase {self.round}, lane {self.lane}: {words}")
+            raise Contradiction(name, f"phase {self.round}, run {self.lane}: {words}")
 
 
 def _variances(candidates: FloatArray, points: FloatArray, weights: FloatArray) -> FloatArray:

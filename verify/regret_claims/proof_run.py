@@ -153,7 +153,7 @@ class ProofRun:
         statements = (("bookkeeping", exact), ("radius", radius or exact), ("oracle", exact))
         if self.failure is None:
             event: tuple[ProofCheck, ...] = ()
-            held = f"held in all {len(self.failed)} lanes"
+            held = f"held in all {len(self.failed)} runs"
         else:
             p, left, held = self._event(self.failure)
             event = (ProofCheck("good event", p, level, left),)
@@ -172,8 +172,8 @@ class ProofRun:
         if not self._rounds_failed:
             failures = int(self.failed.sum())
             p = float(stats.binom.sf(failures - 1, lanes, failure)) if failures else 1.0
-            left = f"{failures} of {lanes} lanes left it; the proof allots {failure:.3g} of them"
-            return p, left, f"held in the {lanes - failures} lanes on the good event"
+            left = f"{failures} of {lanes} runs left it; the proof allows a share of {failure:.3g}"
+            return p, left, f"held in the {lanes - failures} runs that stayed on the good event"
         ps = [
             float(stats.binom.sf(seen - 1, lanes, share)) if seen else 1.0
             for seen, share in self._rounds_failed
@@ -181,15 +181,15 @@ class ProofRun:
         worst = int(np.argmin(ps))
         seen, share = self._rounds_failed[worst]
         left = (
-            f"in round {worst + 1} {seen} of {lanes} lanes are outside; the proof allots {share:.3g} of them"
+            f"in round {worst + 1} {seen} of {lanes} runs are outside; the proof allows a share of {share:.3g}"
             if ps[worst] < 1
-            else "no round had more lanes outside than the proof allots"
+            else "no round had more runs outside of it than the proof allows"
         )
         inside = 1 - sum(seen for seen, _ in self._rounds_failed) / (lanes * len(ps))
         return (
             min(1.0, ps[worst] * len(ps)),
             left,
-            f"held in {inside:.2%} of all rounds: those on their good event",
+            f"held in every round on the good event: {100 * inside:.4g} % of all rounds",
         )
 
     def note_levels(
@@ -219,7 +219,10 @@ class ProofRun:
         """Return the test of the estimates' law over all arms, counts, levels and sides."""
         if sides is None:
             return ProofCheck(
-                "estimates", 1.0, level, "their radius has no level of its own: see the good event"
+                "estimates",
+                1.0,
+                level,
+                "not tested by themselves: how far they may be off is what the good event says",
             )
         lanes, worst, words = len(self.failed), 1.0, "no estimate was further off than its radii say"
         for (arm, count, depth, side), seen in self._hits.items():
@@ -227,9 +230,10 @@ class ProofRun:
             p = 1.0 if chance >= 1 else float(stats.binom.sf(seen - 1, lanes, chance))
             if p < worst:
                 worst = p
+                where = "above" if side else "below"
                 words = (
-                    f"{seen} of {lanes} lanes have arm {arm}'s estimate {'above' if side else 'below'} the radius of "
-                    f"level {LEVELS[depth]:g} at {count} values; at most {chance:.3g} of them should"
+                    f"in {seen} of {lanes} runs arm {arm}'s estimate of {count} values is {where} a radius that it "
+                    f"leaves with probability {chance:.3g} at most"
                 )
         return ProofCheck("estimates", min(1.0, worst * max(1, self._cells)), level, words)
 
@@ -237,7 +241,7 @@ class ProofRun:
         """End the checks if a statement is wrong in any lane, in words about it."""
         if wrong.any():
             lane = int(np.flatnonzero(wrong)[0])
-            raise Contradiction(name, f"round {self.round}, lane {lane}: {words(lane)}")
+            raise Contradiction(name, f"round {self.round}, run {lane}: {words(lane)}")
 
     def refuse_arm(self, name: str, wrong: BoolArray, words: Callable[[int, int], str]) -> None:
         """The same of an arm in a lane."""

@@ -221,6 +221,7 @@ class _Theorem:
                     )
             term, value = self.bound.dominant(instance)
             stated["dominant"] = (str(term), value)
+            stated["statement"] = self.bound.words(anytime=instance.anytime)
         from_round = smallest_horizon(self.value, instance, 1 << 40)
         return TheoremValue(
             covered=covered,
@@ -282,9 +283,10 @@ def _choose(
         printed = linear and subject.name.startswith("published/")
         played: Problem | LinearBandit = speaking_problem(subject.make.family, dimension=3 if printed else 1)
         checked: Mapping[str, Value] = parse_settings(owned, own.values())
-        name = "two arms, far apart"
+        name = "two arms of means 0.05 and 0.95, one played at a time"
         kind = "phases" if hasattr(subject.make, "committed") else "rounds"
         if linear:
+            name = "two actions, e1 and -e1, of expected rewards 1 and -1"
             kind = "printed linear" if printed else "linear"
     elif is_linear(subject):
         _, played, name = build_linear(

@@ -18,15 +18,13 @@ from verify.document.blocks import (
 )
 from verify.document.charts import Area, Axis, Curve, chart
 from verify.sentences import number
-from verify.verdict.verification_document import provenance_section
+from verify.verdict.verification_document import provenance_section, references_section, rests_on_section
 
 if TYPE_CHECKING:
+    from verify.regret_claims.proof_run import ProofCheck
     from verify.regret_claims.regret_report import RegretReport, RegretVerdict
 
-_TONES: dict[RegretVerdict, Tone] = {"consistent": "good", "violated": "bad"}
-
 _MEANING: dict[RegretVerdict, str] = {
-    "consistent": "Regret stays below what the theorem says, and what its proof rests on holds in every run.",
     "violated": "The learner does not keep what the theorem says, or what its proof rests on.",
     "undecided": "These runs do not tell whether the learner keeps its bound.",
     "vacuous": "The bound is larger than any regret can be here: it says nothing, and nothing could violate it.",
@@ -37,30 +35,64 @@ _MEANING: dict[RegretVerdict, str] = {
 def regret_document(report: RegretReport, **files: str) -> Document:
     """Return what is said of a regret report; `files` are digests of what it was read from, by name."""
     sections = [
-        Section("Why", (Bullets(report.reasons),)),
-        _played(report),
         _theorem(report),
+        Section("Why", (Bullets(tuple(f"{said[:1].upper()}{said[1:]}." for said in report.reasons)),)),
+        _played(report),
         _outcome(report),
         _proof(report),
+        rests_on_section(
+            (
+                Paragraph(
+                    "On runs of the learner's own code, with simulated outcomes that are known, and noise of NumPy's "
+                    "generator. Its privacy is another claim, which dpwitness verify checks."
+                ),
+            )
+        ),
         _certainty(report),
-        Section("See it again", (Code(report.reproduce),)),
+        Section(
+            "See it again",
+            (Code(report.reproduce), Paragraph("Another seed makes an independent check.")),
+        ),
         provenance_section(report.provenance, **files),
+        references_section((report.theorem.source,)),
     ]
     return Document(
         verdict=report.verdict.upper(),
-        tone=_TONES.get(report.verdict, "open"),
+        tone=_tone(report),
         name=f"regret of {report.learner}, ε = {number(report.epsilon)}, T = {report.horizon:,}",
-        meaning=_MEANING[report.verdict],
+        meaning=_meaning(report),
         sections=tuple(section for section in sections if section is not None),
     )
+
+
+def _tone(report: RegretReport) -> Tone:
+    if report.verdict == "violated":
+        return "bad"
+    return "good" if report.verdict == "consistent" and not report.theorem.unproved else "open"
+
+
+def _meaning(report: RegretReport) -> str:
+    if report.verdict != "consistent":
+        return _MEANING[report.verdict]
+    theorem = report.theorem
+    bound = "the theorem's bound"
+    if theorem.correction:
+        bound = "the bound as dpwitness corrected it (as printed, it was not tested)"
+    said = f"On this problem, regret stays below {bound}"
+    if theorem.unproved:
+        return f"{said}. The bound has no complete proof: see below."
+    return f"{said}, and what was watched of its proof held." if report.proof else f"{said}."
 
 
 def _played(report: RegretReport) -> Section:
     pairs = (
         ("learner", report.learner),
         ("problem", report.problem),
-        ("ε and δ", f"ε = {number(report.epsilon)}, δ = {number(report.delta)}"),
-        ("neighbours", report.neighbours),
+        (
+            "its privacy",
+            f"ε = {number(report.epsilon)}, neighbours: {report.neighbours}; δ = {number(report.delta)} if it takes "
+            "one",
+        ),
         ("rounds", f"{report.horizon:,}"),
         ("runs", f"{report.lanes:,} from seed {report.seed}"),
     )
@@ -72,22 +104,27 @@ def _theorem(report: RegretReport) -> Section:
     speaks = (
         ""
         if theorem.speaks_from is None
-        else f"from T = {theorem.speaks_from:,} on: there it is below a third of the worst regret"
+        else f"T = {theorem.speaks_from:,}, about the first at which it is below a third of the worst possible regret"
     )
     largest = f"{theorem.dominant[0]} = {theorem.dominant[1]:.5g}" if theorem.dominant[0] else ""
     pairs = (
-        ("source", theorem.source),
+        ("bound", theorem.statement),
+        ("claimed in", theorem.source),
         ("holds for", theorem.regime),
         ("its value here", number(theorem.bound)),
         ("the worst possible regret", number(theorem.trivial)),
-        ("its largest term, as SymPy writes it", largest),
-        ("gaps", theorem.gaps),
-        ("it speaks", speaks),
+        ("its largest term", largest),
+        ("gaps of the problem", f"found by {theorem.gaps}" if theorem.gaps else ""),
+        ("says something from", speaks),
         ("as printed", theorem.printed),
-        ("corrected", theorem.correction),
-        ("not proved", theorem.unproved),
+        ("why it was corrected", theorem.correction),
+        ("what is not proved", theorem.unproved),
     )
-    return Section("The theorem", (Facts(tuple(pair for pair in pairs if pair[1])),))
+    said = (
+        "Regret is what the best action would have earned in expectation, less what the actions played would have, "
+        f"summed over the rounds. What is claimed of {report.learner} is a bound on its expectation:"
+    )
+    return Section("The claim", (Paragraph(said), Facts(tuple(pair for pair in pairs if pair[1]))))
 
 
 def _outcome(report: RegretReport) -> Section:
@@ -101,14 +138,27 @@ def _outcome(report: RegretReport) -> Section:
         )
         for each in outcome
     )
-    heading = ("round", "mean", "at least", "at most", "bound", "worst", "verdict")
+    heading = (
+        "round",
+        "mean of runs",
+        "expected, at least",
+        "expected, at most",
+        "bound",
+        "worst possible",
+        "verdict",
+    )
+    said = Paragraph(
+        "Expected regret lies between its limits, all of them at once; they need no normal approximation, and are wide "
+        "for few runs. Consistent: the upper limit is below the bound; violated: the lower one is above it; undecided: "
+        "the bound lies between; vacuous: the bound is above the worst possible regret."
+    )
     points = [(float(each.round), each.mean) for each in outcome if each.mean > 0.0]
     values = [
         value for each in outcome for value in (each.mean, each.lower, each.upper, each.bound, each.trivial)
     ]
     finite = [value for value in values if math.isfinite(value) and value > 0.0]
     if not points or not finite:
-        return Section("Regret", (Table(heading, rows),))
+        return Section("Regret", (said, Table(heading, rows)))
     least, most = min(finite), max(finite)
     axes = (
         Axis("round t", float(outcome[0].round) or 1.0, float(max(outcome[-1].round, 1)), logarithmic=True),
@@ -121,32 +171,46 @@ def _outcome(report: RegretReport) -> Section:
         Curve("worst possible", [(float(each.round), each.trivial) for each in outcome], "aside"),
     ]
     drawn = chart(*axes, curves, [Area("limits on expected regret", limits)], words)
-    return Section("Regret", (Picture(drawn, words), Table(heading, rows)))
+    return Section("Regret", (Picture(drawn, words), said, Table(heading, rows)))
 
 
 def _proof(report: RegretReport) -> Section | None:
     if not report.proof:
         return None
-    rows = tuple(
-        (check.name, f"{check.p:.2g}", check.words, _check_words(check.violated, check.binding))
-        for check in report.proof
+    rows = tuple((check.name, check.words, _p_value(check), _check_words(check)) for check in report.proof)
+    said = (
+        "Each line is a statement that the theorem's proof uses, watched in separate runs of the learner. p-values are "
+        "of exact tests, those of many looks at once; 1 means that nothing speaks against the statement. A radius "
+        "is how "
+        "far an estimate may be off by the proof; on the good event none is further off. The oracle is what finds the "
+        "best action for given weights."
     )
-    said = "Each line is a statement that the theorem's proof uses, watched while the learner ran."
     return Section(
-        "What the proof rests on", (Paragraph(said), Table(("check", "p-value", "seen", "verdict"), rows))
+        "What the proof rests on", (Paragraph(said), Table(("check", "seen", "p-value", "verdict"), rows))
     )
 
 
-def _check_words(violated: bool, binding: bool) -> str:
-    if not violated:
-        return "holds"
-    return "violated" if binding else "false as printed; not needed"
+def _p_value(check: ProofCheck) -> str:
+    if not check.level:
+        return "no chance"
+    return "-" if _untested(check) else f"{check.p:.2g}"
+
+
+def _untested(check: ProofCheck) -> bool:
+    return check.words.startswith("not tested")
+
+
+def _check_words(check: ProofCheck) -> str:
+    if not check.violated:
+        return "not tested" if _untested(check) else "holds"
+    return "violated" if check.binding else "false as printed; not needed"
 
 
 def _certainty(report: RegretReport) -> Section:
     said = (
-        f"All limits on regret and all checks of the proof hold together except with probability {report.error:g}: so "
-        "rarely a learner that keeps its bound is called violated. Regret is measured on this problem alone; that it "
-        "stays below the bound elsewhere is what the theorem says, and not these runs."
+        f"A learner that keeps its bound and its proof is called violated with probability {report.error:g} at "
+        "most: so "
+        "sure are all limits on regret and all checks together. Regret is measured on this problem and for so many "
+        "rounds alone; that it stays below the bound elsewhere is what the theorem says, and not these runs."
     )
     return Section("How sure this is, and its limits", (Paragraph(said),))

@@ -46,6 +46,8 @@ class TheoremValue:
         How the instance's gaps were found.
     dominant
         The largest term, in words, and its value.
+    statement
+        The whole bound, in words.
     """
 
     source: str
@@ -59,6 +61,7 @@ class TheoremValue:
     printed: str = ""
     correction: str = ""
     unproved: str = ""
+    statement: str = ""
 
 
 @dataclass(frozen=True)
@@ -241,6 +244,7 @@ def _read_theorem(read: JsonObject) -> TheoremValue:
         printed=read.text("printed"),
         correction=read.text("correction"),
         unproved=read.text("unproved"),
+        statement=read.text("statement"),
     )
 
 

@@ -62,15 +62,17 @@ def check_worst_data(
         return ()
     most = bound.evaluate(instance)
     words = (
-        f"an arm that is worse by {gap:g} is played {plays:,} times, at a regret of {plays * gap:.4g}; the bound is "
-        f"{most:.4g}"
+        f"on two arms with the data that the good event allows and that mislead most, for {instance.horizon:,} "
+        "rounds at "
+        f"ε = {instance.epsilon:g}, the arm that is worse by {gap:g} is played {plays:,} times, a regret of "
+        f"{plays * gap:.4g}; the bound there is {most:.4g}"
     )
     checks = [ProofCheck("worst data", 1.0, 0.0, words)]
     if bound.printed_plays is not None:
         allowed = bound.number(bound.printed_plays, instance, Delta=gap)
         said = (
-            f"inside the good event an arm that is worse by {gap:g} is played {plays:,} times; by the paper's lemma "
-            f"it is {allowed:,.0f} times at most"
+            f"on the same data the arm that is worse by {gap:g} is played {plays:,} times; by the paper's lemma it is "
+            f"{allowed:,.0f} times at most"
         )
         checks.append(ProofCheck("printed lemma", float(plays <= allowed), 0.0, said, binding=False))
     return tuple(checks)

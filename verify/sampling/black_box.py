@@ -190,7 +190,7 @@ def black_box_test(
         strictly_inverted_by=strict_inversion,
         share_of_error=share,
         band=delta_band(events, counts.hits, n, confidence=confidence, share_of_error=share),
-        refuted=strict > claim_epsilon and dependent is None,
+        refuted=strict > claim_epsilon + best.event.rounding and dependent is None,
         dependent=dependent,
         false_alarm=false_alarm,
         looks=1,

@@ -28,8 +28,8 @@ class BlackBoxResult(CountedEvent):
     confidence
         Of the two bounds, which hold together, and of the band (as a statement of its own).
     refuted
-        Whether `strict_epsilon_lower` exceeds the claim, and the final draws are not `dependent`. Nothing else
-        decides it.
+        Whether `strict_epsilon_lower` exceeds the claim by more than what rounding may add (`Event.rounding`), and the
+        final draws are not `dependent`. Nothing else decides it.
     delta_lower
         Lower bound on δ at the claimed ε, at `confidence`; at least 0.
     inverted_by

@@ -11,6 +11,7 @@ from mechanisms import Assumption
 from verify.findings import Finding, FindingKind, LowerBound, Statement, UpperBound, Witness
 from verify.sampling.counted_event import CountedEvent
 from verify.sampling.delta_band import pair_profile
+from verify.sentences import number
 
 _STOPPING = frozenset(
     {
@@ -74,6 +75,12 @@ class Evidence:
             return
         self.tested = result
         self.offer(lower or result.lower_bound(), result.witness(reproduce))
+        rounding = result.event.rounding
+        if rounding > 0.0 and result.epsilon_lower > result.claim_epsilon and not result.refuted:
+            said = Statement.MAY_BE_ROUNDING.finding(
+                epsilon=number(result.epsilon_lower), rounding=number(rounding)
+            )
+            self.findings.append(said)
         self.details["detection_floor"] = result.detection_floor_words
         upper = self._upper_profile()
         band = (

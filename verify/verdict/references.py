@@ -58,6 +58,49 @@ _WAUDBY_SMITH = (
     "Stat. Soc. B, 2024"
 )
 
+_CHEN = (
+    "X. Chen, K. Zheng, Z. Zhou, Y. Yang, W. Chen, L. Wang, (Locally) differentially private combinatorial "
+    "semi-bandits, ICML 2020"
+)
+_WANG = "K. Wang, J. Dong, B. Wang, S. Li, S. Shao, Cascading bandit under differential privacy, arXiv 2105.11126, 2021"
+_CHANDAK = (
+    "K. Chandak, B. Hu, N. Hegde, Differentially private algorithms for efficient online matroid optimization, "
+    "CoLLAs 2023"
+)
+_LI = (
+    "F. Li, X. Zhou, B. Ji, Differentially private linear bandits with partial distributed feedback, "
+    "arXiv 2207.05827, 2022"
+)
+
+_SAJED = (
+    "T. Sajed, O. Sheffet, An optimal private stochastic-MAB algorithm based on an optimal private stopping rule, "
+    "ICML 2019"
+)
+_AZIZE_2022 = (
+    "A. Azize, D. Basu, When privacy meets partial information: a refined analysis of differentially private bandits, "
+    "NeurIPS 2022"
+)
+_AZIZE_2025 = (
+    "A. Azize, Y. Wu, J. Honda, F. Orabona, S. Ito, D. Basu, Optimal regret of Bernoulli bandits under global "
+    "differential privacy, arXiv 2505.05613, 2025"
+)
+_HU = (
+    "B. Hu, N. Hegde, Near-optimal Thompson sampling-based algorithms for differentially private stochastic bandits, "
+    "UAI 2022"
+)
+_KVETON_2014 = (
+    "B. Kveton, Z. Wen, A. Ashkan, H. Eydgahi, B. Eriksson, Matroid bandits: fast combinatorial optimization with "
+    "learning, UAI 2014"
+)
+_KVETON_2015 = (
+    "B. Kveton, C. Szepesvári, Z. Wen, A. Ashkan, Cascading bandits: learning to rank in the cascade "
+    "model, ICML 2015"
+)
+_CHEN_2013 = (
+    "W. Chen, Y. Wang, Y. Yuan, Combinatorial multi-armed bandit: general framework and applications, ICML "
+    "2013"
+)
+
 COUNTS = "bounds on probabilities from counts"
 PROFILE = "the mechanism's privacy profile"
 EXACT_COMPOSITION = "the exact composition of the releases' privacy profiles"
@@ -83,9 +126,20 @@ PUBLICATIONS = MappingProxyType(
         PROFILE: (_BALLE,),
         EXACT_COMPOSITION: (_BALLE, _ZHU),
         BETS: (_WAUDBY_SMITH,),
+        "Azize & Basu 2022": (_AZIZE_2022,),
+        "Azize, Wu, Honda, Orabona, Ito & Basu 2025": (_AZIZE_2025,),
+        "Chen et al. 2020": (_CHEN,),
+        "Chen, Wang & Yuan 2013": (_CHEN_2013,),
+        "Hu & Hegde 2022": (_HU,),
+        "Kveton et al. 2014": (_KVETON_2014,),
+        "Kveton et al. 2015": (_KVETON_2015,),
+        "Sajed & Sheffet 2019": (_SAJED,),
+        "cascading bandits paper": (_WANG,),
+        "matroid bandits paper": (_CHANDAK,),
+        "distributed linear bandits paper": (_LI,),
     }
 )
-"""Where each theorem of composition, filter and method is from, by the name that it has in results."""
+"""Where each theorem, filter, method and claim is from, by the name that it has in results."""
 
 
 def references(names: Iterable[str]) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from verify.findings import Finding, Witness
 from verify.printable import printable_texts
 from verify.verdict.bounds_picture import ASCII, UNICODE, Glyphs, draw_bounds
 from verify.verdict.result import Verification
-from verify.verdict.verdict import ClaimLike, Verdict
+from verify.verdict.verdict import Verdict
 from verify.verdict.words import (
     bounds,
     claim_numbers,
@@ -56,9 +56,7 @@ def render(verification: Verification, console: Console) -> None:
     parts.append(_section("Why", _bullets(verification.decision.reasons)))
     parts.append(_section("Privacy loss", _bounds(verification, glyphs)))
     if verification.witness is not None:
-        parts.append(
-            _section(witness_title(verification), _witness(verification.witness, verification.claim))
-        )
+        parts.append(_section(witness_title(verification), _witness(verification.witness, verification)))
     if verification.findings:
         parts.append(_section("Findings", _findings(verification.findings)))
     parts.append(_section("Again", _again(verification)))
@@ -98,11 +96,11 @@ def _bounds(verification: Verification, glyphs: Glyphs) -> RenderableType:
     return Group(*lines)
 
 
-def _witness(witness: Witness, claim: ClaimLike) -> RenderableType:
+def _witness(witness: Witness, verification: Verification) -> RenderableType:
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)
     table.add_column()
-    for name, words in witness_words(witness, claim):
+    for name, words in witness_words(witness, verification.claim, verification.lower):
         table.add_row(Text(name, style="bold"), Text(words))
     return Group(table, Text(witness_meaning(witness)))
 

@@ -121,8 +121,6 @@ def decide(
         claim, the accounting rests on something untrue, and the refutation stands.
     """
     in_the_way = [f"rests on: {assumption}" for assumption in assumptions]
-    if upper is None:
-        in_the_way.append("The subject could not be accounted, so that there is no upper bound.")
     if declassified:
         in_the_way.append(
             f"Private data were declassified ({'; '.join(declassified)}): no bound covers what followed."
@@ -133,45 +131,36 @@ def decide(
             in_the_way.append(f"A check failed: {finding.message.rstrip('.')}{place}.")
     in_the_way.extend(contradictions)
     within = upper is not None and upper.epsilon <= claim.epsilon and upper.delta <= claim.delta
-    if upper is not None and math.isinf(upper.epsilon) and not math.isinf(claim.epsilon):
-        in_the_way.append(
-            f"There is no finite upper bound ({upper.method.removeprefix('none: ').removeprefix('no bound: ')})."
-        )
-    elif upper is not None and not within:
-        in_the_way.append(
-            f"The accountant's upper bound, {both_numbers(upper.epsilon, upper.delta)}, exceeds the claim, "
-            f"{both_numbers(claim.epsilon, claim.delta)}."
-        )
-
     exceeds = lower is not None and lower.epsilon > claim.epsilon and lower.delta >= claim.delta
+    bound, refuted = "", False
     if lower is not None and exceeds:
         bound = f"The lower bound, {both_numbers(lower.epsilon, lower.delta)} by {lower.method},"
-        sound = lower.in_view and lower.decisive
-        if sound and witness is not None:
-            against = [
-                f"{bound} exceeds the claim, {both_numbers(claim.epsilon, claim.delta)}, in the claimed view."
-            ]
-            if within:
-                against.append(
-                    "The accountant's upper bound is within the claim all the same: it rests on a "
-                    "declaration or a sampler that does not hold."
-                )
-            return Decision("refuted", (*against, *in_the_way))
-        if sound:
-            in_the_way.append(f"{bound} exceeds the claim, but there is no witness.")
-        elif in_the_way:  # such a bound explains, but does not contradict a proof
-            why = (
-                "at the strict error level of a refutation" if lower.in_view else "in the claimed view alone"
+        refuted = lower.in_view and lower.decisive
+    if refuted and witness is not None:
+        against = [
+            f"{bound} exceeds the claim, {both_numbers(claim.epsilon, claim.delta)}, in the claimed view."
+        ]
+        if within:
+            against.append(
+                "The accountant's upper bound is within the claim all the same: it rests on a "
+                "declaration or a sampler that does not hold."
             )
-            in_the_way.append(f"{bound} exceeds the claim, but not {why}.")
+        return Decision("refuted", (*against, *in_the_way))
+
+    in_the_way += _not_proved(claim, upper)
+    if refuted:
+        in_the_way.append(f"{bound} exceeds the claim, but there is no witness.")
+    elif lower is not None and exceeds and in_the_way:  # it explains, but does not contradict a proof
+        why = "at the strict error level of a refutation" if lower.in_view else "in the claimed view alone"
+        in_the_way.append(f"{bound} exceeds the claim, but not {why}.")
 
     if in_the_way:
         passed = upper is not None and len(in_the_way) == 1 and math.isinf(upper.epsilon) and not exceeds
         if passed and lower is not None:  # then it is not because of what was seen
             in_the_way.insert(
                 0,
-                f"No test speaks against the claim: what was seen needs {both_numbers(lower.epsilon, lower.delta)} at "
-                f"least ({lower.method}), and not more than is claimed.",
+                f"No test speaks against the claim: what the tests show, at least "
+                f"{both_numbers(lower.epsilon, lower.delta)} ({lower.method}), is no more than is claimed.",
             )
         return Decision("unproven", tuple(in_the_way))
     assert upper is not None
@@ -182,3 +171,18 @@ def decide(
             "nothing speaks against it.",
         ),
     )
+
+
+def _not_proved(claim: ClaimLike, upper: UpperBound | None) -> list[str]:
+    """Return why the upper bound proves nothing; none if it is within the claim."""
+    if upper is None:
+        return ["The subject could not be accounted, so that there is no upper bound."]
+    if upper.epsilon <= claim.epsilon and upper.delta <= claim.delta:
+        return []
+    if math.isinf(upper.epsilon):
+        why = upper.method.removeprefix("none: ").removeprefix("no bound: ")
+        return [f"There is no finite upper bound ({why})."]
+    return [
+        f"The accountant's upper bound, {both_numbers(upper.epsilon, upper.delta)}, exceeds the claim, "
+        f"{both_numbers(claim.epsilon, claim.delta)}."
+    ]

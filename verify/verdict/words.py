@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from verify.findings import LowerBound, UpperBound, Witness
+from verify.findings import FindingKind, LowerBound, UpperBound, Witness
 from verify.sentences import number
 from verify.verdict.answer import BLACK_BOXES
 from verify.verdict.verdict import ClaimLike, Verdict
@@ -22,9 +23,24 @@ _MEANING: dict[Verdict, str] = {
 
 def meaning(verification: Verification) -> str:
     """Return the verdict as a sentence."""
-    if passed_tests(verification):
+    if not passed_tests(verification):
+        return _MEANING[verification.verdict]
+    leak = _floating_point_leak(verification)
+    if leak is None:
         return "Nothing was found against the claim. Tests of a black box prove nothing: it stays unproven."
-    return _MEANING[verification.verdict]
+    return (
+        "Nothing was found against the claim about real numbers. As it is executed, in floating-point arithmetic, ε is "
+        f"at least {number(leak)}: see Findings."
+    )
+
+
+def _floating_point_leak(verification: Verification) -> float | None:
+    """Return the ε that the lowest bits of the outputs show, where a finding says so."""
+    if not any(finding.kind is FindingKind.FLOATING_POINT for finding in verification.findings):
+        return None
+    found = verification.details.get("floating_point")
+    leak = found.get("epsilon_lower") if isinstance(found, Mapping) else None
+    return float(leak) if isinstance(leak, float | int) else math.inf
 
 
 def passed_tests(verification: Verification) -> bool:
@@ -61,10 +77,10 @@ def bounds(verification: Verification) -> tuple[float, float]:
 def upper_words(upper: UpperBound | None) -> str:
     """Return the upper bound, and how it was found."""
     if upper is None:
-        return "at most  ∞: there is no upper bound"
+        return "at most ∞: there is no upper bound"
     if math.isinf(upper.epsilon):
-        return f"at most  ∞: {upper.method.removeprefix('none: ')}"
-    return f"at most  {number(upper.epsilon)} at δ = {number(upper.delta)}: {upper.method}"
+        return f"at most ∞: {upper.method.removeprefix('none: ')}"
+    return f"at most {number(upper.epsilon)} at δ = {number(upper.delta)}: {upper.method}"
 
 
 def lower_words(lower: LowerBound | None, upper: UpperBound | None = None) -> str:
@@ -90,7 +106,7 @@ def view_words(verification: Verification) -> tuple[str, ...]:
     coupled = verification.details.get("coupled") or {}
     if "largest_loss" in coupled:
         largest = number(float(coupled["largest_loss"]))
-        said.append(f"coupled runs: the largest loss of all releases together was {largest}")
+        said.append(f"coupled runs: all that was released, seen or not, lost up to ε = {largest}")
     if "tested_view" in verification.details:
         said.append(f"the view tested: {verification.details['tested_view']}")
     return tuple(said)
@@ -114,15 +130,17 @@ def witness_title(verification: Verification) -> str:
     return "Witness" if verification.verdict == "refuted" else "The event that tells most"
 
 
-def witness_words(witness: Witness, claim: ClaimLike) -> tuple[tuple[str, str], ...]:
-    """Return what a witness consists of, part by part."""
+def witness_words(
+    witness: Witness, claim: ClaimLike, lower: LowerBound | None
+) -> tuple[tuple[str, str], ...]:
+    """Return what a witness consists of, part by part; `lower` is the bound that it shows."""
     return (
         ("data D", witness.neighbours["data"]),
         ("data D′", witness.neighbours["data_prime"]),
         ("event", witness.event),
         ("on D", _how_often(witness.probability, witness.hits, witness.trials)),
         ("on D′", _how_often(witness.probability_prime, witness.hits_prime, witness.trials)),
-        ("ratio", _ratio_words(witness, claim)),
+        ("ratio", _ratio_words(witness, claim, lower)),
     )
 
 
@@ -136,7 +154,8 @@ def witness_meaning(witness: Witness) -> str:
         return "The event is seen on neither: no event is so much likelier on one of them."
     if q == 0.0:
         return "The event gives D away: it was never seen on D′."
-    return f"Seeing the event speaks {p / q:.4g} to 1 for D against D′."
+    counted = " as counted" if witness.hits_prime is not None else ""
+    return f"Seeing the event speaks {p / q:.4g} to 1{counted} for D against D′."
 
 
 def seed_words(verification: Verification) -> str:
@@ -149,17 +168,32 @@ def _how_often(probability: float, hits: int | None, trials: int | None) -> str:
     if trials is None:
         return f"{_percent(probability)} (exact)"
     if hits is None:
-        return f"at most {_percent(probability)} (by the density ratio)"
+        return "rarer by at least the ratio, by the densities"
     return f"{_percent(probability)} ({hits:,} of {trials:,} draws)"
 
 
-def _ratio_words(witness: Witness, claim: ClaimLike) -> str:
-    allowed = f"the claim allows {number(_exp(claim.epsilon))}"
+def _ratio_words(witness: Witness, claim: ClaimLike, lower: LowerBound | None) -> str:
+    allowed = f"the claim allows {number(_exp(claim.epsilon))} (e^{number(claim.epsilon)})"
     excess = "(P(D) - δ)" if claim.delta > 0.0 else "P(D)"
+    sure = ""
+    if (
+        lower is not None
+        and lower.samples
+        and witness.hits_prime is not None
+        and math.isfinite(lower.epsilon)
+    ):
+        sure = f", and at least {number(_exp(lower.epsilon))} with {_percent(lower.confidence)} confidence"
     if witness.probability_prime == 0.0:
-        return f"{'none' if witness.probability == 0.0 else 'no finite ratio'}; {allowed}"
+        return f"{'none' if witness.probability == 0.0 else 'no finite ratio'}{sure}; {allowed}"
     ratio = (witness.probability - claim.delta) / witness.probability_prime
-    return f"{excess} / P(D′) = {ratio:.4g}; {allowed} (e^{number(claim.epsilon)})"
+    how = (
+        "as counted"
+        if witness.hits_prime is not None
+        else "or more"
+        if witness.trials is not None
+        else "exactly"
+    )
+    return f"{excess} / P(D′) = {ratio:.4g} {how}{sure}; {allowed}"
 
 
 def _percent(probability: float) -> str:

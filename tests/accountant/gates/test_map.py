@@ -193,7 +193,7 @@ def _line_of(function: Any) -> int:
         (np.clip, "clip", None),
     ],
 )
-@pytest.mark.parametrize("make", [accountant, lambda: Simulation(0, 1), lambda: Coupled(0, 64, 1)])
+@pytest.mark.parametrize("make", [accountant, lambda: Coupled(0, 64, 1)])
 def test_whatever_can_be_called_is_a_declared_function(
     make: Any, function: Any, name: str, line: int | None
 ) -> None:

@@ -73,6 +73,23 @@ def test_the_transcript_holds_what_was_sent():
     assert Simulation(7, 64).published is None
 
 
+def test_nothing_is_examined_or_assumed():
+    """Nothing rests on samples: a user's own mechanism is used as it is given, and so is a function."""
+
+    class Silent(Laplace):
+        def release(self, value, noise):
+            return np.asarray(value)
+
+    gate = Simulation(7, 64)
+    private = gate.private(np.full((64, 1), 0.5), Box(0, 1, 1), 1)
+    mapped = private.map(lambda values: 1 - values, into=Box(0, 1, 1))
+    mechanism = Silent(scale=1.0)
+    assert gate.examine(mechanism) == (mechanism, ())
+    assert gate.examine(mechanism)[0] is mechanism
+    assert (gate.release(mechanism, mapped) == 0.5).all()
+    assert not hasattr(gate, "assumptions")
+
+
 def test_lanes_come_in_blocks():
     with pytest.raises(ValueError, match="lanes = 100: must be a multiple of 64"):
         Simulation(7, 100)

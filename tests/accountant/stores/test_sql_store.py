@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from fractions import Fraction
@@ -20,12 +21,15 @@ from accountant import (
     GateClosed,
     GaussianComposition,
     RenyiComposition,
+    Rule,
     Trust,
     ZeroConcentratedComposition,
+    totals,
 )
 from accountant.stores.anchor import Anchor
 from accountant.stores.opening import adopt, open_store, verify_store
 from accountant.stores.refusals import LedgerDamaged, OtherTerms, StoreMoved, StoreRefused
+from accountant.stores.sql_store import Charge, put_rules_in
 from mechanisms import Gaussian, Interval, Laplace, Sensitivity
 
 UNIT = Interval(0, 1)
@@ -191,6 +195,40 @@ def test_a_declassification_that_was_reserved_is_given_back_exactly(path: Path) 
         accountant.ledger.give_back(receipt.position)
         assert accountant.spent(record).epsilon == left
     assert accountant.ledger.verify().accounts == 2  # type: ignore[attr-defined]
+
+
+def test_what_is_read_again_has_what_the_same_transaction_wrote(path: Path) -> None:
+    accountant = Accountant(Budget.unlimited(), noise=np.random.default_rng(0), store=path)
+    store: Any = accountant.ledger
+    entries = accountant.price(HALF, value(accountant)).entries
+    with store.working(()) as work:
+        Charge(store.names.label, entries, store.terms.fits, False, None)(work)
+        put_rules_in(work, [Rule(Budget(0.5))], "ann", "why")
+    assert store.standings(["ann"])[0].counted[0][1].epsilon == Fraction(1, 2)
+    endless = [replace(entry, mechanism=None, charge=store.terms.composition.infinite) for entry in entries]
+    with store.working(()) as work:
+        work.set_rules({"rules": [], "by": "ann", "reason": "why", "opened": [], "at": work.time()})
+        Charge(store.names.label, endless, lambda total: True, False, None)(work)
+        receipt = Charge(store.names.label, endless, lambda total: True, True, None)(work)
+        store.return_in(work, receipt.position)
+    assert store.spent("ann").epsilon is None
+
+
+def test_a_verification_keeps_nothing_of_most_charges(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of charges that no later entry can name, at most 8 bytes are held each, and of totals only the last."""
+    monkeypatch.setattr(totals, "_INTERNED", 100)
+    accountant = Accountant(Budget.unlimited(), noise=np.random.default_rng(0), store=path)
+    store: Any = accountant.ledger
+    entries, held = accountant.price(HALF, value(accountant)).entries, []
+    for charges in (2_000, 8_000):
+        with store.working(()) as work:
+            for _ in range(charges):
+                Charge(store.names.label, entries, store.terms.fits, False, None)(work)
+        tracemalloc.start()
+        assert store.verify().entries > charges
+        held.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert held[1] - held[0] < 8 * 8_000
 
 
 # --- requests ------------------------------------------------------------------------------------

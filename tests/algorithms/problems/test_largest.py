@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from algorithms.problems.largest import largest, ranked, strike
+from algorithms.problems.largest import largest, ranked, strike, strike_by_arms
 
 # Few distinct values, so that ties abound.
 levels = st.sampled_from([-2.0, 0.0, 0.25, 1.0, np.inf])
@@ -25,7 +25,12 @@ def test_the_largest_of_each_row_ties_by_lowest_id(case):
     expected = [first_by_weight_then_id(row, size) for row in weights]
     before = weights.copy()
     assert ranked(weights, size).tolist() == expected
-    assert strike(weights, size)[0].tolist() == expected
+    for struck in (strike, strike_by_arms):
+        order, remaining = struck(weights, size)
+        assert order.tolist() == expected
+        struck_out = np.zeros(weights.shape, dtype=bool)
+        np.put_along_axis(struck_out, order, True, axis=1)
+        np.testing.assert_array_equal(remaining, np.where(struck_out, -np.inf, weights))
     assert largest(weights, size).tolist() == [sorted(row) for row in expected]
     np.testing.assert_array_equal(weights, before)
 

@@ -270,7 +270,7 @@ def test_audit_says_what_it_means_for_a_person(run, file):
     assert risk["true_positive_rates"][2]["upper"] == pytest.approx(0.018299, abs=1e-6)
     code, out, _ = run("audit", path, "--risk")
     assert "0.382925" in out
-    assert "What it means for a person" in out
+    assert "What it means for one record" in out
 
 
 def test_calibrate_to_what_attacks_may_reach(run, file):

@@ -35,7 +35,9 @@ def test_a_certificate_is_written_checked_shown_and_found_out(tmp_path: Path, no
     for words in (
         "# CERTIFICATE: ",
         "| mechanism | Laplace scale=1.0 |",
-        "No assumption",
+        "Assumed and not checked: nothing, as the file says",
+        f"dpwitness certificate check {file.name}",
+        "As sure as who gave you the file, until it is checked.",
         "| SHA-256 of the file it is about |",
     ):
         assert words in page

@@ -234,6 +234,28 @@ def test_a_fold_is_verified_with_the_archive_of_what_it_removed(run, store, tmp_
     assert "entry 1: its hash is not that of what it says" in out
 
 
+class Own(Laplace):
+    """A mechanism that no ledger can rebuild."""
+
+
+def test_mechanisms_of_folded_entries_stay_on_trust_with_archives(run, store, tmp_path):
+    accountant = Accountant(Budget(1.0), noise=np.random.default_rng(0), store=store)
+    accountant.release(Own(scale=8.0, sensitivity=Sensitivity(1, 1, 1)), value(accountant, "bob"))
+    archives = tmp_path / "first.json", tmp_path / "second.json"
+    said = ("--before", "2999-01-01", "--by", "ann", "--reason", "room")
+    assert run("fold", store, *said, "--archive", archives[0])[0] == 0
+    accountant.release(Own(scale=16.0, sensitivity=Sensitivity(1, 1, 1)), value(accountant, "bob"))
+    accountant.ledger.close()
+    assert run("fold", store, *said, "--archive", archives[1])[0] == 0
+    last = ("--archive", archives[1])
+    for given, folded in (((), True), (last, True), ((*last, "--archive", archives[0]), False)):
+        code, out, _ = run("verify", store, *given)
+        assert code == 0
+        assert out.count("on trust: the charge of {") == out.count('"Own"') == 2
+        assert ("on trust: the charge of entries that were folded" in out) == folded
+        assert len(json.loads(run("verify", store, *given, "--json")[1])["on_trust"]) == 2 + folded
+
+
 def test_names_are_hashed_looked_up_rotated_and_erased(run, tmp_path):
     path, key = tmp_path / "ledger.db", tmp_path / "names.key"
     assert run("key", key)[0] == 0

@@ -30,6 +30,7 @@ from verify.findings import UpperBound
 from verify.mutants.layers import Layer
 from verify.mutants.verify_mutants import Mutant, Mutants
 from verify.regret_claims.outcome import Checkpoint
+from verify.regret_claims.regret_document import regret_document
 from verify.regret_claims.regret_report import RegretReport, TheoremValue
 from verify.verdict.answer import SubjectKind
 from verify.verdict.result import Verification
@@ -196,7 +197,7 @@ def test_a_reproduction_has_its_picture_if_it_is_there(folder: Path) -> None:
     assert 'src="data:image/png;base64,' in page
     assert "NOT ALL TOLD APART" in page
     assert "1 of 2 statements of the paper are seen" in page
-    assert "again, please" in page
+    assert "<span>again,</span> <span>please</span>" in page
     assert any(
         PdfReader(folder / "made.pdf").pages[i].images
         for i in range(len(PdfReader(folder / "made.pdf").pages))
@@ -280,12 +281,23 @@ def test_a_regret_report_says_all_that_a_stranger_asks(folder: Path) -> None:
     shown = report(folder, "regret.json").output
     assert shown.startswith("# CONSISTENT: regret of mine, ε = 1, T = 100")
     for words in (
-        "- expected regret is at most 12, and the bound is 20; the worst possible regret is 90",
-        "| neighbours | replace one |",
-        "| source | Theorem 3 |",
+        "- Expected regret is at most 12, and the bound is 20; the worst possible regret is 90.",
+        "neighbours: replace one",
+        "| claimed in | Theorem 3 |",
         "| 100 | 8 | 6 | 12 | 20 | 90 | consistent |",
-        "except with probability 0.0001",
+        "is called violated with probability 0.0001 at most",
+        "On this problem, regret stays below the theorem's bound",
         "dpwitness regret mine",
     ):
         assert words in shown
     assert "<svg" in REGRET._repr_html_()
+
+
+def test_a_bound_without_a_proof_is_not_good_news() -> None:
+    corrected = replace(REGRET, theorem=replace(REGRET.theorem, correction="8 for 4"))
+    unproved = replace(REGRET, theorem=replace(corrected.theorem, unproved="a tail"))
+    assert regret_document(REGRET).tone == regret_document(corrected).tone == "good"
+    assert "as dpwitness corrected it (as printed, it was not tested)" in regret_document(corrected).meaning
+    assert regret_document(unproved).tone == "open"
+    assert "has no complete proof" in regret_document(unproved).meaning
+    assert regret_document(unproved).verdict == "CONSISTENT"

@@ -5,13 +5,27 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 from io import BytesIO
+from typing import get_args
 
 import pytest
 from pypdf import PdfReader
 from reportlab.graphics.shapes import Polygon, PolyLine, Rect
 
-from verify.document.blocks import Bullets, Code, Document, Facts, Fold, Paragraph, Picture, Section, Table
+from verify.document.blocks import (
+    SIGNS,
+    Bullets,
+    Code,
+    Document,
+    Facts,
+    Fold,
+    Paragraph,
+    Picture,
+    Section,
+    Table,
+    Tone,
+)
 from verify.document.charts import Area, Axis, Curve, chart, interval
+from verify.document.html_page import page as html
 from verify.document.pdf_file import column_widths, pdf
 from verify.document.pdf_picture import drawing
 
@@ -88,6 +102,27 @@ def test_it_can_be_found_by_outline_contents_and_metadata() -> None:
     used = [font.get_object() for name, font in fonts.items() if "DejaVu" in name]
     assert used
     assert all("/FontFile2" in font["/FontDescriptor"] for font in used)
+
+
+@pytest.mark.parametrize("tone", get_args(Tone))
+def test_every_tone_has_its_sign_in_every_form(tone: Tone) -> None:
+    judged = Document("V", tone, "n", "m", ())
+    badge = f"{SIGNS[tone]} V"
+    assert badge in said(read(judged, judged))
+    assert badge in html([judged], "made")
+
+
+def test_a_bar_that_is_no_proof_is_faint() -> None:
+    def fills(caption: str) -> list[float]:
+        shapes = (
+            drawing(interval(1.0, 0.5, 2.0, "words", caption=caption), 400.0, "Helvetica")
+            .contents[0]
+            .contents
+        )
+        return [shape.fillColor.alpha for shape in shapes if isinstance(shape, Rect)]
+
+    assert fills("") == [1.0]
+    assert fills("what is known") == [pytest.approx(0.4, abs=0.01)]
 
 
 def test_a_row_longer_than_a_page_goes_on_on_the_next() -> None:

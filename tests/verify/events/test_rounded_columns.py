@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import pytest
 
+from mechanisms import Interval
+from verify import verify
 from verify.events.event import event_from_dict
 from verify.events.readings import listed
-from verify.events.rounded_columns import OfRounded, _Roundoff, _roundoff_of
+from verify.events.rounded_columns import OfRounded, _Offset, _Roundoff, _roundoff_of
 from verify.events.scores import AdditiveScore, TreeScore
 from verify.events.search import search_events
 from verify.events.summaries import ColumnSummary
@@ -103,3 +106,76 @@ def test_equal_numbers_have_one_place():
 
 def test_a_score_without_readings_can_be_said():
     assert "nothing" in TreeScore(AdditiveScore(()), (), ()).words
+
+
+@pytest.mark.parametrize("large", [1e11, 1e12, 1e13, 1e14, -1e14, 1e14 / 3.0])
+def test_draws_beside_a_large_number_are_read_without_it(large):
+    noise = np.random.default_rng(5).laplace(size=N, scale=0.5)
+    found = _roundoff_of(large + noise)
+    assert isinstance(found, _Offset)
+    assert found.step <= 0.125
+    assert np.abs(found.of(large + noise) - (noise + (large - found.large))).max() <= found.step
+
+
+def test_sums_in_other_orders_beside_a_large_number_stay_one():
+    """Of noise on a grid, what rounding makes of a sum tells in which order it was added up."""
+    steps = geometric(np.random.default_rng(6), N, np.exp(-0.1))
+    values = np.concatenate([1e14 + 0.1 * steps, (1e14 + 0.1) + 0.1 * (steps - 1)])
+    assert isinstance(_roundoff_of(values), _Roundoff)
+
+
+def test_what_is_one_but_for_the_rounding_of_many_terms_is_one():
+    weights = np.random.default_rng(7).exponential(size=(N // 4, 300))
+    values = np.cumsum(weights / weights.sum(axis=1, keepdims=True), axis=1)[:, -1]
+    assert np.unique(values).size > 8
+    assert np.unique(_roundoff_of(values).of(values)).size == 1
+
+
+def test_far_apart_values_beside_a_large_number_are_read_exactly():
+    values = 1e14 + 0.25 * np.random.default_rng(8).integers(-20, 20, N)
+    found = _roundoff_of(values)
+    np.testing.assert_array_equal(found.of(values), values - 1e14)
+    assert found.adds == 0.0
+
+
+def test_an_event_beside_a_large_number_is_said_without_it():
+    rng = np.random.default_rng(9)
+
+    def beside(data, rng):
+        return 1e14 + data + rng.laplace(scale=0.3, size=N)
+
+    fit, choose, fresh = (worlds(beside, rng) for _ in range(3))
+    found = search_events(fit, choose, final_samples=N, delta=0.0, error=0.05)
+    event = found.best[0].event
+    assert found.best[0].predicted > 2.5
+    assert event.words.startswith("the output minus 100000000000000 ")
+    assert event.rounding > 0.3
+    rebuilt = event_from_dict(json.loads(json.dumps(event.to_dict())), fit[0].columns)
+    assert (rebuilt, rebuilt.words, rebuilt.rounding) == (event, event.words, event.rounding)
+    for sample in fresh:
+        np.testing.assert_array_equal(rebuilt.holds(sample), event.holds(sample))
+
+
+@pytest.mark.parametrize(("large", "verdict"), [(1e14, "unproven"), (1e11, "refuted")])
+def test_what_rounding_may_add_refutes_nothing(large, verdict):
+    """The loss is 2 either way; beside 1e14 a unit in the last place is a 32nd of the noise's scale."""
+    result = verify(
+        lambda data, rng, lanes: large + data + rng.laplace(scale=0.5, size=lanes),
+        epsilon=1.7,
+        neighbours=Interval(0, 1),
+        samples=100_000,
+    )
+    assert result.lower.epsilon > 1.7
+    assert result.verdict == verdict
+    said = [finding.message for finding in result.findings if "rounding may have made" in finding.message]
+    assert bool(said) == (verdict == "unproven")
+
+
+def test_half_the_noise_beside_a_large_number_is_refuted():
+    result = verify(
+        lambda data, rng: [rng.normal(), 1e14 + data + rng.laplace(scale=0.4)],
+        epsilon=1.0,
+        neighbours=Interval(0, 1),
+        samples=40_000,
+    )
+    assert result.verdict == "refuted"

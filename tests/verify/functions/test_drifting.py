@@ -1,6 +1,7 @@
-"""Counters and clocks in an output are left out and named, and what stands beside them is tested."""
+"""Counters are tested by their steps, clocks are left out, both are named, and what stands beside them is tested."""
 
 import itertools
+import re
 import time
 
 import numpy as np
@@ -35,18 +36,93 @@ def checked(function, epsilon=1.0):
 def test_what_stands_beside_a_counter_or_a_clock_is_refuted(release):
     result, findings = checked(counted(release))
     assert result.verdict == "refuted"
-    assert "left out and not tested: output " in findings["drift"]
+    assert re.match("(left out and not tested|tested by its steps): output ", findings["drift"])
     assert "output value" in result.witness.event or ("output 2" in result.witness.event)
 
 
-def test_correct_noise_beside_a_counter_is_not_refuted():
-    result, findings = checked(counted(lambda count, data, rng: [count, data + rng.laplace()]))
+def running(step):
+    """A function that returns the sum of all its steps so far, beside correct noise."""
+    total = 0.0
+
+    def release(data, rng):
+        nonlocal total
+        total += step(data, rng)
+        return [total, data + rng.laplace()]
+
+    return release
+
+
+@pytest.mark.few(2)
+@pytest.mark.parametrize(
+    "step",
+    [
+        lambda data, rng: 1 + data,
+        lambda data, rng: 1 + int(data > 0.5),
+        lambda data, rng: int(data > 0.5),
+        lambda data, rng: 1.0 + data + rng.laplace(scale=0.3),
+        lambda data, rng: -0.1 * (3 - data),
+    ],
+    ids=["data", "bit", "only-a-bit", "little-noise", "fractions"],
+)
+def test_steps_that_tell_the_data_are_refuted(step):
+    result, findings = checked(running(step))
+    assert result.verdict == "refuted"
+    assert "tested by its steps: output 1." in findings["drift"]
+    assert "the step of output 1 since the call before" in result.witness.event
+
+
+@pytest.mark.few(2)
+@pytest.mark.parametrize(
+    "step",
+    [
+        lambda data, rng: 1,
+        lambda data, rng: 0.1,
+        lambda data, rng: rng.integers(1, 4),
+        lambda data, rng: -rng.exponential(),
+        lambda data, rng: 3.0 + rng.normal(),
+    ],
+    ids=["one", "tenth", "random", "exponential", "walk"],
+)
+def test_steps_that_all_know_are_not_refuted(step):
+    result, findings = checked(running(step))
+    assert result.verdict == "unproven"
+    assert "tested by its steps: output 1." in findings["drift"]
+
+
+def test_noise_of_half_the_budget_in_steps_and_beside_them_is_not_refuted():
+    total = 0.0
+
+    def release(data, rng):
+        nonlocal total
+        total += 1.0 + data + rng.laplace(scale=2.0)
+        return [total, data + rng.laplace(scale=2.0)]
+
+    result, findings = checked(release)
+    assert result.verdict == "unproven"
+    assert "tested by its steps: output 1." in findings["drift"]
+
+
+def test_a_clock_is_no_counter():
+    result, findings = checked(lambda data, rng: [time.perf_counter(), data + rng.laplace()])
     assert result.verdict == "unproven"
     assert "left out and not tested: output 1." in findings["drift"]
 
 
-def test_an_output_that_is_nothing_but_a_counter_stays_in_doubt():
+def test_steps_that_drift_are_left_out():
+    squares = counted(lambda count, data, rng: [count**2, data + rng.laplace()])
+    result, findings = checked(squares)
+    assert result.verdict == "unproven"
+    assert "left out and not tested: output 1." in findings["drift"]
+
+
+def test_an_output_that_is_nothing_but_a_counter_is_tested_by_its_steps():
     result, findings = checked(counted(lambda count, data, rng: count + data))
+    assert result.verdict == "refuted"
+    assert "tested by its steps: the output." in findings["drift"]
+
+
+def test_an_output_that_is_nothing_but_a_clock_stays_in_doubt():
+    result, findings = checked(lambda data, rng: time.perf_counter() + data)
     assert result.verdict == "unproven"
     assert "draws are not independent" in findings["drift"]
     assert result.lower is None

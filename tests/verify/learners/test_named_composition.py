@@ -48,7 +48,7 @@ class InZCDP(RoundedBits):
             "zCDP filter, under an accountant with this budget",
         ),
         (InZCDP, {}, "certified", "zCDP filter, under an accountant with this budget"),
-        (InZCDP, {"epsilon": 7.0}, "unproven", "zCDP filter, per-record ledger"),
+        (InZCDP, {"epsilon": 7.0}, "unproven", "zCDP filter, the most that a record was charged in"),
     ],
 )
 def test_a_claim_is_certified_under_the_theorem_that_it_names(learner, options, verdict, by):

@@ -120,7 +120,7 @@ def test_certified() -> None:
         "  ├─────────┼─────────┼─────────┼─────────┼─────────┼─────────┼┄┄┄┄┄┤",
         "                                                   ██",
         "  0        0.2       0.4       0.6       0.8        1        1.2    ∞",
-        "  at most  1 at δ = 0: ledger",
+        "  at most 1 at δ = 0: ledger",
         "  at least 0.98 at δ = 0: black-box test, 99 % confidence, 1,000,000 draws",
     ]
     assert "Witness" not in lines
@@ -135,11 +135,13 @@ def test_refuted_with_counts() -> None:
         "  event    action[1,0] is 0",
         "  on D     32.3 % (96,758 of 299,968 draws)",
         "  on D′    5.02 % (15,064 of 299,968 draws)",
-        "  ratio    P(D) / P(D′) = 6.423; the claim allows 2.71828 (e^1)",
-        "  Seeing the event speaks 6.423 to 1 for D against D′.",
+        "  Seeing the event speaks 6.423 to 1 as counted for D against D′.",
         "  dpwitness verify zoo/x --seed 7",
     ):
         assert line in text
+    assert "P(D) / P(D′) = 6.423 as counted, and at least 6.25012 with 99 % confidence; the claim" in words(
+        text
+    )
     assert "sensitivity  learners/mine.py:123  The value moves by 2.0" in text
     assert "exceeds the claim" in words(text)
 
@@ -150,7 +152,7 @@ def test_refuted_without_end() -> None:
     bar = next(line for line in picture if "█" in line)
     axis = next(line for line in picture if "├" in line)
     assert bar.index("█") == len(bar) - 1 == axis.index("┤"), "the interval is infinity alone"
-    assert "at most  ∞: declassified" in text
+    assert "at most ∞: declassified" in text
     assert "at least ∞ at δ = 0: enumeration of the view, exact" in text
     assert "on D     100 % (exact)" in text
     assert "on D′    0 % (exact)" in text
@@ -169,7 +171,7 @@ def test_delta_is_part_of_the_ratio() -> None:
     result = verification(
         None, LowerBound(1.8, 0.01, 0.99, "x", 9, decisive=True), COUNTED, claim=replace(CLAIM, delta=0.01)
     )
-    assert "(P(D) - δ) / P(D′) = 6.224" in shown(result)  # (0.32256 - 0.01) / 0.05022
+    assert "(P(D) - δ) / P(D′) = 6.224 as counted" in shown(result)  # (0.32256 - 0.01) / 0.05022
 
 
 def test_floor_and_coupled_loss_are_shown_when_known() -> None:
@@ -181,7 +183,7 @@ def test_floor_and_coupled_loss_are_shown_when_known() -> None:
     text = shown(verification(UpperBound(1.0, 0.0, "ledger"), None, details=details))
     assert "Nothing rarer was seen." in text
     assert "the whole curve" in text
-    assert "largest loss of all releases together was 1" in text
+    assert "all that was released, seen or not, lost up to ε = 1" in text
 
 
 def test_brackets_and_colons_of_the_user_are_printed_as_they_are() -> None:

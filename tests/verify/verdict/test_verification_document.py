@@ -97,16 +97,19 @@ def test_it_answers_what_a_stranger_asks(result: Verification) -> None:
     assert text.startswith(f"# {result.verdict.upper()}: mine, ε = 1, δ = 1e-05")
     for words in (
         "mine claims ε = 1, δ = 1e-05 differential privacy in the local model.",
-        "one record changes its probability by a factor of at most e^ε = 2.71828, except for an amount of δ = 1e-05",
+        "differ by a factor of at most e^ε = 2.71828, but for a probability of δ = 1e-05. Whoever is k records at once",
         "| one record (the unit) | the rewards of one round |",
         "| neighbours | one record replaced by any other (replace one) |",
         "| claimed in | Theorem 7 |",
         "## How sure this is, and its limits",
-        "| date | 2026-11-23 18:00:00 UTC |",
+        "| found on | 2026-11-23 18:00:00 UTC |",
         "| versions | dpwitness 0.1.0 |",
         "ab12",
         "cd34",
         "The seed is 7",
+        "Another seed makes an independent check.",
+        "| arithmetic | real numbers",
+        "- dpwitness itself (its digest is below), Python, and the libraries below",
         "<details><summary>The whole privacy curve, for specialists</summary>",
         "claim 1",
     ):
@@ -130,19 +133,52 @@ def test_each_verdict_says_what_it_is_worth() -> None:
     assert "Basic composition: C. Dwork" in said(CERTIFIED)
     refuted = said(REFUTED)
     assert "## Witness" in refuted
-    assert "The probability that this verification refutes a true claim is at most 0.0001." in refuted
+    assert "the probability that such a verification refutes a true claim is at most 0.0001." in refuted
+    assert "The tests by themselves, without the proof: With few draws" in said(CERTIFIED)
+    assert "accountant, which refuses, before anything is drawn" in said(CERTIFIED)
     assert "goes unseen" not in refuted
     assert "**Nothing was found against the claim." in said(PASSED)
     assert "never that it is true" in said(PASSED)
     unproven = said(UNPROVEN)
     assert "- your class is quiet, mine.py:1" in unproven
-    assert "| crash | mine.py:3 | the learner raised | yes |" in unproven
+    assert "| crash | the learner raised | no certificate | mine.py:3 |" in unproven
     assert "neither proved nor refuted" in unproven
 
 
 def test_a_black_box_with_a_failing_check_did_not_pass() -> None:
     failing = verification(PASSED.kind, PASSED.upper, PASSED.lower, findings=UNPROVEN.findings)
     assert "Nothing was found" not in said(failing)
+
+
+def test_what_the_last_bits_tell_is_said_first() -> None:
+    """A claim about real numbers that stands, of a program that leaks all the same."""
+    leak = Finding(
+        FindingKind.FLOATING_POINT, "", "in floating-point arithmetic epsilon is at least 4", False
+    )
+    found = verification(PASSED.kind, PASSED.upper, PASSED.lower, findings=(leak,))
+    told = replace(found, details={**found.details, "floating_point": {"epsilon_lower": 4.0}})
+    assert "**Nothing was found against the claim about real numbers. As it is executed" in said(told)
+    assert "ε is at least 4: see Findings.**" in said(told)
+    assert (
+        "| floating-point | in floating-point arithmetic epsilon is at least 4 | does not count here |"
+        in said(told)
+    )
+    counted = verification(PASSED.kind, PASSED.upper, PASSED.lower, findings=(replace(leak, failing=True),))
+    assert "| arithmetic | as the machine rounds it (--floating-point) |" in said(counted)
+
+
+def test_only_a_proof_is_drawn_as_the_place_of_the_true_one() -> None:
+    def caption(result: Verification) -> bool:
+        return "the true one lies in the bar" in page([verification_document(result)], "made now")
+
+    assert caption(CERTIFIED)
+    assert not any(map(caption, (REFUTED, PASSED, UNPROVEN)))
+    assert caption(verification(SubjectKind.MECHANISM, UpperBound(2.0, 0.0, "its profile"), CERTIFIED.lower))
+
+
+def test_a_paper_is_named_with_its_authors() -> None:
+    claim = replace(CLAIM, source="matroid bandits paper, Algorithm 2, Theorem 1")
+    assert "K. Chandak, B. Hu, N. Hegde" in said(replace(CERTIFIED, claim=claim))
 
 
 def test_exact_bounds_involve_no_chance() -> None:
