@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +17,18 @@ from sqlalchemy.pool import StaticPool
 from accountant import clock
 from accountant.stores.file_lock import FileLock, one_at_a_time
 from accountant.stores.location import RUN_STORE
-from accountant.stores.refusals import LedgerDamaged, OutcomeUnknown, StoreMoved, StoreRefused
-from accountant.stores.session_lock import SessionLock
+from accountant.stores.refusals import InUse, LedgerDamaged, OutcomeUnknown, StoreMoved, StoreRefused
+from accountant.stores.session_lock import CLIENT_SETTINGS, WRITING, SessionLock, set_session, writer
 
 _PRAGMAS = {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "busy_timeout": 60_000}
 _SQLITE = b"SQLite format 3\0"
-_WRITING = 0x64707769746E6573  # the lock of whoever writes to a store, one for a database
+_DAMAGED = (
+    "XX",
+    "23",
+    "42P01",
+    "42703",
+)  # how codes of errors begin: corrupted, contradicting, without a table or column
+_SECRETS = re.compile(r"(?<=://)([^:/?@]*:)[^?]*(?=@)|((?:ssl)?password=)[^&]*")
 _CHUNK = 500  # parameters of one statement; SQLite's own limit was 999 for long
 
 Row = Sequence[Any]
@@ -49,7 +56,7 @@ class Database:
         self.url = url
         self.sqlite = url.get_backend_name() == "sqlite"
         self.path = Path(url.database).absolute() if self.sqlite and url.database else None
-        options: dict[str, Any] = {"pool_pre_ping": True}
+        options: dict[str, Any] = {"pool_pre_ping": True, "connect_args": dict(CLIENT_SETTINGS)}
         if self.sqlite:
             options = {"connect_args": {"check_same_thread": False}}
         if self.sqlite and self.path is None:
@@ -72,14 +79,17 @@ class Database:
         """
         text = str(where)
         if "://" in text:
+            rule = "must be a file, or the URL of a PostgreSQL database, postgresql+psycopg://user@host/name"
             try:
                 url = make_url(text)
-                text = url.render_as_string(hide_password=True)
+                if url.get_backend_name() not in ("sqlite", "postgresql"):
+                    raise ValueError(f"store={_masked(text)!r}: {rule}")
                 url.get_dialect().import_dbapi()
-            except (SQLAlchemyError, ImportError) as error:
-                raise ValueError(f"store={text!r}: {error} (pip install 'dpwitness[postgresql]')") from None
-            if url.get_backend_name() not in ("sqlite", "postgresql"):
-                raise ValueError(f"store={text!r}: must be a file, or the URL of a PostgreSQL database")
+            except ImportError as error:
+                words = f"{error} (pip install 'dpwitness[postgresql]')"
+                raise ValueError(f"store={_masked(text)!r}: {words}") from None
+            except (SQLAlchemyError, ValueError):  # whose words may have a password
+                raise ValueError(f"store={_masked(text)!r}: {rule}") from None
             if url.get_backend_name() == "sqlite" and url.database:
                 return cls.at(Path(url.database))
             return cls(url)
@@ -100,7 +110,7 @@ class Database:
     @property
     def name(self) -> str:
         """What messages call it."""
-        return str(self.path) if self.path else self.url.render_as_string(hide_password=True)
+        return str(self.path) if self.path else _masked(self.url.render_as_string(hide_password=True))
 
     def create(self) -> None:
         """Make the file of a new database, which only its owner can read."""
@@ -108,15 +118,17 @@ class Database:
             os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
 
     def hold(self) -> None:
-        """Keep everybody else who holds it out, until `close` or the end of the process.
+        """Keep everybody else who holds it out, until `close` or the end of the process; again if that was lost.
 
         Raises
         ------
         InUse
             If somebody else holds it; the message names them.
         """
-        if self._lock is not None:
+        if self.holding:
             return
+        if self._lock is not None:
+            self._lock.release()
         if self.path is not None:
             self._lock = FileLock(f"{self.path}.held")
         elif not self.sqlite:
@@ -198,17 +210,30 @@ class Database:
             if self.sqlite:
                 self.cursor(connection, "BEGIN IMMEDIATE")  # a deferred one may fail when it first writes
             else:
-                connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_WRITING})")
+                self._wait_to_write(connection)
             try:
                 yield connection
             except BaseException:
-                connection.rollback()
+                with suppress(SQLAlchemyError):  # what went wrong is raised, and not what follows from it
+                    connection.rollback()
                 raise
             try:
                 connection.commit()
             except SQLAlchemyError as error:
                 self._engine.dispose()  # after an error of the disk nothing on this connection can be believed
                 raise OutcomeUnknown(f"{self.name}: {error}") from error
+
+    def _wait_to_write(self, connection: Connection) -> None:
+        try:
+            connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({WRITING})")
+        except DBAPIError as error:
+            if getattr(error.orig, "sqlstate", None) != "55P03":  # waited for too long
+                raise
+            connection.rollback()
+            holder, ended = writer(connection.connection.driver_connection)
+            raise InUse(
+                f"{self.name}: has been written to by {holder} for a minute; {ended}", holder
+            ) from None
 
     def _alone(self) -> AbstractContextManager[None]:
         return nullcontext() if self.path is None else one_at_a_time(f"{self.path}.lock")
@@ -223,8 +248,10 @@ class Database:
     def _trouble(self, error: Any, driver: Any) -> Exception:
         """Return what an error of the driver means: the file is damaged, or it cannot be read or written."""
         words = f"{self.name}: {' '.join(str(error).split())}"
-        outside = isinstance(error, driver.OperationalError) and "malformed" not in words
-        return OSError(words) if outside else LedgerDamaged(words)
+        damaged = not isinstance(error, driver.OperationalError) or "malformed" in words
+        if not self.sqlite:
+            damaged = (getattr(error, "sqlstate", None) or "").startswith(_DAMAGED)
+        return LedgerDamaged(words) if damaged else OSError(words)
 
     def now(self, connection: Connection) -> int:
         """Return milliseconds since 1970, by the clock that all who write here share."""
@@ -303,13 +330,18 @@ class Database:
 def _prepare_postgresql(connection: Any, _record: Any) -> None:
     """Refuse a server that acknowledges what it has not written, and let no role's setting ask for that."""
     with connection.cursor() as cursor:
-        cursor.execute("SET synchronous_commit TO on")
+        set_session(cursor)
         found = cursor.execute("SHOW fsync").fetchone()[0]
     connection.commit()
     if found != "on":
         raise StoreRefused(
             f"the server runs with fsync={found}: a power cut would take back charges; it must be on"
         )
+
+
+def _masked(text: str) -> str:
+    """Return the text of a URL without what may be a password."""
+    return _SECRETS.sub(lambda found: f"{found[1] or found[2]}***", text)
 
 
 def is_sqlite(path: Path) -> bool:

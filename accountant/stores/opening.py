@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from accountant.stores.chain import FORMAT, START, canonical, chained, row_diges
 from accountant.stores.database import Database
 from accountant.stores.location import RUN_STORE, location_of
 from accountant.stores.names import NameKey, Names, name_key
-from accountant.stores.refusals import OtherTerms, StoreMoved, StoreRefused
+from accountant.stores.refusals import InUse, LedgerDamaged, OtherTerms, StoreMoved, StoreRefused
 from accountant.stores.replay import Replay
 from accountant.stores.schema import METADATA, RUN, VERSION
 from accountant.stores.sql_store import SQLStore, labelled
@@ -151,20 +152,40 @@ def _keep_rules(store: SQLStore, rules: Sequence[Rule]) -> None:
         )
 
 
-def make_run(database: Database, terms: Terms) -> SQLStore:
-    """Make the store of a run in a database that is held."""
-    _make(database, terms, run=True)
+def make_run(database: Database, terms: Terms, holder: str) -> SQLStore:
+    """Make the store of a run in a database that is held, by a name of one's own.
+
+    Raises
+    ------
+    InUse
+        If somebody else has made a store there meanwhile.
+    """
+    _make(database, terms, holder=holder)
     return SQLStore(database, terms, verify_database(database).head)
 
 
-def unmake_run(database: Database) -> None:
-    """Remove the store of a run from a database that is held."""
+def unmake_run(database: Database, holder: str | None = None) -> bool:
+    """Remove the store of a run in which no save has ended; return whether it was such a one.
+
+    With `holder`, only one that this holder has made: the lock may have been lost, and another's run begun.
+    """
+    with database.writing() as connection:
+        saves, mark = last_save(connection)
+        entries = connection.exec_driver_sql("SELECT max(position) FROM entry").scalar_one()
+        if saves or entries != 1 or (holder is not None and mark != holder):
+            return False
+        if database.path is None:
+            RUN.metadata.drop_all(connection)
+            METADATA.drop_all(connection)
     if database.path is not None:
         database.remove()
-        return
-    with database.writing() as connection:
-        RUN.metadata.drop_all(connection)
-        METADATA.drop_all(connection)
+    return True
+
+
+def last_save(connection: Connection) -> tuple[int, str]:
+    """Return how often a run was saved, and who may save it."""
+    found = connection.exec_driver_sql("SELECT saves, holder FROM run").one_or_none()
+    return (0, "") if found is None else (int(found[0]), found[1])
 
 
 def open_run(where: str | Path, holder: str) -> tuple[SQLStore, Replay]:
@@ -184,11 +205,14 @@ def open_run(where: str | Path, holder: str) -> tuple[SQLStore, Replay]:
         database.hold()
         if not is_run(database):
             raise ValueError(f"{database.name}: holds a ledger, but no run")
-        found = verify_database(database)
-        _check_location(database, found.replay.location)
+        with database.reading() as connection:
+            place = connection.exec_driver_sql("SELECT location FROM store").scalar_one()
+        _check_location(database, json.loads(place))  # before a copy is touched
         with database.writing() as connection:
             RUN.metadata.create_all(connection)  # a run that was made before there was the table `kept`
             _take_run(database, connection, holder)
+        found = verify_database(database)  # what nobody else changes any more
+        _check_location(database, found.replay.location)
         return SQLStore(database, found.replay.terms, found.head), found.replay
     except BaseException:
         database.close()
@@ -340,23 +364,25 @@ def adopt(where: str | Path, reason: str, anchor: str | Path | None = None) -> M
         database.close()
 
 
-def location(database: Database) -> dict[str, Any]:
-    """Return what tells a database from its copies."""
+def location(database: Database, within: Connection | None = None) -> dict[str, Any]:
+    """Return what tells a database from its copies; `within` a transaction that has made its tables."""
     if database.path is not None:
         return location_of(database.path)
     if database.sqlite:
         return {}
-    with database.reading() as connection:
+    with nullcontext(within) if within is not None else database.reading() as connection:
         sql = "SELECT system_identifier, timeline_id FROM pg_control_system(), pg_control_checkpoint()"
         system, timeline = connection.exec_driver_sql(sql).one()
         oid = connection.exec_driver_sql(
             "SELECT oid FROM pg_database WHERE datname = current_database()"
         ).scalar_one()
-    return {"system": int(system), "timeline": int(timeline), "database": int(oid)}
+        table = connection.exec_driver_sql("SELECT 'store'::regclass::oid").scalar_one()
+    return {"system": int(system), "timeline": int(timeline), "database": int(oid), "table": int(table)}
 
 
 def _check_location(database: Database, made: Any) -> None:
-    if location(database) != made:
+    now = location(database)
+    if {key: now.get(key) for key in made} != made:  # earlier versions knew fewer
         raise StoreMoved(
             f"{database.name}: is a copy, or was moved to another disk or machine: the original may spend the same "
             "budgets, and may have since. If the original is gone or will never be spent from again, say so with "
@@ -400,17 +426,28 @@ def in_memory(terms: Terms, begun: int) -> SQLStore:
 
 
 def _make(
-    database: Database, terms: Terms, *, run: bool = False, at: int | None = None, names: str | None = None
+    database: Database,
+    terms: Terms,
+    *,
+    holder: str | None = None,
+    at: int | None = None,
+    names: str | None = None,
 ) -> None:
     Terms.from_dict(terms.to_dict())  # a plan of mechanisms that cannot be rebuilt could not be opened again
     database.create()
     with database.writing() as connection:
         if inspect(connection).has_table("store"):
+            if connection.exec_driver_sql("SELECT count(*) FROM store").scalar_one() == 0:
+                raise LedgerDamaged(f"{database.name}: its table `store` is empty")
+            if holder is not None:
+                raise InUse(f"{database.name}: another process has begun here meanwhile")
             return  # another process was faster
         METADATA.create_all(connection, checkfirst=False)
-        if run:
+        if holder is not None:
             RUN.metadata.create_all(connection)
-        place, instance = location(database), uuid.uuid4().hex
+            first = [(0, holder, b"")]
+            database.run(connection, "INSERT INTO run (id, saves, holder, state) VALUES (1, ?, ?, ?)", first)
+        place, instance = location(database, connection), uuid.uuid4().hex
         begin = {"format": FORMAT, "instance": instance, "terms": terms.to_dict(), "location": place}
         if names is not None:
             begin["names"] = names

@@ -7,6 +7,7 @@ import json
 import uuid
 import weakref
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -120,13 +121,13 @@ class RunStore:
             if opening.made(database):
                 if not opening.is_run(database):
                     raise ValueError(f"{database.name}: holds a ledger, but no run: give the run {own}")
-                if _last_save(database)[0]:
+                if not opening.unmake_run(database):
                     raise ValueError(
                         f"{database.name}: holds a run, whose budgets a new one would forget: go on with it by load, "
                         f"or give the new run {own}"
                     )
-                opening.unmake_run(database)
-            return cls(opening.make_run(database, terms), uuid.uuid4().hex)
+            holder = uuid.uuid4().hex
+            return cls(opening.make_run(database, terms, holder), holder)
         except BaseException:
             database.close()
             raise
@@ -156,7 +157,7 @@ class RunStore:
                 raise StoreMoved(
                     f"{Database.at(where).name}: is a copy, or was moved to another disk or machine: the original "
                     "may spend the same budgets, and may have since. If the original is gone or will never go on, say "
-                    "so with load(..., adopt=True)"
+                    "so with load(..., adopt=True), or by `dpwitness ledger adopt`"
                 ) from None
             opening.adopt(where, "a run was loaded with adopt=True")
             store, replay = opening.open_run(where, holder)
@@ -255,13 +256,11 @@ class RunStore:
         }
         reserved, count = dict(self._known.reserved), self._known.saves + 1
         self._pending = news, reserved
+        self._store.database.hold()  # again, if it was lost and nobody has taken it
         with self._store.working(names) as work:
             work.check()
-            saves, holder = work.last_save()
-            if saves != count - 1 or (saves and holder != self._name):
-                raise InUse(
-                    f"{self._store.name}: another process has gone on with this run since: load it again"
-                )
+            if work.last_save() != (count - 1, self._name):
+                raise self._gone_on()
             for event in news.events:
                 happened(self._store, work, event, reserved)
             for assumption in news.assumptions:
@@ -273,6 +272,20 @@ class RunStore:
             work.save_run(count, self._name, state)
         self._settle(news, reserved)
         self._pending = None
+
+    def check_held(self) -> None:
+        """Refuse if another process has gone on with the run since.
+
+        Raises
+        ------
+        InUse
+            Then.
+        """
+        if _last_save(self._store.database)[1] != self._name:
+            raise self._gone_on()
+
+    def _gone_on(self) -> InUse:
+        return InUse(f"{self._store.name}: another process has gone on with this run since: load it again")
 
     def _settle(self, news: News, reserved: dict[int, int]) -> None:
         """Note that a save has ended."""
@@ -288,16 +301,16 @@ class RunStore:
     def close(self) -> None:
         """Close it for others to open; a store in which no save has ended is removed."""
         try:
-            if self._store.database.holding and not self.kept:
-                opening.unmake_run(self._store.database)
+            if self._store.database.holding and not self._known.saves:
+                with suppress(OSError):  # then whoever begins a run there replaces it
+                    opening.unmake_run(self._store.database, self._name)
         finally:
             self._close()
 
 
 def _last_save(database: Database) -> tuple[int, str]:
     with database.reading() as connection:
-        found = connection.exec_driver_sql("SELECT saves, holder FROM run").one_or_none()
-    return (0, "") if found is None else (int(found[0]), found[1])
+        return opening.last_save(connection)
 
 
 def _kept(database: Database, name: str) -> bytes | None:

@@ -1,8 +1,10 @@
-"""A lock on a PostgreSQL database; the server gives it back when the connection ends that took it, however it ends."""
+"""Sessions of PostgreSQL: how long one lasts without its client, and locks that end with it."""
 
 from __future__ import annotations
 
 import os
+import select
+import weakref
 from typing import Any, cast
 
 from sqlalchemy.engine import Engine
@@ -10,25 +12,65 @@ from sqlalchemy.engine import Engine
 from accountant.stores.file_lock import this_process
 from accountant.stores.refusals import InUse
 
-_HOLDING = 0x64707769
-_LOCK = f"{_HOLDING}, hashtext(current_schema())"  # each schema may have a store of its own
-_HOLDER = f"""
+WRITING = 0x64707769746E6573
+"""The lock of whoever writes to a store, until the end of a transaction; one for a database."""
+_HOLDING = 0x64707769686F6C64  # of whoever has a run open
+_HOLDER = """
 SELECT pid, application_name, backend_start FROM pg_locks JOIN pg_stat_activity USING (pid)
-WHERE locktype = 'advisory' AND granted AND objsubid = 2 AND classid = {_HOLDING}
-AND objid = (hashtext(current_schema())::bigint & 4294967295)::oid
+WHERE locktype = 'advisory' AND granted AND objsubid = 1 AND classid = %s AND objid = %s
 AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"""
-# A machine that died or was cut off is noticed after 10 + 3 * 5 seconds.
-_ENDS_WITH_THE_MACHINE = (
-    "SELECT set_config('tcp_keepalives_idle', '10', false), set_config('tcp_keepalives_interval', '5', false), "
-    "set_config('tcp_keepalives_count', '3', false), set_config('application_name', %s, false)"
-)
+
+# A machine that died or was cut off is noticed on either side after 10 + 3 * 5 seconds.
+CLIENT_SETTINGS = {
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 25_000,
+}
+"""Of a connection, as libpq has them."""
+_SESSION_SETTINGS = {
+    "application_name": this_process,
+    "default_transaction_isolation": "read committed",
+    "idle_in_transaction_session_timeout": "10min",  # of a process that hangs, and holds `WRITING`
+    "lock_timeout": "60s",  # as long as SQLite waits
+    "synchronous_commit": "on",
+    "tcp_keepalives_idle": "10",
+    "tcp_keepalives_interval": "5",
+    "tcp_keepalives_count": "3",
+    "tcp_user_timeout": "25s",
+}
+_held: weakref.WeakSet[SessionLock] = weakref.WeakSet()
+
+
+def set_session(cursor: Any) -> None:
+    """Make a session what stores rely on, whatever its role or database has as default."""
+    calls = ", ".join("set_config(%s, %s, false)" for _ in _SESSION_SETTINGS)
+    values = [(name, value() if callable(value) else value) for name, value in _SESSION_SETTINGS.items()]
+    cursor.execute(f"SELECT {calls}", [each for pair in values for each in pair])
+
+
+def writer(connection: Any) -> tuple[str, str]:
+    """Return who writes to the database of a driver's connection, and how that can be ended."""
+    return _holder(connection, WRITING)
+
+
+def _holder(connection: Any, lock: int) -> tuple[str, str]:
+    found = connection.execute(_HOLDER, (lock >> 32, lock & 0xFFFFFFFF)).fetchone()
+    if found is None:  # gone by now
+        return "another process", "the lock ends with its session"
+    pid, process, since = found
+    ended = f"the lock ends with its session, at the latest by SELECT pg_terminate_backend({pid})"
+    if since is None:  # another role's: the server tells no more of it
+        return process or "another role's process", f"{ended}, by who may end that role's"
+    holder = f"{process} since {since.isoformat(timespec='seconds')}"
+    return f"this process, in another object ({holder})" if process == this_process() else holder, ended
 
 
 class SessionLock:
-    """A lock from its making to `release`, or to the end of the process or its machine.
+    """A lock on a database from its making to `release`, or to the end of the process or its machine.
 
-    It is the connection's: if the server restarts, or ends the connection, another may take it, and this object does
-    not know. So whoever holds it leaves a mark of its own in the store, and looks for it in each transaction.
+    It is the session's: if the server restarts, or ends the session, another may take it. So whoever holds it leaves a
+    mark of its own in the store, and looks for it in each transaction.
 
     Parameters
     ----------
@@ -50,34 +92,42 @@ class SessionLock:
         pooled.detach()  # from the pool: it stays open, and is nobody else's
         try:
             self._connection.autocommit = True
-            self._connection.execute(_ENDS_WITH_THE_MACHINE, (this_process(),))
-            if not self._connection.execute(f"SELECT pg_try_advisory_lock({_LOCK})").fetchone()[0]:
-                raise self._held_elsewhere(name)
+            if not self._connection.execute(f"SELECT pg_try_advisory_lock({_HOLDING})").fetchone()[0]:
+                holder, ended = _holder(self._connection, _HOLDING)
+                raise InUse(
+                    f"{name} is held by {holder}: one at a time may go on. Close it there, or end that process; "
+                    f"{ended}",
+                    holder,
+                )
         except BaseException:
             self._connection.close()
             raise
-
-    def _held_elsewhere(self, name: str) -> InUse:
-        found = self._connection.execute(_HOLDER).fetchone()
-        if found is None or found[1] is None:  # gone by now, or another role's
-            holder, ended = "another process", "the lock ends with its connection"
-        else:
-            pid, process, since = found
-            holder = f"{process} since {since.isoformat(timespec='seconds')}"
-            if process == this_process():
-                holder = f"this process, in another object ({holder})"
-            ended = f"the lock ends with its connection, at the latest by SELECT pg_terminate_backend({pid})"
-        return InUse(
-            f"{name} is held by {holder}: one at a time may go on. Close it there, or end that process; {ended}",
-            holder,
-        )
+        _held.add(self)
 
     @property
     def held(self) -> bool:
-        """Whether this process took the lock and has not given it back."""
-        return os.getpid() == self._process and not self._connection.closed
+        """Whether this process took the lock, has not given it back, and was not told that it has lost it."""
+        if os.getpid() != self._process or self._connection.closed:
+            return False
+        told, _, _ = select.select([self._connection.fileno()], [], [], 0)
+        return not told  # a server says nothing unasked but that it ends the session
 
     def release(self) -> None:
         """Give the lock back; again does nothing, nor in a fork, whose connection it is not."""
         if os.getpid() == self._process:
             self._connection.close()
+
+    def forget(self) -> None:
+        """Close a forked child's copy of the socket: it would hold its parent's lock beyond the parent's end."""
+        if not self._connection.closed:
+            os.close(self._connection.fileno())
+
+
+def _forget_all() -> None:
+    for lock in list(_held):
+        lock.forget()
+    _held.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_all)

@@ -257,7 +257,7 @@ def _compare_store(replay: Replay, connection: Connection) -> None:
 def _compare_run(replay: Replay, connection: Connection) -> None:
     """Compare the state of a run with what its last save says."""
     rows = connection.exec_driver_sql("SELECT saves, state FROM run").all() if has_run(connection) else []
-    found = [(int(saves), hashlib.sha256(stored_bytes(state)).hexdigest()) for saves, state in rows]
+    found = [(int(saves), hashlib.sha256(stored_bytes(state)).hexdigest()) for saves, state in rows if saves]
     if found != ([] if replay.saved is None else [replay.saved]):
         raise LedgerDamaged("the table `run` does not hold the state that was saved last")
 

@@ -225,6 +225,17 @@ class DurableRun(Generic[LearnerType]):
             news = store.news(ledger_of(self.accountant), self.accountant.assumptions, notes)
         store.save(news, pack(state, encoder.arrays), keep)
 
+    def check_held(self) -> None:
+        """Refuse if another process has gone on with the run: what this one holds is another's past then.
+
+        Raises
+        ------
+        InUse
+            Then.
+        """
+        if self._store is not None:
+            self._store.check_held()
+
     def kept(self, name: str) -> bytes | None:
         """Return what a save was given to keep by this name; None if none was.
 

@@ -210,6 +210,8 @@ class RunDesk:
                         results.append(refused)
                 if turn.news:
                     run.save(keep={name: json.dumps(value).encode() for name, value in turn.news.items()})
+                else:  # refusals, and what was answered before: not from another's past
+                    run.check_held()
             except BaseException:
                 if run.accountant.closed is None:  # else it is to stay shut
                     self.close()
@@ -274,7 +276,13 @@ class RunDesk:
     @contextmanager
     def _reading(self) -> Iterator[Run]:
         with _told(), self._using:
-            yield self._opened()
+            run = self._opened()
+            try:
+                run.check_held()
+            except InUse:
+                self.close()
+                raise
+            yield run
 
     def _opened(self) -> Run:
         if self._run is None:

@@ -61,7 +61,7 @@ def test_other_machines_do_not_ask_in_plain_words(store: Path, keys: KeyFile, ho
 
 def test_the_ledger_of_a_run_is_the_runs(keys: KeyFile, tmp_path: Path) -> None:
     keys.add("ann", [Scope.SPEND])
-    make_run(Database.at(tmp_path / "run.db"), Accountant(Budget(1.0)).terms()).close()
+    make_run(Database.at(tmp_path / "run.db"), Accountant(Budget(1.0)).terms(), "somebody").close()
     with pytest.raises(StoreRefused, match="is the ledger of a run"):
         serve([partial(ledger_at, str(tmp_path / "run.db"), None)], keys)
 

@@ -209,7 +209,7 @@ def test_what_cannot_be_erased_is_said(path: Path, key: Path, tmp_path: Path) ->
 
 def test_a_run_keeps_its_names(path: Path, key: Path) -> None:
     add_key(key)
-    store = make_run(Database.at(path), Accountant(Budget(2.0)).terms())
+    store = make_run(Database.at(path), Accountant(Budget(2.0)).terms(), "somebody")
     with pytest.raises(ValueError, match="is the ledger of a run"):
         rotate(store, NameKey.read(key), "ann", "why")
     with pytest.raises(ValueError, match="is the ledger of a run"):

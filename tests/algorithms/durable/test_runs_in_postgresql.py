@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pkgutil
 import re
 import threading
 import time
@@ -15,8 +16,10 @@ from postgresql_server import execute, new_database, postgresql
 from processes import forked
 
 from accountant import Accountant, Budget, Rule
+from accountant.stores.database import Database
 from accountant.stores.opening import open_store, verify_store
 from accountant.stores.refusals import InUse, LedgerDamaged, StoreMoved
+from accountant.stores.session_lock import _SESSION_SETTINGS
 from algorithms import CUCBBatchLeast, DurableRun
 from algorithms.problems import TopK
 
@@ -144,9 +147,11 @@ def test_who_lost_its_lock_saves_no_more_once_another_goes_on(url: str) -> None:
     with load(url) as other:
         run.learner.act()
         for _ in range(2):
-            with pytest.raises(InUse, match="another process has gone on with this run since: load it again"):
+            with pytest.raises(InUse, match="is held by this process, in another object"):
                 run.save()
         play(other, 6, 3)
+    with pytest.raises(InUse, match="another process has gone on with this run since: load it again"):
+        run.save()
     run.close()
     assert saves(url) == 10
 
@@ -164,6 +169,170 @@ def test_who_lost_its_lock_saves_no_more_after_a_command_on_the_ledger(url: str)
     run.close()
     with load(url) as again:
         assert [rule.budget.epsilon for rule in again.accountant.ledger.rules] == [2.0]
+
+
+def test_who_lost_its_lock_before_its_first_save_takes_nobodys_run(
+    server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Stopped between making the store and its first save, or between looking at what is there and removing it."""
+
+    def another(where: str) -> None:
+        left_alone(where)
+        with DurableRun(build, Accountant(Budget(5.0), noise=np.random.default_rng(1))) as other:
+            other.save(where)
+            play(other, 0, 4)
+
+    def lost(at: str, where: str) -> None:
+        """Begin a run, and let another begin its own when `at` is called first."""
+        name, real = at.rpartition(".")[2], pkgutil.resolve_name(at)
+        calls = []
+
+        def overtaken(*arguments: Any, **options: Any) -> Any:
+            if not calls:
+                calls.append(name)
+                another(where)
+            return real(*arguments, **options)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(at, overtaken)
+            run = DurableRun(build, Accountant(Budget(1.0), noise=np.random.default_rng(1)))
+            with pytest.raises((InUse, ValueError), match=r"another process has|holds a run"):
+                run.save(where)
+            run.close()
+        assert saves(where) == 5
+        with load(where) as kept:
+            assert kept.accountant.budget.epsilon == 5
+
+    lost("algorithms.durable.durable_run.Encoder", new_database(server))
+    half = new_database(server)
+    with monkeypatch.context() as broken:
+        broken.setattr(
+            "accountant.stores.opening.unmake_run", lambda *_: True
+        )  # a first save that was killed
+        run = DurableRun(build, Accountant(Budget(3.0), noise=np.random.default_rng(1)))
+        broken.setattr("accountant.stores.work.Work.save_run", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            run.save(half)
+    lost("accountant.stores.opening.unmake_run", half)
+
+
+def test_who_is_refused_where_another_role_has_the_run_is_told_so(url: str) -> None:
+    execute(url, "CREATE ROLE plain LOGIN")
+    execute(url, "GRANT ALL ON SCHEMA public TO plain")
+    execute(url, "GRANT EXECUTE ON FUNCTION pg_control_system(), pg_control_checkpoint() TO plain")
+    try:
+        with begun(url):
+            execute(url, "GRANT ALL ON ALL TABLES IN SCHEMA public TO plain")
+            with pytest.raises(InUse, match=r"pg_terminate_backend\(\d+\), by who may end that role's"):
+                load(url.replace("://postgres:@", "://plain:@"))
+    finally:
+        execute(url, "DROP OWNED BY plain")
+        execute(url, "DROP ROLE plain")
+
+
+def test_a_lock_that_was_lost_is_taken_again_if_nobody_has_it(url: str) -> None:
+    run = begun(url)
+    left_alone(url)
+    play(run, 0, 2)
+    with pytest.raises(InUse, match="is held by this process"):
+        load(url)
+    run.check_held()
+    left_alone(url)
+    load(url).close()
+    with pytest.raises(InUse, match="another process has gone on"):
+        run.check_held()
+    run.close()
+
+
+def test_a_fork_does_not_keep_its_parents_lock(url: str) -> None:
+    begun(url).close()
+
+    def parent(pipe: Any) -> None:
+        run = load(url)
+        if os.fork() == 0:
+            time.sleep(30)
+            os._exit(0)
+        pipe.write(b"\x80\x04K\x01.")  # one, pickled
+        pipe.flush()
+        os.kill(os.getpid(), 9)
+        assert run
+
+    client = forked(parent)
+    os.waitpid(client.process, 0)
+    client._pipe.close()
+    began = time.monotonic()
+    load(url, wait=20.0).close()
+    assert time.monotonic() - began < 20
+
+
+def test_who_hangs_in_a_save_is_named(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(_SESSION_SETTINGS, "lock_timeout", "300ms")
+    begun(url).close()
+    database = Database.at(url)
+    with (
+        database.writing(),
+        pytest.raises(InUse, match=r"has been written to by this process.*pg_terminate_backend"),
+    ):
+        load(url)
+    database.close()
+    load(url).close()
+
+
+def test_a_copy_in_the_same_database_is_one(url: str) -> None:
+    with begun(url) as run:
+        play(run, 0, 2)
+    for table in ("store", "entry", "kind", "account", "reservation", "request", "run", "kept"):
+        execute(url, f"ALTER TABLE {table} RENAME TO old_{table}")
+        execute(url, f"CREATE TABLE {table} (LIKE old_{table} INCLUDING ALL)")
+        execute(url, f"INSERT INTO {table} SELECT * FROM old_{table}")
+    with pytest.raises(StoreMoved, match="is a copy"):
+        load(url)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql+psycopg://ann@/run?host=/nowhere&password=SECRET",
+        "postgresql+psycopg://ann@/run?sslpassword=SECRET&host=/nowhere",
+        "postgresql-psycopg://ann:SECRET@host/run",
+        "postgresql+psycopg://ann:SECRET@host:54x/run",
+        "postgres://ann:SECRET@host/run",
+    ],
+)
+def test_no_message_has_a_password(url: str) -> None:
+    for attempt in (begun, load, open_store):
+        with pytest.raises((OSError, ValueError)) as refused:
+            attempt(url)
+        assert "SECRET" not in str(refused.value)
+
+
+def test_what_a_role_may_not_do_is_no_damage(url: str) -> None:
+    begun(url).close()
+    execute(url, "ALTER ROLE postgres SET default_transaction_read_only TO on")
+    try:
+        with pytest.raises(OSError, match="read-only transaction"):
+            load(url)
+    finally:
+        execute(
+            url.replace("?", "?options=-cdefault_transaction_read_only%3Doff&", 1),
+            "ALTER ROLE postgres RESET default_transaction_read_only",
+        )
+    load(url).close()
+
+
+def test_whatever_isolation_is_the_default_nobody_meets_another(url: str) -> None:
+    execute(url, "ALTER ROLE postgres SET default_transaction_isolation TO 'repeatable read'")
+    try:
+        run = begun(url)
+        play(run, 0, 3)
+        database = Database.at(url)
+        with database.reading() as connection:
+            level = connection.exec_driver_sql("SHOW transaction_isolation").scalar_one()
+        database.close()
+        assert level == "read committed"
+        run.close()
+    finally:
+        execute(url, "ALTER ROLE postgres RESET default_transaction_isolation")
 
 
 def test_a_fork_that_ends_takes_nothing_from_its_parent(url: str) -> None:

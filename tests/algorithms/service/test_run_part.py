@@ -368,6 +368,22 @@ def test_a_second_service_is_told_who_has_the_run_and_takes_over(served: Served)
     assert served.spent() == 1.0
 
 
+def test_who_lost_a_run_without_a_word_refuses_nothing_from_its_past(served: Served) -> None:
+    """As where a server ends the session that holds a run: what another has handed out since is no unknown ticket."""
+    served.act("ann")
+    (served.folder / "ledger.db.held").unlink()
+    other = Served(served.folder)
+    other.words = served.words
+    ticket = other.act("bob").json()["ticket"]
+    for _ in range(2):
+        refused(served.observe(ticket, record="bob"), 503, "held")
+        refused(served.ask("left", {"records": ["bob"]}, "eve"), 503, "held")
+        refused(served.ask("/health", who=None), 503, "held")
+    assert other.observe(ticket, record="bob").status_code == 200
+    other.close()
+    assert served.spent("bob") == 1.0
+
+
 def test_what_could_not_be_saved_was_not_answered(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     ticket = served.act("ann").json()["ticket"]
 
