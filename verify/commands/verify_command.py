@@ -39,6 +39,9 @@ from verify.verification import verify
 )
 @click.option("--markdown", is_flag=True, help="With --mutants: print a table in Markdown.")
 @click.option("--plot", type=click.Path(path_type=Path), help="Draw the privacy-loss band to a PNG file.")
+@click.option(
+    "--verbose", is_flag=True, help="Show what is for specialists, too: the privacy curve, the test's power."
+)
 @json_option
 @click.pass_context
 def verify_command(
@@ -51,6 +54,7 @@ def verify_command(
     mutants: bool,
     markdown: bool,
     plot: Path | None,
+    verbose: bool,
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -81,7 +85,9 @@ def verify_command(
             shown_progress(subject or str(command)) as tell,
         ):  # stdout is the result's alone
             result = verify(named, neighbours=adjacency, isolated=isolated, progress=tell, **options)
-        show(as_json, result.json, partial(render, result))  # before the picture, whose file may fail
+        show(
+            as_json, result.json, partial(render, result, verbose=verbose)
+        )  # before the picture, whose file may fail
         if plot is not None:
             from verify.verdict.plot_band import plot_band
 

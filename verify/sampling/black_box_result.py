@@ -110,13 +110,17 @@ class BlackBoxResult(CountedEvent):
             f"{self.detection_floor:.2g} would have gone unseen, however large it is."
         )
         more = detection_floor(self.claim_epsilon, self.claim_delta, _MORE * self.trials, self._strict_error)
-        sentence += f" With {_MORE} times as many that would be {more:.2g}."
+        return f"{sentence} With {_MORE} times as many that would be {more:.2g}."
+
+    @property
+    def power_words(self) -> str:
+        """What it sees with power 80 %, for events of three probabilities."""
         seen = [one for one in self.detectable if math.isfinite(one.epsilon)]
-        if not seen:
-            return sentence
+        if not seen or self.detection_floor > 1.0:
+            return ""
         shown = sorted({0, len(seen) // 2, len(seen) - 1}, reverse=True)
         curve = ", ".join(f"{seen[i].epsilon:.4g} on an event of probability {seen[i].mass:g}" for i in shown)
-        return f"{sentence} With {100 * POWER:.0f} % power it sees a loss of {curve}, if it finds the event."
+        return f"With {100 * POWER:.0f} % power it sees a loss of {curve}, if it finds the event."
 
     def lower_bound(self) -> LowerBound:
         """The bound for a verdict; decisive if the claim is refuted at the strict level."""

@@ -88,6 +88,11 @@ class CountedEvent(ABC):
     def detection_floor_words(self) -> str:
         """What this effort could not have seen, in a sentence or two."""
 
+    @property
+    def power_words(self) -> str:
+        """What it sees with a power that is stated, for specialists; "" if nothing is to be said."""
+        return ""
+
     @abstractmethod
     def lower_bound(self) -> LowerBound:
         """Return the bound for a verdict; decisive if the claim is refuted."""

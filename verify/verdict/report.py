@@ -40,7 +40,7 @@ _STYLES: dict[Verdict, str] = {"certified": "bold green", "refuted": "bold red",
 _SPELLED = str.maketrans({"ε": "epsilon", "δ": "delta", "′": "'", "∞": "inf"})
 
 
-def render(verification: Verification, console: Console) -> None:
+def render(verification: Verification, console: Console, *, verbose: bool = False) -> None:
     """Print the report.
 
     Parameters
@@ -49,12 +49,14 @@ def render(verification: Verification, console: Console) -> None:
         What to report.
     console
         Where to; its width and encoding are respected.
+    verbose
+        Whether with what is for specialists: the whole privacy curve, and the power of the test.
     """
     verification = printable_texts(verification)
     glyphs = ASCII if console.options.ascii_only else UNICODE
     parts: list[RenderableType] = [_headline(verification), _claim(verification)]
     parts.append(_section("Why", _bullets(verification.decision.reasons)))
-    parts.append(_section("Privacy loss", _bounds(verification, glyphs)))
+    parts.append(_section("Privacy loss", _bounds(verification, glyphs, verbose)))
     if verification.witness is not None:
         parts.append(_section(witness_title(verification), _witness(verification.witness, verification)))
     if verification.findings:
@@ -86,13 +88,14 @@ def _section(title: str, body: RenderableType) -> RenderableType:
     return Group(Text(f"\n{title}", style="bold underline"), Padding(body, (0, 0, 0, 2)))
 
 
-def _bounds(verification: Verification, glyphs: Glyphs) -> RenderableType:
+def _bounds(verification: Verification, glyphs: Glyphs, verbose: bool) -> RenderableType:
     lower, upper, claim = verification.lower, verification.upper, verification.claim
     picture = draw_bounds(claim.epsilon, *bounds(verification), glyphs)
     style = _STYLES[verification.verdict]
     lines = [Text(line, no_wrap=True, style=style * (row == 2)) for row, line in enumerate(picture)]
     lines += [Text(upper_words(upper)), Text(lower_words(lower, upper))]
-    lines += map(Text, (*view_words(verification), *curve_words(verification), *unseen_words(verification)))
+    curve = curve_words(verification) if verbose else ()
+    lines += map(Text, (*view_words(verification), *unseen_words(verification), *curve))
     return Group(*lines)
 
 

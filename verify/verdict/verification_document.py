@@ -243,11 +243,11 @@ def _certainty(verification: Verification) -> Section:
     alone = "The tests by themselves, without the proof: " if verification.verdict == "certified" else ""
     blocks += [Paragraph(f"{alone}{words}") for words in unseen_words(verification)]
     curve = curve_words(verification)
-    technical: list[Block] = [Paragraph(f"{words[:1].upper()}{words[1:]}.") for words in curve]
-    if curve:
+    technical: list[Block] = [Paragraph(f"{words[:1].upper()}{words[1:].rstrip('.')}.") for words in curve]
+    if "band" in verification.details:
         technical.append(
             Paragraph(
-                "It holds for all ε at once; at one ε it says a little less than the bound above, which is for one."
+                "The curve holds for all ε at once; at one ε it says a little less than the bound above does."
             )
         )
     band = verification.details.get("band")

@@ -113,9 +113,12 @@ def view_words(verification: Verification) -> tuple[str, ...]:
 
 
 def curve_words(verification: Verification) -> tuple[str, ...]:
-    """Return what was found of the whole privacy curve, for specialists."""
+    """Return what was found of the whole privacy curve, and what else is for specialists."""
     details = verification.details
-    return tuple(str(details[key]["words"]) for key in ("band", "anytime") if key in details)
+    said = [str(details[key]["words"]) for key in ("band", "anytime") if key in details]
+    if verification.verdict != "refuted" and "detection_power" in details:
+        said.append(str(details["detection_power"]))
+    return tuple(said)
 
 
 def unseen_words(verification: Verification) -> tuple[str, ...]:
