@@ -175,7 +175,7 @@ BEST_ARM_BOUNDS: dict[str, RegretBound] = {
     "dp-best-arm": RegretBound(
         constant=ERROR * T * R_max,
         per_arm=Delta * ArmPlays(T, L, epsilon, Delta),
-        source="successive elimination on accumulated batches with Laplace noise (algorithms.theory.best_arm)",
+        source="this library: successive elimination on accumulated batches with Laplace noise",
         regime=f"every epsilon > 0 and T >= 1; error {ERROR}, tolerance 0",
         applies=_as_default,
     )

@@ -132,7 +132,7 @@ CASCADE_BOUNDS: dict[str, RegretBound] = {
         constant=sp.Integer(1),
         per_arm=x / p0 * (spread(4 * A**2) + 4 * A**2 * (1 + sp.log(rho)) + A**2 * Delta_max) + Delta_max,
         definitions=((x, sp.log(3 * L * T**2)), (A, 1 / (sp.sqrt(2) * _gain))),
-        source="unbiased estimating equation, Hoeffding radius (Theorem 5, randomized response)",
+        source="this library: unbiased estimating equation, Hoeffding radius (Theorem 5, randomized response)",
         confidence=_RESPONSE,
     ),
     "cascade-ucb-ldp-laplace": RegretBound(
@@ -144,7 +144,7 @@ CASCADE_BOUNDS: dict[str, RegretBound] = {
             (A, sp.sqrt(sp.Rational(1, 2) + 4 * b**2 * (1 + _item**2 * (K - 1)))),
             (F, sp.sqrt(sp.Rational(1, 2) + 4 * b**2 * (K - 1)) + 2 * b * sp.sqrt(K - 1)),
         ),
-        source="unbiased estimating equation (Theorem 5, Laplace noise)",
+        source="this library: unbiased estimating equation (Theorem 5, Laplace noise)",
         confidence=_additive("Laplace", phases=False),
     ),
     "cascade-ucb-ldp-gaussian": RegretBound(
@@ -156,14 +156,14 @@ CASCADE_BOUNDS: dict[str, RegretBound] = {
             (A, sp.sqrt(sp.Rational(1, 2) + 2 * sigma**2 * (1 + _item**2 * (K - 1)))),
             (F, sp.sqrt(sp.Rational(1, 2) + 2 * sigma**2 * (K - 1)) + sigma * sp.sqrt(2 * (K - 1))),
         ),
-        source="unbiased estimating equation (Theorem 5, Gaussian noise)",
+        source="this library: unbiased estimating equation (Theorem 5, Gaussian noise)",
         confidence=_additive("Gaussian", phases=False),
     ),
     "cascade-ucb-batch": RegretBound(
         constant=sp.Integer(1),
         per_arm=_phases(_phase_noise, 4 * b * sp.sqrt(x * M * (K - 1)) + b * x),
         definitions=(*_clicks, *_phase_exponent),
-        source="phases of doubling length and the estimating equation (Theorem 6, lambda = 1)",
+        source="this library: phases of doubling length and the estimating equation (Theorem 6, lambda = 1)",
         confidence=_additive("Laplace", phases=True),
         outlasting=_outlasting,
     ),
@@ -173,7 +173,7 @@ CASCADE_BOUNDS: dict[str, RegretBound] = {
             sigma * sp.sqrt(2 * x * M * (1 + _item**2 * (K - 1))), 2 * sigma * sp.sqrt(2 * x * M * (K - 1))
         ),
         definitions=(*_clicks, *_phase_exponent),
-        source="phases of doubling length with Gaussian noise (Theorem 6, lambda = 1, 2 b^2 -> sigma^2)",
+        source="this library: phases of doubling length with Gaussian noise (Theorem 6, lambda = 1, 2 b^2 -> sigma^2)",
         confidence=_additive("Gaussian", phases=True),
         outlasting=_outlasting,
     ),

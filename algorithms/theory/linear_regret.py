@@ -316,7 +316,7 @@ LINEAR_BOUNDS: dict[str, RegretBound] = {
         name: RegretBound(
             constant=2 * support + 8 + _remainder(term, _phases_dpe, sp.Integer(1)),
             per_arm=sp.S.Zero,
-            source="exact widths, one failure event and the leader in the end (Theorem 7)"
+            source="this library: exact widths, one failure event and the leader in the end (Theorem 7)"
             + (", shuffled noise at most 1.3 times the central one" if name.endswith("shuffle") else ""),
             regime="every epsilon > 0 and T >= 1; no report is clipped",
             applies=_wide,
@@ -328,7 +328,8 @@ LINEAR_BOUNDS: dict[str, RegretBound] = {
         name: RegretBound(
             constant=_NEEDS_BOUND + 4 * support + 2 + _remainder(term, _phases_pe, sp.Integer(1)),
             per_arm=sp.S.Zero,
-            source="exact widths, one failure event and the leader in the end (Theorem 7, one client per play)"
+            source="this library: exact widths, one failure event and the leader in the end "
+            "(Theorem 7, one client per play)"
             + (", shuffled noise at most 1.3 times the central one" if name.endswith("shuffle") else ""),
             regime="every epsilon > 0 and T >= 1; rewards in [-B, B]",
             applies=_bounded,

@@ -71,7 +71,7 @@ MATROID_BOUNDS: dict[str, RegretBound] = {
         constant=K,
         per_arm=spread(8 * x) + 16 * b * x * sp.Min(k, 1 + sp.log(rho)) + Delta_max,
         definitions=_matroid,
-        source="bijective exchange, batches of doubling size, one failure event (Theorem 4U)",
+        source="this library: bijective exchange, batches of doubling size, one failure event (Theorem 4U)",
         confidence=ConfidenceTheorem(
             radius=sp.sqrt(x / (2 * n)) + b * x / n,
             noise="Laplace",
@@ -92,8 +92,8 @@ MATROID_BOUNDS: dict[str, RegretBound] = {
             (x, sp.log(L * Releases(T) * T)),
             (F, b * (2 * sp.sqrt(Releases(T) * x) + x)),
         ),
-        source="bijective exchange, growing batches of the least-counted elements; a bad element that is not fed "
-        "charges those that are",
+        source="this library: bijective exchange, growing batches of the least-counted elements; a bad element that is "
+        "not fed charges those that are",
         regime="sets of K arms and matroids; every epsilon > 0 and T >= 1",
         applies=lambda instance: isinstance(instance.problem.structure, TopK | Matroid),  # type: ignore[union-attr]
         confidence=ConfidenceTheorem(
@@ -116,7 +116,7 @@ MATROID_BOUNDS: dict[str, RegretBound] = {
         per_arm=spread(sp.Rational(81, 2) * x) + 24 * b * x * sp.Min(k, 1 + sp.log(rho)) + Delta_max,
         per_optimal=2 * sp.Integer(61) / Delta,
         definitions=_matroid,
-        source="Gaussian samples of variance 1/n on truncated noise (Theorem 4T, c = 1)",
+        source="this library: Gaussian samples of variance 1/n on truncated noise (Theorem 4T, c = 1)",
         confidence=ConfidenceTheorem(
             radius=sp.sqrt(x / (2 * n)) + b * x / n,
             noise="Laplace",

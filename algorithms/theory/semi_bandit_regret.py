@@ -193,7 +193,8 @@ SEMI_BANDIT_BOUNDS: dict[str, RegretBound] = {
         per_arm=sp.S.Zero,
         per_member=spread(2 * B**2 * sp.coth(epsilon / 2) ** 2 * x, R_max) + R_max,
         definitions=((x, sp.log(2 * L * T ** sp.Rational(3, 2))),),
-        source="one randomized bit of the least-counted arm, an index valid at all counts at once (Theorem 3)",
+        source="this library: one randomized bit of the least-counted arm, an index valid at all counts at once "
+        "(Theorem 3)",
         confidence=ConfidenceTheorem(
             radius=sp.coth(epsilon / 2) * sp.sqrt(x / (2 * n)),
             noise="bit",
@@ -211,7 +212,7 @@ SEMI_BANDIT_BOUNDS: dict[str, RegretBound] = {
         per_arm=sp.S.Zero,
         per_member=spread(4 * B**2 * v * x, R_max) + 4 * B * b * x * (1 + sp.log(R_max / Delta)) + R_max,
         definitions=((b, 1 / epsilon), (v, sp.Rational(1, 2) + 4 * b**2), _message_exponent),
-        source="one outcome of the least-counted arm with Laplace noise (Theorem 1b)",
+        source="this library: one outcome of the least-counted arm with Laplace noise (Theorem 1b)",
         confidence=_messages(_LAPLACE, "Laplace", b, least=True),
     ),
     "cucb-ldp-laplace-all": RegretBound(
@@ -227,7 +228,7 @@ SEMI_BANDIT_BOUNDS: dict[str, RegretBound] = {
             _message_exponent,
             (N, 16 * B1**2 * K**2 * x * v / Delta**2 + 8 * K * B1 * b * x / Delta),
         ),
-        source="all outcomes with Laplace noise (Theorem 1c)",
+        source="this library: all outcomes with Laplace noise (Theorem 1c)",
         confidence=_messages(_LAPLACE, "Laplace", b, least=False),
     ),
     "cucb-ldp-gaussian": RegretBound(
@@ -235,7 +236,7 @@ SEMI_BANDIT_BOUNDS: dict[str, RegretBound] = {
         per_arm=sp.S.Zero,
         per_member=32 * K * B1**2 * v * x / Delta + 4 * B1 * sp.sqrt(2 * x * v) + R_max,
         definitions=((v, sp.Rational(1, 4) + K / mu**2), _message_exponent),
-        source="all outcomes with Gaussian noise (Theorem 3, B_1)",
+        source="this library: all outcomes with Gaussian noise (Theorem 3, B_1)",
         confidence=_messages(sp.sqrt(2 * x * v / n), "Gaussian", sp.sqrt(K) / mu, least=False),
     ),
     "cucb-batch-all": RegretBound(
@@ -243,7 +244,7 @@ SEMI_BANDIT_BOUNDS: dict[str, RegretBound] = {
         per_arm=sp.S.Zero,
         per_member=_all_fed,
         definitions=((b, K / epsilon), _batch_exponent, _laplace_tail, _feeds),
-        source="accumulated batches of all arms, B_1 (Theorem 2d, summed as Theorem 2b)",
+        source="this library: accumulated batches of all arms, B_1 (Theorem 2d, summed as Theorem 2b)",
         confidence=_accumulated("Laplace", least=False),
     ),
     "cucb-batch-least": RegretBound(
@@ -251,7 +252,7 @@ SEMI_BANDIT_BOUNDS: dict[str, RegretBound] = {
         per_arm=sp.S.Zero,
         per_member=spread(4 * B**2 * x, R_max) + 8 * B * F * (1 + sp.log(R_max / Delta)) + R_max,
         definitions=((b, 1 / epsilon), _batch_exponent, _laplace_tail),
-        source="accumulated batches of the least-counted arm (Theorem 2d)",
+        source="this library: accumulated batches of the least-counted arm (Theorem 2d)",
         confidence=_accumulated("Laplace", least=True),
     ),
     "cucb-batch-gaussian": RegretBound(
@@ -264,7 +265,7 @@ SEMI_BANDIT_BOUNDS: dict[str, RegretBound] = {
             (F, sigma * sp.sqrt(2 * _batches * x)),
             _feeds,
         ),
-        source="accumulated batches of all arms with Gaussian noise, B_1 (Theorem 2c, summed as 2b)",
+        source="this library: accumulated batches of all arms with Gaussian noise, B_1 (Theorem 2c, summed as 2b)",
         confidence=_accumulated("Gaussian", least=False),
     ),
     "cucb-dp": RegretBound(
@@ -288,7 +289,7 @@ SEMI_BANDIT_BOUNDS: dict[str, RegretBound] = {
         per_arm=sp.S.Zero,
         per_member=spread(2 * B**2 * x, R_max) + 4 * B * F * (1 + sp.log(R_max / Delta)) + R_max,
         definitions=((b, _nodes / epsilon), _tree_exponent, _tree_tail),
-        source="a tree fed by the least-counted arm, B_inf (counted as in Theorem 1b)",
+        source="this library: a tree fed by the least-counted arm, B_inf (counted as in Theorem 1b)",
         confidence=_tree(least=True),
     ),
     "published/cucb-dp": RegretBound(
