@@ -101,7 +101,7 @@ def lower_words(lower: LowerBound | None, upper: UpperBound | None = None) -> st
 
 
 def view_words(verification: Verification) -> tuple[str, ...]:
-    """Return what was looked at besides the final test."""
+    """Return what was looked at besides the final test, and what bets have won."""
     said = []
     coupled = verification.details.get("coupled") or {}
     if "largest_loss" in coupled:
@@ -109,13 +109,15 @@ def view_words(verification: Verification) -> tuple[str, ...]:
         said.append(f"coupled runs: all that was released, seen or not, lost up to ε = {largest}")
     if "tested_view" in verification.details:
         said.append(f"the view tested: {verification.details['tested_view']}")
+    if "anytime" in verification.details:
+        said.append(str(verification.details["anytime"]["words"]))
     return tuple(said)
 
 
 def curve_words(verification: Verification) -> tuple[str, ...]:
     """Return what was found of the whole privacy curve, and what else is for specialists."""
     details = verification.details
-    said = [str(details[key]["words"]) for key in ("band", "anytime") if key in details]
+    said = [str(details["band"]["words"])] if "band" in details else []
     if verification.verdict != "refuted" and "detection_power" in details:
         said.append(str(details["detection_power"]))
     return tuple(said)
