@@ -156,8 +156,8 @@ def test_of_very_long_outputs_few_columns_are_looked_at(monkeypatch):
     widths = []
     whole = OutputLayout.sample
 
-    def sample(self, readings):
-        found = whole(self, readings)
+    def sample(self, readings, *more, **named):
+        found = whole(self, readings, *more, **named)
         widths.append(found.values.shape[1])
         return found
 

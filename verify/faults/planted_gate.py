@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from accountant import Gate, Mask, Place, Private, PrivateSums, RecordId
 from accountant.gates.gate import Value
-from mechanisms import Assumption, Domain, Mechanism, Randomness
+from mechanisms import Assumption, Domain, Mechanism, Randomness, Transformed
 from verify.faults.fault import Fault
 
 
@@ -124,6 +124,10 @@ class PlantedGate:
         """Release through the real gate, or as the fault does."""
         if not self.struck.any():
             return self.honest(mechanism, private, where)
+        while isinstance(mechanism, Transformed) and isinstance(
+            private, Private
+        ):  # as the real gate takes it apart
+            private, mechanism = private.map(mechanism.transformation), mechanism.mechanism
         return self._misuse.releases(self, mechanism, private, where)
 
     def declassify(
