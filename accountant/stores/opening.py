@@ -27,6 +27,7 @@ from accountant.stores.schema import METADATA, RUN, VERSION
 from accountant.stores.sql_store import SQLStore, labelled
 from accountant.stores.upgrades import upgraded
 from accountant.stores.verification import Verified, has_run, look_over, verify_database, verifying
+from accountant.stores.work import last_save
 from accountant.written_terms import Terms
 
 
@@ -170,7 +171,7 @@ def unmake_run(database: Database, holder: str | None = None) -> bool:
     With `holder`, only one that this holder has made: the lock may have been lost, and another's run begun.
     """
     with database.writing() as connection:
-        saves, mark = last_save(connection)
+        saves, mark = last_save(database, connection)
         entries = connection.exec_driver_sql("SELECT max(position) FROM entry").scalar_one()
         if saves or entries != 1 or (holder is not None and mark != holder):
             return False
@@ -180,12 +181,6 @@ def unmake_run(database: Database, holder: str | None = None) -> bool:
     if database.path is not None:
         database.remove()
     return True
-
-
-def last_save(connection: Connection) -> tuple[int, str]:
-    """Return how often a run was saved, and who may save it."""
-    found = connection.exec_driver_sql("SELECT saves, holder FROM run").one_or_none()
-    return (0, "") if found is None else (int(found[0]), found[1])
 
 
 def open_run(where: str | Path, holder: str) -> tuple[SQLStore, Replay]:

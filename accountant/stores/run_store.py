@@ -25,7 +25,7 @@ from accountant.stores.refusals import InUse, LedgerDamaged, StoreMoved
 from accountant.stores.replay import Replay
 from accountant.stores.sql_store import SQLStore, happened, labelled, let_pass
 from accountant.stores.waiting import Noted, Notes, Waiting
-from accountant.stores.work import rows_after, stored_bytes
+from accountant.stores.work import last_save, rows_after, stored_bytes
 from accountant.written_terms import Terms
 from mechanisms import Assumption
 
@@ -259,7 +259,7 @@ class RunStore:
         self._store.database.hold()  # again, if it was lost and nobody has taken it
         with self._store.working(names) as work:
             work.check()
-            if work.last_save() != (count - 1, self._name):
+            if last_save(self._store.database, work.connection) != (count - 1, self._name):
                 raise self._gone_on()
             for event in news.events:
                 happened(self._store, work, event, reserved)
@@ -310,7 +310,7 @@ class RunStore:
 
 def _last_save(database: Database) -> tuple[int, str]:
     with database.reading() as connection:
-        return opening.last_save(connection)
+        return last_save(database, connection)
 
 
 def _kept(database: Database, name: str) -> bytes | None:

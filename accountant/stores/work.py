@@ -272,11 +272,6 @@ class Work:
             return None
         return int(found[0]), self._answers.get(key) if found[1] is None else stored_bytes(found[1])
 
-    def last_save(self) -> tuple[int, str]:
-        """Return how often a run was saved, and who may save it."""
-        found = self._database.cursor(self.connection, "SELECT saves, holder FROM run").fetchone()
-        return (0, "") if found is None else (int(found[0]), found[1])
-
     def _one(self, sql: str, parameter: object) -> Any:
         return self._database.one(self.connection, sql, parameter)
 
@@ -576,6 +571,12 @@ def account_row(name: str, row: Sequence[Any]) -> tuple[int, str, bytes, str, st
     if row_digest(*values) != stored_bytes(digest):
         raise LedgerDamaged(f"{name}: account {number} is not what was written")
     return values
+
+
+def last_save(database: Database, connection: Connection) -> tuple[int, str]:
+    """Return how often a run was saved, and who may save it."""
+    found = database.cursor(connection, "SELECT saves, holder FROM run").fetchone()
+    return (0, "") if found is None else (int(found[0]), found[1])
 
 
 def stored_bytes(value: object) -> bytes:
