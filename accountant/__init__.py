@@ -6,7 +6,6 @@ through a mechanism, which the `Accountant` checks and charges before anything i
 
 from accountant.accountant import Accountant
 from accountant.budget import Budget, Cost
-from accountant.entry import Entry
 from accountant.filters.advanced import AdvancedComposition
 from accountant.filters.composition_theorem import BasicComposition, Composition, UnsupportedCharge
 from accountant.filters.gaussian_composition import GaussianComposition
@@ -22,7 +21,10 @@ from accountant.gates.provenance import Influence, RecordId
 from accountant.gates.replay import Call, Difference, Direct, Recorder, Replay
 from accountant.gates.simulation import Simulation
 from accountant.gates.taped import Alteration, Recording, Retelling
-from accountant.ledger import Ledger
+from accountant.ledger.entry import Entry
+from accountant.ledger.ledger import Ledger
+from accountant.ledger.quote import Quote, Reservation
+from accountant.ledger.summary import Line, Summary
 from accountant.losses.certified_interval import CertifiedInterval, ContradictingBounds
 from accountant.losses.composed_loss import ComposedLoss, compose
 from accountant.losses.deadline import deadline
@@ -39,7 +41,6 @@ from accountant.losses.risk import (
 from accountant.losses.running_loss import RunningLoss
 from accountant.place import Place, calling_place
 from accountant.plans.plan import Plan, Step
-from accountant.quote import Quote, Reservation
 from accountant.recorded import RecordedMechanism
 from accountant.refusals import (
     AssumptionRefused,
@@ -57,10 +58,9 @@ from accountant.refusals import (
     TheoremMissing,
     TrustViolation,
 )
-from accountant.rules import Rule
-from accountant.scope import spending_on
+from accountant.rules.rule import Rule
+from accountant.rules.scope import spending_on
 from accountant.stores.refusals import InUse
-from accountant.summary import Line, Summary
 from accountant.trust import Trust, check_gate
 from mechanisms.assumptions import library_package
 

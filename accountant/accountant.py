@@ -14,9 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 import numpy as np
 import numpy.typing as npt
 
-from accountant.accounts import Accounts
 from accountant.budget import Budget
-from accountant.entry import Entry, declassification, entries_to_dict
 from accountant.filters.composition_theorem import Composition
 from accountant.gates.assuming import Assuming, declared_stability
 from accountant.gates.closing import Closing
@@ -28,13 +26,15 @@ from accountant.gates.private import Private, refuse_read
 from accountant.gates.private_sums import PrivateSums
 from accountant.gates.provenance import Influence, Movement, RecordId, Traced, TracedSums
 from accountant.gates.release import check_domain, check_owner, check_release, sample
+from accountant.ledger.accounts import Accounts
+from accountant.ledger.entry import Entry, declassification, entries_to_dict
+from accountant.ledger.quote import Quote, Reservation
+from accountant.ledger.summary import Summary, summarise
 from accountant.place import Place, calling_place
 from accountant.plans.plan import Plan
-from accountant.quote import Quote, Reservation
 from accountant.refusals import ForeignValue, RecordWaiting
-from accountant.rules import Rule, checked_rules
-from accountant.scope import Scope
-from accountant.summary import Summary, summarise
+from accountant.rules.rule import Rule, checked_rules
+from accountant.rules.scope import Scope
 from accountant.tenure import Tenure
 from accountant.terms import (
     checked_budget,

@@ -12,7 +12,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from accountant.json_object import JsonObject
+from accountant.files.json_object import JsonObject
 
 LIBRARY = ("mechanisms", "accountant", "algorithms", "verify")
 """The packages of this library."""

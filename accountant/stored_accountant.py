@@ -17,7 +17,7 @@ from accountant.accountant import Accountant
 from accountant.gates.private import Private
 from accountant.gates.private_sums import PrivateSums
 from accountant.gates.provenance import Influence, Traced, TracedSums
-from accountant.ledger import Ledger
+from accountant.ledger.ledger import Ledger
 from accountant.stores.waiting import Notes
 from accountant.tenure import Tenure
 from accountant.written_terms import Terms

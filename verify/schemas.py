@@ -9,7 +9,7 @@ from typing import Any, get_args, get_type_hints
 from accountant.audit.audit_result import FORMAT as AUDIT
 from accountant.audit.audit_result import Released
 from accountant.audit.release_schema import release_schema
-from accountant.json_schema import Schema, closed, nullable, schema_of, titled
+from accountant.files.json_schema import Schema, closed, nullable, schema_of, titled
 from accountant.provenance import Provenance
 from algorithms.claim import Claim
 from mechanisms import Assumption, Neighbouring

@@ -12,7 +12,7 @@ from typing import Any
 from accountant.audit.question import Question
 from accountant.audit.releases import NOTHING_SAID, About, ChosenUnder, Group
 from accountant.budget import Budget
-from accountant.json_object import FromJson, JsonError, JsonObject
+from accountant.files.json_object import FromJson, JsonError, JsonObject
 from accountant.losses.certified_interval import CertifiedInterval
 from accountant.losses.risk import Risk
 from accountant.provenance import Provenance

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from accountant.audit.mechanism_kinds import ALIASES, Kind, mechanism_kinds
 from accountant.audit.release_tables import MOST
-from accountant.json_schema import Schema, nullable, titled
+from accountant.files.json_schema import Schema, nullable, titled
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.sampling import Sampling
 

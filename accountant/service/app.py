@@ -28,8 +28,8 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Send
 from starlette.types import Scope as AsgiScope
 
-from accountant.scope import Scope as ChargeScope
-from accountant.scope import spending_on
+from accountant.rules.scope import Scope as ChargeScope
+from accountant.rules.scope import spending_on
 from accountant.service.asked import read_object
 from accountant.service.journal import note, place_of
 from accountant.service.keys import ApiKey, KeyFile, Scope

@@ -8,7 +8,7 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from accountant.data_files import DataFileError, from_json
+from accountant.files.data_files import DataFileError, from_json
 from accountant.gates.provenance import RecordId
 from accountant.service.limits import Limits
 from accountant.service.problem import Problem, invalid

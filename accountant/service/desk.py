@@ -8,24 +8,24 @@ from typing import Any
 import numpy as np
 
 from accountant.accountant import Accountant
-from accountant.clock import ClockAhead
 from accountant.filters.share import share_spent
 from accountant.gates.messages import some_value
 from accountant.gates.private import Private
 from accountant.gates.private_sums import PrivateSums
 from accountant.gates.provenance import RecordId
+from accountant.ledger.quote import Quote
+from accountant.ledger.store import KeyUsed, Settled
+from accountant.ledger.summary import Summary
 from accountant.place import acting_for
-from accountant.quote import Quote
 from accountant.refusals import BudgetExceeded, GateClosed, PurposeRefused, Refusal
+from accountant.rules.clock import ClockAhead
 from accountant.service.amounts_json import accounts_json, summary_json
 from accountant.service.asked import Asked
 from accountant.service.problem import Problem, invalid, kind_of
 from accountant.service.remembered import Remembered
 from accountant.service.rules_shown import RuleShown, rules_shown
-from accountant.store import KeyUsed, Settled
 from accountant.stores.refusals import LedgerDamaged, OutcomeUnknown, StoreRefused
 from accountant.stores.sql_store import SQLStore
-from accountant.summary import Summary
 from mechanisms import DomainError
 
 

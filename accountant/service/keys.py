@@ -15,10 +15,10 @@ from enum import Enum, unique
 from pathlib import Path
 from typing import Any
 
-from accountant.data_files import DataFileError, from_json
-from accountant.scope import Scope as ChargeScope
+from accountant.files.data_files import DataFileError, from_json
+from accountant.files.whole_file import whole_file
+from accountant.rules.scope import Scope as ChargeScope
 from accountant.stores.file_lock import one_at_a_time
-from accountant.whole_file import whole_file
 
 _FORMAT = "dpwitness-keys-1"
 _MUST_HAVE, _MAY_HAVE = frozenset({"name", "scopes", "sha256"}), frozenset({"runs", "purpose", "tenant"})

@@ -12,9 +12,9 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 from accountant.budget import Budget
 from accountant.filters.share import NEARLY_SPENT
 from accountant.gates.provenance import RecordId
-from accountant.scope import Scope
+from accountant.ledger.summary import Summary
+from accountant.rules.scope import Scope
 from accountant.service.rules_shown import RuleShown
-from accountant.summary import Summary
 
 STYLE = """
 :root { color-scheme: light; }

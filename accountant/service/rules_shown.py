@@ -9,10 +9,10 @@ from accountant.budget import Amount
 from accountant.filters.composition_theorem import Composition
 from accountant.filters.share import share_spent
 from accountant.gates.provenance import RecordId
-from accountant.rules import Rule
+from accountant.ledger.store import RuleStanding
+from accountant.rules.rule import Rule
 from accountant.service.amounts_json import down
 from accountant.service.metrics import Gauge
-from accountant.store import RuleStanding
 
 MEASURED = 100
 """The rules, of one ledger, that have gauges of their own."""

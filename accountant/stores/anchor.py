@@ -6,10 +6,10 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from accountant.data_files import from_json
+from accountant.files.data_files import from_json
+from accountant.files.whole_file import whole_file
 from accountant.stores.file_lock import one_at_a_time
 from accountant.stores.refusals import StoreRefused
-from accountant.whole_file import whole_file
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 from accountant.budget import asked_and_left
-from accountant.entry import Entry
 from accountant.filters.composition_theorem import Composition, UnsupportedCharge
+from accountant.ledger.entry import Entry
 from accountant.recorded import RecordedMechanism
 from accountant.stores.refusals import LedgerDamaged
 

@@ -14,7 +14,7 @@ from sqlalchemy.engine import URL, Engine, make_url
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import StaticPool
 
-from accountant import clock
+from accountant.rules import clock
 from accountant.stores.file_lock import FileLock, one_at_a_time
 from accountant.stores.location import RUN_STORE
 from accountant.stores.refusals import InUse, LedgerDamaged, OutcomeUnknown, StoreMoved, StoreRefused

@@ -15,10 +15,11 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from accountant.data_files import DataFileError, from_json
-from accountant.ledger import Ledger
+from accountant.files.data_files import DataFileError, from_json
+from accountant.files.whole_file import whole_file
+from accountant.ledger.ledger import Ledger
+from accountant.ledger.store import Store
 from accountant.place import Place
-from accountant.store import Store
 from accountant.stores.chain import FORMAT, canonical, chained, commitment, label
 from accountant.stores.folded import Beginning, fold_of, last_fold
 from accountant.stores.names import Names, named
@@ -28,7 +29,6 @@ from accountant.stores.replay import EntryRow, Replay, chained_to
 from accountant.stores.sql_store import SQLStore, happened
 from accountant.stores.verification import Verified, verified, verify_database
 from accountant.stores.work import rows_after
-from accountant.whole_file import whole_file
 from accountant.written_terms import Terms
 from mechanisms import Assumption
 

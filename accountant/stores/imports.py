@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from accountant.entry import Entry, entry_from_terms
 from accountant.gates.assuming import declared_stability
+from accountant.ledger.entry import Entry, entry_from_terms
+from accountant.ledger.store import ANY
 from accountant.place import Place
 from accountant.recorded import recall
-from accountant.rules import Rule
-from accountant.scope import Scope
-from accountant.store import ANY
+from accountant.rules.rule import Rule
+from accountant.rules.scope import Scope
 from accountant.stores.charges import check_charge
 from accountant.stores.database import is_sqlite
 from accountant.stores.export import checked_content, is_export, parsed, verified_content

@@ -12,10 +12,10 @@ from typing import Any
 
 from sqlalchemy import Connection, inspect
 
-from accountant.entry import Entry
 from accountant.gates.provenance import RecordId
-from accountant.rules import Rule
-from accountant.store import Standing
+from accountant.ledger.entry import Entry
+from accountant.ledger.store import Standing
+from accountant.rules.rule import Rule
 from accountant.stores.anchor import Anchor, Mark
 from accountant.stores.chain import FORMAT, START, canonical, chained, row_digest
 from accountant.stores.database import Database

@@ -6,7 +6,7 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Sequence
 
-from accountant.scope import Scope
+from accountant.rules.scope import Scope
 
 Paid = list[tuple[int, tuple[int, ...]]]
 """Kinds of one charge, by position, each with the accounts that paid it."""

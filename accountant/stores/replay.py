@@ -40,24 +40,24 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from accountant.clock import ClockAhead
-from accountant.entry import Entry, entry_from_terms
 from accountant.filters.composition_theorem import Composition
 from accountant.gates.provenance import RecordId
-from accountant.ledger import Charged, DrawnAgain, Event, Ruled, Settlement
-from accountant.limits import Limits, Row
+from accountant.ledger.entry import Entry, entry_from_terms
+from accountant.ledger.ledger import Charged, DrawnAgain, Event, Ruled, Settlement
+from accountant.ledger.store import ANY
+from accountant.ledger.totals import Totals
 from accountant.place import Place
 from accountant.recorded import RecordedMechanism, recall
-from accountant.rules import Rule, checked_rules
-from accountant.scope import Scope
-from accountant.store import ANY
+from accountant.rules.clock import ClockAhead
+from accountant.rules.limits import Limits, Row
+from accountant.rules.rule import Rule, checked_rules
+from accountant.rules.scope import Scope
 from accountant.stores.amounts import read, written
 from accountant.stores.chain import FORMAT, START, bound_together, chained, label, said
 from accountant.stores.charges import check_charge
 from accountant.stores.payments import Payments
 from accountant.stores.refusals import LedgerDamaged
 from accountant.stores.waiting import Waiting
-from accountant.totals import Totals
 from accountant.written_terms import Terms
 from mechanisms import Assumption, AssumptionKind
 

@@ -15,9 +15,9 @@ from types import MappingProxyType
 
 from sqlalchemy import inspect
 
-from accountant.clock import ClockAhead
-from accountant.ledger import Answered, Charged, Event, Ledger, Settlement
-from accountant.limits import renumbered
+from accountant.ledger.ledger import Answered, Charged, Event, Ledger, Settlement
+from accountant.rules.clock import ClockAhead
+from accountant.rules.limits import renumbered
 from accountant.stores import opening
 from accountant.stores.chain import label, row_digest
 from accountant.stores.database import Database

@@ -12,10 +12,9 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from accountant.clock import ClockAhead
-from accountant.entry import Entry
 from accountant.gates.provenance import RecordId
-from accountant.ledger import (
+from accountant.ledger.entry import Entry
+from accountant.ledger.ledger import (
     Answered,
     Charged,
     DrawnAgain,
@@ -25,11 +24,12 @@ from accountant.ledger import (
     check_same_request,
     settles,
 )
-from accountant.limits import Limits
+from accountant.ledger.store import ANY, CannotPay, Fits, Receipt, RuleStanding, Standing
 from accountant.place import Place
-from accountant.rules import Rule, checked_rules
-from accountant.scope import Scope
-from accountant.store import ANY, CannotPay, Fits, Receipt, RuleStanding, Standing
+from accountant.rules.clock import ClockAhead
+from accountant.rules.limits import Limits
+from accountant.rules.rule import Rule, checked_rules
+from accountant.rules.scope import Scope
 from accountant.stores.amounts import Amounts, read
 from accountant.stores.anchor import Anchor, Mark
 from accountant.stores.chain import label

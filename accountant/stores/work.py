@@ -10,14 +10,14 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from accountant import clock
-from accountant.entry import Entry, entry_terms
 from accountant.filters.composition_theorem import Composition
 from accountant.gates.provenance import RecordId
-from accountant.limits import Limits, Row
+from accountant.ledger.entry import Entry, entry_terms
 from accountant.place import Place, calling_place
 from accountant.recorded import describe
 from accountant.refusals import GateClosed
+from accountant.rules import clock
+from accountant.rules.limits import Limits, Row
 from accountant.stores.amounts import Amounts
 from accountant.stores.anchor import Mark
 from accountant.stores.chain import canonical, chained, commitment, row_digest

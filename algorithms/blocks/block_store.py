@@ -21,8 +21,8 @@ from zipfile import BadZipFile
 import numpy as np
 import numpy.typing as npt
 
-from accountant.data_files import DataFileError, from_json
-from accountant.whole_file import whole_file
+from accountant.files.data_files import DataFileError, from_json
+from accountant.files.whole_file import whole_file
 from algorithms.blocks.identity import environment
 
 Arrays = Mapping[str, npt.NDArray[Any]]

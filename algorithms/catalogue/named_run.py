@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from accountant import Accountant, Gate
-from accountant.data_files import DataFileError, from_json
+from accountant.files.data_files import DataFileError, from_json
 from algorithms.catalogue.structured_entries import Playable, learners
 from algorithms.durable.durable_run import DurableRun
 from algorithms.durable.run_place import kept_in, place, shown

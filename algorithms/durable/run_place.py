@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from accountant.files.whole_file import sync_folder
 from accountant.stores.location import RUN_STORE
 from accountant.stores.refusals import InUse
-from accountant.whole_file import sync_folder
 from accountant.written_terms import Terms
 from algorithms.durable.state import Arrays
 

@@ -10,17 +10,18 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
-from accountant import Accountant, BudgetExceeded, GateClosed, PurposeRefused, Refusal, Trust, clock
-from accountant.clock import ClockAhead
+from accountant import Accountant, BudgetExceeded, GateClosed, PurposeRefused, Refusal, Trust
 from accountant.gates.messages import some_value
 from accountant.gates.provenance import RecordId
+from accountant.ledger.summary import Summary
+from accountant.rules import clock
+from accountant.rules.clock import ClockAhead
 from accountant.service.amounts_json import accounts_json, summary_json
 from accountant.service.problem import Problem, invalid, kind_of
 from accountant.service.remembered import Remembered
 from accountant.service.rules_shown import RuleShown, rules_shown
 from accountant.stores.group_commit import GroupCommit
 from accountant.stores.refusals import InUse, LedgerDamaged, StoreRefused
-from accountant.summary import Summary
 from algorithms.durable.open_tickets import (
     HandedOut,
     Run,

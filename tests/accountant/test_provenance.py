@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from accountant.json_object import JsonObject
+from accountant.files.json_object import JsonObject
 from accountant.provenance import Provenance, file_digest, made_now
 
 

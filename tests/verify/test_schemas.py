@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from jsonschema import Draft202012Validator
 
 from accountant.audit import Question, audit, from_mechanisms
-from accountant.json_schema import schema_of
+from accountant.files.json_schema import schema_of
 from accountant.provenance import Provenance
 from mechanisms import Laplace
 from verify import certify, verify

@@ -17,8 +17,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from accountant.data_files import DataFileError, from_json
-from accountant.whole_file import whole_file
+from accountant.files.data_files import DataFileError, from_json
+from accountant.files.whole_file import whole_file
 from algorithms.claim import Claim
 from verify.betting.anytime_result import AnytimeResult, Opening
 from verify.verdict.json_form import json_able

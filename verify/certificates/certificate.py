@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from accountant.json_object import FromJson, JsonError, JsonObject
+from accountant.files.json_object import FromJson, JsonError, JsonObject
 from accountant.provenance import Provenance
 from algorithms.claim import Claim
 from verify.document.html_page import fragment

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from accountant.json_object import JsonError
+from accountant.files.json_object import JsonError
 from accountant.provenance import file_digest, made_now, package_digests
 from mechanisms import ParameterError
 from verify.certificates.certificate import INFORMATIVE, Certificate, certifying, differences

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from accountant.json_object import JsonObject
+from accountant.files.json_object import JsonObject
 from accountant.provenance import Provenance, file_digest, package_digests
 from verify.certificates.certificate import (
     Accounted,

@@ -13,7 +13,7 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from accountant.whole_file import whole_file
+from accountant.files.whole_file import whole_file
 from algorithms.problems import SettingError
 from verify.certificates.certificate import SAID, Certificate
 from verify.certificates.certificate_check import CertificateCheck

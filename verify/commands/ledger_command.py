@@ -87,7 +87,7 @@ def create(
     """Make an empty STORE, for `dpwitness serve` or Accountant(..., store=STORE); its terms never change."""
     from accountant.budget import Budget
     from accountant.compositions import COMPOSITIONS
-    from accountant.rules import checked_rules, read_rules
+    from accountant.rules.rule import checked_rules, read_rules
     from accountant.stores.opening import existing, open_store
     from accountant.trust import Trust
     from accountant.written_terms import Terms
@@ -290,7 +290,7 @@ def rules(store: str, file: Path | None, by: str, reason: str, names: str | None
 
     They count what was charged before, too.
     """
-    from accountant.rules import read_rules
+    from accountant.rules.rule import read_rules
     from accountant.stores.opening import open_store, verify_store
 
     if file is not None:

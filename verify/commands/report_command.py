@@ -13,8 +13,8 @@ import click
 
 from accountant.audit import Audit, Question
 from accountant.audit.audit_result import FORMAT as AUDIT
-from accountant.data_files import from_json
-from accountant.json_object import JsonError, loaded
+from accountant.files.data_files import from_json
+from accountant.files.json_object import JsonError, loaded
 from accountant.provenance import file_digest
 from algorithms.problems import SettingError
 from verify.audit_document import audit_document

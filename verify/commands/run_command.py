@@ -82,7 +82,7 @@ def create(
     """
     from accountant import Accountant, Budget, PurposeRefused, Trust
     from accountant.compositions import composition_named
-    from accountant.rules import read_rules
+    from accountant.rules.rule import read_rules
     from algorithms.catalogue.named_run import NamedLearner, begin_named_run
     from algorithms.catalogue.structured_entries import learners
     from algorithms.durable.run_place import place, shown

@@ -184,7 +184,7 @@ def add(
 
     NAME stands beside every charge that is made with it.
     """
-    from accountant.scope import Scope as ChargeScope
+    from accountant.rules.scope import Scope as ChargeScope
     from accountant.service.keys import Scope
 
     click.echo(_key_file(keys, store).add(name, map(Scope, scopes), runs, ChargeScope(purpose, tenant)))

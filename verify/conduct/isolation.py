@@ -30,7 +30,7 @@ from multiprocessing import connection
 from pathlib import Path
 from typing import Any, Protocol
 
-from accountant.data_files import DataFileError, from_json
+from accountant.files.data_files import DataFileError, from_json
 from verify.conduct.interrupts import interrupts
 from verify.conduct.progress import Progress
 from verify.findings import Finding, Statement

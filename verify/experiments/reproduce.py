@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from accountant.json_object import FromJson, JsonObject
+from accountant.files.json_object import FromJson, JsonObject
 from accountant.provenance import Provenance, made_now
 from algorithms.blocks import Executor, Processes
 from verify.conduct.progress import Progress, silent

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from accountant.json_object import FromJson, JsonError, JsonObject
+from accountant.files.json_object import FromJson, JsonError, JsonObject
 from accountant.provenance import Provenance, made_now
 from algorithms.problems import Value
 from verify.experiments.configuration import Configuration

@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 
-from accountant.data_files import DataFileError, from_toml, without_repetition
+from accountant.files.data_files import DataFileError, from_toml, without_repetition
 from algorithms.claim import ClaimForm, View
 from mechanisms.parameters import ParameterError, real
 from verify.functions.function_subject import FunctionSubject

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from accountant.json_object import FromJson, JsonError, JsonObject
+from accountant.files.json_object import FromJson, JsonError, JsonObject
 from algorithms.problems import known_name
 from verify.conduct.isolation import Reports, in_own_process
 from verify.conduct.progress import Progress, silent, stretch

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, get_args
 
-from accountant.json_object import FromJson, JsonError, JsonObject
+from accountant.files.json_object import FromJson, JsonError, JsonObject
 from accountant.provenance import Provenance, made_now
 from mechanisms import Neighbouring
 from verify.document.html_page import fragment

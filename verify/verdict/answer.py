@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum, unique
 from typing import Any
 
-from accountant.json_object import JsonError, JsonObject
+from accountant.files.json_object import JsonError, JsonObject
 from algorithms.claim import Claim
 from mechanisms import Assumption, AssumptionKind, Neighbouring
 from verify.findings import Finding, FindingKind, LowerBound, UpperBound, Witness

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
-from accountant.json_object import FromJson, JsonError, JsonObject, checked_text
+from accountant.files.json_object import FromJson, JsonError, JsonObject, checked_text
 from accountant.provenance import Provenance
 from algorithms.claim import Claim
 from mechanisms import Assumption

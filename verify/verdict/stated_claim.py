@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from accountant.json_object import JsonObject
+from accountant.files.json_object import JsonObject
 from algorithms.claim import Claim
 from verify.verdict.answer import read_claim
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from accountant import Accountant
-from accountant.scope import Scope
+from accountant.rules.scope import Scope
 from accountant.stores.imports import FORMER_FORMAT, import_ledger
 from accountant.stores.opening import open_store
 

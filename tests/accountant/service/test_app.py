@@ -13,9 +13,10 @@ from xml.etree import ElementTree
 import pytest
 from asking import Http, refused
 
-from accountant import Accountant, Budget, Rule, ZeroConcentratedComposition, clock
+from accountant import Accountant, Budget, Rule, ZeroConcentratedComposition
 from accountant.place import Place
-from accountant.scope import Scope as ChargeScope
+from accountant.rules import clock
+from accountant.rules.scope import Scope as ChargeScope
 from accountant.service import app
 from accountant.service.app import make_app
 from accountant.service.asked import read_object

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from accountant.scope import Scope as ChargeScope
+from accountant.rules.scope import Scope as ChargeScope
 from accountant.service.keys import KeyFile, Scope
 
 

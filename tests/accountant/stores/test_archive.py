@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from accountant import Accountant, Budget, Rule, clock, spending_on
-from accountant.clock import DAY
+from accountant import Accountant, Budget, Rule, spending_on
+from accountant.rules import clock
+from accountant.rules.clock import DAY
 from accountant.stores.archive import check_archives
 from accountant.stores.chain import bound_together, canonical, chained
 from accountant.stores.export import export_store, read_export

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from accountant import Accountant, Budget, Cost, Entry, Place, Rule, clock, spending_on
+from accountant import Accountant, Budget, Cost, Entry, Place, Rule, spending_on
+from accountant.rules import clock
 from accountant.stores.chain import START, canonical, chained
 from accountant.stores.export import export_store, read_export
 from accountant.stores.folding import fold

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from accountant import Accountant, Budget, BudgetExceeded, PurposeRefused, Rule, clock, spending_on
-from accountant.clock import DAY
+from accountant import Accountant, Budget, BudgetExceeded, PurposeRefused, Rule, spending_on
+from accountant.rules import clock
+from accountant.rules.clock import DAY
 from accountant.stores.export import export_store, read_export
 from accountant.stores.folding import Folded, fold
 from accountant.stores.imports import import_ledger, read_ledger

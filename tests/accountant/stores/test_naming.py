@@ -14,8 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accountant import Accountant, Budget, BudgetExceeded, Rule, clock
+from accountant import Accountant, Budget, BudgetExceeded, Rule
 from accountant.pseudonym import Pseudonym
+from accountant.rules import clock
 from accountant.stores.anchor import Anchor
 from accountant.stores.database import Database
 from accountant.stores.export import export_store, read_export

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accountant.scope import Scope
+from accountant.rules.scope import Scope
 from accountant.stores.payments import Payments
 
 NUMBERS = st.integers(-(2**63), 2**63 - 1)

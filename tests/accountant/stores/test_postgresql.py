@@ -14,7 +14,8 @@ from postgresql_server import execute, new_database, postgresql
 from processes import forked
 from test_sharing import LIMIT, contradiction, threads
 
-from accountant import Accountant, Budget, BudgetExceeded, Rule, clock, spending_on
+from accountant import Accountant, Budget, BudgetExceeded, Rule, spending_on
+from accountant.rules import clock
 from accountant.stores.export import read_export
 from accountant.stores.folding import fold
 from accountant.stores.names import NameKey, add_key

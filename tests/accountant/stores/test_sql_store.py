@@ -24,8 +24,8 @@ from accountant import (
     Rule,
     Trust,
     ZeroConcentratedComposition,
-    totals,
 )
+from accountant.ledger import totals
 from accountant.stores.anchor import Anchor
 from accountant.stores.opening import adopt, open_store, verify_store
 from accountant.stores.refusals import LedgerDamaged, OtherTerms, StoreMoved, StoreRefused

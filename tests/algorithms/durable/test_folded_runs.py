@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from accountant import Accountant, Budget, Gate, Rule, clock
-from accountant.clock import DAY
+from accountant import Accountant, Budget, Gate, Rule
+from accountant.rules import clock
+from accountant.rules.clock import DAY
 from accountant.stores.archive import check_archives
 from accountant.stores.export import export_store, verify_export
 from accountant.stores.folding import fold

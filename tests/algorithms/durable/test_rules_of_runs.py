@@ -19,10 +19,10 @@ from accountant import (
     PurposeRefused,
     Refusal,
     Rule,
-    clock,
     spending_on,
 )
-from accountant.clock import DAY, ClockAhead
+from accountant.rules import clock
+from accountant.rules.clock import DAY, ClockAhead
 from accountant.stores.export import read_export
 from accountant.stores.opening import open_store, verify_store
 from accountant.stores.replay import Replay

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from asking import Http, refused
 
-from accountant import Accountant, Budget, BudgetExceeded, Rule, Trust, clock
+from accountant import Accountant, Budget, BudgetExceeded, Rule, Trust
+from accountant.rules import clock
 from accountant.service.app import make_app
 from accountant.service.keys import KeyFile, Scope
 from accountant.service.limits import Limits

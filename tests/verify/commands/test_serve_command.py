@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from postgresql_server import postgresql
 
-from accountant import Accountant, Budget, Rule, Trust, clock
+from accountant import Accountant, Budget, Rule, Trust
+from accountant.rules import clock
 from accountant.service.keys import KeyFile
 from accountant.service.limits import Limits
 from algorithms import CUCBLDPBit, DurableRun

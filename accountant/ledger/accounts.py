@@ -11,11 +11,11 @@ from dataclasses import replace
 from typing import Any
 
 from accountant.budget import Amount, Budget, Cost, asked_and_left
-from accountant.entry import Entry
 from accountant.filters.composition_theorem import Composition, UnsupportedCharge
 from accountant.gates.provenance import RecordId
-from accountant.ledger import Ledger
-from accountant.limits import NotPermitted
+from accountant.ledger.entry import Entry
+from accountant.ledger.ledger import Ledger
+from accountant.ledger.store import ANY, CannotPay, Receipt, Store
 from accountant.losses.certified_interval import CertifiedInterval
 from accountant.place import Place, calling_place
 from accountant.refusals import (
@@ -25,9 +25,9 @@ from accountant.refusals import (
     SensitivityExceeded,
     TheoremMissing,
 )
-from accountant.rules import Rule
-from accountant.scope import Scope, current_scope
-from accountant.store import ANY, CannotPay, Receipt, Store
+from accountant.rules.limits import NotPermitted
+from accountant.rules.rule import Rule
+from accountant.rules.scope import Scope, current_scope
 from mechanisms import Mechanism, Neighbouring, Sensitivity
 from mechanisms.mechanism import neighbouring_of
 from mechanisms.neighbouring import conversion_hint

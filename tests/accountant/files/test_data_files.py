@@ -17,7 +17,7 @@ from reopened import saved_by_an_earlier_version
 
 from accountant import Accountant, Budget
 from accountant.audit import read_releases
-from accountant.data_files import DataFileError, from_json, from_toml, without_repetition
+from accountant.files.data_files import DataFileError, from_json, from_toml, without_repetition
 from mechanisms import Interval, Laplace
 
 RELEASES = {

@@ -26,13 +26,12 @@ from accountant import (
     Rule,
     Step,
     ZeroConcentratedComposition,
-    clock,
-    limits,
     spending_on,
 )
-from accountant.clock import DAY
 from accountant.filters.groups import spent_together
-from accountant.scope import Scope, current_scope
+from accountant.rules import clock, limits
+from accountant.rules.clock import DAY
+from accountant.rules.scope import Scope, current_scope
 from accountant.stores.export import read_export
 from accountant.stores.imports import import_ledger
 from accountant.stores.opening import open_store, verify_store

@@ -5,9 +5,10 @@ from fractions import Fraction
 
 import pytest
 
-from accountant import Cost, totals
+from accountant import Cost
 from accountant.compositions import COMPOSITIONS
-from accountant.totals import Totals
+from accountant.ledger import totals
+from accountant.ledger.totals import Totals
 
 
 @pytest.mark.parametrize("interned", [1, 4, 16_384])

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from accountant.data_files import from_json
+from accountant.files.data_files import from_json
 
 _LONGEST = 10**6  # characters of one text
 _MOST_ENTRIES = 10**5  # of one list

@@ -10,7 +10,7 @@ import pytest
 from reopened import reopened
 
 from accountant import Accountant, Budget, GateClosed
-from accountant.whole_file import whole_file
+from accountant.files.whole_file import whole_file
 from mechanisms import Interval
 
 

@@ -6,10 +6,10 @@ import itertools
 from dataclasses import dataclass
 
 from accountant.budget import Amount, Budget, Cost
-from accountant.entry import Entry
 from accountant.filters.composition_theorem import Composition
 from accountant.gates.provenance import RecordId
-from accountant.store import Store
+from accountant.ledger.entry import Entry
+from accountant.ledger.store import Store
 from accountant.trust import Trust
 from mechanisms import Assumption, Neighbouring
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accountant import BasicComposition, Cost, Entry, Ledger, Place
-from accountant.entry import declassification, entries_to_dict
+from accountant.ledger.entry import declassification, entries_to_dict
 from mechanisms import Laplace, Sensitivity
 
 HERE = Place("learner.py", 7)

@@ -6,16 +6,16 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from accountant.budget import Amount
-from accountant.clock import ProcessClock
-from accountant.entry import Entry
 from accountant.filters.composition_theorem import Composition
 from accountant.gates.provenance import RecordId
-from accountant.limits import Limits, Row
+from accountant.ledger.entry import Entry
+from accountant.ledger.store import ANY, CannotPay, Fits, KeyUsed, Receipt, RuleStanding, Settled, Standing
+from accountant.ledger.totals import Totals
 from accountant.place import Place
-from accountant.rules import Rule
-from accountant.scope import Scope
-from accountant.store import ANY, CannotPay, Fits, KeyUsed, Receipt, RuleStanding, Settled, Standing
-from accountant.totals import Totals
+from accountant.rules.clock import ProcessClock
+from accountant.rules.limits import Limits, Row
+from accountant.rules.rule import Rule
+from accountant.rules.scope import Scope
 from mechanisms import Assumption, Neighbouring
 
 

@@ -15,12 +15,12 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from accountant.budget import Amount
-from accountant.clock import DAY, ClockAhead
 from accountant.filters.composition_theorem import Composition
 from accountant.filters.groups import spent_together
 from accountant.filters.share import NEARLY_SPENT, share_spent
-from accountant.rules import Rule
-from accountant.scope import Scope
+from accountant.rules.clock import DAY, ClockAhead
+from accountant.rules.rule import Rule
+from accountant.rules.scope import Scope
 
 _TALLIED = 65_536
 """How many different counts are kept before they are looked at."""
@@ -138,7 +138,7 @@ class Limits:
     Parameters
     ----------
     rules
-        Checked by `accountant.rules.checked_rules`.
+        Checked by `accountant.rules.rule.checked_rules`.
     composition
         The theorem.
     groups

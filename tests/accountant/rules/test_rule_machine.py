@@ -15,9 +15,10 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from accountant import Accountant, Budget, BudgetExceeded, PurposeRefused, Rule, clock, spending_on
-from accountant.clock import DAY, ClockAhead
-from accountant.scope import current_scope
+from accountant import Accountant, Budget, BudgetExceeded, PurposeRefused, Rule, spending_on
+from accountant.rules import clock
+from accountant.rules.clock import DAY, ClockAhead
+from accountant.rules.scope import current_scope
 from accountant.stores.export import read_export
 from accountant.stores.folding import NothingToFold, fold
 from mechanisms import Interval, Laplace

@@ -13,7 +13,7 @@ from accountant.filters.composition_theorem import Composition
 from accountant.filters.groups import check_groups
 from accountant.gates.provenance import RecordId
 from accountant.pseudonym import Pseudonym
-from accountant.scope import Scope, check_word
+from accountant.rules.scope import Scope, check_word
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,11 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from accountant.budget import Amount
-from accountant.entry import Entry
 from accountant.gates.provenance import RecordId
+from accountant.ledger.entry import Entry
 from accountant.place import Place
-from accountant.rules import Rule
-from accountant.scope import Scope
+from accountant.rules.rule import Rule
+from accountant.rules.scope import Scope
 from mechanisms import Assumption, Neighbouring
 
 ANY = Scope()

@@ -1,0 +1,1 @@
+"""Limits beside the budget: what a rule says, what it counts, of which releases, and when."""
