@@ -15,7 +15,7 @@ from accountant.compositions import composition_named
 from mechanisms import Neighbouring
 
 Model = Literal["central", "local", "shuffle"]
-MODELS: tuple[str, ...] = get_args(Model)
+_MODELS: tuple[str, ...] = get_args(Model)
 
 
 class View(Enum):
@@ -34,7 +34,7 @@ class View(Enum):
     @property
     def models(self) -> tuple[str, ...]:
         """The trust models in which there is something of the kind to see."""
-        return _MODELS_OF_VIEWS.get(self, MODELS)
+        return _MODELS_OF_VIEWS.get(self, _MODELS)
 
 
 _MODELS_OF_VIEWS: Mapping[View, tuple[str, ...]] = {
@@ -82,7 +82,7 @@ class ClaimForm:
     composition: str = ""
 
     def __post_init__(self) -> None:
-        _check_one_of("model", self.model, MODELS)
+        _check_one_of("model", self.model, _MODELS)
         if not isinstance(self.view, View):
             names = [f"View.{view.name}" for view in View]
             raise ValueError(
@@ -133,7 +133,7 @@ class Claim:
     composition: str = ""
 
     def __post_init__(self) -> None:
-        _check_one_of("model", self.model, MODELS)
+        _check_one_of("model", self.model, _MODELS)
         _check_one_of("view", self.view, [view.value for view in View])
         _check_seen(self.model, View(self.view))
         _check_unit(self.unit)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from mechanisms.arrays import IntArray
 
-AnyArray = npt.NDArray[Any]
+_AnyArray = npt.NDArray[Any]
 
 __all__ = ["gather", "lookup", "places", "positions", "row_starts", "scatter_add", "scatter_set"]
 
@@ -28,7 +28,7 @@ def row_starts(lanes: int, arms: int) -> IntArray:
     return starts
 
 
-def gather(array: AnyArray, index: IntArray) -> AnyArray:
+def gather(array: _AnyArray, index: IntArray) -> _AnyArray:
     """Read each lane's elements at that lane's indices.
 
     Parameters
@@ -56,7 +56,7 @@ def gather(array: AnyArray, index: IntArray) -> AnyArray:
     return values
 
 
-def lookup(vector: AnyArray, index: IntArray) -> AnyArray:
+def lookup(vector: _AnyArray, index: IntArray) -> _AnyArray:
     """Read one vector, the same for all lanes, at every lane's indices: ``vector[index]``, 0 at padding."""
     values = vector.take(index)
     # Padding stands at the end of a row, so the last column shows whether there is any.
@@ -65,7 +65,7 @@ def lookup(vector: AnyArray, index: IntArray) -> AnyArray:
     return values
 
 
-def positions(array: AnyArray, index: IntArray) -> IntArray:
+def positions(array: _AnyArray, index: IntArray) -> IntArray:
     """Return where each lane's elements lie in the flattened array, for several reads and writes of one place.
 
     Parameters
@@ -85,7 +85,7 @@ def positions(array: AnyArray, index: IntArray) -> IntArray:
     return _flat(array, index)
 
 
-def places(array: AnyArray, index: IntArray) -> tuple[IntArray, Any]:
+def places(array: _AnyArray, index: IntArray) -> tuple[IntArray, Any]:
     """Return as `positions` where each lane's elements lie, without those of padding, and which of `index` they are.
 
     Returns
@@ -105,7 +105,7 @@ def places(array: AnyArray, index: IntArray) -> tuple[IntArray, Any]:
     return at, ...
 
 
-def scatter_add(array: AnyArray, index: IntArray, values: npt.ArrayLike) -> None:
+def scatter_add(array: _AnyArray, index: IntArray, values: npt.ArrayLike) -> None:
     """Add `values` to each lane's elements at that lane's (distinct) indices, in place.
 
     Parameters
@@ -126,7 +126,7 @@ def scatter_add(array: AnyArray, index: IntArray, values: npt.ArrayLike) -> None
     target[where] += values
 
 
-def scatter_set(array: AnyArray, index: IntArray, values: npt.ArrayLike) -> None:
+def scatter_set(array: _AnyArray, index: IntArray, values: npt.ArrayLike) -> None:
     """Write `values` over each lane's elements at that lane's (distinct) indices, in place.
 
     Parameters and errors are those of `scatter_add`.
@@ -135,11 +135,11 @@ def scatter_set(array: AnyArray, index: IntArray, values: npt.ArrayLike) -> None
     target[where] = values
 
 
-def _rows(array: AnyArray) -> IntArray:
+def _rows(array: _AnyArray) -> IntArray:
     return row_starts(array.shape[-2], 1)
 
 
-def _flat(array: AnyArray, index: IntArray) -> IntArray:
+def _flat(array: _AnyArray, index: IntArray) -> IntArray:
     """Positions in the flattened array, after the bounds check that flat positions can no longer make."""
     lanes, arms = array.shape
     if lanes != index.shape[0]:
@@ -150,8 +150,8 @@ def _flat(array: AnyArray, index: IntArray) -> IntArray:
 
 
 def _addressed(
-    array: AnyArray, index: IntArray, values: npt.ArrayLike
-) -> tuple[AnyArray, Any, npt.ArrayLike]:
+    array: _AnyArray, index: IntArray, values: npt.ArrayLike
+) -> tuple[_AnyArray, Any, npt.ArrayLike]:
     """Return ``(target, where, values)`` such that ``target[where] = values`` writes into `array`.
 
     Flat positions are two to three times faster than a pair of index arrays, but need a contiguous array.

@@ -18,7 +18,7 @@ from mechanisms.privacy_loss import PrivacyLoss, add_losses, related_loss
 from mechanisms.profile import PrivacyProfile
 from mechanisms.rounding import Ceiling
 
-LARGEST = 100_000  # atoms of an exact convolution
+_LARGEST = 100_000  # atoms of an exact convolution
 _LARGEST_PRODUCT = 20_000_000  # pairs of atoms summed one by one
 _LARGEST_TABLE = 1_000_000  # numbers held at once when the curve is read at many points
 
@@ -127,7 +127,7 @@ class AtomicProfile(PrivacyProfile):
         return self
 
     def convolved(self, other: AtomicProfile) -> AtomicProfile | None:
-        """Return the distribution of the sum of independent losses, or None above `LARGEST` atoms.
+        """Return the distribution of the sum of independent losses, or None above `_LARGEST` atoms.
 
         Probabilities below the smallest float vanish; their losses stay, so `pure_epsilon` is exact.
         """
@@ -160,7 +160,9 @@ def _convolve(
     low = low_a + low_b
     length = max(a) + max(b) + 1
     pairs = len(a) * len(b)
-    if length <= LARGEST and max(a) * max(b) <= 100 * pairs:  # a dense pair costs a hundredth of a sorted one
+    if (
+        length <= _LARGEST and max(a) * max(b) <= 100 * pairs
+    ):  # a dense pair costs a hundredth of a sorted one
         dense_p, dense_q = np.zeros(max(a) + 1), np.zeros(max(b) + 1)
         np.add.at(dense_p, a, p)
         np.add.at(dense_q, b, q)
@@ -174,7 +176,7 @@ def _convolve(
     kind: npt.DTypeLike = np.int64 if length < 2**62 else object
     sums = np.add.outer(np.array(a, dtype=kind), np.array(b, dtype=kind)).ravel()
     distinct, place = np.unique(sums, return_inverse=True)
-    if distinct.size > LARGEST:
+    if distinct.size > _LARGEST:
         return None
     weights = np.zeros(distinct.size)
     np.add.at(weights, place.ravel(), np.outer(p, q).ravel())

@@ -209,7 +209,7 @@ class AtomicLoss(PrivacyLoss):
 
     def oscillations(self, s: float) -> Oscillations | None:
         """Return all pairs of a few atoms whose values are known."""
-        return AtomicLossSum((self,), (1,)).oscillations(s) if len(self.losses) <= _FEW else None
+        return _AtomicLossSum((self,), (1,)).oscillations(s) if len(self.losses) <= _FEW else None
 
     def log_mgf_real(self, s: FloatArray) -> FloatArray:
         """Return ln Σ p_j e^{s l_j}."""
@@ -223,7 +223,7 @@ class AtomicLoss(PrivacyLoss):
         few = [(loss, n) for loss, n in own if len(loss.losses) <= _FEW]
         if len(few) < 2:
             return LossSum(tuple(losses), tuple(counts))
-        small = AtomicLossSum(tuple(loss for loss, _ in few), tuple(n for _, n in few))
+        small = _AtomicLossSum(tuple(loss for loss, _ in few), tuple(n for _, n in few))
         rest = [(loss, n) for loss, n in own if len(loss.losses) > _FEW]
         if not rest:
             return small
@@ -231,7 +231,7 @@ class AtomicLoss(PrivacyLoss):
 
 
 @dataclass(frozen=True)
-class AtomicLossSum(LossSum):
+class _AtomicLossSum(LossSum):
     """The sum of independent losses with few atoms each, their transforms in arrays."""
 
     @cached_property

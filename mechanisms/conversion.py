@@ -35,7 +35,7 @@ from mechanisms.related_profile import HeldProfile, RelatedProfile, bare
 from mechanisms.rounding import multiply_up
 from mechanisms.subsampled import SubsampledDirection, SubsampledProfile
 
-GROUP_OF_TWO = "group of two"
+_GROUP_OF_TWO = "group of two"
 _SPLITS = 17
 _ZOOMS = 8
 _MOST_SPLITS = 2048
@@ -68,7 +68,7 @@ class GroupOfTwoProfile(PrivacyProfile):
     """
 
     base: PrivacyProfile
-    bound = GROUP_OF_TWO
+    bound = _GROUP_OF_TWO
 
     def __post_init__(self) -> None:
         if self.base.neighbouring is not A:

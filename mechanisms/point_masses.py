@@ -9,8 +9,6 @@ import numpy as np
 from mechanisms.arrays import FloatArray
 from mechanisms.privacy_loss import ROUNDING, ComplexArray
 
-_LARGEST_TABLE = 2_000_000  # complex numbers held at once
-
 
 def fourier_of_masses(
     log_masses: FloatArray,

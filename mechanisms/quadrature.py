@@ -13,9 +13,9 @@ from mechanisms.arrays import FloatArray
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(32)
 _RATIO = 5.5  # semi-axis sum of the ellipses
-REAL_AXIS = 0.5 * (_RATIO + 1.0 / _RATIO)
+_REAL_AXIS = 0.5 * (_RATIO + 1.0 / _RATIO)
 """Real semi-axis of a panel's ellipse over the panel's half-width."""
-IMAGINARY_AXIS = 0.5 * (_RATIO - 1.0 / _RATIO)
+_IMAGINARY_AXIS = 0.5 * (_RATIO - 1.0 / _RATIO)
 """Imaginary semi-axis of a panel's ellipse over the panel's half-width."""
 NODE_ERROR = 1e-14
 """Nodes and weights of the rule on [-1, 1] are taken to be within this (the weights relative to themselves)."""
@@ -79,12 +79,12 @@ class Panels:
     @property
     def reach(self) -> FloatArray:
         """How far each ellipse goes to both sides of its centre."""
-        return REAL_AXIS * self.halves
+        return _REAL_AXIS * self.halves
 
     @property
     def height(self) -> FloatArray:
         """How far each ellipse goes up and down."""
-        return IMAGINARY_AXIS * self.halves
+        return _IMAGINARY_AXIS * self.halves
 
     def rule(self) -> tuple[FloatArray, FloatArray]:
         """Return all nodes and the logarithms of their weights."""

@@ -37,7 +37,7 @@ from mechanisms.profile import PrivacyProfile
 from mechanisms.rounding import multiply_up
 from mechanisms.sensitivity import UNIT, Sensitivity
 
-ANY_NOISE = Gaussian(sigma=1.0, sensitivity=UNIT)
+_ANY_NOISE = Gaussian(sigma=1.0, sensitivity=UNIT)
 """To build a counter that only tells how far a record moves it."""
 OUTWARDS = 1.0 + 1e-9  # on column norms, whose rounding errors are below 1e-10
 
@@ -99,7 +99,7 @@ class ToeplitzCounter(abc.ABC):
         """
         shape = cls(
             horizon=horizon,
-            mechanism=ANY_NOISE,
+            mechanism=_ANY_NOISE,
             sensitivity=sensitivity,
             participations=participations,
             separation=separation,
@@ -124,7 +124,7 @@ class ToeplitzCounter(abc.ABC):
         """Return the counter with the least noise of this kind that is (ε, δ)-DP; ``own`` as for `for_rho`."""
         shape = cls(
             horizon=horizon,
-            mechanism=ANY_NOISE,
+            mechanism=_ANY_NOISE,
             sensitivity=sensitivity,
             participations=participations,
             separation=separation,

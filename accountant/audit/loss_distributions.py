@@ -27,7 +27,7 @@ from mechanisms.parameters import nonnegative, positive, real
 from mechanisms.privacy_loss import ROUNDING
 from mechanisms.related_profile import stated
 
-PESSIMISTIC = "pessimistic privacy-loss distribution"
+_PESSIMISTIC = "pessimistic privacy-loss distribution"
 
 _MASSES = "rounded_probability_mass_function"
 _KEYS = (
@@ -55,7 +55,7 @@ _MOST = 2**53
 
 
 @dataclass(frozen=True)
-class DirectedProfile(PrivacyProfile):
+class _DirectedProfile(PrivacyProfile):
     """A mechanism of which one curve is known for removing a record, another for adding one.
 
     Parameters
@@ -141,7 +141,7 @@ def releases_of_distribution(
         profile = _profile(saved, Neighbouring.named(neighbours))
     except ParameterError as error:
         raise ReleaseFileError(f"{source}: {error}") from None
-    release = Release(f"1: {PESSIMISTIC}", unchanging(profile))
+    release = Release(f"1: {_PESSIMISTIC}", unchanging(profile))
     return Releases((release,), (Group(EVERYONE, 1, {0: 1}),))
 
 
@@ -304,7 +304,7 @@ def _profile(saved: Mapping[str, Any], relation: Neighbouring) -> PrivacyProfile
     for key in _KEYS[4:6]:
         if key not in saved:
             raise ParameterError(f"symmetric = {saved['symmetric']!r}: needs the key {key!r}")
-    return DirectedProfile(removed, stated(_side(saved, "_add", interval), relation))
+    return _DirectedProfile(removed, stated(_side(saved, "_add", interval), relation))
 
 
 def _side(saved: Mapping[str, Any], which: str, interval: float) -> AtomicProfile:
@@ -333,7 +333,7 @@ def _side(saved: Mapping[str, Any], which: str, interval: float) -> AtomicProfil
             f"{name}: no pair of distributions has it: under the other one its outputs would have {under_other:g}"
         )
     losses = tuple(multiple * Fraction(interval) for multiple in kept)
-    return AtomicProfile(losses, tuple(kept.values()), infinite + max(0.0, missing), PESSIMISTIC)
+    return AtomicProfile(losses, tuple(kept.values()), infinite + max(0.0, missing), _PESSIMISTIC)
 
 
 def _without_lowest(masses: dict[int, float], excess: float) -> dict[int, float]:

@@ -10,7 +10,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 Schema = dict[str, Any]
 
-DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 WORDS: Schema = {"type": "object", "additionalProperties": {"type": "string"}}
 """Texts by name."""
@@ -73,4 +73,4 @@ def nullable(schema: Schema) -> Schema:
 
 def titled(title: str, schema: Schema) -> Schema:
     """Return a whole schema, with its dialect."""
-    return {"$schema": DIALECT, "title": title, **schema}
+    return {"$schema": _DIALECT, "title": title, **schema}

@@ -121,7 +121,7 @@ def advanced(releases: Releases, delta: float) -> CertifiedInterval:
     return _upper((math.sqrt(-2.0 * math.log(rest) * square) + drift) * _UP, "advanced composition")
 
 
-def heterogeneous(releases: Releases, delta: float) -> CertifiedInterval:
+def _heterogeneous(releases: Releases, delta: float) -> CertifiedInterval:
     """Return the closed bound on optimal composition (Kairouz, Oh, Viswanath 2015, Thm 3.5).
 
     The least of Σ ε_i, D + √(2 Σε_i² ln(e + √(Σε_i²)/δ')) and D + √(2 Σε_i² ln(1/δ')) with
@@ -157,7 +157,7 @@ def optimal(releases: Releases, delta: float) -> CertifiedInterval:
     return _upper(compose(worst).epsilon(delta, width=1e-6).upper, "optimal composition")
 
 
-def by_corollary_4_1(releases: Releases, delta: float) -> CertifiedInterval | None:
+def _by_corollary_4_1(releases: Releases, delta: float) -> CertifiedInterval | None:
     """Return the ε <= 0.9 at which Corollary 4.1 allows these releases; None if there is none."""
     if any(profile.pure_epsilon is None for profile, _ in releases):
         return None
@@ -240,10 +240,10 @@ THEOREMS: Mapping[str, CompositionTheorem] = MappingProxyType(
             CompositionTheorem("basic composition", "Dwork, McSherry, Nissim, Smith 2006", basic),
             CompositionTheorem("advanced composition", "Dwork, Rothblum, Vadhan 2010, Thm III.3", advanced),
             CompositionTheorem(
-                "optimal composition, closed bound", "Kairouz, Oh, Viswanath 2015, Thm 3.5", heterogeneous
+                "optimal composition, closed bound", "Kairouz, Oh, Viswanath 2015, Thm 3.5", _heterogeneous
             ),
             CompositionTheorem("optimal composition", "Kairouz, Oh, Viswanath 2015, Thm 3.3", optimal),
-            CompositionTheorem("corollary 4.1", "Kairouz, Oh, Viswanath 2015, Cor. 4.1", by_corollary_4_1),
+            CompositionTheorem("corollary 4.1", "Kairouz, Oh, Viswanath 2015, Cor. 4.1", _by_corollary_4_1),
             CompositionTheorem("zCDP", "Bun & Steinke 2016; Canonne, Kamath, Steinke 2020", zcdp),
             CompositionTheorem("Renyi DP", "Mironov 2017; Canonne, Kamath, Steinke 2020", renyi),
             CompositionTheorem("Gaussian DP", "Dong, Roth, Su 2022", gaussian),
@@ -294,30 +294,3 @@ def theorem_table(
         if found is not None:
             table[name] = found
     return table
-
-
-def optimal_homogeneous(epsilon: float, delta: float, count: int) -> list[tuple[float, float]]:
-    """Return all (ε_i, δ_i) that ``count`` (ε, δ)-DP releases satisfy at best (Kairouz, Oh, Viswanath 2015, Thm 3.3).
-
-    ε_i = (k - 2i) ε for i = 0 .. ⌊k/2⌋ and 1 - δ_i' = (1-δ)^k (1 - δ_i),
-    δ_i = Σ_{l<i} C(k,l) (e^{(k-l)ε} - e^{(k-2i+l)ε}) / (1 + e^ε)^k, summed in logarithms.
-    """
-    whole("count", count, least=1)
-    kept = count * math.log1p(-delta)
-    base = count * float(np.logaddexp(0.0, epsilon))
-    result = []
-    for i in range(count // 2 + 1):
-        logs = [
-            math.lgamma(count + 1)
-            - math.lgamma(j + 1)
-            - math.lgamma(count - j + 1)
-            + (count - j) * epsilon
-            - base
-            for j in range(i)
-        ]
-        own = math.fsum(
-            math.exp(log) * -math.expm1(-2.0 * (i - j) * epsilon)
-            for j, log in zip(range(i), logs, strict=True)
-        )
-        result.append(((count - 2 * i) * epsilon, -math.expm1(kept + math.log1p(-min(own, 1.0 - 1e-16)))))
-    return result

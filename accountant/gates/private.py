@@ -25,7 +25,7 @@ from mechanisms.float_bounds import is_bounded, on_grid
 if TYPE_CHECKING:
     from accountant.gates.gate import Gate
 
-PublicNumber = float | npt.NDArray[Any]
+_PublicNumber = float | npt.NDArray[Any]
 
 
 class Private:
@@ -270,7 +270,7 @@ class Private:
         offset = float(np.abs(form.astype(np.float64)).max(initial=0.0))
         return _finite(results).reshape(*leading, -1).astype(number), offset
 
-    def __add__(self, other: Private | PublicNumber) -> Private:
+    def __add__(self, other: Private | _PublicNumber) -> Private:
         self._check_number("added to")
         if not isinstance(other, Private):
             number = self._public(other)
@@ -293,7 +293,7 @@ class Private:
 
     __radd__ = __add__
 
-    def __mul__(self, factor: PublicNumber) -> Private:
+    def __mul__(self, factor: _PublicNumber) -> Private:
         if isinstance(factor, Private):
             self._refuse("multiplied by another private value")
         self._check_number("scaled")
@@ -305,7 +305,7 @@ class Private:
 
     __rmul__ = __mul__
 
-    def __truediv__(self, divisor: PublicNumber) -> Private:
+    def __truediv__(self, divisor: _PublicNumber) -> Private:
         if isinstance(divisor, Private):
             self._refuse("divided by another private value")
         with np.errstate(all="ignore"):
@@ -314,13 +314,13 @@ class Private:
     def __neg__(self) -> Private:
         return self * -1.0
 
-    def __sub__(self, other: Private | PublicNumber) -> Private:
+    def __sub__(self, other: Private | _PublicNumber) -> Private:
         return self + (-other if isinstance(other, Private) else -self._public(other))
 
-    def __rsub__(self, other: PublicNumber) -> Private:
+    def __rsub__(self, other: _PublicNumber) -> Private:
         return (-self) + other
 
-    def _public(self, number: PublicNumber) -> npt.NDArray[np.float64]:
+    def _public(self, number: _PublicNumber) -> npt.NDArray[np.float64]:
         """Check a public operand: finite numbers that stretch the value over no further axis."""
         try:
             given = np.asarray(number)

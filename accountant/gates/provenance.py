@@ -23,7 +23,7 @@ RecordId = int | str
 """What names a record: a number or a word, such as a person's or a round's."""
 Movement = tuple[Sensitivity, Sequence[RecordId]]
 """A sensitivity and the records that move the value by it."""
-Change = tuple[int, list[int], "tuple[RecordId, Influence, FloatBounds] | None"]
+_Change = tuple[int, list[int], "tuple[RecordId, Influence, FloatBounds] | None"]
 """A serial number, coordinates of private sums, and what was added there (the record, its influence, and the bounds of
 the numbers); None where cleared."""
 
@@ -282,7 +282,7 @@ class TracedSums:
         self._all_capped = True
         self._held: dict[RecordId, int] = {}  # in how many places each record is
         self._bounds = [NOTHING] * size
-        self.changes: list[Change] | None = None
+        self.changes: list[_Change] | None = None
         self._serials = itertools.count()
 
     def __iter__(self) -> Iterator[RecordId]:

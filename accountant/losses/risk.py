@@ -31,7 +31,7 @@ from accountant.losses.contour import Contour
 from mechanisms.parameters import ParameterError, open_unit, real
 from mechanisms.privacy_loss import ROUNDING
 
-CONVEXITY = "convexity of the profile"
+_CONVEXITY = "convexity of the profile"
 _PROFILE = "privacy profile"
 _STEPS = 1e-3 * 4.0 ** np.arange(7)
 _FAR = 40.0
@@ -119,7 +119,7 @@ def true_positive_rate(loss: ComposedLoss, false_positive_rate: float) -> Certif
         return CertifiedInterval(k, k, _PROFILE, _PROFILE)
     found = [_least_line(curve, k) for curve in _curves(loss)]
     return CertifiedInterval(
-        max(k, *(low for low, _ in found)), min(1.0, max(high for _, high in found)), CONVEXITY, _PROFILE
+        max(k, *(low for low, _ in found)), min(1.0, max(high for _, high in found)), _CONVEXITY, _PROFILE
     )
 
 

@@ -13,7 +13,7 @@ from accountant.ledger.store import Standing
 from mechanisms.rounding import up
 
 
-def account_json(accountant: Accountant, record: RecordId, standing: Standing) -> dict[str, Any]:
+def _account_json(accountant: Accountant, record: RecordId, standing: Standing) -> dict[str, Any]:
     """Return what a record has spent and has left, in all and by rule, in the numbers of the composition theorem."""
     left = accountant.composition.left
     return {
@@ -31,7 +31,7 @@ def accounts_json(
     accountant: Accountant, records: Sequence[RecordId], standings: Sequence[Standing]
 ) -> dict[str, Any]:
     """Return what records have spent and have left."""
-    found = [account_json(accountant, *each) for each in zip(records, standings, strict=True)]
+    found = [_account_json(accountant, *each) for each in zip(records, standings, strict=True)]
     return {"neighbours": str(accountant.neighbouring), "records": found}
 
 
@@ -47,7 +47,7 @@ def summary_json(accountant: Accountant) -> dict[str, Any]:
         "records": found.records,
         "worst": None
         if worst is None
-        else account_json(accountant, worst, accountant.ledger.standings([worst])[0]),
+        else _account_json(accountant, worst, accountant.ledger.standings([worst])[0]),
         "releases": [
             {
                 "asked_by": line.where,

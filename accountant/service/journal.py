@@ -7,7 +7,7 @@ import logging
 import time
 from typing import Any
 
-LOGGER = logging.getLogger("dpwitness.service")
+_LOGGER = logging.getLogger("dpwitness.service")
 """Requests and failures."""
 
 
@@ -24,7 +24,7 @@ class JsonLines(logging.Formatter):
 
 def note(event: str, level: int = logging.INFO, **facts: Any) -> None:
     """Write a line."""
-    LOGGER.log(level, event, extra={"facts": facts})
+    _LOGGER.log(level, event, extra={"facts": facts})
 
 
 def place_of(error: BaseException) -> str:

@@ -73,13 +73,13 @@ REQUEST = {
     "description": "A key of the caller's for this one release: of all requests with it, one is charged.",
 }
 VALUE = {"anyOf": [NUMBER, {"type": "array", "items": NUMBER}], "description": "Private."}
-AMOUNTS = {
+_AMOUNTS = {
     "type": "object",
     "additionalProperties": {"type": ["number", "null"]},
     "description": "By the numbers of the ledger's composition theorem; null is no finite number, or no limit.",
 }
-_RULES = {"type": "array", "items": object_of(rule=TEXT, left=AMOUNTS)}
-ACCOUNT = object_of(record=RECORD, spent=AMOUNTS, left=AMOUNTS, rules=_RULES)
+_RULES = {"type": "array", "items": object_of(rule=TEXT, left=_AMOUNTS)}
+ACCOUNT = object_of(record=RECORD, spent=_AMOUNTS, left=_AMOUNTS, rules=_RULES)
 
 _OF_ALL: dict[str, Any] = {
     "Health": object_of(status={"const": "ok"}),

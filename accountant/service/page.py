@@ -16,7 +16,7 @@ from accountant.ledger.summary import Summary
 from accountant.rules.scope import Scope
 from accountant.service.rules_shown import RuleShown
 
-STYLE = """
+_STYLE = """
 :root { color-scheme: light; }
 body { font: 1rem/1.5 system-ui, sans-serif; color: #1a1a1a; background: #ffffff; margin: 2rem auto; max-width: 75rem;
   padding: 0 1rem; }
@@ -40,7 +40,7 @@ CONTENT_SECURITY = (
 _RULES, _MEMBERS = 100, 3
 """How many rules are shown, and members of a group."""
 
-Spent = tuple[RecordId, str, str, float | None]
+_Spent = tuple[RecordId, str, str, float | None]
 
 
 def page(names: Iterable[str], sections: Iterable[Element]) -> str:
@@ -58,7 +58,7 @@ def page(names: Iterable[str], sections: Iterable[Element]) -> str:
     SubElement(head, "meta", charset="utf-8")
     SubElement(head, "meta", name="viewport", content="width=device-width, initial-scale=1")
     _text(head, "title", f"Privacy budgets: {', '.join(names)}")
-    _text(head, "style", STYLE)
+    _text(head, "style", _STYLE)
     main = SubElement(body, "main")
     _text(main, "h1", "Privacy budgets")
     main.extend(sections)
@@ -66,7 +66,7 @@ def page(names: Iterable[str], sections: Iterable[Element]) -> str:
 
 
 def ledger_sections(
-    store: str, summary: Summary, most: Sequence[Spent], rules: Sequence[RuleShown], reservations: int
+    store: str, summary: Summary, most: Sequence[_Spent], rules: Sequence[RuleShown], reservations: int
 ) -> list[Element]:
     """Return what is shown of a ledger.
 
@@ -136,7 +136,7 @@ def _terms(listed: Element, summary: Summary, first: tuple[str, str], last: tupl
     return listed
 
 
-def _nearly_spent(most: Sequence[Spent]) -> Element:
+def _nearly_spent(most: Sequence[_Spent]) -> Element:
     caption = f"The {len(most)} records that have spent most, open reservations included."
     section, names = _section("nearly", "Nearly spent"), ("Record", "Spent", "Left", "Share of budget")
     rows = _table(section, "nearly", caption, names)

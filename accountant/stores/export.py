@@ -151,7 +151,7 @@ def export_store(where: str | Path, path: str | Path) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class EntryInFile:
+class _EntryInFile:
     """An entry as it stands in a file: a fifth of what its JSON takes once it is read.
 
     Attributes
@@ -170,7 +170,7 @@ def _entry_in_file(read: dict[str, Any]) -> Any:
     if read.keys() != {"entry", "hash"}:
         return read
     try:
-        return EntryInFile(canonical(read["entry"]), bytes.fromhex(read["hash"]))
+        return _EntryInFile(canonical(read["entry"]), bytes.fromhex(read["hash"]))
     except (TypeError, ValueError) as error:
         raise DataFileError(f"an entry and its hash: {error}") from None
 
@@ -233,7 +233,7 @@ def read_content(path: str | Path) -> dict[str, Any]:
 
 
 def parsed(path: str | Path) -> tuple[Any, str]:
-    """Return what stands in a file of JSON, where entries with their hashes are `EntryInFile`, and its SHA-256.
+    """Return what stands in a file of JSON, where entries with their hashes are `_EntryInFile`, and its SHA-256.
 
     Raises
     ------

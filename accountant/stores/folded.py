@@ -106,7 +106,7 @@ class Beginning:
             If the fold is not what was written.
         """
         rows = [(position, text, chained(b"", text)) for position, text in self.left]
-        return begun_at(history, self.fold, self.parts, rows)
+        return _begun_at(history, self.fold, self.parts, rows)
 
 
 def beginning(connection: Connection) -> Beginning | None:
@@ -146,10 +146,10 @@ def begun(connection: Connection, history: History | None = None) -> Replay:
         return Replay(again)
     parts = itertools.islice(rows_after(connection, fold.position), fold.parts)
     left = rows_after(connection, 0, f"position <= {fold.after:d}")
-    return begun_at(again, fold, [text for _, text, _ in parts], left)
+    return _begun_at(again, fold, [text for _, text, _ in parts], left)
 
 
-def begun_at(history: History, fold: Fold, parts: Sequence[str], left: Iterable[EntryRow]) -> Replay:
+def _begun_at(history: History, fold: Fold, parts: Sequence[str], left: Iterable[EntryRow]) -> Replay:
     """Return a replay that begins at a fold, of the texts of its parts and the rows of the entries that it left."""
     replay = Replay(history)
     try:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from accountant.rules.scope import Scope
 
-Paid = list[tuple[int, tuple[int, ...]]]
+_Paid = list[tuple[int, tuple[int, ...]]]
 """Kinds of one charge, by position, each with the accounts that paid it."""
 
 
@@ -49,7 +49,7 @@ class Payments:
         self._scopes.append(number)
         self._parts.append(len(self._kinds))
 
-    def __getitem__(self, position: int) -> Paid:
+    def __getitem__(self, position: int) -> _Paid:
         index = self._index(position)
         return [
             (self._kinds[part], tuple(self._accounts[self._payers[part] : self._payers[part + 1]]))

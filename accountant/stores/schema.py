@@ -29,7 +29,7 @@ STORE = Table(
     Column("digest", LargeBinary, nullable=False),
 )
 
-ENTRY = Table(
+_ENTRY = Table(
     "entry",
     METADATA,
     Column("position", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=False),
@@ -40,9 +40,9 @@ ENTRY = Table(
 RARE = "substr(body, 3, 7) IN ('adopted', 'assumed', 'closed\"', 'fold\":{', 'key\":{\"', 'rules\":')"
 """Entries that whoever opens a store has to know, wherever they stand."""
 
-Index("rare", ENTRY.c.position, sqlite_where=text(RARE), postgresql_where=text(RARE))
+Index("rare", _ENTRY.c.position, sqlite_where=text(RARE), postgresql_where=text(RARE))
 
-KIND = Table(
+Table(
     "kind",
     METADATA,
     Column("digest", Text, primary_key=True),

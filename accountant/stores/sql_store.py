@@ -192,7 +192,7 @@ class SQLStore:
 
     def draw(self, position: int) -> None:
         """Make a reservation final; see `Store`."""
-        self._queue.do(lambda work: draw_in(work, position))
+        self._queue.do(lambda work: _draw_in(work, position))
 
     def give_back(self, position: int) -> None:
         """Give a reservation's charge back; see `Store`."""
@@ -397,7 +397,7 @@ class SQLStore:
                     return CannotPay(record, entry.charge, before)
         with self.database.snapshot() as connection:
             work = self._work(connection)
-            return None if work.limits is None else no_room(work, work.limits, entries, scope)
+            return None if work.limits is None else _no_room(work, work.limits, entries, scope)
 
     def spent(self, record: RecordId) -> Any:
         """Return what `record` has spent, what is reserved included."""
@@ -567,7 +567,7 @@ class Charge:
                 request = json.loads(self._request)
                 check_same_request(request, self._is(work, position))
                 if settles(request, position, work.reservation(position), self._hold):
-                    draw_in(work, position)
+                    _draw_in(work, position)
                 elif answer is None and not self._hold:
                     self._draw_again(work, position)
                 return Receipt(position, True, answer)
@@ -582,7 +582,7 @@ class Charge:
                 totals[name] = total
         limits = work.limits
         if limits is not None and self._at is None:
-            refused = no_room(work, limits, self._entries, self._scope)
+            refused = _no_room(work, limits, self._entries, self._scope)
             if refused is not None:
                 raise refused
         body = {**work.paid(self._entries, totals, self._at), **_words(self._scope)}
@@ -622,10 +622,10 @@ class Charge:
         assert self._request is not None
         if limits is None or not limits.windows or not limits.stale(work.stamped(self._request), work.now()):
             return
-        refused = no_room(work, limits, self._entries, self._scope, windows_only=True)
+        refused = _no_room(work, limits, self._entries, self._scope, windows_only=True)
         if refused is not None:
             raise refused
-        draw_again_in(work, position, self._request, limits.counting(self._scope, windows_only=True))
+        _draw_again_in(work, position, self._request, limits.counting(self._scope, windows_only=True))
 
     def _is(self, work: Work, position: int) -> bool:
         """Whether this charge is the one at a position: of the same mechanisms, sensitivities, charges and records."""
@@ -648,7 +648,7 @@ class Charge:
         return before == now
 
 
-def no_room(
+def _no_room(
     work: Work, limits: Limits, entries: Sequence[Entry], scope: Scope, *, windows_only: bool = False
 ) -> CannotPay | None:
     """Return why a rule has no room for a charge.
@@ -670,7 +670,7 @@ def no_room(
     return CannotPay(record, charge, refused.spent, refused.rule, refused.again)
 
 
-def draw_in(work: Work, position: int, at: int | None = None) -> None:
+def _draw_in(work: Work, position: int, at: int | None = None) -> None:
     """Make a reservation final, in a transaction: what windows count of it is of now."""
     _check_reserved(work, position)
     now, limits = work.stamp(at), work.limits
@@ -710,7 +710,7 @@ def put_rules_in(work: Work, rules: Sequence[Rule], by: str, reason: str, at: in
         work.set_row(number, () if replay.limits is None else replay.rows.get(number, replay.limits.zero))
 
 
-def draw_again_in(
+def _draw_again_in(
     work: Work, position: int, request: str, counting: Sequence[int], at: int | None = None
 ) -> None:
     """Stamp a charge anew, in a transaction: windows count it on the day of the first draw, and of this."""
@@ -757,11 +757,11 @@ def happened(store: SQLStore, work: Work, event: Event, reserved: dict[int, int]
         assert known is not None
         scope = Scope(*work.body(known[0]).get("for", (None, None)))
         counting = () if limits is None else limits.counting(scope, windows_only=True, strict=False)
-        draw_again_in(work, known[0], key, counting, event.at)
+        _draw_again_in(work, known[0], key, counting, event.at)
     elif event.returned:
         store.return_in(work, reserved.pop(event.position), event.at)
     else:
-        draw_in(work, reserved.pop(event.position), event.at)
+        _draw_in(work, reserved.pop(event.position), event.at)
 
 
 def let_pass(work: Work, at: int | None) -> None:

@@ -18,7 +18,7 @@ from algorithms.blocks.identity import identity
 Tell = Callable[[float], None]
 """Called with the share that is done."""
 
-RunBlocks = Callable[[range, Tell], Sequence[Arrays]]
+_RunBlocks = Callable[[range, Tell], Sequence[Arrays]]
 """``run(numbers, tell)``: the results of adjacent blocks."""
 
 
@@ -38,7 +38,7 @@ class Blocks:
         The work in words, JSON data.
     """
 
-    run: RunBlocks
+    run: _RunBlocks
     count: int
     together: int = 1
     says: Mapping[str, Any] = field(default_factory=dict)
@@ -164,7 +164,7 @@ def run_blocks(
 class _Work:
     """What a worker does with a task."""
 
-    runs: tuple[RunBlocks, ...]
+    runs: tuple[_RunBlocks, ...]
     tell: _Told
 
     def __call__(self, task: _Task) -> Sequence[Arrays]:

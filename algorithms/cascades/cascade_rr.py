@@ -23,7 +23,7 @@ _PASSES = 3
 
 
 @dataclass(frozen=True, slots=True)
-class ResponseBound:
+class _ResponseBound:
     """The bound for clicks by randomized response: Hoeffding's or Bernstein's radius, whichever is smaller.
 
     Attributes
@@ -123,7 +123,7 @@ class CascadeUCBRR(MessageLearner[RankedLists], AnytimeLearner[RankedLists]):
         self.exponent: float = self.exponent_for(self.horizon)
         said = np.eye(self.positions + 1, self.positions)  # row: symbol, column: position
         self._click = (said - self.false_rate) / self.gain  # Z_k of each symbol
-        bound = ResponseBound(self.positions, self.false_rate, self.gain, self.exponent)
+        bound = _ResponseBound(self.positions, self.false_rate, self.gain, self.exponent)
         self.estimates = ClickEstimates(gate.lanes, structure, bound)
 
     def exponent_for(self, horizon: int) -> float:

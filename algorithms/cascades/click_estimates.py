@@ -26,7 +26,7 @@ from mechanisms.arrays import FloatArray, IntArray
 _UNRELIABLE = 1e12  # ranks above every finite index
 
 
-class AttractionBound(Protocol):
+class _AttractionBound(Protocol):
     """How an upper confidence bound on w follows from an item's sums: a frozen dataclass.
 
     Attributes
@@ -130,7 +130,7 @@ class ClickEstimates:
         Turns an item's sums into its upper confidence bound.
     """
 
-    def __init__(self, lanes: int, structure: RankedLists, bound: AttractionBound) -> None:
+    def __init__(self, lanes: int, structure: RankedLists, bound: _AttractionBound) -> None:
         shape = (lanes, structure.items)
         self.structure = structure
         self.bound = bound
@@ -208,7 +208,7 @@ class ClickEstimates:
         self.index[own] = np.where(n > 0, ranked_first(upper, n), self.index[own])
 
 
-def _of_lanes(bound: AttractionBound, lanes: IntArray) -> AttractionBound:
+def _of_lanes(bound: _AttractionBound, lanes: IntArray) -> _AttractionBound:
     """Return the bound with the exponents of some lanes."""
     if isinstance(bound.exponent, float):
         return bound

@@ -14,7 +14,7 @@ from algorithms.claim import ClaimForm
 from algorithms.learner import DEFAULT_DELTA, Family, check_delta, check_epsilon, check_horizon, needs_horizon
 from algorithms.problems import Parameter, Value, parse_settings
 
-ProblemType = TypeVar("ProblemType")
+_ProblemType = TypeVar("_ProblemType")
 LearnerType = TypeVar("LearnerType")
 
 _CHECKS: dict[str, Callable[[Any], Any]] = {
@@ -33,7 +33,7 @@ ANYTIME = Parameter(
 
 
 @dataclass(frozen=True)
-class CatalogueEntry(abc.ABC, Generic[ProblemType, LearnerType]):
+class CatalogueEntry(abc.ABC, Generic[_ProblemType, LearnerType]):
     """A learner that can be asked for by name.
 
     Attributes
@@ -89,7 +89,7 @@ class CatalogueEntry(abc.ABC, Generic[ProblemType, LearnerType]):
 
     def build(
         self,
-        problem: ProblemType,
+        problem: _ProblemType,
         *,
         epsilon: float,
         horizon: int | None,
@@ -115,7 +115,7 @@ class CatalogueEntry(abc.ABC, Generic[ProblemType, LearnerType]):
 
     @abc.abstractmethod
     def _built(
-        self, problem: ProblemType, offered: dict[str, Any], settings: Mapping[str, Value]
+        self, problem: _ProblemType, offered: dict[str, Any], settings: Mapping[str, Value]
     ) -> Callable[[Gate], LearnerType]:
         """Return the learner's builder, with what of `offered` it takes."""
 

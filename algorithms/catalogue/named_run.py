@@ -123,7 +123,7 @@ def load_named_run(
     Parameters
     ----------
     read_problem
-        As for `learner_of`.
+        As for `_learner_of`.
     where, options
         As `DurableRun.load`.
 
@@ -134,10 +134,10 @@ def load_named_run(
     accountant.stores.refusals.StoreRefused, OSError
         As `DurableRun.load`.
     """
-    return DurableRun.load(where, learner_of(where, read_problem), **options)
+    return DurableRun.load(where, _learner_of(where, read_problem), **options)
 
 
-def learner_of(where: str | Path, read_problem: Callable[[str], Playable] | None = None) -> NamedLearner:
+def _learner_of(where: str | Path, read_problem: Callable[[str], Playable] | None = None) -> NamedLearner:
     """Return the learner of a run that `begin_named_run` began; it only reads.
 
     Parameters

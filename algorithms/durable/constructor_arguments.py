@@ -9,14 +9,14 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any, TypeVar
 
-BuiltType = TypeVar("BuiltType")
-GateType = TypeVar("GateType")
+_BuiltType = TypeVar("_BuiltType")
+_GateType = TypeVar("_GateType")
 Plain = bool | int | float | str | None
 
 
 def build_watched(
-    build: Callable[[GateType], BuiltType], gate: GateType
-) -> tuple[BuiltType, dict[str, Plain]]:
+    build: Callable[[_GateType], _BuiltType], gate: _GateType
+) -> tuple[_BuiltType, dict[str, Plain]]:
     """Return what `build` makes on a gate, and the plain arguments of its constructor: numbers, texts, None.
 
     The constructor's call is seen by a profile function, so it does not matter how `build` makes the object; what a

@@ -274,7 +274,7 @@ def check_reports(gate: Gate, reports: Private, phase: Phase, clients: int, miss
     check_feedback(gate, reports, phase.domain_of(clients), name="report")
 
 
-def add_reports(sums: PrivateSums, reports: Private, clients: int, release: Mechanism | None) -> None:
+def _add_reports(sums: PrivateSums, reports: Private, clients: int, release: Mechanism | None) -> None:
     """Add up reports that stand side by side, coordinate by coordinate; see `PrivateSums.add`."""
     size = sums.shape[1]
     if clients == 1:
@@ -329,7 +329,7 @@ class CentralMean:
 
     def add(self, reports: Private, clients: int = 1) -> None:
         """Add reports to the sum."""
-        add_reports(self._sums, reports, clients, self.mechanism)
+        _add_reports(self._sums, reports, clients, self.mechanism)
 
     def release(self) -> FloatArray:
         """Return (sum + N(0, σ² I)) / n."""
@@ -390,7 +390,7 @@ class ShuffledReportMean:
         if self._uniform is None:  # else it was drawn for a client who was refused
             self._uniform = self._gate.random.random((1, clients * self.protocol.size))
         encoded = reports.map(self.protocol.encoder(self._uniform))
-        add_reports(self._sums, encoded, clients, self.protocol.mechanism)
+        _add_reports(self._sums, encoded, clients, self.protocol.mechanism)
         self._uniform = None
 
     def release(self) -> FloatArray:

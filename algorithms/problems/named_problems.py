@@ -83,7 +83,7 @@ def build_problem(name: str, settings: Mapping[str, Value] | None = None) -> Pro
     return problems[known_name("problem", name, problems)].build(**(settings or {}))
 
 
-MEANS = Parameter(
+_MEANS = Parameter(
     "means", "str", "", meaning="means of all arms, separated by commas; empty: the default means"
 )
 
@@ -194,13 +194,13 @@ def _vertex(text: str) -> int:
 
 
 # Table 2 of the matroid bandit paper: the optimum is {e1, e2, e3} with 2.15; e7 is a loop, e6 parallel to e1.
-TABLE_2 = "1 0 0; 0 1 0; 0 0 1; 1 0 1; 0 1 1; 2 0 0; 0 0 0"
+_TABLE_2 = "1 0 0; 0 1 0; 0 0 1; 1 0 1; 0 1 1; 2 0 0; 0 0 0"
 _TABLE_2_MEANS = [0.80, 0.75, 0.60, 0.20, 0.30, 0.40, 0.70]
 
 
 def _linear(vectors: str, means: str) -> Problem:
     matroid = LinearMatroid([_integers("vectors", row) for row in vectors.split(";")])
-    default = _TABLE_2_MEANS if vectors == TABLE_2 else _spread(matroid.arms)
+    default = _TABLE_2_MEANS if vectors == _TABLE_2 else _spread(matroid.arms)
     return SemiBandit(matroid, _means(means, default))
 
 
@@ -258,7 +258,7 @@ problems: dict[str, ProblemEntry[Problem]] = {
                 Parameter("arms", "int", 10, 1, 100_000, "number of arms m"),
                 _good(0.5, "one arm"),
                 _other(0.3),
-                MEANS,
+                _MEANS,
             ),
             _arms,
         ),
@@ -271,7 +271,7 @@ problems: dict[str, ProblemEntry[Problem]] = {
                 Parameter("size", "int", 4, 1, 100_000, "arms played at a time, K, at most arms"),
                 _good(0.2, "size arms"),
                 _other(0.05),
-                MEANS,
+                _MEANS,
             ),
             _top_k,
         ),
@@ -285,7 +285,7 @@ problems: dict[str, ProblemEntry[Problem]] = {
                 Parameter("edges", "str", "", meaning="a graph instead of the grid, as in s-a,s-b,a-t,b-t"),
                 Parameter("source", "str", "s", meaning="where paths start, if edges are given"),
                 Parameter("sink", "str", "t", meaning="where paths end, if edges are given"),
-                MEANS,
+                _MEANS,
             ),
             _shortest_path,
         ),
@@ -297,7 +297,7 @@ problems: dict[str, ProblemEntry[Problem]] = {
                 Parameter("left", "int", 8, 1, 1_000, "left nodes"),
                 Parameter("right", "int", 6, 1, 1_000, "right nodes"),
                 Parameter("size", "int", 3, 1, 1_000, "left nodes chosen at a time, at most left"),
-                MEANS,
+                _MEANS,
             ),
             _coverage,
         ),
@@ -334,7 +334,7 @@ problems: dict[str, ProblemEntry[Problem]] = {
                 Parameter("size", "int", 2, 1, 100_000, "arms played at a time, K, at most arms"),
                 _good(0.5, "size arms"),
                 _other(0.3),
-                MEANS,
+                _MEANS,
                 Parameter("beta", "float", 0.9, 0, 1, "how often the oracle does not fail, above 0"),
             ),
             _failing_top_k,
@@ -348,7 +348,7 @@ problems: dict[str, ProblemEntry[Problem]] = {
                 Parameter("rank", "int", 1, 1, 100_000, "elements of a basis, K, at most elements"),
                 _good(0.8, "rank elements"),
                 _other(0.4),
-                MEANS,
+                _MEANS,
             ),
             _uniform,
         ),
@@ -359,7 +359,7 @@ problems: dict[str, ProblemEntry[Problem]] = {
             (
                 Parameter("sizes", "str", "5,5,5,5", meaning="number of elements of each part"),
                 Parameter("capacities", "str", "1,1,1,1", meaning="elements allowed of each part"),
-                MEANS,
+                _MEANS,
             ),
             _partition,
         ),
@@ -370,7 +370,7 @@ problems: dict[str, ProblemEntry[Problem]] = {
             (
                 Parameter("vertices", "int", 6, 1, 200, "number of vertices, named 0 .. vertices - 1"),
                 Parameter("edges", "str", "", meaning="edges as in 0-1,1-2,0-2; empty: the complete graph"),
-                MEANS,
+                _MEANS,
             ),
             _graphic,
         ),
@@ -379,8 +379,8 @@ problems: dict[str, ProblemEntry[Problem]] = {
             "choose a basis of a list of vectors; by default seven vectors of rank 3, one of them zero",
             "matroid",
             (
-                Parameter("vectors", "str", TABLE_2, meaning="integer vectors separated by semicolons"),
-                MEANS,
+                Parameter("vectors", "str", _TABLE_2, meaning="integer vectors separated by semicolons"),
+                _MEANS,
             ),
             _linear,
         ),
@@ -393,7 +393,7 @@ problems: dict[str, ProblemEntry[Problem]] = {
                 Parameter("positions", "int", 4, 1, 100_000, "length of a list, K, at most items"),
                 _good(0.2, "positions items"),
                 _other(0.05),
-                MEANS,
+                _MEANS,
             ),
             _cascade,
         ),

@@ -52,8 +52,8 @@ from algorithms.problems.semi_bandit import SemiBandit
 from algorithms.problems.top_k import TopK
 from mechanisms.arrays import FloatArray, IntArray
 
-ITEMS = 80
-POSITIONS = 3
+_ITEMS = 80
+_POSITIONS = 3
 
 __all__ = ["open_bandit", "open_bandit_cascade", "open_bandit_counts", "open_bandit_rates"]
 
@@ -61,8 +61,8 @@ __all__ = ["open_bandit", "open_bandit_cascade", "open_bandit_counts", "open_ban
 @cache
 def open_bandit_counts() -> tuple[IntArray, IntArray]:
     """Return the displays and the clicks of each item at each position, two read-only arrays ``(80, 3)``."""
-    displays = np.zeros((ITEMS, POSITIONS), dtype=np.int64)
-    clicks = np.zeros((ITEMS, POSITIONS), dtype=np.int64)
+    displays = np.zeros((_ITEMS, _POSITIONS), dtype=np.int64)
+    clicks = np.zeros((_ITEMS, _POSITIONS), dtype=np.int64)
     table = files("algorithms.problems") / "data" / "open_bandit_counts.csv"
     for row in csv.DictReader(table.read_text(encoding="utf-8").splitlines()):
         cell = int(row["item"]), int(row["position"]) - 1
@@ -86,7 +86,7 @@ def open_bandit_rates(position: int | None = None) -> FloatArray:
     return rates
 
 
-def open_bandit(items: int = ITEMS, size: int = POSITIONS, position: int | None = None) -> SemiBandit:
+def open_bandit(items: int = _ITEMS, size: int = _POSITIONS, position: int | None = None) -> SemiBandit:
     """Return the semi-bandit that displays `size` items and observes each one's click.
 
     Parameters
@@ -103,16 +103,16 @@ def open_bandit(items: int = ITEMS, size: int = POSITIONS, position: int | None 
     ProblemError
         Unless ``1 <= size <= items <= 80``.
     """
-    require_size("items", items, ITEMS, "items in the log")
+    require_size("items", items, _ITEMS, "items in the log")
     return SemiBandit(TopK(items, size), open_bandit_rates(position)[:items])
 
 
 def open_bandit_cascade(
-    items: int = ITEMS, positions: int = POSITIONS, position: int | None = None
+    items: int = _ITEMS, positions: int = _POSITIONS, position: int | None = None
 ) -> Cascade:
     """Return the cascade over the same items, the click rates taken as attraction probabilities.
 
     Parameters and errors are those of `open_bandit`, with `positions` for `size`.
     """
-    require_size("items", items, ITEMS, "items in the log")
+    require_size("items", items, _ITEMS, "items in the log")
     return Cascade(items, positions, open_bandit_rates(position)[:items])

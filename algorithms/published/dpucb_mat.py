@@ -22,7 +22,7 @@ from algorithms.structured_learner import StructuredLearner
 from mechanisms import Box, Laplace
 from mechanisms.arrays import FloatArray, IntArray
 
-InitialRecords = Literal["one", "separate"]
+_InitialRecords = Literal["one", "separate"]
 
 
 class _PrintedMatroidLearner(StructuredLearner[SuperArms]):
@@ -36,7 +36,7 @@ class _PrintedMatroidLearner(StructuredLearner[SuperArms]):
         gate: Gate,
         *,
         epsilon: float,
-        initial_records: InitialRecords = "one",
+        initial_records: _InitialRecords = "one",
     ) -> None:
         if initial_records not in ("one", "separate"):
             raise ValueError(f"initial_records={initial_records!r}: must be 'one' or 'separate'")

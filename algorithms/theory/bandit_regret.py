@@ -103,8 +103,8 @@ def bit_plays(horizon: float, first: float, gain: float, gap: float) -> float:
     return plays
 
 
-BatchPlays = implemented_function("BatchPlays", batch_plays)
-BitPlays = implemented_function("BitPlays", bit_plays)
+_BatchPlays = implemented_function("BatchPlays", batch_plays)
+_BitPlays = implemented_function("BitPlays", bit_plays)
 
 _exponent = (x, sp.log(T))
 _first_level = sp.log(T0)
@@ -133,7 +133,7 @@ _first_bits = sp.sqrt(_first_level)
 BANDIT_BOUNDS: dict[str, RegretBound] = {
     "dp-bandit": RegretBound(
         constant=sp.S.Zero,
-        per_arm=Delta * BatchPlays(T, _first_laplace, 2 * b**2, b, Delta),
+        per_arm=Delta * _BatchPlays(T, _first_laplace, 2 * b**2, b, Delta),
         definitions=((b, 1 / epsilon), _exponent),
         source="this library: IMED on accumulated batches with Laplace noise",
         confidence=_batches("Laplace", _first_laplace),
@@ -141,7 +141,7 @@ BANDIT_BOUNDS: dict[str, RegretBound] = {
     ),
     "dp-bandit-gaussian": RegretBound(
         constant=sp.S.Zero,
-        per_arm=Delta * BatchPlays(T, _first_gaussian, sigma**2, 0, Delta),
+        per_arm=Delta * _BatchPlays(T, _first_gaussian, sigma**2, 0, Delta),
         definitions=((sigma, 1 / mu), _exponent),
         source="this library: IMED on accumulated batches with Gaussian noise",
         confidence=_batches("Gaussian", _first_gaussian),
@@ -149,7 +149,7 @@ BANDIT_BOUNDS: dict[str, RegretBound] = {
     ),
     "dp-bandit-ldp": RegretBound(
         constant=sp.S.Zero,
-        per_arm=Delta * BitPlays(T, _first_bits, sp.coth(epsilon / 2), Delta),
+        per_arm=Delta * _BitPlays(T, _first_bits, sp.coth(epsilon / 2), Delta),
         definitions=(_exponent,),
         source="this library: IMED on randomized bits",
         confidence=ConfidenceTheorem(

@@ -169,12 +169,12 @@ def _as_default(instance: Instance) -> bool:
     return settings.get("error", ERROR) == ERROR and not settings.get("tolerance", 0.0)
 
 
-ArmPlays = implemented_function("ArmPlays", arm_plays)
+_ArmPlays = implemented_function("ArmPlays", arm_plays)
 
 BEST_ARM_BOUNDS: dict[str, RegretBound] = {
     "dp-best-arm": RegretBound(
         constant=ERROR * T * R_max,
-        per_arm=Delta * ArmPlays(T, L, epsilon, Delta),
+        per_arm=Delta * _ArmPlays(T, L, epsilon, Delta),
         source="this library: successive elimination on accumulated batches with Laplace noise",
         regime=f"every epsilon > 0 and T >= 1; error {ERROR}, tolerance 0",
         applies=_as_default,

@@ -22,7 +22,7 @@ n, j, x, u, t = sp.symbols("n j x u t", positive=True)
 phase, clients, size, deviation = sp.symbols("l U s tau", positive=True)
 
 Radius = Callable[[FloatArray, FloatArray, float], FloatArray]
-ClickRadius = Callable[[FloatArray, FloatArray, float, FloatArray], FloatArray]
+_ClickRadius = Callable[[FloatArray, FloatArray, float, FloatArray], FloatArray]
 
 
 @dataclass(frozen=True)
@@ -175,7 +175,7 @@ class ClickTheorem:
 
     def radius_on(
         self, values: Mapping[sp.Symbol, float], definitions: tuple[tuple[sp.Symbol, sp.Expr], ...]
-    ) -> ClickRadius:
+    ) -> _ClickRadius:
         """Return R on an instance as a function of n, j, x and u."""
         functions = [_on(radius, values, definitions) for radius in self.radii]
         return lambda count, releases, level, at: np.minimum.reduce(
@@ -184,13 +184,13 @@ class ClickTheorem:
 
     def scarcity_on(
         self, values: Mapping[sp.Symbol, float], definitions: tuple[tuple[sp.Symbol, sp.Expr], ...]
-    ) -> ClickRadius:
+    ) -> _ClickRadius:
         """Return S as such a function."""
         return _on(self.scarcity, values, definitions)
 
     def growth_on(
         self, values: Mapping[sp.Symbol, float], definitions: tuple[tuple[sp.Symbol, sp.Expr], ...]
-    ) -> ClickRadius:
+    ) -> _ClickRadius:
         """Return g as such a function."""
         return _on(self.growth, values, definitions)
 
@@ -237,7 +237,7 @@ def _on(
     expression: sp.Expr,
     values: Mapping[sp.Symbol, float],
     definitions: tuple[tuple[sp.Symbol, sp.Expr], ...],
-) -> ClickRadius:
+) -> _ClickRadius:
     function = _compiled(expression, definitions)
     fixed = {str(symbol): value for symbol, value in values.items()}
     return lambda count, releases, level, at: np.broadcast_to(

@@ -14,7 +14,7 @@ from algorithms.lanes import lookup
 from algorithms.problems import Matroid, Problem, RankedLists, SuperArms, TopK
 from mechanisms.arrays import IntArray
 
-GapMethod = Literal["closed form", "enumeration", "oracle"]
+_GapMethod = Literal["closed form", "enumeration", "oracle"]
 
 _MOST_SUPER_ARMS = 2_000_000
 _CHUNK = 1 << 14
@@ -27,7 +27,7 @@ class GapsUnavailable(ValueError):
 
 
 @runtime_checkable
-class Enumerable(Protocol):
+class _Enumerable(Protocol):
     """A structure that lists its super arms."""
 
     def super_arms(self) -> Iterator[tuple[int, ...]]:
@@ -76,7 +76,7 @@ class Gaps:
     optimal: tuple[float, ...]
     members: tuple[float, ...]
     largest_regret: float
-    method: GapMethod = "closed form"
+    method: _GapMethod = "closed form"
 
     @property
     def least(self) -> float:
@@ -172,7 +172,7 @@ def enumerated_gaps(problem: Problem) -> Gaps:
     """
     structure = problem.structure
     name = type(structure).__name__
-    if not isinstance(structure, Enumerable):
+    if not isinstance(structure, _Enumerable):
         raise GapsUnavailable(
             f"{name}: its gaps have no closed form here, and it has no super_arms() to enumerate"
         )

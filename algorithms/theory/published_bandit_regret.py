@@ -83,20 +83,20 @@ def _failures(horizon: float, arms: float) -> float:
     return failures
 
 
-EliminationPlays = implemented_function("EliminationPlays", elimination_plays)
-EpisodePlays = implemented_function("EpisodePlays", episode_plays)
+_EliminationPlays = implemented_function("EliminationPlays", elimination_plays)
+_EpisodePlays = implemented_function("EpisodePlays", episode_plays)
 
 PUBLISHED_BANDIT_BOUNDS: dict[str, RegretBound] = {
     "published/dp-se": RegretBound(
         constant=R_max,
-        per_arm=Delta * EliminationPlays(T, L, epsilon, Delta),
+        per_arm=Delta * _EliminationPlays(T, L, epsilon, Delta),
         source="Sajed & Sheffet 2019, the regret bound of Algorithm 2 (algorithms.theory.published_bandit_regret)",
         printed="O(sum_a ln(T) / Delta_a + L ln(T) / epsilon)",
         correction="the constants of the proof, which are large: R_1 alone is 128 ln(8 L T) pulls of every arm",
     ),
     "published/adap-klucb": RegretBound(
         constant=sp.S.Zero,
-        per_arm=Delta * EpisodePlays(T, L, epsilon, Delta),
+        per_arm=Delta * _EpisodePlays(T, L, epsilon, Delta),
         source="Azize & Basu 2022, Theorem 8 (algorithms.theory.published_bandit_regret)",
         printed="sum_a C_1(alpha) Delta_a ln(T) / min{d_inf(mu_a, mu*), C_2 epsilon Delta_a} + alpha / (alpha - 3)",
         correction="C_1 and C_2 are not given; here the constants of a proof by Hoeffding's and Pinsker's inequalities",

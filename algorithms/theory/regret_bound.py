@@ -35,7 +35,7 @@ sigma, F, M = sp.symbols("sigma F M", positive=True)
 T0 = sp.Symbol("T_0", positive=True)
 
 
-SYMBOLS: Mapping[str, str] = MappingProxyType(
+_SYMBOLS: Mapping[str, str] = MappingProxyType(
     {
         "T": "rounds",
         "T_0": f"T, and {epoch_horizon(0)} for a learner that is not told it",
@@ -270,7 +270,7 @@ class RegretBound:
             for expression in (*(part for part, _ in sums), *(value for _, value in self.definitions))
             for symbol in expression.free_symbols
         } - {str(symbol) for symbol, _ in self.definitions}
-        symbols = dict(SYMBOLS)
+        symbols = dict(_SYMBOLS)
         if by_epochs:
             symbols["T"] = "N (k + 1)(k + 2), N the rounds of the epoch"
         meant = [f"{name}: {symbols[name]}" for name in symbols if name in used]

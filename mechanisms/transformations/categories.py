@@ -48,7 +48,7 @@ class CategoryToOneHot(Transformation):
 
     def into(self, domain: Domain) -> Domain:
         """Return `OneHot`."""
-        check_categories(domain, self.size, "CategoryToOneHot")
+        _check_categories(domain, self.size, "CategoryToOneHot")
         return OneHot(self.size, allow_none=False)
 
     def apply(self, values: npt.NDArray[Any]) -> FloatArray:
@@ -133,7 +133,7 @@ class Above(Transformation):
     def into(self, domain: Domain) -> Domain:
         """Return ``Categories(2)``, or vectors of whole numbers from 0 to 1."""
         size = bounds_of_coordinates(domain, "Above")[2] or 1
-        check_broadcast("threshold", self.threshold, size, domain)
+        _check_broadcast("threshold", self.threshold, size, domain)
         return Categories(2) if size == 1 else Integers(0, 1, size)
 
     def apply(self, values: npt.NDArray[Any]) -> IntArray:
@@ -182,7 +182,7 @@ class RandomRounding(Transformation):
     def into(self, domain: Domain) -> Domain:
         """Return the whole numbers from `lower` to `upper`."""
         size = bounds_of_coordinates(domain, "RandomRounding")[2] or 1
-        check_broadcast("uniform", self.uniform, size, domain)
+        _check_broadcast("uniform", self.uniform, size, domain)
         return Integers(self.lower, self.upper, size)
 
     def apply(self, values: npt.NDArray[Any]) -> IntArray:
@@ -230,7 +230,7 @@ class Table(Transformation):
 
     def into(self, domain: Domain) -> Domain:
         """Return what the table's entries are."""
-        check_categories(domain, len(self.entries), "Table")
+        _check_categories(domain, len(self.entries), "Table")
         if self.entries.dtype.kind == "i":
             return Categories(int(self.entries.max()) + 1)
         ends = float(self.entries.min()), float(self.entries.max())
@@ -245,13 +245,13 @@ class Table(Transformation):
         return Categories(len(self.entries))
 
 
-def check_categories(domain: Domain, size: int, made_for: str) -> None:
+def _check_categories(domain: Domain, size: int, made_for: str) -> None:
     """Raise `DomainError` unless the domain names at most so many categories."""
     if not isinstance(domain, Categories) or domain.size > size:
         raise DomainError(f"this {made_for} takes {size} categories, not the values of {domain}")
 
 
-def check_broadcast(name: str, parameter: npt.NDArray[Any], size: int, domain: Domain) -> None:
+def _check_broadcast(name: str, parameter: npt.NDArray[Any], size: int, domain: Domain) -> None:
     """Raise `DomainError` unless a parameter is a single number or has one for each of so many coordinates."""
     if parameter.ndim and parameter.shape[-1] not in (1, size):
         raise DomainError(

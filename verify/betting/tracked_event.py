@@ -16,7 +16,7 @@ from verify.events.families import EventFamily
 from verify.events.tried_families import all_families
 from verify.events.view_sample import Column, WorldSamples
 
-CAUTION = 1.0  # standard errors by which frequencies are moved towards no bet when money is staked
+_CAUTION = 1.0  # standard errors by which frequencies are moved towards no bet when money is staked
 _CAUTIONS = (0.5, 1.0, 2.0, 3.0)  # and when events are compared
 
 
@@ -40,8 +40,8 @@ class TrackedEvent:
     draws: tuple[int, int]
 
     def cautious(self) -> tuple[float, float]:
-        """Probabilities in the two worlds, each moved `CAUTION` standard errors towards no bet."""
-        p, q = moved(self.hits[0], self.draws[0], -CAUTION), moved(self.hits[1], self.draws[1], CAUTION)
+        """Probabilities in the two worlds, each moved `_CAUTION` standard errors towards no bet."""
+        p, q = moved(self.hits[0], self.draws[0], -_CAUTION), moved(self.hits[1], self.draws[1], _CAUTION)
         return float(p), float(q)
 
     def after(self, x: BoolArray, y: BoolArray) -> TrackedEvent:

@@ -26,7 +26,7 @@ from verify.betting.anytime_result import Bet, Opening
 from verify.betting.e_process import Payoff, outcome_counts
 from verify.betting.tracked_event import TrackedEvent
 
-GRID = 97  # values of ε that the lower bound can take
+_GRID = 97  # values of ε that the lower bound can take
 LATER = 0.05  # share of the wealth for looks to come
 SEARCHED = 0.1  # and for bets that begin when more pairs have been searched for
 _ROUNDING = 1e-12  # of a log-wealth that is put together: never rounded up
@@ -223,5 +223,5 @@ def _appended(bets: tuple[Bet, ...], bet: Bet) -> tuple[Bet, ...]:
 def _grid_of(claim: float) -> FloatArray:
     """Values of ε for the lower bound: evenly up to the claim, then geometrically to 16 or twice the claim."""
     start = max(claim, 0.01)
-    above = np.geomspace(1.02 * start, max(16.0, 2.0 * start), GRID - GRID // 3)
-    return np.unique(np.concatenate([start * np.arange(1, GRID // 3 + 1) / (GRID // 3), above]))
+    above = np.geomspace(1.02 * start, max(16.0, 2.0 * start), _GRID - _GRID // 3)
+    return np.unique(np.concatenate([start * np.arange(1, _GRID // 3 + 1) / (_GRID // 3), above]))

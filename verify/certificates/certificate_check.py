@@ -27,9 +27,9 @@ from verify.verify_mechanism import rebuilt
 
 FORMAT = "dpwitness certificate check, version 1"
 
-CheckVerdict = Literal["valid", "invalid", "unproven"]
+_CheckVerdict = Literal["valid", "invalid", "unproven"]
 
-_EXIT_CODES: Mapping[CheckVerdict, int] = {"valid": GOOD, "invalid": BAD, "unproven": OPEN}
+_EXIT_CODES: Mapping[_CheckVerdict, int] = {"valid": GOOD, "invalid": BAD, "unproven": OPEN}
 _MOST_DIFFERENCES = 5
 
 
@@ -50,7 +50,7 @@ class CertificateCheck:
     """
 
     certificate: Certificate
-    verdict: CheckVerdict
+    verdict: _CheckVerdict
     reasons: tuple[str, ...]
 
     @property
@@ -86,7 +86,7 @@ def check_certificate(certificate: Certificate, subject: object = None) -> Certi
     isolated = isinstance(found, str) and not is_registered(found)
     result = verified(found, replace(certificate.asked, isolated=isolated), tests=False)
     if result.verdict != "certified":
-        verdict: CheckVerdict = "invalid" if result.verdict == "refuted" else "unproven"
+        verdict: _CheckVerdict = "invalid" if result.verdict == "refuted" else "unproven"
         return CertificateCheck(certificate, verdict, result.decision.reasons)
     proved = certificate_of(result, found, certificate.asked)
     digests = differences(dict(certificate.provenance.digests), dict(proved.provenance.digests))

@@ -40,7 +40,7 @@ from verify.subject_error import SubjectError, failing_place, words_of_error, wo
 GRACE = 15.0
 """Seconds beyond the time limit after which a process that has not stopped itself is killed."""
 
-MOST_BYTES = 64 * 2**20
+_MOST_BYTES = 64 * 2**20
 """Of all that a process may report: a hundred times what the longest report takes."""
 
 MOST_SHOWN = 2**20
@@ -257,8 +257,8 @@ class _Received:
     def take(self, part: bytes) -> bool:
         """Take in some bytes; return whether the answer is among them."""
         self._bytes += len(part)
-        if self._bytes > MOST_BYTES:
-            raise _NotUnderstood(f"more than {MOST_BYTES:,} bytes")
+        if self._bytes > _MOST_BYTES:
+            raise _NotUnderstood(f"more than {_MOST_BYTES:,} bytes")
         first, *others = part.split(b"\n")
         self._line += first
         for next_one in others:

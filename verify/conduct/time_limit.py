@@ -14,7 +14,7 @@ SECONDS = 600.0
 """The default time limit of one verification."""
 
 LONGEST = 1e8  # seconds, three years: what is longer is no limit, and more than a timer can hold
-AGAIN = 0.5  # seconds after which a limit that was swallowed by a bare `except:` is raised again
+_AGAIN = 0.5  # seconds after which a limit that was swallowed by a bare `except:` is raised again
 
 
 class TimeLimitReached(KeyboardInterrupt):
@@ -57,7 +57,7 @@ def time_limit(seconds: float) -> Iterator[None]:
 
     outer = signal.getitimer(signal.ITIMER_REAL)[0]
     before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, min(seconds, outer) if outer else seconds, AGAIN)
+    signal.setitimer(signal.ITIMER_REAL, min(seconds, outer) if outer else seconds, _AGAIN)
     try:
         yield
     finally:
@@ -65,4 +65,4 @@ def time_limit(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
         if outer:
             spent = (min(seconds, outer) if outer else seconds) - left
-            signal.setitimer(signal.ITIMER_REAL, max(outer - spent, 1e-3), AGAIN)
+            signal.setitimer(signal.ITIMER_REAL, max(outer - spent, 1e-3), _AGAIN)

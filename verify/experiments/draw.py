@@ -22,7 +22,6 @@ _STYLE = {
     "axes.spines.right": False,
 }
 _TITLE = 72  # characters in a line
-_LEAST = 1e-3  # share of the largest value, beneath which a logarithmic axis does not go
 
 
 def draw_figure(figure: Figure, lines: Sequence[Line], results: Results, path: Path, note: str = "") -> None:

@@ -48,7 +48,7 @@ def report(
     if note:
         parts.append(f"**{note}**")
     if content is not None:
-        parts.append(markdown_table(content))
+        parts.append(_markdown_table(content))
     parts += ["## What the paper shows", experiment.shows, "## What we see"]
     parts.append(
         "\n".join(_told(statement, seen) for statement, seen in found) or "Nothing is claimed of it."
@@ -58,7 +58,7 @@ def report(
         parts += ["## Why they differ", "\n".join(f"- {why}" for why in dict.fromkeys(differing))]
     parts += ["## Settings", experiment.setting]
     if lines:
-        parts += [_size(scale, size, results), markdown_table(_learners(lines, results))]
+        parts += [_size(scale, size, results), _markdown_table(_learners(lines, results))]
     return "\n\n".join(parts) + "\n"
 
 
@@ -92,7 +92,7 @@ def _learners(lines: Sequence[Line], results: Results) -> TableContent:
     )
 
 
-def markdown_table(content: TableContent) -> str:
+def _markdown_table(content: TableContent) -> str:
     """Return a table in Markdown."""
     rows = [content.columns, tuple("---" for _ in content.columns), *content.rows]
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows)

@@ -20,7 +20,7 @@ from verify.experiments.run_all import run_all, with_data
 
 FORMAT = "dpwitness reproduction, version 1"
 
-STAND_IN = (
+_STAND_IN = (
     "Synthetic stand-in: movies and users are made up. --data FOLDER plays your copy of MovieLens-1M instead."
 )
 
@@ -139,7 +139,7 @@ def reproduce(
     lines = experiment.lines(size)
     note = ""
     if experiment.takes_data:
-        lines, note = (lines, STAND_IN) if data is None else (with_data(lines, data), "")
+        lines, note = (lines, _STAND_IN) if data is None else (with_data(lines, data), "")
     results: Results = run_all(lines, folder / "runs", executor=executor or Processes(1), progress=progress)
     base = folder / scale / experiment.name
     base.parent.mkdir(parents=True, exist_ok=True)

@@ -16,7 +16,7 @@ from mechanisms import Domain, Mechanism
 if TYPE_CHECKING:
     from verify.faults.planted_gate import PlantedGate
 
-Span = tuple[float, float]
+_Span = tuple[float, float]
 
 
 class Misuse:
@@ -81,7 +81,7 @@ class Fault:
     misuse: Callable[[], Misuse] = field(compare=False)
     factor: float = math.inf
     start: int = 1
-    span: Span | None = None
+    span: _Span | None = None
     one_lane: bool = False
 
     @property

@@ -12,7 +12,7 @@ from verify.findings import Statement, add_once
 from verify.learners.learner_case import LearnerCase
 from verify.verdict.evidence import Evidence
 
-TRIED_ROUNDS = 50  # each function is called about a dozen times a round
+_TRIED_ROUNDS = 50  # each function is called about a dozen times a round
 _SMALLEST = 2.0**-8
 
 
@@ -38,7 +38,7 @@ def add_function_trials(
     """
     if not any(each.kind is AssumptionKind.DECLARED_FUNCTION for each in evidence.assumptions):
         return
-    data = drawn[: TRIED_ROUNDS + 1]
+    data = drawn[: _TRIED_ROUNDS + 1]
     lowest = case.problem.record_domain.extremes().min(axis=0)
     sizes = np.geomspace(_SMALLEST, 1.0, len(data))[:, None]
     for values in (lowest + (data - lowest) * sizes, data):

@@ -18,7 +18,7 @@ def certified_learners() -> list[str]:
     return [name for name, entry in every_learner.items() if entry.certified_form == name]
 
 
-def options_for(learner: str, options: MutantOptions) -> MutantOptions:
+def _options_for(learner: str, options: MutantOptions) -> MutantOptions:
     """Return the options for one learner: with a delta only if it takes one."""
     takes_delta = "delta" in inspect.signature(every_learner[learner].make).parameters
     delta = (options.delta or DEFAULT_DELTA) if takes_delta else None
@@ -32,6 +32,6 @@ def catalogue_mutants(options: MutantOptions, learners: Sequence[str] = ()) -> l
     runs = []
     for number, name in enumerate(names):
         told = stretch(tell, number / len(names), (number + 1) / len(names))
-        its = replace(options_for(name, options), progress=told)
+        its = replace(_options_for(name, options), progress=told)
         runs.append(verify_mutants(name, **{each.name: getattr(its, each.name) for each in fields(its)}))
     return runs

@@ -23,7 +23,7 @@ from verify.neighbouring.adjacency import Pair
 from verify.neighbouring.pair_draws import PairDraws
 from verify.neighbouring.pair_score import FinalTest, PairScore, halves, score_pair
 
-LEAST_ROWS = 256
+_LEAST_ROWS = 256
 """Draws of a world below which events cannot be laid out."""
 
 _MOST_KEPT = 1 << 19  # values of a world that are kept to find the next round's events on (4 MB)
@@ -109,7 +109,7 @@ class PairComparison:
         """
         left = [
             ComparedPair(pair)
-            for pair in pairs[: max(1, int(_ROUNDS.shares[0] * samples / (2 * LEAST_ROWS)))]
+            for pair in pairs[: max(1, int(_ROUNDS.shares[0] * samples / (2 * _LEAST_ROWS)))]
         ]
         for number, (share, go_on) in enumerate(zip(_ROUNDS.shares, _ROUNDS.go_on, strict=True)):
             rows = whole_blocks(int(share * samples / (2 * len(left))))
@@ -127,7 +127,7 @@ class PairComparison:
 def whole_blocks(rows: int) -> int:
     """Round draws of a world down to whole blocks of lanes; 0 if events could not be laid out on so few."""
     rounded = rows // 64 * 64
-    return rounded if rounded >= LEAST_ROWS else 0
+    return rounded if rounded >= _LEAST_ROWS else 0
 
 
 def _in_turns(scores: Sequence[Sequence[float]], places: int, named: int = 0) -> list[int]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-LONGEST_SHAPE = 80  # characters of a shape that are shown
+_LONGEST_SHAPE = 80  # characters of a shape that are shown
 _SINGLE = {float, int, bool, str, bytes, type(None)}
 _ALONE = 3  # equal neighbours up to which each is written out
 
@@ -49,9 +49,9 @@ def entries_in_words(shape: tuple[int, ...]) -> str:
 
 def shown(shape: str) -> str:
     """Return a shape as messages show it, a long one cut short."""
-    if len(shape) <= LONGEST_SHAPE:
+    if len(shape) <= _LONGEST_SHAPE:
         return shape or "a single value"
-    return f"{shape[: LONGEST_SHAPE - 3]}... ({len(shape)} characters in full)"
+    return f"{shape[: _LONGEST_SHAPE - 3]}... ({len(shape)} characters in full)"
 
 
 def _pattern(output: Any) -> str:

@@ -50,14 +50,14 @@ def check_evidence(
     ValueError
         If the theorem has no `confidence`, or the problem is another.
     """
-    run = EvidenceRun(bound, instance, lanes)
+    run = _EvidenceRun(bound, instance, lanes)
     contradiction = play_checked(run, build, lanes=lanes, seed=seed)
     if contradiction is not None:
         return (contradiction,)
     return run.tested(error, (run.noise.p, run.noise.words), run.theorem.sides, lemmas=("gap lemma",))
 
 
-class EvidenceRun(MeanRun):
+class _EvidenceRun(MeanRun):
     """What has been seen so far of a learner that plays the arm of least index."""
 
     def _check_oracle(self, shown: Confidence, action: IntArray) -> None:

@@ -23,7 +23,7 @@ _TILTS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 0.7)  # of the mean, over the scal
 _LIES = (0.5, 0.8, 1.25, 2.0)
 
 
-def event_evidence(hits: int, trials: int, chance: float, other: float) -> float:
+def _event_evidence(hits: int, trials: int, chance: float, other: float) -> float:
     """Return the log of the e-value against "a hit has at most (at least) `chance`", in favour of `other`."""
     return hits * math.log(other / chance) + (trials - hits) * math.log1p((chance - other) / (1 - chance))
 
@@ -63,7 +63,7 @@ class AdditiveNoise:
         logs = []
         for depth, hits in zip(_DEPTHS, self._hits, strict=True):
             chance = math.exp(-depth) if self.law == "Laplace" else 2 * float(stats.norm.sf(depth))
-            logs += [event_evidence(hits, self._trials, chance, min(more * chance, 0.99)) for more in _MORE]
+            logs += [_event_evidence(hits, self._trials, chance, min(more * chance, 0.99)) for more in _MORE]
         for tilt in _TILTS:
             moment = -math.log1p(-(tilt**2)) if self.law == "Laplace" else tilt**2 / 2
             logs += [sign * tilt * self._sum / self.scale - self._trials * moment for sign in (-1.0, 1.0)]
@@ -101,7 +101,7 @@ class RandomizedTruth:
         """A p-value of the claim."""
         return p_value(
             [
-                event_evidence(lies, trials, self.chance, min(factor * self.chance, 0.99))
+                _event_evidence(lies, trials, self.chance, min(factor * self.chance, 0.99))
                 for trials, lies in zip(self._trials, self._lies, strict=True)
                 for factor in _LIES
             ]

@@ -28,11 +28,11 @@ from verify.regret_claims.proof_run import TOLERANCE, Contradiction, ProofCheck,
 
 _GRID = 1e-6  # values are rounded to a grid where they enter
 
-BuildPhases = Callable[[Gate], LinearLearner]
+_BuildPhases = Callable[[Gate], LinearLearner]
 
 
 def check_phases(
-    build: BuildPhases, bound: RegretBound, instance: Instance, *, lanes: int, seed: int, error: float
+    build: _BuildPhases, bound: RegretBound, instance: Instance, *, lanes: int, seed: int, error: float
 ) -> tuple[ProofCheck, ...]:
     """Play learners and check what their regret proof rests on, until the first counterexample.
 

@@ -33,7 +33,7 @@ BoolArray = npt.NDArray[np.bool_]
 TOLERANCE = 1e-8
 """Relative: what rounding may do to a number that is computed again."""
 
-LEVELS = np.array([1.0, 2.0, 3.0, 4.5])
+_LEVELS = np.array([1.0, 2.0, 3.0, 4.5])
 """Exponents at which the law of the estimates is tested."""
 
 _TESTS = 3  # noise, estimates, good event
@@ -206,14 +206,14 @@ class ProofRun:
         far
             Where estimates are off at a level, on either side.
         """
-        for depth, level in enumerate(LEVELS.tolist()):
+        for depth, level in enumerate(_LEVELS.tolist()):
             for side, off in enumerate(far(level)):
                 for lane, arm in zip(*np.nonzero(here & off), strict=True):
                     cell = (int(arm), int(count[lane, arm]), depth, side)
                     self._hits[cell] = self._hits.get(cell, 0) + 1
         new = {int(value) for value in np.unique(count[here])} - self._counts
         self._counts |= new
-        self._cells += len(new) * count.shape[1] * len(LEVELS) * 2
+        self._cells += len(new) * count.shape[1] * len(_LEVELS) * 2
 
     def _law(self, level: float, sides: float | None) -> ProofCheck:
         """Return the test of the estimates' law over all arms, counts, levels and sides."""
@@ -226,7 +226,7 @@ class ProofRun:
             )
         lanes, worst, words = len(self.failed), 1.0, "no estimate was further off than its radii say"
         for (arm, count, depth, side), seen in self._hits.items():
-            chance = sides * float(np.exp(-LEVELS[depth]))
+            chance = sides * float(np.exp(-_LEVELS[depth]))
             p = 1.0 if chance >= 1 else float(stats.binom.sf(seen - 1, lanes, chance))
             if p < worst:
                 worst = p

@@ -24,7 +24,7 @@ from verify.regret_claims.final_regret import final_regret
 from verify.regret_claims.plain_problem import plain_problem
 from verify.regret_claims.speaking_instances import StatedBound, smallest_horizon
 
-Variable = Literal["epsilon", "gap", "size", "arms"]
+_Variable = Literal["epsilon", "gap", "size", "arms"]
 """epsilon; the gap between arms; K of K + 1 arms; one of so many arms."""
 
 _RESAMPLED, _COVERED = 2000, 0.99
@@ -54,7 +54,7 @@ class ScalingReport:
     """
 
     learner: str
-    variable: Variable
+    variable: _Variable
     horizon: int
     runs: int
     seed: int
@@ -171,8 +171,8 @@ def fit_scaling(
 
 def _checked(variable: str, values: tuple[float, ...]) -> tuple[float, ...]:
     """Refuse an unknown variable, and values that are out of range."""
-    if variable not in get_args(Variable):
-        raise SettingError(f"scaling in {variable!r}: must be one of {', '.join(get_args(Variable))}")
+    if variable not in get_args(_Variable):
+        raise SettingError(f"scaling in {variable!r}: must be one of {', '.join(get_args(_Variable))}")
     if len(set(values)) < _FEWEST:
         raise SettingError(f"{variable}={values!r}: must be at least {_FEWEST} different values")
     rules: Mapping[str, tuple[Callable[[float], bool], str]] = {

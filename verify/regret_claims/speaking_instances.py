@@ -15,7 +15,7 @@ from verify.regret_claims.plain_problem import plain_problem
 
 StatedBound = Callable[[Instance], float]
 
-SHARE = 1 / 3
+_SHARE = 1 / 3
 """Of the worst possible regret, what a bound that speaks is at most."""
 
 _EPSILONS = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0, 2000.0)
@@ -47,7 +47,7 @@ def smallest_horizon(bound: StatedBound, instance: Instance, most: int) -> int |
 
     def speaks(horizon: int) -> bool:
         there = replace(instance, horizon=horizon)
-        return bound(there) <= SHARE * there.trivial_regret
+        return bound(there) <= _SHARE * there.trivial_regret
 
     high = next((1 << power for power in range(2, most.bit_length()) if speaks(1 << power)), None)
     if high is None:

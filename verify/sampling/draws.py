@@ -20,13 +20,13 @@ from verify.events.view_sample import ViewSample
 from verify.sampling.worlds import NeighbouringWorlds
 
 FIRST_BATCH = 1 << 13  # rows of the first batch of a stage, before the number of columns is known
-BATCH = 1 << 18  # values of one batch of draws (2 MB), so that counting stays within the cache
+_BATCH = 1 << 18  # values of one batch of draws (2 MB), so that counting stays within the cache
 
 
 def batch_sizes(rows: int, columns: int) -> list[int]:
     """Sizes of the batches of `rows` draws of views with `columns` columns."""
     sizes = [min(rows, FIRST_BATCH)]
-    size = max(FIRST_BATCH, BATCH // columns // BLOCK * BLOCK)
+    size = max(FIRST_BATCH, _BATCH // columns // BLOCK * BLOCK)
     done = sizes[0]
     while done < rows:
         sizes.append(min(rows - done, size))

@@ -10,7 +10,7 @@ import numpy as np
 
 from verify.events.view_sample import ViewSample
 
-DrawWorld = Callable[[bool, int, np.random.SeedSequence], ViewSample]
+_DrawWorld = Callable[[bool, int, np.random.SeedSequence], ViewSample]
 """``draw(other_world, n, seed)``: n independent draws of the view, on D′ if `other_world`, else on D."""
 
 
@@ -31,7 +31,7 @@ class NeighbouringWorlds:
     """
 
     words: tuple[str, str]
-    draw: DrawWorld
+    draw: _DrawWorld
     name: str = ""
     found: Mapping[str, Any] | None = None
 

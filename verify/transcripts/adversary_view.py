@@ -17,7 +17,7 @@ from verify.transcripts.action_features import features_for, first_actions, read
 from verify.transcripts.adversary import Adversary, Interaction
 from verify.transcripts.transcript import ActionArray, ActionSpace, Transcript
 
-PlayWorld = Callable[[bool, int, np.random.SeedSequence], ActionArray]
+_PlayWorld = Callable[[bool, int, np.random.SeedSequence], ActionArray]
 """Which world, how many draws, and a seed, to actions of shape (draws, rounds, size)."""
 
 
@@ -47,7 +47,7 @@ _SIZE = _ViewSize()
 
 
 def adversary_worlds(
-    adversary: Adversary, play: PlayWorld, space: ActionSpace, seed: np.random.SeedSequence
+    adversary: Adversary, play: _PlayWorld, space: ActionSpace, seed: np.random.SeedSequence
 ) -> NeighbouringWorlds:
     """Return the adversary's two worlds as what a test tells apart.
 

@@ -33,7 +33,7 @@ STANDARD_ERRORS = 2.0
 _FEWEST_OF_LABEL = 6  # draws with a label below which it is not told from other rare ones
 _MOST_FEATURES = 8  # features of a view
 
-EventBound = Callable[[Sequence[FloatArray], FloatArray, bool], FloatArray]
+_EventBound = Callable[[Sequence[FloatArray], FloatArray, bool], FloatArray]
 """Means over the draws in each event, final draws, and whether D is the likelier world, to predicted bounds."""
 
 
@@ -70,7 +70,7 @@ def best_events(
     feature: ActionFeature,
     values: IntArray,
     sums: Sequence[FloatArray],
-    bound: EventBound,
+    bound: _EventBound,
     planned: PlannedTest,
 ) -> tuple[FloatArray, IntArray]:
     """Return the best predicted bound of any event of a feature for each neighbour, and the rounds that it takes.

@@ -2,12 +2,13 @@
 
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from poisson import subsampled
 
-from accountant.filters.theorems import EXACT, THEOREMS, optimal_homogeneous, theorem_table
+from accountant.filters.theorems import EXACT, THEOREMS, theorem_table
 from accountant.losses.composed_loss import compose
 from mechanisms import (
     ApproximateProfile,
@@ -65,6 +66,22 @@ def test_formulas() -> None:
     simple = drift + math.sqrt(2 * square * math.log(1 / delta))
     assert table["optimal composition, closed bound"].upper == pytest.approx(min(closed, simple))
     assert "corollary 4.1" not in table  # beyond ε = 0.9
+
+
+def optimal_homogeneous(epsilon: float, delta: float, count: int) -> list[tuple[float, float]]:
+    """All (ε_i, δ_i) that `count` (ε, δ)-DP releases satisfy at best (Kairouz, Oh, Viswanath 2015, Thm 3.3).
+
+    ε_i = (k - 2i) ε for i = 0 .. ⌊k/2⌋ and 1 - δ_i' = (1-δ)^k (1 - δ_i),
+    δ_i = Σ_{l<i} C(k,l) (e^{(k-l)ε} - e^{(k-2i+l)ε}) / (1 + e^ε)^k, summed in logarithms.
+    """
+    kept = count * math.log1p(-delta)
+    base = count * float(np.logaddexp(0.0, epsilon))
+    result = []
+    for i in range(count // 2 + 1):
+        logs = [math.log(math.comb(count, j)) + (count - j) * epsilon - base for j in range(i)]
+        own = math.fsum(math.exp(log) * -math.expm1(-2.0 * (i - j) * epsilon) for j, log in enumerate(logs))
+        result.append(((count - 2 * i) * epsilon, -math.expm1(kept + math.log1p(-min(own, 1.0 - 1e-16)))))
+    return result
 
 
 @settings(max_examples=20, deadline=None, derandomize=True)

@@ -15,7 +15,7 @@ from verify.bandits.calling.bandit_calls import (
 )
 from verify.bandits.calling.bandit_construction import known_role
 
-SelfPlay = str | Callable[[Any], Any]
+_SelfPlay = str | Callable[[Any], Any]
 """With what a bandit plays by itself: a method's name, or a function of the bandit."""
 Reward = Callable[[int, int], float]
 """From the round and the arm to the reward."""
@@ -84,7 +84,7 @@ class Environment:
     pull_arm = step = draw = play = sample = reward = get_reward = generate_reward = __call__ = pull
 
 
-def play_alone(play: SelfPlay, bandit: Any, environment: Environment) -> list[int]:
+def play_alone(play: _SelfPlay, bandit: Any, environment: Environment) -> list[int]:
     """Let a bandit play in its environment until the environment ends it; the arms it pulled.
 
     Its method is called again as long as it pulls arms: some play one round a call, some all of them.
@@ -110,7 +110,7 @@ def play_alone(play: SelfPlay, bandit: Any, environment: Environment) -> list[in
     return environment.pulled
 
 
-def play_until_it_stops(play: SelfPlay, bandit: Any, environment: Environment) -> list[int]:
+def play_until_it_stops(play: _SelfPlay, bandit: Any, environment: Environment) -> list[int]:
     """Let a bandit play in its environment until it stops by itself, or the environment ends it.
 
     Returns
@@ -140,7 +140,7 @@ def play_until_it_stops(play: SelfPlay, bandit: Any, environment: Environment) -
 
 
 def _played_with(
-    play: SelfPlay, bandit: Any, environment: Environment
+    play: _SelfPlay, bandit: Any, environment: Environment
 ) -> tuple[Callable[..., Any], list[Any]]:
     """Return what lets a bandit play by itself, and what it is called with: the rounds, or the environment."""
     if not isinstance(play, str):
