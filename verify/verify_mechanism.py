@@ -119,16 +119,20 @@ def _exact_lower(mechanism: Mechanism, claim: Claim, reproduce: str) -> tuple[Lo
     return lower, witness
 
 
-def check_declared_profile(
+def add_false_profiles(
+    evidence: Evidence, mechanisms: Mapping[Mechanism, Place], conduct: Conduct, seed: np.random.SeedSequence
+) -> None:
+    """Test mechanisms that rest on assumptions against the profiles they declare, and add what is refuted.
+
+    Where nothing is, the assumptions still stand in the way of a certificate.
+    """
+    found = (_false_profile(mechanism, place, conduct, seed) for mechanism, place in mechanisms.items())
+    evidence.findings += [finding for finding in found if finding is not None]
+
+
+def _false_profile(
     mechanism: Mechanism, place: Place, conduct: Conduct, seed: np.random.SeedSequence
 ) -> Finding | None:
-    """Test a mechanism that rests on assumptions against the profile it declares.
-
-    Returns
-    -------
-    Finding or None
-        A finding if the test refutes the declaration. If not, the assumptions stand in the way of a certificate.
-    """
     if not assumptions_of(mechanism):
         return None
     name = type(mechanism).__name__

@@ -71,7 +71,7 @@ def _nothing(outputs: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return np.zeros_like(outputs)
 
 
-ALTERATIONS: tuple[Alteration, ...] = (_implausible, _whole, _nothing)
+_ALTERATIONS: tuple[Alteration, ...] = (_implausible, _whole, _nothing)
 """Released values that noise may give but hardly does: what is charged must not depend on them beyond the budget."""
 
 
@@ -347,7 +347,7 @@ def _children(seed: np.random.SeedSequence, count: int) -> list[np.random.SeedSe
 
 def enforced_accounting(
     build: Callable[[Accountant], Any],
-    runs: Sequence[AccountedRun],
+    plays: Sequence[Play],
     claim: Claim,
     *,
     rounds: int,
@@ -355,12 +355,16 @@ def enforced_accounting(
 ) -> Accounting:
     """Run a learner under accountants that have its claim as their budget; without limit, if they refuse it.
 
+    It is played on growing data, on data of the problem's law, and on two kinds of extreme data. The first two runs are
+    taped for replays; in all but the second, what noise gives is altered.
+
     The theorem is the one that the claim names; else the first under which nothing is refused: basic composition,
     or for δ > 0 the Gaussian filter. All of them hold for charges that depend on what was released before
     (`accountant.filters`), so that an accountant with this budget and theorem keeps every run within the claim,
     whatever is released. If each refuses, the runs without limit say by how much the claim is exceeded, under the
     named theorem, or the better of both.
     """
+    runs = _altered_runs(plays)
     trust = Trust(claim.model)
     theorems: list[Composition] = [BasicComposition()]
     if claim.composition:
@@ -386,6 +390,17 @@ def enforced_accounting(
         if filtered.worst is not None and filtered.worst.epsilon is not None:
             free.filtered = filtered.worst
     return free
+
+
+def _altered_runs(plays: Sequence[Play]) -> list[AccountedRun]:
+    """Return the runs on growing data, on the problem's law, and on extreme data."""
+    growing, drawn, *extreme = plays
+    altered, *others = _ALTERATIONS
+    return [
+        AccountedRun(growing, altered, taped=True),
+        AccountedRun(drawn, taped=True),
+        *(AccountedRun(*each) for each in zip(extreme, others, strict=True)),
+    ]
 
 
 def _charges(accountant: Accountant, record: int | str | None) -> list[_Charges]:

@@ -16,8 +16,6 @@ from verify.conduct.effort import Effort
 from verify.conduct.progress import stretch
 from verify.findings import Statement
 from verify.learners.accounting_run import (
-    ALTERATIONS,
-    AccountedRun,
     Accounting,
     Play,
     TapedRun,
@@ -44,7 +42,7 @@ from verify.transcripts.neighbours import (
 from verify.transcripts.transcript import ActionSpace
 from verify.verdict.evidence import Evidence
 from verify.verdict.stopping import stopped_by_hand, stopped_in_time
-from verify.verify_mechanism import check_declared_profile
+from verify.verify_mechanism import add_false_profiles
 
 _EARLY = 64  # rounds that are replayed on extreme data: a run's first records have few other chances
 _RELEASED_ROUNDS = 512  # of coupled runs, where the view is everything that is released
@@ -128,10 +126,7 @@ def _groundwork(evidence: Evidence, case: LearnerCase, conduct: Conduct) -> Grou
     progress(0.0, "accounting runs")
     datasets = _datasets(problem, drawn, accounting_seed)
     accounting = _account(evidence, case, datasets, accounting_seed)
-    for mechanism, place in accounting.mechanisms.items():
-        finding = check_declared_profile(mechanism, place, conduct, mechanism_seed)
-        if finding is not None:
-            evidence.findings.append(finding)
+    add_false_profiles(evidence, accounting.mechanisms, conduct, mechanism_seed)
 
     progress(0.1, "replays and coupled runs")
     if claim.view in (
@@ -173,9 +168,7 @@ def _account(
     """Run the learner on accountants: the upper bound, and what was paid too much."""
     problem, claim = case.problem, case.claim
     plays = [_player(problem, data) for data in datasets]
-    runs = [AccountedRun(plays[0], ALTERATIONS[0], taped=True), AccountedRun(plays[1], taped=True)]
-    runs += [AccountedRun(*each) for each in zip(plays[2:], ALTERATIONS[1:], strict=True)]
-    accounting = enforced_accounting(case.build, runs, claim, rounds=len(datasets[0]) - 1, seed=seed)
+    accounting = enforced_accounting(case.build, plays, claim, rounds=len(datasets[0]) - 1, seed=seed)
     add_accounting(evidence, accounting, claim)
     add_overspending(evidence, accounting, claim)
     return accounting

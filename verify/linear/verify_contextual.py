@@ -19,8 +19,6 @@ from verify.conduct.conduct import Conduct
 from verify.conduct.progress import stretch
 from verify.findings import Statement
 from verify.learners.accounting_run import (
-    ALTERATIONS,
-    AccountedRun,
     Accounting,
     Play,
     add_overspending,
@@ -35,7 +33,7 @@ from verify.sampling.tester import Candidates, Tester
 from verify.subject_error import failing_place
 from verify.verdict.evidence import Evidence
 from verify.verdict.stopping import stopped_by_hand, stopped_in_time
-from verify.verify_mechanism import check_declared_profile
+from verify.verify_mechanism import add_false_profiles
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,15 +82,10 @@ def _collect(evidence: Evidence, case: ContextualCase, conduct: Conduct, tester:
     conduct.progress(0.0, "accounting runs")
     datasets = _datasets(case, np.random.default_rng(data_seed))
     plays = [_player(users) for users in datasets]
-    runs = [AccountedRun(plays[0], ALTERATIONS[0], taped=True), AccountedRun(plays[1], taped=True)]
-    runs += [AccountedRun(*each) for each in zip(plays[2:], ALTERATIONS[1:], strict=True)]
-    accounting = enforced_accounting(case.build, runs, case.claim, rounds=case.horizon, seed=accounting_seed)
+    accounting = enforced_accounting(case.build, plays, case.claim, rounds=case.horizon, seed=accounting_seed)
     add_composed(evidence, accounting, case.claim, of="a round")
     add_overspending(evidence, accounting, case.claim)
-    for mechanism, place in accounting.mechanisms.items():
-        finding = check_declared_profile(mechanism, place, conduct, mechanism_seed)
-        if finding is not None:
-            evidence.findings.append(finding)
+    add_false_profiles(evidence, accounting.mechanisms, conduct, mechanism_seed)
 
     conduct.progress(0.3, "replays")
     if accounting.worst is None:  # refused, or it does not run

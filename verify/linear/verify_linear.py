@@ -25,8 +25,6 @@ from verify.conduct.progress import stretch
 from verify.events.view_sample import Column, ViewSample
 from verify.findings import FindingKind, Statement
 from verify.learners.accounting_run import (
-    ALTERATIONS,
-    AccountedRun,
     Accounting,
     Play,
     TapedRun,
@@ -42,7 +40,7 @@ from verify.sampling.tester import Candidates, Tester
 from verify.sampling.worlds import NeighbouringWorlds
 from verify.verdict.evidence import Evidence
 from verify.verdict.stopping import stopped_by_hand, stopped_in_time
-from verify.verify_mechanism import check_declared_profile
+from verify.verify_mechanism import add_false_profiles
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,14 +127,9 @@ def _collect(evidence: Evidence, case: LinearCase, conduct: Conduct, tester: Tes
     conduct.progress(0.0, "accounting runs")
     datasets = _datasets(problem)
     plays = [_player(clients, environment) for clients in datasets]
-    runs = [AccountedRun(plays[0], ALTERATIONS[0], taped=True), AccountedRun(plays[1], taped=True)]
-    runs += [AccountedRun(*each) for each in zip(plays[2:], ALTERATIONS[1:], strict=True)]
-    accounting = enforced_accounting(build, runs, claim, rounds=case.horizon, seed=accounting_seed)
+    accounting = enforced_accounting(build, plays, claim, rounds=case.horizon, seed=accounting_seed)
     add_composed(evidence, accounting, claim)
-    for mechanism, place in accounting.mechanisms.items():
-        finding = check_declared_profile(mechanism, place, conduct, mechanism_seed)
-        if finding is not None:
-            evidence.findings.append(finding)
+    add_false_profiles(evidence, accounting.mechanisms, conduct, mechanism_seed)
     if problem.replacement:
         evidence.findings.append(Statement.REPLACEMENT.finding(times=len(accounting.paid)))
 
