@@ -15,9 +15,9 @@ from accountant.filters.zero_concentrated import ZeroConcentratedComposition
 from accountant.gates.coupled import Coupled, Divergence
 from accountant.gates.feedback import check_feedback
 from accountant.gates.gate import Gate, Mask
+from accountant.gates.lineage import Influence, RecordId
 from accountant.gates.private import Private
 from accountant.gates.private_sums import PrivateSums, add_to_all
-from accountant.gates.provenance import Influence, RecordId
 from accountant.gates.replay import Call, Difference, Direct, Recorder, Replay
 from accountant.gates.simulation import Simulation
 from accountant.gates.taped import Alteration, Recording, Retelling
@@ -60,7 +60,7 @@ from accountant.refusals import (
 )
 from accountant.rules.rule import Rule
 from accountant.rules.scope import spending_on
-from accountant.stores.refusals import InUse
+from accountant.stores.store_refusals import InUse
 from accountant.trust import Trust, check_gate
 from mechanisms.assumptions import library_package
 

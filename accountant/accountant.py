@@ -19,12 +19,12 @@ from accountant.filters.composition_theorem import Composition
 from accountant.gates.assuming import Assuming, declared_stability
 from accountant.gates.closing import Closing
 from accountant.gates.gate import Mask
+from accountant.gates.lineage import Influence, Movement, RecordId, Traced, TracedSums
 from accountant.gates.messages import DRAWN_BY, DRAWN_ELSEWHERE, checked_message, some_value
 from accountant.gates.movement import with_rounding
 from accountant.gates.on_tape import OnTape
 from accountant.gates.private import Private, refuse_read
 from accountant.gates.private_sums import PrivateSums
-from accountant.gates.provenance import Influence, Movement, RecordId, Traced, TracedSums
 from accountant.gates.release import check_domain, check_owner, check_release, sample
 from accountant.ledger.accounts import Accounts
 from accountant.ledger.entry import Entry, declassification, entries_to_dict
@@ -120,7 +120,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
     ValueError
         If a parameter is of another kind, a composition and a plan are given, the theorem can guarantee nothing
         under this budget, or it is strict and its noise source is not secure.
-    accountant.stores.refusals.StoreRefused
+    accountant.stores.store_refusals.StoreRefused
         If the store has other terms, is a copy, was restored, or does not fit together.
     AssumptionRefused
         If it is strict and its theorem, its plan, its noise source or its own class rests on something that nobody

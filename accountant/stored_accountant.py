@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from accountant.accountant import Accountant
+from accountant.gates.lineage import Influence, Traced, TracedSums
 from accountant.gates.private import Private
 from accountant.gates.private_sums import PrivateSums
-from accountant.gates.provenance import Influence, Traced, TracedSums
 from accountant.ledger.ledger import Ledger
 from accountant.stores.waiting import Notes
 from accountant.tenure import Tenure

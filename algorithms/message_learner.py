@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from accountant import Accountant, Private
-from accountant.gates.provenance import RecordId
+from accountant.gates.lineage import RecordId
 from algorithms.structured_learner import HorizonLearner, StructureType
 from algorithms.tickets import Ticket
 from mechanisms import Box, Domain, Mechanism, OneHot, mechanism_from_dict

@@ -69,7 +69,7 @@ def test_the_page_of_commands_has_every_command():
 
 
 def test_the_page_of_files_has_every_key_table_and_entry():
-    from accountant.stores import replay, schema
+    from accountant.stores import replayed_entries, schema
 
     hook = runpy.run_path(str(DOCS / "hooks" / "schemas.py"))
     page = hook["on_page_markdown"]((DOCS / "reference" / "files.md").read_text())
@@ -79,7 +79,7 @@ def test_the_page_of_files_has_every_key_table_and_entry():
             for key in json.loads((DOCS / "schemas" / f"{name}.json").read_text())["properties"]
         )
     tables = (*schema.METADATA.tables, schema.RUN.name, schema.KEPT.name)
-    entries = re.findall(r'^``\{"([\w ]+)":', replay.__doc__, flags=re.MULTILINE)
+    entries = re.findall(r'^``\{"([\w ]+)":', replayed_entries.__doc__, flags=re.MULTILINE)
     assert [word for word in (*tables, *entries) if f"`{word}`" not in page] == []
     assert len(tables) >= 8
     assert len(entries) >= 12

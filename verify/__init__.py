@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from verify.neighbouring.listed import Listed
     from verify.neighbouring.replace_one import ReplaceOne
     from verify.neighbouring.within import AnyTwo, Within
-    from verify.regret_claims.regret import regret
     from verify.regret_claims.regret_report import RegretReport
+    from verify.regret_claims.verify_regret import regret
     from verify.subject_error import SubjectError
     from verify.verdict.result import Verification
     from verify.verification import verify
@@ -62,7 +62,7 @@ _HOMES = {
     "verify.certificates.certification": ("NotCertified", "certify"),
     "verify.functions.claimed": ("claimed",),
     "verify.mutants.verify_mutants": ("Mutants", "verify_mutants"),
-    "verify.regret_claims.regret": ("regret",),
+    "verify.regret_claims.verify_regret": ("regret",),
     "verify.regret_claims.regret_report": ("RegretReport",),
     "verify.subject_error": ("SubjectError",),
     "verify.findings": ("Finding", "FindingKind", "LowerBound", "UpperBound", "Witness"),

@@ -8,7 +8,7 @@ from accountant.audit import About, Audit
 from accountant.audit.releases import ChosenUnder
 from accountant.losses.risk import Risk
 from mechanisms import Neighbouring
-from verify.document.blocks import Block, Bullets, Code, Document, Facts, Paragraph, Section, Table, Tone
+from verify.document.elements import Block, Bullets, Code, Document, Facts, Paragraph, Section, Table, Tone
 from verify.sentences import number
 from verify.verdict.verification_document import (
     ADVERSARY,

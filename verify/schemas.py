@@ -16,7 +16,7 @@ from mechanisms import Assumption, Neighbouring
 from verify.certificates.certificate import FORMAT as CERTIFICATE
 from verify.certificates.certificate import SAID, Proof
 from verify.experiments.reproduce import FORMAT as REPRODUCTION
-from verify.experiments.simulation import FORMAT as SIMULATION
+from verify.experiments.simulation_result import FORMAT as SIMULATION
 from verify.findings import Finding, LowerBound, UpperBound, Witness
 from verify.mutants.layers import Layer
 from verify.mutants.verify_mutants import FORMAT as MUTANTS

@@ -14,7 +14,7 @@ from accountant.audit.release_rows import from_rows
 from accountant.audit.release_tables import from_tables
 from accountant.audit.releases import ChosenUnder, Release, ReleaseFileError, Releases, grouped, unchanging
 from accountant.files.data_files import from_json, from_toml
-from accountant.gates.provenance import RecordId
+from accountant.gates.lineage import RecordId
 from mechanisms import NoPrivacy, PrivacyProfile
 from mechanisms.neighbouring import Neighbouring, conversion_hint
 

@@ -37,7 +37,7 @@ from accountant.audit.releases import (
     grouped,
     scaled,
 )
-from accountant.gates.provenance import RecordId
+from accountant.gates.lineage import RecordId
 from mechanisms import ParameterError, PrivacyProfile, Sensitivity
 from mechanisms.neighbouring import Neighbouring, conversion_hint
 from mechanisms.parameters import positive, real, whole

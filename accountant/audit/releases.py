@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from accountant.budget import Budget
-from accountant.gates.provenance import RecordId
+from accountant.gates.lineage import RecordId
 from mechanisms import Mechanism, ParameterError, PrivacyProfile, for_group
 from mechanisms.neighbouring import Neighbouring, common_neighbouring
 from mechanisms.parameters import whole

@@ -18,11 +18,11 @@ import numpy.typing as npt
 from accountant.gates.assuming import Assuming
 from accountant.gates.closing import Closing
 from accountant.gates.gate import Mask
+from accountant.gates.lineage import RecordId
 from accountant.gates.movement import distance, excess
 from accountant.gates.on_tape import OnTape
 from accountant.gates.private import Private, refuse_read
 from accountant.gates.private_sums import PrivateSums
-from accountant.gates.provenance import RecordId
 from accountant.gates.random_streams import RandomStream
 from accountant.gates.release import check_owner, check_release, sample
 from accountant.gates.simulation import lane_randomness

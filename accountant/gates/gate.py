@@ -18,9 +18,9 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from accountant.gates.lineage import RecordId
 from accountant.gates.private import Private
 from accountant.gates.private_sums import PrivateSums
-from accountant.gates.provenance import RecordId
 from accountant.place import Place
 from mechanisms import Assumption, Domain, Mechanism, Randomness
 

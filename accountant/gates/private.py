@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from accountant.gates.declared import declared_function
-from accountant.gates.provenance import UNTRACKED, Provenance
+from accountant.gates.lineage import UNTRACKED, Lineage
 from accountant.place import Place, calling_place
 from accountant.refusals import ForeignValue, RawRead
 from mechanisms import Box, Categories, Chain, Domain, DomainError, Transformation
@@ -43,7 +43,7 @@ class Private:
         self,
         gate: Gate,
         values: npt.NDArray[Any],
-        provenance: Provenance = UNTRACKED,
+        provenance: Lineage = UNTRACKED,
         *,
         categories: int = 0,
         domain: Domain | None = None,

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
+from accountant.gates.lineage import Traced, TracedSums
 from accountant.gates.private import Private, refuse_read
-from accountant.gates.provenance import Traced, TracedSums
 from accountant.place import calling_place
 from accountant.refusals import ForeignValue
 from accountant.trust import Trust, check_message

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from accountant.gates.lineage import RecordId, Traced, TracedSums
 from accountant.gates.movement import distance, excess
-from accountant.gates.provenance import RecordId, Traced, TracedSums
 from accountant.gates.replay import Difference
 from accountant.place import Place, calling_place
 from mechanisms import (

@@ -12,7 +12,7 @@ from typing import Any
 
 from accountant.budget import Amount, Budget, Cost, asked_and_left
 from accountant.filters.composition_theorem import Composition, UnsupportedCharge
-from accountant.gates.provenance import RecordId
+from accountant.gates.lineage import RecordId
 from accountant.ledger.entry import Entry
 from accountant.ledger.ledger import Ledger
 from accountant.ledger.store import ANY, CannotPay, Receipt, Store

@@ -10,7 +10,7 @@ from typing import Any
 
 from accountant.budget import Amount, Cost
 from accountant.filters.composition_theorem import Composition
-from accountant.gates.provenance import RecordId
+from accountant.gates.lineage import RecordId
 from accountant.place import Place
 from accountant.recorded import describe
 from mechanisms import Mechanism, Sensitivity

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from accountant.budget import Amount
 from accountant.filters.composition_theorem import Composition
-from accountant.gates.provenance import RecordId
+from accountant.gates.lineage import RecordId
 from accountant.ledger.entry import Entry
 from accountant.ledger.store import ANY, CannotPay, Fits, KeyUsed, Receipt, RuleStanding, Settled, Standing
 from accountant.ledger.totals import Totals

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy.typing as npt
 
+from accountant.gates.lineage import RecordId
 from accountant.gates.private import Private
 from accountant.gates.private_sums import PrivateSums
-from accountant.gates.provenance import RecordId
 from accountant.ledger.entry import Entry
 from accountant.place import Place
 from mechanisms import Assumption, Mechanism

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from accountant.budget import Amount
-from accountant.gates.provenance import RecordId
+from accountant.gates.lineage import RecordId
 from accountant.ledger.entry import Entry
 from accountant.place import Place
 from accountant.rules.rule import Rule

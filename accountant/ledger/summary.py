@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from accountant.budget import Amount, Budget, Cost
 from accountant.filters.composition_theorem import Composition
-from accountant.gates.provenance import RecordId
+from accountant.gates.lineage import RecordId
 from accountant.ledger.entry import Entry
 from accountant.ledger.store import Store
 from accountant.trust import Trust

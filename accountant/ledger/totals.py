@@ -7,7 +7,7 @@ from typing import Any
 
 from accountant.budget import Amount
 from accountant.filters.composition_theorem import Composition
-from accountant.gates.provenance import RecordId
+from accountant.gates.lineage import RecordId
 
 _INTERNED = 16_384
 """So many amounts are kept for their ids: histories that differ would fill the memory with what is never met again."""

@@ -11,7 +11,7 @@ from typing import Any
 from accountant.budget import Budget
 from accountant.filters.composition_theorem import Composition
 from accountant.filters.groups import check_groups
-from accountant.gates.provenance import RecordId
+from accountant.gates.lineage import RecordId
 from accountant.pseudonym import Pseudonym
 from accountant.rules.scope import Scope, check_word
 

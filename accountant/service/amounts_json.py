@@ -8,7 +8,7 @@ from typing import Any
 
 from accountant.accountant import Accountant
 from accountant.budget import Amount
-from accountant.gates.provenance import RecordId
+from accountant.gates.lineage import RecordId
 from accountant.ledger.store import Standing
 from mechanisms.rounding import up
 

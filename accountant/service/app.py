@@ -33,12 +33,12 @@ from accountant.rules.scope import spending_on
 from accountant.service.asked import read_object
 from accountant.service.journal import note, place_of
 from accountant.service.keys import ApiKey, KeyFile, Scope
-from accountant.service.limits import Limits, Places, Rate
 from accountant.service.metrics import CONTENT_TYPE, Metrics
 from accountant.service.openapi import openapi
 from accountant.service.page import CONTENT_SECURITY, page
 from accountant.service.part import Body, Operation, Part
-from accountant.service.problem import Problem
+from accountant.service.problem_details import ServiceProblem
+from accountant.service.service_limits import Places, Rate, ServiceLimits
 
 _HEADERS = (
     (b"cache-control", b"no-store"),
@@ -50,9 +50,9 @@ _HEADERS = (
 _ROUTE, _CLIENT, _KIND = "dpwitness.route", "dpwitness.client", "dpwitness.kind"
 
 
-def make_app(parts: Sequence[Part], keys: KeyFile, limits: Limits | None = None) -> ASGIApp:
+def make_app(parts: Sequence[Part], keys: KeyFile, limits: ServiceLimits | None = None) -> ASGIApp:
     """Return the application: what its parts do, and what is asked of all of them together."""
-    limits = Limits() if limits is None else limits
+    limits = ServiceLimits() if limits is None else limits
     metrics, front = Metrics(), _Front(keys, limits)
     operations = [each for part in parts for each in part.operations] + _of_all(parts, metrics)
     routes = [Route(each.path, partial(front.answer, each), methods=[each.method]) for each in operations]
@@ -95,7 +95,7 @@ def _of_all(parts: Sequence[Part], metrics: Metrics) -> list[Operation]:
 class _Front:
     """Who is asking, and whether for too much."""
 
-    def __init__(self, keys: KeyFile, limits: Limits) -> None:
+    def __init__(self, keys: KeyFile, limits: ServiceLimits) -> None:
         self._keys = keys
         self._limits = limits
         self._rate = Rate(limits.rate)
@@ -107,26 +107,26 @@ class _Front:
         request.scope[_ROUTE] = operation.path
         try:
             return await self._answer(operation, request)
-        except Problem as error:
+        except ServiceProblem as error:
             problem = error
         except ClientDisconnect:
-            problem = Problem(400, "disconnected", "the client went away")
+            problem = ServiceProblem(400, "disconnected", "the client went away")
         except Exception as error:
             note("failed", logging.ERROR, route=operation.path, error=place_of(error))
-            problem = Problem(500, "failed", "an error of the service's own; its journal says where")
+            problem = ServiceProblem(500, "failed", "an error of the service's own; its journal says where")
         return _refusal(problem, request.scope)
 
     async def _answer(self, operation: Operation, request: Request) -> Response:
         key = self._key(operation, request)
         client = None if key is None else key.name
         if not self._rate.admits(client):
-            raise Problem(429, "too-many", f"more than {self._limits.rate:g} requests a second")
+            raise ServiceProblem(429, "too-many", f"more than {self._limits.rate:g} requests a second")
         scope = None if key is None or operation.run is not None else key.spends_on
         end = self._places.take(client)
         if end is None:
             most, each = self._limits.at_once, self._limits.each_at_once
             words = f"{most} requests are in work, or {each} of this key: ask again later"
-            raise Problem(503, "busy", words)
+            raise ServiceProblem(503, "busy", words)
         begun = threading.Event()
 
         def work(content: bytes) -> Response:
@@ -151,19 +151,21 @@ class _Front:
             key = self._presented(operation, request)
         except ValueError as error:
             note("keys", logging.ERROR, reason=str(error))
-            raise Problem(503, "keys", "the service cannot read its keys") from None
+            raise ServiceProblem(503, "keys", "the service cannot read its keys") from None
         if key is None:
             if not self._rate.admits(""):
-                raise Problem(429, "too-many", "too many requests without a key")
-            raise Problem(
+                raise ServiceProblem(429, "too-many", "too many requests without a key")
+            raise ServiceProblem(
                 401, "no-key", "a key of this service must be in the header: Authorization: Bearer KEY"
             )
         request.scope[_CLIENT] = key.name
         if not key.allows(operation.scope):
             scope = operation.scope.value
-            raise Problem(403, "wrong-scope", f"this key does not allow what takes the scope {scope!r}")
+            raise ServiceProblem(
+                403, "wrong-scope", f"this key does not allow what takes the scope {scope!r}"
+            )
         if not key.reaches(operation.run):
-            raise Problem(403, "wrong-run", f"this key is for {', '.join(sorted(key.runs))} only")
+            raise ServiceProblem(403, "wrong-run", f"this key is for {', '.join(sorted(key.runs))} only")
         return key
 
     def _presented(self, operation: Operation, request: Request) -> ApiKey | None:
@@ -179,13 +181,13 @@ class _Front:
 
     async def _content(self, request: Request) -> bytes:
         if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-            raise Problem(415, "not-json", "Content-Type must be application/json")
+            raise ServiceProblem(415, "not-json", "Content-Type must be application/json")
         most = self._limits.body
         read = bytearray()
         async for chunk in request.stream():
             read += chunk
             if len(read) > most:
-                raise Problem(413, "too-large", f"the body must have at most {most} bytes")
+                raise ServiceProblem(413, "too-large", f"the body must have at most {most} bytes")
         return bytes(read)
 
 
@@ -199,7 +201,7 @@ def _answer_for(scope: ChargeScope | None, operation: Operation, client: str, bo
 class _Guard:
     """What every request goes through: a deadline, headers, a line in the journal, and no traceback."""
 
-    def __init__(self, app: ASGIApp, metrics: Metrics, limits: Limits) -> None:
+    def __init__(self, app: ASGIApp, metrics: Metrics, limits: ServiceLimits) -> None:
         self._app = app
         self._metrics = metrics
         self._limits = limits
@@ -222,7 +224,7 @@ class _Guard:
             await self._app(scope, receive, sent)
         if deadline.cancelled_caught and not status:
             words = "it took too long: a charge may have been made; ask again with the same request"
-            await _refusal(Problem(503, "too-slow", words), scope)(scope, receive, sent)
+            await _refusal(ServiceProblem(503, "too-slow", words), scope)(scope, receive, sent)
         seconds = time.monotonic() - began
         route, kind = scope.get(_ROUTE, "unknown"), scope.get(_KIND)  # not what a client made up
         self._metrics.answered(route, status, kind, seconds)
@@ -231,7 +233,7 @@ class _Guard:
         note("request", level, **facts, kind=kind, ms=round(1000 * seconds, 1))
 
 
-def _refusal(problem: Problem, scope: AsgiScope) -> Response:
+def _refusal(problem: ServiceProblem, scope: AsgiScope) -> Response:
     """Return the answer that something is not done, and note why."""
     scope[_KIND] = problem.kind
     headers = {}
@@ -251,6 +253,6 @@ async def _http_problem(request: Request, error: Exception) -> Response:
         404: ("unknown-path", "there is no such path"),
         405: ("method", "this path takes another method"),
     }.get(error.status_code, ("http", error.detail))
-    answer = _refusal(Problem(error.status_code, kind, words), request.scope)
+    answer = _refusal(ServiceProblem(error.status_code, kind, words), request.scope)
     answer.headers.update(error.headers or {})
     return answer

@@ -9,9 +9,9 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from accountant.files.data_files import DataFileError, from_json
-from accountant.gates.provenance import RecordId
-from accountant.service.limits import Limits
-from accountant.service.problem import Problem, invalid
+from accountant.gates.lineage import RecordId
+from accountant.service.problem_details import ServiceProblem, invalid
+from accountant.service.service_limits import ServiceLimits
 from mechanisms import (
     Ball,
     Box,
@@ -76,15 +76,15 @@ def read_object(body: bytes) -> dict[str, Any]:
     try:
         found = from_json(body.decode("utf-8"))
     except UnicodeDecodeError:
-        raise Problem(400, "malformed", "the body is not UTF-8") from None
+        raise ServiceProblem(400, "malformed", "the body is not UTF-8") from None
     except DataFileError:  # its words may have a piece of the body
-        raise Problem(
+        raise ServiceProblem(
             400,
             "malformed",
             "the body is not JSON, or holds NaN, an infinity, a key twice, or numbers or nesting beyond measure",
         ) from None
     if not isinstance(found, dict):
-        raise Problem(400, "malformed", "the body must be a JSON object")
+        raise ServiceProblem(400, "malformed", "the body must be a JSON object")
     return found
 
 
@@ -99,7 +99,7 @@ def check_keys(body: Mapping[str, Any], *keys: str) -> None:
         )
 
 
-def read_release(body: Mapping[str, Any], limits: Limits, *, values: bool) -> Asked:
+def read_release(body: Mapping[str, Any], limits: ServiceLimits, *, values: bool) -> Asked:
     """Return the release that a body asks for, with its records' values or without.
 
     Raises
@@ -134,7 +134,7 @@ def read_release(body: Mapping[str, Any], limits: Limits, *, values: bool) -> As
     )
 
 
-def read_records(body: Mapping[str, Any], limits: Limits) -> tuple[RecordId, ...]:
+def read_records(body: Mapping[str, Any], limits: ServiceLimits) -> tuple[RecordId, ...]:
     """Return the records that a body asks about.
 
     Raises
@@ -208,7 +208,7 @@ def _value(value: Any, parameter: str) -> Any:
     return value
 
 
-def _mechanism(saved: Any, limits: Limits) -> Mechanism:
+def _mechanism(saved: Any, limits: ServiceLimits) -> Mechanism:
     if not isinstance(saved, dict):
         raise invalid("mechanism", "must be an object, as to_dict() of a mechanism returns it")
     draws = 0
@@ -244,7 +244,7 @@ def _objects(saved: Any) -> Iterator[tuple[dict[str, Any], int | None]]:
             waiting += [(each, times) for each in found]
 
 
-def _domain(saved: Any, limits: Limits) -> Domain:
+def _domain(saved: Any, limits: ServiceLimits) -> Domain:
     kinds = ", ".join(DOMAINS)
     if not isinstance(saved, dict) or not isinstance(saved.get("kind"), str) or saved["kind"] not in DOMAINS:
         raise invalid("domain", f"kind: must be one of {kinds}")

@@ -9,10 +9,10 @@ import numpy as np
 
 from accountant.accountant import Accountant
 from accountant.filters.share import share_spent
+from accountant.gates.lineage import RecordId
 from accountant.gates.messages import some_value
 from accountant.gates.private import Private
 from accountant.gates.private_sums import PrivateSums
-from accountant.gates.provenance import RecordId
 from accountant.ledger.quote import Quote
 from accountant.ledger.store import KeyUsed, Settled
 from accountant.ledger.summary import Summary
@@ -21,11 +21,11 @@ from accountant.refusals import BudgetExceeded, GateClosed, PurposeRefused, Refu
 from accountant.rules.clock import ClockAhead
 from accountant.service.amounts_json import accounts_json, summary_json
 from accountant.service.asked import Asked
-from accountant.service.problem import Problem, invalid, kind_of
+from accountant.service.problem_details import ServiceProblem, invalid, kind_of
 from accountant.service.remembered import Remembered
 from accountant.service.rules_shown import RuleShown, rules_shown
-from accountant.stores.refusals import LedgerDamaged, OutcomeUnknown, StoreRefused
 from accountant.stores.sql_store import SQLStore
+from accountant.stores.store_refusals import LedgerDamaged, OutcomeUnknown, StoreRefused
 from mechanisms import DomainError
 
 
@@ -105,7 +105,7 @@ class Desk:
         except (ClockAhead, GateClosed, PurposeRefused):
             raise
         except Refusal as refused:
-            raise Problem(422, kind_of(refused), refused.message, "mechanism") from None
+            raise ServiceProblem(422, kind_of(refused), refused.message, "mechanism") from None
         except (TypeError, ValueError) as error:
             raise invalid("mechanism", str(error)) from None
 
@@ -139,7 +139,7 @@ class Desk:
     def _reserved(self, client: str, request: str) -> tuple[int, str]:
         found = self._asking(client, lambda: self.store.requested(_key(client, request)))
         if found is None or found[1] is None:
-            raise Problem(
+            raise ServiceProblem(
                 404, "no-reservation", f"request={request!r}: nothing was reserved with this key", "request"
             )
         position, state = found
@@ -151,31 +151,31 @@ class Desk:
             with acting_for(f"key {client}"):
                 return act()
         except BudgetExceeded as refused:
-            raise Problem(409, "budget-exceeded", refused.message) from None
+            raise ServiceProblem(409, "budget-exceeded", refused.message) from None
         except PurposeRefused as refused:
-            raise Problem(403, "purpose-refused", refused.message) from None
+            raise ServiceProblem(403, "purpose-refused", refused.message) from None
         except ClockAhead as ahead:
-            raise Problem(503, "clock-ahead", str(ahead)) from None
+            raise ServiceProblem(503, "clock-ahead", str(ahead)) from None
         except KeyUsed:
             words = (
                 "this key was used for something else: other mechanism, domain or records, or another step"
             )
-            raise Problem(409, "key-used", words, "request") from None
+            raise ServiceProblem(409, "key-used", words, "request") from None
         except Settled:
-            raise Problem(409, "settled", "the reservation was drawn or given back before") from None
+            raise ServiceProblem(409, "settled", "the reservation was drawn or given back before") from None
         except GateClosed:  # the reason may tell of private data
-            raise Problem(503, "closed", "the ledger is closed: nothing more is charged") from None
+            raise ServiceProblem(503, "closed", "the ledger is closed: nothing more is charged") from None
         except LedgerDamaged:
-            raise Problem(
+            raise ServiceProblem(
                 503, "damaged", "the ledger is damaged: dpwitness ledger verify says where"
             ) from None
         except StoreRefused as refused:
-            raise Problem(
+            raise ServiceProblem(
                 503, "store-refused", f"the store is not spent from ({type(refused).__name__})"
             ) from None
         except OutcomeUnknown:
             words = "nobody knows whether it was charged: ask again with the same request"
-            raise Problem(503, "unknown", words) from None
+            raise ServiceProblem(503, "unknown", words) from None
 
     # --- reading ---------------------------------------------------------------------------------
 

@@ -10,17 +10,17 @@ from accountant.service.asked import check_keys, read_records, read_release, rea
 from accountant.service.desk import Desk
 from accountant.service.keys import Scope
 from accountant.service.ledger_schemas import LEDGER_SCHEMAS
-from accountant.service.limits import Limits
 from accountant.service.metrics import Gauge
 from accountant.service.page import ledger_sections
 from accountant.service.part import Body, Operation, Part
-from accountant.service.problem import invalid
+from accountant.service.problem_details import invalid
 from accountant.service.rules_shown import rule_gauges
+from accountant.service.service_limits import ServiceLimits
 
 _SHOWN = 20
 
 
-def ledger_part(desk: Desk, limits: Limits) -> Part:
+def ledger_part(desk: Desk, limits: ServiceLimits) -> Part:
     """Return what may be asked of a ledger."""
 
     def left(client: str, body: Body) -> Mapping[str, Any]:

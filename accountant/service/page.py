@@ -11,7 +11,7 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 
 from accountant.budget import Budget
 from accountant.filters.share import NEARLY_SPENT
-from accountant.gates.provenance import RecordId
+from accountant.gates.lineage import RecordId
 from accountant.ledger.summary import Summary
 from accountant.rules.scope import Scope
 from accountant.service.rules_shown import RuleShown

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from accountant.budget import Amount
 from accountant.filters.composition_theorem import Composition
 from accountant.filters.share import share_spent
-from accountant.gates.provenance import RecordId
+from accountant.gates.lineage import RecordId
 from accountant.ledger.store import RuleStanding
 from accountant.rules.rule import Rule
 from accountant.service.amounts_json import down

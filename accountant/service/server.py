@@ -20,10 +20,10 @@ from accountant.service.desk import Desk
 from accountant.service.journal import JsonLines
 from accountant.service.keys import KeyFile
 from accountant.service.ledger_part import ledger_part
-from accountant.service.limits import Limits
 from accountant.service.part import Part
+from accountant.service.service_limits import ServiceLimits
 from accountant.stores.opening import is_run, open_store
-from accountant.stores.refusals import StoreRefused
+from accountant.stores.store_refusals import StoreRefused
 
 _HEADERS_WITHIN = 10.0  # seconds, from a connection's first byte to the end of a request's headers
 _HEADERS = 16_384  # bytes
@@ -84,7 +84,7 @@ class _Impatient(H11Protocol):
 
 
 def serve(
-    parts: Sequence[Callable[[Limits], AbstractContextManager[Part]]],
+    parts: Sequence[Callable[[ServiceLimits], AbstractContextManager[Part]]],
     keys: KeyFile,
     *,
     host: str = "127.0.0.1",
@@ -92,7 +92,7 @@ def serve(
     certificate: Path | None = None,
     certificate_key: Path | None = None,
     plain: bool = False,
-    limits: Limits | None = None,
+    limits: ServiceLimits | None = None,
     ready: Callable[[str], None] = lambda address: None,
 ) -> None:
     """Serve until the process is told to end.
@@ -118,7 +118,7 @@ def serve(
     ------
     ValueError
         If there is no key, or other machines could ask without TLS.
-    accountant.stores.refusals.StoreRefused
+    accountant.stores.store_refusals.StoreRefused
         If a store is not opened.
     """
     if (certificate is None) != (certificate_key is None):
@@ -132,7 +132,7 @@ def serve(
         raise ValueError(
             f"{keys.path}: there is no key; make one with `dpwitness keys add NAME --scope spend`"
         )
-    limits = Limits() if limits is None else limits
+    limits = ServiceLimits() if limits is None else limits
     with ExitStack() as opened:
         served = [opened.enter_context(part(limits)) for part in parts]
         listening = opened.enter_context(_socket(host, port))
@@ -160,7 +160,9 @@ def serve(
 
 
 @contextmanager
-def ledger_at(store: str, anchor: Path | None, limits: Limits, *, names: str | None = None) -> Iterator[Part]:
+def ledger_at(
+    store: str, anchor: Path | None, limits: ServiceLimits, *, names: str | None = None
+) -> Iterator[Part]:
     """Open a ledger to be served.
 
     Parameters
@@ -172,7 +174,7 @@ def ledger_at(store: str, anchor: Path | None, limits: Limits, *, names: str | N
 
     Raises
     ------
-    accountant.stores.refusals.StoreRefused
+    accountant.stores.store_refusals.StoreRefused
         If the store is not opened, or is a run's.
     """
     opened = open_store(store, anchor=anchor, names=names)

@@ -9,7 +9,7 @@ from pathlib import Path
 from accountant.files.data_files import from_json
 from accountant.files.whole_file import whole_file
 from accountant.stores.file_lock import one_at_a_time
-from accountant.stores.refusals import StoreRefused
+from accountant.stores.store_refusals import StoreRefused
 
 
 @dataclass(frozen=True, slots=True)

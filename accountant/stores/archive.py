@@ -13,8 +13,8 @@ from accountant.stores.export import beginning_of, read_content, replayed
 from accountant.stores.folded import Beginning, beginning
 from accountant.stores.folding import left_by_fold, summed_up
 from accountant.stores.opening import existing
-from accountant.stores.refusals import LedgerDamaged
-from accountant.stores.replay import Replay
+from accountant.stores.replayed_entries import ReplayedEntries
+from accountant.stores.store_refusals import LedgerDamaged
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class _Archive:
         All entries up to the last of them that are still known, by position.
     """
 
-    replay: Replay
+    replay: ReplayedEntries
     beginning: Beginning | None
     rows: Mapping[int, str]
 

@@ -8,7 +8,7 @@ from accountant.budget import asked_and_left
 from accountant.filters.composition_theorem import Composition, UnsupportedCharge
 from accountant.ledger.entry import Entry
 from accountant.recorded import RecordedMechanism
-from accountant.stores.refusals import LedgerDamaged
+from accountant.stores.store_refusals import LedgerDamaged
 
 _ROUNDING = 1e-9
 """By so much, relative, a charge may be below the one computed now: another version of SciPy rounds otherwise."""

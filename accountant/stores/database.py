@@ -17,8 +17,8 @@ from sqlalchemy.pool import StaticPool
 from accountant.rules import clock
 from accountant.stores.file_lock import FileLock, one_at_a_time
 from accountant.stores.location import RUN_STORE
-from accountant.stores.refusals import InUse, LedgerDamaged, OutcomeUnknown, StoreMoved, StoreRefused
 from accountant.stores.session_lock import CLIENT_SETTINGS, WRITING, SessionLock, set_session, writer
+from accountant.stores.store_refusals import InUse, LedgerDamaged, OutcomeUnknown, StoreMoved, StoreRefused
 
 _PRAGMAS = {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "busy_timeout": 60_000}
 _SQLITE = b"SQLite format 3\0"

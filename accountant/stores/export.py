@@ -24,10 +24,10 @@ from accountant.stores.chain import FORMAT, canonical, chained, commitment, labe
 from accountant.stores.folded import Beginning, fold_of, last_fold
 from accountant.stores.names import Names, named
 from accountant.stores.opening import existing, in_memory
-from accountant.stores.refusals import LedgerDamaged
-from accountant.stores.replay import EntryRow, Replay, chained_to
+from accountant.stores.replayed_entries import EntryRow, ReplayedEntries, chained_to
 from accountant.stores.sql_store import SQLStore, happened
-from accountant.stores.verification import Verified, verified, verify_database
+from accountant.stores.store_refusals import LedgerDamaged
+from accountant.stores.store_verification import Verified, verified, verify_database
 from accountant.stores.work import rows_after
 from accountant.written_terms import Terms
 from mechanisms import Assumption
@@ -186,7 +186,7 @@ def is_export(content: Any) -> bool:
     return isinstance(content, dict) and str(content.get("format", "")).startswith("dpwitness-ledger")
 
 
-def read_export(path: str | Path) -> tuple[Replay, dict[int, Any]]:
+def read_export(path: str | Path) -> tuple[ReplayedEntries, dict[int, Any]]:
     """Return what an exported ledger says, and the names of its accounts; all of it is verified.
 
     Raises
@@ -199,7 +199,7 @@ def read_export(path: str | Path) -> tuple[Replay, dict[int, Any]]:
     return verified_content(path, read_content(path))
 
 
-def verified_content(path: str | Path, content: dict[str, Any]) -> tuple[Replay, dict[int, Any]]:
+def verified_content(path: str | Path, content: dict[str, Any]) -> tuple[ReplayedEntries, dict[int, Any]]:
     """Return what an exported ledger says that was read from a file; see `read_export`."""
     if "accounts" not in content:
         raise LedgerDamaged(
@@ -264,7 +264,7 @@ def checked_content(path: str | Path, content: Any) -> dict[str, Any]:
     return read
 
 
-def replayed(content: dict[str, Any]) -> Replay:
+def replayed(content: dict[str, Any]) -> ReplayedEntries:
     """Return what the entries of a file lead to; of an archive, those that its fold removed.
 
     Raises
@@ -283,7 +283,7 @@ def replayed(content: dict[str, Any]) -> Replay:
         for position, row in enumerate(content["entries"], start=content.get("after", 0) + 1):
             yield position, row.text, row.hash
 
-    replay = Replay(rows) if beginning is None else beginning.replay(rows)
+    replay = ReplayedEntries(rows) if beginning is None else beginning.replay(rows)
     after = (row for row in rows() if row[0] > replay.position)
     removed = content["last"] - replay.position if "last" in content else len(content["entries"])
     replay.feed_all(itertools.islice(after, removed))

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
-from accountant.stores.refusals import InUse
+from accountant.stores.store_refusals import InUse
 
 try:
     import fcntl

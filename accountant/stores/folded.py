@@ -11,9 +11,9 @@ from functools import partial
 from sqlalchemy import Connection
 
 from accountant.stores.chain import chained
-from accountant.stores.refusals import LedgerDamaged
-from accountant.stores.replay import EntryRow, History, Replay
+from accountant.stores.replayed_entries import EntryRow, History, ReplayedEntries
 from accountant.stores.schema import RARE
+from accountant.stores.store_refusals import LedgerDamaged
 from accountant.stores.work import rows_after
 
 _FOLD = f"{RARE} AND substr(body, 3, 7) = 'fold\":{{'"
@@ -92,7 +92,7 @@ class Beginning:
     parts: Sequence[str]
     left: Sequence[tuple[int, str]]
 
-    def replay(self, history: History) -> Replay:
+    def replay(self, history: History) -> ReplayedEntries:
         """Return a replay before the first entry that is chained to the one before it.
 
         Parameters
@@ -125,7 +125,7 @@ def beginning(connection: Connection) -> Beginning | None:
     return Beginning(fold, [text for _, text, _ in parts], [(position, text) for position, text, _ in left])
 
 
-def begun(connection: Connection, history: History | None = None) -> Replay:
+def begun(connection: Connection, history: History | None = None) -> ReplayedEntries:
     """Return a replay before the first entry of a store that is chained to the one before it.
 
     Parameters
@@ -143,15 +143,17 @@ def begun(connection: Connection, history: History | None = None) -> Replay:
     fold = last_fold(connection)
     again = partial(rows_after, connection, 0) if history is None else history
     if fold is None:
-        return Replay(again)
+        return ReplayedEntries(again)
     parts = itertools.islice(rows_after(connection, fold.position), fold.parts)
     left = rows_after(connection, 0, f"position <= {fold.after:d}")
     return _begun_at(again, fold, [text for _, text, _ in parts], left)
 
 
-def _begun_at(history: History, fold: Fold, parts: Sequence[str], left: Iterable[EntryRow]) -> Replay:
+def _begun_at(
+    history: History, fold: Fold, parts: Sequence[str], left: Iterable[EntryRow]
+) -> ReplayedEntries:
     """Return a replay that begins at a fold, of the texts of its parts and the rows of the entries that it left."""
-    replay = Replay(history)
+    replay = ReplayedEntries(history)
     try:
         replay.folds.append(json.loads(fold.text)["fold"])
         replay.begin_folded(fold.position, [json.loads(text)["folded"] for text in parts], left)

@@ -11,9 +11,9 @@ from typing import Any
 from accountant.stores.chain import bound_together, canonical
 from accountant.stores.export import write_archive
 from accountant.stores.folded import begun
-from accountant.stores.replay import Replay
+from accountant.stores.replayed_entries import ReplayedEntries
 from accountant.stores.sql_store import SQLStore, check_said
-from accountant.stores.verification import compare_tables
+from accountant.stores.store_verification import compare_tables
 from accountant.stores.work import Work, rows_after
 
 _Rows = Iterable[tuple[int, str, bytes]]
@@ -126,12 +126,12 @@ def _fold(
     return Folded(work.remove(last, texts, forgotten, settled), last, digest.hex())
 
 
-def summed_up(replay: Replay, left: Collection[int]) -> list[dict[str, Any]]:
+def summed_up(replay: ReplayedEntries, left: Collection[int]) -> list[dict[str, Any]]:
     """Return the parts of a fold of all that was fed, if it leaves some charges."""
     return [*_standing(replay), *_parts("paid", replay.summed(replay.position, left))]
 
 
-def _standing(replay: Replay) -> list[dict[str, Any]]:
+def _standing(replay: ReplayedEntries) -> list[dict[str, Any]]:
     """Return those parts of a fold that do not depend on which charges it leaves."""
     limits = replay.limits
     counted = (

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
-from accountant.stores.refusals import OutcomeUnknown
+from accountant.stores.store_refusals import OutcomeUnknown
 
 Task = TypeVar("Task")
 

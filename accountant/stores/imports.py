@@ -19,8 +19,8 @@ from accountant.stores.database import is_sqlite
 from accountant.stores.export import checked_content, is_export, parsed, verified_content
 from accountant.stores.names import NameKey, Names, name_key
 from accountant.stores.opening import make_store, open_store, stored_entries
-from accountant.stores.refusals import LedgerDamaged
 from accountant.stores.sql_store import SQLStore
+from accountant.stores.store_refusals import LedgerDamaged
 from accountant.written_terms import Terms
 from mechanisms import Assumption, AssumptionKind
 

@@ -16,10 +16,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from accountant.files.whole_file import whole_file
-from accountant.gates.provenance import RecordId
+from accountant.gates.lineage import RecordId
 from accountant.pseudonym import Pseudonym
 from accountant.stores.chain import label
-from accountant.stores.refusals import KeyRefused
+from accountant.stores.store_refusals import KeyRefused
 
 _HASHED, _ERASED = "hmac-sha256", "erased"
 _SHOWN = re.compile(f"{_HASHED}:[0-9a-f]{{64}}|{_ERASED}:[0-9a-f]{{32}}")

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from accountant.gates.provenance import RecordId
+from accountant.gates.lineage import RecordId
 from accountant.pseudonym import Pseudonym
 from accountant.stores.folded import begun
 from accountant.stores.names import NameKey, erased_label, named
-from accountant.stores.refusals import KeyRefused
 from accountant.stores.sql_store import SQLStore, check_said
-from accountant.stores.verification import compare_tables, has_run
+from accountant.stores.store_refusals import KeyRefused
+from accountant.stores.store_verification import compare_tables, has_run
 from accountant.stores.work import Work
 
 _IN_AN_ENTRY = 1_000

@@ -12,7 +12,7 @@ from typing import Any
 
 from sqlalchemy import Connection, inspect
 
-from accountant.gates.provenance import RecordId
+from accountant.gates.lineage import RecordId
 from accountant.ledger.entry import Entry
 from accountant.ledger.store import Standing
 from accountant.rules.rule import Rule
@@ -21,12 +21,12 @@ from accountant.stores.chain import FORMAT, START, canonical, chained, row_diges
 from accountant.stores.database import Database
 from accountant.stores.location import RUN_STORE, location_of
 from accountant.stores.names import NameKey, Names, name_key
-from accountant.stores.refusals import InUse, LedgerDamaged, OtherTerms, StoreMoved, StoreRefused
-from accountant.stores.replay import Replay
+from accountant.stores.replayed_entries import ReplayedEntries
 from accountant.stores.schema import METADATA, RUN, VERSION
 from accountant.stores.sql_store import SQLStore, labelled
+from accountant.stores.store_refusals import InUse, LedgerDamaged, OtherTerms, StoreMoved, StoreRefused
+from accountant.stores.store_verification import Verified, has_run, look_over, verify_database, verifying
 from accountant.stores.upgrades import upgraded
-from accountant.stores.verification import Verified, has_run, look_over, verify_database, verifying
 from accountant.stores.work import last_save
 from accountant.written_terms import Terms
 
@@ -183,7 +183,7 @@ def unmake_run(database: Database, holder: str | None = None) -> bool:
     return True
 
 
-def open_run(where: str | Path, holder: str) -> tuple[SQLStore, Replay]:
+def open_run(where: str | Path, holder: str) -> tuple[SQLStore, ReplayedEntries]:
     """Open the store of a run, and hold it, by a name of one's own; return what its entries say, too.
 
     Raises

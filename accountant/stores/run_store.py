@@ -21,9 +21,9 @@ from accountant.rules.limits import renumbered
 from accountant.stores import opening
 from accountant.stores.chain import label, row_digest
 from accountant.stores.database import Database
-from accountant.stores.refusals import InUse, LedgerDamaged, StoreMoved
-from accountant.stores.replay import Replay
+from accountant.stores.replayed_entries import ReplayedEntries
 from accountant.stores.sql_store import SQLStore, happened, labelled, let_pass
+from accountant.stores.store_refusals import InUse, LedgerDamaged, StoreMoved
 from accountant.stores.waiting import Noted, Notes, Waiting
 from accountant.stores.work import last_save, rows_after, stored_bytes
 from accountant.written_terms import Terms
@@ -324,7 +324,7 @@ def _kept(database: Database, name: str) -> bytes | None:
     return value
 
 
-def _saved(store: SQLStore, replay: Replay) -> Saved:
+def _saved(store: SQLStore, replay: ReplayedEntries) -> Saved:
     with store.database.reading() as connection:
         answers = connection.exec_driver_sql("SELECT key, answer FROM request").all()
         state = stored_bytes(connection.exec_driver_sql("SELECT state FROM run").scalar_one())

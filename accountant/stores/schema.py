@@ -1,9 +1,9 @@
 """The tables of a store: the chained log, and what is kept so that a charge need not read it.
 
-`entry` is the ledger. Everything else follows from it (`accountant/stores/replay.py` says how, and compares), but for
-salts and names of records, which entries are committed to, and answers to requests, which were released. Rows on which
-spending rests carry a digest of themselves (`accountant.stores.chain.row_digest`): who reads one need not read the
-entries to see that it was damaged.
+`entry` is the ledger. Everything else follows from it (`accountant/stores/replayed_entries.py` says how, and
+compares), but for salts and names of records, which entries are committed to, and answers to requests, which were
+released. Rows on which spending rests carry a digest of themselves (`accountant.stores.chain.row_digest`): who reads
+one need not read the entries to see that it was damaged.
 """
 
 from __future__ import annotations

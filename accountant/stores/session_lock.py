@@ -10,7 +10,7 @@ from typing import Any, cast
 from sqlalchemy.engine import Engine
 
 from accountant.stores.file_lock import this_process
-from accountant.stores.refusals import InUse
+from accountant.stores.store_refusals import InUse
 
 WRITING = 0x64707769746E6573
 """The lock of whoever writes to a store, until the end of a transaction; one for a database."""

@@ -12,7 +12,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from accountant.gates.provenance import RecordId
+from accountant.gates.lineage import RecordId
 from accountant.ledger.entry import Entry
 from accountant.ledger.ledger import (
     Answered,
@@ -38,8 +38,8 @@ from accountant.stores.file_lock import this_process
 from accountant.stores.folded import begun
 from accountant.stores.group_commit import GroupCommit
 from accountant.stores.names import PLAIN, Names, named
-from accountant.stores.refusals import StoreMoved
-from accountant.stores.verification import Verified, check_anchor, verify_database
+from accountant.stores.store_refusals import StoreMoved
+from accountant.stores.store_verification import Verified, check_anchor, verify_database
 from accountant.stores.work import ACCOUNT_ROW, Work, account_row, rows_after
 from accountant.written_terms import Terms
 from mechanisms import Assumption, Neighbouring

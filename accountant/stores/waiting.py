@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from accountant.gates.provenance import Influence, TracedSums
+from accountant.gates.lineage import Influence, TracedSums
 from mechanisms.float_bounds import FloatBounds
 
 

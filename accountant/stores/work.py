@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from accountant.filters.composition_theorem import Composition
-from accountant.gates.provenance import RecordId
+from accountant.gates.lineage import RecordId
 from accountant.ledger.entry import Entry, entry_terms
 from accountant.place import Place, calling_place
 from accountant.recorded import describe
@@ -22,8 +22,8 @@ from accountant.stores.amounts import Amounts
 from accountant.stores.anchor import Mark
 from accountant.stores.chain import canonical, chained, commitment, row_digest
 from accountant.stores.database import Database
-from accountant.stores.refusals import LedgerDamaged, StoreMoved
-from accountant.stores.replay import limits_of
+from accountant.stores.replayed_entries import limits_of
+from accountant.stores.store_refusals import LedgerDamaged, StoreMoved
 from mechanisms import Assumption
 
 

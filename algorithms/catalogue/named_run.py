@@ -131,7 +131,7 @@ def load_named_run(
     ------
     ValueError
         If its learner has no name.
-    accountant.stores.refusals.StoreRefused, OSError
+    accountant.stores.store_refusals.StoreRefused, OSError
         As `DurableRun.load`.
     """
     return DurableRun.load(where, _learner_of(where, read_problem), **options)

@@ -24,7 +24,7 @@ from accountant.stored_accountant import (
     set_randomness,
     undisturbed,
 )
-from accountant.stores.refusals import InUse
+from accountant.stores.store_refusals import InUse
 from algorithms.code_fingerprint import code_digests, fingerprint
 from algorithms.durable.constructor_arguments import build_watched, differing
 from algorithms.durable.run_place import Where, claim, pack, place, reopen, same_place, shown, unpack

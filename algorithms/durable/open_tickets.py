@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from accountant.gates.provenance import RecordId
+from accountant.gates.lineage import RecordId
 from accountant.rules import clock
 from algorithms.durable.durable_run import DurableRun
 from algorithms.structured_learner import StructuredLearner

@@ -14,7 +14,7 @@ import numpy as np
 
 from accountant.files.whole_file import sync_folder
 from accountant.stores.location import RUN_STORE
-from accountant.stores.refusals import InUse
+from accountant.stores.store_refusals import InUse
 from accountant.written_terms import Terms
 from algorithms.durable.state import Arrays
 

@@ -19,8 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from accountant import Accountant, Private
+from accountant.gates.lineage import TracedSums
 from accountant.gates.private_sums import PrivateSums
-from accountant.gates.provenance import TracedSums
 from accountant.stored_accountant import private_state, restore_private
 from accountant.stores.waiting import Notes
 

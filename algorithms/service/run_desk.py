@@ -11,17 +11,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from accountant import Accountant, BudgetExceeded, GateClosed, PurposeRefused, Refusal, Trust
+from accountant.gates.lineage import RecordId
 from accountant.gates.messages import some_value
-from accountant.gates.provenance import RecordId
 from accountant.ledger.summary import Summary
 from accountant.rules import clock
 from accountant.rules.clock import ClockAhead
 from accountant.service.amounts_json import accounts_json, summary_json
-from accountant.service.problem import Problem, invalid, kind_of
+from accountant.service.problem_details import ServiceProblem, invalid, kind_of
 from accountant.service.remembered import Remembered
 from accountant.service.rules_shown import RuleShown, rules_shown
 from accountant.stores.group_commit import GroupCommit
-from accountant.stores.refusals import InUse, LedgerDamaged, StoreRefused
+from accountant.stores.store_refusals import InUse, LedgerDamaged, StoreRefused
 from algorithms.durable.open_tickets import (
     HandedOut,
     Run,
@@ -117,7 +117,7 @@ class RunDesk:
             learner, accountant = turn.run.learner, turn.run.accountant
             if accountant.trust is not Trust.CENTRAL:
                 words = "this run is of local trust: feedback stays on the device, which sends its message instead"
-                raise Problem(409, "other-trust", words)
+                raise ServiceProblem(409, "other-trust", words)
             ticket, _ = _handed_out(turn, feedback.ticket, feedback.record)
             domain, shown = learner.feedback_domain, int((ticket.action[0] >= 0).sum())
             rule = f"must be {shown} numbers, one for each arm of the action, padded with zeros in {domain}"
@@ -141,13 +141,13 @@ class RunDesk:
         def hear(turn: _Turn) -> dict[str, Any]:
             learner = turn.run.learner
             if turn.run.accountant.trust is Trust.CENTRAL or not isinstance(learner, MessageLearner):
-                raise Problem(
+                raise ServiceProblem(
                     409, "other-trust", "this run is of central trust: it takes feedback, and no messages"
                 )
             found, kept = _handed_out(turn, ticket, record)
             if kept is None or kept.question is None:
                 words = f"ticket={found.name!r}: nothing was asked with it"
-                raise Problem(409, "ticket-refused", words, "ticket")
+                raise ServiceProblem(409, "ticket-refused", words, "ticket")
             question = Question.from_dict(kept.question)
             try:
                 learner.observe_message(question, message, record, ticket=found)
@@ -190,7 +190,7 @@ class RunDesk:
                 turn.keep(name, [terms, answer])
                 return answer
             if earlier[0] != terms:
-                raise Problem(409, "key-used", "this key was used for something else", "request")
+                raise ServiceProblem(409, "key-used", "this key was used for something else", "request")
             found: dict[str, Any] = earlier[1]
             return found
 
@@ -207,7 +207,10 @@ class RunDesk:
                 for task in itertools.chain.from_iterable(batches):
                     try:
                         results.append(task(turn))
-                    except (Problem, Refusal) as refused:  # nothing was charged, and nothing has changed
+                    except (
+                        ServiceProblem,
+                        Refusal,
+                    ) as refused:  # nothing was charged, and nothing has changed
                         results.append(refused)
                 if turn.news:
                     run.save(keep={name: json.dumps(value).encode() for name, value in turn.news.items()})
@@ -345,7 +348,7 @@ def _found(turn: _Turn, name: str) -> Any:
         return turn.run.learner.waiting.find(name)
     except TicketRefused as refused:
         words = str(refused).rpartition(";")[0]
-        raise Problem(409, "ticket-refused", words, "ticket") from None
+        raise ServiceProblem(409, "ticket-refused", words, "ticket") from None
 
 
 def _handed_out(turn: _Turn, name: str, record: RecordId) -> tuple[Ticket, HandedOut | None]:
@@ -354,7 +357,7 @@ def _handed_out(turn: _Turn, name: str, record: RecordId) -> tuple[Ticket, Hande
     kept = handed_out(turn.kept, ticket.name)
     if kept is not None and kept.record != record:
         words = f"ticket={ticket.name!r}: was handed out for another record"
-        raise Problem(409, "ticket-refused", words, "ticket")
+        raise ServiceProblem(409, "ticket-refused", words, "ticket")
     return ticket, kept
 
 
@@ -372,7 +375,7 @@ def _posed(run: Run, ticket: Ticket, record: RecordId) -> dict[str, Any]:
     if not affordable:
         learner.withdraw(ticket)
         words = f"record {record!r} has too little left: nothing is asked"
-        raise Problem(409, "budget-exceeded", words)
+        raise ServiceProblem(409, "budget-exceeded", words)
     return question.to_dict()
 
 
@@ -398,30 +401,34 @@ def _told() -> Iterator[None]:
     try:
         yield
     except GateClosed:  # the reason may tell of private data
-        raise Problem(503, "closed", "the run's ledger is closed: nothing more is charged") from None
+        raise ServiceProblem(503, "closed", "the run's ledger is closed: nothing more is charged") from None
     except BudgetExceeded as refused:  # what is left is for keys that may read
         words = (
             f"record {refused.record!r} has too little left: nothing was charged, and the ticket stays open"
         )
         if refused.again is not None:
             words += f"; there is room again from {refused.again:%Y-%m-%d} UTC"
-        raise Problem(409, "budget-exceeded", words) from None
+        raise ServiceProblem(409, "budget-exceeded", words) from None
     except PurposeRefused as refused:
-        raise Problem(403, kind_of(refused), refused.message) from None
+        raise ServiceProblem(403, kind_of(refused), refused.message) from None
     except ClockAhead:
         words = "the clock is far ahead of the last charge: `dpwitness ledger clock` says that it is right"
-        raise Problem(503, "clock-ahead", words) from None
+        raise ServiceProblem(503, "clock-ahead", words) from None
     except Refusal as refused:
-        raise Problem(409, kind_of(refused), refused.message) from None
+        raise ServiceProblem(409, kind_of(refused), refused.message) from None
     except InUse as refused:
-        raise Problem(
+        raise ServiceProblem(
             503, "held", f"the run is held by {refused.holder}: ask there, or again later"
         ) from None
     except LedgerDamaged:
-        raise Problem(503, "damaged", "the run is damaged: dpwitness ledger verify says where") from None
+        raise ServiceProblem(
+            503, "damaged", "the run is damaged: dpwitness ledger verify says where"
+        ) from None
     except StoreRefused as refused:
-        raise Problem(503, "store-refused", f"the run does not go on ({type(refused).__name__})") from None
+        raise ServiceProblem(
+            503, "store-refused", f"the run does not go on ({type(refused).__name__})"
+        ) from None
     except OSError:  # what could not be saved may have been
-        raise Problem(
+        raise ServiceProblem(
             503, "unknown", "nobody knows whether it was saved: ask again with the same request"
         ) from None

@@ -11,13 +11,13 @@ from xml.etree.ElementTree import Element
 from accountant.service.asked import check_keys, read_name, read_record, read_records, read_request
 from accountant.service.keys import Scope, check_name
 from accountant.service.ledger_schemas import LEDGER_SCHEMAS
-from accountant.service.limits import Limits
 from accountant.service.metrics import Gauge
 from accountant.service.openapi import NUMBER, RECORD, REQUEST, TEXT, WHOLE, object_of, reference
 from accountant.service.page import missing_section, run_section
 from accountant.service.part import Body, Operation, Part
-from accountant.service.problem import Problem, invalid
+from accountant.service.problem_details import ServiceProblem, invalid
 from accountant.service.rules_shown import rule_gauges
+from accountant.service.service_limits import ServiceLimits
 from algorithms.durable.open_tickets import Run
 from algorithms.service.run_desk import Feedback, RunDesk
 
@@ -61,7 +61,7 @@ _SCHEMAS: dict[str, Any] = {
 
 
 @contextmanager
-def run_at(name: str, load: Callable[[], Run], limits: Limits) -> Iterator[Part]:
+def run_at(name: str, load: Callable[[], Run], limits: ServiceLimits) -> Iterator[Part]:
     """Open a run to be served.
 
     Parameters
@@ -78,7 +78,7 @@ def run_at(name: str, load: Callable[[], Run], limits: Limits) -> Iterator[Part]
     ValueError
         If the name is none, or the run cannot be served: its trust is not central, or its learner hands out no
         tickets.
-    accountant.stores.refusals.StoreRefused, OSError
+    accountant.stores.store_refusals.StoreRefused, OSError
         If the run is not opened.
     """
     check_name("run", name)
@@ -89,7 +89,7 @@ def run_at(name: str, load: Callable[[], Run], limits: Limits) -> Iterator[Part]
         desk.close()
 
 
-def run_part(desk: RunDesk, limits: Limits) -> Part:
+def run_part(desk: RunDesk, limits: ServiceLimits) -> Part:
     """Return what may be asked of a run."""
 
     def act(client: str, body: Body) -> Mapping[str, Any]:
@@ -139,7 +139,7 @@ def run_part(desk: RunDesk, limits: Limits) -> Part:
     def shown(_: str) -> list[Element]:
         try:
             state, rules, summary = desk.state(), desk.rules(), desk.summary()
-        except Problem as problem:
+        except ServiceProblem as problem:
             return [missing_section(desk.name, problem.message)]
         tickets = state["tickets"]
         return [run_section(desk.name, state["learner"], tickets["issued"], tickets["open"], rules, summary)]
@@ -147,7 +147,7 @@ def run_part(desk: RunDesk, limits: Limits) -> Part:
     def gauges(_: str) -> list[Gauge]:
         try:
             tickets, rules = desk.state()["tickets"], desk.rules()
-        except Problem:  # another process has it: there it is measured
+        except ServiceProblem:  # another process has it: there it is measured
             return []
         words = "Actions that were handed out and wait for their feedback."
         run = ("run", desk.name)
@@ -162,7 +162,7 @@ def _age(seconds: Any) -> float:
     return float(seconds)
 
 
-def _values(given: Any, name: str, limits: Limits) -> tuple[float, ...]:
+def _values(given: Any, name: str, limits: ServiceLimits) -> tuple[float, ...]:
     if not isinstance(given, list) or len(given) > limits.numbers:
         raise invalid(name, f"must be a list of at most {limits.numbers} numbers")
     if not all(type(each) in (int, float) for each in given):

@@ -15,13 +15,13 @@ from verify import certify, claimed, verify
 from verify.audit_document import audit_document
 from verify.certificates.certificate_document import certificate_document
 from verify.commands.audit_file import audit_file
-from verify.document.blocks import Document
+from verify.document.elements import Document
 from verify.experiments.configuration import Configuration
 from verify.experiments.experiment import Seen
 from verify.experiments.reproduce import Reproduced
 from verify.experiments.reproduction_document import reproduction_document
-from verify.experiments.simulation import Simulation
 from verify.experiments.simulation_document import simulation_document
+from verify.experiments.simulation_result import SimulationResult
 from verify.faults.learner_faults import LEARNER_FAULTS
 from verify.findings import Finding, FindingKind, LowerBound, UpperBound, Witness
 from verify.mutants.layers import Layer
@@ -193,7 +193,9 @@ def simulations() -> Document:
         asked = Configuration(name, rounds[-1], 20, None, {"arms": 12, "size": 3}, epsilon)
         means = tuple(float((i + 1) * t**0.6) for t in rounds)
         curves = (rounds, means, (1.5,) * len(rounds), (0.25,) * len(rounds))
-        found.append(Simulation(name, "top-k", "replace one", asked, *curves, 1.0, 1e5, provenance=MADE))
+        found.append(
+            SimulationResult(name, "top-k", "replace one", asked, *curves, 1.0, 1e5, provenance=MADE)
+        )
     return simulation_document(found)
 
 

@@ -20,7 +20,7 @@ from verify.commands.command_group import cli
 from verify.experiments.configuration import Configuration
 from verify.experiments.experiment import Seen
 from verify.experiments.reproduce import Reproduced
-from verify.experiments.simulation import Simulation
+from verify.experiments.simulation_result import SimulationResult
 from verify.faults.learner_faults import LEARNER_FAULTS
 from verify.mutants.layers import Layer
 from verify.mutants.verify_mutants import Mutant, Mutants
@@ -67,9 +67,11 @@ def written(name: str) -> list[Any]:
             )
             curves = ((10, 20), (1.0, 2.5), (math.nan, 0.5), (0.25, 0.125))
             further = {"best_kept": 0.5}
-            of = Simulation("Mine", "arms", "replace one", asked_for, *curves, 0.5, 120.0, further, MADE)
+            of = SimulationResult(
+                "Mine", "arms", "replace one", asked_for, *curves, 0.5, 120.0, further, MADE
+            )
             told = of.json()
-            assert Simulation.loads(json.dumps(told)).json() == told
+            assert SimulationResult.loads(json.dumps(told)).json() == told
             assert of.repeat == (
                 "dpwitness simulate mine.py:Mine --problem arms --set arms=3 --set size=all --epsilon 0.5 --delta 0.01 "
                 "--horizon 20 --runs 3 --seed 7 --checkpoints 2"

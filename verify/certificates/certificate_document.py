@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from verify.certificates.certificate import Accounted, Certificate, Charge, Proof
-from verify.document.blocks import Bullets, Code, Document, Facts, Paragraph, Section, Table
+from verify.document.elements import Bullets, Code, Document, Facts, Paragraph, Section, Table
 from verify.sentences import both_numbers
 from verify.verdict.verification_document import (
     ADVERSARY,

@@ -20,7 +20,7 @@ from rich.text import Text
 from algorithms.catalogue.structured_entries import learner_builder
 from algorithms.learner import DEFAULT_DELTA
 from algorithms.off_policy.logged_bandit import LoggedBandit, read_log
-from algorithms.off_policy.replay import evaluate, expected_rounds
+from algorithms.off_policy.replay_evaluation import evaluate, expected_rounds
 from algorithms.problems import ProblemError, SettingError, known_name, parse_settings
 from verify.commands.command_options import Numbers, flags, json_option, show, shown_progress, unique
 from verify.conduct.isolation import in_own_process

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from accountant.budget import Amount
-    from accountant.stores.verification import Verified
+    from accountant.stores.store_verification import Verified
 
 _store_argument = click.argument("store")
 _anchor_option = click.option(
@@ -127,7 +127,7 @@ def verify_ledger(
     Exit codes: 0 everything fits; 1 something does not; 2 usage or input error.
     """
     from accountant.stores.archive import check_archives
-    from accountant.stores.refusals import StoreRefused
+    from accountant.stores.store_refusals import StoreRefused
 
     try:
         found = _verified(store, anchor)

@@ -47,9 +47,9 @@ from verify.regret_claims.printed_theorems import (
     PrintedTheorem,
     check_printed,
 )
-from verify.regret_claims.regret import DEFAULT_ERROR, regret, stated_value
 from verify.regret_claims.regret_report import EXIT_CODES, RegretReport, RegretVerdict
 from verify.regret_claims.scaling import fit_scaling
+from verify.regret_claims.verify_regret import DEFAULT_ERROR, regret, stated_value
 from verify.subject_error import SubjectError
 from verify.subjects.resolve import every_learner, is_registered, names_file, resolve
 from verify.verdict.json_form import json_able

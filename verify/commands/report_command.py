@@ -23,15 +23,15 @@ from verify.certificates.certificate import Certificate
 from verify.certificates.certificate_document import certificate_document
 from verify.commands.audit_command import DEFAULT_DELTA, neighbours_option
 from verify.commands.audit_file import audit_file
-from verify.document.blocks import Document
+from verify.document.elements import Document
 from verify.document.html_page import page
 from verify.document.markdown_text import markdown
 from verify.experiments.reproduce import FORMAT as REPRODUCTION
 from verify.experiments.reproduce import Reproduced
 from verify.experiments.reproduction_document import reproduction_document
-from verify.experiments.simulation import FORMAT as SIMULATION
-from verify.experiments.simulation import Simulation
 from verify.experiments.simulation_document import simulation_document
+from verify.experiments.simulation_result import FORMAT as SIMULATION
+from verify.experiments.simulation_result import SimulationResult
 from verify.mutants.mutants_document import mutants_document
 from verify.mutants.verify_mutants import FORMAT as MUTANTS
 from verify.mutants.verify_mutants import Mutants
@@ -51,7 +51,7 @@ _LOADS: dict[str, Callable[[Any, dict[str, str]], Document]] = {
     CERTIFICATE: lambda data, files: certificate_document(Certificate.from_json(data), **files),
     REPRODUCTION: lambda data, files: reproduction_document(Reproduced.from_json(data), **files),
     MUTANTS: lambda data, files: mutants_document(Mutants.from_json(data), **files),
-    SIMULATION: lambda data, files: simulation_document([Simulation.from_json(data)], **files),
+    SIMULATION: lambda data, files: simulation_document([SimulationResult.from_json(data)], **files),
 }
 
 
@@ -149,7 +149,7 @@ def _results(data: Any, file: Path) -> list[Document]:
         return []
     files = {file.name: file_digest(file)}
     if "simulations" in data:  # together: they are compared
-        every = [Simulation.from_json(each) for each in _listed(data, "simulations")]
+        every = [SimulationResult.from_json(each) for each in _listed(data, "simulations")]
         return [simulation_document(every, **files)]
     for key in _LISTS:
         if key in data and isinstance(data[key], list):

@@ -14,7 +14,7 @@ from algorithms.blocks import make_executor
 from algorithms.problems import SettingError
 from verify.commands.command_options import check_matplotlib, flags, json_option, show, shown_progress
 from verify.experiments.experiment import Experiment, Scale
-from verify.experiments.registry import experiments, named_experiments
+from verify.experiments.named_experiments import experiments, named_experiments
 from verify.experiments.reproduce import Reproduced, reproduce
 
 _TOLD = {True: ("seen", "green"), False: ("not seen", "bold yellow"), None: ("not told apart", "yellow")}

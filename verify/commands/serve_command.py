@@ -18,8 +18,8 @@ from verify.printable import printable
 
 if TYPE_CHECKING:
     from accountant.service.keys import KeyFile
-    from accountant.service.limits import Limits
     from accountant.service.part import Part
+    from accountant.service.service_limits import ServiceLimits
 
 _store_option = click.option("--store", help="The ledger: a file, or the URL of a database.")
 _keys_option = click.option(
@@ -91,8 +91,8 @@ def serve_command(
     refuses to start without a key: see `dpwitness keys add`. See docs/service.md.
     """
     try:
-        from accountant.service.limits import Limits
         from accountant.service.server import ledger_at, serve
+        from accountant.service.service_limits import ServiceLimits
         from algorithms.durable.run_place import shown
         from algorithms.service.run_part import run_at
     except ImportError as error:
@@ -108,7 +108,7 @@ def serve_command(
         raise click.UsageError(f"--anchor {anchor}: is a ledger's, so --store must be given")
     if names is not None and store is None:
         raise click.UsageError(f"--names {names}: is a ledger's, so --store must be given")
-    parts: list[Callable[[Limits], AbstractContextManager[Part]]] = []
+    parts: list[Callable[[ServiceLimits], AbstractContextManager[Part]]] = []
     if store is not None:
         parts.append(partial(ledger_at, store, anchor, names=names))
     parts += [
@@ -125,7 +125,7 @@ def serve_command(
         certificate=certificate,
         certificate_key=certificate_key,
         plain=plain,
-        limits=Limits(body=body, seconds=seconds, rate=rate),
+        limits=ServiceLimits(body=body, seconds=seconds, rate=rate),
         ready=lambda address: click.echo(f"serving {what} on {address}"),
     )
 

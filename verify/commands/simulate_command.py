@@ -40,7 +40,7 @@ from verify.experiments.draw import draw_lines
 from verify.experiments.experiment import REGRET, Axis, Line
 from verify.experiments.lines import role_of
 from verify.experiments.simulated_runs import SimulatedRuns
-from verify.experiments.simulation import Simulation
+from verify.experiments.simulation_result import SimulationResult
 from verify.findings import Finding
 from verify.printable import printable
 from verify.subject_error import SubjectError
@@ -220,7 +220,9 @@ def _one(
 
 def _data(lines: Sequence[Line], found: Sequence[SimulatedRuns]) -> dict[str, Any]:
     """Return one simulation as an object, several as a list of them."""
-    told = [Simulation.of(line.points[0][1], runs).json() for line, runs in zip(lines, found, strict=True)]
+    told = [
+        SimulationResult.of(line.points[0][1], runs).json() for line, runs in zip(lines, found, strict=True)
+    ]
     return told[0] if len(told) == 1 else {"simulations": told}
 
 

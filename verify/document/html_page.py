@@ -9,7 +9,7 @@ from base64 import b64encode
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from verify.document.blocks import (
+from verify.document.elements import (
     SIGNS,
     Block,
     Bullets,

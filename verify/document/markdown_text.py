@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from verify.document.blocks import (
+from verify.document.elements import (
     Block,
     Bullets,
     Code,

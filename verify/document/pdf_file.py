@@ -34,7 +34,7 @@ from reportlab.platypus import (
 from reportlab.platypus import Paragraph as Lines
 from reportlab.platypus import Table as Grid
 
-from verify.document.blocks import (
+from verify.document.elements import (
     SIGNS,
     Block,
     Bullets,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from verify.experiments.comparisons import in_words
 from verify.experiments.experiment import (
     Experiment,
     Line,
@@ -14,7 +15,6 @@ from verify.experiments.experiment import (
     Statement,
     TableContent,
 )
-from verify.experiments.rules import in_words
 from verify.subjects.resolve import every_learner
 
 _VERDICTS = {True: "seen", False: "**not seen**", None: "not told apart by these runs"}

@@ -6,8 +6,8 @@ import hashlib
 from contextlib import suppress
 from pathlib import Path
 
-from verify.document.blocks import Block, Code, Document, Facts, Paragraph, Photo, Section, Table, Tone
-from verify.experiments.registry import experiments
+from verify.document.elements import Block, Code, Document, Facts, Paragraph, Photo, Section, Table, Tone
+from verify.experiments.named_experiments import experiments
 from verify.experiments.reproduce import Reproduced
 from verify.verdict.verification_document import provenance_section, references_section, rests_on_section
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from verify.document.blocks import Block, Code, Document, Facts, Paragraph, Picture, Section, Table
 from verify.document.charts import Area, Axis, Curve, Style, chart
-from verify.experiments.simulation import Simulation
+from verify.document.elements import Block, Code, Document, Facts, Paragraph, Picture, Section, Table
+from verify.experiments.simulation_result import SimulationResult
 from verify.sentences import number
 from verify.verdict.verification_document import provenance_section, rests_on_section
 
@@ -15,7 +15,7 @@ _STYLES: tuple[Style, ...] = ("proved", "shown", "claim", "aside")
 _ROWS = 12  # of the table of one learner
 
 
-def simulation_document(simulations: Sequence[Simulation], **files: str) -> Document:
+def simulation_document(simulations: Sequence[SimulationResult], **files: str) -> Document:
     """Return what is said of simulations, at least one; `files` are digests of what they were read from, by name."""
     first = simulations[0]
     names = _labels(simulations)
@@ -52,7 +52,7 @@ def simulation_document(simulations: Sequence[Simulation], **files: str) -> Docu
     )
 
 
-def _labels(simulations: Sequence[Simulation]) -> list[str]:
+def _labels(simulations: Sequence[SimulationResult]) -> list[str]:
     """Return a name for each: its learner, and where they differ, what was asked."""
     several = {
         name: len({str(_asked(each, name)) for each in simulations}) > 1 for name in ("ε", "δ", "settings")
@@ -66,7 +66,7 @@ def _labels(simulations: Sequence[Simulation]) -> list[str]:
     return found
 
 
-def _asked(simulation: Simulation, name: str) -> str:
+def _asked(simulation: SimulationResult, name: str) -> str:
     asked = simulation.asked
     return (
         str(dict(asked.settings))
@@ -75,7 +75,7 @@ def _asked(simulation: Simulation, name: str) -> str:
     )
 
 
-def _played(simulations: Sequence[Simulation]) -> Section:
+def _played(simulations: Sequence[SimulationResult]) -> Section:
     def of_all(words: Sequence[str]) -> str:
         return "; ".join(dict.fromkeys(words))
 
@@ -97,7 +97,7 @@ def _played(simulations: Sequence[Simulation]) -> Section:
     return Section("What was played", (Facts(tuple(pair for pair in pairs if pair[1])),))
 
 
-def _picture(simulations: Sequence[Simulation], names: Sequence[str]) -> tuple[Block, ...]:
+def _picture(simulations: Sequence[SimulationResult], names: Sequence[str]) -> tuple[Block, ...]:
     """Return the curves; none where there are more than lines can be told apart by."""
     values = [
         value for each in simulations for value in each.regret_mean if value > 0.0 and math.isfinite(value)
@@ -130,7 +130,7 @@ def _picture(simulations: Sequence[Simulation], names: Sequence[str]) -> tuple[B
     return (Picture(chart(*axes, curves, areas, words), words),)
 
 
-def _table(simulations: Sequence[Simulation], names: Sequence[str]) -> Table:
+def _table(simulations: Sequence[SimulationResult], names: Sequence[str]) -> Table:
     if len(simulations) > 1:
         heading = ("learner", "regret", "± s.e.", "reward per round")
         return Table(
@@ -145,7 +145,7 @@ def _table(simulations: Sequence[Simulation], names: Sequence[str]) -> Table:
     )
 
 
-def _row(name: str, of: Simulation, i: int) -> tuple[str, ...]:
+def _row(name: str, of: SimulationResult, i: int) -> tuple[str, ...]:
     error = of.regret_sem[i]
     return (
         name,

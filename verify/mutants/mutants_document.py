@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 
-from verify.document.blocks import (
+from verify.document.elements import (
     Block,
     Bullets,
     Code,

@@ -21,7 +21,7 @@ from verify.outputs.output_readings import Readings
 from verify.outputs.seen_place import SeenPlace, seen_places
 from verify.outputs.spelling import Spelling
 from verify.outputs.wide_outputs import MOST_PLACES, BlockSums, most_telling_names
-from verify.outputs.words import WordCodes
+from verify.outputs.word_columns import WordCodes
 
 _MOST_SPELLED = (
     4  # places with words up to which each word is taken apart: a list of words is a sequence already

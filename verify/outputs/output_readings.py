@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray
-from verify.outputs.words import Words
+from verify.outputs.word_columns import Words
 
 WholeArray = npt.NDArray[np.int64] | npt.NDArray[np.uint64] | npt.NDArray[np.object_]
 

@@ -20,7 +20,7 @@ from verify.outputs.output_readings import (
 )
 from verify.outputs.read_outputs import read_outputs
 from verify.outputs.shapes import entries_in_words, shape_of
-from verify.outputs.words import NO_WORD, Words
+from verify.outputs.word_columns import NO_WORD, Words
 
 _WANTED = (
     "must be an array whose leading axis is the lanes, a tuple or a dictionary of such arrays, or a list of one output "

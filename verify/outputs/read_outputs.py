@@ -24,7 +24,7 @@ from verify.outputs.output_readings import (
     floats_and_whole,
 )
 from verify.outputs.shapes import entries_in_words, shape_of
-from verify.outputs.words import Words
+from verify.outputs.word_columns import Words
 
 
 def read_outputs(outputs: Sequence[Any], known: Collection[str] | None = None) -> Readings:

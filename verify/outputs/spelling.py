@@ -16,7 +16,7 @@ import numpy as np
 
 from mechanisms.arrays import FloatArray
 from verify.events.view_sample import Column
-from verify.outputs.words import WordCodes, Words
+from verify.outputs.word_columns import WordCodes, Words
 
 _Unit = Literal["number", "part", "letter"]
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from algorithms.theory.regret import BOUNDS
-from verify.regret_claims.regret import regret
 from verify.regret_claims.regret_report import RegretReport, RegretVerdict
+from verify.regret_claims.verify_regret import regret
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from verify.document.blocks import (
+from verify.document.charts import Area, Axis, Curve, chart
+from verify.document.elements import (
     Bullets,
     Code,
     Document,
@@ -16,7 +17,6 @@ from verify.document.blocks import (
     Table,
     Tone,
 )
-from verify.document.charts import Area, Axis, Curve, chart
 from verify.sentences import number
 from verify.verdict.verification_document import provenance_section, references_section, rests_on_section
 

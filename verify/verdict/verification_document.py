@@ -10,7 +10,8 @@ from accountant.compositions import composition_named
 from accountant.provenance import Provenance
 from algorithms.claim import Claim
 from mechanisms import Neighbouring
-from verify.document.blocks import (
+from verify.document.charts import Area, Axis, Curve, chart, interval
+from verify.document.elements import (
     Block,
     Bullets,
     Code,
@@ -23,7 +24,6 @@ from verify.document.blocks import (
     Table,
     Tone,
 )
-from verify.document.charts import Area, Axis, Curve, chart, interval
 from verify.findings import Finding, FindingKind
 from verify.sentences import number
 from verify.verdict.answer import BLACK_BOXES, SubjectKind

@@ -35,7 +35,7 @@ from accountant.rules.scope import Scope, current_scope
 from accountant.stores.export import read_export
 from accountant.stores.imports import import_ledger
 from accountant.stores.opening import open_store, verify_store
-from accountant.stores.refusals import LedgerDamaged, OtherTerms
+from accountant.stores.store_refusals import LedgerDamaged, OtherTerms
 from mechanisms import Gaussian, Interval, Laplace
 
 UNIT = Interval(0, 1)

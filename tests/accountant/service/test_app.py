@@ -23,7 +23,7 @@ from accountant.service.asked import read_object
 from accountant.service.desk import Desk
 from accountant.service.keys import KeyFile, Scope
 from accountant.service.ledger_part import ledger_part
-from accountant.service.limits import Limits
+from accountant.service.service_limits import ServiceLimits
 from accountant.stores.database import Database
 from accountant.stores.names import add_key
 from accountant.stores.opening import open_store, verify_store
@@ -47,7 +47,7 @@ class Client:
     """Somebody with keys."""
 
     def __init__(
-        self, path: Path, limits: Limits | None = None, budget: Budget | None = None, **terms: Any
+        self, path: Path, limits: ServiceLimits | None = None, budget: Budget | None = None, **terms: Any
     ) -> None:
         Accountant(budget or Budget(1.0), store=path, **terms).ledger.close()  # type: ignore[attr-defined]
         self.path = path
@@ -55,7 +55,7 @@ class Client:
         self.keys = KeyFile(path.with_suffix(".keys"))
         scopes = {"ann": [Scope.SPEND], "bob": [Scope.SPEND], "eve": [Scope.READ], "root": [Scope.ADMIN]}
         self.words = {name: self.keys.add(name, granted) for name, granted in scopes.items()}
-        self.limits = limits or Limits()
+        self.limits = limits or ServiceLimits()
         self.desk = Desk(self.store)
         self.http = Http(make_app([ledger_part(self.desk, self.limits)], self.keys, limits))
 
@@ -103,7 +103,7 @@ def client(opened: Opened) -> Client:
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     """Return a client of which all tests ask other records."""
-    client = Client(tmp_path_factory.mktemp("shared") / "ledger.db", Limits(rate=1e6))
+    client = Client(tmp_path_factory.mktemp("shared") / "ledger.db", ServiceLimits(rate=1e6))
     yield client
     client.http.close()
     client.store.close()
@@ -468,14 +468,14 @@ def test_names_are_names_whatever_they_spell(client: Client) -> None:
 
 
 def test_bodies_that_are_too_large_are_not_read(opened: Opened) -> None:
-    client = opened(limits=Limits(body=1000))
+    client = opened(limits=ServiceLimits(body=1000))
     many = [{"record": i, "value": SECRET} for i in range(100)]
     refused(client.ask("/v1/release", asks(data=many)), 413, "too-large")
     refused(client.ask("/v1/release", content=b"{}", headers={"Content-Type": "text/plain"}), 415, "not-json")
 
 
 def test_more_requests_than_a_key_may_make(opened: Opened) -> None:
-    client = opened(limits=Limits(rate=1e-6))
+    client = opened(limits=ServiceLimits(rate=1e-6))
     assert client.ask("/v1/left", {"records": ["ann"]}, "eve").status_code == 200
     answer = client.ask("/v1/left", {"records": ["ann"]}, "eve")
     refused(answer, 429, "too-many")
@@ -487,7 +487,7 @@ def test_more_requests_than_a_key_may_make(opened: Opened) -> None:
 def test_what_takes_too_long_is_answered_and_may_be_asked_again(
     opened: Opened, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    client = opened(limits=Limits(seconds=0.2, at_once=2, each_at_once=1))
+    client = opened(limits=ServiceLimits(seconds=0.2, at_once=2, each_at_once=1))
     begun, go_on, done = threading.Event(), threading.Event(), threading.Event()
     release = client.desk._accountant.release
 

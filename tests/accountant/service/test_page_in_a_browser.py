@@ -14,7 +14,7 @@ from accountant.service.app import make_app
 from accountant.service.desk import Desk
 from accountant.service.keys import KeyFile, Scope
 from accountant.service.ledger_part import ledger_part
-from accountant.service.limits import Limits
+from accountant.service.service_limits import ServiceLimits
 from accountant.stores.opening import open_store
 from mechanisms import Interval, Laplace
 
@@ -32,7 +32,7 @@ def test_the_page_of_a_running_service(browser: Browser, tmp_path: Path) -> None
     store = open_store(path)
     server = uvicorn.Server(
         uvicorn.Config(
-            make_app([ledger_part(Desk(store), Limits())], keys),
+            make_app([ledger_part(Desk(store), ServiceLimits())], keys),
             port=0,
             log_config=None,
             ws="none",

@@ -27,7 +27,7 @@ from accountant.service.keys import KeyFile, Scope
 from accountant.service.server import _Impatient, ledger_at, serve
 from accountant.stores.database import Database
 from accountant.stores.opening import make_run, open_store, verify_store
-from accountant.stores.refusals import StoreRefused
+from accountant.stores.store_refusals import StoreRefused
 from mechanisms import Laplace, Sensitivity
 
 EIGHTH = Laplace(scale=8.0, sensitivity=Sensitivity(1, 1, 1)).to_dict()
@@ -123,7 +123,7 @@ import sys
 from functools import partial
 from pathlib import Path
 from accountant.service.keys import KeyFile
-from accountant.service.limits import Limits
+from accountant.service.service_limits import Limits
 from accountant.service.server import ledger_at, serve
 options = dict(zip(sys.argv[2::2], sys.argv[3::2]))
 store = options["--store"]

@@ -20,7 +20,7 @@ from accountant.stores.folding import fold
 from accountant.stores.names import NameKey, add_key
 from accountant.stores.naming import erase, rotate
 from accountant.stores.opening import open_store, verify_store
-from accountant.stores.refusals import LedgerDamaged
+from accountant.stores.store_refusals import LedgerDamaged
 from mechanisms import Interval, Laplace, Sensitivity
 
 UNIT = Interval(0, 1)

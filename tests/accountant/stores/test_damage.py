@@ -21,7 +21,7 @@ from accountant.stores.imports import import_ledger, read_ledger
 from accountant.stores.names import NameKey, add_key, named
 from accountant.stores.naming import erase, rotate
 from accountant.stores.opening import adopt, open_store, verify_store
-from accountant.stores.refusals import LedgerDamaged
+from accountant.stores.store_refusals import LedgerDamaged
 from mechanisms import Interval, Laplace, Sensitivity
 
 UNIT = Interval(0, 1)

@@ -16,7 +16,7 @@ import pytest
 
 from accountant.stores import file_lock
 from accountant.stores.file_lock import FileLock
-from accountant.stores.refusals import InUse
+from accountant.stores.store_refusals import InUse
 
 HOLDER = """
 import sys, time

@@ -18,8 +18,8 @@ from accountant.stores.export import export_store, read_export
 from accountant.stores.folding import Folded, fold
 from accountant.stores.imports import import_ledger, read_ledger
 from accountant.stores.opening import open_store, spent_in, stored_entries, verify_store
-from accountant.stores.refusals import LedgerDamaged, StoreMoved
 from accountant.stores.schema import VERSION
+from accountant.stores.store_refusals import LedgerDamaged, StoreMoved
 from mechanisms import Interval, Laplace, Sensitivity
 
 UNIT = Interval(0, 1)

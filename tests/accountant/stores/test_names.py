@@ -21,7 +21,7 @@ from accountant.stores.export import export_store, read_export
 from accountant.stores.imports import import_ledger, read_ledger
 from accountant.stores.names import PLAIN, NameKey, Names, add_key, erased_label, named, pseudonym
 from accountant.stores.opening import open_store, spent_in, stored_entries, verify_store
-from accountant.stores.refusals import KeyRefused, OtherTerms
+from accountant.stores.store_refusals import KeyRefused, OtherTerms
 from mechanisms import Interval, Laplace, Sensitivity
 
 HALF = Laplace(scale=2.0, sensitivity=Sensitivity(1, 1, 1))

@@ -25,8 +25,8 @@ from accountant.stores.imports import import_ledger
 from accountant.stores.names import NameKey, add_key
 from accountant.stores.naming import erase, rotate
 from accountant.stores.opening import make_run, open_store, spent_in, verify_store
-from accountant.stores.refusals import KeyRefused, StoreMoved
 from accountant.stores.sql_store import SQLStore
+from accountant.stores.store_refusals import KeyRefused, StoreMoved
 from mechanisms import Interval, Laplace, Sensitivity
 
 HALF = Laplace(scale=2.0, sensitivity=Sensitivity(1, 1, 1))

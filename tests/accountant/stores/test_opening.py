@@ -12,7 +12,7 @@ import pytest
 
 from accountant import Accountant, Budget, GateClosed, Place
 from accountant.stores.opening import open_store, verify_store
-from accountant.stores.refusals import LedgerDamaged, StoreMoved
+from accountant.stores.store_refusals import LedgerDamaged, StoreMoved
 from mechanisms import Interval, Laplace, Sensitivity
 
 UNIT = Interval(0, 1)
@@ -21,7 +21,7 @@ NOISE = Laplace(scale=4.0, sensitivity=Sensitivity(1, 1, 1))
 
 @pytest.fixture(autouse=True)
 def short_tail(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("accountant.stores.verification._TAIL", 3)
+    monkeypatch.setattr("accountant.stores.store_verification._TAIL", 3)
 
 
 def account(path: Path, **settings: Any) -> Accountant:

@@ -21,8 +21,8 @@ from accountant.stores.folding import fold
 from accountant.stores.names import NameKey, add_key
 from accountant.stores.naming import erase, rotate
 from accountant.stores.opening import adopt, open_store, verify_store
-from accountant.stores.refusals import LedgerDamaged, StoreMoved
 from accountant.stores.sql_store import SQLStore
+from accountant.stores.store_refusals import LedgerDamaged, StoreMoved
 from mechanisms import Interval, Laplace, Sensitivity
 
 UNIT = Interval(0, 1)

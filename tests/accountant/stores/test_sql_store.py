@@ -28,8 +28,8 @@ from accountant import (
 from accountant.ledger import totals
 from accountant.stores.anchor import Anchor
 from accountant.stores.opening import adopt, open_store, verify_store
-from accountant.stores.refusals import LedgerDamaged, OtherTerms, StoreMoved, StoreRefused
 from accountant.stores.sql_store import Charge, put_rules_in
+from accountant.stores.store_refusals import LedgerDamaged, OtherTerms, StoreMoved, StoreRefused
 from mechanisms import Gaussian, Interval, Laplace, Sensitivity
 
 UNIT = Interval(0, 1)

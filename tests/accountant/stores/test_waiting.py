@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accountant import Influence
-from accountant.gates.provenance import Traced, TracedSums
+from accountant.gates.lineage import Traced, TracedSums
 from accountant.stores.waiting import Noted, Notes, Waiting
 from mechanisms.float_bounds import FloatBounds
 

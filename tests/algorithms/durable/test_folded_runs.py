@@ -16,7 +16,7 @@ from accountant.stores.archive import check_archives
 from accountant.stores.export import export_store, verify_export
 from accountant.stores.folding import fold
 from accountant.stores.opening import open_store, verify_store
-from accountant.stores.refusals import InUse, LedgerDamaged
+from accountant.stores.store_refusals import InUse, LedgerDamaged
 from algorithms import CUCBBatchLeast, DurableRun
 from algorithms.problems import TopK
 

@@ -25,7 +25,7 @@ from accountant.rules import clock
 from accountant.rules.clock import DAY, ClockAhead
 from accountant.stores.export import read_export
 from accountant.stores.opening import open_store, verify_store
-from accountant.stores.replay import Replay
+from accountant.stores.replayed_entries import ReplayedEntries
 from algorithms import CUCBBatchLeast, DurableRun
 from algorithms.problems import TopK
 from mechanisms import Interval, Laplace
@@ -148,7 +148,7 @@ def check_restarts(name: str, steps: list[Any]) -> None:
         assert counted(exported) == counted(stored.replay)
 
 
-def counted(replay: Replay) -> dict[int, Any]:
+def counted(replay: ReplayedEntries) -> dict[int, Any]:
     """Return what rules count of accounts; reservations stand elsewhere in an export."""
     found = {each: [(one.days, [*one.held.values()]) for one in row] for each, row in replay.rows.items()}
     return {each: row for each, row in found.items() if any(any(one) for one in row)}

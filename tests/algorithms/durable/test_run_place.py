@@ -21,8 +21,8 @@ from sqlalchemy import Connection
 
 from accountant import Accountant, Budget
 from accountant.stores.database import _PRAGMAS, Database
-from accountant.stores.refusals import LedgerDamaged, StoreMoved
 from accountant.stores.run_store import RunStore
+from accountant.stores.store_refusals import LedgerDamaged, StoreMoved
 from algorithms import CascadeUCBBatch, CUCBBatchLeast, CUCBLDPBit, DurableRun
 from algorithms.durable.run_place import kept_in
 from algorithms.durable.state import Encoder

@@ -18,8 +18,8 @@ from processes import forked
 from accountant import Accountant, Budget, Rule
 from accountant.stores.database import Database
 from accountant.stores.opening import open_store, verify_store
-from accountant.stores.refusals import InUse, LedgerDamaged, StoreMoved
 from accountant.stores.session_lock import _SESSION_SETTINGS
+from accountant.stores.store_refusals import InUse, LedgerDamaged, StoreMoved
 from algorithms import CUCBBatchLeast, DurableRun
 from algorithms.problems import TopK
 

@@ -15,7 +15,7 @@ from accountant import Accountant, Budget, BudgetExceeded, Rule, Trust
 from accountant.rules import clock
 from accountant.service.app import make_app
 from accountant.service.keys import KeyFile, Scope
-from accountant.service.limits import Limits
+from accountant.service.service_limits import ServiceLimits
 from accountant.stores.database import _PRAGMAS
 from accountant.stores.opening import verify_store
 from algorithms import CUCBBatchAll, CUCBLDPBit, CUCBLDPLaplaceAll, DurableRun, Question
@@ -40,7 +40,7 @@ class Served:
 
     def __init__(self, folder: Path, load: Callable[[], Any] | None = None, **limits: Any) -> None:
         self.folder = folder
-        self.limits = Limits(**limits)
+        self.limits = ServiceLimits(**limits)
         self.keys = KeyFile(folder.with_suffix(".keys"))
         known = {key.name for key in self.keys.known()}
         self.words = {
@@ -338,7 +338,10 @@ def test_there_is_no_run_of_another_name(shared: Served, name: str) -> None:
 
 @pytest.mark.parametrize("name", ["", "..", "a/b", "-a", "a b", "x" * 65])
 def test_a_run_is_called_by_a_name(name: str) -> None:
-    with pytest.raises(ValueError, match="must be 1 to 64 letters"), run_at(name, lambda: None, Limits()):  # type: ignore[arg-type,return-value]
+    with (
+        pytest.raises(ValueError, match="must be 1 to 64 letters"),
+        run_at(name, lambda: None, ServiceLimits()),
+    ):  # type: ignore[arg-type,return-value]
         pass
 
 

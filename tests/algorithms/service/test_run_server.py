@@ -20,7 +20,7 @@ import sys
 from functools import partial
 from pathlib import Path
 from accountant.service.keys import KeyFile
-from accountant.service.limits import Limits
+from accountant.service.service_limits import Limits
 from accountant.service.server import serve
 from algorithms.catalogue.named_run import load_named_run
 from algorithms.service.run_part import run_at

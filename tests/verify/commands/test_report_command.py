@@ -24,7 +24,7 @@ from verify.commands.command_group import cli
 from verify.experiments.configuration import Configuration
 from verify.experiments.experiment import Seen
 from verify.experiments.reproduce import Reproduced
-from verify.experiments.simulation import Simulation
+from verify.experiments.simulation_result import SimulationResult
 from verify.faults.learner_faults import LEARNER_FAULTS
 from verify.findings import UpperBound
 from verify.mutants.layers import Layer
@@ -132,8 +132,8 @@ def test_all_results_of_a_command_are_in_its_report(folder: Path) -> None:
 def test_simulations_of_one_file_are_compared(folder: Path) -> None:
     asked = Configuration("mine", 100, 5, epsilon=0.5)
     curves = ((10, 50, 100), (3.0, 7.0, 9.0), (0.1, 0.2, 0.3), (0.5, 0.6, 0.7))
-    mine = Simulation("mine", "arms", "replace one", asked, *curves, 0.1, 10.0)
-    worse = Simulation("mine", "arms", "replace one", replace(asked, epsilon=0.25), curves[0], (4.0, 8.0, 20.0),
+    mine = SimulationResult("mine", "arms", "replace one", asked, *curves, 0.1, 10.0)
+    worse = SimulationResult("mine", "arms", "replace one", replace(asked, epsilon=0.25), curves[0], (4.0, 8.0, 20.0),
                        (math.nan,) * 3, curves[3], 0.1, 10.0)  # fmt: skip
     (folder / "runs.json").write_text(json.dumps({"simulations": [mine.json(), worse.json()]}))
     shown = report(folder, "runs.json").output

@@ -13,7 +13,7 @@ from postgresql_server import postgresql
 from accountant import Accountant, Budget, Rule, Trust
 from accountant.rules import clock
 from accountant.service.keys import KeyFile
-from accountant.service.limits import Limits
+from accountant.service.service_limits import ServiceLimits
 from algorithms import CUCBLDPBit, DurableRun
 from algorithms.catalogue.named_run import load_named_run
 from algorithms.service.run_desk import RunDesk
@@ -190,7 +190,7 @@ def test_a_run_is_served_by_its_name_or_its_builder(
     assert run("run", "create", tmp_path / "named", "cucb-ldp-bit", "--epsilon", 1, "--horizon", 9)[0] == 0
     served: list[str] = []
 
-    def listens(parts: Sequence[Any], *_: Any, limits: Limits, **__: Any) -> None:
+    def listens(parts: Sequence[Any], *_: Any, limits: ServiceLimits, **__: Any) -> None:
         with ExitStack() as opened:
             for part in parts:
                 served.extend(each.path for each in opened.enter_context(part(limits)).operations)
@@ -244,7 +244,7 @@ def test_a_run_on_a_structure_of_ones_own(run: Run, tmp_path: Path, monkeypatch:
 
     sent: list[Any] = []
 
-    def acts(parts: Sequence[Any], *_: Any, limits: Limits, **__: Any) -> None:
+    def acts(parts: Sequence[Any], *_: Any, limits: ServiceLimits, **__: Any) -> None:
         with ExitStack() as opened:
             for part in parts:
                 for each in opened.enter_context(part(limits)).operations:

@@ -20,7 +20,7 @@ from example_documents import (
 from playwright.sync_api import Browser
 from seen_page import inaccessible, lost_on_paper, misplaced, opened, printed_pages, unreachable
 
-from verify.document.blocks import Document
+from verify.document.elements import Document
 from verify.document.html_page import page
 
 KINDS = [

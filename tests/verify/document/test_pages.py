@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from verify.document.axis import axis_scale
-from verify.document.blocks import Bullets, Code, Document, Facts, Fold, Paragraph, Picture, Section, Table
 from verify.document.charts import Area, Axis, Curve, chart, interval
+from verify.document.elements import Bullets, Code, Document, Facts, Fold, Paragraph, Picture, Section, Table
 from verify.document.html_page import fragment, page
 from verify.document.markdown_text import markdown
 

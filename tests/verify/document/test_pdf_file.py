@@ -11,7 +11,8 @@ import pytest
 from pypdf import PdfReader
 from reportlab.graphics.shapes import Polygon, PolyLine, Rect
 
-from verify.document.blocks import (
+from verify.document.charts import Area, Axis, Curve, chart, interval
+from verify.document.elements import (
     SIGNS,
     Bullets,
     Code,
@@ -24,7 +25,6 @@ from verify.document.blocks import (
     Table,
     Tone,
 )
-from verify.document.charts import Area, Axis, Curve, chart, interval
 from verify.document.html_page import page as html
 from verify.document.pdf_file import column_widths, pdf
 from verify.document.pdf_picture import drawing

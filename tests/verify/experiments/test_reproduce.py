@@ -10,7 +10,7 @@ from algorithms.blocks import Processes
 from verify.experiments import run_all
 from verify.experiments.configuration import simulated
 from verify.experiments.experiment import Size
-from verify.experiments.registry import experiments
+from verify.experiments.named_experiments import experiments
 from verify.experiments.reproduce import reproduce
 from verify.experiments.simulated_runs import SimulatedRuns
 

@@ -7,7 +7,7 @@ import pytest
 from algorithms.claim import View
 from verify import verify
 from verify.faults.planted_subject import Planted
-from verify.regret_claims.regret import regret
+from verify.regret_claims.verify_regret import regret
 from verify.subject_error import SubjectError
 
 FEW = {"epsilon": 4.0, "delta": 1e-3, "effort": "quick", "samples": 20_000, "horizon": 40}

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from verify.outputs.output_layout import layout_of
 from verify.outputs.read_outputs import read_outputs
 from verify.outputs.spelling import FEW_WORDS, MOST_PARTS, Spelling
-from verify.outputs.words import Words
+from verify.outputs.word_columns import Words
 
 BITS = [f"{i:05b}"[: 2 + i % 4] for i in range(32)]
 

@@ -8,6 +8,7 @@ from algorithms.problems import build_problem
 from algorithms.theory.lower_bounds import LOWER_BOUNDS
 from algorithms.theory.regret import BOUNDS
 from algorithms.theory.regret_bound import Delta, Instance, instance_values
+from verify.experiments.comparisons import below, every, in_words, ordered
 from verify.experiments.experiment import (
     Experiment,
     Line,
@@ -19,7 +20,6 @@ from verify.experiments.experiment import (
     TableContent,
 )
 from verify.experiments.lines import over_rounds
-from verify.experiments.rules import below, every, in_words, ordered
 
 _PAPER = "Chen et al. 2020"
 _EPSILON = 1.0

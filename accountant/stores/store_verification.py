@@ -16,9 +16,9 @@ from accountant.stores.anchor import Anchor, Mark
 from accountant.stores.chain import START, chained, commitment
 from accountant.stores.database import Database
 from accountant.stores.folded import Fold, begun, last_fold
-from accountant.stores.refusals import LedgerDamaged, StoreMoved, StoreRefused
-from accountant.stores.replay import Replay, chained_to
+from accountant.stores.replayed_entries import ReplayedEntries, chained_to
 from accountant.stores.schema import RARE
+from accountant.stores.store_refusals import LedgerDamaged, StoreMoved, StoreRefused
 from accountant.stores.work import ACCOUNT_ROW, STORE_ROW, account_row, rows_after, store_row, stored_bytes
 
 _TAIL = 1_000
@@ -48,7 +48,7 @@ class Verified:
     head: Mark
     trusted: tuple[str, ...]
     reserved: tuple[int, ...]
-    replay: Replay
+    replay: ReplayedEntries
 
 
 def verify_database(database: Database, anchor: Anchor | None = None) -> Verified:
@@ -79,7 +79,7 @@ def verifying(database: Database, anchor: Anchor | None = None) -> Iterator[tupl
         yield connection, verified(replay, accounts)
 
 
-def look_over(database: Database, anchor: Anchor | None = None) -> tuple[Replay, Mark]:
+def look_over(database: Database, anchor: Anchor | None = None) -> tuple[ReplayedEntries, Mark]:
     """Check what spending from a store rests on, however many entries it has; everything else is `verify_database`'s.
 
     That is: terms, location, assumptions and closing, the chain of the last entries, and the anchor's entry. Accounts
@@ -95,7 +95,7 @@ def look_over(database: Database, anchor: Anchor | None = None) -> tuple[Replay,
     LedgerDamaged, StoreMoved
         As `verify_database`.
     """
-    replay = Replay()
+    replay = ReplayedEntries()
     mark = None if anchor is None else anchor.read()
     with _snapshot(database) as connection:
         fold = last_fold(connection)
@@ -136,7 +136,7 @@ def _snapshot(database: Database) -> Iterator[Connection]:
 
 
 def _check_marked(
-    database: Database, connection: Connection, mark: Mark, replay: Replay, position: int
+    database: Database, connection: Connection, mark: Mark, replay: ReplayedEntries, position: int
 ) -> None:
     """Refuse a store whose last entry is at this position, if it does not hold what its anchor names."""
     check_anchor(database.name, mark, replay.instance, replay.epoch, position)
@@ -173,7 +173,7 @@ def _hash(database: Database, connection: Connection, position: int, fold: Fold 
     return stored_bytes(found[0])
 
 
-def verified(replay: Replay, accounts: int) -> Verified:
+def verified(replay: ReplayedEntries, accounts: int) -> Verified:
     """Return what is said of a replay in which everything fits."""
     trusted = tuple(repr(replay.kinds[position].mechanism) for position in replay.trusted)
     reserved = tuple(position for position, state in replay.reservations.items() if state == "reserved")
@@ -201,7 +201,7 @@ def check_anchor(name: str, mark: Mark, instance: str, epoch: int, position: int
         )
 
 
-def compare_tables(replay: Replay, connection: Connection) -> int:
+def compare_tables(replay: ReplayedEntries, connection: Connection) -> int:
     """Compare all tables with what the entries lead to; return the number of accounts.
 
     Raises
@@ -244,7 +244,7 @@ def compare_tables(replay: Replay, connection: Connection) -> int:
     return count
 
 
-def _compare_store(replay: Replay, connection: Connection) -> None:
+def _compare_store(replay: ReplayedEntries, connection: Connection) -> None:
     instance, epoch, location, closed, rules, clock, digest = connection.exec_driver_sql(STORE_ROW).one()
     held = replay.instance, replay.epoch, replay.location, replay.rules
     if (instance, epoch, json.loads(location), rules) != held:
@@ -254,7 +254,7 @@ def _compare_store(replay: Replay, connection: Connection) -> None:
     store_row("the row", (instance, epoch, location, closed, rules, clock, digest))
 
 
-def _compare_run(replay: Replay, connection: Connection) -> None:
+def _compare_run(replay: ReplayedEntries, connection: Connection) -> None:
     """Compare the state of a run with what its last save says."""
     rows = connection.exec_driver_sql("SELECT saves, state FROM run").all() if has_run(connection) else []
     found = [(int(saves), hashlib.sha256(stored_bytes(state)).hexdigest()) for saves, state in rows if saves]

@@ -6,7 +6,7 @@ import pytest
 from algorithms import CUCB, DPBandit, simulate
 from algorithms.catalogue.structured_entries import learner_builder, learners
 from algorithms.off_policy.logged_bandit import LoggedBandit
-from algorithms.off_policy.replay import evaluate, expected_rounds
+from algorithms.off_policy.replay_evaluation import evaluate, expected_rounds
 from algorithms.problems import Arms, ProblemError, SemiBandit
 from mechanisms import Box
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from algorithms.problems import known_name
-from verify.experiments.cascade import CASCADE
-from verify.experiments.csb import CSB
+from verify.experiments.cascade_paper import CASCADE
+from verify.experiments.csb_paper import CSB
 from verify.experiments.experiment import Experiment
-from verify.experiments.linear import LINEAR
-from verify.experiments.matroid import MATROID
+from verify.experiments.linear_paper import LINEAR
+from verify.experiments.matroid_paper import MATROID
 
 experiments: dict[str, Experiment] = {
     experiment.name: experiment for experiment in (*CSB, *MATROID, *CASCADE, *LINEAR)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from accountant.refusals import Refusal
 
 
-class Problem(Exception):
+class ServiceProblem(Exception):
     """Why a request is not done, in words that say nothing of private values.
 
     Attributes
@@ -36,9 +36,9 @@ class Problem(Exception):
 _LONGEST = 1_000
 
 
-def invalid(parameter: str, message: str) -> Problem:
+def invalid(parameter: str, message: str) -> ServiceProblem:
     """Return the refusal of a parameter."""
-    return Problem(422, "invalid", message, parameter)
+    return ServiceProblem(422, "invalid", message, parameter)
 
 
 def kind_of(refused: Refusal) -> str:

@@ -41,7 +41,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from accountant.filters.composition_theorem import Composition
-from accountant.gates.provenance import RecordId
+from accountant.gates.lineage import RecordId
 from accountant.ledger.entry import Entry, entry_from_terms
 from accountant.ledger.ledger import Charged, DrawnAgain, Event, Ruled, Settlement
 from accountant.ledger.store import ANY
@@ -56,7 +56,7 @@ from accountant.stores.amounts import read, written
 from accountant.stores.chain import FORMAT, START, bound_together, chained, label, said
 from accountant.stores.charges import check_charge
 from accountant.stores.payments import Payments
-from accountant.stores.refusals import LedgerDamaged
+from accountant.stores.store_refusals import LedgerDamaged
 from accountant.stores.waiting import Waiting
 from accountant.written_terms import Terms
 from mechanisms import Assumption, AssumptionKind
@@ -109,7 +109,7 @@ def chained_to(before: bytes, position: int, row: EntryRow) -> bytes:
     return digest
 
 
-class Replay:
+class ReplayedEntries:
     """The state that entries lead to, one after the other.
 
     Of charges it keeps what accounts have spent, and those that later entries may name: reservations, and charges of

@@ -2,7 +2,7 @@
 
 import pytest
 
-from accountant.service.limits import Limits, Places, Rate
+from accountant.service.service_limits import Places, Rate, ServiceLimits
 
 
 def test_a_rate_lets_twice_its_second_come_at_once_and_then_so_many_a_second() -> None:
@@ -30,4 +30,4 @@ def test_places_are_shared() -> None:
 @pytest.mark.parametrize("name", ["body", "seconds", "rate", "at_once", "records"])
 def test_limits_are_positive(name: str) -> None:
     with pytest.raises(ValueError, match=f"{name}=0: must be positive"):
-        Limits(**{name: 0})
+        ServiceLimits(**{name: 0})

@@ -18,7 +18,7 @@ FORMAT = "dpwitness simulation, version 1"
 
 
 @dataclass(frozen=True)
-class Simulation(FromJson):
+class SimulationResult(FromJson):
     """Mean regret and reward of a learner's runs, and what was asked.
 
     Attributes
@@ -53,7 +53,7 @@ class Simulation(FromJson):
     provenance: Provenance = field(default_factory=Provenance, compare=False)
 
     @classmethod
-    def of(cls, asked: Configuration, runs: SimulatedRuns) -> Simulation:
+    def of(cls, asked: Configuration, runs: SimulatedRuns) -> SimulationResult:
         """Return what is said of a configuration's runs."""
         trace = runs.trace
         return cls(
@@ -109,7 +109,7 @@ class Simulation(FromJson):
         }
 
     @classmethod
-    def from_json(cls, data: Any) -> Simulation:
+    def from_json(cls, data: Any) -> SimulationResult:
         """Return what `json` wrote.
 
         Raises

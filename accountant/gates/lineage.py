@@ -28,28 +28,28 @@ _Change = tuple[int, list[int], "tuple[RecordId, Influence, FloatBounds] | None"
 the numbers); None where cleared."""
 
 
-class Provenance(Protocol):
+class Lineage(Protocol):
     """How a value's origin follows the operations on the value."""
 
-    def take(self, index: np.ndarray) -> Provenance:
+    def take(self, index: np.ndarray) -> Lineage:
         """Follow ``value[index]``; a negative index is padding and holds nothing."""
 
-    def plus(self, other: Provenance) -> Provenance:
+    def plus(self, other: Lineage) -> Lineage:
         """Follow the sum of two private values of the same shape."""
 
-    def shifted(self, numbers: np.ndarray) -> Provenance:
+    def shifted(self, numbers: np.ndarray) -> Lineage:
         """Follow the coordinate-wise sum with public numbers."""
 
-    def scaled(self, factor: np.ndarray) -> Provenance:
+    def scaled(self, factor: np.ndarray) -> Lineage:
         """Follow the coordinate-wise product with a public factor."""
 
-    def summed(self) -> Provenance:
+    def summed(self) -> Lineage:
         """Follow the sum over the last axis."""
 
-    def mapped(self, domain: Domain) -> Provenance:
+    def mapped(self, domain: Domain) -> Lineage:
         """Follow a function of one record whose values lie in `domain`."""
 
-    def stretched(self, stability: float, size: int, offset: float, units: int) -> Provenance:
+    def stretched(self, stability: float, size: int, offset: float, units: int) -> Lineage:
         """Follow a map to `size` coordinates that stretches L1 distances at most by `stability`.
 
         `offset` is the largest size of what it makes of zeros, `units` how many units in the last place it rounds off
@@ -67,7 +67,7 @@ class Untracked:
         """Return itself."""
         return self
 
-    def plus(self, other: Provenance) -> Untracked:
+    def plus(self, other: Lineage) -> Untracked:
         """Return itself."""
         return self
 
@@ -188,7 +188,7 @@ class Traced:
             {record: moved.at(coordinates) for record, moved in self.influences.items()}, self.bounds
         )
 
-    def plus(self, other: Provenance) -> Traced:
+    def plus(self, other: Lineage) -> Traced:
         """Unite the records; a record in both moves the sum by both."""
         assert isinstance(other, Traced)
         united = dict(self.influences)

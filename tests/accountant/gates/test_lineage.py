@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accountant import Accountant, Budget, Influence
-from accountant.gates.provenance import Traced
+from accountant.gates.lineage import Traced
 from mechanisms import Ball, Box, Interval, OneHot, Sensitivity
 from mechanisms.float_bounds import FloatBounds
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from algorithms.problems import Value
 from mechanisms import Box, Gaussian, Sensitivity
+from verify.experiments.comparisons import Comparison, below, every, falls, logarithmic, ordered, within
 from verify.experiments.experiment import (
     Axis,
     Experiment,
@@ -21,7 +22,6 @@ from verify.experiments.experiment import (
     Statement,
 )
 from verify.experiments.lines import over_rounds, swept
-from verify.experiments.rules import Rule, below, every, falls, logarithmic, ordered, within
 
 _PAPER = "cascading bandits paper"
 _DELTA = 1e-3
@@ -241,7 +241,7 @@ _LINES_2 = {4: ("a", _figure_2a), 8: ("b", _figure_2b), 12: ("c", _figure_2c), 1
 _EPSILON = Axis("ε", of=float)
 
 
-def _far(line: str, other: str, factor: float) -> Rule:
+def _far(line: str, other: str, factor: float) -> Comparison:
     """Return the rule that `within` does not hold."""
 
     def seen(results: Results) -> Seen:

@@ -8,7 +8,7 @@ from algorithms.blocks import Processes
 from algorithms.problems import SettingError
 from verify.experiments.experiment import Size, Table
 from verify.experiments.markdown import report
-from verify.experiments.registry import experiments, named_experiments
+from verify.experiments.named_experiments import experiments, named_experiments
 from verify.experiments.run_all import run_all
 from verify.subjects.resolve import every_learner
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 
 
 @dataclass(frozen=True)
-class Limits:
+class ServiceLimits:
     """What a service takes.
 
     Attributes

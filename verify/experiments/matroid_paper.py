@@ -7,6 +7,16 @@ import numpy as np
 from algorithms.problems import LoggedUsers, build_problem
 from algorithms.theory.regret import BOUNDS, WITHOUT_BOUND
 from algorithms.theory.regret_bound import Instance
+from verify.experiments.comparisons import (
+    below,
+    every,
+    in_words,
+    levels,
+    near_optimum,
+    ordered,
+    straight,
+    within,
+)
 from verify.experiments.experiment import (
     LOG_ROUNDS,
     REGRET_OVER_LOG,
@@ -24,7 +34,6 @@ from verify.experiments.experiment import (
     TableContent,
 )
 from verify.experiments.lines import over_rounds, swept
-from verify.experiments.rules import below, every, in_words, levels, near_optimum, ordered, straight, within
 
 _PAPER = "matroid bandits paper"
 _OPEN = "The number of repetitions is not stated; ours stands below."

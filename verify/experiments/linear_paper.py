@@ -11,6 +11,7 @@ import numpy as np
 from algorithms.problems import Value, linear_problems
 from algorithms.theory.regret import BOUNDS
 from algorithms.theory.regret_bound import Instance
+from verify.experiments.comparisons import every, falls, in_words, larger, last, ordered, within
 from verify.experiments.configuration import Configuration, simulated
 from verify.experiments.experiment import (
     LOG_ROUNDS,
@@ -28,7 +29,6 @@ from verify.experiments.experiment import (
     TableContent,
 )
 from verify.experiments.lines import over_rounds, swept
-from verify.experiments.rules import every, falls, in_words, larger, last, ordered, within
 
 _PAPER = "distributed linear bandits paper"
 _DELTA = 0.25

@@ -4,10 +4,10 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verify.outputs import words as words_module
+from verify.outputs import word_columns
 from verify.outputs.output_layout import layout_of
 from verify.outputs.read_lanes import read_lanes
-from verify.outputs.words import Words
+from verify.outputs.word_columns import Words
 
 words = st.text(alphabet="ab\x00ü", max_size=3)
 
@@ -30,7 +30,7 @@ def test_many_different_words():
 
 
 def test_words_with_one_key_are_told_apart(monkeypatch):
-    monkeypatch.setattr(words_module, "_coded", lambda keys: (np.zeros(len(keys), dtype=np.int64), [0]))
+    monkeypatch.setattr(word_columns, "_coded", lambda keys: (np.zeros(len(keys), dtype=np.int64), [0]))
     assert list(Words.of_array(np.array(["u", "v", "u"]))) == ["u", "v", "u"]
 
 

@@ -1,0 +1,74 @@
+"""The rules of reports, on runs whose answer is known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from algorithms.simulate import Trace
+from verify.experiments import comparisons
+from verify.experiments.experiment import RETURN
+from verify.experiments.simulated_runs import SimulatedRuns
+
+ROUNDS = np.unique(np.geomspace(1, 10_000, 60).round()).astype(np.int64)
+
+
+def line(curve, noise=0.0, x=0.0, runs=8):
+    """One point: the runs lie around the curve, `noise` to either side."""
+    offsets = noise * np.linspace(-1, 1, runs)
+    regret = np.array([curve(t) for t in ROUNDS.astype(float)])[:, np.newaxis] * np.ones(runs) + offsets
+    reward = 2.0 * ROUNDS[:, np.newaxis] - regret
+    return x, SimulatedRuns(Trace(ROUNDS, regret, reward, 1.0), "a", "b", "replace one")
+
+
+LOW, HIGH, WIDE = (
+    line(lambda t: 10.0, 1.0),
+    line(lambda t: 20.0, 1.0),
+    line(lambda t: 15.0, 40.0),
+)
+RESULTS = {
+    "low": [LOW], "high": [HIGH], "wide": [WIDE],
+    "log": [line(lambda t: 5 * np.log(t))], "linear": [line(lambda t: 0.1 * t)],
+    "falling": [line(lambda t, x=x: 100 / x, 0.5, x) for x in (1.0, 2.0, 4.0)],
+    "bump": [line(lambda t, y=y: y, 0.5, x) for x, y in ((1.0, 100.0), (2.0, 10.0), (4.0, 30.0))],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("rule", "holds"),
+    [
+        (comparisons.ordered("high", "low"), True),
+        (comparisons.ordered("low", "high"), False),
+        (comparisons.ordered("wide", "low"), None),
+        (comparisons.ordered("low", "high", quantity=RETURN), True),
+        (comparisons.below("low", "high"), True),
+        (comparisons.below("high", "low"), False),
+        (comparisons.below("low", "wide"), None),
+        (comparisons.within("high", "low", 2.5), True),
+        (comparisons.within("high", "low", 1.5), False),
+        (comparisons.near_optimum("low", 0.99), True),
+        (comparisons.near_optimum("linear", 0.99), False),
+        (comparisons.falls("falling"), True),
+        (comparisons.falls("bump"), False),
+        (comparisons.rises("falling"), False),
+        (comparisons.straight("falling", lambda x: 1 / x), True),
+        (comparisons.straight("bump", lambda x: 1 / x), False),
+        (comparisons.logarithmic("log"), True),
+        (comparisons.logarithmic("linear"), False),
+        (comparisons.levels("log"), True),
+        (comparisons.levels("linear"), False),
+        (comparisons.every(comparisons.ordered("high", "low"), comparisons.ordered("wide", "low")), None),
+        (comparisons.every(comparisons.ordered("low", "high"), comparisons.ordered("wide", "low")), False),
+    ],
+)
+def test_what_a_rule_says(rule, holds):
+    seen = rule(RESULTS)
+    assert seen.holds is holds
+    assert seen.words
+
+
+def test_what_is_equal_is_not_told_apart():
+    values = np.array([1.0, 2.0])
+    assert comparisons.larger(values, values) is None
+    assert comparisons.larger(np.array([3.0]), np.array([1.0])) is None  # one run tells nothing
+    assert comparisons.in_words(np.array([3.0])) == "3"
