@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import abc
 import math
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -174,6 +175,10 @@ class PrivacyLoss(abc.ABC):
     @abc.abstractmethod
     def log_mgf_real(self, s: FloatArray) -> FloatArray:
         """Return ln M(s) at real s > 0 (inf where it overflows), to about 1e-12: for choosing, not certifying."""
+
+    def roughly(self) -> PrivacyLoss:
+        """Return a loss that is about this one, and cheaper: for choosing, not certifying."""
+        return self
 
     def log_mgf(self, z: npt.ArrayLike) -> ComplexArray:
         """Return ln E[e^{zL}; L < ∞] at complex z with Re z > 0, element by element (any branch)."""
@@ -374,6 +379,11 @@ class LossSum(PrivacyLoss):
             size += np.abs(part)
         return total + (len(self.losses) + 2) * ROUNDING * size
 
+    def roughly(self) -> PrivacyLoss:
+        """Return the sum of what the parts are about."""
+        parts = tuple(loss.roughly() for loss in self.losses)
+        return self if all(map(operator.is_, parts, self.losses)) else LossSum(parts, self.counts)
+
     def oscillations(self, s: float) -> Oscillations | None:
         """Those of the parts that have any; of the others nothing but their size at s, and their precision."""
         found, others = [], []
@@ -465,6 +475,11 @@ class RelatedLoss(PrivacyLoss):
     def log_envelope(self, s: float, heights: FloatArray) -> FloatArray:
         """Return the loss's."""
         return self.loss.log_envelope(s, heights)
+
+    def roughly(self) -> PrivacyLoss:
+        """Return what the loss is about, stated for the same relation."""
+        rough = self.loss.roughly()
+        return self if rough is self.loss else stated_alike(rough, self.stated_for)
 
     def oscillations(self, s: float) -> Oscillations | None:
         """Return the loss's."""

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.special import gammaln, logsumexp
+from scipy.special import gammaln
 
 from mechanisms.arrays import FloatArray
+from mechanisms.log_sum import log_sum
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.privacy_loss import ROUNDING, ComplexArray, LossSum, PrivacyLoss, log1p_complex
 
@@ -20,12 +21,13 @@ _OUTSIDE = 4.0 * math.exp(-_NEED)
 """What lies outside of the nodes, of A(b): 2 Φ(-R/σ) <= e^{-R²/2σ²}."""
 _SHARES = (0.42, 0.3, 0.2, 0.1, 0.03, 0.01, 0.003, 0.001)
 """How far paths are moved, in πσ². Far helps single releases, little helps many at small heights."""
-_BLOCK = 2**17
+_BLOCK = 2**18
 """Numbers in an array."""
 _MOST_NODES = 2**14
 """Of a rule for a tilt that may be chosen."""
-_SAMPLE = 12
-"""Losses that say which path is best for all."""
+_SAMPLE = 16
+"""Losses that say which path is best for all, and where to integrate."""
+_ALL = slice(None)
 
 
 @dataclass(frozen=True)
@@ -87,9 +89,7 @@ class SubsampledGaussianLoss(PrivacyLoss):
 
     def cost(self, s: float, height: float) -> float:
         """The quadrature nodes, at a fortieth (a matrix product); their number grows with the height."""
-        variance = self.sigma * self.sigma
-        rate = self.size * (height + 16.0) / variance + 10.0 / self.sigma
-        return 0.025 * (20.0 * self.sigma + 10.0 * self.size) * rate / (2.0 * math.pi)
+        return self._alone.cost(s, height)
 
     def log_mgf_line(self, s: float, t: FloatArray) -> tuple[ComplexArray, FloatArray]:
         """Return the trapezoid rule of the class docstring; the step is chosen for the largest t."""
@@ -106,13 +106,15 @@ class SubsampledGaussianLoss(PrivacyLoss):
     @classmethod
     def together(cls, losses: Sequence[PrivacyLoss], counts: Sequence[int]) -> PrivacyLoss:
         """Return the sum, its transforms by one rule; apart for the two directions, and for groups of other sizes."""
-        alike: dict[tuple[bool, int], list[tuple[PrivacyLoss, int]]] = {}
+        alike: dict[tuple[bool, int], list[tuple[SubsampledGaussianLoss, int]]] = {}
         for loss, n in zip(losses, counts, strict=True):
             assert isinstance(loss, SubsampledGaussianLoss)
             alike.setdefault((loss.added, loss.size), []).append((loss, n))
+        # What has more noise takes fewer nodes: neighbours in the sum are done together.
+        ordered = [sorted(own, key=lambda pair: (pair[0].sigma, pair[0].rate)) for own in alike.values()]
         sums = [
             SubsampledGaussianLossSum(tuple(one for one, _ in own), tuple(n for _, n in own))
-            for own in alike.values()
+            for own in ordered
         ]
         return sums[0] if len(sums) == 1 else LossSum(tuple(sums), (1,) * len(sums))
 
@@ -155,35 +157,57 @@ class SubsampledGaussianLossSum(LossSum):
         """Return ln p_j, j = 0 .. k along the first axis, then a column of losses."""
         return log_binomial_weights(self._size, self._columns[0])
 
-    def _power(self, s: float) -> float:
+    def cost(self, s: float, height: float) -> float:
+        """The sum of the losses' costs."""
+        sigma = self._columns[1][:, 0]
+        rate = self._size * (height + 16.0) / (sigma * sigma) + 10.0 / sigma
+        return float(np.sum(0.025 * (20.0 * sigma + 10.0 * self._size) * rate)) / (2.0 * math.pi)
+
+    @cached_property
+    def _few(self) -> SubsampledGaussianLossSum:
+        """A sum of some of the losses, with counts so that it is about this one."""
+        if len(self.losses) <= _SAMPLE:
+            return self
+        rates, sigmas, counts = (np.ravel(column) for column in self._columns)
+        influence = 2.0 * np.log(rates) + np.log(np.maximum(np.expm1(np.minimum(sigmas**-2, 700.0)), 1e-300))
+        order = np.argsort(influence, kind="stable")
+        weights = counts[order] * np.exp(influence[order] - influence[order[-1]])
+        # Cells of ascending influence, none of which has much of the influence or of the losses.
+        place = np.cumsum(weights) / np.sum(weights) + np.cumsum(counts[order]) / np.sum(counts)
+        first = np.unique(np.searchsorted(place, np.arange(_SAMPLE) * (2.0 / _SAMPLE)))
+        last = np.append(first[1:], order.size) - 1
+        chosen = order[last]
+        each = np.maximum(np.exp(influence[chosen] - influence[order[-1]]), 1e-300)
+        total = np.add.reduceat(weights, first) / each
+        return SubsampledGaussianLossSum(
+            tuple(self.losses[i] for i in chosen.tolist()),
+            tuple(max(1, round(own)) for own in total.tolist()),
+        )
+
+    def roughly(self) -> PrivacyLoss:
+        """Return a sum of a few of the losses: ln M, and where it falls, to within a half."""
+        return self._few
+
+    def _power(self, s: FloatArray) -> FloatArray:
         return -s if self._added else s + 1.0
 
-    def _range(self, s: float, step: float) -> tuple[int, int]:
-        """Return the first and last node of a rule of this step, outside of which `_OUTSIDE` of every A(b) is left."""
-        b, (_, sigma, _) = self._power(s), self._columns
-        weights = self._log_weights
+    def _reach(self, s: FloatArray, rows: slice = _ALL) -> tuple[FloatArray, FloatArray]:
+        """Return between which u `_OUTSIDE` of every A(b) is not left out, for each s."""
+        weights = self._log_weights[:, rows]
         if self._added:
-            reach = math.sqrt(2.0 * (_NEED - s * float(np.min(weights[0]))))
-            last = math.ceil(reach / step) + 1
-            return -last, last
-        centres = np.arange(self._size + 1.0)[:, None, None] / sigma  # of Gaussians in u, over b
+            reach = np.sqrt(2.0 * (_NEED - s * float(np.min(weights[0]))))
+            return -reach, reach
+        b = self._power(s)[:, None, None]  # axes: s, j, losses
+        centres = (
+            np.arange(self._size + 1.0)[:, None] / self._columns[1][rows, 0]
+        )  # of Gaussians in u, over b
         grown = 0.5 * b * (b - 1.0) * centres * centres
-        least = np.maximum(0.0, np.max(b * weights + grown, axis=0))
-        reaches = 2.0 * (weights + grown - least + _NEED + math.log(self._size + 1.0))
+        least = np.maximum(0.0, np.max(b * weights[..., 0] + grown, axis=1, keepdims=True))
+        reaches = 2.0 * (weights[..., 0] + grown - least + _NEED + math.log(self._size + 1.0))
         seen, reaches = reaches > 0.0, np.sqrt(np.maximum(reaches, 0.0))
-        low = float(np.min(np.where(seen, b * centres - reaches, np.inf)))
-        high = float(np.max(np.where(seen, b * centres + reaches, -np.inf)))
-        return math.floor(low / step) - 1, math.ceil(high / step) + 1
-
-    def _nodes(self, s: float, step: float) -> FloatArray:
-        """Return u at all nodes."""
-        first, last = self._range(s, step)
-        return np.asarray(step * np.arange(first, last + 1, dtype=np.float64))
-
-    def _blocks(self, size: int) -> Iterator[slice]:
-        """Return slices of losses, so that as many arrays of ``size`` numbers each stay small."""
-        rows = max(1, _BLOCK // size)
-        return (slice(i, i + rows) for i in range(0, len(self.losses), rows))
+        low = np.min(np.where(seen, b * centres - reaches, np.inf), axis=(1, 2))
+        high = np.max(np.where(seen, b * centres + reaches, -np.inf), axis=(1, 2))
+        return low, high
 
     def _terms_of(self, u: FloatArray, rows: slice) -> FloatArray:
         """Return ln(p_j e^{v_j}) for j = 0 .. k, by losses and nodes."""
@@ -203,7 +227,7 @@ class SubsampledGaussianLossSum(LossSum):
         moved = np.minimum(logs - weights, 700.0)
         excess = np.sum(np.exp(weights) * np.expm1(moved), axis=0)  # does not cancel where the sum is about 1
         near = np.abs(excess) < 0.3
-        log_ratio = np.where(near, np.log1p(np.where(near, excess, 0.0)), logsumexp(logs, axis=0))
+        log_ratio = np.where(near, np.log1p(np.where(near, excess, 0.0)), log_sum(logs, axis=0))
         parts = np.exp(logs - log_ratio)
         sizes = (self._size + 8.0) * np.minimum(1.0, np.abs(moved)) + 6.0 * np.abs(moved)
         sizes = (sizes + np.abs(weights) * np.minimum(1.0, np.abs(moved))) * np.maximum(
@@ -211,90 +235,110 @@ class SubsampledGaussianLossSum(LossSum):
         )
         return log_ratio, 3.0 * np.sum(sizes, axis=0) + 4.0 * np.abs(log_ratio)
 
-    def _log_masses(self, s: float, u: FloatArray, rows: slice) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return l, how many u it may be off, and ln(weight e^{bl}) at the nodes."""
-        log_ratio, off = self._log_ratio(u, rows)
-        log_weight = math.log(float(u[1] - u[0]) / math.sqrt(2.0 * math.pi)) - 0.5 * u * u
-        return log_ratio, off, log_weight + self._power(s) * log_ratio
-
-    def _strip(self, b: float) -> tuple[FloatArray, FloatArray]:
-        """Return the half-width a of the strip of the transform's rule, and ln c."""
-        sigma, k = self._columns[1][:, 0], self._size
-        flat = np.sqrt(1.0 + max(0.0, -b) * (0.5 * k / sigma) ** 2)  # ln cos(y) is about -y²/2
-        widest = (0.5 if b < 0.0 else 0.9) * math.pi * sigma * sigma / k
+    def _strip(self, b: FloatArray, rows: slice = _ALL) -> tuple[FloatArray, FloatArray]:
+        """Return the half-width a of the strip of the transform's rule, and ln c: a row for each b."""
+        sigma, k = self._columns[1][rows, 0], self._size
+        below = np.maximum(0.0, -b)[:, None]
+        flat = np.sqrt(1.0 + below * (0.5 * k / sigma) ** 2)  # ln cos(y) is about -y²/2
+        widest = np.where(below > 0.0, 0.5, 0.9) * math.pi * sigma * sigma / k
         a = np.minimum(sigma * math.sqrt(2.0 * _NEED) / flat, widest)
-        log_c = b * np.log(np.cos(0.5 * k * a / (sigma * sigma))) if b < 0.0 else np.zeros(a.shape)
-        return a, log_c
+        return a, -below * np.log(np.cos(np.where(below > 0.0, 0.5 * k * a / (sigma * sigma), 0.0)))
 
-    def _step(self, b: float, height: float) -> float:
-        """Return the largest step in u that is good enough for every loss."""
-        sigma = self._columns[1][:, 0]
-        a, log_c = self._strip(b)
+    def _step(self, b: FloatArray, height: float, rows: slice = _ALL) -> FloatArray:
+        """Return the largest step in u that is good enough for every loss, for each b."""
+        sigma = self._columns[1][rows, 0]
+        a, log_c = self._strip(b, rows)
         rate = (_NEED + a * a / (2.0 * sigma * sigma) + log_c) / a + self._size * height / (sigma * sigma)
-        return float(np.min(2.0 * math.pi / (rate * sigma)))
+        return np.asarray(2.0 * math.pi / np.max(rate * sigma, axis=1))
+
+    def _blocks(self, size: int) -> Iterator[slice]:
+        """Return slices of losses, so that as many arrays of ``size`` numbers each stay small."""
+        rows = max(1, _BLOCK // size)
+        return (slice(i, min(i + rows, len(self.losses))) for i in range(0, len(self.losses), rows))
+
+    def _blocks_of_own_step(
+        self, s: FloatArray, height: float, times: int
+    ) -> Iterator[tuple[slice, FloatArray]]:
+        """Return slices of losses, each with its nodes: they are as far apart as these losses allow."""
+        b, first = self._power(s), 0
+        while first < len(self.losses):
+            rows = slice(first, first + 1)
+            for _ in range(2):
+                step = float(self._step(b, height, rows)[0])
+                (low,), (high,) = self._reach(s, rows)
+                u: FloatArray = step * np.arange(math.floor(low / step) - 1, math.ceil(high / step) + 2.0)
+                if rows.stop == rows.start + 1:
+                    rows = slice(first, min(first + max(1, _BLOCK // (u.size * times)), len(self.losses)))
+            yield rows, u
+            first = rows.stop
 
     def log_mgf_line(self, s: float, t: FloatArray) -> tuple[ComplexArray, FloatArray]:
         """Return the trapezoid rule, summed over the losses.
 
-        With weights w_j = m_j / Σ m it is (Σ m) φ(t), φ - 1 = Σ w_j (e^{itl_j} - 1). Nodes t_k = kh with k = aB + b
-        have e^{it_k l} - 1 = D_a (D_b + 1) + D_b, D_a = e^{iaBhl} - 1: one matrix product, and
-        D_{a+1} = D_a (D_1 + 1) + D_1, off by 6u a |Bhl|. What is summed is at most t|l_j| (or 2) times w_j, so that
-        with r_j the relative error of m_j, r' its mean and u λ_j the error of l_j
+        With weights w_j = m_j / Σ m it is (Σ m) φ(t), φ - 1 = Σ w_j (e^{itl_j} - 1). Nodes t_k = kh with
+        k = a(2H+1) + b, |b| <= H, have e^{it_k l} - 1 = DE + D + E, D = e^{ia(2H+1)hl} - 1 and E = e^{ibhl} - 1: one
+        product of real matrices, of cosines and sines of D and of E for b >= 0, gives both b and -b. With r_j the
+        relative error of m_j, r' its mean, u λ_j the error of l_j and t' = (a(2H+1) + |b|) h, so that
+        |D| + |E| <= min(4, t'|l_j|), and κ u what `_transforms` adds of that
 
-            |computed φ - φ| <= Σ w_j min(2, t|l_j|) (r_j + r' + u (J + 16 + 8 (B + N/B))) + u t Σ w_j λ_j + quadrature.
+            |computed φ - φ| <= Σ w_j min(2, t|l_j|) (r_j + r' + 32u) + κ u Σ w_j min(4, t'|l_j|) + u t Σ w_j λ_j
+                                + quadrature.
 
         φ may be close to 1 and M(s), too, where counts are large: then ln Σ m = ln(1 + Σ m_j (1 - e^{-bl_j})), the rule
         for φ_σ itself being 1.
         """
-        b, (_, sigma, counts) = self._power(s), self._columns
-        height = float(t[-1])
-        step = self._step(b, height)
-        u = self._nodes(s, step)
-        a, log_c = self._strip(b)
-        variance = sigma[:, 0] ** 2
-        turn = 2.0 * math.pi * a / (step * sigma[:, 0])
-        exponent = (a * a / (2.0 * variance) + log_c - turn)[:, None] + np.outer(self._size * a / variance, t)
-        quadrature = 2.0 * np.exp(exponent) / -np.expm1(-turn)[:, None] + _OUTSIDE
-        block = math.isqrt(max(t.size - 1, 1)) + 1
-        rows_of_t = -(-t.size // block)
+        at, (_, sigmas, counts) = np.array([s]), self._columns
+        b, height = float(self._power(at)[0]), float(t[-1])
         spacing = float(t[1]) if t.size > 1 else 0.0
-        terms = u.size + 16.0 + 8.0 * (block + rows_of_t)
+        half = math.isqrt(t.size // 2)
+        width = 2 * half + 1
+        rows_of_t = -(-(t.size - 1 - half) // width) + 1 if t.size > 1 else 0
+        number = np.arange(t.size, dtype=np.float64)
+        ahead = width * np.floor((number + half) / width)
+        apart = spacing * (ahead + np.abs(number - ahead))
         total, bound = np.zeros(t.size, dtype=np.complex128), np.zeros(t.size)
         size = np.zeros(t.size)
-        for rows in self._blocks(u.size * (block + rows_of_t + self._size)):
-            log_ratio, inner, log_masses = self._log_masses(s, u, rows)
-            relative = ROUNDING * (16.0 + 4.0 * np.abs(log_masses - b * log_ratio) + abs(b) * inner)
+        for rows, u in self._blocks_of_own_step(at, height, 2 * (half + rows_of_t) + self._size + 8):
+            a, log_c = (column[0] for column in self._strip(self._power(at), rows))
+            sigma, step = sigmas[rows, 0], float(u[1] - u[0])
+            variance = sigma * sigma
+            turn = 2.0 * math.pi * a / (step * sigma)
+            exponent = (a * a / (2.0 * variance) + log_c - turn)[:, None] + np.outer(
+                self._size * a / variance, t
+            )
+            quadrature = 2.0 * np.exp(exponent) / -np.expm1(-turn)[:, None] + _OUTSIDE
+            log_ratio, inner = self._log_ratio(u, rows)
+            log_weight = math.log(step / math.sqrt(2.0 * math.pi)) - 0.5 * u * u
+            log_masses = log_weight + b * log_ratio
+            relative = ROUNDING * (16.0 + 4.0 * np.abs(log_weight) + abs(b) * inner)
             top = np.max(log_masses, axis=1)
             weights = np.exp(log_masses - top[:, None])
             sums = np.sum(weights, axis=1)
             weights /= sums[:, None]
             scatter = np.einsum("ij,ij->i", weights, relative)
             log_m = top + np.log(sums)
-            error_of_log_m = scatter + ROUNDING * (u.size + 16.0 + 4.0 * np.abs(top)) + quadrature[rows, 0]
+            error_of_log_m = scatter + ROUNDING * (u.size + 16.0 + 4.0 * np.abs(top)) + quadrature[:, 0]
             near = np.abs(log_m) < 0.3
             if near.any():
                 masses, part = np.exp(log_masses[near]), _excess(log_masses[near], b * log_ratio[near])
                 log_m[near] = np.log1p(np.sum(part, axis=1))
                 off = np.abs(part) * (relative[near] + ROUNDING * (u.size + 16.0))
                 off += masses * (ROUNDING * abs(b) * inner[near])
-                error_of_log_m[near] = 3.0 * np.sum(off, axis=1) + 3.0 * quadrature[rows, 0][near]
+                error_of_log_m[near] = 3.0 * np.sum(off, axis=1) + 3.0 * quadrature[near, 0]
             phi = np.zeros((weights.shape[0], 1), dtype=np.complex128)
+            summed = 0.0
             if t.size > 1:
                 signed = -log_ratio if self._added else log_ratio
-                ahead = _turns(spacing * block * signed, rows_of_t)
-                beside = _turns(spacing * signed, block)
-                alone = np.einsum("ij,kij->ik", weights, beside)
-                beside += 1.0
-                beside *= weights
-                product = np.matmul(ahead.transpose(1, 0, 2), beside.transpose(1, 2, 0)) + alone[:, None, :]
-                phi = product.reshape(weights.shape[0], -1)[:, : t.size]
+                phi, summed = _transforms(weights, spacing * signed, half, rows_of_t)
+                phi = phi[:, : t.size]
             lengths = np.abs(log_ratio)
             slope = np.einsum("ij,ij->i", weights, lengths)
-            own = np.einsum("ij,ij,ij->i", weights, lengths, relative) + (scatter + ROUNDING * terms) * slope
-            most = 2.0 * (2.0 * scatter + ROUNDING * terms)
-            error = np.minimum(np.outer(own, t), most[:, None])
+            mean = scatter + 32.0 * ROUNDING
+            own = np.einsum("ij,ij,ij->i", weights, lengths, relative) + mean * slope
+            error = np.minimum(np.outer(own, t), 4.0 * mean[:, None])
+            error += ROUNDING * summed * np.minimum(np.outer(slope, apart), 4.0)
             error += np.outer(ROUNDING * np.einsum("ij,ij->i", weights, inner + 5.0 * lengths), t)
-            error += quadrature[rows] * (t > 0.0)
+            error += quadrature * (t > 0.0)
             logs = log1p_complex(np.where(np.abs(1.0 + phi) > 1e-290, phi, 1e-290 - 1.0))
             modulus = np.maximum(np.abs(1.0 + phi), 1e-300)
             turned = 8.0 * ROUNDING * np.abs(phi) / modulus
@@ -306,79 +350,111 @@ class SubsampledGaussianLossSum(LossSum):
         return total, bound + (len(self.losses) + 4) * ROUNDING * size
 
     def log_mgf_real(self, s: FloatArray) -> FloatArray:
-        """Return Σ n ln A on the real line, one rule for each s; inf where that takes too many nodes."""
-        out = np.zeros(s.shape)
-        for i, own in enumerate(s.tolist()):
-            step = self._step(self._power(own), 0.0)
-            first, last = self._range(own, step)
-            if last - first > _MOST_NODES:
-                out[i] = math.inf
-                continue
-            u = self._nodes(own, step)
-            for rows in self._blocks(u.size):
-                log_ratio, _, log_masses = self._log_masses(own, u, rows)
-                log_a = logsumexp(log_masses, axis=1)
-                near = np.abs(log_a) < 0.3
-                part = _excess(log_masses[near], self._power(own) * log_ratio[near])
-                log_a[near] = np.log1p(np.sum(part, axis=1))
-                out[i] += self._columns[2][rows] @ log_a
+        """Return Σ n ln A on the real line, one rule for all s; inf where that takes too many nodes."""
+        steps, (low, high) = self._step(self._power(s), 0.0), self._reach(s)
+        fits = (high - low) / steps <= _MOST_NODES
+        out = np.where(fits, 0.0, np.inf)
+        if not fits.any():
+            return out
+        b = self._power(s[fits])[:, None, None]  # axes: s, losses, nodes
+        step = float(np.min(steps[fits]))
+        first, last = float(np.min(low[fits])) / step, float(np.max(high[fits])) / step
+        u: FloatArray = step * np.arange(math.floor(first) - 1, math.ceil(last) + 2.0)
+        log_weight = math.log(step / math.sqrt(2.0 * math.pi)) - 0.5 * u * u
+        for rows in self._blocks(u.size * b.size):
+            tilt = b * self._log_ratio(u, rows)[0]
+            log_masses = log_weight + tilt
+            log_a = log_sum(log_masses, axis=2)
+            near = np.abs(log_a) < 0.3
+            log_a[near] = np.log1p(np.sum(_excess(log_masses[near], tilt[near]), axis=1))
+            out[fits] += log_a @ self._columns[2][rows]
         return out
 
     def log_envelope(self, s: float, heights: FloatArray) -> FloatArray:
         """Return Σ n ln of the class docstring's bound, for each height with the path that is best for a few losses."""
-        few = self
-        if len(self.losses) > _SAMPLE:
-            chosen = np.linspace(0, len(self.losses) - 1, _SAMPLE).astype(int).tolist()
-            few = SubsampledGaussianLossSum(
-                tuple(self.losses[i] for i in chosen), tuple(self.counts[i] for i in chosen)
-            )
-        tried = np.stack([few._shifted(s, heights, share) for share in _SHARES])
-        if few is self:
+        tried = self._few._shifted(s, heights, np.array(_SHARES))
+        if self._few is self:
             return np.asarray(np.min(tried, axis=0))
         best = np.argmin(tried, axis=0)
         out = np.empty(heights.shape)
         for i in np.unique(best).tolist():
-            out[best == i] = self._shifted(s, heights[best == i], _SHARES[i])
+            out[best == i] = self._shifted(s, heights[best == i], np.array(_SHARES[i : i + 1]))[0]
         return out
 
     def oscillations(self, s: float) -> None:
         """None: there are no atoms."""
 
-    def _shifted(self, s: float, heights: FloatArray, share: float) -> FloatArray:
-        """Return Σ n ln of the bound of paths moved by a = share·πσ²."""
-        b, (_, sigma, counts) = self._power(s), self._columns
-        theta, k = share * math.pi, self._size
-        variance = sigma[:, 0] ** 2
-        angle = np.minimum(max(theta, 0.5 * math.pi - theta), k * math.sqrt(2.0 * _NEED) / sigma[:, 0])
+    def _shifted(self, s: float, heights: FloatArray, shares: FloatArray) -> FloatArray:
+        """Return Σ n ln of the bound of paths moved by a = share·πσ², a row for each share."""
+        at, (_, sigma, counts) = np.array([s]), self._columns
+        b, k, variance = float(self._power(at)[0]), self._size, sigma[:, 0] ** 2
+        theta = shares[:, None] * math.pi  # axes: shares, losses
+        angle = np.minimum(np.maximum(theta, 0.5 * math.pi - theta), k * math.sqrt(2.0 * _NEED) / sigma[:, 0])
         y = angle * variance / k
-        log_c = 0.5 * b * np.log(0.5 * (math.cos(theta) + np.cos(angle))) if b < 0.0 else np.zeros(y.shape)
+        log_c = 0.5 * b * np.log(0.5 * (np.cos(theta) + np.cos(angle))) if b < 0.0 else np.zeros(y.shape)
         steps = 2.0 * math.pi * y / (_NEED + y * y / (2.0 * variance) + log_c)
         step = float(np.min(steps / sigma[:, 0]))
-        u = self._nodes(s, step)
+        (low,), (high,) = self._reach(at)
+        u: FloatArray = step * np.arange(math.floor(low / step) - 1, math.ceil(high / step) + 2.0)
+        log_weight = math.log(step / math.sqrt(2.0 * math.pi)) - 0.5 * u * u
         turn = 2.0 * math.pi * y / (step * sigma[:, 0])
         missed = 2.0 * np.exp(y * y / (2.0 * variance) + log_c - turn) / -np.expm1(-turn) + _OUTSIDE
-        total = np.zeros(heights.shape)
-        for rows in self._blocks(u.size * heights.size):
-            log_ratio, _, log_masses = self._log_masses(s, u, rows)
-            shares = np.exp(self._terms_of(u, rows) - log_ratio)
-            turned = np.tensordot(np.exp(1j * theta / k * np.arange(k + 1.0)), shares, 1)
-            exponent = log_masses + b * np.log(np.abs(turned))
-            top = np.max(exponent, axis=1)
-            phase = np.angle(turned)
-            terms = np.exp((exponent - top[:, None])[:, None, :] - heights[:, None] * phase[:, None, :])
-            j = np.log(np.sum(terms, axis=2) + 1e-300) + top[:, None]
-            left_out = (logsumexp(log_masses, axis=1) + np.log(missed[rows]))[:, None]
-            rounding = 40.0 * (1.0 + np.max(np.abs(u))) ** 2 + 16.0 * abs(b) * np.max(
-                np.abs(log_ratio), axis=1
-            )
-            rounding = rounding[:, None] + 8.0 * heights
-            bound = (
-                np.logaddexp(j, left_out)
-                + 0.5 * (theta / k) ** 2 * variance[rows, None]
-                + ROUNDING * rounding
-            )
-            total += counts[rows] @ bound
+        turns = np.exp(1j * theta / k * np.arange(k + 1.0))  # axes: shares, j
+        furthest = float(np.max(np.abs(u)))
+        total = np.zeros((shares.size, heights.size))
+        for rows in self._blocks(u.size * heights.size * shares.size):
+            log_ratio, _ = self._log_ratio(u, rows)
+            log_masses = log_weight + b * log_ratio
+            turned = np.tensordot(turns, np.exp(self._terms_of(u, rows) - log_ratio), 1)
+            exponent = log_masses + b * np.log(np.abs(turned))  # axes: shares, losses, nodes
+            top = np.max(exponent, axis=2, keepdims=True)
+            falls = heights[:, None] * np.angle(turned)[:, :, None, :]
+            j = np.log(np.sum(np.exp((exponent - top)[:, :, None, :] - falls), axis=3) + 1e-300) + top
+            left_out = (log_sum(log_masses, axis=1) + np.log(missed[:, rows]))[..., None]
+            rounding = 40.0 * (1.0 + furthest) ** 2 + 16.0 * abs(b) * np.max(np.abs(log_ratio), axis=1)
+            bound = np.logaddexp(j, left_out) + ROUNDING * (rounding[:, None] + 8.0 * heights)
+            bound += 0.5 * (theta[..., None] / k) ** 2 * variance[rows, None]
+            total += np.einsum("i,sih->sh", counts[rows], bound)
         return total + 4 * ROUNDING * len(self.losses) * np.abs(total)
+
+
+def _transforms(
+    weights: FloatArray, angles: FloatArray, half: int, rows_of_t: int
+) -> tuple[ComplexArray, float]:
+    """Return Σ_j w_j (e^{ikθ_j} - 1), k = 0, 1, ..., for each row, and κ.
+
+    See `SubsampledGaussianLossSum.log_mgf_line`: it is off by κ u Σ_j w_j min(4, (|a|(2H+1) + |b|) θ_j). Nodes are
+    summed in groups of m, whose sums are added up: each of the real sums is off by (m + 16) u of the moduli in it, and
+    a complex number by √2 times that. The D and E themselves are off by at most max(20, 6 log2 k) u min(4, kθ) each
+    (`_turns`).
+    """
+    losses, nodes = weights.shape
+    beside = _turns(angles, half + 1).reshape(2 * half + 2, losses, nodes).transpose(1, 0, 2)
+    ahead = (
+        _turns((2 * half + 1) * angles, rows_of_t).reshape(2 * rows_of_t, losses, nodes).transpose(1, 0, 2)
+    )
+    length = max(64, -(-nodes // 8))
+    groups = [slice(first, first + length) for first in range(0, nodes, length)]
+    alone = np.zeros((losses, 2 * half + 2, 1))
+    for group in groups:
+        alone += np.matmul(beside[:, :, group], weights[:, group, None])
+    beside[:, : half + 1] += 1.0
+    beside *= weights[:, None]
+    product = np.zeros((losses, 2 * rows_of_t, 2 * half + 2))
+    for group in groups:
+        product += np.matmul(ahead[:, :, group], beside[:, :, group].transpose(0, 2, 1))
+    (cosines, sines), (cosine, sine) = (
+        np.split(product, 2, axis=1),
+        np.split(alone.transpose(0, 2, 1), 2, axis=2),
+    )
+    (cc, cs), (sc, ss) = np.split(cosines, 2, axis=2), np.split(sines, 2, axis=2)
+    out = np.empty((losses, rows_of_t, 2 * half + 1), dtype=np.complex128)
+    out.real[:, :, half:] = cc - ss + cosine
+    out.imag[:, :, half:] = sc + cs + sine
+    out.real[:, :, :half] = (cc + ss + cosine)[:, :, :0:-1]
+    out.imag[:, :, :half] = (sc - cs - sine)[:, :, :0:-1]
+    turning = max(20.0, 6.0 * math.log2(max(half + 1, rows_of_t)))
+    return out.reshape(losses, -1)[:, half:], 1.5 * (length + 16.0) + 2.0 * turning
 
 
 def _excess(log_masses: FloatArray, tilt: FloatArray) -> FloatArray:
@@ -389,17 +465,20 @@ def _excess(log_masses: FloatArray, tilt: FloatArray) -> FloatArray:
     return np.where(np.abs(tilt) < 1.0, masses * -np.expm1(-small), far)
 
 
-def _turns(angles: FloatArray, count: int) -> ComplexArray:
-    """Return e^{ikθ} - 1 for k = 0, 1, ... (the first axis) without cancellation."""
-    out = np.empty((count, *angles.shape), dtype=np.complex128)
-    out[0] = 0.0
-    once = np.empty(angles.shape, dtype=np.complex128)
-    once.real = -2.0 * np.sin(0.5 * angles) ** 2
-    once.imag = np.sin(angles)
-    for k in range(1, count):
-        np.multiply(out[k - 1], once, out=out[k])
-        out[k] += out[k - 1]
-        out[k] += once
+def _turns(angles: FloatArray, count: int) -> FloatArray:
+    """Return cos kθ - 1 and sin kθ (the first axis) for k = 0, 1, ... (the second) without cancellation.
+
+    D_k = e^{ikθ} - 1 for powers of 2 is computed alone, to 4u |D_k|; D_{m+n} = D_m D_n + D_m + D_n for m < n adds
+    8u (m+n) θ, and not more than 16u. So in all D_k is off by 20u kθ, and not by more than 24u log2 k.
+    """
+    out = np.zeros((2, count, *angles.shape))
+    n = 1
+    while n < count:
+        cosine, sine = -2.0 * np.sin(0.5 * n * angles) ** 2, np.sin(n * angles)
+        known, more = out[:, : min(n, count - n)], out[:, n : 2 * n]
+        more[0] = known[0] * (1.0 + cosine) - known[1] * sine + cosine
+        more[1] = known[1] * (1.0 + cosine) + known[0] * sine + sine
+        n *= 2
     return out
 
 

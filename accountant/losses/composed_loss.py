@@ -19,7 +19,7 @@ import numpy as np
 
 from accountant.losses.ceiling import near_ceiling
 from accountant.losses.certified_interval import CertifiedInterval
-from accountant.losses.contour import Contour, plan_contour, plan_oscillating_contour
+from accountant.losses.contour import Contour, ContourPlan, TiltedLoss, plan_contour, plan_oscillating_contour
 from accountant.losses.deadline import OutOfTime, time_is_over
 from accountant.losses.equal_laplace import equal_laplace
 from accountant.losses.grid import Grid, grid
@@ -46,6 +46,12 @@ _FIXED_WIDTH = 1e-6
 _ORDERS = 1.0 + np.geomspace(1e-2, 1e4, 61)
 _DELTA_WIDTH = 10.0
 """A relative width of δ that is good enough, in units of s times that of ε."""
+_MATTERS = 2.0
+"""A phantom μ² does so if μ²τ² is this large at the height τ where a contour ends anyway."""
+_LEFT = (0.85, 0.7, 0.6)
+"""Tilts that are tried, over the best one."""
+_SHORTER = 0.9
+"""How much shorter the period must be there."""
 _SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 """Shares of a profile's releases that meet the first of two alternatives; any give a lower bound."""
 
@@ -62,8 +68,12 @@ class _Work:
     """Relative error of δ that costs next to nothing."""
     not_tight: float
     """Relative width of ε from which on the grid may do better."""
+    scouting: float
+    """Relative error of δ, beside a Chernoff bound's, that tells where ε is."""
+    overshoot: float
+    """How many 1/s a Chernoff bound is above ε, about."""
     far: float
-    """How many 1/s a Chernoff bound may be above ε."""
+    """How many 1/s it may be further above ε."""
     little: float
     """Nodes of a contour that is taken at once."""
     few: float
@@ -74,7 +84,17 @@ class _Work:
     """Complex exponentials that the last contour may take."""
 
 
-_WORK = _Work(tight=1e-12, not_tight=4e-6, far=3.0, little=1024.0, few=200.0, some=4e5, much=4e6)
+_WORK = _Work(
+    tight=1e-12,
+    not_tight=4e-6,
+    scouting=1e-3,
+    overshoot=1.5,
+    far=1.5,
+    little=1024.0,
+    few=200.0,
+    some=4e5,
+    much=4e6,
+)
 
 
 def compose(releases: Iterable[tuple[PrivacyProfile, int]]) -> ComposedLoss:
@@ -424,9 +444,11 @@ class Direction:
         if near is not None:
             lower, upper = invert(near, delta, saddle.epsilon, loss.supremum)
             return result.intersect(CertifiedInterval(lower, upper, near.name, near.name)), None
+        saddle = replace(saddle, epsilon=max(0.0, saddle.epsilon - _WORK.overshoot / saddle.s))
         best, narrowest = None, math.inf
-        for _ in range(2):
-            for engine in engines(loss, saddle, wanted):
+        line = TiltedLoss(loss, saddle.s)
+        for scout in (True, False):
+            for engine in engines(line, saddle, wanted, scout=scout):
                 lower, upper = invert(engine, delta, saddle.epsilon, loss.supremum)
                 if isinstance(engine, Contour) and upper - lower < narrowest:
                     best, narrowest = engine, upper - lower
@@ -437,9 +459,12 @@ class Direction:
                     break
             else:
                 break
-            # The Chernoff bound was far above ε: what is too small beside δ depends on where ε is.
+            # The Chernoff bound was further above ε: what is too small beside δ depends on where ε is.
             saddle = replace(saddle_for_epsilon(loss, result.lower), log_delta=math.log(delta))
-        if result.width > _WORK.not_tight * max(1.0, result.upper) and not time_is_over():
+            line = line.at(saddle.s)
+        # Where what is summed is that much larger than δ, rounding is what makes it wide, and a grid does no better.
+        sums_round = line.log_size(result.upper) - math.log(delta) > math.log(_WORK.not_tight / _WORK.tight)
+        if result.width > _WORK.not_tight * max(1.0, result.upper) and not sums_round and not time_is_over():
             result = self._with_grid(result, delta, width)
         return result, best
 
@@ -499,7 +524,7 @@ class Direction:
         log_upper = _log_chernoff(self.loss, saddle.s) - saddle.s * epsilon
         by_order = math.exp(min(0.0, log_upper + 1e-12 * (1.0 + abs(saddle.s * epsilon))))
         result = CertifiedInterval(0.0, by_order, NOTHING, _RENYI)
-        for engine in engines(self.loss, saddle, width):
+        for engine in engines(TiltedLoss(self.loss, saddle.s), saddle, width):
             lower, upper = engine.bounds(epsilon)
             result = result.intersect(CertifiedInterval(lower, upper, engine.name, engine.name))
             if result.width <= _DELTA_WIDTH * width * saddle.s * result.upper:
@@ -548,21 +573,23 @@ def _log_chernoff(loss: PrivacyLoss, s: float) -> float:
     return bound + 1e-12 * (1.0 + abs(bound))
 
 
-def engines(loss: PrivacyLoss, saddle: Saddle, width: float) -> Iterable[DeltaBounds]:
+def engines(line: TiltedLoss, saddle: Saddle, width: float, *, scout: bool = False) -> Iterable[DeltaBounds]:
     """Yield the engines that can bound δ near a saddle, the cheapest that should suffice first.
 
     Decided before any node is evaluated, from envelopes (Theorem 3): a contour with few nodes; a common lattice;
     a contour that is only as good as asked for; the series over equal Laplace losses; a contour with a phantom
-    Gaussian μ² = width/(s+1), which is wider when the nodes it needs are too many. After a deadline there are no more.
+    Gaussian μ² = width/(s+1), which is wider when the nodes it needs are too many. If the last takes many nodes and
+    where ε is is not known well, a ``scout`` with few goes ahead. After a deadline there are no more.
     """
     if time_is_over():
         return
+    loss = line.loss
     relative = min(1e-3, max(_WORK.tight, 0.2 * width * saddle.s))
     for tolerance in (_WORK.tight, relative):
-        plan = plan_contour(loss, saddle, tolerance, _WORK.little * loss.cost(saddle.s, 0.0))
+        plan = plan_contour(line, saddle, tolerance, _WORK.little * loss.cost(saddle.s, 0.0))
         if plan is not None:
             yield Contour(loss, plan)
-    lattice = lattice_contour(loss, saddle, _WORK.tight)
+    lattice = lattice_contour(line, saddle, _WORK.tight)
     if lattice is not None:
         yield lattice
     equal = loss.equal_laplace
@@ -574,22 +601,51 @@ def engines(loss: PrivacyLoss, saddle: Saddle, width: float) -> Iterable[DeltaBo
         return
     some = max(_WORK.some, _WORK.few * loss.cost(saddle.s, 0.0))
     for factor in (0.9, 10.0, 100.0):
-        plan = plan_oscillating_contour(loss, saddle, relative, some, factor * width / (saddle.s + 1.0))
+        plan = plan_oscillating_contour(line, saddle, relative, some, factor * width / (saddle.s + 1.0))
         if plan is not None:
             yield Contour(loss, plan)
             break
     if time_is_over():
         return
-    plans = [plan_contour(loss, saddle, relative, _WORK.much)]
+    left = _with_a_shorter_period(line, saddle, relative)
+    last = plan_contour(left, saddle, left.s / line.s * relative, _WORK.much)
+    if last is None or width / (left.s + 1.0) * last.height**2 > _MATTERS:
+        left, last = line, _last_plan(line, saddle, relative, width)
+    if last is None:
+        return
+    if scout:
+        ahead = plan_contour(left, saddle, _WORK.scouting, 0.7 * last.work)
+        if ahead is not None:
+            yield Contour(loss, ahead)
+    yield Contour(loss, last)
+
+
+def _last_plan(line: TiltedLoss, saddle: Saddle, relative: float, width: float) -> ContourPlan | None:
+    """Return the contour with the least work, with a phantom Gaussian as small as possible or none."""
+    plans = [plan_contour(line, saddle, relative, _WORK.much)]
     for factor in (1.0, 10.0, 100.0, 1e3):
         # Wider than 1/s the phantom would hide the mechanism.
-        phantom = min(factor * width, 0.03 / saddle.s) / (saddle.s + 1.0)
-        plans.append(plan_contour(loss, saddle, relative, _WORK.much, phantom))
+        phantom = min(factor * width, 0.03 / line.s) / (line.s + 1.0)
+        plans.append(plan_contour(line, saddle, relative, _WORK.much, phantom))
         if plans[-1] is not None:
             break
     known = [plan for plan in plans if plan is not None]
-    if known:
-        yield Contour(loss, min(known, key=lambda plan: plan.work))
+    return min(known, key=lambda plan: plan.work, default=None)
+
+
+def _with_a_shorter_period(line: TiltedLoss, saddle: Saddle, relative: float) -> TiltedLoss:
+    """Return the loss on a line further left, if there aliases are small at a much shorter period.
+
+    Further left what is summed is larger than δ, and so is its rounding, by a factor that is estimated.
+    """
+    best, room = line, math.log(relative / _WORK.tight)
+    shortest, _ = line.period(saddle, relative)
+    for factor in _LEFT:
+        other = line.at(factor * line.s)
+        period, _ = other.period(saddle, relative)
+        if period < _SHORTER * shortest and other.log_size(saddle.epsilon) - saddle.log_delta <= room:
+            best, shortest = other, period
+    return best
 
 
 def _closed_epsilon(profile: PrivacyProfile, delta: float) -> CertifiedInterval:

@@ -29,7 +29,7 @@ U = (1/2πi) ∫ M_μ e^{-εz}/(z(z+1)) dz and B = μ² e^{μ²/8} (1/2πi) ∫ 
 
 Rounding. A computed M(z) is off by a factor within e^{±E_k} - 1 (`PrivacyLoss.log_mgf_line`). Adding
 ln h/2π - ln z(z+1) and -εz to ln M and taking the exponential adds u (4|ε||z| + 6|ln M| + 30); the pairwise sum of
-N terms lg N + 8 more. In all Σ |w_k| (e^{E'_k} - 1).
+N terms lg N + 12 more. In all Σ |w_k| (e^{E'_k} - 1).
 """
 
 from __future__ import annotations
@@ -37,11 +37,12 @@ from __future__ import annotations
 import copy
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from accountant.losses.saddle import Saddle, log_chernoff_factor
-from mechanisms.arrays import FloatArray
+from mechanisms.arrays import FloatArray, IntArray
 from mechanisms.privacy_loss import ROUNDING, ComplexArray, PrivacyLoss
 
 _FURTHER = np.array([1.03, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0])  # s'/s tried for the right aliases
@@ -74,62 +75,147 @@ class ContourPlan:
     further: float
     log_tails: tuple[float, ...]
 
+    @property
+    def height(self) -> float:
+        """Where the contour ends."""
+        return self.nodes * self.step
 
-def period_for(loss: PrivacyLoss, saddle: Saddle, tolerance: float) -> tuple[float, float]:
-    """Return a period T at which all aliases are below about 2 tolerance·δ, and s' for the right ones.
 
-    T = max(ln(1/tolerance·δ) / s, min_{s'} (ln M(s') - s'ε + ln c(s') - ln δ + ln(1/tolerance)) / (s' - s)); the
-    second matters for subsampled mechanisms, whose right tail is heavy.
-    """
-    s, wanted = saddle.s, -math.log(tolerance) - saddle.log_delta
-    left = wanted / s
-    # Chernoff bounds overshoot by a few 1/s, so bounds will be asked for at a somewhat smaller ε.
-    epsilon = max(0.0, saddle.epsilon - 4.0 / s)
-    reach = loss.supremum - epsilon
-    if reach <= left:
-        return left, 0.0
-    further = s * _FURTHER
-    with np.errstate(all="ignore"):
-        periods = loss.log_mgf_real(further) - further * epsilon + log_chernoff_factor(further) + wanted
-        periods = periods / (further - s)
-    periods = np.where(np.isfinite(periods), periods, np.inf)
-    best = int(np.argmin(periods))
-    right = float(periods[best])
-    chosen = float(further[best]) if math.isfinite(right) else 0.0
-    return max(left, min(right, reach)), chosen
+class TiltedLoss:
+    """A loss on the line Re z = s: what contours there are planned by, each number computed once."""
+
+    def __init__(self, loss: PrivacyLoss, s: float) -> None:
+        self.loss, self.s = loss, s
+        self._rough = loss.roughly()
+        self._log_tops: dict[int, float] = {}
+        self._certain: dict[int, float] = {}
+        self._likely: dict[int, float] = self._certain if self._rough is loss else {}
+
+    def at(self, s: float) -> TiltedLoss:
+        """Return the loss on another line."""
+        return self if s == self.s else TiltedLoss(self.loss, s)
+
+    @cached_property
+    def _further(self) -> tuple[FloatArray, FloatArray]:
+        """S' > s, and ln c(s') M(s'), roughly."""
+        further = self.s * _FURTHER
+        with np.errstate(all="ignore"):
+            return further, self._rough.log_mgf_real(further) + log_chernoff_factor(further)
+
+    def period(self, saddle: Saddle, tolerance: float) -> tuple[float, float]:
+        """Return a period T at which all aliases are below about 2 tolerance·δ, and s' for the right ones.
+
+        T = max(ln(1/tolerance·δ) / s, min_{s'} (ln M(s') - s'ε + ln c(s') - ln δ + ln(1/tolerance)) / (s' - s)); the
+        second matters for subsampled mechanisms, whose right tail is heavy.
+        """
+        s, wanted = self.s, -math.log(tolerance) - saddle.log_delta
+        left = wanted / s
+        # Chernoff bounds overshoot by a few 1/s, so bounds will be asked for at a somewhat smaller ε.
+        epsilon = max(0.0, saddle.epsilon - 4.0 / s)
+        reach = self.loss.supremum - epsilon
+        if reach <= left:
+            return left, 0.0
+        further, logs = self._further
+        with np.errstate(all="ignore"):
+            periods = (logs - further * epsilon + wanted) / (further - s)
+        periods = np.where(np.isfinite(periods), periods, np.inf)
+        best = int(np.argmin(periods))
+        right = float(periods[best])
+        if self._rough is not self.loss and math.isfinite(right):
+            # What some of the losses say chooses s', and all of them how far away aliases must be.
+            if best not in self._log_tops:
+                self._log_tops[best] = self.loss.log_top(float(further[best]))
+            log_c = float(log_chernoff_factor(further[best]))
+            right = (self._log_tops[best] + log_c - further[best] * epsilon + wanted) / (further[best] - s)
+        chosen = float(further[best]) if math.isfinite(right) else 0.0
+        return max(left, min(right, reach)), chosen
+
+    def log_size(self, epsilon: float) -> float:
+        """Return ln |M(s) e^{-εs} / s(s+1)|, roughly: how large what is summed is."""
+        log_m = float(self._rough.log_mgf_real(np.array([self.s]))[0])
+        return log_m - self.s * epsilon - math.log(self.s * (self.s + 1.0))
+
+    def likely(self, rungs: range) -> FloatArray:
+        """Return about `envelope` at some rungs."""
+        missing = [i for i in rungs if i not in self._likely]
+        if missing:
+            found = self._rough.log_envelope(self.s, _heights(np.array(missing)))
+            self._likely.update(zip(missing, found.tolist(), strict=True))
+        return np.array([self._likely[i] for i in rungs])
+
+    def envelope(self, rung: int) -> float:
+        """Return ln of a bound on |M(s+it)| e^{ρt²/2} for all |t| from the height of this rung on."""
+        if rung not in self._certain:
+            found = self.loss.log_envelope(self.s, _heights(np.array([rung])))
+            self._certain[rung] = float(found[0])
+        return self._certain[rung]
+
+
+_RUNGS = 5
+"""Heights at which contours may end are 2^{i/5}, whatever their step: so envelopes serve all of them."""
+_OCTAVES = 12
+"""Heights, an octave apart, whose envelopes are computed at once, before those between the last two of them."""
+
+
+def _heights(rungs: IntArray) -> FloatArray:
+    return np.asarray(2.0 ** (rungs / _RUNGS))
 
 
 def plan_contour(
-    loss: PrivacyLoss, saddle: Saddle, tolerance: float, most_work: float, phantom: float = 0.0
+    line: TiltedLoss, saddle: Saddle, tolerance: float, most_work: float, phantom: float = 0.0
 ) -> ContourPlan | None:
     """Return the contour that keeps every error term below tolerance·δ, or None if it costs too much.
 
     Decided from the envelope alone (Theorem 3), no node is evaluated. The work is counted in complex
-    exponentials (`PrivacyLoss.cost`).
+    exponentials (`PrivacyLoss.cost`). Of a sum of many losses the height is looked for with some of them, and then
+    certified with all.
     """
-    s = saddle.s
-    period, further = period_for(loss, saddle, tolerance)
+    loss, s = line.loss, line.s
+    period, further = line.period(saddle, tolerance)
     step = 2.0 * math.pi / period
-    counts = _node_counts(most_work)
-    tails = _log_tails(loss, s, counts * step, phantom)
-    enough = np.flatnonzero(np.max(tails, axis=0) - s * saddle.epsilon <= _wanted_tail(saddle, tolerance))
-    if enough.size == 0:
+
+    def plan_to(rung: int, log_tails: FloatArray) -> ContourPlan:
+        height = float(_heights(np.array(rung)))
+        nodes = max(_LEAST_NODES, math.ceil(height / step * (1.0 + 1e-12)))
+        work = nodes * loss.cost(s, nodes * step)
+        return ContourPlan(s, step, nodes, work, phantom, further, tuple(log_tails.tolist()))
+
+    if not 0.0 < step < math.inf:
         return None
-    nodes = int(counts[enough[0]])
-    work = nodes * loss.cost(s, nodes * step)
-    log_tails = tuple(tails[:, enough[0]].tolist())
-    return ContourPlan(s, step, nodes, work, phantom, further, log_tails) if work <= most_work else None
+    wanted = _wanted_tail(saddle, tolerance) + s * saddle.epsilon
+
+    def first_enough(rungs: range) -> int | None:
+        tails = _log_tails(loss, s, _heights(np.array(rungs)), phantom, line.likely(rungs))
+        enough = np.flatnonzero(np.max(tails, axis=0) <= wanted)
+        return rungs[int(enough[0])] if enough.size else None
+
+    least, none = math.ceil(_RUNGS * math.log2(_LEAST_NODES * step)), np.zeros(0)
+    rung, first = None, math.ceil(least / _RUNGS) * _RUNGS  # octaves that other contours here have, too
+    while rung is None and plan_to(first, none).work <= most_work:
+        octaves = range(first, first + _RUNGS * _OCTAVES, _RUNGS)
+        rung, first = first_enough(octaves), octaves.stop
+    if rung is None:
+        return None
+    between = first_enough(range(max(least, rung - _RUNGS + 1), rung + 1))
+    rung = rung if between is None else between
+    while plan_to(rung, none).work <= most_work:
+        envelope = np.array([line.envelope(rung)])
+        tail = _log_tails(loss, s, _heights(np.array([rung])), phantom, envelope)[:, 0]
+        if np.max(tail) <= wanted:
+            return plan_to(rung, tail)
+        rung += 1
+    return None
 
 
 def plan_oscillating_contour(
-    loss: PrivacyLoss, saddle: Saddle, tolerance: float, most_work: float, phantom: float
+    line: TiltedLoss, saddle: Saddle, tolerance: float, most_work: float, phantom: float
 ) -> ContourPlan | None:
     """Return a contour with few nodes for many different losses with atoms (`mechanisms.oscillation`), or None.
 
     The phantom, and what other Gaussian part there is, bounds what lies beyond a far height τ'; c is tabulated up to
     that one. Whether c can be small enough at all is asked first.
     """
-    s, wanted = saddle.s, _wanted_tail(saddle, tolerance)
+    loss, s, wanted = line.loss, line.s, _wanted_tail(saddle, tolerance)
     rho = loss.precision + phantom
     own = loss.oscillations(s)
     if own is None or rho <= 0.0:
@@ -142,14 +228,14 @@ def plan_oscillating_contour(
     table = own.up_to(end)
     if table is None:
         return None
-    period, further = period_for(loss, saddle, tolerance)
+    period, further = line.period(saddle, tolerance)
     step = 2.0 * math.pi / period
     counts = _node_counts(most_work)
     heights = np.minimum(counts * step, end)
     inside = np.minimum(table.log_envelope(heights, end), cap)
     inside += tilt + s * saddle.epsilon - math.log(math.pi) + 1e-12 * (1.0 + abs(inside))
     fall = -0.5 * rho * heights**2
-    beyond = _log_tails(loss, s, np.array([end]), phantom)
+    beyond = _log_tails(loss, s, np.array([end]), phantom, loss.log_envelope(s, np.array([end])))
     first = inside + fall + np.log(np.arctan2(s, heights) / s)
     second = inside + phantom / 8.0 + math.log(max(phantom, 1e-300)) + fall
     second += np.log(np.minimum(math.sqrt(math.pi / (2.0 * rho)), 1.0 / (rho * heights)))
@@ -163,19 +249,24 @@ def plan_oscillating_contour(
     return ContourPlan(s, step, nodes, work, phantom, further, log_tails) if work <= most_work else None
 
 
+_LEAST_NODES = 12
+
+
 def _node_counts(most_work: float) -> FloatArray:
-    exponents = np.arange(math.ceil(math.log(max(most_work, 15.0) / 12.0, 1.25)), dtype=np.float64)
-    return np.asarray(np.ceil(12.0 * 1.25**exponents))
+    exponents = np.arange(math.ceil(math.log(max(most_work, 15.0) / _LEAST_NODES, 1.25)), dtype=np.float64)
+    return np.asarray(np.ceil(_LEAST_NODES * 1.25**exponents))
 
 
 def _wanted_tail(saddle: Saddle, tolerance: float) -> float:
     return math.log(tolerance) + saddle.log_delta
 
 
-def _log_tails(loss: PrivacyLoss, s: float, heights: FloatArray, phantom: float) -> FloatArray:
+def _log_tails(
+    loss: PrivacyLoss, s: float, heights: FloatArray, phantom: float, log_envelopes: FloatArray
+) -> FloatArray:
     """Return ln of the truncation bounds of U and, with a phantom, of B (rows), for each height, at ε = 0."""
     rho = loss.precision + phantom
-    base = loss.log_envelope(s, heights) + 0.5 * phantom * s * (s + 1.0) - 0.5 * rho * heights**2
+    base = log_envelopes + 0.5 * phantom * s * (s + 1.0) - 0.5 * rho * heights**2
     base = base - math.log(math.pi) + 1e-12
     slow = np.arctan2(s, heights) / s
     with np.errstate(divide="ignore", over="ignore"):
@@ -272,7 +363,7 @@ class Contour:
         if plan.phantom:
             log_m = log_m + (0.5 * plan.phantom) * self._product
             size = np.abs(log_m) + plan.phantom * np.abs(self._product)
-        self._error: FloatArray = own.error + ROUNDING * (6.0 * size + 38.0 + math.log2(plan.nodes + 2.0))
+        self._error: FloatArray = own.error + ROUNDING * (6.0 * size + 42.0 + math.log2(plan.nodes + 2.0))
         self._log_b: ComplexArray = log_m + self._log_scale
         self._log_w: ComplexArray = self._log_b - self._log_product
         self.supremum = own.supremum

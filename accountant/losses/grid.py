@@ -31,7 +31,7 @@ from fractions import Fraction
 import numpy as np
 from scipy.special import logsumexp
 
-from accountant.losses.contour import period_for
+from accountant.losses.contour import TiltedLoss
 from accountant.losses.deadline import check_time
 from accountant.losses.lattice import LatticeContour, lattice_contour
 from accountant.losses.saddle import Saddle, saddle_for_delta, saddle_for_epsilon
@@ -237,7 +237,7 @@ def grid(
     saddle = _saddle(rough, delta, epsilon)
     if saddle is None:
         return None
-    period, _ = period_for(rough, saddle, _TIGHT)
+    period, _ = TiltedLoss(rough, saddle.s).period(saddle, _TIGHT)
     h = math.sqrt(12.0 * width / (total * (saddle.s + 1.0)))
     h = max(h, (high - low) / _MOST_NODES, 1.1 * period / _MOST_NODES)
     if h < float(spacing):
@@ -250,7 +250,9 @@ def grid(
     for up in (True, False):
         loss = LossSum(_losses(profiles, ends, spacing, up=up), tuple(counts))
         own = _saddle(loss, delta, epsilon)
-        engine = None if own is None else lattice_contour(loss, own, _TIGHT, 2 * _MOST_NODES)
+        engine = None
+        if own is not None:
+            engine = lattice_contour(TiltedLoss(loss, own.s), own, _TIGHT, 2 * _MOST_NODES)
         if engine is None:
             return None
         engines.append((engine, loss.infinite_mass, own.epsilon if own is not None else 0.0))

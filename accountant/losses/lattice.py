@@ -27,7 +27,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from accountant.losses.contour import period_for
+from accountant.losses.contour import TiltedLoss
 from accountant.losses.saddle import Saddle, log_chernoff_factor
 from mechanisms.arrays import FloatArray
 from mechanisms.privacy_loss import ROUNDING, ComplexArray, LatticeValues, PrivacyLoss
@@ -186,13 +186,14 @@ class LatticeContour:
 
 
 def lattice_contour(
-    loss: PrivacyLoss, saddle: Saddle, tolerance: float, most_points: int = _MOST_NODES
+    line: TiltedLoss, saddle: Saddle, tolerance: float, most_points: int = _MOST_NODES
 ) -> LatticeContour | None:
     """Return the engine with aliases below tolerance·δ, or None without a lattice of moderate size."""
+    loss = line.loss
     values = loss.lattice
     if values is None:
         return None
-    period, further = period_for(loss, saddle, tolerance)
+    period, further = line.period(saddle, tolerance)
     lattice = common_lattice(values, Fraction(period) / most_points)
     if lattice is None:
         return None

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from poisson import joining, subsampled
 
 from accountant.losses.composed_loss import compose
-from accountant.losses.contour import Contour, ContourPlan, plan_contour
+from accountant.losses.contour import Contour, ContourPlan, TiltedLoss, plan_contour
 from accountant.losses.equal_laplace import equal_laplace, log_binomial_half
 from accountant.losses.grid import grid, rounded_down, rounded_up
 from accountant.losses.inversion import invert
@@ -57,7 +57,7 @@ def test_intervals_from_different_abscissae_meet(loss: PrivacyLoss, delta: float
     low, high = 0.0, math.inf
     for factor in (0.6, 0.8, 1.0, 1.3, 1.7):
         moved = Saddle(saddle.s * factor, saddle.epsilon, saddle.log_delta - 3.0)
-        plan = plan_contour(loss, moved, 1e-11, 1e6)
+        plan = plan_contour(TiltedLoss(loss, moved.s), moved, 1e-11, 1e6)
         if plan is None:
             continue
         lower, upper = invert(Contour(loss, plan), delta, saddle.epsilon, loss.supremum)
@@ -88,7 +88,7 @@ def test_phantom_gaussian_sandwiches_atoms(count: int, e: float, share: float, m
     exact = profile.repeat(count).delta(epsilon)
     loss = ledger((profile, count))
     saddle = saddle_for_epsilon(loss, epsilon)
-    plan = plan_contour(loss, saddle, 1e-6, 1e6, mu * mu)
+    plan = plan_contour(TiltedLoss(loss, saddle.s), saddle, 1e-6, 1e6, mu * mu)
     assert plan is not None
     lower, upper = Contour(loss, plan).bounds(epsilon)
     assert lower <= exact <= upper
@@ -109,7 +109,7 @@ def test_series_and_phantom_contour_agree_on_equal_laplace(count: int, e: float,
     assert series is not None
     low, high = series.bounds(epsilon)
     assert high - low <= 1e-7 * high
-    plan = plan_contour(loss, saddle, 1e-5, 1e6, 1e-5 / (saddle.s + 1) ** 2)
+    plan = plan_contour(TiltedLoss(loss, saddle.s), saddle, 1e-5, 1e6, 1e-5 / (saddle.s + 1) ** 2)
     if plan is not None:
         lower, upper = Contour(loss, plan).bounds(epsilon)
         assert max(low, lower) <= min(high, upper)
@@ -131,7 +131,7 @@ def test_series_keeps_a_window_for_large_counts() -> None:
     """The left-out terms are inside the bound: against the contour, whose envelope suffices from Σε = 50 on."""
     loss = LaplaceLoss((Fraction(1, 400),), (20_000,))
     saddle = saddle_for_delta(loss, 1e-6)
-    plan = plan_contour(loss, saddle, 1e-9, 1e6)
+    plan = plan_contour(TiltedLoss(loss, saddle.s), saddle, 1e-9, 1e6)
     series = equal_laplace(loss, 1 / 400, 20_000, saddle)
     assert plan is not None
     assert series is not None
@@ -159,7 +159,8 @@ def test_lattice_contour_against_exact_convolution(
     epsilon = share * count * float(profile.pure_epsilon)
     exact = profile.repeat(count).delta(epsilon)
     loss = ledger((profile, count))
-    engine = lattice_contour(loss, saddle_for_epsilon(loss, epsilon), 1e-12)
+    saddle = saddle_for_epsilon(loss, epsilon)
+    engine = lattice_contour(TiltedLoss(loss, saddle.s), saddle, 1e-12)
     assert engine is not None
     lower, upper = engine.bounds(epsilon)
     assert lower * (1 - 1e-12) <= exact <= upper * (1 + 1e-12)
@@ -251,8 +252,8 @@ def test_plans_refuse_what_does_not_decay() -> None:
     """A lattice loss has spikes for ever: no plain contour, whatever its last terms look like."""
     loss = ledger((RandomizedResponse(size=2, epsilon=0.2).profile(), 30))
     saddle = saddle_for_delta(loss, 1e-6)
-    assert plan_contour(loss, saddle, 1e-9, 1e6) is None
-    assert plan_contour(loss, saddle, 1e-9, 1e6, 1e-6) is not None
+    assert plan_contour(TiltedLoss(loss, saddle.s), saddle, 1e-9, 1e6) is None
+    assert plan_contour(TiltedLoss(loss, saddle.s), saddle, 1e-9, 1e6, 1e-6) is not None
 
 
 class Staircase:

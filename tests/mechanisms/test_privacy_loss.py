@@ -33,7 +33,7 @@ from mechanisms.gaussian_loss import GaussianLoss
 from mechanisms.laplace_loss import LaplaceLoss
 from mechanisms.privacy_loss import LossSum, PrivacyLoss, add_losses, log1p_complex
 from mechanisms.subsampled import SubsampledProfile
-from mechanisms.subsampled_gaussian_loss import SubsampledGaussianLoss
+from mechanisms.subsampled_gaussian_loss import SubsampledGaussianLoss, SubsampledGaussianLossSum, _transforms
 from mechanisms.subsampled_laplace_loss import SubsampledLaplaceLoss
 
 mp.mp.dps = 30
@@ -272,6 +272,44 @@ def test_the_other_direction_is_the_reflected_transform() -> None:
     for added in (False, True):
         value = SubsampledGaussianLoss(near_one, 1.5, added).log_mgf_real(s)
         np.testing.assert_allclose(value, GaussianLoss(1 / 1.5**2).log_mgf_real(s), rtol=1e-9)
+
+
+@pytest.mark.parametrize("count", [2, 3, 40, 1500])
+@pytest.mark.parametrize("spread", [1e-9, 1e-2, 3.0])
+def test_transforms_of_weights_are_within_their_bound(count: int, spread: float) -> None:
+    """Against sums of extended precision: a twentieth of the bound is enough, and what (2H+1) θ is rounded by."""
+    rng = np.random.default_rng(count)
+    weights, angles = rng.dirichlet(np.ones(300), 2), spread * rng.standard_normal((2, 300))
+    half = math.isqrt(count // 2)
+    width = 2 * half + 1
+    found, kappa = _transforms(weights, angles, half, -(-(count - 1 - half) // width) + 1)
+    k = np.arange(count)
+    phase = k[:, None, None].astype(np.longdouble) * angles
+    real = (weights * (-2.0 * np.sin(phase / 2.0) ** 2)).sum(axis=2).T
+    off = np.hypot(
+        found[:, :count].real - real, found[:, :count].imag - (weights * np.sin(phase)).sum(axis=2).T
+    )
+    ahead = width * ((k + half) // width)
+    sizes = np.minimum(4.0, (ahead + np.abs(k - ahead))[:, None, None] * np.abs(angles))
+    bound = kappa / 20.0 * (weights * sizes).sum(axis=2).T + (weights * np.abs(phase)).sum(axis=2).T
+    assert (off <= 2.0**-53 * bound).all()
+
+
+@pytest.mark.parametrize("added", [False, True])
+def test_some_losses_speak_for_a_thousand(added: bool) -> None:
+    rng = np.random.default_rng(5)
+    losses = [
+        SubsampledGaussianLoss(float(q), float(sigma), added)
+        for q, sigma in zip(
+            10.0 ** rng.uniform(-3, -1, 1000), 10.0 ** rng.uniform(-0.2, 0.7, 1000), strict=True
+        )
+    ]
+    whole = add_losses(losses, [int(n) for n in rng.integers(1, 20, 1000)])
+    assert isinstance(whole, SubsampledGaussianLossSum)
+    assert len(whole.roughly().losses) <= 16
+    for s in (0.5, 3.0, 12.0):
+        at = np.array([s])
+        assert whole.roughly().log_mgf_real(at)[0] == pytest.approx(whole.log_mgf_real(at)[0], rel=0.5)
 
 
 def test_sums_count_equal_losses_once() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from accountant import RunningLoss, compose
 from accountant.losses.composed_loss import Direction
-from accountant.losses.contour import Contour, plan_contour
+from accountant.losses.contour import Contour, TiltedLoss, plan_contour
 from accountant.losses.saddle import saddle_for_delta
 from mechanisms import (
     ApproximateProfile,
@@ -102,7 +102,8 @@ def test_a_second_direction_takes_over_what_came_before() -> None:
 @pytest.mark.parametrize("added", [1, 4, 1000])
 def test_a_longer_contour_contains_the_closed_form(added: int) -> None:
     loss = GaussianLoss(0.25)
-    plan = plan_contour(loss, saddle_for_delta(loss, 1e-6), 1e-12, 1e4)
+    saddle = saddle_for_delta(loss, 1e-6)
+    plan = plan_contour(TiltedLoss(loss, saddle.s), saddle, 1e-12, 1e4)
     assert plan is not None
     contour = Contour(loss, plan)
     grown = contour.including(contour.transform(GaussianLoss(0.01)), added)
