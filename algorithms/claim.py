@@ -28,6 +28,9 @@ class View(Enum):
     OTHER_ACTIONS = "the actions of all rounds but the record's own"
     RELEASES = "everything that is released"
     MESSAGE = "one user's message"
+    MESSAGES = "the messages and the actions of all rounds"
+    MESSAGES_AND_OTHER_ACTIONS = "the messages of all rounds, and the actions of all but the record's own"
+    OTHER_MESSAGES = "the messages and the actions of all rounds but the record's own"
     OUTPUT = "the output"
     SHUFFLED = "how many ones the shuffled bits of every action hold"
 
@@ -35,6 +38,11 @@ class View(Enum):
     def models(self) -> tuple[str, ...]:
         """The trust models in which there is something of the kind to see."""
         return _MODELS_OF_VIEWS.get(self, _MODELS)
+
+    @property
+    def hides_own_action(self) -> bool:
+        """Whether the action of the record's own round is not seen."""
+        return self in (View.OTHER_ACTIONS, View.MESSAGES_AND_OTHER_ACTIONS, View.OTHER_MESSAGES)
 
 
 _MODELS_OF_VIEWS: Mapping[View, tuple[str, ...]] = {

@@ -37,9 +37,11 @@ class FindingKind(StrEnum):
     INTERRUPTED = "interrupted"
     MASK = "mask"
     MECHANISM = "mechanism"
+    MESSAGES = "messages"
     MORE_CALLS = "more-calls"
     NAN = "nan"
     NO_LANES = "no-lanes"
+    NOT_RUN = "not-run"
     OVERSPENT = "overspent"
     PLACE = "place"
     PRINTS = "prints"
@@ -95,6 +97,13 @@ class Statement(Enum):
     ENDS_PROCESS = (
         FindingKind.ENDS_PROCESS,
         "the process in which it ran {how}, and left no result: a subject must return or raise",
+    )
+
+    NOT_RUN = (
+        FindingKind.NOT_RUN,
+        "of its file only what it needs by name was run; not {lines}. What these do to modules or other programs is "
+        "not part of what was verified",
+        False,
     )
 
     # A verification that was stopped
@@ -253,6 +262,13 @@ class Statement(Enum):
         FindingKind.CONSTANT,
         "the actions of rounds 1 to {rounds} are always the same, whatever the rewards and the generator: nothing was "
         "tested",
+    )
+    MESSAGES_LOOKED_AT = (
+        FindingKind.MESSAGES,
+        "the messages of each of rounds 1 to {last} were looked at in {runs} runs on rewards drawn by coins, those of "
+        "the most telling rounds and of rounds 1, 2, 4, ... on neighbouring rewards: what a single other round tells "
+        "in fewer than {share} of its runs, or only after particular rewards, may have gone unseen{beyond}",
+        False,
     )
     REMEMBERS_OUTPUT = (
         FindingKind.REMEMBERS,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +12,7 @@ from algorithms.claim import Claim, View
 from mechanisms.arrays import FloatArray
 from verify.bandits.call_cost import cost_of, run_cost
 from verify.bandits.calling.plain_bandit import PlainBandit
+from verify.bandits.message_search import MessageScan, telling_messages
 from verify.bandits.neighbouring_tables import row_in_words
 from verify.bandits.paired_runs import UNITS_OF_ROUND
 from verify.bandits.table_search import is_far_beyond, plainest_pair, telling_tables
@@ -50,6 +52,8 @@ class _TestSize:
         Units of cost beyond which fewer draws must do.
     units_with_adversary
         Units of cost for each lane-round of the effort, where an adversary is played.
+    clear
+        Times the claim that messages predict, from which on actions alone are not looked at.
     world_draws
         Of each world of an adversary, that tell whether actions vary.
     probed
@@ -66,6 +70,7 @@ class _TestSize:
     least: int = 1_792
     most_units: float = 5e8
     units_with_adversary: int = 8
+    clear: float = 1.25
     world_draws: int = 256
     probed: int = 8
 
@@ -74,9 +79,26 @@ _SIZE = _TestSize()
 _SHOWN = 64  # rewards of a table that is printed
 
 
-def find_candidates(
-    bandit: PlainBandit, claim: Claim, effort: Effort, seed: int
-) -> tuple[Candidates, int] | None:
+@dataclass(frozen=True, eq=False)
+class FoundPairs:
+    """What tells most of a bandit.
+
+    Attributes
+    ----------
+    candidates
+        What a test draws from.
+    second
+        How many draws a second test has; 0: there is none.
+    scan
+        What the messages of all rounds told, if it has any.
+    """
+
+    candidates: Candidates
+    second: int
+    scan: MessageScan | None = None
+
+
+def find_candidates(bandit: PlainBandit, claim: Claim, effort: Effort, seed: int) -> FoundPairs | None:
     """Look for what tells most of a bandit.
 
     Parameters
@@ -88,18 +110,18 @@ def find_candidates(
 
     Returns
     -------
-    tuple of Candidates and int, or None
-        What a test draws from, and how many draws a second test has (0: there is none); None if the actions never vary.
+    FoundPairs or None
+        None if the actions (and messages) never vary.
     """
     if bandit.adversary is not None:
         return _worlds(bandit, bandit.adversary, effort, seed)
+    if bandit.message is not None:
+        return _messages(bandit, claim, effort, seed)
     return _tables(bandit, claim, effort, seed)
 
 
-def _worlds(
-    bandit: PlainBandit, adversary: Adversary, effort: Effort, seed: int
-) -> tuple[Candidates, int] | None:
-    """Return the two worlds of the bandit's adversary, and the draws of a second test; None if actions never vary."""
+def _worlds(bandit: PlainBandit, adversary: Adversary, effort: Effort, seed: int) -> FoundPairs | None:
+    """Return the two worlds of the bandit's adversary; None if actions never vary."""
     seeds = SpawnKey.TRANSCRIPT_SCAN.sequence(seed, 2).spawn(3)
     both = [bandit.actions_against(world, _SIZE.world_draws, seeds[world]) for world in (False, True)]
     if all((actions == both[0][0]).all() for actions in both):
@@ -108,11 +130,11 @@ def _worlds(
     cost = cost_of(lambda: bandit.actions_against(False, _SIZE.probed, seeds[0])) / _SIZE.probed
     samples = min(int(_SIZE.units_with_adversary * effort.lane_rounds / cost), effort.single_samples)
     first = max(samples, _SIZE.fewest_of_pair)
-    return Candidates([worlds], first), _second(samples, first, effort)
+    return FoundPairs(Candidates([worlds], first), _second(samples, first, effort))
 
 
-def _tables(bandit: PlainBandit, claim: Claim, effort: Effort, seed: int) -> tuple[Candidates, int] | None:
-    """Return the most telling reward tables, and the draws of a second test; None if the actions never vary."""
+def _tables(bandit: PlainBandit, claim: Claim, effort: Effort, seed: int) -> FoundPairs | None:
+    """Return the most telling reward tables; None if the actions never vary."""
     pairs = telling_tables(bandit, claim, effort, SpawnKey.TRANSCRIPT_SCAN.sequence(seed))
     if not pairs:
         return None
@@ -120,28 +142,59 @@ def _tables(bandit: PlainBandit, claim: Claim, effort: Effort, seed: int) -> tup
     if not is_far_beyond(best.predicted, claim):
         plain = plainest_pair(bandit, claim, effort, SpawnKey.TRANSCRIPT_SCAN.sequence(seed, 3))
     # Draws are planned for the longer of the two.
-    cost = run_cost(bandit, max(best.rounds, 0 if plain is None else plain.rounds))
-    affordable = int(UNITS_OF_ROUND * effort.lane_rounds / cost)
-    near = min(_SIZE.times_if_near * affordable, effort.single_samples)
-    if is_far_beyond(best.predicted, claim):
-        affordable //= _SIZE.fewer_if_far_beyond
-    elif best.predicted > _SIZE.near * claim.epsilon:
-        affordable *= _SIZE.times_if_near
+    longest = max(best.rounds, 0 if plain is None else plain.rounds)
+    affordable, samples, second = _draws(bandit, claim, effort, best.predicted, longest)
     short = [pair for pair in pairs if pair.rounds <= best.rounds]  # others would cost draws
-    fewest = min(_SIZE.fewest_of_pair, max(int(_SIZE.most_units / cost), _SIZE.least))
-    samples = max(min(affordable, effort.single_samples), fewest)
     places = min(_SIZE.pairs, max(affordable // _SIZE.of_every_pair, 1))
     pairs = short[:places]
     if plain is not None and samples >= 2 * _SIZE.fewest_of_pair:
         pairs = [*pairs[: max(places - 1, 1)], plain]
     elif plain is not None and plain.predicted > best.predicted:
         pairs = [plain]
-    hidden = claim.view == View.OTHER_ACTIONS.value
+    hidden = View(claim.view).hides_own_action
     candidates = [
         NeighbouringWorlds(_words(bandit, pair), functools.partial(_draw_table, bandit, pair, hidden))
         for pair in pairs
     ]
-    return Candidates(candidates, samples), _second(near, samples, effort)
+    return FoundPairs(Candidates(candidates, samples), second)
+
+
+def _messages(bandit: PlainBandit, claim: Claim, effort: Effort, seed: int) -> FoundPairs | None:
+    """Return the most telling tables by messages, and by actions if these tell as much; None if nothing varies."""
+    scan, views = telling_messages(bandit, claim, effort, SpawnKey.TRANSCRIPT_SCAN.sequence(seed, 4))
+    best = max((view.pair.predicted for view in views), default=-math.inf)
+    actions = _tables(bandit, claim, effort, seed) if best < _SIZE.clear * claim.epsilon else None
+    if not views:
+        return actions
+    hidden = View(claim.view).hides_own_action
+    candidates = [
+        NeighbouringWorlds(
+            _words(bandit, view.pair), functools.partial(view.draw, bandit, hidden), name="messages"
+        )
+        for view in views
+    ]
+    longest = max(view.pair.rounds for view in views)
+    _, samples, second = _draws(bandit, claim, effort, best, longest)
+    if actions is not None:
+        candidates += actions.candidates.worlds[:1]
+        samples, second = max(samples, actions.candidates.samples), max(second, actions.second)
+    return FoundPairs(Candidates(candidates, samples), second, scan)
+
+
+def _draws(
+    bandit: PlainBandit, claim: Claim, effort: Effort, predicted: float, rounds: int
+) -> tuple[int, int, int]:
+    """Return the draws that can be afforded of so many rounds, those of the test, and those of a second one."""
+    cost = run_cost(bandit, rounds)
+    affordable = int(UNITS_OF_ROUND * effort.lane_rounds / cost)
+    near = min(_SIZE.times_if_near * affordable, effort.single_samples)
+    if is_far_beyond(predicted, claim):
+        affordable //= _SIZE.fewer_if_far_beyond
+    elif predicted > _SIZE.near * claim.epsilon:
+        affordable *= _SIZE.times_if_near
+    fewest = min(_SIZE.fewest_of_pair, max(int(_SIZE.most_units / cost), _SIZE.least))
+    samples = max(min(affordable, effort.single_samples), fewest)
+    return affordable, samples, _second(near, samples, effort)
 
 
 def _second(near: int, first: int, effort: Effort) -> int:

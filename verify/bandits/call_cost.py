@@ -49,8 +49,16 @@ def cost_of(run: Callable[[], object]) -> int:
         try:
             run()
         finally:
-            sys.setprofile(before)
+            _set_back(before)
     return _rounded_up(max(units, 1))
+
+
+def _set_back(profiler: Any) -> None:
+    """Let a profiler that was at work before go on: a function, or an object of `cProfile`, which is none."""
+    if profiler is None or callable(profiler):
+        sys.setprofile(profiler)
+    else:
+        profiler.enable()
 
 
 def _weight(module: str) -> int:

@@ -169,7 +169,7 @@ class PairedPlayer:
         self.cost = run_cost(bandit, few) / few
         self.planned = PlannedTest(
             delta=claim.delta,
-            hidden=claim.view == View.OTHER_ACTIONS.value,
+            hidden=View(claim.view).hides_own_action,
             units=UNITS_OF_ROUND * effort.lane_rounds / 4.0,
             most_draws=_MOST_FINAL,
             round_cost=self.cost,

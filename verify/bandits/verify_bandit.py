@@ -9,16 +9,18 @@ import numpy as np
 
 from algorithms.blocks import Serial
 from algorithms.claim import Claim
+from mechanisms.arrays import FloatArray
 from verify.bandits.bandit_candidates import find_candidates
 from verify.bandits.call_cost import SCAN_ROUNDS
 from verify.bandits.calling.bandit_calls import BanditError, WrongArm
 from verify.bandits.calling.bandit_construction import MissingArguments
 from verify.bandits.calling.bandit_crash import place_in_bandit
 from verify.bandits.calling.plain_bandit import PlainBandit
+from verify.bandits.message_search import MessageScan
 from verify.conduct.conduct import Conduct
 from verify.conduct.kept_outside import changed, kept_outside
 from verify.conduct.time_limit import TimeLimitReached, time_limit
-from verify.findings import FindingKind, Statement, UpperBound
+from verify.findings import Finding, FindingKind, Statement, UpperBound
 from verify.sampling.counted_event import CountedEvent
 from verify.sampling.second_test import hold_tests
 from verify.sampling.tester import Tester
@@ -85,9 +87,7 @@ def _look(evidence: Evidence, bandit: PlainBandit, conduct: Conduct) -> bool:
         with time_limit(limit):
             made, same = bandit.fresh(), bandit.fresh()
             before = kept_outside(made)
-            first, again = (
-                bandit.actions(table, _PROBED, np.random.SeedSequence(conduct.seed)) for _ in range(2)
-            )
+            first, again = (_probed(bandit, table, conduct.seed) for _ in range(2))
     except TimeLimitReached:
         found = Statement.RUNS_TOO_LONG.finding(runs=2 * _PROBED, rounds=rounds, seconds=limit)
         evidence.findings.append(found)
@@ -97,9 +97,18 @@ def _look(evidence: Evidence, bandit: PlainBandit, conduct: Conduct) -> bool:
         what = ", ".join([*kept[:3], *(["..."] if len(kept) > 3 else [])])
         evidence.findings.append(Statement.REMEMBERS_RUNS.finding(what=what))
         return False
-    if not np.array_equal(first, again):
+    if first != again:
         evidence.findings.append(Statement.OWN_GENERATOR.finding())
     return True
+
+
+def _probed(bandit: PlainBandit, table: FloatArray, seed: int) -> str:
+    """Return what a few runs show, as one text."""
+    seeds, numbers = np.random.SeedSequence(seed), range(_PROBED)
+    if bandit.message is None:
+        return repr(bandit.actions(table, numbers, seeds).tolist())
+    actions, messages = bandit.messages([table], numbers, seeds, range(len(table) - 1))
+    return repr((actions.tolist(), messages))
 
 
 def _test(
@@ -116,12 +125,13 @@ def _test(
     if found is None:
         evidence.findings.append(Statement.CONSTANT_ACTIONS.finding(rounds=bandit.rounds))
         return
-    candidates, second = found
+    if found.scan is not None:
+        evidence.findings.append(_looked_at(found.scan, bandit))
     if any(finding.kind == FindingKind.UNREPEATABLE for finding in evidence.findings):
         # Processes would start with the same state of a generator that nobody seeds, and draw the same numbers.
         conduct = replace(conduct, effort=replace(effort, executor=Serial()))
     before: CountedEvent | None = None
-    for result in hold_tests(tester, candidates, claim, conduct, second=second):
+    for result in hold_tests(tester, found.candidates, claim, conduct, second=found.second):
         if before is not None:
             evidence.details["first_test"] = before.to_dict()
             if not result.interrupted:  # else the better of the two bounds stays
@@ -131,3 +141,13 @@ def _test(
         spelled = with_paths_spelled(result.event, bandit.action_space)
         evidence.keep(replace(result, event=spelled), conduct.reproduce)
     conduct.progress(1.0, "done")
+
+
+def _looked_at(scan: MessageScan, bandit: PlainBandit) -> Finding:
+    """Say which messages were looked at, and what may have gone unseen."""
+    beyond = ""
+    if scan.rounds < bandit.rounds:
+        beyond = f"; those of rounds {scan.rounds + 1:,} to {bandit.rounds:,} were not looked at"
+    return Statement.MESSAGES_LOOKED_AT.finding(
+        last=f"{scan.rounds:,}", runs=f"{scan.runs:,}", share=f"{scan.smallest_share:.1%}", beyond=beyond
+    )

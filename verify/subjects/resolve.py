@@ -24,7 +24,7 @@ from verify.learners.learner_subject import LearnerSubject
 from verify.neighbouring.adjacency import Adjacency, relation_of
 from verify.neighbouring.registry import as_adjacency
 from verify.subject_error import SubjectError
-from verify.subjects.python_file import import_file
+from verify.subjects.python_file import NOTEBOOK, import_file, read_parts
 from verify.verify_mechanism import MechanismSubject
 
 Subject = LearnerSubject | MechanismSubject | FunctionSubject | BanditSubject
@@ -57,15 +57,32 @@ class Named:
 
 
 def names_file(name: str) -> bool:
-    """Whether a name is that of an object in a Python file, whose code is to be imported."""
-    return ".py:" in name or name.endswith(".py")
+    """Whether a name is that of an object in a Python file or notebook, whose code is to be imported."""
+    return any(f"{ending}:" in name or name.endswith(ending) for ending in (".py", NOTEBOOK))
 
 
 def file_of(subject: object) -> Path | None:
     """Return the Python file that a subject's name leads to, None if it is no such name."""
     if not isinstance(subject, str) or not names_file(subject):
         return None
-    return Path(subject.rpartition(":")[0] or subject)
+    return Path(_parts_of(subject)[0])
+
+
+def _parts_of(reference: str) -> tuple[str, str, bool]:
+    """Return the file that a name leads to, the object in it, and whether only what this needs is to be run."""
+    path, _, attribute = reference.rpartition(":")
+    if not path:
+        return reference.rstrip(":"), "", False
+    return path.removesuffix(":"), attribute, path.endswith((":", NOTEBOOK))
+
+
+def left_out_of(subject: object) -> tuple[str, ...]:
+    """Return what of a subject's script or notebook is not run, in words; () for all other subjects."""
+    name = subject.name if isinstance(subject, Named) else subject
+    if not isinstance(name, str) or not names_file(name):
+        return ()
+    path, attribute, needed = _parts_of(name)
+    return read_parts(Path(path), attribute).left_out if needed else ()
 
 
 def is_registered(subject: object) -> bool:
@@ -211,18 +228,17 @@ def _specimen(name: str) -> Subject:
 
 
 def load_object(reference: str) -> object:
-    """Import ``path/to/file.py:object``.
+    """Import ``path/to/file.py:object``; of ``file.py::object`` and of notebooks what the object needs.
 
     Raises
     ------
     SubjectError
         If there is no such file or object, or the file does not import.
     """
-    path, colon, attribute = reference.rpartition(":")
-    if not colon or not attribute:
-        file = reference.rstrip(":")
-        raise SubjectError(f"{file}: name the object too, as in {file}:MyLearner")
-    module = import_file(Path(path))
+    path, attribute, needed = _parts_of(reference)
+    if not attribute:
+        raise SubjectError(f"{path}: name the object too, as in {path}:MyLearner")
+    module = import_file(Path(path), attribute if needed else None)
     if not hasattr(module, attribute):
         subjects = [name for name, value in vars(module).items() if _is_subject(value)]
         functions = [name for name, value in vars(module).items() if _lacks_neighbours_only(value, module)]

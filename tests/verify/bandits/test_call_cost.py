@@ -1,6 +1,8 @@
 """Costs are counts: the same on every machine, larger where more is called, and NumPy's calls weigh more."""
 
+import cProfile
 import functools
+import pstats
 import sys
 
 import numpy as np
@@ -32,6 +34,14 @@ def test_calls_are_counted_and_what_was_there_is_put_back():
     finally:
         sys.setprofile(before)
     assert costs == [64, 64, 512]
+
+
+def test_a_profiler_goes_on_afterwards():
+    with cProfile.Profile() as profiler:
+        cost_of(functools.partial(call, nothing, 60))
+        call(nothing, 40)
+    calls = {name: count for (_, _, name), (count, *_) in pstats.Stats(profiler).stats.items()}
+    assert calls["nothing"] == 40
 
 
 def test_calls_of_numpy_weigh_more():

@@ -46,6 +46,8 @@ class Environment:
         What an arm pays.
     horizon
         How many rounds the bandit is told that there are; `rounds` by default.
+    round_ends
+        Called with the number of every round, from 0, when the next one begins or the play ends.
 
     Attributes
     ----------
@@ -53,11 +55,19 @@ class Environment:
         The arms that were pulled, in order.
     """
 
-    def __init__(self, arms: int, rounds: int, reward: Reward, horizon: int | None = None) -> None:
+    def __init__(
+        self,
+        arms: int,
+        rounds: int,
+        reward: Reward,
+        horizon: int | None = None,
+        round_ends: Callable[[int], None] = lambda number: None,
+    ) -> None:
         self.arms = self.n_arms = self.num_arms = self.nbArms = self.K = self.k = arms
         self.rounds, self.reward_of = rounds, reward
         self.horizon = self.T = rounds if horizon is None else horizon
         self.pulled: list[int] = []
+        self._round_ends, self._ended = round_ends, 0
 
     @classmethod
     def idle(cls, arms: int, rounds: int) -> Environment:
@@ -75,11 +85,18 @@ class Environment:
             After the last round.
         """
         number = len(self.pulled)
+        self.end_round()
         if number == self.rounds:
             raise _GameOver
         chosen = arm_of(arm, self.arms, number, "the bandit")
         self.pulled.append(chosen)
         return self.reward_of(number, chosen)
+
+    def end_round(self) -> None:
+        """Say that the last round that was played is over, if nobody did."""
+        if self._ended < len(self.pulled):
+            self._ended = len(self.pulled)
+            self._round_ends(self._ended - 1)
 
     pull_arm = step = draw = play = sample = reward = get_reward = generate_reward = __call__ = pull
 

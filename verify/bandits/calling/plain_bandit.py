@@ -20,27 +20,23 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import MISSING, dataclass, fields, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from algorithms.claim import ONE_ROUND_CENTRAL, ClaimForm, View
+from algorithms.claim import ONE_ROUND_CENTRAL, ONE_USER_LOCAL, ClaimForm, Model, View
 from mechanisms import Box
 from mechanisms.arrays import FloatArray
 from mechanisms.parameters import ParameterError, whole
-from verify.bandits.calling.bandit_construction import Maker
-from verify.bandits.calling.bandit_environment import (
-    Environment,
-    play_alone,
-    play_until_it_stops,
-)
-from verify.bandits.calling.bandit_methods import Calls, Select, Update
+from verify.bandits.calling.bandit_environment import Environment
+from verify.bandits.calling.bandit_messages import Message, MessageLog
 from verify.bandits.calling.bandit_records import BanditRecords
+from verify.bandits.calling.bandit_runs import BanditRuns
 from verify.bandits.calling.run_generators import RunGenerators
-from verify.conduct.kept_outside import caches_of
 from verify.transcripts.adversary import Adversary, Interaction
 from verify.transcripts.transcript import MOST_ARMS, ActionArray, ActionSpace
 
@@ -95,12 +91,22 @@ class PlainBandit:
         private, as in joint differential privacy of contextual bandits; every context (every row of it) has Euclidean
         norm at most 1. Neighbours then differ in one round's context and rewards, and that round's own action is not
         seen: it goes to the one user whose data it shows.
+    message
+        What the adversary sees beside the actions: the name of a method whose results are sent (of a part of the
+        bandit: ``"channel.send"``), as a user's device sends them under local trust; or a function ``message(bandit)``
+        that returns what is stored after every round. Messages are whatever functions may return
+        (`verify.outputs.read_outputs`).
+    model
+        With messages, the trust model: ``"local"``, the default, if each is sent by the user of its round; or
+        ``"central"``. They differ where contexts are private: in the local model a round's own message is seen and
+        its action is not, in the central one (joint privacy) neither is.
 
     Raises
     ------
     ParameterError
         If `make` cannot be called, there are no arms or rounds, the rewards are no interval, methods are given for more
-        than one way of playing, there are fewer contexts than rounds, or private contexts go with something else.
+        than one way of playing, there are fewer contexts than rounds, or private contexts or messages go with something
+        else.
     """
 
     make: Callable[..., Any]
@@ -115,6 +121,8 @@ class PlainBandit:
     contexts: npt.ArrayLike | None = None
     private_context: tuple[int, ...] = ()
     stops: bool = False
+    message: Message | None = None
+    model: Model | None = None
 
     def __post_init__(self) -> None:
         if not callable(self.make):
@@ -143,6 +151,14 @@ class PlainBandit:
             )
         if self.stops and (self.play is None or self.adversary is not None):
             raise ParameterError("stops = True: goes with play, and with no adversary")
+        if self.message is not None and not (isinstance(self.message, str) or callable(self.message)):
+            raise ParameterError(f"message = {self.message!r}: must be the name of a method, or a function")
+        if self.message is not None and self.adversary is not None:
+            raise ParameterError("message: goes with no adversary")
+        if self.model is not None and (self.message is None or self.model not in ("local", "central")):
+            raise ParameterError(
+                f"model = {self.model!r}: must be 'local' or 'central', and goes with a message"
+            )
         if sum(ways) > 1:
             raise ParameterError(
                 "select and update, step, play: must be given for one way of playing, not for several"
@@ -199,7 +215,17 @@ class PlainBandit:
         """What is claimed of it: central privacy of one round's rewards in the view of all actions.
 
         Where contexts are private: joint privacy of one round's context and rewards in the view of all other actions.
+        With messages these are seen, too; and what is claimed is local privacy, if nobody says otherwise.
         """
+        if self.message is not None:
+            model = self.model or "local"
+            if not self.private_context:
+                view = View.MESSAGES
+            else:
+                view = View.MESSAGES_AND_OTHER_ACTIONS if model == "local" else View.OTHER_MESSAGES
+            central = _ONE_ROUND_WITH_CONTEXT if self.private_context else ONE_ROUND_CENTRAL
+            unit = ONE_USER_LOCAL if model == "local" else central
+            return ClaimForm(model, view, unit, "said by the caller")
         if self.private_context:
             return ClaimForm("central", View.OTHER_ACTIONS, _ONE_ROUND_WITH_CONTEXT, "said by the caller")
         return ClaimForm("central", View.ACTIONS, ONE_ROUND_CENTRAL, "said by the caller")
@@ -224,7 +250,7 @@ class PlainBandit:
             If it cannot be made.
         """
         with RunGenerators(np.random.SeedSequence(0)) as generators:
-            return _Runs(self, generators).make(generators.rng, Environment.idle(self.arms, self.rounds))
+            return BanditRuns(self, generators).make(generators.rng, Environment.idle(self.arms, self.rounds))
 
     def against(self, adversary: Adversary) -> PlainBandit:
         """Return the same bandit, played against an adversary."""
@@ -259,36 +285,72 @@ class PlainBandit:
         BanditError
             If the bandit cannot be called as it was said, or does not return arms.
         """
-        rewards = data[1:, : self.arms].tolist()
-        contexts = None
-        if self.private_context:
-            contexts = [self.records.context_of(row) for row in data[1:]]
         numbers = range(draws) if isinstance(draws, int) else draws
-        actions = np.empty((len(numbers), len(rewards), 1), dtype=np.int16)
+        return self._played([data], numbers, seed, None)
+
+    def messages(
+        self,
+        data: Sequence[FloatArray],
+        numbers: Sequence[int],
+        seed: np.random.SeedSequence,
+        kept: Collection[int],
+    ) -> tuple[ActionArray, list[list[Any]]]:
+        """Play as `actions` does, and note messages.
+
+        Parameters
+        ----------
+        data
+            The table of every run, all of as many rounds; or the one table of all.
+        numbers
+            Of the runs.
+        seed
+            Of all runs.
+        kept
+            The rounds, from 0, whose messages are wanted.
+
+        Returns
+        -------
+        tuple of ndarray and list
+            The actions; and for each run the messages of these rounds, as in `MessageLog.runs`.
+        """
+        assert self.message is not None
+        log = MessageLog(self.message, kept)
+        return self._played(data, numbers, seed, log), log.runs
+
+    def _played(
+        self,
+        data: Sequence[FloatArray],
+        numbers: Sequence[int],
+        seed: np.random.SeedSequence,
+        log: MessageLog | None,
+    ) -> ActionArray:
+        """Play runs on one table, or each on its own."""
+        actions = np.empty((len(numbers), len(data[0]) - 1, 1), dtype=np.int16)
+        rewards, contexts = self._rows(data[0])
         with RunGenerators(seed) as generators:
-            runs = _Runs(self, generators)
+            runs = BanditRuns(self, generators)
             for draw in runs.begun(numbers):
+                if len(data) > 1:
+                    rewards, contexts = self._rows(data[draw])
                 if self.play is not None:
-                    environment = Environment(
-                        self.arms, len(rewards), lambda number, arm: rewards[number][arm], self.rounds
-                    )
-                    actions[draw, :, 0] = runs.alone(environment)
-                    continue
-                select, update = runs.methods(contexts)
-                row = []
-                for number, outcomes in enumerate(rewards):
-                    arm = select(number)
-                    update(arm, outcomes[arm])
-                    row.append(arm)
-                actions[draw, :, 0] = row
+                    actions[draw, :, 0] = runs.alone(len(rewards), partial(_paid, rewards), log)
+                else:
+                    actions[draw, :, 0] = runs.asked(rewards, contexts, log)
+                if log is not None:
+                    log.end()
         return actions
+
+    def _rows(self, table: FloatArray) -> tuple[list[list[float]], list[Any] | None]:
+        """Return the rewards of a table's rounds, and their contexts if they are private."""
+        contexts = [self.records.context_of(row) for row in table[1:]] if self.private_context else None
+        return table[1:, : self.arms].tolist(), contexts
 
     def actions_against(self, other_world: bool, draws: int, seed: np.random.SeedSequence) -> ActionArray:
         """Play against the adversary in one of the two worlds; shape (draws, rounds, 1)."""
         assert self.adversary is not None
         actions = np.empty((draws, self.rounds, 1), dtype=np.int16)
         with RunGenerators(seed) as generators:
-            runs = _Runs(self, generators)
+            runs = BanditRuns(self, generators)
             for draw in runs.begun(range(draws)):
                 interaction = Interaction(
                     self.adversary,
@@ -305,9 +367,9 @@ class PlainBandit:
                     return float(outcomes[0, arm])
 
                 if self.play is not None:
-                    runs.alone(Environment(self.arms, self.rounds, reward))
+                    runs.alone(self.rounds, reward)
                 else:
-                    select, update = runs.methods()
+                    select, update = runs.methods(runs.started())
                     for number in range(self.rounds):
                         arm = select(number)
                         update(arm, reward(number, arm))
@@ -315,61 +377,8 @@ class PlainBandit:
         return actions
 
 
-class _Runs:
-    """Makes the bandits of many runs, all called the same way."""
-
-    def __init__(self, bandit: PlainBandit, generators: RunGenerators) -> None:
-        self.bandit, self.generators = bandit, generators
-        self.make = Maker(bandit.make, bandit.arms, bandit.rounds)
-        self._contexts = None if bandit.contexts is None else list(np.atleast_1d(bandit.contexts))
-        self._idle = Environment.idle(bandit.arms, bandit.rounds)
-        self._known = False  # whether one bandit was made and looked at
-        self._calls: Calls | None = None
-        self._start: Callable[[Any], object] | None = None
-        self._caches: list[Callable[[], object]] = []
-
-    def begun(self, numbers: Sequence[int]) -> Iterator[int]:
-        """Begin runs, each with the random numbers of its own number; yield their places, from 0."""
-        for place, number in enumerate(numbers):
-            for clear in self._caches:
-                clear()
-            self.generators.begin(number)
-            yield place
-
-    def methods(self, contexts: Sequence[Any] | None = None) -> tuple[Select, Update]:
-        """Return how a fresh bandit is asked for an arm, and told its reward; `contexts` in place of those all know."""
-        made = self._made(self._idle)
-        if self._start is not None:
-            self._start(made)
-        assert self._calls is not None
-        return self._calls.bound(made, self.bandit.arms, self._contexts if contexts is None else contexts)
-
-    def alone(self, environment: Environment) -> list[int]:
-        """Let a fresh bandit play by itself; the arms it pulled, and what follows if it may stop by itself."""
-        assert self.bandit.play is not None
-        made = self._made(environment)
-        play = play_until_it_stops if self.bandit.stops else play_alone
-        return play(self.bandit.play, made, environment)
-
-    def _made(self, environment: Environment) -> Any:
-        """Return a fresh bandit; of the first, see how it is called, and empty its caches."""
-        made = self.make(self.generators.rng, environment)
-        if not self._known:
-            own = self.bandit
-            self._start = self.make.starter(made)
-            self._caches = caches_of(made)
-            for clear in self._caches:
-                clear()
-            if own.play is None:
-                self._calls = Calls.of(
-                    made,
-                    select=own.select,
-                    update=own.update,
-                    step=own.step,
-                    contexts=self._contexts is not None or bool(own.private_context),
-                )
-            self._known = True
-        return made
+def _paid(rewards: Sequence[Sequence[float]], number: int, arm: int) -> float:
+    return rewards[number][arm]
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,194 @@
+"""The scan of messages finds the round that tells, and later messages that hang on it; bounds only rank."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from algorithms.claim import View
+from verify import PlainBandit, verify
+from verify.bandits import message_search
+from verify.bandits.calling.bandit_calls import BanditError
+from verify.bandits.message_search import column_bounds, telling_messages
+from verify.conduct.effort import EFFORTS
+
+SEED = np.random.SeedSequence(5)
+
+
+@pytest.fixture(autouse=True)
+def short(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+    """Searches of a tenth of the work, where they are not what is tested."""
+    if "slow" not in request.keywords:
+        small = replace(message_search._SIZE, scanned=(256, 512), units_of_contest=0.4, contest=(96, 256))
+        monkeypatch.setattr(message_search, "_SIZE", small)
+
+
+class Local:
+    """Arms in turn; every reward is sent with Laplace noise of scale 1."""
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self.rng, self.t = rng, 0
+
+    def choose(self) -> int:
+        return self.t % 2
+
+    def learn(self, arm: int, reward: float) -> None:
+        self.t += 1
+        self.send(reward)
+
+    def send(self, reward: float) -> float:
+        return reward + self.rng.laplace(scale=self.scale())
+
+    def scale(self) -> float:
+        return 1.0
+
+
+class RawOnce(Local):
+    """The noise of round 19 is forgotten."""
+
+    def scale(self) -> float:
+        return 1e-9 if self.t == 19 else 1.0
+
+
+class Resends(Local):
+    """What was sent in round 5 is sent again in round 12, with noise of its own."""
+
+    def learn(self, arm: int, reward: float) -> None:
+        super().learn(arm, reward)
+        if self.t == 5:
+            self.kept = reward
+        if self.t == 12:
+            self.send(self.kept)
+
+
+class Contextual(Local):
+    def choose(self, context: Any) -> int:  # type: ignore[override]
+        self.context = context
+        return int(context[0] > 0.0)
+
+    def learn(self, arm: int, reward: float) -> None:
+        self.t += 1
+        self.send(reward + self.context[1])
+
+
+def search(make: type, claim: float = 1.0, **more: Any) -> Any:
+    bandit = PlainBandit(make, arms=2, rounds=24, message="send", **more)
+    return telling_messages(bandit, bandit.form.at(claim), EFFORTS["quick"], SEED)
+
+
+def test_bounds_are_those_of_the_best_half_line_or_value() -> None:
+    rng = np.random.default_rng(0)
+    n = 20_000
+    which = np.repeat([[True], [False]], n, axis=0)
+    laplace = rng.laplace(scale=0.5, size=2 * n) + which[:, 0]
+    middle = np.where(
+        which[:, 0], rng.choice(3, 2 * n, p=[0.2, 0.6, 0.2]), rng.choice(3, 2 * n, p=[0.4, 0.2, 0.4])
+    )
+    same = rng.random(2 * n)
+    values = np.stack([laplace, middle, same, np.zeros(2 * n)], axis=1)
+    found = column_bounds(values, np.repeat(which, 4, axis=1), np.full(4, 1e9), 0.0)
+    assert 1.8 < found[0] < 2.3
+    assert 0.9 < found[1] < math.log(3.0)
+    assert found[2] < 0.1
+    assert found[3] == -np.inf
+    with_delta = column_bounds(values, np.repeat(which, 4, axis=1), np.full(4, 1e9), 0.1)
+    assert (with_delta[:2] < found[:2] - 0.1).all()
+
+
+def test_the_round_that_tells_stands_out() -> None:
+    scan, views = search(RawOnce)
+    assert scan.rounds == 24
+    assert scan.own.argmax() == 18
+    assert views[0].pair.record == 19
+    assert 19 in views[0].rounds
+    assert views[0].pair.predicted > 2.0
+
+
+def test_later_messages_that_hang_on_a_reward_are_read_with_it() -> None:
+    scan, _ = search(Resends)
+    assert scan.later[4] == [12]
+    assert [t for t in range(24) if scan.later[t]] == [4]
+    assert 5 in scan.outstanding
+
+
+def test_a_correct_one_predicts_no_more_than_it_is() -> None:
+    _, views = search(Local)
+    assert max(view.pair.predicted for view in views) < 1.1
+
+
+@pytest.mark.parametrize("model", ["local", "central"])
+def test_the_own_message_is_read_in_the_local_model_alone(model: Any) -> None:
+    _, views = search(Contextual, private_context=(2,), model=model)
+    record = views[0].pair.record
+    assert (record in views[0].rounds) is (model == "local")
+    sample = views[0].draw(
+        PlainBandit(Contextual, 2, 24, message="send", private_context=(2,), model=model),
+        True,
+        False,
+        64,
+        SEED,
+    )
+    names = [column.name for column in sample.columns]
+    assert f"action[{record}]" not in names
+    assert any(name.endswith(f"@{views[0].rounds[0]}") for name in names)
+    assert View.OTHER_MESSAGES.hides_own_action
+
+
+def test_who_never_sends_anything_is_told_so() -> None:
+    class Silent(Local):
+        def learn(self, arm: int, reward: float) -> None:
+            self.t += 1
+
+    with pytest.raises(BanditError, match="no message was sent in 64 runs of 24 rounds"):
+        search(Silent)
+
+
+def test_what_cannot_be_read_is_refused() -> None:
+    class Odd(Local):
+        def send(self, reward: float) -> Any:
+            return object
+
+    with pytest.raises(BanditError, match="message: "):
+        search(Odd)
+
+
+def test_a_message_without_noise_is_refuted_and_the_report_says_what_was_not_looked_at() -> None:
+    bandit = PlainBandit(RawOnce, arms=2, rounds=24, message="send")
+    result = verify(bandit, epsilon=1.0, effort="quick", samples=4_096)
+    assert result.verdict == "refuted"
+    assert result.claim.model == "local"
+    assert "the message of round 19" in result.witness.event
+    (said,) = (finding.message for finding in result.findings if finding.kind == "messages")
+    assert said.startswith("the messages of each of rounds 1 to 24 were looked at in 512 runs")
+    assert "fewer than 6.2% of its runs" in said
+
+
+def test_noise_of_a_generator_of_its_own_is_a_finding() -> None:
+    class Own(Local):
+        def send(self, reward: float) -> float:
+            return reward + np.random.default_rng().laplace()
+
+    bandit = PlainBandit(Own, arms=2, rounds=2, message="send")
+    result = verify(bandit, epsilon=1.0, effort="quick", samples=2_048)
+    assert "unrepeatable" in {finding.kind for finding in result.findings}
+    assert result.verdict == "unproven"
+
+
+class Half(Local):
+    def scale(self) -> float:
+        return 0.5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize(
+    ("make", "refuted"), [(Half, True), (Resends, True), (RawOnce, True), (Local, False)]
+)
+def test_leaks_are_refuted_and_correct_ones_are_not(make: type, refuted: bool, seed: int) -> None:
+    # A correct one is refuted with probability at most 1e-4.
+    bandit = PlainBandit(make, arms=2, rounds=24, message="send")
+    assert (verify(bandit, epsilon=1.0, seed=seed).verdict == "refuted") is refuted

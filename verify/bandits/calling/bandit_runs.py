@@ -1,0 +1,113 @@
+"""Runs of a bandit of others, all made and called the same way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from verify.bandits.calling.bandit_construction import Maker
+from verify.bandits.calling.bandit_environment import (
+    Environment,
+    Reward,
+    play_alone,
+    play_until_it_stops,
+)
+from verify.bandits.calling.bandit_messages import MessageLog
+from verify.bandits.calling.bandit_methods import Calls, Select, Update
+from verify.bandits.calling.run_generators import RunGenerators
+from verify.conduct.kept_outside import caches_of
+
+if TYPE_CHECKING:
+    from verify.bandits.calling.plain_bandit import PlainBandit
+
+
+class BanditRuns:
+    """Makes the bandits of many runs, all called the same way."""
+
+    def __init__(self, bandit: PlainBandit, generators: RunGenerators) -> None:
+        self.bandit, self.generators = bandit, generators
+        self.make = Maker(bandit.make, bandit.arms, bandit.rounds)
+        self._contexts = None if bandit.contexts is None else list(np.atleast_1d(bandit.contexts))
+        self._idle = Environment.idle(bandit.arms, bandit.rounds)
+        self._known = False  # whether one bandit was made and looked at
+        self._calls: Calls | None = None
+        self._start: Callable[[Any], object] | None = None
+        self._caches: list[Callable[[], object]] = []
+
+    def begun(self, numbers: Sequence[int]) -> Iterator[int]:
+        """Begin runs, each with the random numbers of its own number; yield their places, from 0."""
+        for place, number in enumerate(numbers):
+            for clear in self._caches:
+                clear()
+            self.generators.begin(number)
+            yield place
+
+    def started(self) -> Any:
+        """Return a fresh bandit that is ready for its first round."""
+        made = self._made(self._idle)
+        if self._start is not None:
+            self._start(made)
+        return made
+
+    def methods(self, made: Any, contexts: Sequence[Any] | None = None) -> tuple[Select, Update]:
+        """Return how a bandit is asked for an arm, and told its reward; `contexts` in place of those all know."""
+        assert self._calls is not None
+        return self._calls.bound(made, self.bandit.arms, self._contexts if contexts is None else contexts)
+
+    def asked(
+        self, rewards: Sequence[Sequence[float]], contexts: Sequence[Any] | None, log: MessageLog | None
+    ) -> list[int]:
+        """Ask a fresh bandit for an arm and tell it the reward, round by round; the arms."""
+        made = self.started()
+        played: list[int] = []
+        if log is not None:
+            log.begin(made, lambda: len(played))
+        select, update = self.methods(made, contexts)
+        for number, outcomes in enumerate(rewards):
+            arm = select(number)
+            update(arm, outcomes[arm])
+            if log is not None:
+                log.end_round(made, number)
+            played.append(arm)
+        return played
+
+    def alone(self, rounds: int, reward: Reward, log: MessageLog | None = None) -> list[int]:
+        """Let a fresh bandit play by itself; the arms it pulled, and what follows if it may stop by itself."""
+        own = self.bandit
+        assert own.play is not None
+        made: Any = None
+
+        def round_ends(number: int) -> None:
+            if log is not None:
+                log.end_round(made, number)
+
+        environment = Environment(own.arms, rounds, reward, own.rounds, round_ends)
+        made = self._made(environment)
+        if log is not None:
+            log.begin(made, lambda: max(len(environment.pulled) - 1, 0))
+        play = play_until_it_stops if own.stops else play_alone
+        played = play(own.play, made, environment)
+        environment.end_round()
+        return played
+
+    def _made(self, environment: Environment) -> Any:
+        """Return a fresh bandit; of the first, see how it is called, and empty its caches."""
+        made = self.make(self.generators.rng, environment)
+        if not self._known:
+            own = self.bandit
+            self._start = self.make.starter(made)
+            self._caches = caches_of(made)
+            for clear in self._caches:
+                clear()
+            if own.play is None:
+                self._calls = Calls.of(
+                    made,
+                    select=own.select,
+                    update=own.update,
+                    step=own.step,
+                    contexts=self._contexts is not None or bool(own.private_context),
+                )
+            self._known = True
+        return made

@@ -1,0 +1,414 @@
+"""Search for the round whose reward its messages tell most of.
+
+First every round at once: in runs on rewards drawn by coins, each run its own, the messages of a round are compared
+between the runs that paid more and those that paid less; and correlations tell which later messages hang on a reward.
+Then rounds that stand out, and the plainest ones whatever was seen, are played on neighbouring tables. All of it only
+ranks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from algorithms.claim import Claim, View
+from mechanisms.arrays import BoolArray, FloatArray
+from verify.bandits.calling.bandit_calls import BanditError
+from verify.bandits.calling.plain_bandit import PlainBandit
+from verify.bandits.message_view import (
+    MessageView,
+    layout_of_rounds,
+    present,
+    read_messages,
+    sample_of_round,
+)
+from verify.bandits.neighbouring_tables import NeighbouringTables
+from verify.bandits.paired_runs import PairedPlayer
+from verify.conduct.effort import Effort
+from verify.events.view_sample import ViewSample
+from verify.outputs.output_layout import layout_of
+from verify.transcripts.action_features import doubling, first_actions
+from verify.transcripts.predicted_bounds import STANDARD_ERRORS
+from verify.transcripts.view_pair import ViewPair
+
+
+@dataclass(frozen=True, kw_only=True)
+class _SearchSize:
+    """How much is searched; the values were chosen by hand on the subjects of `tests/verify/bandits/messages`.
+
+    Attributes
+    ----------
+    probed
+        Runs, and rounds of them, by which the form of messages is told.
+    scanned
+        The fewest and the most runs of the scan.
+    rounds
+        The most rounds of the scan.
+    units_of_scan, units_of_contest
+        Units for each lane-round of the effort.
+    entries
+        Entries of all messages of the scan at most.
+    caution
+        Standard errors that are taken off every estimate, beside those of the final test.
+    hits
+        In an event that no other run is in, from which on a round stands out.
+    rows
+        Columns whose values are sorted at once.
+    few_values
+        Values of a column up to which each is an event.
+    correlated
+        Standard errors beyond which a later message hangs on a reward.
+    outstanding, hanging, later
+        Rounds that stand out by their own messages, and by later ones; later rounds that are read with a round.
+    after
+        Rounds after the changed one that are read whatever was seen.
+    contest
+        The fewest and the most runs on every table.
+    alternatives
+        Of a row.
+    columns
+        Of a view at most.
+    kept
+        Pairs that are returned at most.
+    """
+
+    probed: tuple[int, int] = (64, 32)
+    scanned: tuple[int, int] = (256, 1_024)
+    rounds: int = 4_096
+    units_of_scan: float = 3.0
+    units_of_contest: float = 4.0
+    entries: int = 1 << 23
+    caution: float = 2.0
+    hits: int = 16
+    rows: int = 1 << 21
+    few_values: int = 32
+    correlated: float = 5.0
+    outstanding: int = 4
+    hanging: int = 3
+    later: int = 4
+    after: int = 2
+    contest: tuple[int, int] = (96, 1_024)
+    alternatives: int = 3
+    columns: int = 48
+    kept: int = 2
+
+
+_SIZE = _SearchSize()
+
+
+@dataclass(frozen=True, eq=False)
+class MessageScan:
+    """What the messages of all rounds tell on rewards drawn by coins.
+
+    Attributes
+    ----------
+    runs, rounds
+        How many runs, of how many rounds.
+    own
+        The bound that the messages of each round predict; shape (rounds,).
+    later
+        For each round the later ones whose messages hang on its reward, the most telling first.
+    hangs
+        How many standard errors of a correlation the most telling of these is; shape (rounds,).
+    """
+
+    runs: int
+    rounds: int
+    own: FloatArray
+    later: list[list[int]]
+    hangs: FloatArray
+
+    @property
+    def smallest_share(self) -> float:
+        """How often an event must be seen where the round pays one reward, and never where it pays another."""
+        return min(2.0 * _SIZE.hits / self.runs, 1.0)
+
+    @property
+    def outstanding(self) -> list[int]:
+        """The rounds, counted from 1, that tell most, by their own messages and by later ones."""
+        own = np.argsort(-self.own, kind="stable")[: _SIZE.outstanding] + 1
+        hanging = np.argsort(-self.hangs, kind="stable")[: _SIZE.hanging] + 1
+        return list(dict.fromkeys([*own.tolist(), *(t for t in hanging.tolist() if self.later[t - 1])]))
+
+
+def telling_messages(
+    bandit: PlainBandit, claim: Claim, effort: Effort, seed: np.random.SeedSequence
+) -> tuple[MessageScan, list[MessageView]]:
+    """Search; return what was seen of all rounds, and the most telling pairs of tables, the best first.
+
+    Raises
+    ------
+    BanditError
+        If no run sends a message, or what is sent cannot be read.
+    """
+    scan_seed, play_seed, table_seed = seed.spawn(3)
+    player = PairedPlayer(bandit, claim, effort, play_seed)
+    scan = _scan(bandit, player, claim.delta, scan_seed)
+    contest = _Contest(bandit, player, View(claim.view), scan, np.random.default_rng(table_seed))
+    return scan, contest.best()
+
+
+def _scan(
+    bandit: PlainBandit, player: PairedPlayer, delta: float, seed: np.random.SeedSequence
+) -> MessageScan:
+    """Compare the messages of all rounds that can be afforded."""
+    probed, few = _SIZE.probed
+    rounds = min(bandit.rounds, few)
+    first = _CoinRuns(bandit, probed, rounds, seed.spawn(1)[0])
+    if all(message is None for run in first.messages for message in run):
+        raise BanditError(
+            f"message = {bandit.message!r}: no message was sent in {probed} runs of {rounds} rounds"
+        )
+    both = [
+        read_messages([first.messages[i][t] for i, t in zip(*np.nonzero(which), strict=True)])
+        for which in (first.paid, ~first.paid)
+        if which.any()
+    ]
+    layout = layout_of(both)
+    fewest, most = _SIZE.scanned
+    rounds = min(bandit.rounds, _SIZE.rounds)
+    affordable = min(player.affordable(_SIZE.units_of_scan, 1.0), _SIZE.entries / max(len(layout.columns), 1))
+    runs = int(min(max(affordable / rounds, fewest), most))
+    rounds = int(min(rounds, max(affordable / runs, few)))
+    played = _CoinRuns(bandit, runs, rounds, seed)
+    sample = layout.sample(read_messages([message for run in played.messages for message in run], layout))
+    values = present(sample.values).reshape(runs, rounds, -1)
+    p = values.shape[2]
+    flat = values.reshape(runs, -1)
+    own = np.full(rounds, -np.inf)
+    ranks = _ranks(flat)
+    drawn = np.full(rounds * p, float(player.planned.most_draws))
+    for which in played.labels:
+        bounds = column_bounds(flat, np.repeat(which, p, axis=1), drawn, delta)
+        own = np.maximum(own, bounds.reshape(rounds, p).max(axis=1))
+    scores = _standard(played.paid.astype(np.float64)).T @ ranks / np.sqrt(runs)
+    scores = np.abs(scores).reshape(rounds, rounds, p).max(axis=2)
+    scores[np.tri(rounds, dtype=np.bool_)] = 0.0  # of later messages alone
+    hangs = scores.max(axis=1)
+    later = np.argsort(-scores, axis=1, kind="stable")[:, : _SIZE.later] + 1
+    return MessageScan(
+        runs,
+        rounds,
+        own,
+        [
+            [t for t in row.tolist() if scores[number, t - 1] > _SIZE.correlated]
+            for number, row in enumerate(later)
+        ],
+        hangs,
+    )
+
+
+class _CoinRuns:
+    """Runs, each on rewards (and contexts) of its own that are drawn by coins.
+
+    Attributes
+    ----------
+    messages
+        Of each run, those of each round.
+    paid
+        Where the round paid more than the middle; shape (runs, rounds).
+    labels
+        The same, and where each private context is; each of shape (runs, rounds).
+    """
+
+    def __init__(self, bandit: PlainBandit, runs: int, rounds: int, seed: np.random.SeedSequence) -> None:
+        records = bandit.records
+        rng = np.random.default_rng(seed.spawn(1)[0])
+        tables = np.stack([records.coins(rounds, rng) for _ in range(runs)])
+        # One table would be that of all runs.
+        actions, self.messages = bandit.messages(list(tables), range(runs), seed, range(rounds))
+        arms = np.minimum(actions, records.arms - 1).astype(np.int64)  # of one that stopped: whichever
+        rewards = np.take_along_axis(tables[:, 1:, : records.arms], arms, axis=2)[:, :, 0]
+        self.paid: BoolArray = rewards > 0.5 * (records.low + records.high)
+        self.labels: list[BoolArray] = [self.paid]
+        if records.private:
+            contexts = tables[:, 1:, records.arms :]
+            known = np.unique(contexts.reshape(-1, contexts.shape[2]), axis=0)
+            self.labels += [(contexts == each).all(axis=2) for each in known]
+
+
+class _Contest:
+    """Neighbouring tables that are played on, and compared by what their messages tell."""
+
+    def __init__(
+        self,
+        bandit: PlainBandit,
+        player: PairedPlayer,
+        view: View,
+        scan: MessageScan,
+        rng: np.random.Generator,
+    ) -> None:
+        self.bandit, self.player, self.view, self.scan, self.rng = bandit, player, view, scan, rng
+
+    def best(self) -> list[MessageView]:
+        """Return the most telling pairs."""
+        entered = self._affordable()
+        together = sum(tables.rounds for tables in entered)
+        fewest, most = _SIZE.contest
+        runs = int(min(max(self.player.affordable(_SIZE.units_of_contest, 2.0 * together), fewest), most))
+        found = [view for tables in entered if (view := self._played(tables, runs)) is not None]
+        found.sort(key=lambda view: -view.pair.predicted)
+        return found[: _SIZE.kept]
+
+    def _affordable(self) -> list[NeighbouringTables]:
+        """Return the tables of the rounds that stand out, and of plain ones as far as they can be afforded."""
+        plain = sorted({*doubling(self.scan.rounds), min(self.bandit.arms + 1, self.scan.rounds)})
+        records = list(dict.fromkeys([1, *self.scan.outstanding, *plain]))
+        found: list[NeighbouringTables] = []
+        left = self.player.affordable(_SIZE.units_of_contest, 2.0 * _SIZE.contest[0])
+        for record in records:
+            for tables in self._tables(record):
+                if found and tables.rounds > left:
+                    continue
+                left -= tables.rounds
+                found.append(tables)
+        return found
+
+    def _tables(self, record: int) -> list[NeighbouringTables]:
+        """Return the tables that change a round: all others pay most, least, or by coins."""
+        records = self.bandit.records
+        rounds = self._rounds_read(record)[-1]
+        lowest, highest = records.points()[:2]
+        alike = [np.tile(row, (rounds + 1, 1)) for row in (highest, lowest, *records.middle())]
+        drawn = "the records of all others were drawn once by a fair coin"
+        tables = [*((table, "") for table in alike), (records.coins(rounds, self.rng), drawn)]
+        return [
+            NeighbouringTables(table, record, row, records.arms, words)
+            for table, words in tables
+            for row in records.alternatives(table[record])[: _SIZE.alternatives]
+        ]
+
+    def _rounds_read(self, record: int) -> list[int]:
+        """Return the rounds whose messages are read if one is changed."""
+        later = self.scan.later[record - 1]
+        after = range(record, record + 1 + _SIZE.after)
+        return sorted({t for t in (*after, *later) if t <= self.scan.rounds})
+
+    def _played(self, tables: NeighbouringTables, runs: int) -> MessageView | None:
+        """Play a pair; None if nothing varies, or nothing is seen."""
+        record = tables.record
+        rounds = [t for t in self._rounds_read(record) if t <= tables.rounds]
+        hidden = self.view.hides_own_action
+        if self.view is View.OTHER_MESSAGES:
+            rounds = [t for t in rounds if t != record]
+        if not rounds:
+            return None
+        kept = [number - 1 for number in rounds]
+        worlds = [
+            self.bandit.messages([table], range(runs), self.player.seed, kept)[1]
+            for table in (tables.table, tables.neighbour)
+        ]
+        layouts = layout_of_rounds(worlds)
+        space = self.bandit.action_space
+        seen = [
+            [sample_of_round(t, layout, [run[place] for run in each]) for each in worlds]
+            for place, (t, layout) in enumerate(zip(rounds, layouts, strict=True))
+        ]
+        final = float(self.player.planned.draws(np.array([tables.rounds]))[0])
+        bounds = [self._bounds(first.values, second.values, final) for first, second in seen]
+        # Columns beyond the most are left out, those that tell least by themselves.
+        every = np.concatenate(bounds)
+        least = np.sort(every)[::-1][min(len(every), _SIZE.columns) - 1]
+        layouts = [
+            layout.without([i for i, bound in enumerate(own) if bound < least])
+            for layout, own in zip(layouts, bounds, strict=True)
+        ]
+        predicted = max(float(every.max()), self._together(seen, final))
+        if predicted == -np.inf:
+            return None
+        places = [i for i, layout in enumerate(layouts) if layout.columns]
+        features = first_actions(min(tables.rounds, record + _SIZE.after), space, first=record + int(hidden))
+        pair = ViewPair(tables.table, tables.neighbour, record, tables.others, tuple(features), predicted)
+        return MessageView(pair, tuple(rounds[i] for i in places), tuple(layouts[i] for i in places))
+
+    def _bounds(self, first: FloatArray, second: FloatArray, final: float) -> FloatArray:
+        """Return what each column of two worlds predicts."""
+        values = present(np.concatenate([first, second]))
+        world = np.arange(len(values))[:, np.newaxis] < len(first)
+        which = np.repeat(world, values.shape[1], axis=1)
+        return column_bounds(values, which, np.full(values.shape[1], final), self.player.planned.delta)
+
+    def _together(self, seen: Sequence[Sequence[ViewSample]], final: float) -> float:
+        """Return what the columns predict together: by a sum of their ranks whose weights half of the runs say."""
+        both = [np.hstack([each[world].values for each in seen]) for world in (0, 1)]
+        ranks = _ranks(present(np.concatenate(both)))
+        world, fit = np.arange(len(ranks)) < len(both[0]), np.arange(len(ranks)) % 2 == 0
+        weights = ranks[world & fit].mean(axis=0) - ranks[~world & fit].mean(axis=0)
+        score, of_score = (ranks @ weights)[~fit, np.newaxis], world[~fit, np.newaxis]
+        return float(column_bounds(score, of_score, np.array([final]), self.player.planned.delta)[0])
+
+
+def column_bounds(values: FloatArray, which: BoolArray, final: FloatArray, delta: float) -> FloatArray:
+    """Return the lower bound on epsilon that each column's best event predicts of a test.
+
+    Events are half-lines, and single values where there are few.
+
+    Parameters
+    ----------
+    values
+        Of every run, shape (runs, columns).
+    which
+        The runs of the one world, for each column; the same shape.
+    final
+        Draws of one world that the test of a column will have.
+    delta
+        Of the claim.
+    """
+    found = np.full(values.shape[1], -np.inf)
+    step = max(_SIZE.rows // len(values), 1)
+    for at in range(0, values.shape[1], step):
+        here = slice(at, at + step)
+        found[here] = _some_bounds(values[:, here], which[:, here], final[here], delta)
+    return found
+
+
+def _some_bounds(values: FloatArray, which: BoolArray, final: FloatArray, delta: float) -> FloatArray:
+    """Return the same for as many columns as are sorted at once."""
+    order = np.argsort(values, axis=0, kind="stable")
+    ranked = np.take_along_axis(values, order, axis=0)
+    first = np.take_along_axis(which, order, axis=0)
+    a, b = np.cumsum(first, axis=0), np.cumsum(~first, axis=0)
+    ends = ranked[1:] != ranked[:-1]  # a half-line ends between different values
+    totals = a[-1], b[-1]
+    best = np.full(values.shape[1], -np.inf)
+    for p, q in ((a[:-1], b[:-1]), (totals[0] - a[:-1], totals[1] - b[:-1])):
+        for bound in _both_ways(p, q, totals, final, delta):
+            best = np.maximum(best, np.where(ends, bound, -np.inf).max(axis=0, initial=-np.inf))
+    for column in np.flatnonzero((ends.sum(axis=0) > 1) & (ends.sum(axis=0) < _SIZE.few_values)):
+        last = np.append(np.flatnonzero(ends[:, column]), len(values) - 1)
+        p, q = (np.diff(each[last, column], prepend=0) for each in (a, b))
+        these = totals[0][column], totals[1][column]
+        best[column] = max(
+            best[column], *(each.max() for each in _both_ways(p, q, these, final[column], delta))
+        )
+    return best
+
+
+def _both_ways(p: Any, q: Any, totals: tuple[Any, Any], final: Any, delta: float) -> Iterator[FloatArray]:
+    """Return ``ln((p - delta) / q)`` less its standard errors, from hits in two worlds; and that of q and p."""
+    shares = (p + 0.5) / (totals[0] + 1.0), (q + 0.5) / (totals[1] + 1.0)
+    error = _SIZE.caution * np.sqrt(1.0 / (p + 0.5) + 1.0 / (q + 0.5))
+    error = error + STANDARD_ERRORS * np.sqrt((1.0 / shares[0] + 1.0 / shares[1]) / final)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        for likely, rare in (shares, shares[::-1]):
+            yield np.where(likely > delta, np.log(np.maximum(likely - delta, 0.0) / rare), -np.inf) - error
+
+
+def _ranks(values: FloatArray) -> FloatArray:
+    """Return the standardized ranks of every column; equal values have one rank."""
+    order = np.argsort(values, axis=0, kind="stable")
+    ranked = np.take_along_axis(values, order, axis=0)
+    steps = np.vstack([np.zeros((1, values.shape[1])), np.cumsum(ranked[1:] != ranked[:-1], axis=0)])
+    found = np.empty_like(steps)
+    np.put_along_axis(found, order, steps, axis=0)
+    return _standard(found)
+
+
+def _standard(values: FloatArray) -> FloatArray:
+    """Return columns with mean 0 and standard deviation 1; those that never vary are 0."""
+    spread = values.std(axis=0)
+    standard: FloatArray = (values - values.mean(axis=0)) / np.where(spread > 0.0, spread, 1.0)
+    return standard

@@ -1,0 +1,100 @@
+"""What is read of a bandit's messages: the columns of those of a few rounds, and the actions around the changed one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from mechanisms.arrays import FloatArray
+from verify.bandits.calling.bandit_calls import BanditError
+from verify.bandits.calling.plain_bandit import PlainBandit
+from verify.events.view_sample import ViewSample
+from verify.outputs.output_layout import OutputLayout, layout_of
+from verify.outputs.output_readings import Readings, UnreadableOutput
+from verify.outputs.read_outputs import read_outputs
+from verify.transcripts.action_features import read
+from verify.transcripts.transcript import Transcript
+from verify.transcripts.view_pair import ViewPair
+
+
+def read_messages(messages: Sequence[Any], layout: OutputLayout | None = None) -> Readings:
+    """Read messages as outputs of functions are.
+
+    Raises
+    ------
+    BanditError
+        If one cannot be read.
+    """
+    try:
+        return read_outputs(messages, None if layout is None else layout.places)
+    except UnreadableOutput as error:
+        raise BanditError(f"message: {error}") from None
+
+
+@dataclass(frozen=True, eq=False)
+class MessageView:
+    """The messages of some rounds on two neighbouring tables, and some actions.
+
+    Attributes
+    ----------
+    pair
+        The tables, and the features of the actions.
+    rounds
+        Whose messages are read, counted from 1.
+    layouts
+        Of the messages of each.
+    """
+
+    pair: ViewPair
+    rounds: tuple[int, ...]
+    layouts: tuple[OutputLayout, ...]
+
+    def draw(
+        self, bandit: PlainBandit, hidden: bool, other: bool, n: int, seed: np.random.SeedSequence
+    ) -> ViewSample:
+        """Draw n views on one of the tables; without the changed round's own action, if hidden."""
+        pair = self.pair
+        table = pair.data_prime if other else pair.data
+        kept = [number - 1 for number in self.rounds]
+        actions, runs = bandit.messages([table], range(n), seed, kept)
+        found = [
+            sample_of_round(number, layout, [run[place] for run in runs])
+            for place, (number, layout) in enumerate(zip(self.rounds, self.layouts, strict=True))
+        ]
+        if pair.features:
+            transcript = Transcript(actions)
+            if hidden:
+                transcript.hide(pair.record)
+            found.append(read(pair.features, transcript))
+        columns = tuple(column for each in found for column in each.columns)
+        return ViewSample(np.hstack([each.values for each in found]), columns)
+
+
+def layout_of_rounds(worlds: Sequence[Sequence[Sequence[Any]]]) -> list[OutputLayout]:
+    """Return the layouts of the messages of several rounds: of each world the runs, and of each run the rounds."""
+    return [
+        layout_of([read_messages([run[place] for run in runs]) for runs in worlds])
+        for place in range(len(worlds[0][0]))
+    ]
+
+
+def sample_of_round(number: int, layout: OutputLayout, messages: Sequence[Any]) -> ViewSample:
+    """Return the messages of one round, counted from 1, as draws of a view."""
+    sample = layout.sample(read_messages(messages, layout))
+    columns = tuple(
+        replace(
+            column,
+            name=f"{column.name.replace('output', 'message', 1)}@{number}",
+            words=f"{column.words.replace('output', 'message', 1)} of round {number}",
+        )
+        for column in sample.columns
+    )
+    return ViewSample(sample.values, columns)
+
+
+def present(values: FloatArray) -> FloatArray:
+    """Return values with a number in place of what is not there."""
+    return np.where(np.isnan(values), -np.inf, values)
