@@ -11,10 +11,12 @@ from verify.findings import Finding, LowerBound, Statement
 from verify.sampling.counted_event import CountedEvent
 from verify.sampling.delta_band import DeltaBand
 from verify.sentences import number
+from verify.statistics.chance_of_refutation import CountsOfEvent
 from verify.statistics.count_inversion import Inversion
 from verify.statistics.detection_floor import POWER, Detectable, detectable_losses, detection_floor
 
 _MORE = 10  # times the draws, for which it is said what they would buy
+_NEAR = 0.01  # chance with which these would refute, from which on a claim is near
 
 
 @dataclass(frozen=True)
@@ -113,6 +115,23 @@ class BlackBoxResult(CountedEvent):
         return f"{sentence} With {_MORE} times as many that would be {more:.2g}."
 
     @property
+    def near_claim_words(self) -> str:
+        """How likely another seed, and more draws, would refute the claim, if many times the draws well might."""
+        counts = CountsOfEvent(self.hits, self.hits_prime, max(self.trials, 1))
+        claim = self.claim_epsilon + self.event.rounding, self.claim_delta
+        now, more = (
+            counts.chance_of_refuting(times * counts.trials, *claim, self._strict_error)
+            for times in (1, _MORE)
+        )
+        if self.refuted or self.dependent is not None or more < _NEAR:
+            return ""
+        return (
+            f"This is near the claim: what was counted is a loss of {number(counts.loss(self.claim_delta))}. Judged by "
+            f"these counts alone, as many draws with another seed would refute it with a chance of {_chance(now)}, "
+            f"{_MORE} times as many with {_chance(more)}."
+        )
+
+    @property
     def power_words(self) -> str:
         """What it sees with power 80 %, for events of three probabilities."""
         seen = [one for one in self.detectable if math.isfinite(one.epsilon)]
@@ -157,3 +176,9 @@ class BlackBoxResult(CountedEvent):
             "seed": self.seed,
             "final_batches": list(self.final_batches),
         }
+
+
+def _chance(probability: float) -> str:
+    """A chance that is known to a percent."""
+    percent = round(100.0 * probability)
+    return "less than 1 %" if percent < 1 else "more than 99 %" if percent > 99 else f"{percent} %"

@@ -45,6 +45,8 @@ class _ConfirmationRule:
     ----------
     caution
         Standard errors below its estimate, from which a listed event's log ratio is judged, in either round.
+    sure
+        Standard errors below its estimate, at which an event that still promises to refute is sure to.
     likely
         Standard errors below its estimate, from which an event says that the choice is uncertain.
     uncertain
@@ -61,6 +63,7 @@ class _ConfirmationRule:
     """
 
     caution: float = 1.5
+    sure: float = 3.0
     likely: float = 1.0
     uncertain: float = 1.25
     poor: float = 0.1
@@ -238,18 +241,21 @@ class Confirmation:
     def _best(self, listed: Iterable[_Confirmed]) -> _Confirmed:
         """The event that promises most; of those that promise as much, one of the pair that was named first.
 
-        Those that promise a refutation go first: at its strict level a rare event may say less than a frequent one.
+        Those that are sure to refute go first, then those that promise it: at its strict level a rare event may say
+        less than a frequent one, and a few hits more or fewer decide whether it refutes.
         """
         events = list(listed)
-        refuting = [
-            one for one in events if self._promised(one, RULE.caution, self.strict_error) > self.epsilon
-        ]
+        refuting = self._refuting(events, RULE.sure) or self._refuting(events, RULE.caution)
         promises = [(self._promised(one, RULE.caution), one) for one in refuting or events]
         if max(promise for promise, _ in promises) < RULE.poor * self.epsilon:
             promises = [(self._promised(one, RULE.daring), one) for one in events]
         top = max(promise for promise, _ in promises)
         ties = [entry for entry in promises if entry[0] >= top - RULE.tie * abs(top)]
         return min(ties, key=lambda entry: (entry[1].index, -entry[0]))[1]
+
+    def _refuting(self, events: Sequence[_Confirmed], caution: float) -> list[_Confirmed]:
+        """The events that refute the claim, at its strict level, so many standard errors below their estimates."""
+        return [one for one in events if self._promised(one, caution, self.strict_error) > self.epsilon]
 
     def _contenders(self, listed: Sequence[_Confirmed], leader: _Confirmed) -> list[_Confirmed]:
         """The events to count once more, if the choice is uncertain: the next safest, and those that seem best."""

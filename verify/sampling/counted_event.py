@@ -89,6 +89,11 @@ class CountedEvent(ABC):
         """What this effort could not have seen, in a sentence or two."""
 
     @property
+    def near_claim_words(self) -> str:
+        """How likely another seed would refute a claim that this leaves in doubt; "" if it does not, or cannot say."""
+        return ""
+
+    @property
     def power_words(self) -> str:
         """What it sees with a power that is stated, for specialists; "" if nothing is to be said."""
         return ""

@@ -82,8 +82,10 @@ class Evidence:
             )
             self.findings.append(said)
         self.details["detection_floor"] = result.detection_floor_words
-        if result.power_words:
-            self.details["detection_power"] = result.power_words
+        for key, words in (("near_claim", result.near_claim_words), ("detection_power", result.power_words)):
+            self.details.pop(key, None)
+            if words:
+                self.details[key] = words
         upper = self._upper_profile()
         band = (
             result.band_beside(None, "") if upper is None else result.band_beside(upper.delta, upper.method)

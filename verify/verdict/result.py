@@ -227,7 +227,7 @@ def _check_verdict(result: Verification, refuting: Witness | None) -> None:
 def _check_shown(details: Mapping[str, Any]) -> None:
     """Refuse details that reports show, and that are not what they are shown as."""
     read = JsonObject(dict(details), "the result")
-    for key in details.keys() & {"tested_view", "detection_floor", "detection_power"}:
+    for key in details.keys() & {"tested_view", "detection_floor", "detection_power", "near_claim"}:
         read.text(key)
     if "anytime" in details:
         JsonObject(read.mapping("anytime"), "anytime").text("words")

@@ -124,10 +124,11 @@ def curve_words(verification: Verification) -> tuple[str, ...]:
 
 
 def unseen_words(verification: Verification) -> tuple[str, ...]:
-    """Return what the test could not have seen."""
-    if verification.verdict == "refuted" or "detection_floor" not in verification.details:
-        return ()
-    return (str(verification.details["detection_floor"]),)
+    """Return what the test could not have seen, and how likely more draws would refute a claim that it left open."""
+    shown = {"certified": ("detection_floor",), "unproven": ("near_claim", "detection_floor"), "refuted": ()}
+    return tuple(
+        str(verification.details[key]) for key in shown[verification.verdict] if key in verification.details
+    )
 
 
 def witness_title(verification: Verification) -> str:

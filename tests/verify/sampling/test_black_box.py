@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -271,6 +272,20 @@ def test_what_was_lucky_when_it_was_chosen_is_not_tested(seed: int) -> None:
 def test_the_result_speaks_of_what_it_could_not_see() -> None:
     assert "would have gone unseen" in run(laplace(1.0)).detection_floor_words
     assert "take more samples" in run(laplace(1.0), claim_epsilon=30.0).detection_floor_words
+
+
+def test_the_result_says_how_likely_another_seed_would_refute_a_claim_that_is_near() -> None:
+    """The true loss is 1: a claim of .98 needs more draws."""
+    held, doubtful = (run(laplace(1.0), claim_epsilon=claim) for claim in (1.0, 0.98))
+    assert re.search(
+        r"another seed would refute it with a chance of less than 1 %, 10 times", held.near_claim_words
+    )
+    now, more = map(
+        int,
+        re.findall(r"with a chance of (\d+) %, 10 times as many with (\d+) %", doubtful.near_claim_words)[0],
+    )
+    assert now < 30 < more
+    assert [run(laplace(1.0), claim_epsilon=claim).near_claim_words for claim in (2.0, 0.5)] == ["", ""]
 
 
 def test_the_result_turns_into_bound_and_witness() -> None:

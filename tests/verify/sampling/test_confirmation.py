@@ -149,3 +149,10 @@ def test_an_event_that_refutes_goes_before_one_with_a_larger_bound():
     rare_leads = [(0.3, 0.28), (9e-4, 7e-4)]
     for claim, best in ((0.05, FREQUENT), (0.08, RARE)):
         assert winner(Counts(rare_leads, rare_leads), claim=claim)[0].event.threshold == best
+
+
+def test_an_event_that_is_sure_to_refute_goes_before_one_that_promises_to():
+    """Three standard errors below what was counted, the frequent event refutes .09 and the rare one nothing."""
+    few_hits = [(0.3, 0.27), (1.5e-4, 7e-5)]
+    for claim, best in ((0.08, FREQUENT), (0.1, RARE)):
+        assert winner(Counts(few_hits, few_hits), claim=claim)[0].event.threshold == best

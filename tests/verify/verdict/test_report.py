@@ -188,6 +188,15 @@ def test_floor_and_coupled_loss_are_shown_when_known() -> None:
     assert "all that was released, seen or not, lost up to ε = 1" in text
 
 
+def test_a_claim_that_stays_in_doubt_is_said_to_be_near_unless_it_is_proved() -> None:
+    details = {"detection_floor": "Nothing rarer was seen.", "near_claim": "This is near the claim."}
+    doubtful = verification(UpperBound(math.inf, 1.0, "none"), None, details=details)
+    assert "This is near the claim. Nothing rarer was seen." in words(shown(doubtful))
+    assert "near the claim" not in shown(
+        replace(doubtful, decision=replace(doubtful.decision, verdict="certified"))
+    )
+
+
 def test_brackets_and_colons_of_the_user_are_printed_as_they_are() -> None:
     finding = Finding(FindingKind.WARNS, "[/]:1", "a[1,0] :smile: [bold]x[/bold]")
     text = shown(verification(None, None, None, (finding,)))
