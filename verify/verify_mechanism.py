@@ -20,6 +20,7 @@ from verify.conduct.effort import Effort
 from verify.conduct.progress import silent
 from verify.events.view_sample import Column, ViewSample
 from verify.findings import Finding, LowerBound, Statement, UpperBound, Witness
+from verify.sampling.second_test import hold_tests, second_unless
 from verify.sampling.tester import Candidates, SingleLook, Tester
 from verify.sampling.worlds import NeighbouringWorlds
 from verify.statistics.likeliest_event import likeliest_event
@@ -47,11 +48,14 @@ def verify_mechanism(
         with stopped_by_hand(evidence):
             if tester is not None:
                 candidates = Candidates(_worlds(mechanism), _samples(mechanism, effort))
-                result = tester.test(candidates, conduct, epsilon=claim.epsilon, delta=claim.delta)
+                known = profile.exact and not evidence.assumptions
+                second = second_unless(known, effort)
+                tests = hold_tests(tester, candidates, claim, conduct, second=second)
                 evidence.profile = UpperProfile(
                     lambda epsilon: min(1.0, float(profile.delta(epsilon))), PROFILE
                 )
-                evidence.keep(result, conduct.reproduce)
+                for result in tests:
+                    evidence.keep(result, conduct.reproduce)
         if not evidence.assumptions and profile.exact:
             evidence.offer(*_exact_lower(mechanism, claim, conduct.reproduce))
     return evidence

@@ -131,11 +131,9 @@ def _test(
         # Processes would start with the same state of a generator that nobody seeds, and draw the same numbers.
         conduct = replace(conduct, effort=replace(effort, executor=Serial()))
     before: CountedEvent | None = None
-    for result in hold_tests(tester, found.candidates, claim, conduct, second=found.second):
-        if before is not None:
-            evidence.details["first_test"] = before.to_dict()
-            if not result.interrupted:  # else the better of the two bounds stays
-                evidence.lower = evidence.witness = None
+    for result in hold_tests(tester, found.candidates, claim, conduct, second=lambda first: found.second):
+        if before is not None and not result.interrupted:  # else the better of the two bounds stays
+            evidence.lower = evidence.witness = None
         before = result
         # The event and its data in words.
         spelled = with_paths_spelled(result.event, bandit.action_space)

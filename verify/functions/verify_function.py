@@ -113,10 +113,8 @@ class _FunctionTest:
         before: CountedEvent | None = None
         for result in self._tests(pairs, self._of_test(conduct, stretch(conduct.progress, 0.25, 0.9))):
             doubt = doubt_of(result, self.runs, looked, result.seed)
-            if before is not None:
-                evidence.details["first_test"] = before.to_dict()
-                if doubt is not None or not result.interrupted:  # else the better of the two bounds stays
-                    evidence.lower = evidence.witness = None
+            if before is not None and (doubt is not None or not result.interrupted):
+                evidence.lower = evidence.witness = None  # else the better of the two bounds stays
             before = result
             if doubt is not None:
                 evidence.doubt(result, doubt)
@@ -145,17 +143,12 @@ class _FunctionTest:
 
     def _tests(self, pairs: FunctionPairs, conduct: Conduct) -> Iterator[CountedEvent]:
         """Yield the test's result, and that of a second test where the first leaves the claim in doubt."""
-        if self.tester.anytime:
-            yield self.tester.test(pairs, conduct, epsilon=self.claim.epsilon, delta=self.claim.delta)
-            return
-        candidates = pairs.best()
-        second = pairs.budget.second(candidates.samples)
 
-        def there_is_time() -> bool:
-            return fits(self.runs, second, conduct.seconds - conduct.spent)
+        def there_is_time(draws: int) -> bool:
+            return fits(self.runs, draws, conduct.seconds - conduct.spent)
 
         yield from hold_tests(
-            self.tester, candidates, self.claim, conduct, second=second, there_is_time=there_is_time
+            self.tester, pairs, self.claim, conduct, second=pairs.budget.second, there_is_time=there_is_time
         )
 
     def _of_test(self, conduct: Conduct, progress: Progress) -> Conduct:

@@ -30,6 +30,8 @@ from verify.learners.learner_pairs import LearnerPairs
 from verify.learners.likelihood import likelihoods_hold
 from verify.learners.other_records import groups_of_records, growing_records, other_records, telling_numbers
 from verify.learners.replay_run import OtherData, Replays
+from verify.sampling.counted_event import CountedEvent
+from verify.sampling.second_test import hold_tests, second_unless
 from verify.sampling.tester import Tester
 from verify.subject_error import failing_place
 from verify.transcripts.action_features import with_paths_spelled
@@ -97,16 +99,22 @@ def _add_view(evidence: Evidence, case: LearnerCase, coupled: CoupledRun | None)
 def _test_view(
     evidence: Evidence, case: LearnerCase, ground: Groundwork, conduct: Conduct, tester: Tester
 ) -> None:
-    """Test the claim's own view on the pairs that look worst."""
+    """Test the claim's own view on the pairs that look worst, and what no proof stands for twice if that is near."""
     told = replace(conduct, progress=stretch(conduct.progress, 0.4, 1.0))
+    second = second_unless(ground.proved, conduct.effort)
+    pairs = LearnerPairs(case, ground, conduct)
+    tests = hold_tests(tester, pairs, case.claim, told, second=second)
     try:
-        pairs = LearnerPairs(case, ground, conduct)
-        result = tester.test(pairs, told, epsilon=case.claim.epsilon, delta=case.claim.delta)
+        for result in tests:
+            _keep(evidence, case, result, conduct)
     except (Exception, SystemExit) as error:  # whatever a user's learner raises
         if not evidence.does_not_run:
             found = Statement.LEARNER_NOT_SAMPLED.finding(failing_place(error), error=error)
             evidence.findings.append(found)
-        return
+
+
+def _keep(evidence: Evidence, case: LearnerCase, result: CountedEvent, conduct: Conduct) -> None:
+    """Keep what a test of the view saw."""
     result = replace(result, event=with_paths_spelled(result.event, ActionSpace.of(case.problem)))
     # The confidence is that of this bound and of the likelihood ratios' together.
     lower = replace(result.lower_bound(), confidence=conduct.effort.confidence)
@@ -149,7 +157,7 @@ def _groundwork(evidence: Evidence, case: LearnerCase, conduct: Conduct) -> Grou
         add_coupled(evidence, coupled, neighbours, data, claim, conduct.reproduce, effort.false_alarm)
     _add_view(evidence, case, coupled)
     trusted = not evidence.declassified and likelihoods_hold(evidence, list(accounting.mechanisms))
-    return Groundwork(evidence, drawn, neighbours, coupled, trusted, _proved(evidence, claim))
+    return Groundwork(evidence, drawn, neighbours, coupled, trusted, evidence.proves(claim))
 
 
 def _datasets(problem: Problem, drawn: FloatArray, seed: np.random.SeedSequence) -> list[FloatArray]:
@@ -207,15 +215,3 @@ def _add_replays(
 
 def _player(problem: Problem, data: FloatArray) -> Play:
     return lambda learner, accountant: play_records(learner, problem, accountant, data)
-
-
-def _proved(evidence: Evidence, claim: Claim) -> bool:
-    """Whether the ledger proves the claim and nothing speaks against it."""
-    upper = evidence.upper
-    return (
-        upper is not None
-        and upper.epsilon <= claim.epsilon
-        and upper.delta <= claim.delta
-        and not evidence.assumptions
-        and not any(finding.failing for finding in evidence.findings)
-    )

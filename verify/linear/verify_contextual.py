@@ -29,6 +29,7 @@ from verify.learners.replay_run import OtherData, Replays
 from verify.linear.context_view import users_who_tell
 from verify.linear.contextual_data import constant_users, drawn_users, growing_users, other_users
 from verify.linear.ledger_bounds import add_composed
+from verify.sampling.second_test import hold_tests, second_unless
 from verify.sampling.tester import Candidates, Tester
 from verify.subject_error import failing_place
 from verify.verdict.evidence import Evidence
@@ -159,13 +160,10 @@ def _test_view(evidence: Evidence, case: ContextualCase, conduct: Conduct, teste
             return
         samples = min(effort.batch_samples, effort.lane_rounds // (shown[0].batch + 1))
         with stopped_by_hand(evidence):
-            result = tester.test(
-                Candidates([each.worlds() for each in shown], samples),
-                told,
-                epsilon=claim.epsilon,
-                delta=claim.delta,
-            )
-            evidence.keep(result, conduct.reproduce)
+            candidates = Candidates([each.worlds() for each in shown], samples)
+            second = second_unless(evidence.proves(claim), effort)
+            for result in hold_tests(tester, candidates, claim, told, second=second):
+                evidence.keep(result, conduct.reproduce)
     except (Exception, SystemExit) as error:  # whatever a learner with a fault raises
         evidence.findings.append(Statement.LEARNER_NOT_SAMPLED.finding(failing_place(error), error=error))
     evidence.details["tested_view"] = claim.view

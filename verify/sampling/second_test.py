@@ -19,11 +19,12 @@ import numpy as np
 
 from algorithms.claim import Claim
 from verify.conduct.conduct import Conduct
+from verify.conduct.effort import Effort
 from verify.conduct.progress import stretch
 from verify.conduct.spawn_keys import SpawnKey
 from verify.sampling.black_box_result import BlackBoxResult
 from verify.sampling.counted_event import CountedEvent
-from verify.sampling.tester import Candidates, Tester
+from verify.sampling.tester import Candidates, CandidateSource, Tester
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,50 +41,63 @@ class _ErrorShares:
 
 
 _SHARES = _ErrorShares()
+_TIMES = 4  # draws of a second test for each of the first
+
+
+def second_unless(known: bool, effort: Effort) -> Callable[[int], int]:
+    """Return the draws of a second test: none if all is `known` without it, or the caller said how many there are."""
+    times = 0 if known or effort.given else _TIMES
+    return lambda first: times * first
 
 
 def hold_tests(
     tester: Tester,
-    candidates: Candidates,
+    source: CandidateSource,
     claim: Claim,
     conduct: Conduct,
     *,
-    second: int,
-    there_is_time: Callable[[], bool] = lambda: True,
+    second: Callable[[int], int],
+    there_is_time: Callable[[int], bool] = lambda draws: True,
 ) -> Iterator[CountedEvent]:
     """Hold a test, yield its result, and hold and yield a second one if the first leaves the claim in doubt.
+
+    Bets go on as long as they may, and need none.
 
     Parameters
     ----------
     tester
         Who holds them.
-    candidates, claim
-        The pairs, with the draws of the first test, and what they are held to.
+    source, claim
+        Where the pairs come from, with the draws of the first test, and what they are held to.
     conduct
         The confidence and the false alarm of its effort are those of both tests together.
     second
-        Draws of the second test; 0: there is none, and the first one has all of every error.
+        Draws of the second test, of those of the first; 0: there is none, and the first one has all of every error.
     there_is_time
-        Asked before a second test is held; a first one's errors do not depend on it.
+        Asked, of so many draws, before a second test is held; a first one's errors do not depend on it.
 
     Yields
     ------
     CountedEvent
         Its confidence and false alarm are those of both tests together, its `share_of_error` that of its own.
     """
-    told = conduct.progress
+    if tester.anytime:
+        yield tester.test(source, conduct, epsilon=claim.epsilon, delta=claim.delta)
+        return
+    candidates, told = source.best(), conduct.progress
+    more = second(candidates.samples)
     first = _hold(
         tester,
         candidates,
         claim,
-        replace(conduct, progress=stretch(told, 0.2, 0.4 if second else 1.0)),
-        share=_SHARES.first if second else 1.0,
+        replace(conduct, progress=stretch(told, 0.2, 0.4 if more else 1.0)),
+        share=_SHARES.first if more else 1.0,
     )
     yield first
-    if second and _in_doubt(first) and there_is_time():
+    if more and _in_doubt(first) and there_is_time(more):
         yield _hold(
             tester,
-            replace(candidates, worlds=[first.worlds], samples=second),
+            replace(candidates, worlds=[first.worlds], samples=more),
             claim,
             replace(conduct, seed=_second_seed(conduct.seed), progress=stretch(told, 0.4, 1.0)),
             share=_SHARES.second,
@@ -94,7 +108,7 @@ def hold_tests(
 def _hold(
     tester: Tester, candidates: Candidates, claim: Claim, conduct: Conduct, *, share: float, looks: int = 1
 ) -> CountedEvent:
-    """Hold a test that may spend `share` of the candidates' part of every error; bets have theirs for all looks.
+    """Hold a test that may spend `share` of the candidates' part of every error.
 
     `looks` is how many tests there were with this one.
     """

@@ -12,6 +12,7 @@ from verify.findings import Finding, FindingKind, LowerBound, Statement, UpperBo
 from verify.sampling.counted_event import CountedEvent
 from verify.sampling.delta_band import pair_profile
 from verify.sentences import number
+from verify.verdict.verdict import ClaimLike
 
 _STOPPING = frozenset(
     {
@@ -69,7 +70,7 @@ class Evidence:
         lower
             The bound to be kept; by default the result's own.
         """
-        self.details[result.kind] = result.to_dict()
+        self._record(result)
         if result.dependent is not None:  # then no count proves anything
             self.findings.append(Statement.DEPENDENT_DRAWS.finding(how=result.dependent))
             return
@@ -99,8 +100,24 @@ class Evidence:
 
     def doubt(self, result: CountedEvent, why: Finding) -> None:
         """Keep the record of a test whose draws are in doubt, and no bound."""
-        self.details[result.kind] = result.to_dict()
+        self._record(result)
         self.findings.append(why)
+
+    def _record(self, result: CountedEvent) -> None:
+        """Keep the record of a test beside that of the one before it."""
+        if self.tested is not None:
+            self.details["first_test"] = self.tested.to_dict()
+        self.details[result.kind] = result.to_dict()
+
+    def proves(self, claim: ClaimLike) -> bool:
+        """Whether the upper bound is within the claim, and nothing that was found so far speaks against it."""
+        return (
+            self.upper is not None
+            and self.upper.epsilon <= claim.epsilon
+            and self.upper.delta <= claim.delta
+            and not any(finding.failing for finding in self.findings)
+            and not (self.contradictions or self.declassified or self.assumptions)
+        )
 
     def _upper_profile(self) -> UpperProfile | None:
         """The least of what is known."""

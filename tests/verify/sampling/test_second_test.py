@@ -1,11 +1,11 @@
 """A claim that the first test leaves in doubt is tested again, at an error paid for beforehand."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 
-from mechanisms import Interval
+from mechanisms import Interval, Laplace
 from verify import PlainBandit, verify
 from verify.conduct.conduct import Conduct
 from verify.conduct.effort import EFFORTS
@@ -81,7 +81,12 @@ def test_a_second_test_that_does_not_fit_into_the_time_is_not_held():
     for time, tests in ((True, 2), (False, 1)):
         results = list(
             hold_tests(
-                SingleLook(), candidates, near, conduct, second=20_000, there_is_time=lambda time=time: time
+                SingleLook(),
+                candidates,
+                near,
+                conduct,
+                second=lambda first: 20_000,
+                there_is_time=lambda draws, time=time: time,
             )
         )
         assert len(results) == tests
@@ -147,8 +152,39 @@ def test_both_tests_together_refute_a_tight_true_claim_no_more_often_than_said()
     effort = replace(EFFORTS["quick"], false_alarm=0.05)
     claim, held_twice, refuted = replace(CLAIM, epsilon=1.0), 0, 0
     for seed in range(400):
-        results = list(hold_tests(SingleLook(), candidates, claim, Conduct(effort, seed, ""), second=4_000))
+        results = list(
+            hold_tests(
+                SingleLook(), candidates, claim, Conduct(effort, seed, ""), second=lambda first: 2 * first
+            )
+        )
         held_twice += len(results) == 2
         refuted += results[-1].refuted
     assert refuted <= 38
     assert 20 <= held_twice <= 160
+
+
+@dataclass(frozen=True, kw_only=True)
+class Declared(Laplace):
+    """Somebody's mechanism: its profile is a declaration."""
+
+
+@pytest.mark.few(1)
+@pytest.mark.parametrize(
+    ("subject", "claim", "held_twice"),
+    [
+        (Declared(scale=1.0), {"epsilon": 1.0}, True),
+        (Laplace(scale=1.0), {"epsilon": 1.0}, False),
+        ("zoo/bandit-tree-level", {}, True),
+        ("dp-bandit", {"epsilon": 1.0, "horizon": 8}, False),
+        ("published/dp-pe-central", {"epsilon": 10.0, "delta": 0.25}, True),
+        ("published/dp-pe-central", {"epsilon": 1.0, "delta": 1e-3}, False),
+        ("dp-linucb", {"epsilon": 1.0, "delta": 1e-3}, False),
+    ],
+)
+def test_every_kind_of_subject_is_tested_twice_where_its_claim_is_in_doubt_and_not_proved(
+    subject, claim, held_twice, monkeypatch
+):
+    monkeypatch.setattr(second_test, "_in_doubt", lambda result: True)
+    details = verify(subject, **claim, effort="quick").details
+    assert ("first_test" in details) is held_twice
+    assert details["black_box"]["looks"] == 1 + held_twice
