@@ -300,6 +300,11 @@ class Statement(Enum):
         "left out and not tested: {columns}. On one and the same data set its values grow or fall with the number of "
         "calls, as those of a counter or a clock do; if its steps depend on the data, that is not seen",
     )
+    ADDRESSES = (
+        FindingKind.DRIFT,
+        "left out and not tested: the addresses of objects in memory that the output shows. They follow from the "
+        "process and not from the data, unless somebody sees to it",
+    )
     STEPS = (
         FindingKind.DRIFT,
         "tested by its steps: {columns}. On one and the same data set its values grow or fall with the number of "

@@ -23,6 +23,7 @@ from verify.outputs.output_layout import OutputLayout, layout_of
 from verify.outputs.output_readings import Readings
 from verify.outputs.shapes import shown
 from verify.outputs.wide_outputs import BLOCKS, KEPT, MOST_PLACES
+from verify.outputs.words import AN_ADDRESS
 from verify.subject_error import SubjectError
 
 
@@ -107,6 +108,7 @@ def probe(runs: FunctionRuns, pairs: Sequence[Pair], seed: int, seconds: float) 
         if runs.together:
             findings += noise.repeated_noise()
     findings += _unusual_outputs(seen)
+    findings += _addresses(seen)
     findings += _side_effects(runs)
     return Probe(layout, findings, randomness is not Statement.OWN_RANDOMNESS, unlike, others.pair)
 
@@ -157,6 +159,13 @@ def _side_effects(runs: FunctionRuns) -> Iterator[Finding]:
         yield Statement.PRINTS.finding(text=" ".join(runs.effects.printed.split()))
     if runs.effects.changed_data:
         yield Statement.CHANGES_DATA.finding()
+
+
+def _addresses(seen: Sequence[SeenOutputs]) -> Iterator[Finding]:
+    """Yield that addresses are left out, if words hold any."""
+    words = (word for one in seen for words in one.readings.words.values() for word in words.spoken)
+    if any(AN_ADDRESS in word for word in words):
+        yield Statement.ADDRESSES.finding()
 
 
 def _check_readable(runs: FunctionRuns, seen: Sequence[SeenOutputs], tried: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -15,6 +16,9 @@ from verify.outputs.shapes import shown
 
 NO_WORD = -1  # the code of an output that holds no word at the place
 _UNSEEN = 2.0**32  # numbers of words that were not seen when the layout was made lie above
+_ADDRESS = re.compile(r"(?<= at )0x[0-9a-f]{6,16}(?=>)")  # as in "<object object at 0x7f6960912a50>"
+AN_ADDRESS = "0x…"
+"""What stands in words for an object's address in memory, which is the process's and nobody's data."""
 _FEW = 24  # different words up to which comparing all with each is faster than sorting
 
 
@@ -38,7 +42,7 @@ class Words:
         """Return the words of a column of ``str``, or None for no word."""
         known: dict[Any, int] = {None: NO_WORD}
         codes = np.array([known.setdefault(word, len(known) - 1) for word in column], dtype=np.int64)
-        return cls(tuple(str(word) for word in known if word is not None), codes)
+        return cls(tuple(str(word) for word in known if word is not None), codes)._without_addresses()
 
     @classmethod
     def of_array(cls, array: npt.NDArray[Any]) -> Words:
@@ -62,7 +66,7 @@ class Words:
         spoken = array[firsts].tolist()
         return cls(
             tuple(word.hex() if isinstance(word, bytes) else word for word in spoken), codes.astype(np.int64)
-        )
+        )._without_addresses()
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -85,6 +89,15 @@ class Words:
     def spoken(self) -> set[str]:
         """Return the words that occur."""
         return {self.vocabulary[code] for code in np.unique(self.codes).tolist() if code != NO_WORD}
+
+    def _without_addresses(self) -> Words:
+        """Return the words, addresses of objects replaced by one and the same."""
+        if not any(_ADDRESS.search(word) for word in self.vocabulary):
+            return self
+        shorter = [_ADDRESS.sub(AN_ADDRESS, word) for word in self.vocabulary]
+        number = {word: code for code, word in enumerate(dict.fromkeys(shorter))}
+        codes = np.array([*map(number.__getitem__, shorter), NO_WORD])  # -1, the code of no word, is the last
+        return Words(tuple(number), codes[self.codes])
 
     def numbers(self, of: Callable[[str], float]) -> FloatArray:
         """Return the number of each output's word, NaN where there is none; shape (n,)."""

@@ -40,6 +40,19 @@ def test_what_stands_beside_a_counter_or_a_clock_is_refuted(release):
     assert "output value" in result.witness.event or ("output 2" in result.witness.event)
 
 
+@pytest.mark.few(1)
+@pytest.mark.parametrize(
+    "show",
+    [lambda value: f"{object()!r} {value:.2f}", lambda value: [repr(object()), value]],
+    ids=["word", "list"],
+)
+def test_what_stands_beside_an_address_is_refuted_and_the_address_is_named(show):
+    result, findings = checked(lambda data, rng: show(data + rng.laplace(scale=0.3)))
+    assert result.verdict == "refuted"
+    assert result.lower.epsilon > 2.0
+    assert findings["drift"].startswith("left out and not tested: the addresses of objects")
+
+
 def running(step):
     """A function that returns the sum of all its steps so far, beside correct noise."""
     total = 0.0

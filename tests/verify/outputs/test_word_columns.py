@@ -29,6 +29,20 @@ def test_many_different_words():
     ]
 
 
+def test_addresses_of_objects_are_all_one():
+    shown = [
+        "<a at 0x7f69609>",
+        "<a at 0x5512aaf0>",
+        "at 0x7f69609 b",
+        "<a at 0x7f6>",
+        "<f x at 0x7f69609> <g at 0x7f69609>",
+    ]
+    read = ["<a at 0x…>", "<a at 0x…>", "at 0x7f69609 b", "<a at 0x7f6>", "<f x at 0x…> <g at 0x…>"]
+    assert list(Words.of_array(np.array(shown))) == list(Words.of_list(shown)) == read
+    assert list(Words.of_list([None, *shown, None])) == [None, *read, None]
+    assert len(Words.of_list(shown).vocabulary) == 4
+
+
 def test_words_with_one_key_are_told_apart(monkeypatch):
     monkeypatch.setattr(word_columns, "_coded", lambda keys: (np.zeros(len(keys), dtype=np.int64), [0]))
     assert list(Words.of_array(np.array(["u", "v", "u"]))) == ["u", "v", "u"]
