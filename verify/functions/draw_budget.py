@@ -24,8 +24,9 @@ class _Shares:
         Columns from which on a view is drawn less often, in proportion; and the share that the widest views get.
     lattice
         Share that the floating-point test gets.
-    full_width
-        Entries of an output up to which there are as many draws as the effort says.
+    full_width, full_width_of_calls
+        Entries of an output up to which there are as many draws as the effort says: where a call answers for many lanes,
+        and for one, whose own code makes the entries one by one.
     second, second_of_lanes
         Draws of a second test for each of the first: where a call answers for one lane, and for many.
     """
@@ -35,6 +36,7 @@ class _Shares:
     widest: float = 0.7
     lattice: float = 0.1
     full_width: int = 64
+    full_width_of_calls: int = 10
     second: int = 4
     second_of_lanes: int = 2
 
@@ -119,7 +121,8 @@ class DrawBudget:
             )
 
     def _fewer(self, draws: int) -> int:
-        """So many draws, or fewer of outputs with more than 64 entries: these cost as much as one of 64."""
-        if self.effort.given or self.runs.width <= _SHARES.full_width:
+        """So many draws, or fewer of outputs with many entries: these cost as much as one of the full width."""
+        full = _SHARES.full_width if self.runs.together else _SHARES.full_width_of_calls
+        if self.effort.given or self.runs.width <= full:
             return draws
-        return min(draws, max(DRAWS_OF_ALL_TESTS, draws * _SHARES.full_width // self.runs.width))
+        return min(draws, max(DRAWS_OF_ALL_TESTS, draws * full // self.runs.width))
