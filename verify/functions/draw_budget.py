@@ -25,8 +25,8 @@ class _Shares:
     lattice
         Share that the floating-point test gets.
     full_width, full_width_of_calls
-        Entries of an output up to which there are as many draws as the effort says: where a call answers for many lanes,
-        and for one, whose own code makes the entries one by one.
+        Entries of an output up to which there are as many draws as the effort says: where a call answers for many
+        lanes, and for one, whose own code makes the entries one by one.
     second, second_of_lanes
         Draws of a second test for each of the first: where a call answers for one lane, and for many.
     """

@@ -23,7 +23,7 @@ from verify.outputs.output_layout import OutputLayout, layout_of
 from verify.outputs.output_readings import Readings
 from verify.outputs.shapes import shown
 from verify.outputs.wide_outputs import BLOCKS, KEPT, MOST_PLACES
-from verify.outputs.words import AN_ADDRESS
+from verify.outputs.word_columns import AN_ADDRESS
 from verify.subject_error import SubjectError
 
 

@@ -14,13 +14,18 @@ from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
+import odd_containers
+import odd_mechanisms
+import odd_numbers
+import odd_process
+import odd_words
 import pytest
+from odd_ingredients import geometric, noisy, response
 
 from mechanisms import Interval
 from verify import Listed, verify
 
 COUNTS, CLOCK = itertools.count(), time.perf_counter
-KEEP = math.e / (1.0 + math.e)  # of the truth in a randomized response
 Point = namedtuple("Point", ["x", "y"])
 
 
@@ -30,22 +35,6 @@ class Release:
 
     value: object
     source: str = "here"
-
-
-def response(data, rng):
-    """Return a bit of the data by randomized response."""
-    return bool(data > 0.5) == bool(rng.random() < KEEP)
-
-
-def noisy(data, rng, scale=1.0):
-    """Return the data with Laplace noise."""
-    return data + rng.laplace(scale=scale)
-
-
-def geometric(data, rng):
-    """Return the nearest whole number with two-sided geometric noise."""
-    p = 1.0 - math.exp(-1.0)
-    return round(data) + int(rng.geometric(p)) - int(rng.geometric(p))
 
 
 def spread_over_many(data, rng, modulus):
@@ -88,7 +77,7 @@ def two_calls_mixed(data, rng):
     return {"sum": first + second, "first": first > second}
 
 
-SUBJECTS = {
+OWN = {
     "counter": lambda data, rng: [next(COUNTS), noisy(data, rng)],
     "counter-in-a-dictionary": lambda data, rng: {"n": next(COUNTS), "x": response(data, rng)},
     "counter-as-a-word": lambda data, rng: [f"run-{next(COUNTS)}", noisy(data, rng)],
@@ -265,7 +254,9 @@ STEPS = {
     "clock-in-words": lambda data, rng: [datetime.now().isoformat(), noisy(data, rng)],
     "time-and-a-noisy-value": lambda data, rng: CLOCK() + noisy(data, rng),
 }
-SUBJECTS |= BESIDE_LARGE_NUMBERS | STEPS
+FAMILIES = [OWN, BESIDE_LARGE_NUMBERS, STEPS]
+FAMILIES += [each.SUBJECTS for each in (odd_containers, odd_words, odd_numbers, odd_process, odd_mechanisms)]
+SUBJECTS = dict(itertools.chain.from_iterable(family.items() for family in FAMILIES))
 FEW = (
     "rounded-up",
     "fine-grid-beside-1e14",
@@ -275,7 +266,15 @@ FEW = (
     "decimal",
     "nested-dataclass",
     "or-nothing",
+    "masked-at-random",
+    "rare-labels-that-tell",
+    "pool-in-any-order",
+    "piecewise",
 )
+
+
+def test_no_name_is_twice_there():
+    assert len(SUBJECTS) == sum(map(len, FAMILIES)) > 250
 
 
 @pytest.mark.few(3)
