@@ -3,7 +3,11 @@
 `algorithms.published` holds algorithms exactly as printed, whatever is wrong with their claims.
 """
 
-from algorithms.cascades.cascade_batch import CascadeUCBBatch, CascadeUCBBatchGaussian
+from algorithms.cascades.cascade_batch import (
+    CascadeUCBBatch,
+    CascadeUCBBatchGaussian,
+    CascadeUCBBatchShuffle,
+)
 from algorithms.cascades.cascade_ldp import CascadeUCBLDPGaussian, CascadeUCBLDPLaplace
 from algorithms.cascades.cascade_rr import CascadeUCBRR
 from algorithms.cascades.cascade_ucb1 import CascadeUCB1
@@ -25,7 +29,7 @@ from algorithms.semi_bandits.cucb_dp import CUCBDP, CUCBDPLeast
 from algorithms.semi_bandits.cucb_ldp import CUCBLDP1, CUCBLDP2
 from algorithms.semi_bandits.cucb_ldp_all import CUCBLDPGaussian, CUCBLDPLaplaceAll
 from algorithms.semi_bandits.cucb_ldp_one import CUCBLDPBit, CUCBLDPLaplaceOne
-from algorithms.semi_bandits.dp_bandit import DPBandit, DPBanditGaussian, DPBanditLDP
+from algorithms.semi_bandits.dp_bandit import DPBandit, DPBanditGaussian, DPBanditLDP, DPBanditShuffle
 from algorithms.semi_bandits.dp_best_arm import DPBestArm
 from algorithms.semi_bandits.dpucb_mat import DPTSMat, DPUCBMat
 from algorithms.semi_bandits.omm import OMM
@@ -56,6 +60,7 @@ __all__ = [
     "CascadeUCB1",
     "CascadeUCBBatch",
     "CascadeUCBBatchGaussian",
+    "CascadeUCBBatchShuffle",
     "CascadeUCBLDPGaussian",
     "CascadeUCBLDPLaplace",
     "CascadeUCBRR",
@@ -65,6 +70,7 @@ __all__ = [
     "DPBandit",
     "DPBanditGaussian",
     "DPBanditLDP",
+    "DPBanditShuffle",
     "DPBestArm",
     "DPDPECentral",
     "DPDPELocal",

@@ -210,6 +210,7 @@ def _near(value: Any, known: Sequence[str]) -> str:
 
 ONE_ROUND_CENTRAL = "one round: the outcome vector of that round"
 ONE_USER_LOCAL = "one user: everything the user of one round could send"
+ONE_USER_SHUFFLED = "one user: the feedback of the user of one round"
 
 NO_CLAIM = ClaimForm("central", View.ACTIONS, ONE_ROUND_CENTRAL, "none: the learner makes no privacy claim")
 """What a learner without privacy is held to when somebody claims it for it."""

@@ -27,7 +27,7 @@ from mechanisms.sensitivity import Sensitivity
 @register
 @dataclass(frozen=True, kw_only=True)
 class Binomial(BuiltInMechanism):
-    """Add independent Bin(N, p) noise to every coordinate of a vector of whole numbers.
+    """Add independent Bin(N, p) noise to every coordinate of a vector of whole numbers, each worth some ones.
 
     What the analyzer of a shuffle protocol sees: the number of ones among shuffled bits. The noise is not
     centred; subtract Np (post-processing).
@@ -47,11 +47,14 @@ class Binomial(BuiltInMechanism):
     clients : int, optional
         Whose random bits the noise is: N / clients bits of each client who sends a message. Then the mechanism is a
         shuffler, and the only kind that a gate of shuffle trust releases through.
+    ones : int
+        g, how many ones stand for 1: the value is multiplied by it before the noise. The noise on a count of clients is
+        then finer than a client, and whoever moves a coordinate at all moves it by g ones.
 
     Raises
     ------
     ParameterError
-        If a parameter is out of range, shift exceeds trials, or trials are no multiple of clients.
+        If a parameter is out of range, shift times ones exceeds trials, or trials are no multiple of clients.
     """
 
     trials: int
@@ -60,13 +63,15 @@ class Binomial(BuiltInMechanism):
     probability: float = 0.5
     delta: float | None = None
     clients: int | None = None
+    ones: int = 1
 
     def __post_init__(self) -> None:
-        for name in ("trials", "shift", "dimension"):
+        for name in ("trials", "shift", "dimension", "ones"):
             object.__setattr__(self, name, whole(name, getattr(self, name), least=1))
         object.__setattr__(self, "probability", open_unit("probability", self.probability))
-        if self.shift > self.trials:
-            raise ParameterError(f"shift = {self.shift}: must be at most trials = {self.trials}")
+        if self.shift * self.ones > self.trials:
+            times = f", times ones = {self.ones}," if self.ones > 1 else ""
+            raise ParameterError(f"shift = {self.shift}{times}: must be at most trials = {self.trials}")
         if self.delta is not None:
             object.__setattr__(self, "delta", open_unit("delta", self.delta))
         if self.clients is not None:
@@ -91,13 +96,13 @@ class Binomial(BuiltInMechanism):
     def _profile_at(self, moved: Sensitivity) -> PrivacyProfile:
         if moved.l1 < 1.0 or moved.linf < 1.0:
             return PerfectPrivacy()
-        if math.isinf(moved.l1) or moved.linf > self.trials:
+        if math.isinf(moved.l1) or moved.linf * self.ones > self.trials:
             return NoPrivacy()
         # Whole numbers: every coordinate that moves moves by at least 1, so at most l1 of them do.
         coordinates, shift = min(self.dimension, math.floor(moved.l1)), math.floor(moved.linf)
         reached = moved.l1 >= coordinates * shift
         bound = "" if reached else "every moved coordinate moving by linf"
-        return BinomialProfile(self.trials, shift, self.probability, coordinates, bound)
+        return BinomialProfile(self.trials, shift * self.ones, self.probability, coordinates, bound)
 
     @property
     def counts_in_public(self) -> bool:
@@ -114,7 +119,7 @@ class Binomial(BuiltInMechanism):
         return self.profile().epsilon(self.nominal_delta)
 
     def release(self, value: npt.ArrayLike, noise: NoiseSource | np.random.Generator) -> IntArray:
-        """Return value + Bin(N, p), same shape; the trailing axis holds at most ``dimension`` coordinates.
+        """Return g value + Bin(N, p), same shape; the trailing axis holds at most ``dimension`` coordinates.
 
         A secure source's noise is counted from the operating system's random bits (p = 1/2 only); others
         invert the distribution function at one normal variate per coordinate.
@@ -132,6 +137,7 @@ class Binomial(BuiltInMechanism):
             if array.dtype.kind != "f" or not np.array_equal(rounded, array):
                 raise DomainError("value: must hold whole numbers only")
             array = rounded.astype(np.int64)
+        array = array * self.ones
         if array.ndim and array.shape[-1] > self.dimension:
             raise ParameterError(
                 f"value has {array.shape[-1]} coordinates: this mechanism's profile is for at most {self.dimension}"
@@ -147,8 +153,10 @@ class Binomial(BuiltInMechanism):
         return np.asarray(array + low + np.searchsorted(table, uniform, side="right"))
 
     def log_density(self, output: npt.ArrayLike, value: npt.ArrayLike) -> FloatArray:
-        """Return ln P(Bin(N, p) = output - value), -inf off the whole numbers 0 .. N."""
-        step: npt.NDArray[Any] = np.asarray(np.subtract(output, value), dtype=np.float64)
+        """Return ln P(Bin(N, p) = output - g value), -inf off the whole numbers 0 .. N."""
+        step: npt.NDArray[Any] = np.asarray(
+            np.subtract(output, np.multiply(value, self.ones)), dtype=np.float64
+        )
         count = np.rint(step)
         return np.where(count == step, log_binomial(count, self.trials, self.probability), -np.inf)
 

@@ -121,6 +121,9 @@ def sample(
 ) -> npt.NDArray[Any]:
     """Draw a mechanism's outputs at a mask, and 0 elsewhere.
 
+    The mechanism gets what is released of a lane as a row, if lanes release equally many coordinates or none, and else
+    all in one row.
+
     Parameters
     ----------
     mechanism, values, where
@@ -143,15 +146,18 @@ def sample(
     """
     if where is None:
         return np.asarray(mechanism.release(values.copy(), noise))
+    given, lane_of = values[where], np.nonzero(where)[0]
+    many = np.bincount(lane_of, minlength=1)
+    if (width := int(many.max())) and (many[many > 0] == width).all():
+        given, lane_of = given.reshape(-1, width), lane_of[::width]
     if isinstance(streams, LaneStreams):
-        noise = NumpyNoise(streams.for_lanes(np.nonzero(where)[0]))
-    given = values[where]
+        noise = NumpyNoise(streams.for_lanes(lane_of))
     chosen = np.asarray(mechanism.release(given, noise))
-    if chosen.shape[-1:] != given.shape:
+    if chosen.shape[-given.ndim :] != given.shape:
         raise ValueError(
             f"{type(mechanism).__name__} turned {given.size} released coordinates into shape {chosen.shape}: "
             "it cannot be used with a mask"
         )
-    outputs = np.zeros((*chosen.shape[:-1], *values.shape), chosen.dtype)
-    outputs[..., where] = chosen
+    outputs = np.zeros((*chosen.shape[: -given.ndim], *values.shape), chosen.dtype)
+    outputs[..., where] = chosen.reshape(*chosen.shape[: -given.ndim], -1)
     return outputs

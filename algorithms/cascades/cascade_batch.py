@@ -1,4 +1,4 @@
-"""A ranked-list learner under central differential privacy: lists held for a phase, clicks released at its end.
+"""Ranked-list learners that hold a list for a phase and release its clicks at the end: central and shuffled privacy.
 
 Privacy: a round's click vector enters exactly one released histogram, which it moves by at most 2 in L1 norm
 (by 1 with one position) and by sqrt(2) in L2 norm, and phase ends are functions of display counts, which are public.
@@ -6,10 +6,14 @@ So Laplace noise of scale ``2 / epsilon`` on every count costs each record exact
 are, and Gaussian noise of ``sigma = sqrt(2) / mu(epsilon, delta)`` exactly (epsilon, delta); a phase that the horizon
 cuts is never released. The number of users who examined a position follows from the noisy
 histogram and the public length of the phase.
+
+Nor need a server be trusted: if users send the click vector as ones among random bits, a shuffler leaves the same
+histogram with hardly more noise (`ShuffledCounts`).
 """
 
 from __future__ import annotations
 
+import abc
 import math
 from typing import ClassVar
 
@@ -19,13 +23,14 @@ import numpy.typing as npt
 from accountant import Gate, Private
 from algorithms.anytime_learner import AnytimeLearner
 from algorithms.cascades.click_estimates import ChernoffNoiseBound, ClickEstimates
-from algorithms.claim import ONE_ROUND_CENTRAL, ClaimForm, View
+from algorithms.claim import ONE_ROUND_CENTRAL, ONE_USER_SHUFFLED, ClaimForm, View
 from algorithms.estimates.chernoff import NoiseTail
+from algorithms.estimates.shuffled_counts import ShuffledCounts
 from algorithms.lanes import gather
 from algorithms.learner import ClickConfidence, Family, check_delta, check_epsilon
 from algorithms.problems import RankedLists
-from mechanisms import Gaussian, Laplace, OneHot
-from mechanisms.arrays import IntArray
+from mechanisms import Gaussian, Laplace, Mechanism, OneHot
+from mechanisms.arrays import FloatArray, IntArray
 
 
 class _PhaseLearner(AnytimeLearner[RankedLists]):
@@ -42,18 +47,23 @@ class _PhaseLearner(AnytimeLearner[RankedLists]):
 
     family: ClassVar[Family] = "cascade"
 
-    def __init__(
-        self, structure: RankedLists, gate: Gate, mechanism: Laplace | Gaussian, horizon: int | None
-    ) -> None:
+    def __init__(self, structure: RankedLists, gate: Gate, noise: NoiseTail, horizon: int | None) -> None:
         super().__init__(structure, gate, horizon)
-        self.mechanism = mechanism
         self.exponent = self.exponent_for(self.horizon)
-        bound = ChernoffNoiseBound(structure.size, NoiseTail.of(self.mechanism), self.exponent)
+        bound = ChernoffNoiseBound(structure.size, noise, self.exponent)
         self.estimates = ClickEstimates(gate.lanes, structure, bound)
         self.histogram = gate.sums(structure.size)
         self.list: IntArray = np.full((gate.lanes, structure.size), -1)
         self.length: IntArray = np.zeros(gate.lanes, dtype=np.int64)
         self.left: IntArray = np.zeros(gate.lanes, dtype=np.int64)  # rounds of the phase still to play
+
+    @abc.abstractmethod
+    def _awaited(self) -> Mechanism:
+        """Return what the open phase's histogram will be released through."""
+
+    @abc.abstractmethod
+    def _released(self, full: npt.NDArray[np.bool_]) -> FloatArray:
+        """Release the histograms of the phases that end."""
 
     def exponent_for(self, horizon: int) -> float:
         """Return ``ln(3 L M T^2)``."""
@@ -96,19 +106,35 @@ class _PhaseLearner(AnytimeLearner[RankedLists]):
             return
         rounds = needed.astype(np.int64) if rounds is None else rounds
         at = np.where(needed[:, np.newaxis], np.arange(self.structure.size), -1)
-        self.histogram.add(feedback, at=at, release=self.mechanism)
+        self.histogram.add(feedback, at=at, release=self._awaited())
         self.left = self.left - rounds
         ends = needed & (self.left == 0)
         if ends.any():
             full = np.repeat(ends[:, np.newaxis], self.structure.size, axis=1)
             try:
-                clicks = self.gate.release(self.mechanism, self.histogram, where=full)
+                clicks = self._released(full)
             finally:  # if a record spent its budget elsewhere meanwhile, the phase is lost, and the next one starts
                 self.histogram.clear(full)
             self.estimates.add(self.list, clicks, rounds=self.length, lanes=np.flatnonzero(ends))
 
 
-class CascadeUCBBatch(_PhaseLearner):
+class _CentralPhases(_PhaseLearner):
+    """A server adds the noise to a phase's histogram."""
+
+    def __init__(
+        self, structure: RankedLists, gate: Gate, mechanism: Laplace | Gaussian, horizon: int | None
+    ) -> None:
+        super().__init__(structure, gate, NoiseTail.of(mechanism), horizon)
+        self.mechanism = mechanism
+
+    def _awaited(self) -> Mechanism:
+        return self.mechanism
+
+    def _released(self, full: npt.NDArray[np.bool_]) -> FloatArray:
+        return self.gate.release(self.mechanism, self.histogram, where=full)
+
+
+class CascadeUCBBatch(_CentralPhases):
     """Click counts of a phase get Laplace noise: exactly epsilon for every round.
 
     A list is kept for ``max(1, min n_e)`` rounds, n_e the displays so far of its items. An item's index is an upper
@@ -139,7 +165,7 @@ class CascadeUCBBatch(_PhaseLearner):
         super().__init__(structure, gate, mechanism, horizon)
 
 
-class CascadeUCBBatchGaussian(_PhaseLearner):
+class CascadeUCBBatchGaussian(_CentralPhases):
     """Click counts of a phase get Gaussian noise: exactly (epsilon, delta) for every round.
 
     A click vector moves few counts however many positions there are, so this has less noise than `CascadeUCBBatch`
@@ -166,3 +192,37 @@ class CascadeUCBBatchGaussian(_PhaseLearner):
         clicks = OneHot(self.size_of(structure)).sensitivity
         mechanism = Gaussian.for_epsilon_delta(check_epsilon(epsilon), check_delta(delta), sensitivity=clicks)
         super().__init__(structure, gate, mechanism, horizon)
+
+
+class CascadeUCBBatchShuffle(_PhaseLearner):
+    """Click vectors of a phase's users are shuffled bits: exactly (epsilon, delta), and no server is trusted.
+
+    A click is g ones among the random bits of its position, and what the shuffler leaves of a phase has the noise of
+    `CascadeUCBBatchGaussian` and a tenth more, at most. Two click vectors differ in two counts, however many positions
+    there are.
+
+    Parameters
+    ----------
+    structure, gate, epsilon, delta, horizon
+        As for `CascadeUCBBatchGaussian`; an accountant's trust is `Trust.SHUFFLE`.
+    """
+
+    claim: ClassVar[ClaimForm] = ClaimForm(
+        model="shuffle",
+        view=View.SHUFFLED,
+        unit=ONE_USER_SHUFFLED,
+        source="this library: phases and click histograms of shuffled bits",
+    )
+
+    def __init__(
+        self, structure: RankedLists, gate: Gate, *, epsilon: float, delta: float, horizon: int | None
+    ) -> None:
+        size = self.size_of(structure)
+        self.counts = ShuffledCounts(check_epsilon(epsilon), check_delta(delta), size, min(2, size))
+        super().__init__(structure, gate, self.counts.noise, horizon)
+
+    def _awaited(self) -> Mechanism:
+        return self.counts.mechanism(int(self.length[0]))
+
+    def _released(self, full: npt.NDArray[np.bool_]) -> FloatArray:
+        return self.counts.release(self.gate, self.histogram, full, self.length)

@@ -6,7 +6,11 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from algorithms import published
-from algorithms.cascades.cascade_batch import CascadeUCBBatch, CascadeUCBBatchGaussian
+from algorithms.cascades.cascade_batch import (
+    CascadeUCBBatch,
+    CascadeUCBBatchGaussian,
+    CascadeUCBBatchShuffle,
+)
 from algorithms.cascades.cascade_ldp import CascadeUCBLDPGaussian, CascadeUCBLDPLaplace
 from algorithms.cascades.cascade_rr import CascadeUCBRR
 from algorithms.cascades.cascade_ucb1 import CascadeUCB1
@@ -21,7 +25,7 @@ from algorithms.semi_bandits.cucb_dp import CUCBDP, CUCBDPLeast
 from algorithms.semi_bandits.cucb_ldp import CUCBLDP1, CUCBLDP2
 from algorithms.semi_bandits.cucb_ldp_all import CUCBLDPGaussian, CUCBLDPLaplaceAll
 from algorithms.semi_bandits.cucb_ldp_one import CUCBLDPBit, CUCBLDPLaplaceOne
-from algorithms.semi_bandits.dp_bandit import DPBandit, DPBanditGaussian, DPBanditLDP
+from algorithms.semi_bandits.dp_bandit import DPBandit, DPBanditGaussian, DPBanditLDP, DPBanditShuffle
 from algorithms.semi_bandits.dp_best_arm import DPBestArm
 from algorithms.semi_bandits.dpucb_mat import DPTSMat, DPUCBMat
 from algorithms.semi_bandits.omm import OMM
@@ -140,6 +144,14 @@ learners: dict[str, LearnerEntry] = {
             "K arms, least empirical divergence on accumulated batches with Gaussian noise",
             "this library; Honda & Takemura 2015",
             "certified, (epsilon, delta)",
+            "arms",
+        ),
+        LearnerEntry(
+            "dp-bandit-shuffle",
+            DPBanditShuffle,
+            "K arms, every user sends shuffled bits, least empirical divergence on accumulated batches",
+            "this library; Honda & Takemura 2015",
+            "certified, (epsilon, delta); hardly more noise than dp-bandit-gaussian, and no server is trusted",
             "arms",
         ),
         LearnerEntry(
@@ -341,6 +353,14 @@ learners: dict[str, LearnerEntry] = {
             "UCB on ranked lists, lists held for phases whose click counts get Gaussian noise",
             "cascading bandits paper, Algorithm 1, repaired",
             "certified repair of published/cascade-ucb-hybrid, (epsilon, delta)",
+            "cascade",
+        ),
+        LearnerEntry(
+            "cascade-ucb-batch-shuffle",
+            CascadeUCBBatchShuffle,
+            "UCB on ranked lists, lists held for phases whose users' clicks are shuffled bits",
+            "this library; cascading bandits paper, Algorithm 1",
+            "certified, (epsilon, delta); hardly more noise than cascade-ucb-batch-gaussian, and no server is trusted",
             "cascade",
         ),
         LearnerEntry(

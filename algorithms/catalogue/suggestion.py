@@ -141,9 +141,7 @@ def _structured(
 ) -> tuple[str, str]:
     family, structure = family_of(problem), problem.structure
     if trust == "shuffle":
-        raise ValueError(
-            f"trust='shuffle': no learner of {family} problems shuffles messages; a local one's may be shuffled"
-        )
+        return _shuffled(family, delta)
     if trust == "none":
         return {"matroid": "omm", "cascade": "cascade-ucb1"}.get(family, "cucb"), "no privacy is asked for"
     if family == "bandit":
@@ -170,6 +168,17 @@ def _singly(structure: object, learner: str) -> str:
     if isinstance(structure, TopK | Matroid) and structure.size == 1:
         return f"; one arm at a time is better played as Arms(m), by {learner}"
     return ""
+
+
+def _shuffled(family: str, delta: float) -> tuple[str, str]:
+    names = {"bandit": "dp-bandit-shuffle", "cascade": "cascade-ucb-batch-shuffle"}
+    if family not in names:
+        raise ValueError(
+            f"trust='shuffle': no learner of {family} problems shuffles messages; a local one's may be shuffled"
+        )
+    if not delta:
+        raise ValueError("delta=0.0: shuffled bits keep no pure epsilon, and need a delta above 0")
+    return names[family], "shuffled bits have at most a tenth more noise than a trusted server adds (theorem)"
 
 
 def _bandit(trust: TrustModel, epsilon: float, delta: float, horizon: int) -> tuple[str, str]:

@@ -67,20 +67,28 @@ class DoublingBatches:
         ndarray or None
             Where a batch was released, shape (lanes, elements); None if nowhere.
         """
-        self._sums.add(values, at=elements, release=self._mechanism)
+        self._sums.add(values, at=elements, release=self._awaited(elements))
         counted = np.ones((1, 1)) if rounds is None else rounds[:, np.newaxis].astype(np.float64)
         scatter_add(self._filled, elements, np.broadcast_to(counted, elements.shape))
         full = self._filled >= self._next_size
         if not full.any():
             return None
         try:
-            sums = self._gate.release(self._mechanism, self._sums, where=full)
+            sums = self._released(full)
             self._learn(full, sums[full], self._next_size[full])
             self._next_size[full] = self._following(full)
         finally:  # if a record spent its budget elsewhere meanwhile, the batch is lost, and the next one starts
             self._filled[full] = 0.0
             self._sums.clear(full)
         return full
+
+    def _awaited(self, elements: IntArray) -> Mechanism:
+        """Return what the open batches of some elements will be released through."""
+        return self._mechanism
+
+    def _released(self, full: npt.NDArray[np.bool_]) -> FloatArray:
+        """Release the sums of full batches."""
+        return self._gate.release(self._mechanism, self._sums, where=full)
 
     def _following(self, full: npt.NDArray[np.bool_]) -> FloatArray:
         """Return the sizes of the batches that follow those just released."""

@@ -26,7 +26,7 @@ from algorithms.estimates.divergence import divergence_upper
 from algorithms.estimates.doubling_batches import DoublingBatches
 from algorithms.learner import Confidence, check_epsilon
 from algorithms.problems import Arms
-from algorithms.semi_bandits.batch_learner import BatchLearner
+from algorithms.semi_bandits.batch_learner import HeldBatchLearner
 from mechanisms import Interval, Laplace, Mechanism
 from mechanisms.arrays import FloatArray
 
@@ -56,7 +56,7 @@ class DoublingEpisodes(DoublingBatches):
         return self.played[full]
 
 
-class AdaPKLUCB(BatchLearner):
+class AdaPKLUCB(HeldBatchLearner):
     """K arms, doubling episodes with Laplace noise, KL-UCB's index; no horizon.
 
     Parameters

@@ -27,12 +27,12 @@ from algorithms.estimates.divergence import private_divergence
 from algorithms.estimates.doubling_batches import GrowingBatches
 from algorithms.learner import Confidence, check_epsilon
 from algorithms.problems import Arms
-from algorithms.semi_bandits.batch_learner import BatchLearner
+from algorithms.semi_bandits.batch_learner import HeldBatchLearner
 from mechanisms import Interval, Laplace
 from mechanisms.arrays import FloatArray
 
 
-class DPIMED(BatchLearner):
+class DPIMED(HeldBatchLearner):
     """K arms, accumulated batches with Laplace noise, least private divergence; no horizon.
 
     Parameters

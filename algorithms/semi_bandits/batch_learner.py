@@ -48,11 +48,6 @@ class BatchLearner(StructuredLearner[Arms]):
             self.arm, self.released = arm, np.zeros_like(self.released)
         return self.arm
 
-    @property
-    def committed(self) -> IntArray:
-        """The rounds until the arm's batch is full."""
-        return self.batches.room(self.arm)
-
     def learn(self, action: IntArray, feedback: Private, rounds: IntArray | None = None) -> None:
         """Put the outcome in its arm's batch, or the total of some rounds."""
         full = self.batches.add(action, feedback, rounds)
@@ -60,3 +55,12 @@ class BatchLearner(StructuredLearner[Arms]):
             self.released = self.released | gather(full, self.arm)[:, 0]
             lanes = np.asarray(full.any(axis=1))
             self.index[lanes] = self._index(lanes)
+
+
+class HeldBatchLearner(BatchLearner):
+    """One that may be told the total of several rounds of its batch."""
+
+    @property
+    def committed(self) -> IntArray:
+        """The rounds until the arm's batch is full."""
+        return self.batches.room(self.arm)

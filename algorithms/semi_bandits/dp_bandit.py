@@ -1,4 +1,4 @@
-"""Private K-armed bandits by indexed minimum empirical divergence: on batches, or on users' randomized bits.
+"""Private K-armed bandits by indexed minimum empirical divergence: on batches, shuffled too, or on randomized bits.
 
 An arm's index is how much speaks against its being the best one: I_i, the exponent with which Chernoff's inequality
 for its noisy data rejects the largest empirical mean, and the logarithm of its count (Honda & Takemura 2015). No
@@ -14,6 +14,9 @@ and after a release the arm of least ``I_i(max_k y_k / n_k) + ln n_i`` is played
 each record is in one of them, and which one follows from releases before: a record pays for one release of one
 number.
 
+*Shuffled.* Every user of a batch sends a bit, some bits that are random, and a shuffler leaves how many ones there are:
+the same with hardly more noise than a trusted server adds (`ShuffledCounts`).
+
 *Local.* Every user sends one bit; ``n kl(mean, largest mean)`` takes the place of I, and every message counts at
 once.
 """
@@ -26,18 +29,19 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from accountant import Gate
-from algorithms.claim import ONE_ROUND_CENTRAL, ONE_USER_LOCAL, ClaimForm, View
+from accountant import Gate, Private
+from algorithms.claim import ONE_ROUND_CENTRAL, ONE_USER_LOCAL, ONE_USER_SHUFFLED, ClaimForm, View
 from algorithms.estimates.chernoff import NoiseTail, chernoff_exponent
 from algorithms.estimates.doubling_batches import GrowingBatches
 from algorithms.estimates.randomized_bit import RandomizedBit
+from algorithms.estimates.shuffled_counts import ShuffledBatches, ShuffledCounts
 from algorithms.lanes import scatter_add
 from algorithms.learner import Confidence, Family, check_delta, check_epsilon
 from algorithms.message_learner import MessageLearner, Question
 from algorithms.problems import Arms
-from algorithms.semi_bandits.batch_learner import BatchLearner
+from algorithms.semi_bandits.batch_learner import BatchLearner, HeldBatchLearner
 from algorithms.structured_learner import HorizonLearner
-from mechanisms import Gaussian, Interval, Laplace
+from mechanisms import Gaussian, Interval, Laplace, RandomRounding
 from mechanisms.arrays import FloatArray, IntArray
 
 
@@ -48,6 +52,26 @@ class _BatchBandit(HorizonLearner[Arms], BatchLearner):
     growth: ClassVar[float] = 0.5
     """By which share of what was released an arm's data grow with its next batch."""
     batches: GrowingBatches
+
+    noise: NoiseTail
+
+    def confidence(self) -> Confidence:
+        """Return the means of all released batches, the values and noises in them, and ``I_i + ln n_i``."""
+        return Confidence(self.batches.mean, self.batches.size, self.batches.releases, self.index)
+
+    def _index(self, lanes: npt.NDArray[np.bool_]) -> FloatArray:
+        """Return ``I_i + ln n_i`` in some lanes; -inf before an arm's first release."""
+        n, total, noises = self.batches.size[lanes], self.batches.total[lanes], self.batches.releases[lanes]
+        known = n > 0
+        count = np.maximum(n, 1.0)
+        largest = np.where(known, total / count, -np.inf).max(axis=1, keepdims=True)
+        best = np.broadcast_to(np.clip(largest, 0.0, 1.0), n.shape)
+        evidence = chernoff_exponent(best, count, noises, total, noise=self.noise)
+        return np.where(known, evidence + np.log(count), -np.inf)
+
+
+class _CentralBandit(_BatchBandit, HeldBatchLearner):
+    """The same where a server adds the noise to a batch's sum."""
 
     def __init__(
         self, structure: Arms, gate: Gate, mechanism: Laplace | Gaussian, horizon: int | None
@@ -66,22 +90,8 @@ class _BatchBandit(HorizonLearner[Arms], BatchLearner):
             gate, structure.arms, mechanism, first_size=self.first, growth=self.growth
         )
 
-    def confidence(self) -> Confidence:
-        """Return the means of all released batches, the values and noises in them, and ``I_i + ln n_i``."""
-        return Confidence(self.batches.mean, self.batches.size, self.batches.releases, self.index)
 
-    def _index(self, lanes: npt.NDArray[np.bool_]) -> FloatArray:
-        """Return ``I_i + ln n_i`` in some lanes; -inf before an arm's first release."""
-        n, total, noises = self.batches.size[lanes], self.batches.total[lanes], self.batches.releases[lanes]
-        known = n > 0
-        count = np.maximum(n, 1.0)
-        largest = np.where(known, total / count, -np.inf).max(axis=1, keepdims=True)
-        best = np.broadcast_to(np.clip(largest, 0.0, 1.0), n.shape)
-        evidence = chernoff_exponent(best, count, noises, total, noise=self.noise)
-        return np.where(known, evidence + np.log(count), -np.inf)
-
-
-class DPBandit(_BatchBandit):
+class DPBandit(_CentralBandit):
     """K arms under central pure differential privacy: exactly epsilon for every round.
 
     ``Lap(1 / epsilon)`` on every batch, whose first has ``f = ln(T) / epsilon`` values. For every gap Delta the arm is
@@ -129,7 +139,7 @@ class DPBandit(_BatchBandit):
         super().__init__(structure, gate, mechanism, horizon)
 
 
-class DPBanditGaussian(_BatchBandit):
+class DPBanditGaussian(_CentralBandit):
     """K arms under central differential privacy with Gaussian noise: exactly (epsilon, delta) for every round.
 
     ``N(0, sigma^2)`` on every batch, whose first has ``f = sigma sqrt(2 ln T)`` values: privacy costs nothing in the
@@ -157,6 +167,66 @@ class DPBanditGaussian(_BatchBandit):
             check_epsilon(epsilon), check_delta(delta), sensitivity=Interval(0, 1).sensitivity
         )
         super().__init__(structure, gate, mechanism, horizon)
+
+
+class DPBanditShuffle(_BatchBandit):
+    """K arms under shuffled differential privacy: exactly (epsilon, delta) for every user, and no server is trusted.
+
+    A batch's users round their outcome in [0, 1] to a bit with its probability, in public randomness, and send it as g
+    ones among random bits. What the shuffler leaves has the noise of `DPBanditGaussian` and a tenth more, at most: so
+    has the first batch, ``f = sigma sqrt(2 ln T)``, and privacy costs nothing in the limit of large T.
+
+    How many bits a message has follows from the batch's length and the claim: some tens for the first, and about ``2
+    mu sqrt(n) + 17`` in long batches of n users, mu the claim's in Gaussian differential privacy.
+
+    Parameters
+    ----------
+    structure, gate, epsilon, horizon
+        As for `DPBandit`; an accountant's trust is `Trust.SHUFFLE`.
+    delta
+        The delta of one user's message, in (0, 1).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from accountant import Accountant, Budget, Trust
+    >>> from algorithms import DPBanditShuffle
+    >>> from algorithms.problems import Arms
+    >>> accountant = Accountant(Budget(1.0, 1e-3), trust=Trust.SHUFFLE, seed=1)
+    >>> learner = DPBanditShuffle(Arms(3), accountant, epsilon=1.0, delta=1e-3, horizon=1000)
+    >>> for user in range(100):
+    ...     arm = learner.act()[0, 0]
+    ...     reward = accountant.private([float(arm == 1)], learner.feedback_domain, record=user)
+    ...     learner.observe(reward)
+    >>> int(learner.act()[0, 0]), accountant.worst()[1].epsilon <= 1
+    (1, True)
+    """
+
+    claim: ClassVar[ClaimForm] = ClaimForm(
+        model="shuffle",
+        view=View.SHUFFLED,
+        unit=ONE_USER_SHUFFLED,
+        source="this library: IMED (Honda & Takemura 2015) on accumulated batches of shuffled bits",
+    )
+
+    def __init__(
+        self, structure: Arms, gate: Gate, *, epsilon: float, delta: float, horizon: int | None
+    ) -> None:
+        super().__init__(structure, gate, horizon)
+        counts = ShuffledCounts(check_epsilon(epsilon), check_delta(delta))
+        self.noise = counts.noise
+        self.first = max(1, math.ceil(counts.sigma * math.sqrt(2 * math.log(self.horizon))))
+        self.batches = ShuffledBatches(
+            gate, structure.arms, counts, first_size=self.first, growth=self.growth
+        )
+        self._uniform: FloatArray | None = None
+
+    def learn(self, action: IntArray, feedback: Private, rounds: IntArray | None = None) -> None:
+        """Round the outcome to a bit, and put it in its arm's batch."""
+        if self._uniform is None:  # else it was drawn for a user who was refused
+            self._uniform = self.gate.random.random((self.gate.lanes, 1))
+        super().learn(action, feedback.map(RandomRounding(0.0, 1.0, self._uniform, 0, 1)))
+        self._uniform = None
 
 
 class DPBanditLDP(MessageLearner[Arms]):

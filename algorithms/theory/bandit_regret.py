@@ -26,6 +26,10 @@ C_j(z)``. So ``P(G > v) <= P(F > v + c) <= e^(-v - c)`` by Chernoff's inequality
 where ``y < n_j (mu* - z)`` is at most ``e^-c + int_0^(ln T) e^v e^(-v - c) dv = (1 + ln T) e^-c``. The best arm is at
 each release once: the third term. QED.
 
+Shuffled, a value is the bit that it was rounded to, of the same mean, and the noise of a batch that of random bits: its
+log moment is at most that of normal noise of the deviation that the index counts (`ShuffledCounts`), which is all that
+the proof asks of it.
+
 On randomized bits there are no noises, gaps of the bits' means are ``tanh(epsilon / 2) Delta``, and batches are
 single messages. The same proof gives ``max{f, nu + 1} + sum_{n >= f} e^-C_n(z) + (1 + ln T) sum_{n >= f} (n + 1)
 e^-C_n(z)`` with ``C_n(D) = 2 n D^2``.
@@ -44,6 +48,7 @@ import sympy as sp
 from sympy.utilities.lambdify import implemented_function
 
 from algorithms.estimates.doubling_batches import released_counts
+from algorithms.estimates.shuffled_counts import NOISE
 from algorithms.semi_bandits.dp_bandit import DPBandit
 from algorithms.theory.confidence_theorem import ConfidenceTheorem, j, n, x
 from algorithms.theory.regret_bound import T0, Delta, RegretBound, T, b, epsilon, mu, sigma
@@ -110,7 +115,7 @@ _exponent = (x, sp.log(T))
 _first_level = sp.log(T0)
 
 
-def _batches(noise: Literal["Laplace", "Gaussian"], first: sp.Expr) -> ConfidenceTheorem:
+def _batches(noise: Literal["Laplace", "Gaussian", "below Gaussian"], first: sp.Expr) -> ConfidenceTheorem:
     """Return the proof on accumulated batches: C_j(D) >= x where D is the radius of level x."""
     proxy, tail, scale = (2 * b**2, b * x, b) if noise == "Laplace" else (sigma**2, sp.S.Zero, sigma)
     return ConfidenceTheorem(
@@ -145,6 +150,14 @@ BANDIT_BOUNDS: dict[str, RegretBound] = {
         definitions=((sigma, 1 / mu), _exponent),
         source="this library: IMED on accumulated batches with Gaussian noise",
         confidence=_batches("Gaussian", _first_gaussian),
+        levels=False,
+    ),
+    "dp-bandit-shuffle": RegretBound(
+        constant=sp.S.Zero,
+        per_arm=Delta * BatchPlays(T, _first_gaussian, sigma**2, 0, Delta),
+        definitions=((sigma, sp.Rational(NOISE.numerator, NOISE.denominator) / mu), _exponent),
+        source="this library: IMED on accumulated batches of shuffled bits",
+        confidence=_batches("below Gaussian", _first_gaussian),
         levels=False,
     ),
     "dp-bandit-ldp": RegretBound(

@@ -6,6 +6,7 @@ from typing import Literal
 
 import sympy as sp
 
+from algorithms.estimates.shuffled_counts import NOISE
 from algorithms.theory.confidence_theorem import ClickTheorem, ConfidenceTheorem, j, n, t, u, x
 from algorithms.theory.regret_bound import (
     A,
@@ -56,7 +57,7 @@ _FEW_REPORTS = (
 _failures = 2 * sp.pi**2 / 3 * L
 
 
-def _additive(noise: Literal["Laplace", "Gaussian"], *, phases: bool) -> ClickTheorem:
+def _additive(noise: Literal["Laplace", "Gaussian", "below Gaussian"], *, phases: bool) -> ClickTheorem:
     """Return the proof for click counts with additive noise: Lemma R for ``C - w E`` and for E."""
     proxy, tail, scale = (2 * b**2, b * x, b) if noise == "Laplace" else (sigma**2, sp.Integer(0), sigma)
     return ClickTheorem(
@@ -175,6 +176,20 @@ CASCADE_BOUNDS: dict[str, RegretBound] = {
         definitions=(*_clicks, *_phase_exponent),
         source="this library: phases of doubling length with Gaussian noise (Theorem 6, lambda = 1, 2 b^2 -> sigma^2)",
         confidence=_additive("Gaussian", phases=True),
+        outlasting=_outlasting,
+    ),
+    "cascade-ucb-batch-shuffle": RegretBound(
+        constant=sp.Integer(1),
+        per_arm=_phases(
+            sigma * sp.sqrt(2 * x * M * (1 + _item**2 * (K - 1))), 2 * sigma * sp.sqrt(2 * x * M * (K - 1))
+        ),
+        definitions=(
+            (sigma, sp.Rational(NOISE.numerator, NOISE.denominator) * sp.sqrt(sp.Min(K, 2)) / mu),
+            *_phase_exponent,
+        ),
+        source="this library: phases of doubling length with shuffled bits, whose tail is below a normal one's of "
+        "deviation sigma (Theorem 6, lambda = 1, 2 b^2 -> sigma^2)",
+        confidence=_additive("below Gaussian", phases=True),
         outlasting=_outlasting,
     ),
     "published/cascade-ucb-ldp-laplace": RegretBound(

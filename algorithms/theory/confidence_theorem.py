@@ -35,7 +35,8 @@ class ConfidenceTheorem:
         How far an estimate of n values with j noises is from its mean but with probability ``sides e^-x`` each side; in
         n, j, x and the bound's symbols.
     noise, scale
-        The law of a released number around the sum of its values: "Laplace" or "Gaussian" of this scale, "none", or
+        The law of a released number around the sum of its values: "Laplace" or "Gaussian" of this scale, any that is
+        "below Gaussian" in ``E e^(s N)``, "none", or
         "bit": one value in {0, 1}, flipped with probability ``1 / (1 + e^epsilon)`` and debiased.
     feeds
         Whose outcomes a round takes in: "all" arms played, the `few` "least" counted, or all items of a list that were
@@ -75,7 +76,7 @@ class ConfidenceTheorem:
     """
 
     radius: sp.Expr
-    noise: Literal["none", "bit", "Laplace", "Gaussian"]
+    noise: Literal["none", "bit", "Laplace", "Gaussian", "below Gaussian"]
     scale: sp.Expr
     feeds: Literal["all", "least", "examined"]
     counting: Literal[
@@ -156,7 +157,7 @@ class ClickTheorem:
     growth
         g with ``R(u) - R(w) <= g (u - w)``: the gap lemma is ``w_K - w <= 2 R(w) / (E - g)``.
     noise, scale
-        The law of a released click count: "Laplace" or "Gaussian" of this scale; or "symbol", one of K + 1 by
+        The law of a released click count, as for `ConfidenceTheorem`; or "symbol", one of K + 1 by
         randomized response.
     phases
         Whether a list is kept for as many rounds as its least displayed item was displayed, and released once; else
@@ -168,7 +169,7 @@ class ClickTheorem:
     radii: tuple[sp.Expr, ...]
     scarcity: sp.Expr
     growth: sp.Expr
-    noise: Literal["symbol", "Laplace", "Gaussian"]
+    noise: Literal["symbol", "Laplace", "Gaussian", "below Gaussian"]
     scale: sp.Expr
     phases: bool
     failure: sp.Expr

@@ -13,13 +13,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from accountant.plans.symbolic import (
     Above,
     Declassified,
     Proved,
     Refuted,
+    SymbolicCalibrated,
     SymbolicGaussian,
     SymbolicLaplace,
     SymbolicPlan,
@@ -30,7 +31,9 @@ from accountant.plans.symbolic import (
     Whole,
     prove,
 )
+from algorithms.estimates.shuffled_counts import ShuffledCounts
 from algorithms.theory.linear_plans import LINEAR_PLANNED, linear_proof
+from mechanisms import Mechanism
 
 if TYPE_CHECKING:
     import sympy as sp
@@ -138,6 +141,23 @@ def _response(size: sp.Expr | int, why: str) -> SymbolicStep:
     return SymbolicStep(SymbolicResponse(size, symbols()[2]), 1, why)
 
 
+def _shuffled(make: Callable[[Mapping[Any, Any]], Mechanism], why: str) -> SymbolicStep:
+    """Bits that are calibrated numerically."""
+    return SymbolicStep(SymbolicCalibrated(symbols()[2], make), 1, why)
+
+
+def _shuffled_bit(point: Mapping[Any, Any]) -> Mechanism:
+    """Return what is shuffled of a bit of two users at delta = 1e-6: an instance of the calibration."""
+    return ShuffledCounts(float(point[symbols()[2]]), 1e-6).mechanism(2)
+
+
+def _shuffled_clicks(point: Mapping[Any, Any]) -> Mechanism:
+    """Return what is shuffled of two users' clicks, of which two counts move at most."""
+    size, _, epsilon = symbols()
+    moved = min(2, int(point[size]))
+    return ShuffledCounts(float(point[epsilon]), 1e-6, moved, moved).mechanism(2)
+
+
 def _tree(fed: sp.Expr | int, *, printed: bool = False) -> SymbolicPlan:
     """`fed` coordinates in floor(log2 T) + 1 nodes each: exact noise, or the printed 2 fed ln(T) / epsilon."""
     import sympy
@@ -230,6 +250,9 @@ _PLANS: dict[str, Callable[[], SymbolicPlan]] = {
         "this library",
         gaussian=True,
     ),
+    "dp-bandit-shuffle": lambda: _plan(
+        {"one user": (_shuffled(_shuffled_bit, "one bit enters one batch, shuffled once"),)}, "this library"
+    ),
     "dp-bandit-ldp": lambda: _local(lambda: _response(2, "one bit about one outcome"), "this library"),
     "cucb-dp": lambda: _tree(symbols()[0]),
     "cucb-dp-least": lambda: _tree(1),
@@ -253,6 +276,10 @@ _PLANS: dict[str, Callable[[], SymbolicPlan]] = {
         lambda: _gaussian(_moved_clicks(), "the click vector enters one histogram, released once"),
         "this library",
         gaussian=True,
+    ),
+    "cascade-ucb-batch-shuffle": lambda: _plan(
+        {"one user": (_shuffled(_shuffled_clicks, "the click vector enters one histogram, shuffled once"),)},
+        "this library",
     ),
     **{
         f"published/{name}": functools.partial(

@@ -41,9 +41,15 @@ BY_EPOCHS: dict[str, Problem] = {
     "cucb-ldp-bit": SEMI,
     "cascade-ucb-batch": LISTS,
     "cascade-ucb-batch-gaussian": LISTS,
+    "cascade-ucb-batch-shuffle": LISTS,
     "cascade-ucb-rr": LISTS,
 }
-AT_ONCE: dict[str, Problem] = {"dp-bandit": ONE, "dp-bandit-gaussian": ONE, "dp-bandit-ldp": ONE}
+AT_ONCE: dict[str, Problem] = {
+    "dp-bandit": ONE,
+    "dp-bandit-gaussian": ONE,
+    "dp-bandit-ldp": ONE,
+    "dp-bandit-shuffle": ONE,
+}
 CASES = BY_EPOCHS | AT_ONCE
 PHASED = [name for name in CASES if hasattr(learners[name].make, "committed")]
 DELTA = 1e-3

@@ -28,6 +28,7 @@ CASES = {
     "dpucb-mat": SemiBandit(UniformMatroid(5, 2), [0.2, 0.9, 0.5, 0.4, 0.7]),
     "cascade-ucb-batch": Cascade(5, 2, [0.2, 0.7, 0.1, 0.5, 0.3]),
     "cascade-ucb-batch-gaussian": Cascade(5, 2, [0.2, 0.7, 0.1, 0.5, 0.3]),
+    "cascade-ucb-batch-shuffle": Cascade(5, 2, [0.2, 0.7, 0.1, 0.5, 0.3]),
 }
 PHASED = sorted(name for name, entry in learners.items() if hasattr(entry.make, "committed"))
 

@@ -169,6 +169,7 @@ CERTIFIED += [
     "cascade-ucb-ldp-gaussian",
     "cascade-ucb-batch",
     "cascade-ucb-batch-gaussian",
+    "cascade-ucb-batch-shuffle",
 ]
 
 

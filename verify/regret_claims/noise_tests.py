@@ -40,10 +40,10 @@ class AdditiveNoise:
     Attributes
     ----------
     law, scale
-        What it should be.
+        What it should be; "below Gaussian" is any of which ``E e^(s N) <= e^(scale^2 s^2 / 2)`` at every s.
     """
 
-    law: Literal["Laplace", "Gaussian"]
+    law: Literal["Laplace", "Gaussian", "below Gaussian"]
     scale: float
     _trials: int = 0
     _sum: float = 0.0
@@ -57,12 +57,20 @@ class AdditiveNoise:
         for number, depth in enumerate(_DEPTHS):
             self._hits[number] += int((size > depth * self.scale).sum())
 
+    def _beyond(self, depth: float) -> float:
+        """Return with which probability noise is so many scales from 0, at most."""
+        if self.law == "Laplace":
+            return math.exp(-depth)
+        if self.law == "Gaussian":
+            return 2 * float(stats.norm.sf(depth))
+        return min(2 * math.exp(-(depth**2) / 2), 0.99)
+
     @property
     def p(self) -> float:
         """A p-value of the claim."""
         logs = []
         for depth, hits in zip(_DEPTHS, self._hits, strict=True):
-            chance = math.exp(-depth) if self.law == "Laplace" else 2 * float(stats.norm.sf(depth))
+            chance = self._beyond(depth)
             logs += [_event_evidence(hits, self._trials, chance, min(more * chance, 0.99)) for more in _MORE]
         for tilt in _TILTS:
             moment = -math.log1p(-(tilt**2)) if self.law == "Laplace" else tilt**2 / 2

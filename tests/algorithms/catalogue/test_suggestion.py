@@ -50,6 +50,8 @@ def test_what_is_suggested_plays_the_problem_under_its_trust(name, trust):
         ("cascade", {"delta": 0.5, "epsilon": 1.0}, "cascade-ucb-batch-gaussian"),
         ("cascade", {"delta": 1e-6}, "cascade-ucb-batch"),
         ("linear", {"delta": 1e-6, "trust": "shuffle"}, "dp-dpe-shuffle"),
+        ("arms", {"delta": 1e-6, "trust": "shuffle"}, "dp-bandit-shuffle"),
+        ("cascade", {"delta": 1e-6, "trust": "shuffle"}, "cascade-ucb-batch-shuffle"),
     ],
 )
 def test_reasons(name, settings, expected):
@@ -61,7 +63,8 @@ def test_reasons(name, settings, expected):
     ("name", "settings", "words"),
     [
         ("arms", {"trust": "nobody"}, "trust='nobody'"),
-        ("arms", {"trust": "shuffle"}, "no learner of bandit problems shuffles"),
+        ("arms", {"trust": "shuffle"}, "shuffled bits keep no pure epsilon"),
+        ("top-k", {"trust": "shuffle", "delta": 1e-6}, "no learner of semi-bandit problems shuffles"),
         ("linear", {}, "need a delta above 0"),
         ("arms", {"epsilon": -1.0}, "epsilon=-1.0"),
         ("arms", {"horizon": 0}, "horizon=0"),

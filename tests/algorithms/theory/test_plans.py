@@ -37,8 +37,7 @@ TREES = ("cucb-dp", "cucb-dp-least")
 
 def run(name, size, arms, epsilon, delta=None, **options):
     entry = learners[name]
-    trust = Trust.LOCAL if entry.claim.model == "local" else Trust.CENTRAL
-    accountant = Accountant(trust=trust, noise=np.random.default_rng(3), seed=4, **options)
+    accountant = Accountant(trust=Trust(entry.claim.model), noise=np.random.default_rng(3), seed=4, **options)
     problem = PROBLEMS[entry.family](arms, size)
     records = (np.random.default_rng(5).random((ROUNDS + 1, arms)) < 0.5).astype(float)
     given = {"epsilon": epsilon, "horizon": ROUNDS} | ({} if delta is None else {"delta": delta})

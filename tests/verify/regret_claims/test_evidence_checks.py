@@ -13,7 +13,7 @@ from mechanisms import Gaussian, Laplace, RandomizedResponse
 from verify import regret
 from verify.regret_claims.evidence_checks import check_evidence
 
-CHECKED = ["dp-bandit", "dp-bandit-gaussian", "dp-bandit-ldp"]
+CHECKED = ["dp-bandit", "dp-bandit-gaussian", "dp-bandit-shuffle", "dp-bandit-ldp"]
 PLAYED = Instance(SemiBandit(Arms(4), (0.3, 0.45, 0.6, 0.9)), 2.0, 80)
 
 

@@ -1,0 +1,141 @@
+"""Counts of clients' answers that a shuffler lets through: noise hardly more than a trusted server's.
+
+Every client says 0 or 1 for each coordinate. A 1 is sent as g ones, and every coordinate gets b random bits; of the
+bits of all clients the shuffler leaves the number of ones, ``g count + Bin(b n, 1/2)``. Its exact profile
+(`mechanisms.BinomialProfile`) says which b keeps (epsilon, delta), and g is so large that neither b n nor whole numbers
+cost much: the noise has the tail of a normal one of `NOISE` times the deviation that the Gaussian mechanism needs, and
+less, at every number of clients.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from accountant import Gate, PrivateSums
+from algorithms.estimates.chernoff import NoiseTail
+from algorithms.estimates.doubling_batches import GrowingBatches
+from mechanisms import Binomial, Gaussian, Mechanism, Sensitivity, ShuffledMean
+from mechanisms.arrays import FloatArray, IntArray
+
+NOISE = Fraction(11, 10)
+"""How far shuffled noise may exceed the central Gaussian's; bits are chosen so that it does not."""
+
+_ALIKE = 5  # numbers of clients with as many leading bits in common get the same bits
+
+
+@functools.lru_cache(maxsize=1024)
+def _central_sigma(epsilon: float, delta: float, moved: int) -> float:
+    """Return the deviation of the Gaussian mechanism for counts of which so many move by 1."""
+    return Gaussian.for_epsilon_delta(epsilon, delta, sensitivity=Sensitivity.of_box([1.0] * moved)).sigma
+
+
+@functools.lru_cache(maxsize=4096)
+def _bits(epsilon: float, delta: float, least: int, most: int, moved: int) -> tuple[int, int]:
+    """Return g and b for any number of clients in a range: b is private for the least, and quiet for the most.
+
+    More clients have more random bits, which is a post-processing. With more levels the law of the noise comes closer
+    to a normal one, whose deviation may be `NOISE` times as large: that is reached.
+    """
+    largest = 4.0 * float(NOISE) ** 2 * _central_sigma(epsilon, delta, moved) ** 2
+    levels = None
+    while True:
+        bits = ShuffledMean.calibrated(epsilon, delta, clients=least, size=moved, bound=0.5, levels=levels)
+        if bits.added * most <= largest * bits.levels**2:
+            return bits.levels, bits.added
+        levels = 2 * bits.levels
+
+
+@dataclass(frozen=True, slots=True)
+class ShuffledCounts:
+    """The counts of a batch of clients, (epsilon, delta)-differentially private in the shuffled view.
+
+    Attributes
+    ----------
+    epsilon, delta
+        Of one client's answers.
+    coordinates
+        How many counts there are.
+    moved
+        How many of them change by 1 at most if a client answers otherwise.
+    """
+
+    epsilon: float
+    delta: float
+    coordinates: int = 1
+    moved: int = 1
+
+    @property
+    def sigma(self) -> float:
+        """The deviation of normal noise whose tail that of every count is below."""
+        return float(NOISE) * _central_sigma(self.epsilon, self.delta, self.moved)
+
+    @property
+    def noise(self) -> NoiseTail:
+        """The tail of the noise on a count: ``ln E e^(s N) = b n ln cosh(s / 2 g) <= sigma^2 s^2 / 2``."""
+        return NoiseTail(self.sigma**2, 0.0)
+
+    def mechanism(self, clients: int) -> Binomial:
+        """Return the shuffler of the messages of so many clients."""
+        unit = 1 << max(0, clients.bit_length() - _ALIKE)
+        least = clients // unit * unit
+        ones, added = _bits(self.epsilon, self.delta, least, least + unit - 1, self.moved)
+        return Binomial(
+            trials=added * clients,
+            shift=1,
+            dimension=self.coordinates,
+            delta=self.delta,
+            clients=clients,
+            ones=ones,
+        )
+
+    def release(
+        self, gate: Gate, sums: PrivateSums, where: npt.NDArray[np.bool_], clients: IntArray
+    ) -> FloatArray:
+        """Return unbiased counts where a mask says, and 0 elsewhere.
+
+        Parameters
+        ----------
+        gate, sums, where
+            As for `Gate.release`: sums of answers of 0 and 1.
+        clients
+            Whose answers a lane's sums are of: how many; shape (lanes,).
+        """
+        counts = np.zeros(where.shape)
+        some = where.any(axis=1)
+        for number in np.unique(clients[some]).tolist():
+            here = where & (clients == number)[:, np.newaxis]
+            shuffler = self.mechanism(number)
+            seen = gate.release(shuffler, sums, where=here)[here]
+            counts[here] = (seen - 0.5 * shuffler.trials) / shuffler.ones
+        return counts
+
+
+class ShuffledBatches(GrowingBatches):
+    """Growing batches of one element a lane whose messages are shuffled.
+
+    Parameters
+    ----------
+    gate, elements, first_size, growth
+        As for `GrowingBatches`.
+    counts
+        How messages are shuffled.
+    """
+
+    def __init__(
+        self, gate: Gate, elements: int, counts: ShuffledCounts, *, first_size: int, growth: float
+    ) -> None:
+        super().__init__(gate, elements, counts.mechanism(first_size), first_size=first_size, growth=growth)
+        self._counts = counts
+
+    def _awaited(self, elements: IntArray) -> Mechanism:
+        """Return the shuffler of the first lane's open batch: where somebody pays, there is no other lane."""
+        return self._counts.mechanism(int(self._next_size[0, elements[0, 0]]))
+
+    def _released(self, full: npt.NDArray[np.bool_]) -> FloatArray:
+        clients = np.where(full, self._next_size, 0.0).max(axis=1).astype(np.int64)
+        return self._counts.release(self._gate, self._sums, full, clients)
