@@ -154,7 +154,7 @@ BANDIT_BOUNDS: dict[str, RegretBound] = {
     ),
     "dp-bandit-shuffle": RegretBound(
         constant=sp.S.Zero,
-        per_arm=Delta * BatchPlays(T, _first_gaussian, sigma**2, 0, Delta),
+        per_arm=Delta * _BatchPlays(T, _first_gaussian, sigma**2, 0, Delta),
         definitions=((sigma, sp.Rational(NOISE.numerator, NOISE.denominator) / mu), _exponent),
         source="this library: IMED on accumulated batches of shuffled bits",
         confidence=_batches("below Gaussian", _first_gaussian),

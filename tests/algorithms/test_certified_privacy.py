@@ -89,7 +89,7 @@ def test_the_worst_record_pays_epsilon_at_delta(name, size, epsilon):
 @pytest.mark.parametrize("name", SHUFFLED)
 def test_whoever_is_shuffled_pays_what_the_law_of_whole_bits_leaves(name, size, epsilon):
     """At most epsilon; less by what a random bit of each client more than needed hides."""
-    _, worst = spend(name, problem_for(name, size + 2, size), epsilon).worst()
+    _, worst = spend(name, problem_for(name, size + 2, size), epsilon, rounds=100).worst()
     assert worst.delta == Fraction(DELTA)
     assert 0.9 * epsilon < worst.epsilon <= Fraction(epsilon)
 
@@ -169,7 +169,7 @@ def test_the_loss_of_shuffled_bits_is_that_of_their_exact_law(name, epsilon, siz
     """E (1 - e^(epsilon - loss))+ is delta at most, and not half of it: within 6 s.e. of 15,360 lanes, 2e-9 each."""
     gate, make = Coupled(8, 64 * 240, 1), learners[name].make
     problem = problem_for(name, 6, size)
-    learner = make(problem.structure, gate, epsilon=epsilon, delta=0.05, horizon=7)
+    learner = make(problem.structure, gate, epsilon=epsilon, delta=0.05, horizon=30)
     for t in range(1, 30):
         width = learner.act().shape[1]
         values = np.zeros((2, gate.lanes, width))
