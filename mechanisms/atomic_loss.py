@@ -9,9 +9,9 @@ from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
-from scipy.special import logsumexp
 
 from mechanisms.arrays import FloatArray
+from mechanisms.log_sum import log_sum
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.oscillation import Oscillations
 from mechanisms.point_masses import fourier_of_masses
@@ -214,7 +214,7 @@ class AtomicLoss(PrivacyLoss):
     def log_mgf_real(self, s: FloatArray) -> FloatArray:
         """Return ln Σ p_j e^{s l_j}."""
         values, log_p = self._arrays
-        return np.asarray(logsumexp(log_p[:, None] + values[:, None] * s, axis=0))
+        return np.asarray(log_sum(log_p[:, None] + values[:, None] * s, axis=0))
 
     @classmethod
     def together(cls, losses: Sequence[PrivacyLoss], counts: Sequence[int]) -> PrivacyLoss:

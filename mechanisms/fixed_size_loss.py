@@ -28,9 +28,9 @@ from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
-from scipy.special import logsumexp
 
 from mechanisms.arrays import FloatArray
+from mechanisms.log_sum import log_sum
 from mechanisms.point_masses import fourier_of_masses
 from mechanisms.privacy_loss import ROUNDING, ComplexArray, PrivacyLoss
 from mechanisms.quadrature import NEED, NODE_ERROR, Panels, layer_cake
@@ -157,7 +157,7 @@ class FixedSizeGaussianLoss(PrivacyLoss):
 
     def log_mgf_real(self, s: FloatArray) -> FloatArray:
         """Return ln M on the real line, one rule for each s."""
-        return np.array([logsumexp(self._masses(float(own), 0.0)[0]) for own in s])
+        return np.array([log_sum(self._masses(float(own), 0.0)[0]) for own in s])
 
     def log_envelope(self, s: float, heights: FloatArray) -> FloatArray:
         """Return ln of a bound from the density of the loss (`layer_cake`); the atom counts in full.
@@ -286,7 +286,7 @@ class FixedSizeLaplaceLoss(PrivacyLoss):
 
     def log_mgf_real(self, s: FloatArray) -> FloatArray:
         """Return ln M on the real line, one rule for each s."""
-        return np.array([logsumexp(self._masses(float(own), 0.0)[0]) for own in s])
+        return np.array([log_sum(self._masses(float(own), 0.0)[0]) for own in s])
 
     def log_envelope(self, s: float, heights: FloatArray) -> FloatArray:
         """Return ln of a bound: the atoms in full, the densities ρ by their variation.
@@ -302,9 +302,10 @@ class FixedSizeLaplaceLoss(PrivacyLoss):
         for power in (s + 1.0, -s):
             for l0, m in ((0.0, 0.0), (e, top)):
                 logs.append(math.log(2.0) - 0.5 * e - 1.5 * l0 + (power + 1.0) * m - math.log(4.0 * q))
-        atoms = float(logsumexp(self._masses(s, 0.0)[0][:3]))
+        atoms = float(log_sum(self._masses(s, 0.0)[0][:3]))
         return np.asarray(
             np.minimum(
-                log_m, np.logaddexp(atoms, logsumexp(logs) - np.log(np.maximum(heights, 1e-300))) + 1e-9
+                log_m,
+                np.logaddexp(atoms, log_sum(np.array(logs)) - np.log(np.maximum(heights, 1e-300))) + 1e-9,
             )
         )

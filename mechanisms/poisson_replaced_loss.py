@@ -8,9 +8,9 @@ from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
-from scipy.special import logsumexp
 
 from mechanisms.arrays import FloatArray
+from mechanisms.log_sum import log_sum
 from mechanisms.point_masses import fourier_of_masses
 from mechanisms.privacy_loss import ROUNDING, ComplexArray, PrivacyLoss
 from mechanisms.quadrature import NEED, NODE_ERROR, Panels
@@ -130,7 +130,7 @@ class PoissonReplacedGaussianLoss(PrivacyLoss):
         out = np.empty(s.shape)
         for i, own in enumerate(s):
             step = self._strip(float(own), 0.0)[1]
-            out[i] = logsumexp(self._log_masses(float(own), self._nodes(float(own), step), step)[0])
+            out[i] = log_sum(self._log_masses(float(own), self._nodes(float(own), step), step)[0])
         return out
 
     def log_envelope(self, s: float, heights: FloatArray) -> FloatArray:
@@ -161,7 +161,7 @@ class PoissonReplacedGaussianLoss(PrivacyLoss):
             (r_right, i_right), (r_left, i_left) = (self._moved(side * x, theta) for side in (1.0, -1.0))
             logs = -0.5 * (x / self.sigma) ** 2 + math.log(step / (self.sigma * math.sqrt(2.0 * math.pi)))
             logs = logs + (s + 1.0) * r_right - s * r_left
-            own = logsumexp(logs - np.multiply.outer(heights, i_right + i_left), axis=1)
+            own = log_sum(logs - np.multiply.outer(heights, i_right + i_left), axis=1)
             left_out = math.log(4.0) - NEED - s * math.log(math.cos(0.5 * theta))
             rest = log_m + np.logaddexp(math.log(2.1) - NEED - moved, left_out)
             best = np.minimum(best, moved + np.logaddexp(own, rest))
@@ -298,7 +298,7 @@ class PoissonReplacedLaplaceLoss(PrivacyLoss):
 
     def log_mgf_real(self, s: FloatArray) -> FloatArray:
         """Return ln M on the real line, one rule for each s."""
-        return np.array([logsumexp(self._rule(float(own), 0.0)[0]) for own in s])
+        return np.array([log_sum(self._rule(float(own), 0.0)[0]) for own in s])
 
     def log_envelope(self, s: float, heights: FloatArray) -> FloatArray:
         """Return ln of a bound: both atoms in full, the densities ρ by their variation.

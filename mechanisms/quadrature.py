@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import logsumexp
 
 from mechanisms.arrays import FloatArray
+from mechanisms.log_sum import log_sum
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(32)
 _RATIO = 5.5  # semi-axis sum of the ellipses
@@ -93,7 +93,7 @@ class Panels:
 
     def log_error(self, log_bounds: FloatArray) -> float:
         """Return ln of the rules' error, given ln of a bound on the integrand in each ellipse."""
-        return float(logsumexp(log_bounds + np.log(self.halves))) + _LOG_FACTOR
+        return float(log_sum(log_bounds + np.log(self.halves))) + _LOG_FACTOR
 
 
 def layer_cake(log_m: float, density: FloatArray, widths: FloatArray, heights: FloatArray) -> FloatArray:

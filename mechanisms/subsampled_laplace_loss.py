@@ -8,9 +8,9 @@ from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
-from scipy.special import logsumexp
 
 from mechanisms.arrays import FloatArray
+from mechanisms.log_sum import log_sum
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.point_masses import fourier_of_masses
 from mechanisms.privacy_loss import ROUNDING, ComplexArray, PrivacyLoss
@@ -113,6 +113,7 @@ class SubsampledLaplaceLoss(PrivacyLoss):
         """
         b, e = self._power(s), self._e
         centres, halves = self._panels(b, height)
+        l0, log_masses, log_ratio = self._masses(b, centres, halves)
         angles = 0.5 * (_RATIO - 1.0 / _RATIO) * halves
         reach = 0.5 * halves * (_RATIO + 1.0 / _RATIO)  # real semi-axes
         growth = b * self._mixture(centres + (reach if b >= 0.0 else -reach))
@@ -121,16 +122,23 @@ class SubsampledLaplaceLoss(PrivacyLoss):
         )
         logs = growth - 0.5 * (e + centres - reach) + np.log(0.25 * halves) + angular
         log_error = (
-            float(logsumexp(logs)) + math.log(64.0 / 15.0 / (1.0 - _RATIO**-2)) - 62.0 * math.log(_RATIO)
+            float(log_sum(logs)) + math.log(64.0 / 15.0 / (1.0 - _RATIO**-2)) - 62.0 * math.log(_RATIO)
         )
+        floor = max(0.0, float(log_masses[0]), float(log_masses[1]))
+        return l0, log_masses, log_ratio, math.exp(min(700.0, log_error - floor)) + 2.0 * math.exp(-50.0)
+
+    def _masses(
+        self, b: float, centres: FloatArray, halves: FloatArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return l0, ln(mass e^{bl}) and l: of both atoms, then of the panels' nodes."""
+        e = self._e
         inner = (centres[:, None] + halves[:, None] * _NODES).ravel()
         log_inner = np.log(0.25 * halves[:, None] * _WEIGHTS).ravel() - 0.5 * (e + inner)
         l0 = np.concatenate(([e, -e], inner))
         mass = np.concatenate(([-e - math.log(2.0), -math.log(2.0)], log_inner))
         log_ratio = self._mixture(l0)
         log_masses = mass + b * log_ratio
-        floor = max(0.0, float(log_masses[0]), float(log_masses[1]))
-        return l0, log_masses, log_ratio, math.exp(min(700.0, log_error - floor)) + 2.0 * math.exp(-50.0)
+        return l0, log_masses, log_ratio
 
     def cost(self, s: float, height: float) -> float:
         """The quadrature nodes, at a tenth (a matrix product); their number grows with the height."""
@@ -154,10 +162,9 @@ class SubsampledLaplaceLoss(PrivacyLoss):
     def log_mgf_real(self, s: FloatArray) -> FloatArray:
         """Return ln A on the real line, one rule for each s."""
         out = np.empty(s.shape)
-        for i, own in enumerate(s):
-            log_masses = self._rule(float(own), 0.0)[1]
-            top = log_masses.max()
-            out[i] = top + math.log(float(np.sum(np.exp(log_masses - top))))
+        for i, own in enumerate(s.tolist()):
+            b = self._power(own)
+            out[i] = log_sum(self._masses(b, *self._panels(b, 0.0))[1])
         return out
 
     def log_envelope(self, s: float, heights: FloatArray) -> FloatArray:
