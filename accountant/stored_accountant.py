@@ -24,7 +24,7 @@ from accountant.written_terms import Terms
 from mechanisms import Assumption, Domain, NoiseSource
 from mechanisms.float_bounds import FloatBounds
 
-Arrays = npt.NDArray[Any]
+AnyArray = npt.NDArray[Any]
 
 
 class RandomnessMismatch(ValueError):
@@ -163,7 +163,9 @@ def _set_state(generator: np.random.Generator, state: dict[str, Any]) -> None:
 # --- private values ------------------------------------------------------------------------------
 
 
-def private_state(value: Private | PrivateSums, notes: Notes | None = None) -> tuple[dict[str, Any], Arrays]:
+def private_state(
+    value: Private | PrivateSums, notes: Notes | None = None
+) -> tuple[dict[str, Any], AnyArray]:
     """Return whose data a private value holds and how far each record moves it, and the raw numbers.
 
     With `notes`, they take whose data wait in sums, which are described by their number there.
@@ -188,7 +190,7 @@ def private_state(value: Private | PrivateSums, notes: Notes | None = None) -> t
 def restore_private(
     gate: Accountant,
     state: dict[str, Any],
-    values: Arrays,
+    values: AnyArray,
     sums: Mapping[int, TracedSums],
     domain: Domain | None = None,
 ) -> Private | PrivateSums:

@@ -15,23 +15,23 @@ from mechanisms.parameters import ParameterError, whole
 BLOCK = 64
 """How many lanes share one generator."""
 
-Size = int | tuple[int, ...]
+_Size = int | tuple[int, ...]
 
 
 @runtime_checkable
 class Randomness(Protocol):
     """What a simulation draws from: the part of ``numpy.random.Generator`` that it needs."""
 
-    def random(self, size: Size) -> FloatArray:
+    def random(self, size: _Size) -> FloatArray:
         """Return uniform draws in [0, 1)."""
 
-    def standard_normal(self, size: Size) -> FloatArray:
+    def standard_normal(self, size: _Size) -> FloatArray:
         """Return standard normal draws."""
 
-    def standard_exponential(self, size: Size) -> FloatArray:
+    def standard_exponential(self, size: _Size) -> FloatArray:
         """Return standard exponential draws."""
 
-    def integers(self, low: int, high: int, size: Size) -> IntArray:
+    def integers(self, low: int, high: int, size: _Size) -> IntArray:
         """Return whole numbers, uniform on low .. high - 1."""
 
     def binomial(self, n: IntArray, p: FloatArray) -> Any:
@@ -66,37 +66,37 @@ class _BlockDraws:
         """Return what the generators rest on."""
         return assumptions_of([generator for generator, _ in self._stretches])
 
-    def _empty(self, size: Size) -> FloatArray:
+    def _empty(self, size: _Size) -> FloatArray:
         self._check(size)
         return np.empty(size)
 
-    def _check(self, size: Size) -> None:
+    def _check(self, size: _Size) -> None:
         leading = (size[0] if size else None) if isinstance(size, tuple) else size
         if leading != self._length:
             raise ParameterError(f"size = {size!r}: its leading axis must be {self._length}")
 
-    def random(self, size: Size) -> FloatArray:
+    def random(self, size: _Size) -> FloatArray:
         """Return uniform draws in [0, 1); ``size`` must lead with the number of lanes (or entries)."""
         out = self._empty(size)
         for fill, stretch in self._uniform:
             fill(out=out[stretch])
         return out
 
-    def standard_normal(self, size: Size) -> FloatArray:
+    def standard_normal(self, size: _Size) -> FloatArray:
         """Return standard normal draws."""
         out = self._empty(size)
         for fill, stretch in self._normal:
             fill(out=out[stretch])
         return out
 
-    def standard_exponential(self, size: Size) -> FloatArray:
+    def standard_exponential(self, size: _Size) -> FloatArray:
         """Return standard exponential draws."""
         out = self._empty(size)
         for fill, stretch in self._exponential:
             fill(out=out[stretch])
         return out
 
-    def integers(self, low: int, high: int, size: Size) -> IntArray:
+    def integers(self, low: int, high: int, size: _Size) -> IntArray:
         """Return whole numbers, uniform on low .. high - 1."""
         self._check(size)
         out = np.empty(size, dtype=np.int64)

@@ -1,7 +1,9 @@
 """What docs/architecture.md and docs/security.md name is there, and what they say of packages and exit codes is so."""
 
+import ast
 import re
 import tomllib
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -35,3 +37,43 @@ def test_the_packages_stand_in_the_order_of_the_contract():
 def test_the_exit_codes_are_those_of_the_command():
     documented = {int(code) for code in re.findall(r"^\| (\d+) \|", SECURITY, re.MULTILINE)}
     assert documented == {value for name, value in vars(exit_codes).items() if name.isupper()}
+
+
+TWO_MEANINGS = {
+    "Question",  # what an audit asks, and what a user is asked: both are public where they are imported from
+    "Above",  # a transformation, and the domain of a symbol: likewise
+}
+PACKAGES = ("mechanisms", "accountant", "algorithms", "verify")
+
+
+def own_files():
+    """All files but those of algorithms as printed, which have the names of what is certified in their place."""
+    every = (file for package in PACKAGES for file in sorted((ROOT / package).rglob("*.py")))
+    return [file for file in every if file.name != "__init__.py" and file.parent.name != "published"]
+
+
+def repeated(names):
+    return {name for name, count in Counter(names).items() if count > 1}
+
+
+def test_no_two_files_share_a_name():
+    assert not repeated(file.name for file in own_files())
+
+
+def public_types(file):
+    """Its public classes and type aliases: what is assigned and named like a class."""
+    for node in ast.parse(file.read_text()).body:
+        if isinstance(node, ast.ClassDef):
+            name = node.name
+        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            name = node.targets[0].id
+            if isinstance(node.value, ast.Call) or name.isupper():  # a type variable, or a constant
+                continue
+        else:
+            continue
+        if name[0].isupper():
+            yield name
+
+
+def test_no_two_public_types_share_a_name():
+    assert repeated(name for file in own_files() for name in public_types(file)) == TWO_MEANINGS

@@ -8,7 +8,17 @@ from accountant.audit import About, Audit
 from accountant.audit.releases import ChosenUnder
 from accountant.losses.risk import Risk
 from mechanisms import Neighbouring
-from verify.document.elements import Block, Bullets, Code, Document, Facts, Paragraph, Section, Table, Tone
+from verify.document.elements import (
+    Block,
+    Bullets,
+    Code,
+    Document,
+    Facts,
+    Paragraph,
+    Section,
+    TextTable,
+    Tone,
+)
 from verify.sentences import number
 from verify.verdict.verification_document import (
     ADVERSARY,
@@ -186,7 +196,7 @@ def _released(audited: Audit) -> Section:
         "Noise is in units of what was asked. How far one record moves that, its sensitivity, is 1 where none is "
         "written."
     )
-    return Section("What was released", (Paragraph(said), Table(heading, rows)))
+    return Section("What was released", (Paragraph(said), TextTable(heading, rows)))
 
 
 def _theorems(audited: Audit) -> Section:
@@ -199,7 +209,7 @@ def _theorems(audited: Audit) -> Section:
         "compare with older reports."
     )
     return Section(
-        "Every theorem by itself", (Paragraph(said), Table(("theorem", "at least", "at most"), rows))
+        "Every theorem by itself", (Paragraph(said), TextTable(("theorem", "at least", "at most"), rows))
     )
 
 
@@ -215,7 +225,7 @@ def _risk(risk: Risk, relation: Neighbouring) -> Section:
     )
     return Section(
         "What it means for one record",
-        (Paragraph(said), Table(("the best attack", "at least", "at most"), risk_rows(risk))),
+        (Paragraph(said), TextTable(("the best attack", "at least", "at most"), risk_rows(risk))),
     )
 
 
@@ -247,7 +257,7 @@ def _left(audited: Audit) -> Section | None:
         f"{_digits(remaining.epsilon)} is left, for releases that spend no δ of their own. Of each of those here as "
         "many more would fit, if of it alone (composed anew, and not added up):"
     )
-    return Section("What is left", (Paragraph(said), Table(("release", "how many more"), rows)))
+    return Section("What is left", (Paragraph(said), TextTable(("release", "how many more"), rows)))
 
 
 def _rests_on(audited: Audit) -> Section:

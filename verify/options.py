@@ -53,7 +53,7 @@ class OptionFacts:
     """
 
     words: str
-    rule: rules.Rule
+    rule: rules.ValueRule
     help: str = ""
     flag: str = ""
     reads: type = str
@@ -64,7 +64,7 @@ class OptionFacts:
         return self.flag or f"--{name.replace('_', '-')}"
 
 
-def _facts(words: str, rule: rules.Rule, **facts: Any) -> dict[str, OptionFacts]:
+def _facts(words: str, rule: rules.ValueRule, **facts: Any) -> dict[str, OptionFacts]:
     """Return the metadata of an option's field, see `OptionFacts`."""
     return {"facts": OptionFacts(words=words, rule=rule, **facts)}
 

@@ -8,7 +8,7 @@ What a theorem promises is an upper end alone: its lower end is 0, by "nothing".
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -16,12 +16,11 @@ import numpy as np
 
 from accountant.filters.conversions import corollary_4_1, gaussian_dp_of, renyi_to_epsilon, zcdp_of
 from accountant.losses.certified_interval import CertifiedInterval
-from accountant.losses.composed_loss import NOTHING, compose
+from accountant.losses.composed_loss import NOTHING, CountedProfiles, compose
 from accountant.losses.deadline import OutOfTime, check_time
 from mechanisms import (
     ApproximateProfile,
     GaussianProfile,
-    PrivacyProfile,
     PureProfile,
     ZeroConcentratedProfile,
 )
@@ -30,8 +29,6 @@ from mechanisms.neighbouring import common_neighbouring
 from mechanisms.parameters import ParameterError, open_unit, whole
 from mechanisms.privacy_loss import add_losses
 from mechanisms.rounding import up
-
-Releases = Sequence[tuple[PrivacyProfile, int]]
 
 RENYI_ORDERS = 1.0 + np.geomspace(1e-3, 1e6, 91)
 _UP = 1.0 + 1e-12
@@ -43,9 +40,9 @@ class CompositionTheorem:
 
     name: str
     source: str
-    bound: Callable[[Releases, float], CertifiedInterval | None]
+    bound: Callable[[CountedProfiles, float], CertifiedInterval | None]
 
-    def epsilon(self, releases: Releases, delta: float) -> CertifiedInterval | None:
+    def epsilon(self, releases: CountedProfiles, delta: float) -> CertifiedInterval | None:
         """Return the smallest ε that the theorem promises at ``delta``.
 
         Raises
@@ -57,7 +54,7 @@ class CompositionTheorem:
         found = self.bound(releases, delta)
         return None if found is None else found.stated_for(relation)
 
-    def delta(self, releases: Releases, epsilon: float) -> CertifiedInterval | None:
+    def delta(self, releases: CountedProfiles, epsilon: float) -> CertifiedInterval | None:
         """Return the smallest δ (to 1e-4 of itself) at which the theorem promises ``epsilon``, by bisection."""
         low, high = math.log(1e-290), math.log(0.999999)
         if (best := self.epsilon(releases, math.exp(high))) is None:
@@ -76,7 +73,7 @@ def _upper(value: float, name: str) -> CertifiedInterval:
     return CertifiedInterval(0.0, value, NOTHING, name)
 
 
-def _guarantees(releases: Releases, delta: float) -> list[tuple[float, float, int]]:
+def _guarantees(releases: CountedProfiles, delta: float) -> list[tuple[float, float, int]]:
     """Return (ε_i, δ_i, n_i): pure ε where there is one, else the profile at an equal share of delta."""
     others = sum(n for profile, n in releases if profile.pure_epsilon is None)
     share = delta / others if others else 0.0
@@ -94,7 +91,7 @@ def _guarantees(releases: Releases, delta: float) -> list[tuple[float, float, in
     return result
 
 
-def _split(releases: Releases, delta: float) -> tuple[list[tuple[float, float, int]], float]:
+def _split(releases: CountedProfiles, delta: float) -> tuple[list[tuple[float, float, int]], float]:
     """Return guarantees that use up half of delta (none if all are pure), and what is left."""
     pure = all(profile.pure_epsilon is not None for profile, _ in releases)
     return (
@@ -102,13 +99,13 @@ def _split(releases: Releases, delta: float) -> tuple[list[tuple[float, float, i
     )
 
 
-def basic(releases: Releases, delta: float) -> CertifiedInterval:
+def basic(releases: CountedProfiles, delta: float) -> CertifiedInterval:
     """Return Σ ε_i, the δ_i adding up to delta (Dwork, McSherry, Nissim, Smith 2006); fully adaptive."""
     total = math.fsum(n * epsilon for epsilon, _, n in _guarantees(releases, delta))
     return _upper(total * _UP, "basic composition")
 
 
-def advanced(releases: Releases, delta: float) -> CertifiedInterval:
+def advanced(releases: CountedProfiles, delta: float) -> CertifiedInterval:
     """Return √(2 ln(1/δ') Σ ε_i²) + Σ ε_i (e^{ε_i} - 1), δ = δ' + Σ δ_i.
 
     Dwork, Rothblum, Vadhan 2010, Thm III.3; for different ε_i by the same martingale.
@@ -121,7 +118,7 @@ def advanced(releases: Releases, delta: float) -> CertifiedInterval:
     return _upper((math.sqrt(-2.0 * math.log(rest) * square) + drift) * _UP, "advanced composition")
 
 
-def _heterogeneous(releases: Releases, delta: float) -> CertifiedInterval:
+def _heterogeneous(releases: CountedProfiles, delta: float) -> CertifiedInterval:
     """Return the closed bound on optimal composition (Kairouz, Oh, Viswanath 2015, Thm 3.5).
 
     The least of Σ ε_i, D + √(2 Σε_i² ln(e + √(Σε_i²)/δ')) and D + √(2 Σε_i² ln(1/δ')) with
@@ -140,7 +137,7 @@ def _heterogeneous(releases: Releases, delta: float) -> CertifiedInterval:
     return _upper(best * _UP, "optimal composition, closed bound")
 
 
-def optimal(releases: Releases, delta: float) -> CertifiedInterval:
+def optimal(releases: CountedProfiles, delta: float) -> CertifiedInterval:
     """Return the best ε that holds for all mechanisms with these (ε_i, δ_i).
 
     Kairouz, Oh, Viswanath 2015, Thm 3.3 (equal ε_i: exact): the worst mechanisms are randomized responses, whose
@@ -157,7 +154,7 @@ def optimal(releases: Releases, delta: float) -> CertifiedInterval:
     return _upper(compose(worst).epsilon(delta, width=1e-6).upper, "optimal composition")
 
 
-def _by_corollary_4_1(releases: Releases, delta: float) -> CertifiedInterval | None:
+def _by_corollary_4_1(releases: CountedProfiles, delta: float) -> CertifiedInterval | None:
     """Return the ε <= 0.9 at which Corollary 4.1 allows these releases; None if there is none."""
     if any(profile.pure_epsilon is None for profile, _ in releases):
         return None
@@ -174,7 +171,7 @@ def _by_corollary_4_1(releases: Releases, delta: float) -> CertifiedInterval | N
     return _upper(high, "corollary 4.1")
 
 
-def zcdp(releases: Releases, delta: float) -> CertifiedInterval | None:
+def zcdp(releases: CountedProfiles, delta: float) -> CertifiedInterval | None:
     """Return the ε of Σ ρ_i-zCDP (Bun & Steinke 2016, Lemma 1.7; Canonne, Kamath, Steinke 2020, Cor. 13)."""
     known = [(zcdp_of(profile), n) for profile, n in releases]
     if any(rho is None for rho, _ in known):
@@ -183,7 +180,7 @@ def zcdp(releases: Releases, delta: float) -> CertifiedInterval | None:
     return _upper(ZeroConcentratedProfile(total).epsilon(delta), "zCDP")
 
 
-def renyi(releases: Releases, delta: float) -> CertifiedInterval | None:
+def renyi(releases: CountedProfiles, delta: float) -> CertifiedInterval | None:
     """Return the ε of Σ D_α, the best of 91 orders (Mironov 2017, Prop. 1; conversion as in zCDP).
 
     D_α from the moments of the losses with their certified error, from αρ where only ρ-zCDP is known.
@@ -208,7 +205,7 @@ def renyi(releases: Releases, delta: float) -> CertifiedInterval | None:
     return _upper(renyi_to_epsilon(RENYI_ORDERS[finite], largest[finite], delta), "Renyi DP")
 
 
-def _sides(releases: Releases) -> list[Releases]:
+def _sides(releases: CountedProfiles) -> list[CountedProfiles]:
     """Return the releases in each direction of the neighbouring relation."""
     sides = [profile.directions() for profile, _ in releases]
     number = max((len(side) for side in sides), default=0)
@@ -219,7 +216,7 @@ def _sides(releases: Releases) -> list[Releases]:
     ]
 
 
-def gaussian(releases: Releases, delta: float) -> CertifiedInterval | None:
+def gaussian(releases: CountedProfiles, delta: float) -> CertifiedInterval | None:
     """Return the ε of √(Σ μ_i²)-Gaussian DP (Dong, Roth, Su 2022, Cor. 3.3)."""
     known = [(gaussian_dp_of(profile), n) for profile, n in releases]
     if any(mu is None or math.isinf(mu) for mu, _ in known):
@@ -228,7 +225,7 @@ def gaussian(releases: Releases, delta: float) -> CertifiedInterval | None:
     return _upper(GaussianProfile(total).epsilon(delta * (1.0 - 1e-12)), "Gaussian DP")
 
 
-def exact(releases: Releases, delta: float) -> CertifiedInterval:
+def exact(releases: CountedProfiles, delta: float) -> CertifiedInterval:
     """Return the composition of the privacy-loss distributions themselves; see `composed_loss.compose`."""
     return compose(releases).epsilon(delta)
 
@@ -257,7 +254,7 @@ EXACT = "privacy-loss distributions"
 
 
 def theorem_table(
-    releases: Releases, *, delta: float | None = None, epsilon: float | None = None
+    releases: CountedProfiles, *, delta: float | None = None, epsilon: float | None = None
 ) -> dict[str, CertifiedInterval]:
     """Return what each theorem says about ε at delta, or δ at epsilon; theorems that do not apply are left out.
 

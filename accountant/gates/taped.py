@@ -42,14 +42,14 @@ if TYPE_CHECKING:
     from accountant.gates.private_sums import PrivateSums
 
 Function = Callable[[Any], Any]
-Draw = Callable[[Mechanism | None], npt.NDArray[Any]]
+_DrawNoise = Callable[[Mechanism | None], npt.NDArray[Any]]
 """Draws what leaves through a mechanism; None: the value as it is."""
 Alteration = Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
 """Another value in place of one that noise gave, which the noise could have given as well."""
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class TapedOperation:
     """One operation on a private value.
 
     Attributes
@@ -110,7 +110,7 @@ class Tape(Protocol):
         private: Private | PrivateSums,
         where: Mask | None,
         place: Place,
-        draw: Draw,
+        draw: _DrawNoise,
     ) -> npt.NDArray[Any]:
         """Return what comes out of a call that is checked and paid for."""
 
@@ -128,7 +128,7 @@ class Recording:
 
     def __init__(self, altered: Alteration | None = None) -> None:
         self.inputs: list[tuple[RecordId, npt.NDArray[Any]]] = []
-        self.operations: list[Operation] = []
+        self.operations: list[TapedOperation] = []
         self.published: list[Published] = []
         self._altered = altered
 
@@ -140,7 +140,7 @@ class Recording:
         """Keep an operation."""
         kept = tuple(each.copy() if isinstance(each, np.ndarray) else each for each in public)
         whole = isinstance(value._provenance, Traced)
-        self.operations.append(Operation(kept, value._values[0].copy() if whole else None))
+        self.operations.append(TapedOperation(kept, value._values[0].copy() if whole else None))
 
     def leaves(
         self,
@@ -148,7 +148,7 @@ class Recording:
         private: Private | PrivateSums,
         where: Mask | None,
         place: Place,
-        draw: Draw,
+        draw: _DrawNoise,
     ) -> npt.NDArray[Any]:
         """Draw, and keep what comes out."""
         noisy: list[npt.NDArray[Any]] = []
@@ -226,7 +226,7 @@ class Retelling:
         private: Private | PrivateSums,
         where: Mask | None,
         place: Place,
-        draw: Draw,
+        draw: _DrawNoise,
     ) -> npt.NDArray[Any]:
         """Return what came out then."""
         taped = next(self._published, None)

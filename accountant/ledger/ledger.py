@@ -77,7 +77,7 @@ class Ruled(NamedTuple):
     at: int
 
 
-Event = Charged | Settlement | Answered | DrawnAgain | Ruled
+LedgerEvent = Charged | Settlement | Answered | DrawnAgain | Ruled
 
 
 class Ledger:
@@ -104,7 +104,7 @@ class Ledger:
         self._clock = ProcessClock()
         self.begun = self._clock.now()
         self.folded = False
-        self.events: list[Event] = []
+        self.events: list[LedgerEvent] = []
         if rules:
             self.events.append(Ruled(tuple(rules), "whoever made it", "it was made with them", self.begun))
         self._limits = Limits(rules, composition) if rules else None
@@ -121,7 +121,7 @@ class Ledger:
     def of(
         cls,
         composition: Composition,
-        events: Iterable[Event],
+        events: Iterable[LedgerEvent],
         rules: Sequence[Rule],
         rows: Mapping[RecordId, Row],
         clock: int,
@@ -316,7 +316,7 @@ class Ledger:
         self._note(charged)
         return charged.position
 
-    def _note(self, event: Event) -> None:
+    def _note(self, event: LedgerEvent) -> None:
         """Let something have happened; what rules count of it is known."""
         if isinstance(event, Charged):
             self._charges = event.position

@@ -96,6 +96,9 @@ _WORK = _Work(
     much=4e6,
 )
 
+CountedProfiles = Sequence[tuple[PrivacyProfile, int]]
+"""Profiles, and how often each is released."""
+
 
 def compose(releases: Iterable[tuple[PrivacyProfile, int]]) -> ComposedLoss:
     """Return the composition of profiles, each made ``count`` times.

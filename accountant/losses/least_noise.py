@@ -8,15 +8,13 @@ from collections.abc import Callable, Iterable, Sequence
 from scipy.optimize import brentq
 from scipy.special import log_ndtr, ndtri
 
-from accountant.losses.composed_loss import ComposedLoss, compose
+from accountant.losses.composed_loss import ComposedLoss, CountedProfiles, compose
 from accountant.losses.deadline import OutOfTime, time_is_over
 from accountant.losses.risk import true_positive_rate_at_most
-from mechanisms import PrivacyProfile
 from mechanisms.neighbouring import common_neighbouring
 from mechanisms.parameters import ParameterError, delta_of_approximate, open_unit, positive
 
-Composition = Sequence[tuple[PrivacyProfile, int]]
-Compositions = Callable[[float], Sequence[Composition]]
+Compositions = Callable[[float], Sequence[CountedProfiles]]
 """From a factor on the noise to the releases of each record (one sequence of (profile, count) each)."""
 
 RELATIVE = 1e-7
@@ -104,7 +102,7 @@ def least_noise_for_risk(
     return _secants(height, 1.0 / float(ndtri(target) - ndtri(k)))
 
 
-def _largest(compositions: Iterable[Composition], read: Callable[[ComposedLoss], float]) -> float:
+def _largest(compositions: Iterable[CountedProfiles], read: Callable[[ComposedLoss], float]) -> float:
     """Return the largest of some compositions' numbers, all of them for one neighbouring relation."""
     losses = [compose(one) for one in compositions]
     common_neighbouring(losses)

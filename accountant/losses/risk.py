@@ -38,7 +38,7 @@ _FAR = 40.0
 _WIDTH = 1e-7
 """Of the intervals of δ, aimed at: the chords cost as much."""
 
-Curve = Callable[[float], CertifiedInterval]
+_DeltaCurve = Callable[[float], CertifiedInterval]
 """δ at every real ε, in one direction."""
 
 
@@ -187,7 +187,7 @@ def posterior(true_positive: float, false_positive: float, prior: float) -> floa
     return p * true_positive / (p * true_positive + (1.0 - p) * false_positive)
 
 
-def _curves(loss: ComposedLoss) -> list[Curve]:
+def _curves(loss: ComposedLoss) -> list[_DeltaCurve]:
     """Return δ at every real ε in each direction: δ(-ε) = 1 - e^{-ε} + e^{-ε} δ'(ε), δ' in the other direction."""
     known: dict[float, tuple[CertifiedInterval, ...]] = {}
     contours: list[list[Contour]] = [[] for _ in loss.directions]
@@ -197,7 +197,7 @@ def _curves(loss: ComposedLoss) -> list[Curve]:
             known[size] = loss.directed_delta(size, width=_WIDTH, known=contours)
         return known[size]
 
-    def curve(i: int) -> Curve:
+    def curve(i: int) -> _DeltaCurve:
         def at(epsilon: float) -> CertifiedInterval:
             if epsilon >= 0.0:
                 return both(epsilon)[i]
@@ -215,7 +215,7 @@ def _curves(loss: ComposedLoss) -> list[Curve]:
     return [curve(i) for i in range(len(both(0.0)))]
 
 
-def _least_line(curve: Curve, k: float) -> tuple[float, float]:
+def _least_line(curve: _DeltaCurve, k: float) -> tuple[float, float]:
     """Bound the least φ(w) + kw over w >= 0, φ(w) = δ(ln w) convex and decreasing from φ(0) = 1.
 
     Upper: at any node. Lower: between two nodes φ is above both neighbouring chords, extended (from an upper bound
@@ -246,7 +246,7 @@ def _least_line(curve: Curve, k: float) -> tuple[float, float]:
     return max(0.0, min(candidates) * (1.0 - 1e-12)), min(1.0, upper)
 
 
-def _best_epsilon(curve: Curve, k: float) -> float:
+def _best_epsilon(curve: _DeltaCurve, k: float) -> float:
     """Return about the ε at which δ(ε) + e^ε k is least."""
 
     def height(epsilon: float) -> float:

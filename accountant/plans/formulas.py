@@ -43,7 +43,7 @@ class Undefined(ArithmeticError):
 
 
 @dataclass(frozen=True)
-class Declared:
+class DeclaredSymbol:
     """A symbol with its domain: at least `bound` and whole, or above it."""
 
     symbol: sp.Symbol
@@ -142,7 +142,7 @@ def _unknowns(expressions: Iterable[sp.Expr]) -> tuple[dict[Hashable, sp.Expr], 
     return unknowns, list(choices)
 
 
-class Statement:
+class PlanStatement:
     """Formulas over one domain, to be looked at together.
 
     Parameters
@@ -153,7 +153,7 @@ class Statement:
         Every formula that will be asked about.
     """
 
-    def __init__(self, domain: Sequence[Declared], expressions: Iterable[sp.Expr]) -> None:
+    def __init__(self, domain: Sequence[DeclaredSymbol], expressions: Iterable[sp.Expr]) -> None:
         self._domain = tuple(domain)
         self._unknowns, self._choices = _unknowns((*(d.bound for d in domain), *expressions))
 
@@ -193,7 +193,7 @@ class Case:
 
     def __init__(
         self,
-        domain: Sequence[Declared],
+        domain: Sequence[DeclaredSymbol],
         unknowns: Mapping[Hashable, sp.Expr],
         chosen: Mapping[sp.Expr, sp.Expr],
     ) -> None:
@@ -227,7 +227,7 @@ class _Reading:
 
     def __init__(
         self,
-        domain: Sequence[Declared],
+        domain: Sequence[DeclaredSymbol],
         unknowns: Mapping[Hashable, sp.Expr],
         choices: Sequence[sp.Expr],
         chosen: Mapping[sp.Expr, sp.Expr],

@@ -24,7 +24,7 @@ from accountant.plans.formulas import (
     Case,
     Enclosure,
     NotShown,
-    Statement,
+    PlanStatement,
     Undefined,
     check_declared,
     enclose,
@@ -315,7 +315,7 @@ class SymbolicPlan:
         if total is None or total == math.inf:
             return None if total is None else sp.oo
         try:
-            return Statement(self.values.declared, [total]).normal_form(total)
+            return PlanStatement(self.values.declared, [total]).normal_form(total)
         except NotShown:
             return total
 
@@ -492,7 +492,7 @@ def _proof(plan: SymbolicPlan, claim: Any) -> Proved | Unknown:
         for step in steps
         for name, value in _formulas(step).items()
     ]
-    statement = Statement(plan.values.declared, [claim, *totals.values(), *of_steps])
+    statement = PlanStatement(plan.values.declared, [claim, *totals.values(), *of_steps])
     for case in statement.cases():
         for kind, steps in plan.records.items():
             for doubt in (doubt for step in steps for doubt in _doubts(step, case)):

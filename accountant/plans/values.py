@@ -17,9 +17,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from accountant.plans.formulas import (
-    Declared,
+    DeclaredSymbol,
     NotShown,
-    Statement,
+    PlanStatement,
     Undefined,
     check_declared,
     enclose,
@@ -68,11 +68,11 @@ class Values:
         _ = self.declared
 
     @functools.cached_property
-    def declared(self) -> tuple[Declared, ...]:
+    def declared(self) -> tuple[DeclaredSymbol, ...]:
         """The symbols with their domains, as formulas."""
         import sympy as sp
 
-        earlier: list[Declared] = []
+        earlier: list[DeclaredSymbol] = []
         for symbol, kind in self.symbols.items():
             if type(symbol) not in (sp.Symbol, sp.Dummy):
                 raise ValueError(f"symbols: {symbol!r} is a {type(symbol).__name__}, not a Symbol of SymPy")
@@ -83,7 +83,7 @@ class Values:
             name = f"the bound of {symbol}"
             bound = formula(name, kind.least if isinstance(kind, Whole) else kind.bound)
             check_declared(name, bound, (other.symbol for other in earlier))
-            declared = Declared(symbol, isinstance(kind, Whole), bound)
+            declared = DeclaredSymbol(symbol, isinstance(kind, Whole), bound)
             _check_assumptions(declared, earlier)
             earlier.append(declared)
         return tuple(earlier)
@@ -121,12 +121,12 @@ def exact_number(value: Any) -> Fraction:
     return Fraction(value)
 
 
-def _check_assumptions(declared: Declared, earlier: list[Declared]) -> None:
+def _check_assumptions(declared: DeclaredSymbol, earlier: list[DeclaredSymbol]) -> None:
     """Check that all that a symbol assumes of itself follows from its domain."""
     import sympy as sp
 
     try:
-        statement = Statement(earlier, (declared.bound,))
+        statement = PlanStatement(earlier, (declared.bound,))
         cases = list(statement.cases())
         positive = all(case.is_positive(declared.bound) for case in cases)
         not_negative = all(case.is_not_negative(declared.bound) for case in cases)

@@ -34,7 +34,7 @@ class NotPermitted(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class RuleCount:
     """What one rule counts of one record.
 
     Attributes
@@ -48,20 +48,20 @@ class Counted:
     days: Mapping[int, Any] = field(default_factory=dict)
     held: Mapping[int, Any] = field(default_factory=dict)
 
-    def charged(self, charge: Any, day: int, since: int) -> Counted:
+    def charged(self, charge: Any, day: int, since: int) -> RuleCount:
         """Return this with a charge on a day; days before `since` count no more."""
         days = {each: amount for each, amount in self.days.items() if each >= since}
         days[day] = days[day] + charge if day in days else charge
-        return Counted(days, self.held)
+        return RuleCount(days, self.held)
 
-    def reserved(self, charge: Any, position: int) -> Counted:
+    def reserved(self, charge: Any, position: int) -> RuleCount:
         """Return this with a reservation."""
         known = self.held.get(position)
-        return Counted(self.days, {**self.held, position: charge if known is None else known + charge})
+        return RuleCount(self.days, {**self.held, position: charge if known is None else known + charge})
 
-    def without(self, position: int) -> Counted:
+    def without(self, position: int) -> RuleCount:
         """Return this without a reservation."""
-        return Counted(self.days, {each: held for each, held in self.held.items() if each != position})
+        return RuleCount(self.days, {each: held for each, held in self.held.items() if each != position})
 
     def total(self, zero: Any, since: int) -> Any:
         """Return what counts from a day on."""
@@ -72,14 +72,14 @@ class Counted:
         )
 
 
-Row = tuple[Counted, ...]
+Row = tuple[RuleCount, ...]
 """What each of the rules counts of a record."""
 
 
 def renumbered(row: Row, numbers: Mapping[int, int]) -> Row:
     """Return a record's counts in a ledger that has other positions of reservations."""
     return tuple(
-        Counted(counted.days, {numbers[position]: held for position, held in counted.held.items()})
+        RuleCount(counted.days, {numbers[position]: held for position, held in counted.held.items()})
         for counted in row
     )
 
@@ -160,7 +160,7 @@ class Limits:
     ) -> None:
         self.rules = tuple(rules)
         self._composition = composition
-        self.zero: Row = (Counted(),) * len(self.rules)
+        self.zero: Row = (RuleCount(),) * len(self.rules)
         named = [rule.groups for rule in self.rules] if groups is None else groups
         self._group = [{each: tuple(group) for group in of for each in group} for of in named]
         self._counting: dict[Scope, tuple[int, ...]] = {}
@@ -263,14 +263,14 @@ class Limits:
         """Return the records whose counts tell whether these can pay, besides their own."""
         return {each for groups in self._group for key in keys for each in groups.get(key, ())}
 
-    def _spent(self, counted: Sequence[Counted], since: int) -> Any:
+    def _spent(self, counted: Sequence[RuleCount], since: int) -> Any:
         totals = [each.total(self._composition.zero, since) for each in counted]
         return totals[0] if len(totals) == 1 else spent_together(self._composition, totals)
 
-    def _fits(self, i: int, counted: Sequence[Counted], since: int) -> bool:
+    def _fits(self, i: int, counted: Sequence[RuleCount], since: int) -> bool:
         return self._composition.fits(self._spent(counted, since), self.rules[i].budget)
 
-    def _again(self, i: int, counted: Sequence[Counted], now: int) -> datetime | None:
+    def _again(self, i: int, counted: Sequence[RuleCount], now: int) -> datetime | None:
         """Return when days that leave the window will have made room for a charge, which is among `counted` as held.
 
         None if nothing but a reservation that is given back makes it, or it is over the limit by itself.
@@ -322,7 +322,7 @@ class Limits:
     def pruned(self, row: Row, now: int) -> Row:
         """Return a record's counts without days that count no more."""
         return tuple(
-            Counted(
+            RuleCount(
                 {day: amount for day, amount in counted.days.items() if day >= _since(rule, now)},
                 counted.held,
             )
@@ -417,7 +417,7 @@ class Limits:
         """Return the counts that `text` described."""
         if text is None:
             return self.zero
-        row = tuple(Counted(self._amounts(days), self._amounts(held)) for days, held in json.loads(text))
+        row = tuple(RuleCount(self._amounts(days), self._amounts(held)) for days, held in json.loads(text))
         if len(row) != len(self.rules):
             raise ValueError(f"counts of {len(row)} rules, and there are {len(self.rules)}")
         return row

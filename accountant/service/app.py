@@ -28,15 +28,14 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Send
 from starlette.types import Scope as AsgiScope
 
-from accountant.rules.scope import Scope as ChargeScope
-from accountant.rules.scope import spending_on
+from accountant.rules.scope import Scope, spending_on
 from accountant.service.asked import read_object
 from accountant.service.journal import note, place_of
-from accountant.service.keys import ApiKey, KeyFile, Scope
+from accountant.service.keys import ApiKey, KeyFile, KeyScope
 from accountant.service.metrics import CONTENT_TYPE, Metrics
 from accountant.service.openapi import openapi
 from accountant.service.page import CONTENT_SECURITY, page
-from accountant.service.part import Body, Operation, Part
+from accountant.service.part import Body, Operation, ServicePart
 from accountant.service.problem_details import ServiceProblem
 from accountant.service.service_limits import Places, Rate, ServiceLimits
 
@@ -50,7 +49,7 @@ _HEADERS = (
 _ROUTE, _CLIENT, _KIND = "dpwitness.route", "dpwitness.client", "dpwitness.kind"
 
 
-def make_app(parts: Sequence[Part], keys: KeyFile, limits: ServiceLimits | None = None) -> ASGIApp:
+def make_app(parts: Sequence[ServicePart], keys: KeyFile, limits: ServiceLimits | None = None) -> ASGIApp:
     """Return the application: what its parts do, and what is asked of all of them together."""
     limits = ServiceLimits() if limits is None else limits
     metrics, front = Metrics(), _Front(keys, limits)
@@ -61,7 +60,7 @@ def make_app(parts: Sequence[Part], keys: KeyFile, limits: ServiceLimits | None 
     return _Guard(app, metrics, limits)
 
 
-def _of_all(parts: Sequence[Part], metrics: Metrics) -> list[Operation]:
+def _of_all(parts: Sequence[ServicePart], metrics: Metrics) -> list[Operation]:
     """Return the operations that any service has."""
 
     def health(client: str, body: Body) -> Mapping[str, Any]:
@@ -83,8 +82,8 @@ def _of_all(parts: Sequence[Part], metrics: Metrics) -> list[Operation]:
     for_people = "A page for people; also with the key as the password of HTTP Basic."
     words = "What Prometheus asks for; also with HTTP Basic."
     own = [
-        Operation("/", "GET", Scope.READ, shown, for_people, answers="text/html", browsers=True),
-        Operation("/metrics", "GET", Scope.READ, measured, words, answers="text/plain", browsers=True),
+        Operation("/", "GET", KeyScope.READ, shown, for_people, answers="text/html", browsers=True),
+        Operation("/metrics", "GET", KeyScope.READ, measured, words, answers="text/plain", browsers=True),
         Operation("/health", "GET", None, health, "Whether all can be read and nothing is shut.", answers="Health"),
         Operation("/openapi.json", "GET", None, described, "This document."),
     ]  # fmt: skip
@@ -191,7 +190,7 @@ class _Front:
         return bytes(read)
 
 
-def _answer_for(scope: ChargeScope | None, operation: Operation, client: str, body: Body) -> Response:
+def _answer_for(scope: Scope | None, operation: Operation, client: str, body: Body) -> Response:
     """Do what is asked; what it charges is for this purpose and tenant. A run charges together what many asked for."""
     with nullcontext() if scope is None else spending_on(scope.purpose, tenant=scope.tenant):
         found = operation.answer(client, body)

@@ -17,18 +17,18 @@ from typing import Any
 
 from accountant.files.data_files import DataFileError, from_json
 from accountant.files.whole_file import whole_file
-from accountant.rules.scope import Scope as ChargeScope
+from accountant.rules.scope import Scope
 from accountant.stores.file_lock import one_at_a_time
 
 _FORMAT = "dpwitness-keys-1"
 _MUST_HAVE, _MAY_HAVE = frozenset({"name", "scopes", "sha256"}), frozenset({"runs", "purpose", "tenant"})
 _PREFIX = "dpw_"
-_ANYTHING = ChargeScope()
+_ANYTHING = Scope()
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
 @unique
-class Scope(Enum):
+class KeyScope(Enum):
     """What a key allows."""
 
     READ = "read"
@@ -47,7 +47,7 @@ class ApiKey:
     name
         Whose it is; the ledger has it beside every charge.
     scopes
-        What it allows; `Scope.ADMIN` allows everything.
+        What it allows; `KeyScope.ADMIN` allows everything.
     digest
         SHA-256 of the key. Keys are 256 random bits, so that no slower hash is needed.
     runs
@@ -58,14 +58,14 @@ class ApiKey:
     """
 
     name: str
-    scopes: frozenset[Scope]
+    scopes: frozenset[KeyScope]
     digest: bytes
     runs: frozenset[str] = frozenset()
-    spends_on: ChargeScope = _ANYTHING
+    spends_on: Scope = _ANYTHING
 
-    def allows(self, scope: Scope) -> bool:
+    def allows(self, scope: KeyScope) -> bool:
         """Whether it may be used for this."""
-        return scope in self.scopes or Scope.ADMIN in self.scopes
+        return scope in self.scopes or KeyScope.ADMIN in self.scopes
 
     def reaches(self, run: str | None) -> bool:
         """Whether it may be used for a run, or for what is of none."""
@@ -133,9 +133,9 @@ class KeyFile:
     def add(
         self,
         name: str,
-        scopes: Iterable[Scope],
+        scopes: Iterable[KeyScope],
         runs: Iterable[str] = (),
-        spends_on: ChargeScope = _ANYTHING,
+        spends_on: Scope = _ANYTHING,
     ) -> str:
         """Make a key, and return it: nobody can find it out later.
 
@@ -155,7 +155,7 @@ class KeyFile:
         granted = frozenset(scopes)
         if not granted:
             raise ValueError(
-                f"scopes=[]: must be at least one of {', '.join(scope.value for scope in Scope)}"
+                f"scopes=[]: must be at least one of {', '.join(scope.value for scope in KeyScope)}"
             )
         key = _PREFIX + secrets.token_urlsafe(32)
         with one_at_a_time(f"{self.path}.lock"):
@@ -225,5 +225,7 @@ def _key(saved: Any) -> ApiKey:
     runs = saved.get("runs", [])
     if not isinstance(runs, list) or ("runs" in saved and not runs):  # none would be all
         raise ValueError(f"runs of {saved['name']}: must be a list of one or more")
-    spends_on = ChargeScope(saved.get("purpose"), saved.get("tenant"))
-    return ApiKey(saved["name"], frozenset(map(Scope, saved["scopes"])), digest, frozenset(runs), spends_on)
+    spends_on = Scope(saved.get("purpose"), saved.get("tenant"))
+    return ApiKey(
+        saved["name"], frozenset(map(KeyScope, saved["scopes"])), digest, frozenset(runs), spends_on
+    )

@@ -8,11 +8,11 @@ from xml.etree.ElementTree import Element
 
 from accountant.service.asked import check_keys, read_records, read_release, read_request
 from accountant.service.desk import Desk
-from accountant.service.keys import Scope
+from accountant.service.keys import KeyScope
 from accountant.service.ledger_schemas import LEDGER_SCHEMAS
 from accountant.service.metrics import Gauge
 from accountant.service.page import ledger_sections
-from accountant.service.part import Body, Operation, Part
+from accountant.service.part import Body, Operation, ServicePart
 from accountant.service.problem_details import invalid
 from accountant.service.rules_shown import rule_gauges
 from accountant.service.service_limits import ServiceLimits
@@ -20,7 +20,7 @@ from accountant.service.service_limits import ServiceLimits
 _SHOWN = 20
 
 
-def ledger_part(desk: Desk, limits: ServiceLimits) -> Part:
+def ledger_part(desk: Desk, limits: ServiceLimits) -> ServicePart:
     """Return what may be asked of a ledger."""
 
     def left(client: str, body: Body) -> Mapping[str, Any]:
@@ -50,7 +50,7 @@ def ledger_part(desk: Desk, limits: ServiceLimits) -> Part:
     def asked(do: Callable[..., Mapping[str, Any]], values: bool) -> Callable[[str, Body], Mapping[str, Any]]:
         return lambda client, body: do(client, read_release(body, limits, values=values))
 
-    read, spend, admin = Scope.READ, Scope.SPEND, Scope.ADMIN
+    read, spend, admin = KeyScope.READ, KeyScope.SPEND, KeyScope.ADMIN
     operations = [
         Operation("/v1/release", "POST", spend, asked(desk.release, True),
                   "Charge, and draw the outputs. Asked again with the same request: the same outputs.",
@@ -76,4 +76,4 @@ def ledger_part(desk: Desk, limits: ServiceLimits) -> Part:
         known.append(Gauge("dpwitness_open_reservations", words, len(desk.reservations(client))))
         return [*known, *rule_gauges(desk.rules(client))]
 
-    return Part(operations, LEDGER_SCHEMAS, desk.store.name, shown, desk.check, gauges)
+    return ServicePart(operations, LEDGER_SCHEMAS, desk.store.name, shown, desk.check, gauges)

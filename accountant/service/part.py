@@ -9,7 +9,7 @@ from xml.etree.ElementTree import Element
 
 from starlette.responses import Response
 
-from accountant.service.keys import Scope
+from accountant.service.keys import KeyScope
 from accountant.service.metrics import Gauge
 
 Body = Mapping[str, Any]
@@ -39,7 +39,7 @@ class Operation:
 
     path: str
     method: str
-    scope: Scope | None
+    scope: KeyScope | None
     answer: Callable[[str, Body], Mapping[str, Any] | Response]
     words: str
     takes: str | None = None
@@ -49,7 +49,7 @@ class Operation:
 
 
 @dataclass(frozen=True)
-class Part:
+class ServicePart:
     """Operations that belong together.
 
     Attributes

@@ -20,7 +20,7 @@ from accountant.service.desk import Desk
 from accountant.service.journal import JsonLines
 from accountant.service.keys import KeyFile
 from accountant.service.ledger_part import ledger_part
-from accountant.service.part import Part
+from accountant.service.part import ServicePart
 from accountant.service.service_limits import ServiceLimits
 from accountant.stores.opening import is_run, open_store
 from accountant.stores.store_refusals import StoreRefused
@@ -84,7 +84,7 @@ class _Impatient(H11Protocol):
 
 
 def serve(
-    parts: Sequence[Callable[[ServiceLimits], AbstractContextManager[Part]]],
+    parts: Sequence[Callable[[ServiceLimits], AbstractContextManager[ServicePart]]],
     keys: KeyFile,
     *,
     host: str = "127.0.0.1",
@@ -162,7 +162,7 @@ def serve(
 @contextmanager
 def ledger_at(
     store: str, anchor: Path | None, limits: ServiceLimits, *, names: str | None = None
-) -> Iterator[Part]:
+) -> Iterator[ServicePart]:
     """Open a ledger to be served.
 
     Parameters

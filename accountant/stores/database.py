@@ -31,7 +31,7 @@ _DAMAGED = (
 _SECRETS = re.compile(r"(?<=://)([^:/?@]*:)[^?]*(?=@)|((?:ssl)?password=)[^&]*")
 _CHUNK = 500  # parameters of one statement; SQLite's own limit was 999 for long
 
-Row = Sequence[Any]
+DatabaseRow = Sequence[Any]
 
 
 class Database:
@@ -260,18 +260,18 @@ class Database:
         found = self.cursor(connection, "SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)")
         return int(found.fetchone()[0])
 
-    def select(self, connection: Connection, sql: str, keys: Sequence[Any]) -> list[Row]:
+    def select(self, connection: Connection, sql: str, keys: Sequence[Any]) -> list[DatabaseRow]:
         """Return the rows that a statement with a list of keys, ``IN (...)``, finds."""
-        found: list[Row] = []
+        found: list[DatabaseRow] = []
         for start in range(0, len(keys), _CHUNK):
             part = tuple(keys[start : start + _CHUNK])
             marks = ",".join("?" * len(part))
             found += self.cursor(connection, sql.replace("...", marks), part).fetchall()
         return found
 
-    def one(self, connection: Connection, sql: str, parameter: object) -> Row | None:
+    def one(self, connection: Connection, sql: str, parameter: object) -> DatabaseRow | None:
         """Return the first row that a statement with one parameter finds."""
-        found: Row | None = self.cursor(connection, sql, (parameter,)).fetchone()
+        found: DatabaseRow | None = self.cursor(connection, sql, (parameter,)).fetchone()
         return found
 
     def cursor(self, connection: Connection, sql: str, parameters: Sequence[Any] = ()) -> Any:

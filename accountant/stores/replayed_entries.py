@@ -43,7 +43,7 @@ from typing import Any, NamedTuple
 from accountant.filters.composition_theorem import Composition
 from accountant.gates.lineage import RecordId
 from accountant.ledger.entry import Entry, entry_from_terms
-from accountant.ledger.ledger import Charged, DrawnAgain, Event, Ruled, Settlement
+from accountant.ledger.ledger import Charged, DrawnAgain, LedgerEvent, Ruled, Settlement
 from accountant.ledger.store import ANY
 from accountant.ledger.totals import Totals
 from accountant.place import Place
@@ -195,7 +195,7 @@ class ReplayedEntries:
         self._keys: dict[int, str] = {}
         self._drawn_at: dict[int, int] = {}
         self._drawn_again: list[tuple[int, int]] = []
-        self._later: list[tuple[int, Event]] = []  # what became of charges, and rules
+        self._later: list[tuple[int, LedgerEvent]] = []  # what became of charges, and rules
 
     @property
     def terms(self) -> Terms:
@@ -593,14 +593,14 @@ class ReplayedEntries:
                 request = json.loads(self._keys[position]) if position in self._keys else None
                 yield Charged(position, entries, position in self.reservations, request, scope, at)
 
-    def events(self, names: Mapping[int, RecordId]) -> Iterator[tuple[int, Event]]:
+    def events(self, names: Mapping[int, RecordId]) -> Iterator[tuple[int, LedgerEvent]]:
         """Yield what happened, as a ledger in memory has it, and where it stands; charges are numbered by that, too.
 
         Answers to requests are not among the entries. Of charges that were folded there are the sums.
         """
         charges = ((charged.position, charged) for charged in self.charged(names, returned=True))
 
-        def rules() -> Iterator[tuple[int, Event]]:
+        def rules() -> Iterator[tuple[int, LedgerEvent]]:
             for position, body in self.rule_changes:
                 found = named(map(Rule.from_dict, body["rules"]), names)
                 yield position, Ruled(found, body["by"], body["reason"], body["at"])

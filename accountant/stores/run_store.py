@@ -15,7 +15,7 @@ from types import MappingProxyType
 
 from sqlalchemy import inspect
 
-from accountant.ledger.ledger import Answered, Charged, Event, Ledger, Settlement
+from accountant.ledger.ledger import Answered, Charged, Ledger, LedgerEvent, Settlement
 from accountant.rules.clock import ClockAhead
 from accountant.rules.limits import renumbered
 from accountant.stores import opening
@@ -46,7 +46,7 @@ class News:
         When, if a rule looks at the time.
     """
 
-    events: Sequence[Event]
+    events: Sequence[LedgerEvent]
     assumptions: Sequence[Assumption]
     notes: Notes
     at: int | None
@@ -330,7 +330,7 @@ def _saved(store: SQLStore, replay: ReplayedEntries) -> Saved:
         state = stored_bytes(connection.exec_driver_sql("SELECT state FROM run").scalar_one())
         replay.history = partial(rows_after, connection, 0)  # nobody else writes: the run is held
         names = labelled(connection)
-        events: list[Event] = []
+        events: list[LedgerEvent] = []
         numbers: dict[int, int] = {}  # of charges in the ledger, by where they stand
         for position, event in replay.events(names):
             if isinstance(event, Charged):

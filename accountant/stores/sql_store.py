@@ -18,7 +18,7 @@ from accountant.ledger.ledger import (
     Answered,
     Charged,
     DrawnAgain,
-    Event,
+    LedgerEvent,
     Ruled,
     already_settled,
     check_same_request,
@@ -44,7 +44,7 @@ from accountant.stores.work import ACCOUNT_ROW, Work, account_row, rows_after
 from accountant.written_terms import Terms
 from mechanisms import Assumption, Neighbouring
 
-Task = Callable[[Work], Any]
+_Task = Callable[[Work], Any]
 """Something to do in a transaction; it checks first and changes then."""
 
 
@@ -87,7 +87,7 @@ class SQLStore:
         self._amounts = Amounts(terms.composition)
         self._kinds: dict[tuple[Any, ...], int] = {}
         self._limits: dict[int, Limits] = {}
-        self._queue: GroupCommit[Task] = GroupCommit(self._commit)
+        self._queue: GroupCommit[_Task] = GroupCommit(self._commit)
         self.assumptions: tuple[Assumption, ...] = ()
         self.closed: tuple[str, Place] | None = None
 
@@ -103,7 +103,7 @@ class SQLStore:
 
     # --- one transaction -------------------------------------------------------------------------
 
-    def _commit(self, batches: Iterator[Sequence[Task]]) -> list[Any]:
+    def _commit(self, batches: Iterator[Sequence[_Task]]) -> list[Any]:
         results: list[Any] = []
         with self.working(()) as work:
             for tasks in batches:  # not before the transaction has begun: whoever comes meanwhile is in it
@@ -725,7 +725,7 @@ def _draw_again_in(
     work.set_stamped(request, now)
 
 
-def happened(store: SQLStore, work: Work, event: Event, reserved: dict[int, int]) -> None:
+def happened(store: SQLStore, work: Work, event: LedgerEvent, reserved: dict[int, int]) -> None:
     """Write down what happened in a ledger in memory, in a transaction.
 
     Parameters
@@ -783,7 +783,7 @@ def _words(scope: Scope) -> dict[str, Any]:
     return {} if scope == ANY else {"for": [scope.purpose, scope.tenant]}
 
 
-def _result(task: Task, work: Work) -> Any:
+def _result(task: _Task, work: Work) -> Any:
     try:
         work.check()
         return task(work)

@@ -20,7 +20,7 @@ from algorithms.structured_learner import StructuredLearner
 _KEPT = "learner"
 _FORMAT = "dpwitness-learner-1"
 
-Learner = StructuredLearner[Any]
+AnyLearner = StructuredLearner[Any]
 
 
 @dataclass(frozen=True)
@@ -63,9 +63,9 @@ class NamedLearner:
             rule = "must be given: the learner's claim has one" if taken else "must not be given: it has none"
             raise ValueError(f"delta={self.delta!r}: {rule} ({self.learner})")
 
-    def __call__(self, gate: Gate) -> Learner:
+    def __call__(self, gate: Gate) -> AnyLearner:
         """Return the learner on a gate."""
-        return cast("Learner", self._builder()(gate))
+        return cast("AnyLearner", self._builder()(gate))
 
     def _builder(self) -> Any:
         entry = learners[known_name("learner", self.learner, learners)]
@@ -90,7 +90,9 @@ class NamedLearner:
         return {each.name: getattr(self, each.name) for each in fields(self) if each.name != "own_problem"}
 
 
-def begin_named_run(where: str | Path, learner: NamedLearner, accountant: Accountant) -> DurableRun[Learner]:
+def begin_named_run(
+    where: str | Path, learner: NamedLearner, accountant: Accountant
+) -> DurableRun[AnyLearner]:
     """Begin a run in a folder or a database, which knows its learner by name.
 
     Raises
@@ -117,7 +119,7 @@ def begin_named_run(where: str | Path, learner: NamedLearner, accountant: Accoun
 
 def load_named_run(
     where: str | Path, read_problem: Callable[[str], Playable] | None = None, **options: Any
-) -> DurableRun[Learner]:
+) -> DurableRun[AnyLearner]:
     """Go on with a run that `begin_named_run` began.
 
     Parameters

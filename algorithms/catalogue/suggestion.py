@@ -16,7 +16,7 @@ from algorithms.theory.regret import BOUNDS
 from algorithms.theory.regret_bound import Instance, unit_mu
 from mechanisms import Gaussian, Sensitivity
 
-TrustModel = Literal["central", "local", "shuffle", "none"]
+LearnerTrust = Literal["central", "local", "shuffle", "none"]
 
 _UNIT = Sensitivity(1.0, 1.0, 1.0)
 
@@ -49,7 +49,7 @@ class Suggestion:
 def suggest(
     problem: Problem | LinearBandit | LinearContexts,
     *,
-    trust: TrustModel,
+    trust: LearnerTrust,
     epsilon: float,
     horizon: int | None,
     delta: float = 0.0,
@@ -82,8 +82,8 @@ def suggest(
     >>> suggest(build_problem("top-k"), trust="central", epsilon=1.0, horizon=100_000).name
     'cucb-batch'
     """
-    if trust not in get_args(TrustModel):
-        raise ValueError(f"trust={trust!r}: must be one of {', '.join(get_args(TrustModel))}")
+    if trust not in get_args(LearnerTrust):
+        raise ValueError(f"trust={trust!r}: must be one of {', '.join(get_args(LearnerTrust))}")
     check_epsilon(epsilon)
     if horizon is not None:
         check_horizon(horizon)
@@ -111,7 +111,7 @@ def suggest(
     return Suggestion(name, why, bound.evaluate(instance), instance.trivial_regret, needed)
 
 
-def _linear(trust: TrustModel, delta: float) -> tuple[str, str]:
+def _linear(trust: LearnerTrust, delta: float) -> tuple[str, str]:
     if trust == "none":
         return "dpe", "phased elimination without noise"
     if not delta:
@@ -123,7 +123,7 @@ def _linear(trust: TrustModel, delta: float) -> tuple[str, str]:
     )
 
 
-def _contextual(trust: TrustModel, delta: float) -> tuple[str, str]:
+def _contextual(trust: LearnerTrust, delta: float) -> tuple[str, str]:
     if trust == "none":
         return "linucb", "no privacy is asked for"
     if trust != "central":
@@ -137,7 +137,7 @@ def _contextual(trust: TrustModel, delta: float) -> tuple[str, str]:
 
 
 def _structured(
-    problem: Problem, trust: TrustModel, epsilon: float, delta: float, horizon: int
+    problem: Problem, trust: LearnerTrust, epsilon: float, delta: float, horizon: int
 ) -> tuple[str, str]:
     family, structure = family_of(problem), problem.structure
     if trust == "shuffle":
@@ -181,7 +181,7 @@ def _shuffled(family: str, delta: float) -> tuple[str, str]:
     return names[family], "shuffled bits have at most a tenth more noise than a trusted server adds (theorem)"
 
 
-def _bandit(trust: TrustModel, epsilon: float, delta: float, horizon: int) -> tuple[str, str]:
+def _bandit(trust: LearnerTrust, epsilon: float, delta: float, horizon: int) -> tuple[str, str]:
     if trust == "local":
         return "dp-bandit-ldp", "the least regret that randomized bits allow, as T grows (theorem)"
     if delta:
@@ -195,7 +195,7 @@ def _bandit(trust: TrustModel, epsilon: float, delta: float, horizon: int) -> tu
     return "dp-bandit", "1.5 times the least regret that epsilon allows, as T grows (theorem)"
 
 
-def _cascade(trust: TrustModel, epsilon: float, delta: float) -> tuple[str, str]:
+def _cascade(trust: LearnerTrust, epsilon: float, delta: float) -> tuple[str, str]:
     if trust == "local":
         return (
             "cascade-ucb-rr",

@@ -27,7 +27,7 @@ from accountant.stored_accountant import (
 from accountant.stores.store_refusals import InUse
 from algorithms.code_fingerprint import code_digests, fingerprint
 from algorithms.durable.constructor_arguments import build_watched, differing
-from algorithms.durable.run_place import Where, claim, pack, place, reopen, same_place, shown, unpack
+from algorithms.durable.run_place import RunLocation, claim, pack, place, reopen, same_place, shown, unpack
 from algorithms.durable.state import Decoder, Encoder, StateError, attributes_of, own_modules, packages_of
 from mechanisms import NoiseSource
 
@@ -145,7 +145,7 @@ class DurableRun(Generic[LearnerType]):
         # What build drew is drawn again by load; mostly it is nothing.
         self._drawn_from = None if randomness(accountant) == before else before
         self._built, self._code = _digests(self.learner, accountant)
-        self._where: Where | None = None
+        self._where: RunLocation | None = None
         self._store: RunStore | None = None
         self._tenure = appoint(accountant)
         self._process = os.getpid()

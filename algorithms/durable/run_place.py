@@ -16,7 +16,7 @@ from accountant.files.whole_file import sync_folder
 from accountant.stores.location import RUN_STORE
 from accountant.stores.store_refusals import InUse
 from accountant.written_terms import Terms
-from algorithms.durable.state import Arrays
+from algorithms.durable.state import StateArrays
 
 if TYPE_CHECKING:
     from accountant.stores.run_store import RunStore, Saved
@@ -27,23 +27,23 @@ _LOOK_AGAIN = 0.05
 """Seconds after which somebody who waits for a run asks for it again."""
 
 
-Where = Path | str
+RunLocation = Path | str
 """The absolute path of a folder, or the URL of a database."""
 
 
-def place(where: str | Path) -> Where:
+def place(where: str | Path) -> RunLocation:
     """Return a place that is the same wherever the process goes."""
     return where if isinstance(where, str) and "://" in where else Path(where).absolute()
 
 
-def same_place(one: Where, other: Where) -> bool:
+def same_place(one: RunLocation, other: RunLocation) -> bool:
     """Whether two places are one."""
     if isinstance(one, str) or isinstance(other, str):
         return one == other
     return one == other or (one.exists() and other.exists() and one.samefile(other))
 
 
-def shown(where: Where) -> str:
+def shown(where: RunLocation) -> str:
     """Return what messages call a place: no password."""
     if isinstance(where, Path):
         return str(where)
@@ -52,7 +52,7 @@ def shown(where: Where) -> str:
     return Database.at(where).name
 
 
-def claim(where: Where, terms: Terms) -> RunStore:
+def claim(where: RunLocation, terms: Terms) -> RunStore:
     """Take a place for a run that begins; a folder is made, mode 700, if it does not exist.
 
     Raises
@@ -88,7 +88,7 @@ def claim(where: Where, terms: Terms) -> RunStore:
     return run
 
 
-def reopen(where: Where, *, adopt: bool, wait: float = 0.0) -> tuple[RunStore, Saved]:
+def reopen(where: RunLocation, *, adopt: bool, wait: float = 0.0) -> tuple[RunStore, Saved]:
     """Take the place of a run that goes on, after so many seconds at most; see `DurableRun.load`."""
     from accountant.stores.run_store import RunStore
 
@@ -114,7 +114,7 @@ def _store_in(path: Path) -> Path:
     return path / RUN_STORE
 
 
-def kept_in(where: Where, name: str) -> bytes | None:
+def kept_in(where: RunLocation, name: str) -> bytes | None:
     """Return what a run was given to keep by a name; it only reads, whoever has the run open.
 
     Raises
@@ -127,14 +127,14 @@ def kept_in(where: Where, name: str) -> bytes | None:
     return RunStore.kept_in(where if isinstance(where, str) else where / RUN_STORE, name)
 
 
-def pack(state: dict[str, Any], arrays: Arrays) -> bytes:
+def pack(state: dict[str, Any], arrays: StateArrays) -> bytes:
     """Return a state and its arrays as bytes: a line of JSON, and the arrays' numbers one after the other."""
     kinds = [[key, array.dtype.str, array.shape] for key, array in arrays.items()]
     text = json.dumps({"state": state, "arrays": kinds}, separators=(",", ":"))
     return b"".join([text.encode("ascii"), b"\n", *(array.tobytes() for array in arrays.values())])
 
 
-def unpack(packed: bytes) -> tuple[dict[str, Any], Arrays]:
+def unpack(packed: bytes) -> tuple[dict[str, Any], StateArrays]:
     """Return what `pack` was given."""
     line = packed.index(b"\n")
     saved = json.loads(packed[:line])

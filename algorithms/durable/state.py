@@ -24,7 +24,7 @@ from accountant.gates.private_sums import PrivateSums
 from accountant.stored_accountant import private_state, restore_private
 from accountant.stores.waiting import Notes
 
-Arrays = dict[str, npt.NDArray[Any]]
+StateArrays = dict[str, npt.NDArray[Any]]
 
 _PACKAGES = frozenset({"mechanisms", "accountant", "algorithms"})
 
@@ -62,7 +62,7 @@ class Encoder:
         self._memory: dict[int, list[tuple[npt.NDArray[Any], str]]] = {}  # arrays by who owns their memory
         self._numbers: dict[int, int] = {}
         self._kept: list[Any] = []  # so that no number of a dead object is given to another
-        self.arrays: Arrays = {}
+        self.arrays: StateArrays = {}
 
     def attributes(self, holder: object) -> dict[str, Any]:
         """Return all attributes of an object."""
@@ -176,7 +176,7 @@ class Decoder:
     """
 
     def __init__(
-        self, gate: Accountant, arrays: Arrays, modules: Collection[str], sums: Mapping[int, TracedSums]
+        self, gate: Accountant, arrays: StateArrays, modules: Collection[str], sums: Mapping[int, TracedSums]
     ) -> None:
         self._gate = gate
         self._sums = sums

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from algorithms.problems.matroid import Matroid, State
+from algorithms.problems.matroid import Matroid, MatroidState
 from algorithms.problems.problem_errors import ProblemError, require_count
 from mechanisms.arrays import BoolArray, IntArray
 
@@ -50,11 +50,11 @@ class GraphicMatroid(Matroid):
         """The number of edges L."""
         return len(self.edges)
 
-    def _empty(self, lanes: int) -> State:
+    def _empty(self, lanes: int) -> MatroidState:
         """Every vertex carries the lowest vertex of its component: at first its own."""
         return np.tile(np.arange(self.vertices), (lanes, 1))
 
-    def _extend(self, state: State, elements: IntArray) -> BoolArray:
+    def _extend(self, state: MatroidState, elements: IntArray) -> BoolArray:
         every = np.arange(len(state))
         tail, head = (state[every, ends[elements]] for ends in self._ends)
         lower = np.minimum(tail, head)[:, np.newaxis]

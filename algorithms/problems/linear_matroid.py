@@ -9,7 +9,7 @@ from math import isqrt, prod
 
 import numpy as np
 
-from algorithms.problems.matroid import Matroid, State
+from algorithms.problems.matroid import Matroid, MatroidState
 from algorithms.problems.problem_errors import ProblemError
 from mechanisms.arrays import BoolArray, IntArray
 
@@ -70,12 +70,12 @@ class LinearMatroid(Matroid):
         """The number of vectors L."""
         return len(self.vectors)
 
-    def _empty(self, lanes: int) -> State:
+    def _empty(self, lanes: int) -> MatroidState:
         """For each lane a matrix N with ``N v = 0`` just for the v in the span: at first the identity."""
         dimension = self._coordinates.shape[1]
         return np.tile(np.eye(dimension, dtype=np.int64), (lanes, 1, 1))
 
-    def _extend(self, state: State, elements: IntArray) -> BoolArray:
+    def _extend(self, state: MatroidState, elements: IntArray) -> BoolArray:
         image = np.einsum("ijk,ik->ij", state, self._coordinates[elements]) % PRIME
         added: BoolArray = image.any(axis=1)
         grown = np.flatnonzero(added)

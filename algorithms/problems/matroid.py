@@ -16,7 +16,7 @@ from algorithms.problems.problem_errors import ProblemError
 from algorithms.problems.super_arms import checked_weights, linear_reward
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
 
-State = npt.NDArray[Any]  # what a matroid remembers of one set per lane; leading axis: lanes
+MatroidState = npt.NDArray[Any]  # what a matroid remembers of one set per lane; leading axis: lanes
 
 __all__ = ["Matroid"]
 
@@ -54,11 +54,11 @@ class Matroid(ABC):
         """The number of elements L."""
 
     @abstractmethod
-    def _empty(self, lanes: int) -> State:
+    def _empty(self, lanes: int) -> MatroidState:
         """Return the state of the empty set in every lane."""
 
     @abstractmethod
-    def _extend(self, state: State, elements: IntArray) -> BoolArray:
+    def _extend(self, state: MatroidState, elements: IntArray) -> BoolArray:
         """Add ``elements[i]`` to the set of lane i, in place, where that set stays independent; say where."""
 
     @cached_property

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from algorithms.problems.largest import largest
-from algorithms.problems.matroid import Matroid, State
+from algorithms.problems.matroid import Matroid, MatroidState
 from algorithms.problems.problem_errors import ProblemError, require_count, require_size
 from algorithms.problems.super_arms import checked_weights
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
@@ -80,10 +80,10 @@ class PartitionMatroid(Matroid):
             chosen.append(elements[np.arange(len(elements))[:, np.newaxis], best].reshape(lanes, -1))
         return np.sort(np.concatenate(chosen, axis=1), axis=1)
 
-    def _empty(self, lanes: int) -> State:
+    def _empty(self, lanes: int) -> MatroidState:
         return np.zeros((lanes, len(self.parts)), dtype=np.int64)
 
-    def _extend(self, state: State, elements: IntArray) -> BoolArray:
+    def _extend(self, state: MatroidState, elements: IntArray) -> BoolArray:
         every = np.arange(len(state))
         part = self._part_of[elements]
         added: BoolArray = state[every, part] < np.array(self.capacities)[part]

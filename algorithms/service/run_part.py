@@ -9,12 +9,12 @@ from typing import Any
 from xml.etree.ElementTree import Element
 
 from accountant.service.asked import check_keys, read_name, read_record, read_records, read_request
-from accountant.service.keys import Scope, check_name
+from accountant.service.keys import KeyScope, check_name
 from accountant.service.ledger_schemas import LEDGER_SCHEMAS
 from accountant.service.metrics import Gauge
 from accountant.service.openapi import NUMBER, RECORD, REQUEST, TEXT, WHOLE, object_of, reference
 from accountant.service.page import missing_section, run_section
-from accountant.service.part import Body, Operation, Part
+from accountant.service.part import Body, Operation, ServicePart
 from accountant.service.problem_details import ServiceProblem, invalid
 from accountant.service.rules_shown import rule_gauges
 from accountant.service.service_limits import ServiceLimits
@@ -61,7 +61,7 @@ _SCHEMAS: dict[str, Any] = {
 
 
 @contextmanager
-def run_at(name: str, load: Callable[[], Run], limits: ServiceLimits) -> Iterator[Part]:
+def run_at(name: str, load: Callable[[], Run], limits: ServiceLimits) -> Iterator[ServicePart]:
     """Open a run to be served.
 
     Parameters
@@ -89,7 +89,7 @@ def run_at(name: str, load: Callable[[], Run], limits: ServiceLimits) -> Iterato
         desk.close()
 
 
-def run_part(desk: RunDesk, limits: ServiceLimits) -> Part:
+def run_part(desk: RunDesk, limits: ServiceLimits) -> ServicePart:
     """Return what may be asked of a run."""
 
     def act(client: str, body: Body) -> Mapping[str, Any]:
@@ -118,21 +118,21 @@ def run_part(desk: RunDesk, limits: ServiceLimits) -> Part:
     path = f"/v1/runs/{desk.name}"
     operation = partial(Operation, run=desk.name)
     operations = [
-        operation(f"{path}/act", "POST", Scope.ACT, act,
+        operation(f"{path}/act", "POST", KeyScope.ACT, act,
                   "Hand out an action, and the ticket that its feedback comes with.", "Act", "Acted"),
-        operation(f"{path}/observe", "POST", Scope.OBSERVE, observe,
+        operation(f"{path}/observe", "POST", KeyScope.OBSERVE, observe,
                   "Learn from the feedback on an action; its record pays.", "Observe", "Used"),
-        operation(f"{path}/message", "POST", Scope.OBSERVE, message,
+        operation(f"{path}/message", "POST", KeyScope.OBSERVE, message,
                   "Learn from a message that the record's own device has drawn; the record pays.", "Message", "Used"),
-        operation(f"{path}/withdraw", "POST", Scope.OBSERVE, withdraw,
+        operation(f"{path}/withdraw", "POST", KeyScope.OBSERVE, withdraw,
                   "Forget an action whose feedback will not come.", "Withdraw", "Used"),
-        operation(f"{path}/lapse", "POST", Scope.OBSERVE, lapse,
+        operation(f"{path}/lapse", "POST", KeyScope.OBSERVE, lapse,
                   "Forget all actions that have waited so long for their feedback.", "Lapse", "Lapsed"),
-        operation(f"{path}/tickets", "GET", Scope.READ, lambda _, __: desk.tickets(_MOST_LISTED),
+        operation(f"{path}/tickets", "GET", KeyScope.READ, lambda _, __: desk.tickets(_MOST_LISTED),
                   "The oldest actions that wait for their feedback, and since when.", answers="Tickets"),
-        operation(f"{path}/left", "POST", Scope.READ, lambda _, body: desk.left(read_records(body, limits)),
+        operation(f"{path}/left", "POST", KeyScope.READ, lambda _, body: desk.left(read_records(body, limits)),
                   "What records have spent and have left in this run.", "Records", "Left"),
-        operation(path, "GET", Scope.READ, lambda _, __: desk.state(),
+        operation(path, "GET", KeyScope.READ, lambda _, __: desk.state(),
                   "How far the run has come, and who paid what in it.", answers="Run"),
     ]  # fmt: skip
 
@@ -153,7 +153,7 @@ def run_part(desk: RunDesk, limits: ServiceLimits) -> Part:
         run = ("run", desk.name)
         return [Gauge("dpwitness_open_tickets", words, tickets["open"], (run,)), *rule_gauges(rules, run)]
 
-    return Part(operations, _SCHEMAS, f"run {desk.name}", shown, desk.check, gauges)
+    return ServicePart(operations, _SCHEMAS, f"run {desk.name}", shown, desk.check, gauges)
 
 
 def _age(seconds: Any) -> float:

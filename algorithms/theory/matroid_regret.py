@@ -31,14 +31,14 @@ from algorithms.theory.regret_bound import (
 _batches = FloorLog2(T + 1)
 _matroid = ((x, sp.log(3 * L * _batches * T)), (b, K / epsilon))
 
-Releases = implemented_function(
+_Releases = implemented_function(
     "Releases", lambda horizon: float(len(released_counts(int(horizon), 1, CUCBBatch.growth)))
 )
 """The most batches of one element in T rounds, J."""
 
 # A few elements fed: radius at most sqrt(x / 2n) + F / n, so n <= nu = 2 x / u^2 + 4 F / u at gap u, and an element of
 # which nu values were released was fed 3 nu / 2 + 1 times at most.
-_best_level = sp.log(K * Releases(T) * T)  # of the indices: only those of the best elements need be valid
+_best_level = sp.log(K * _Releases(T) * T)  # of the indices: only those of the best elements need be valid
 _few = sp.Min(K, sp.ceiling(epsilon / 4))
 _unfed = sp.Max(0, sp.Min(K - _few, L - K))
 
@@ -89,8 +89,8 @@ MATROID_BOUNDS: dict[str, RegretBound] = {
         per_arm=_charged(Delta, Delta_max),
         definitions=(
             (b, _few / epsilon),
-            (x, sp.log(L * Releases(T) * T)),
-            (F, b * (2 * sp.sqrt(Releases(T) * x) + x)),
+            (x, sp.log(L * _Releases(T) * T)),
+            (F, b * (2 * sp.sqrt(_Releases(T) * x) + x)),
         ),
         source="this library: bijective exchange, growing batches of the least-counted elements; a bad element that is "
         "not fed charges those that are",

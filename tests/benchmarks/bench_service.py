@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 
 from accountant import Accountant, Budget
-from accountant.service.keys import KeyFile, Scope
+from accountant.service.keys import KeyFile, KeyScope
 from accountant.stores.opening import verify_store
 from algorithms.catalogue.named_run import NamedLearner, begin_named_run
 from mechanisms import Laplace, Sensitivity
@@ -206,7 +206,7 @@ def main() -> None:
     parser.add_argument("--folder", help="Where stores lie [default: temporary files].")
     with tempfile.TemporaryDirectory(dir=parser.parse_args().folder) as folder:
         keys = KeyFile(Path(folder) / "keys")
-        key = keys.add("bench", [Scope.SPEND, Scope.ACT, Scope.OBSERVE])
+        key = keys.add("bench", [KeyScope.SPEND, KeyScope.ACT, KeyScope.OBSERVE])
         ledger, run = Path(folder) / "ledger.db", Path(folder) / "run"
         Accountant(Budget(1.0), store=ledger).ledger.close()  # type: ignore[attr-defined]
         begin_named_run(run, LEARNER, Accountant(Budget(1.0))).close()

@@ -16,7 +16,7 @@ from verify.events.features import Draws, features
 from verify.events.readings import ColumnValue
 from verify.events.score_fit import logistic, naive_bayes
 from verify.events.scores import AdditiveScore
-from verify.events.summaries import ColumnSummary, Operation
+from verify.events.summaries import ColumnSummary, SummaryOperation
 from verify.events.tree_fit import boosted_trees
 from verify.events.view_sample import Column, ViewSample
 from verify.outputs.read_outputs import read_outputs
@@ -30,7 +30,7 @@ COLUMNS = (Column("output", "the output", "real"),)
 SHARES = np.random.default_rng(0).random(20_000)
 WORDS = ["yes", "no"] * 50_000
 TEN = tuple(Column(f"output[{i}]", f"output {i}", "real") for i in range(10))
-OPERATIONS: tuple[Operation, ...] = (
+OPERATIONS: tuple[SummaryOperation, ...] = (
     "sum",
     "largest",
     "smallest",

@@ -18,7 +18,7 @@ from mechanisms import Box, Gaussian, Interval, Laplace
 from verify import Pair, claimed, verify
 from verify.findings import Statement
 from verify.functions.gate_replay import _replay_function
-from verify.learners.accounting_run import AccountedRun, Terms, run_accounting
+from verify.learners.accounting_run import AccountedRun, EnforcedTerms, run_accounting
 from verify.learners.replay_run import OtherData, Replays
 
 UNIT = Laplace(scale=1.0)
@@ -134,7 +134,7 @@ def test_a_learner_with_a_generator_of_its_own_is_not_called_a_leak():
         accounting = run_accounting(
             Steered,
             [AccountedRun(plays[0], taped=True)],
-            Terms(Budget.unlimited(), Trust.CENTRAL),
+            EnforcedTerms(Budget.unlimited(), Trust.CENTRAL),
             rounds=5,
             seed=np.random.SeedSequence(seed),
         )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from verify.betting.anytime_result import AnytimeResult, Opening
 from verify.betting.anytime_test import anytime_test
-from verify.betting.wealth_file import Account, WealthError
+from verify.betting.wealth_file import WealthAccount, WealthError
 from verify.conduct.conduct import Conduct
 from verify.findings import Statement
 from verify.sampling.tester import CandidateSource
@@ -27,7 +27,7 @@ class Bets:
     """
 
     seed: int
-    account: Account | None = None
+    account: WealthAccount | None = None
     file: Path | None = None
 
     @property

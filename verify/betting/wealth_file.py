@@ -34,7 +34,7 @@ class WealthError(ValueError):
 
 
 @dataclass(frozen=True)
-class Account:
+class WealthAccount:
     """What is known of one subject and claim.
 
     Attributes
@@ -69,7 +69,7 @@ class Account:
     runs: tuple[Mapping[str, Any], ...] = ()
 
     @classmethod
-    def new(cls, subject: str, source: str, claim: Claim, settings: Mapping[str, str]) -> Account:
+    def new(cls, subject: str, source: str, claim: Claim, settings: Mapping[str, str]) -> WealthAccount:
         """An account without runs."""
         return cls(
             subject,
@@ -115,7 +115,7 @@ class Account:
             )
         return wanted or next(seed for seed in range(len(used) + 1) if seed not in used)
 
-    def after(self, result: AnytimeResult) -> Account:
+    def after(self, result: AnytimeResult) -> WealthAccount:
         """The account with one more run.
 
         Raises
@@ -150,7 +150,9 @@ class Account:
             file.write(f"{text}\n".encode())
 
 
-def open_account(path: Path, subject: str, source: str, claim: Claim, settings: Mapping[str, str]) -> Account:
+def open_account(
+    path: Path, subject: str, source: str, claim: Claim, settings: Mapping[str, str]
+) -> WealthAccount:
     """Read the account of a subject and claim; a new one if there is no such file.
 
     Raises
@@ -158,7 +160,7 @@ def open_account(path: Path, subject: str, source: str, claim: Claim, settings: 
     WealthError
         If the file is no wealth file, or one of another subject, claim, settings or source.
     """
-    fresh = Account.new(subject, source, claim, settings)
+    fresh = WealthAccount.new(subject, source, claim, settings)
     if not path.absolute().parent.is_dir():
         raise WealthError(f"wealth={path}: its folder does not exist")
     if path.is_dir():
@@ -176,7 +178,7 @@ def open_account(path: Path, subject: str, source: str, claim: Claim, settings: 
     return found
 
 
-def _difference(theirs: Account, ours: Account) -> str:
+def _difference(theirs: WealthAccount, ours: WealthAccount) -> str:
     """What an account is of, where that is not what we want one of; "" if it fits."""
     if theirs.subject != ours.subject:
         return f"the subject {theirs.subject}, not on {ours.subject}"
@@ -196,13 +198,13 @@ def _difference(theirs: Account, ours: Account) -> str:
     return ""
 
 
-def _read(path: Path) -> Account:
+def _read(path: Path) -> WealthAccount:
     try:
         saved = from_json(path.read_text(encoding="utf-8"))
         if (version := saved.pop("format")) != _FORMAT:
             raise WealthError(f"wealth={path}: must be in the format {_FORMAT!r}, is {version!r}")
         lists = {"runs": tuple(saved["runs"]), "pairs": tuple(saved["pairs"])}
-        account = Account(**{**saved, **lists})
+        account = WealthAccount(**{**saved, **lists})
         numbers = [account.log_wealth, account.log_peak]
         grid = [account.grid[name] for name in _LISTS] if account.grid else []
         numbers += [number for values in grid for number in values]

@@ -44,7 +44,7 @@ INFORMATIVE = ("date",)
 
 
 @dataclass(frozen=True, slots=True)
-class Charge:
+class CertifiedCharge:
     """Equal releases that the record which paid most was part of.
 
     Attributes
@@ -91,7 +91,7 @@ class Accounted:
     rounds: int
     releases: int
     total: Mapping[str, str]
-    charges: tuple[Charge, ...]
+    charges: tuple[CertifiedCharge, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,8 +327,8 @@ def read_accounted(read: JsonObject) -> Accounted:
     )
 
 
-def _read_charge(read: JsonObject) -> Charge:
-    return Charge(
+def _read_charge(read: JsonObject) -> CertifiedCharge:
+    return CertifiedCharge(
         mechanism=read.mapping("mechanism"),
         sensitivity=read.object(
             "sensitivity", lambda moved: {key: moved.number(key) for key in ("l1", "l2", "linf")}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from verify.certificates.certificate import Accounted, Certificate, Charge, Proof
-from verify.document.elements import Bullets, Code, Document, Facts, Paragraph, Section, Table
+from verify.certificates.certificate import Accounted, Certificate, CertifiedCharge, Proof
+from verify.document.elements import Bullets, Code, Document, Facts, Paragraph, Section, TextTable
 from verify.sentences import both_numbers
 from verify.verdict.verification_document import (
     ADVERSARY,
@@ -88,10 +88,10 @@ def _charges(accounted: Accounted | None) -> Section | None:
         return None
     heading = ("line", "mechanism", "releases", "each costs, exactly")
     rows = tuple(_row(each) for each in accounted.charges)
-    return Section("What the record that paid most paid for", (Table(heading, rows),))
+    return Section("What the record that paid most paid for", (TextTable(heading, rows),))
 
 
-def _row(charge: Charge) -> tuple[str, str, str, str]:
+def _row(charge: CertifiedCharge) -> tuple[str, str, str, str]:
     return charge.where, _named(charge.mechanism), f"{charge.releases:,}", _amount(charge.charge)
 
 

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from algorithms.catalogue.suggestion import Suggestion, TrustModel, suggest
+from algorithms.catalogue.suggestion import LearnerTrust, Suggestion, suggest
 from algorithms.problems import (
     ProblemEntry,
     SettingError,
@@ -36,7 +36,7 @@ _PUBLISHED = "published/"
 @click.option(
     "--for", "played", metavar="PROBLEM", help="Say which learner to import for this problem, and why."
 )
-@click.option("--trust", type=click.Choice(get_args(TrustModel)), default="central", show_default=True)
+@click.option("--trust", type=click.Choice(get_args(LearnerTrust)), default="central", show_default=True)
 @click.option("--epsilon", type=float, default=1.0, show_default=True)
 @click.option("--delta", type=float, default=0.0, show_default=True)
 @click.option("--horizon", type=int, default=100_000, show_default=True)
@@ -45,7 +45,7 @@ _PUBLISHED = "published/"
 def list_command(
     words: tuple[str, ...],
     played: str | None,
-    trust: TrustModel,
+    trust: LearnerTrust,
     epsilon: float,
     delta: float,
     horizon: int,

@@ -18,7 +18,7 @@ from verify.printable import printable
 
 if TYPE_CHECKING:
     from accountant.service.keys import KeyFile
-    from accountant.service.part import Part
+    from accountant.service.part import ServicePart
     from accountant.service.service_limits import ServiceLimits
 
 _store_option = click.option("--store", help="The ledger: a file, or the URL of a database.")
@@ -108,7 +108,7 @@ def serve_command(
         raise click.UsageError(f"--anchor {anchor}: is a ledger's, so --store must be given")
     if names is not None and store is None:
         raise click.UsageError(f"--names {names}: is a ledger's, so --store must be given")
-    parts: list[Callable[[ServiceLimits], AbstractContextManager[Part]]] = []
+    parts: list[Callable[[ServiceLimits], AbstractContextManager[ServicePart]]] = []
     if store is not None:
         parts.append(partial(ledger_at, store, anchor, names=names))
     parts += [
@@ -184,10 +184,10 @@ def add(
 
     NAME stands beside every charge that is made with it.
     """
-    from accountant.rules.scope import Scope as ChargeScope
-    from accountant.service.keys import Scope
+    from accountant.rules.scope import Scope
+    from accountant.service.keys import KeyScope
 
-    click.echo(_key_file(keys, store).add(name, map(Scope, scopes), runs, ChargeScope(purpose, tenant)))
+    click.echo(_key_file(keys, store).add(name, map(KeyScope, scopes), runs, Scope(purpose, tenant)))
 
 
 @keys_group.command("list")

@@ -37,7 +37,7 @@ from verify.conduct.progress import Progress, stretch
 from verify.experiments.configuration import Configuration, simulated
 from verify.experiments.csv_files import write_runs
 from verify.experiments.draw import draw_lines
-from verify.experiments.experiment import REGRET, Axis, Line
+from verify.experiments.experiment import REGRET, FigureAxis, FigureLine
 from verify.experiments.lines import role_of
 from verify.experiments.simulated_runs import SimulatedRuns
 from verify.experiments.simulation_result import SimulationResult
@@ -129,7 +129,7 @@ def simulate_command(
             if len(found) == 1
             else f"Regret on {found[0].problem}"
         )
-        draw_lines(lines, results, plot, x=Axis("round t", logarithmic=True), y=REGRET, title=title)
+        draw_lines(lines, results, plot, x=FigureAxis("round t", logarithmic=True), y=REGRET, title=title)
     if csv_file is not None:
         write_runs(lines, results, csv_file)
     show(as_json, partial(_data, lines, found), partial(_render, lines, found))
@@ -141,7 +141,7 @@ def _lines(
     epsilons: Sequence[float],
     deltas: Sequence[float],
     settings: Mapping[str, str],
-) -> list[Line]:
+) -> list[FigureLine]:
     """Return a line for each learner and each combination of the values, labelled by what differs between them.
 
     A setting that only some of the learners have is theirs alone; learners without privacy are simulated at the first
@@ -153,7 +153,7 @@ def _lines(
         else set()
         for name in learners
     }
-    lines: dict[str, Line] = {}
+    lines: dict[str, FigureLine] = {}
     for name in learners:
         others = set().union(*(taken for other, taken in own.items() if other != name)) - own[name]
         swept = {
@@ -172,7 +172,7 @@ def _lines(
             label = ", ".join(words)
             role = role_of(name) if name in every_learner else "own"
             configuration = replace(common, learner=name, epsilon=epsilon, delta=delta, settings=chosen)
-            lines[label] = Line(label, label, role, ((epsilon, configuration),), len(lines))
+            lines[label] = FigureLine(label, label, role, ((epsilon, configuration),), len(lines))
     return list(lines.values())
 
 
@@ -218,7 +218,7 @@ def _one(
         raise SubjectError(f"{configuration.learner}: {error}") from None
 
 
-def _data(lines: Sequence[Line], found: Sequence[SimulatedRuns]) -> dict[str, Any]:
+def _data(lines: Sequence[FigureLine], found: Sequence[SimulatedRuns]) -> dict[str, Any]:
     """Return one simulation as an object, several as a list of them."""
     told = [
         SimulationResult.of(line.points[0][1], runs).json() for line, runs in zip(lines, found, strict=True)
@@ -226,7 +226,7 @@ def _data(lines: Sequence[Line], found: Sequence[SimulatedRuns]) -> dict[str, An
     return told[0] if len(told) == 1 else {"simulations": told}
 
 
-def _render(lines: Sequence[Line], found: Sequence[SimulatedRuns], console: Console) -> None:
+def _render(lines: Sequence[FigureLine], found: Sequence[SimulatedRuns], console: Console) -> None:
     if len(found) > 1:
         _render_several(lines, found, console)
         return
@@ -260,7 +260,7 @@ def _render(lines: Sequence[Line], found: Sequence[SimulatedRuns], console: Cons
             console.print(formula, highlight=False, soft_wrap=True)
 
 
-def _render_several(lines: Sequence[Line], found: Sequence[SimulatedRuns], console: Console) -> None:
+def _render_several(lines: Sequence[FigureLine], found: Sequence[SimulatedRuns], console: Console) -> None:
     trace = found[0].trace
     title = printable(f"{found[0].problem}, {trace.runs} runs of {trace.rounds[-1]:,} rounds")
     table = Table("learner", "regret", "± s.e.", "reward per round", title=Text(title), title_justify="left")

@@ -68,12 +68,12 @@ class Reports(Protocol):
         ...
 
 
-Work = Callable[[Reports], Any]
+IsolatedWork = Callable[[Reports], Any]
 """Does the work, and returns JSON data."""
 
 
 def in_own_process(
-    work: Work,
+    work: IsolatedWork,
     progress: Progress,
     seconds: float,
     *,
@@ -358,7 +358,7 @@ def _identity(file: int) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-def _work_apart(work: Work, ends: _Ends, errors: tuple[type[Exception], ...]) -> None:
+def _work_apart(work: IsolatedWork, ends: _Ends, errors: tuple[type[Exception], ...]) -> None:
     """Do the work in the new process, which leads a group of its own: its workers can be killed with it."""
     os.setpgid(0, 0)
     _die_first()

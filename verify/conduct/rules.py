@@ -6,7 +6,7 @@ import numbers
 from collections.abc import Callable
 from typing import Any
 
-Rule = Callable[[str, Any], None]
+ValueRule = Callable[[str, Any], None]
 """Called with an option's name and value."""
 
 _LONGEST = 60  # characters of a value that are shown
@@ -22,7 +22,7 @@ def _as_float(name: str, value: Any) -> float:
         raise _refusal(name, value, "is larger than every float") from None
 
 
-def number(holds: Callable[[float], bool] = lambda value: True, words: str = "") -> Rule:
+def number(holds: Callable[[float], bool] = lambda value: True, words: str = "") -> ValueRule:
     """Return the rule that a value is a number of which something holds."""
 
     def check(name: str, value: Any) -> None:
@@ -32,7 +32,7 @@ def number(holds: Callable[[float], bool] = lambda value: True, words: str = "")
     return check
 
 
-def whole(least: int, most: int | None = None) -> Rule:
+def whole(least: int, most: int | None = None) -> ValueRule:
     """Return the rule that a value is an integer in a range."""
 
     def check(name: str, value: Any) -> None:
@@ -44,7 +44,7 @@ def whole(least: int, most: int | None = None) -> Rule:
     return check
 
 
-def one_of(choices: tuple[str, ...]) -> Rule:
+def one_of(choices: tuple[str, ...]) -> ValueRule:
     """Return the rule that a value is one of these names."""
 
     def check(name: str, value: Any) -> None:
@@ -56,7 +56,7 @@ def one_of(choices: tuple[str, ...]) -> Rule:
     return check
 
 
-def being(holds: Callable[[Any], bool], words: str) -> Rule:
+def being(holds: Callable[[Any], bool], words: str) -> ValueRule:
     """Return the rule that something holds of a value: that it is `words`."""
 
     def check(name: str, value: Any) -> None:
@@ -66,7 +66,7 @@ def being(holds: Callable[[Any], bool], words: str) -> Rule:
     return check
 
 
-def made_by(make: Callable[[Any], Any]) -> Rule:
+def made_by(make: Callable[[Any], Any]) -> ValueRule:
     """Return the rule that something can be made of a value: what makes it refuses in words of its own."""
 
     def check(name: str, value: Any) -> None:

@@ -35,7 +35,7 @@ class Facts:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class TextTable:
     """Rows of as many texts as the heading has."""
 
     heading: tuple[str, ...]
@@ -85,14 +85,14 @@ class Photo:
 
 
 @dataclass(frozen=True, slots=True)
-class Fold:
+class Details:
     """What only specialists unfold."""
 
     title: str
     blocks: tuple[Block, ...]
 
 
-Block: TypeAlias = Paragraph | Bullets | Facts | Table | Code | Picture | Photo | Fold
+Block: TypeAlias = Paragraph | Bullets | Facts | TextTable | Code | Picture | Photo | Details
 
 
 @dataclass(frozen=True, slots=True)

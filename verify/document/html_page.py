@@ -14,14 +14,14 @@ from verify.document.elements import (
     Block,
     Bullets,
     Code,
+    Details,
     Document,
     Facts,
-    Fold,
     Paragraph,
     Photo,
     Picture,
     Section,
-    Table,
+    TextTable,
     report_title,
 )
 from verify.printable import printable
@@ -157,7 +157,7 @@ def _block(block: Block) -> str:
                 for name, words in pairs
             )
             return f'<table class="facts"><tbody>\n{rows}</tbody></table>\n'
-        case Table(heading, rows_):
+        case TextTable(heading, rows_):
             head = "".join(f'<th scope="col">{_text(cell)}</th>' for cell in heading)
             body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>\n" for row in rows_)
             table = f"<table><thead><tr>{head}</tr></thead><tbody>\n{body}</tbody></table>"
@@ -171,7 +171,7 @@ def _block(block: Block) -> str:
         case Photo(png, words):
             data = b64encode(png).decode()
             return f'<figure>{_PHOTO}{data}" alt="{_text(words)}"><figcaption>{_text(words)}</figcaption></figure>\n'
-        case Fold(title, inner):
+        case Details(title, inner):
             return f"<details><summary>{_text(title)}</summary>\n{_blocks(inner)}</details>\n"
 
 

@@ -9,14 +9,14 @@ from verify.document.elements import (
     Block,
     Bullets,
     Code,
+    Details,
     Document,
     Facts,
-    Fold,
     Paragraph,
     Photo,
     Picture,
     Section,
-    Table,
+    TextTable,
     report_title,
 )
 from verify.printable import printable
@@ -62,7 +62,7 @@ def _block(block: Block) -> list[str]:
             return ["\n".join(f"- {_said(item)}" for item in items)]
         case Facts(pairs):
             return [_table(("", ""), pairs)]
-        case Table(heading, rows):
+        case TextTable(heading, rows):
             return [_table(heading, rows)]
         case Code(line):
             return [_fenced(printable(line))]
@@ -70,7 +70,7 @@ def _block(block: Block) -> list[str]:
             return [_fenced(plain)] if plain else [f"*{_said(words)}*"]
         case Photo(_, words):
             return [f"*{_said(words)}*"]
-        case Fold(title, inner):
+        case Details(title, inner):
             return [f"<details><summary>{_said(title)}</summary>", *_blocks(inner), "</details>"]
 
 

@@ -39,13 +39,13 @@ from verify.document.elements import (
     Block,
     Bullets,
     Code,
+    Details,
     Document,
     Facts,
-    Fold,
     Paragraph,
     Photo,
     Picture,
-    Table,
+    TextTable,
     Tone,
     report_title,
 )
@@ -244,7 +244,7 @@ def _block(block: Block, width: float) -> Iterator[Any]:
         case Facts(pairs):
             rows = [[Lines(_text(name), _NAME), Lines(_text(words), _CELL)] for name, words in pairs]
             yield _grid(rows, [_FACT, width - _FACT], headed=False)
-        case Table(heading, cells):
+        case TextTable(heading, cells):
             rows = [[Lines(_text(cell), _CELL) for cell in row] for row in cells]
             head = [Lines(_text(cell), _HEAD) for cell in heading]
             yield _grid([head, *rows], column_widths([heading, *cells], width))
@@ -261,7 +261,7 @@ def _block(block: Block, width: float) -> Iterator[Any]:
             yield Grid(
                 [[[seen, Lines(_text(words), _CAPTION)]]], colWidths=[width], style=_BARE, hAlign="LEFT"
             )
-        case Fold(title, inner):
+        case Details(title, inner):
             yield Lines(_text(title), _FOLD)
             yield Indenter(left=_FOLDED)
             yield from _blocks(inner, width - _FOLDED)

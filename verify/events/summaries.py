@@ -19,7 +19,7 @@ from verify.events.view_sample import Column, ViewSample, column_index
 
 _BLOCK = 1 << 15  # draws that are summed up at once
 
-Operation = Literal[
+SummaryOperation = Literal[
     "sum",
     "largest",
     "smallest",
@@ -33,7 +33,7 @@ Operation = Literal[
     "last",
 ]
 
-_PHRASES: dict[Operation, str] = {
+_PHRASES: dict[SummaryOperation, str] = {
     "sum": "the sum of {of}",
     "largest": "the largest of {of}",
     "smallest": "the smallest of {of}",
@@ -65,7 +65,7 @@ class ColumnSummary(Reading):
     """
 
     kind: ClassVar[str] = "summary"
-    operation: Operation
+    operation: SummaryOperation
     indices: tuple[int, ...]
     columns: tuple[Column, ...]
     value: float = 0.0

@@ -33,7 +33,7 @@ from verify.events.rounded_readings import Rounding
 from verify.events.score_fit import logistic, naive_bayes
 from verify.events.scores import AdditiveScore
 from verify.events.sequences import sequences
-from verify.events.summaries import ColumnSummary, Operation
+from verify.events.summaries import ColumnSummary, SummaryOperation
 from verify.events.table_families import pair_families, row_families, value_families
 from verify.events.tree_fit import boosted_trees
 from verify.events.view_sample import Column, WorldSamples
@@ -267,7 +267,7 @@ def _summaries(
         return []
     found: list[Reading] = []
 
-    def add(operation: Operation, indices: Sequence[int], value: float = 0.0) -> None:
+    def add(operation: SummaryOperation, indices: Sequence[int], value: float = 0.0) -> None:
         summary = ColumnSummary(operation, tuple(indices), tuple(columns[i] for i in indices), value)
         found.append(rounding.applied(summary, indices) if operation == "sum" else summary)
 
@@ -331,7 +331,13 @@ def _placed(columns: Sequence[Column], kinds: _Kinds, rounding: Rounding) -> lis
     return [Where(ColumnValue(i, columns[i]), place, float(at)) for at, i in enumerate(real, start=1)]
 
 
-_OF_NUMBERS: tuple[Operation, ...] = ("sum", "largest", "smallest", "place of largest", "place of smallest")
+_OF_NUMBERS: tuple[SummaryOperation, ...] = (
+    "sum",
+    "largest",
+    "smallest",
+    "place of largest",
+    "place of smallest",
+)
 
 
 def _nearest_pairs(indices: Sequence[int], limit: int) -> list[tuple[int, int]]:

@@ -9,17 +9,17 @@ import numpy as np
 
 from algorithms.problems import Value
 from mechanisms import Box, Gaussian, Sensitivity
-from verify.experiments.comparisons import Comparison, below, every, falls, logarithmic, ordered, within
+from verify.experiments.comparisons import SeenRule, below, every, falls, logarithmic, ordered, within
 from verify.experiments.experiment import (
-    Axis,
     Experiment,
     Figure,
-    Line,
+    FigureAxis,
+    FigureLine,
+    PaperStatement,
     Results,
     Scale,
     Seen,
     Size,
-    Statement,
 )
 from verify.experiments.lines import over_rounds, swept
 
@@ -50,7 +50,7 @@ _NOT_YET = (
 )
 
 
-def _local(size: Size, epsilon: float, settings: Mapping[str, Value] | None = None) -> list[Line]:
+def _local(size: Size, epsilon: float, settings: Mapping[str, Value] | None = None) -> list[FigureLine]:
     """Return the published local learners as their experiments run them, and the certified twins."""
     own = dict(settings or {})
     scaled = own | dict(_SCALED)
@@ -69,33 +69,33 @@ def _local(size: Size, epsilon: float, settings: Mapping[str, Value] | None = No
     ]  # fmt: skip
 
 
-def _non_private(size: Size, settings: Mapping[str, Value] | None = None) -> Line:
+def _non_private(size: Size, settings: Mapping[str, Value] | None = None) -> FigureLine:
     return over_rounds(
         "non-private", "CascadeUCB1, no privacy", "cascade-ucb1", "cascade", size, settings=settings
     )
 
 
-def _at(size: Size, epsilon: float) -> tuple[Line, ...]:
+def _at(size: Size, epsilon: float) -> tuple[FigureLine, ...]:
     return (_non_private(size), *_local(size, epsilon))
 
 
-def _figure_1a(size: Size) -> tuple[Line, ...]:
+def _figure_1a(size: Size) -> tuple[FigureLine, ...]:
     return _at(size, 0.2)
 
 
-def _figure_1b(size: Size) -> tuple[Line, ...]:
+def _figure_1b(size: Size) -> tuple[FigureLine, ...]:
     return _at(size, 0.5)
 
 
-def _figure_1c(size: Size) -> tuple[Line, ...]:
+def _figure_1c(size: Size) -> tuple[FigureLine, ...]:
     return _at(size, 1.0)
 
 
-def _figure_1d(size: Size) -> tuple[Line, ...]:
+def _figure_1d(size: Size) -> tuple[FigureLine, ...]:
     return _at(size, 2.0)
 
 
-def _figure_1e(size: Size) -> tuple[Line, ...]:
+def _figure_1e(size: Size) -> tuple[FigureLine, ...]:
     """The published learners at every value, the certified ones at eleven."""
     epsilons = (2.0 * np.arange(1, size.points + 1) / size.points).round(10).tolist()
     chosen = epsilons[:: max(1, size.points // 10)] + epsilons[-1:]
@@ -109,7 +109,7 @@ def _figure_1e(size: Size) -> tuple[Line, ...]:
 
 def _central(
     name: str, words: str, size: Size, epsilon: float, settings: Mapping[str, Value], colour: int
-) -> list[Line]:
+) -> list[FigureLine]:
     """Return Algorithm 1 and its certified twin."""
     return [
         over_rounds(
@@ -123,22 +123,24 @@ def _central(
     ]  # fmt: skip
 
 
-def _figure_1f(size: Size) -> tuple[Line, ...]:
+def _figure_1f(size: Size) -> tuple[FigureLine, ...]:
     lines = [_non_private(size)]
     for colour, epsilon in enumerate((0.1, 0.5, 1.0, 2.0)):
         lines += _central(f"ε={epsilon:g}", f"ε = {epsilon:g}", size, epsilon, {}, colour)
     return tuple(lines)
 
 
-def _figure_1g(size: Size) -> tuple[Line, ...]:
+def _figure_1g(size: Size) -> tuple[FigureLine, ...]:
     lines = []
     for colour, items in enumerate((8, 12, 16, 20)):
         lines += _central(f"L={items}", f"L = {items}", size, 1.0, {"items": items}, colour)
     return tuple(lines)
 
 
-def _semi_bandit(size: Size, epsilon: float) -> tuple[Line, ...]:
-    def line(name: str, label: str, learner: str, settings: Mapping[str, Value], colour: int = 0) -> Line:
+def _semi_bandit(size: Size, epsilon: float) -> tuple[FigureLine, ...]:
+    def line(
+        name: str, label: str, learner: str, settings: Mapping[str, Value], colour: int = 0
+    ) -> FigureLine:
         return over_rounds(
             name,
             label,
@@ -159,36 +161,36 @@ def _semi_bandit(size: Size, epsilon: float) -> tuple[Line, ...]:
     )
 
 
-def _figure_1h(size: Size) -> tuple[Line, ...]:
+def _figure_1h(size: Size) -> tuple[FigureLine, ...]:
     return _semi_bandit(size, 0.2)
 
 
-def _figure_1i(size: Size) -> tuple[Line, ...]:
+def _figure_1i(size: Size) -> tuple[FigureLine, ...]:
     return _semi_bandit(size, 2.0)
 
 
-def _figure_2(size: Size, positions: int) -> tuple[Line, ...]:
+def _figure_2(size: Size, positions: int) -> tuple[FigureLine, ...]:
     settings = {"positions": positions}
     return (_non_private(size, settings), *_local(size, 0.2, settings))
 
 
-def _figure_2a(size: Size) -> tuple[Line, ...]:
+def _figure_2a(size: Size) -> tuple[FigureLine, ...]:
     return _figure_2(size, 4)
 
 
-def _figure_2b(size: Size) -> tuple[Line, ...]:
+def _figure_2b(size: Size) -> tuple[FigureLine, ...]:
     return _figure_2(size, 8)
 
 
-def _figure_2c(size: Size) -> tuple[Line, ...]:
+def _figure_2c(size: Size) -> tuple[FigureLine, ...]:
     return _figure_2(size, 12)
 
 
-def _figure_2d(size: Size) -> tuple[Line, ...]:
+def _figure_2d(size: Size) -> tuple[FigureLine, ...]:
     return _figure_2(size, 16)
 
 
-def _claim(epsilon: float, positions: int) -> Statement:
+def _claim(epsilon: float, positions: int) -> PaperStatement:
     """The paper's privacy claim, and what the scaled noise would leave of it if all positions were always sent.
 
     Two users' click vectors differ in two coordinates by 1 each.
@@ -199,7 +201,7 @@ def _claim(epsilon: float, positions: int) -> Statement:
     gaussian = Gaussian(sigma=_SCALE * printed.sigma, sensitivity=clicks, delta=_DELTA).epsilon
     left = f"noise x {_SCALE} leaves Laplace {laplace:.3g} and Gaussian {gaussian:.3g}"
     words = f"{left}, even if all positions were always sent"
-    return Statement(
+    return PaperStatement(
         f"the private learners are locally private at ε = {epsilon:g}",
         lambda results: Seen(False, words),
         _NOT_PRIVATE,
@@ -213,17 +215,17 @@ def _both(quick: Size, paper: Size) -> dict[Scale, Size]:
 _CURVES = _both(Size(10_000, 64), Size(100_000, 64))
 
 
-def _local_statements(epsilon: float, positions: int = 4) -> tuple[Statement, ...]:
+def _local_statements(epsilon: float, positions: int = 4) -> tuple[PaperStatement, ...]:
     """What the paper says of one panel of local learners."""
     return (
-        Statement("Laplace has the most regret", ordered("Laplace", "Gaussian", "non-private"), _RADII),
-        Statement(
+        PaperStatement("Laplace has the most regret", ordered("Laplace", "Gaussian", "non-private"), _RADII),
+        PaperStatement(
             "the private learners' regret is of order log T",
             every(logarithmic("Laplace"), logarithmic("Gaussian")),
             _NOT_YET,
         ),
         _claim(epsilon, positions),
-        Statement(
+        PaperStatement(
             "(not in the paper) the certified twins, with all their noise, have no more regret",
             every(below("Laplace certified", "Laplace"), below("RR certified", "Laplace")),
             "The twins pay for noise a hundred times larger; where they lose, that is the price of being private.",
@@ -238,10 +240,10 @@ _LINES_1 = {
     2.0: ("d", _figure_1d),
 }
 _LINES_2 = {4: ("a", _figure_2a), 8: ("b", _figure_2b), 12: ("c", _figure_2c), 16: ("d", _figure_2d)}
-_EPSILON = Axis("ε", of=float)
+_EPSILON = FigureAxis("ε", of=float)
 
 
-def _far(line: str, other: str, factor: float) -> Comparison:
+def _far(line: str, other: str, factor: float) -> SeenRule:
     """Return the rule that `within` does not hold."""
 
     def seen(results: Results) -> Seen:
@@ -275,13 +277,13 @@ CASCADE: tuple[Experiment, ...] = (
         _both(Size(3_000, 64, 5), Size(100_000, 64, 100)),
         _figure_1e,
         (
-            Statement("regret falls in ε", every(falls("Laplace"), falls("Gaussian")), _NOT_YET),
-            Statement(
+            PaperStatement("regret falls in ε", every(falls("Laplace"), falls("Gaussian")), _NOT_YET),
+            PaperStatement(
                 "at ε = 2 it is comparable to that without privacy",
                 every(within("Laplace", "non-private", 2.0), within("Gaussian", "non-private", 2.0)),
                 _NOT_YET,
             ),
-            Statement("the Gaussian learner has less", below("Gaussian", "Laplace"), _RADII),
+            PaperStatement("the Gaussian learner has less", below("Gaussian", "Laplace"), _RADII),
         ),
         x=_EPSILON,
     ),
@@ -294,18 +296,18 @@ CASCADE: tuple[Experiment, ...] = (
         _both(Size(1_500, 64), Size(100_000, 64)),
         _figure_1f,
         (
-            Statement(
+            PaperStatement(
                 "regret falls in ε",
                 ordered("ε=0.1", "ε=0.5", "ε=1", "ε=2"),
                 "The margin 3 c₁ L ln^1.5(n) ln t / (ε T_e) is above 1 until an item was examined some 10⁴ / ε times "
                 "at T = 10⁵: until then the items are shown in turns at every ε, and regret is the same.",
             ),
-            Statement(
+            PaperStatement(
                 "at ε = 2 it is close to that without privacy",
                 within("ε=2", "non-private", 2.0),
                 "With c₁ = 1 nothing is learnt within these rounds; the paper must have scaled the noise, or c₁.",
             ),
-            Statement(
+            PaperStatement(
                 "(not in the paper) the certified twin has less regret at every ε",
                 every(*(below(f"ε={e} certified", f"ε={e}") for e in ("0.1", "0.5", "1", "2"))),
                 "At the smallest ε neither of the two has begun to learn.",
@@ -321,8 +323,8 @@ CASCADE: tuple[Experiment, ...] = (
         _both(Size(1_500, 64), Size(100_000, 64)),
         _figure_1g,
         (
-            Statement("regret grows in L", ordered("L=20", "L=16", "L=12", "L=8")),
-            Statement(
+            PaperStatement("regret grows in L", ordered("L=20", "L=16", "L=12", "L=8")),
+            PaperStatement(
                 "(not in the paper) the same for the certified twin",
                 ordered("L=20 certified", "L=16 certified", "L=12 certified", "L=8 certified"),
             ),
@@ -338,8 +340,8 @@ CASCADE: tuple[Experiment, ...] = (
             _CURVES,
             lines,
             (
-                Statement("private CUCB has more regret", ordered("CUCB", "non-private")),
-                Statement(
+                PaperStatement("private CUCB has more regret", ordered("CUCB", "non-private")),
+                PaperStatement(
                     "at ε = 2 the gap is small" if epsilon > 1 else "the gap is large",
                     within("CUCB", "non-private", 2.0) if epsilon > 1 else _far("CUCB", "non-private", 2.0),
                     "The radius has (2 / ε) √(2 K ln(1.25 / δ)) = 7.6 at ε = 2 beside the √1.5 of CUCB: its square, "
@@ -359,7 +361,7 @@ CASCADE: tuple[Experiment, ...] = (
             _CURVES,
             lines,
             (
-                Statement(
+                PaperStatement(
                     "Laplace has more regret than Gaussian",
                     ordered("Laplace", "Gaussian"),
                     f"{_RADII} {_NOT_YET}",

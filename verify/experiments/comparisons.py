@@ -16,7 +16,7 @@ from verify.experiments.experiment import REGRET, Quantity, Results, Seen
 from verify.experiments.simulated_runs import SimulatedRuns
 
 _ERRORS = 3.0
-Comparison = Callable[[Results], Seen]
+SeenRule = Callable[[Results], Seen]
 
 
 def summary(values: FloatArray) -> tuple[float, float]:
@@ -44,7 +44,7 @@ def larger(first: FloatArray, second: FloatArray) -> bool | None:
     return None if not abs(difference) > width else difference > 0
 
 
-def ordered(*lines: str, quantity: Quantity = REGRET) -> Comparison:
+def ordered(*lines: str, quantity: Quantity = REGRET) -> SeenRule:
     """Return the rule that the lines end in falling order of the quantity."""
 
     def seen(results: Results) -> Seen:
@@ -59,7 +59,7 @@ def ordered(*lines: str, quantity: Quantity = REGRET) -> Comparison:
     return seen
 
 
-def below(line: str, other: str) -> Comparison:
+def below(line: str, other: str) -> SeenRule:
     """Return the rule that a line has less final regret than another at every value of the parameter."""
 
     def seen(results: Results) -> Seen:
@@ -79,7 +79,7 @@ def below(line: str, other: str) -> Comparison:
     return seen
 
 
-def within(line: str, other: str, factor: float) -> Comparison:
+def within(line: str, other: str, factor: float) -> SeenRule:
     """Return the rule that a line's final regret is at most `factor` times another's."""
 
     def seen(results: Results) -> Seen:
@@ -94,7 +94,7 @@ def within(line: str, other: str, factor: float) -> Comparison:
     return seen
 
 
-def near_optimum(line: str, share: float) -> Comparison:
+def near_optimum(line: str, share: float) -> SeenRule:
     """Return the rule that the return per round ends at this share of the optimum or above."""
 
     def seen(results: Results) -> Seen:
@@ -110,7 +110,7 @@ def near_optimum(line: str, share: float) -> Comparison:
     return seen
 
 
-def falls(line: str) -> Comparison:
+def falls(line: str) -> SeenRule:
     """Return the rule that final regret falls along the parameter: never rises, and is less at the end."""
 
     def seen(results: Results) -> Seen:
@@ -128,7 +128,7 @@ def falls(line: str) -> Comparison:
     return seen
 
 
-def rises(line: str) -> Comparison:
+def rises(line: str) -> SeenRule:
     """Return the rule that final regret is larger at the end of the parameter's range than at its start."""
 
     def seen(results: Results) -> Seen:
@@ -139,7 +139,7 @@ def rises(line: str) -> Comparison:
     return seen
 
 
-def straight(line: str, x: Callable[[float], float], least: float = 0.98) -> Comparison:
+def straight(line: str, x: Callable[[float], float], least: float = 0.98) -> SeenRule:
     """Return the rule that final regret is a straight line in a function of the parameter, by its share of variance."""
 
     def seen(results: Results) -> Seen:
@@ -156,7 +156,7 @@ def straight(line: str, x: Callable[[float], float], least: float = 0.98) -> Com
     return seen
 
 
-def logarithmic(line: str) -> Comparison:
+def logarithmic(line: str) -> SeenRule:
     """Return the rule that regret grows like ln t: the last doubling of t adds at most 1.3 times what the previous did.
 
     Of ln t each doubling adds the same, of t twice as much.
@@ -172,7 +172,7 @@ def logarithmic(line: str) -> Comparison:
     return seen
 
 
-def levels(line: str) -> Comparison:
+def levels(line: str) -> SeenRule:
     """Return the rule that regret / ln n has stopped: it moves by a tenth at most in the last third of ln n."""
 
     def seen(results: Results) -> Seen:
@@ -188,7 +188,7 @@ def levels(line: str) -> Comparison:
     return seen
 
 
-def every(*rules: Comparison) -> Comparison:
+def every(*rules: SeenRule) -> SeenRule:
     """Return the rule that all of these hold."""
 
     def seen(results: Results) -> Seen:
@@ -214,6 +214,6 @@ def _added(runs: SimulatedRuns, last_part: float, first_part: float) -> FloatArr
     )
 
 
-def series(names: Sequence[str], rule: Callable[[str], Comparison]) -> Comparison:
+def series(names: Sequence[str], rule: Callable[[str], SeenRule]) -> SeenRule:
     """Return the rule that one holds for each of these lines."""
     return every(*(rule(name) for name in names))

@@ -11,12 +11,12 @@ from algorithms.theory.regret_bound import Delta, Instance, instance_values
 from verify.experiments.comparisons import below, every, in_words, ordered
 from verify.experiments.experiment import (
     Experiment,
-    Line,
+    FigureLine,
+    PaperStatement,
+    PaperTable,
     Results,
     Seen,
     Size,
-    Statement,
-    Table,
     TableContent,
 )
 from verify.experiments.lines import over_rounds
@@ -37,7 +37,7 @@ _ROWS = {
 }
 
 
-def _lines(size: Size) -> tuple[Line, ...]:
+def _lines(size: Size) -> tuple[FigureLine, ...]:
     return tuple(
         over_rounds(learner, learner, learner, "top-k", size, epsilon=_EPSILON, colour=colour)
         for colour, learner in enumerate(_ROWS)
@@ -48,7 +48,7 @@ def _instance(horizon: int) -> Instance:
     return Instance(build_problem("top-k"), _EPSILON, horizon)
 
 
-def _content(results: Results, lines: tuple[Line, ...]) -> TableContent:
+def _content(results: Results, lines: tuple[FigureLine, ...]) -> TableContent:
     rows = []
     for line in lines:
         learner = line.points[0][1].learner
@@ -97,7 +97,7 @@ def _below_bounds(results: Results) -> Seen:
 
 
 CSB: tuple[Experiment, ...] = (
-    Table(
+    PaperTable(
         "csb/table1",
         "private combinatorial semi-bandits, upper and lower bounds",
         f"{_PAPER}, Table 1",
@@ -108,19 +108,19 @@ CSB: tuple[Experiment, ...] = (
         {"quick": Size(5_000, 64), "paper": Size(100_000, 64)},
         _lines,
         (
-            Statement("no run exceeds its upper bound", _below_bounds),
-            Statement(
+            PaperStatement("no run exceeds its upper bound", _below_bounds),
+            PaperStatement(
                 "sending the least-pulled arm's outcome alone is better than sending all K",
                 ordered("cucb-ldp1", "cucb-ldp2"),
                 "Until the radius falls below the gaps, both explore alike and nothing is told apart.",
             ),
-            Statement(
+            PaperStatement(
                 "central privacy costs less than local",
                 every(below("published/cucb-dp", "cucb-ldp1"), below("published/cucb-dp-least", "cucb-ldp2")),
                 "Algorithm 3's margin has 12 K ln³ T / (ε T_i), ten times what its own noise needs: its index is "
                 "clipped to 1 for some 10⁵ plays of an arm, and it does not learn within these rounds.",
             ),
-            Statement(
+            PaperStatement(
                 "(not in the paper) it does for learners on batches",
                 every(below("cucb-batch-all", "cucb-ldp1"), below("cucb-batch-least", "cucb-ldp2")),
             ),

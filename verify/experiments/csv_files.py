@@ -6,7 +6,7 @@ import csv
 from collections.abc import Sequence
 from pathlib import Path
 
-from verify.experiments.experiment import Line, Results, TableContent
+from verify.experiments.experiment import FigureLine, Results, TableContent
 
 _COLUMNS = (
     "line", "role", "learner", "problem", "settings", "epsilon", "delta", "parameter", "run", "round", "regret",
@@ -14,7 +14,7 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-def write_runs(lines: Sequence[Line], results: Results, path: Path, *, only_last: bool = False) -> None:
+def write_runs(lines: Sequence[FigureLine], results: Results, path: Path, *, only_last: bool = False) -> None:
     """Write a row for each run and checkpoint: cumulative expected regret and reward.
 
     Parameters

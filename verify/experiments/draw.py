@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from mechanisms.arrays import FloatArray
-from verify.experiments.experiment import Axis, Figure, Line, Quantity, Results, TableContent
+from verify.experiments.experiment import Figure, FigureAxis, FigureLine, Quantity, Results, TableContent
 from verify.printable import printable
 
 _DASHES = {"baseline": "-", "published": "--", "certified": "-", "own": "-."}
@@ -24,7 +24,9 @@ _STYLE = {
 _TITLE = 72  # characters in a line
 
 
-def draw_figure(figure: Figure, lines: Sequence[Line], results: Results, path: Path, note: str = "") -> None:
+def draw_figure(
+    figure: Figure, lines: Sequence[FigureLine], results: Results, path: Path, note: str = ""
+) -> None:
     """Draw a figure of a paper.
 
     Parameters
@@ -44,11 +46,11 @@ def draw_figure(figure: Figure, lines: Sequence[Line], results: Results, path: P
 
 
 def draw_lines(
-    lines: Sequence[Line],
+    lines: Sequence[FigureLine],
     results: Results,
     path: Path,
     *,
-    x: Axis,
+    x: FigureAxis,
     y: Quantity,
     title: str,
     log_y: bool = False,
@@ -170,7 +172,7 @@ def draw_table(content: TableContent, path: Path, title: str, note: str = "") ->
 
 
 def _curve(
-    points: Sequence[tuple[float, Any]], x: Axis, y: Quantity, band: str
+    points: Sequence[tuple[float, Any]], x: FigureAxis, y: Quantity, band: str
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return places, means and half the height of the band."""
     if x.of is None:
@@ -193,7 +195,7 @@ def _best(results: Results) -> float:
     return float((trace.regret + trace.reward)[-1].mean() / trace.rounds[-1])
 
 
-def _marks(places: FloatArray, x: Axis, number: int, lines: int) -> list[int]:
+def _marks(places: FloatArray, x: FigureAxis, number: int, lines: int) -> list[int]:
     """Return where a line's marks stand: eight, evenly spread on the axis, each line's between those of the others."""
     scale = np.log(np.maximum(places, 1.0)) if x.logarithmic else places
     wanted = scale[0] + (scale[-1] - scale[0]) * (np.arange(8) + (number + 0.5) / lines) / 8

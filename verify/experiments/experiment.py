@@ -12,7 +12,7 @@ from mechanisms.arrays import FloatArray
 from verify.experiments.configuration import Configuration
 from verify.experiments.simulated_runs import SimulatedRuns
 
-Role = Literal["baseline", "published", "certified", "own"]
+LineRole = Literal["baseline", "published", "certified", "own"]
 Scale = Literal["quick", "paper"]
 
 
@@ -34,7 +34,7 @@ class Size:
 
 
 @dataclass(frozen=True)
-class Line:
+class FigureLine:
     """A line of a figure, or one row of a table that is simulated.
 
     Attributes
@@ -53,7 +53,7 @@ class Line:
 
     name: str
     label: str
-    role: Role
+    role: LineRole
     points: tuple[tuple[float, Configuration], ...]
     colour: int = 0
 
@@ -97,7 +97,7 @@ REGRET_OVER_LOG = Quantity(
 
 
 @dataclass(frozen=True)
-class Axis:
+class FigureAxis:
     """The horizontal axis.
 
     Attributes
@@ -115,8 +115,8 @@ class Axis:
     of: Callable[[float], float] | None = None
 
 
-ROUNDS = Axis("round t")
-LOG_ROUNDS = Axis("round n", logarithmic=True)
+ROUNDS = FigureAxis("round t")
+LOG_ROUNDS = FigureAxis("round n", logarithmic=True)
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ class Seen:
 
 
 @dataclass(frozen=True)
-class Statement:
+class PaperStatement:
     """Something that a paper says of its figure or table, and how it is read off what we measure.
 
     Attributes
@@ -186,8 +186,8 @@ class Experiment:
     shows: str
     setting: str
     sizes: Mapping[Scale, Size]
-    lines: Callable[[Size], tuple[Line, ...]]
-    statements: tuple[Statement, ...] = ()
+    lines: Callable[[Size], tuple[FigureLine, ...]]
+    statements: tuple[PaperStatement, ...] = ()
     takes_data: bool = False
 
 
@@ -207,7 +207,7 @@ class Figure(Experiment):
         The label of a horizontal line at the best reward of a round; none if empty.
     """
 
-    x: Axis = ROUNDS
+    x: FigureAxis = ROUNDS
     y: Quantity = REGRET
     log_y: bool = False
     band: Literal["± 2 standard errors", "± standard deviation"] = "± 2 standard errors"
@@ -229,7 +229,7 @@ class TableContent:
 
 
 @dataclass(frozen=True)
-class Table(Experiment):
+class PaperTable(Experiment):
     """A table.
 
     Attributes
@@ -238,4 +238,6 @@ class Table(Experiment):
         From what was simulated, and the lines, to the cells.
     """
 
-    content: Callable[[Results, tuple[Line, ...]], TableContent] = lambda results, lines: TableContent((), ())
+    content: Callable[[Results, tuple[FigureLine, ...]], TableContent] = lambda results, lines: TableContent(
+        (), ()
+    )

@@ -16,16 +16,16 @@ from verify.experiments.configuration import Configuration, simulated
 from verify.experiments.experiment import (
     LOG_ROUNDS,
     REGRET_PER_ROUND,
-    Axis,
     Experiment,
     Figure,
-    Line,
+    FigureAxis,
+    FigureLine,
+    PaperStatement,
+    PaperTable,
     Results,
     Scale,
     Seen,
     Size,
-    Statement,
-    Table,
     TableContent,
 )
 from verify.experiments.lines import over_rounds, swept
@@ -64,7 +64,7 @@ def _line(
     epsilon: float = _EPSILON,
     settings: Mapping[str, Value] | None = None,
     colour: int = 0,
-) -> Line:
+) -> FigureLine:
     certified = " certified" if "dp-" in learner and not learner.startswith("published/") else ""
     return over_rounds(
         f"{name}{certified}", name, learner, "linear", size, epsilon=epsilon, delta=_DELTA,
@@ -72,7 +72,7 @@ def _line(
     )  # fmt: skip
 
 
-def _models(size: Size, kind: str, epsilon: float = _EPSILON) -> list[Line]:
+def _models(size: Size, kind: str, epsilon: float = _EPSILON) -> list[FigureLine]:
     """Return the three private learners as published, and their certified twins."""
     further = {"sigma": 0.0} if kind == "pe" else {}
     return [
@@ -89,18 +89,18 @@ def _models(size: Size, kind: str, epsilon: float = _EPSILON) -> list[Line]:
     ]
 
 
-def _figure_2a(size: Size) -> tuple[Line, ...]:
+def _figure_2a(size: Size) -> tuple[FigureLine, ...]:
     """At so many of the values, the first and the last among them."""
     epsilons = [_EPSILONS[round(i)] for i in np.linspace(0, len(_EPSILONS) - 1, size.points)]
     runs = [_models(size, "dpe", epsilon) for epsilon in epsilons]
     return tuple(swept(epsilons, [each[i] for each in runs]) for i in range(len(runs[0])))
 
 
-def _figure_2b(size: Size) -> tuple[Line, ...]:
+def _figure_2b(size: Size) -> tuple[FigureLine, ...]:
     return (_line("DPE", "published/dpe", size), *_models(size, "dpe"))
 
 
-def _figure_2c(size: Size) -> tuple[Line, ...]:
+def _figure_2c(size: Size) -> tuple[FigureLine, ...]:
     clients = _equal_cost_clients(size.horizon)
     fixed = _line("DPE-FixedU", "published/dpe-fixed-u", size, settings={"fixed_clients": clients})
     return (_line("DPE", "published/dpe", size), fixed)
@@ -151,11 +151,11 @@ def _twins_for_free(results: Results) -> Seen:
     return every(within("CDP-DPE certified", "DPE", 2.0), within("SDP-DPE certified", "DPE", 2.0))(results)
 
 
-def _table_1(size: Size) -> tuple[Line, ...]:
+def _table_1(size: Size) -> tuple[FigureLine, ...]:
     return (*_figure_2b(size), _line("DPE, exact widths", "dpe", size))
 
 
-def _table_2(size: Size) -> tuple[Line, ...]:
+def _table_2(size: Size) -> tuple[FigureLine, ...]:
     settings: Mapping[str, Value] = {"sigma": 0.0}
     return (_line("PE", "published/pe", size, settings=settings), *_models(size, "pe"))
 
@@ -172,7 +172,7 @@ _PRINTED = {
 }
 
 
-def _bounds(results: Results, lines: tuple[Line, ...]) -> TableContent:
+def _bounds(results: Results, lines: tuple[FigureLine, ...]) -> TableContent:
     rows = []
     for line in lines:
         configuration = line.points[0][1]
@@ -229,7 +229,7 @@ def _holds(results: Results) -> Seen:
     return Seen(None if None in worse else True not in worse, words)
 
 
-def _noise_settings(results: Results, lines: tuple[Line, ...], *, standard: bool) -> TableContent:
+def _noise_settings(results: Results, lines: tuple[FigureLine, ...], *, standard: bool) -> TableContent:
     """Return each instance's noise and width, by formula and at one phase of the paper's experiment."""
     d, phase = 20, 15
     s = 4 * d * math.log(math.log(d)) + 16
@@ -258,15 +258,15 @@ def _noise_settings(results: Results, lines: tuple[Line, ...], *, standard: bool
     return TableContent(columns, rows)
 
 
-def _table_3(results: Results, lines: tuple[Line, ...]) -> TableContent:
+def _table_3(results: Results, lines: tuple[FigureLine, ...]) -> TableContent:
     return _noise_settings(results, lines, standard=False)
 
 
-def _table_4(results: Results, lines: tuple[Line, ...]) -> TableContent:
+def _table_4(results: Results, lines: tuple[FigureLine, ...]) -> TableContent:
     return _noise_settings(results, lines, standard=True)
 
 
-def _nothing(size: Size) -> tuple[Line, ...]:
+def _nothing(size: Size) -> tuple[FigureLine, ...]:
     return ()
 
 
@@ -275,12 +275,12 @@ def _both(quick: Size, paper: Size) -> dict[Scale, Size]:
 
 
 _PHASES = _both(Size(30_000, 4, 3), Size(1_000_000, 20, 5))
-_ORDER = Statement(
+_ORDER = PaperStatement(
     "the central model has least regret, then the shuffle model, then the local", _holds, _SHUFFLE
 )
 
 LINEAR: tuple[Experiment, ...] = (
-    Table(
+    PaperTable(
         "linear/table1",
         "regret and communication of DP-DPE",
         f"{_PAPER}, Table 1",
@@ -289,7 +289,7 @@ LINEAR: tuple[Experiment, ...] = (
         _PHASES,
         _table_1,
         (
-            Statement("the bounds say something at this size", _speaks, _WIDTH),
+            PaperStatement("the bounds say something at this size", _speaks, _WIDTH),
             _ORDER,
         ),
         content=_bounds,
@@ -305,17 +305,17 @@ LINEAR: tuple[Experiment, ...] = (
         _PHASES,
         _figure_2a,
         (
-            Statement(
+            PaperStatement(
                 "regret falls in ε", every(*(falls(f"{short}-DPE") for short in _NAMES.values())), _WIDTH
             ),
             _ORDER,
-            Statement(
+            PaperStatement(
                 "(not in the paper) regret of the certified twins falls in ε",
                 every(*(falls(f"{short}-DPE certified") for short in _NAMES.values())),
                 "With exact widths the price of privacy is small beside the regret of DPE already at small ε.",
             ),
         ),
-        x=Axis("ε", logarithmic=True, of=float),
+        x=FigureAxis("ε", logarithmic=True, of=float),
         log_y=True,
         band="± standard deviation",
     ),
@@ -329,9 +329,9 @@ LINEAR: tuple[Experiment, ...] = (
         _PHASES,
         _figure_2b,
         (
-            Statement("CDP-DPE and SDP-DPE are close to DPE", _for_free, f"{_WIDTH} {_SHUFFLE}"),
-            Statement("LDP-DPE has most regret", ordered("LDP-DPE", "SDP-DPE"), _SHUFFLE),
-            Statement(
+            PaperStatement("CDP-DPE and SDP-DPE are close to DPE", _for_free, f"{_WIDTH} {_SHUFFLE}"),
+            PaperStatement("LDP-DPE has most regret", ordered("LDP-DPE", "SDP-DPE"), _SHUFFLE),
+            PaperStatement(
                 "(not in the paper) the certified twins of both are close to DPE",
                 _twins_for_free,
                 "At this number of rounds their noise still shows.",
@@ -350,8 +350,8 @@ LINEAR: tuple[Experiment, ...] = (
         _PHASES,
         _figure_2c,
         (
-            Statement("the communication cost is the same", _same_cost),
-            Statement(
+            PaperStatement("the communication cost is the same", _same_cost),
+            PaperStatement(
                 "DPE learns faster",
                 _faster,
                 "At few rounds the fixed number of clients is the larger one in every phase, and is ahead; DPE's "
@@ -362,7 +362,7 @@ LINEAR: tuple[Experiment, ...] = (
         y=REGRET_PER_ROUND,
         band="± standard deviation",
     ),
-    Table(
+    PaperTable(
         "linear/table2",
         "regret of DP-PE on standard linear bandits",
         f"{_PAPER}, Table 2",
@@ -370,10 +370,10 @@ LINEAR: tuple[Experiment, ...] = (
         f"{_SETTING}Clients do not differ: σ = 0. ε = 10, δ = 0.25. {_CLASSICAL}",
         _both(Size(20_000, 3), Size(1_000_000, 5)),
         _table_2,
-        (Statement("the bounds say something at this size", _speaks, _WIDTH), _ORDER),
+        (PaperStatement("the bounds say something at this size", _speaks, _WIDTH), _ORDER),
         content=_bounds,
     ),
-    Table(
+    PaperTable(
         "linear/table3",
         "noise and width of DP-DPE",
         f"{_PAPER}, Table 3",
@@ -383,7 +383,7 @@ LINEAR: tuple[Experiment, ...] = (
         _nothing,
         content=_table_3,
     ),
-    Table(
+    PaperTable(
         "linear/table4",
         "noise and width of DP-PE",
         f"{_PAPER}, Table 4",

@@ -8,7 +8,7 @@ from dataclasses import replace
 from algorithms.learner import DEFAULT_DELTA
 from algorithms.problems import Value
 from verify.experiments.configuration import Configuration
-from verify.experiments.experiment import Line, Role, Size
+from verify.experiments.experiment import FigureLine, LineRole, Size
 from verify.subjects.resolve import every_learner
 
 _CHECKPOINTS = 120
@@ -27,13 +27,13 @@ def over_rounds(
     colour: int = 0,
     parameter: float = 0.0,
     recommends: bool = False,
-) -> Line:
+) -> FigureLine:
     """Return a line against the rounds: one configuration.
 
     Parameters
     ----------
     name, label, colour
-        As in `Line`; the role follows from the learner.
+        As in `FigureLine`; the role follows from the learner.
     learner, problem, size, epsilon, delta, settings, recommends
         As in `Configuration`.
     parameter
@@ -43,16 +43,16 @@ def over_rounds(
         learner, size.horizon, size.runs, problem, settings or {}, epsilon, delta,
         checkpoints=_CHECKPOINTS, recommends=recommends,
     )  # fmt: skip
-    return Line(name, label, role_of(learner), ((parameter, configuration),), colour)
+    return FigureLine(name, label, role_of(learner), ((parameter, configuration),), colour)
 
 
-def swept(values: Iterable[float], lines: Sequence[Line]) -> Line:
+def swept(values: Iterable[float], lines: Sequence[FigureLine]) -> FigureLine:
     """Return one line against a parameter, of lines that have one configuration each, for these values."""
     points = tuple((value, line.points[0][1]) for value, line in zip(values, lines, strict=True))
     return replace(lines[0], points=points)
 
 
-def role_of(learner: str) -> Role:
+def role_of(learner: str) -> LineRole:
     """Return the role of a registered learner."""
     if every_learner[learner].as_printed.startswith("makes no privacy claim"):
         return "baseline"

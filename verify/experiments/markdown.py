@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from verify.experiments.comparisons import in_words
 from verify.experiments.experiment import (
     Experiment,
-    Line,
+    FigureLine,
+    PaperStatement,
     Results,
     Scale,
     Seen,
     Size,
-    Statement,
     TableContent,
 )
 from verify.subjects.resolve import every_learner
@@ -24,7 +24,7 @@ def report(
     experiment: Experiment,
     scale: Scale,
     size: Size,
-    lines: Sequence[Line],
+    lines: Sequence[FigureLine],
     results: Results,
     *,
     note: str = "",
@@ -62,7 +62,7 @@ def report(
     return "\n\n".join(parts) + "\n"
 
 
-def _told(statement: Statement, seen: Seen) -> str:
+def _told(statement: PaperStatement, seen: Seen) -> str:
     return f"- {statement.says} - {_VERDICTS[seen.holds]}: {seen.words}."
 
 
@@ -76,7 +76,7 @@ def _size(scale: Scale, size: Size, results: Results) -> str:
     )
 
 
-def _learners(lines: Sequence[Line], results: Results) -> TableContent:
+def _learners(lines: Sequence[FigureLine], results: Results) -> TableContent:
     """Return every line with its learner, final regret, and what is known of its privacy claim."""
     rows = []
     for line in lines:

@@ -21,16 +21,16 @@ from verify.experiments.experiment import (
     LOG_ROUNDS,
     REGRET_OVER_LOG,
     RETURN,
-    Axis,
     Experiment,
     Figure,
-    Line,
+    FigureAxis,
+    FigureLine,
+    PaperStatement,
+    PaperTable,
     Results,
     Scale,
     Seen,
     Size,
-    Statement,
-    Table,
     TableContent,
 )
 from verify.experiments.lines import over_rounds, swept
@@ -60,17 +60,21 @@ _FALSE_START = (
 )
 
 
-def _ucb(name: str, size: Size, epsilon: float = 2.0, problem: str = "linear-matroid") -> tuple[Line, Line]:
+def _ucb(
+    name: str, size: Size, epsilon: float = 2.0, problem: str = "linear-matroid"
+) -> tuple[FigureLine, FigureLine]:
     return _pair("dpucb-mat", "DPUCB-MAT", name, size, epsilon, problem, 0)
 
 
-def _ts(name: str, size: Size, epsilon: float = 2.0, problem: str = "linear-matroid") -> tuple[Line, Line]:
+def _ts(
+    name: str, size: Size, epsilon: float = 2.0, problem: str = "linear-matroid"
+) -> tuple[FigureLine, FigureLine]:
     return _pair("dpts-mat", "DPTS-MAT", name, size, epsilon, problem, 1)
 
 
 def _pair(
     learner: str, label: str, name: str, size: Size, epsilon: float, problem: str, colour: int
-) -> tuple[Line, Line]:
+) -> tuple[FigureLine, FigureLine]:
     """Return a published learner's line and its certified twin's."""
     published = over_rounds(
         name, label, f"published/{learner}", problem, size, epsilon=epsilon, colour=colour
@@ -79,19 +83,19 @@ def _pair(
     return published, twin
 
 
-def _baseline(learner: str, size: Size, problem: str = "linear-matroid") -> Line:
+def _baseline(learner: str, size: Size, problem: str = "linear-matroid") -> FigureLine:
     return over_rounds(learner.upper(), learner.upper(), learner, problem, size)
 
 
-def _figure_1(size: Size) -> tuple[Line, ...]:
+def _figure_1(size: Size) -> tuple[FigureLine, ...]:
     return (_baseline("omm", size), *_ucb("DPUCB-MAT", size))
 
 
-def _figure_4a(size: Size) -> tuple[Line, ...]:
+def _figure_4a(size: Size) -> tuple[FigureLine, ...]:
     return (_baseline("cts", size), *_ts("DPTS-MAT", size))
 
 
-def _figure_3(size: Size) -> tuple[Line, ...]:
+def _figure_3(size: Size) -> tuple[FigureLine, ...]:
     """With what is recommended in the end, for Table 3: the runs are the same."""
     problem = "synthetic-movies"
     return tuple(
@@ -104,14 +108,14 @@ def _figure_3(size: Size) -> tuple[Line, ...]:
     )
 
 
-def _figure_4b(size: Size) -> tuple[Line, ...]:
+def _figure_4b(size: Size) -> tuple[FigureLine, ...]:
     return (_baseline("cts", size, "synthetic-movies"), *_ts("DPTS-MAT", size, 2.0, "synthetic-movies"))
 
 
 _EPSILONS = {"1e5": 1e5, "2": 2.0, "1e-4": 1e-4}
 
 
-def _figure_2(size: Size, learner: str, label: str, baseline: str) -> tuple[Line, ...]:
+def _figure_2(size: Size, learner: str, label: str, baseline: str) -> tuple[FigureLine, ...]:
     lines = [_baseline(baseline, size)]
     for colour, (words, epsilon) in enumerate(_EPSILONS.items()):
         lines += _pair(
@@ -120,19 +124,19 @@ def _figure_2(size: Size, learner: str, label: str, baseline: str) -> tuple[Line
     return tuple(lines)
 
 
-def _figure_2a(size: Size) -> tuple[Line, ...]:
+def _figure_2a(size: Size) -> tuple[FigureLine, ...]:
     return _figure_2(size, "dpucb-mat", "DPUCB-MAT", "omm")
 
 
-def _figure_2b(size: Size) -> tuple[Line, ...]:
+def _figure_2b(size: Size) -> tuple[FigureLine, ...]:
     return _figure_2(size, "dpts-mat", "DPTS-MAT", "cts")
 
 
-def _figure_5a(size: Size) -> tuple[Line, ...]:
+def _figure_5a(size: Size) -> tuple[FigureLine, ...]:
     return (*_ucb("DPUCB-MAT", size), *_ts("DPTS-MAT", size))
 
 
-def _figure_5b(size: Size) -> tuple[Line, ...]:
+def _figure_5b(size: Size) -> tuple[FigureLine, ...]:
     spaced = (
         np.linspace if size.points >= 50 else np.geomspace
     )  # the paper's; few of them would miss small epsilons
@@ -143,7 +147,7 @@ def _figure_5b(size: Size) -> tuple[Line, ...]:
     )
 
 
-def _table_1(size: Size) -> tuple[Line, ...]:
+def _table_1(size: Size) -> tuple[FigureLine, ...]:
     return (_baseline("omm", size), _baseline("cts", size), *_ucb("DPUCB-MAT", size), *_ts("DPTS-MAT", size))
 
 
@@ -155,7 +159,7 @@ _PRINTED = {
 }
 
 
-def _bounds(results: Results, lines: tuple[Line, ...]) -> TableContent:
+def _bounds(results: Results, lines: tuple[FigureLine, ...]) -> TableContent:
     rows = []
     for line in lines:
         configuration = line.points[0][1]
@@ -188,7 +192,7 @@ def _bounds_hold(results: Results) -> Seen:
     return Seen(holds, "; ".join(words))
 
 
-def _elements(results: Results, lines: tuple[Line, ...]) -> TableContent:
+def _elements(results: Results, lines: tuple[FigureLine, ...]) -> TableContent:
     from algorithms.problems import LinearMatroid
 
     problem = build_problem("linear-matroid")
@@ -216,7 +220,7 @@ def _best_basis(results: Results) -> Seen:
     return Seen(best == [0, 1, 2] and abs(problem.optimum - 2.15) < 1e-9, words)
 
 
-def _movies(results: Results, lines: tuple[Line, ...]) -> TableContent:
+def _movies(results: Results, lines: tuple[FigureLine, ...]) -> TableContent:
     """Return the movies of the best basis, and how often each learner recommends them in the end."""
     configuration = lines[0].points[0][1]
     assert configuration.problem is not None
@@ -260,7 +264,7 @@ _FILMS = _both(Size(600, 64), Size(20_000, 64))
 _APPROACH = "the expected per-round return approaches the optimal return"
 
 MATROID: tuple[Experiment, ...] = (
-    Table(
+    PaperTable(
         "matroid/table1",
         "regret bounds on matroids",
         f"{_PAPER}, Table 1",
@@ -268,10 +272,10 @@ MATROID: tuple[Experiment, ...] = (
         _SYNTHETIC + "ε = 2. Bounds are evaluated with the constants of their proofs.",
         _CURVES,
         _table_1,
-        (Statement("no run exceeds the bounds", _bounds_hold),),
+        (PaperStatement("no run exceeds the bounds", _bounds_hold),),
         content=_bounds,
     ),
-    Table(
+    PaperTable(
         "matroid/table2",
         "the synthetic data set",
         f"{_PAPER}, Table 2",
@@ -279,10 +283,10 @@ MATROID: tuple[Experiment, ...] = (
         "Everything in it is given; nothing is simulated.",
         _both(Size(1, 1), Size(1, 1)),
         lambda size: (),
-        (Statement("A* = {e1, e2, e3}, with 0.80 + 0.75 + 0.60 = 2.15", _best_basis),),
+        (PaperStatement("A* = {e1, e2, e3}, with 0.80 + 0.75 + 0.60 = 2.15", _best_basis),),
         content=_elements,
     ),
-    Table(
+    PaperTable(
         "matroid/table3",
         "movies of the best basis that are recommended after learning",
         f"{_PAPER}, Table 3",
@@ -291,7 +295,7 @@ MATROID: tuple[Experiment, ...] = (
         _FILMS,
         _figure_3,
         (
-            Statement(
+            PaperStatement(
                 "after learning, 8 or more of the movies of A* are recommended",
                 _overlap,
                 "With ε₀ = 2/17 the margin 3 ln(Kt) / (ε₀ T_e) is above 1 until an element has been played several "
@@ -310,9 +314,11 @@ MATROID: tuple[Experiment, ...] = (
         _CURVES,
         _figure_1,
         (
-            Statement(_APPROACH, every(near_optimum("OMM", 0.95), near_optimum("DPUCB-MAT", 0.9)), _MARGIN),
-            Statement("DPUCB-MAT grows like OMM", within("DPUCB-MAT", "OMM", 2.0), f"{_LAZY} {_MARGIN}"),
-            Statement(
+            PaperStatement(
+                _APPROACH, every(near_optimum("OMM", 0.95), near_optimum("DPUCB-MAT", 0.9)), _MARGIN
+            ),
+            PaperStatement("DPUCB-MAT grows like OMM", within("DPUCB-MAT", "OMM", 2.0), f"{_LAZY} {_MARGIN}"),
+            PaperStatement(
                 "(not in the paper) the certified twin has no more regret",
                 below("DPUCB-MAT certified", "DPUCB-MAT"),
                 _FALSE_START,
@@ -332,8 +338,8 @@ MATROID: tuple[Experiment, ...] = (
             _CURVES,
             lines,
             (
-                Statement("regret grows when ε falls", ordered("ε=1e-4", "ε=2", "ε=1e5"), _MARGIN),
-                Statement(
+                PaperStatement("regret grows when ε falls", ordered("ε=1e-4", "ε=2", "ε=1e5"), _MARGIN),
+                PaperStatement(
                     f"at ε = 10⁵ it comes near {baseline.upper()}",
                     within("ε=1e5", baseline.upper(), 1.5),
                     _LAZY
@@ -358,8 +364,8 @@ MATROID: tuple[Experiment, ...] = (
         _FILMS,
         _figure_3,
         (
-            Statement(_APPROACH, near_optimum("DPUCB-MAT", 0.9), _MARGIN),
-            Statement(
+            PaperStatement(_APPROACH, near_optimum("DPUCB-MAT", 0.9), _MARGIN),
+            PaperStatement(
                 "DPUCB-MAT is comparable to OMM", within("DPUCB-MAT", "OMM", 2.0), f"{_LAZY} {_MARGIN}"
             ),
         ),
@@ -376,8 +382,12 @@ MATROID: tuple[Experiment, ...] = (
         _CURVES,
         _figure_4a,
         (
-            Statement(_APPROACH, every(near_optimum("CTS", 0.95), near_optimum("DPTS-MAT", 0.9)), _MARGIN),
-            Statement("DPTS-MAT is comparable to CTS", within("DPTS-MAT", "CTS", 2.0), f"{_LAZY} {_MARGIN}"),
+            PaperStatement(
+                _APPROACH, every(near_optimum("CTS", 0.95), near_optimum("DPTS-MAT", 0.9)), _MARGIN
+            ),
+            PaperStatement(
+                "DPTS-MAT is comparable to CTS", within("DPTS-MAT", "CTS", 2.0), f"{_LAZY} {_MARGIN}"
+            ),
         ),
         y=RETURN,
         optimum="Optimal Policy",
@@ -391,8 +401,10 @@ MATROID: tuple[Experiment, ...] = (
         _FILMS,
         _figure_4b,
         (
-            Statement(_APPROACH, near_optimum("DPTS-MAT", 0.9), _MARGIN),
-            Statement("DPTS-MAT is comparable to CTS", within("DPTS-MAT", "CTS", 2.0), f"{_LAZY} {_MARGIN}"),
+            PaperStatement(_APPROACH, near_optimum("DPTS-MAT", 0.9), _MARGIN),
+            PaperStatement(
+                "DPTS-MAT is comparable to CTS", within("DPTS-MAT", "CTS", 2.0), f"{_LAZY} {_MARGIN}"
+            ),
         ),
         takes_data=True,
         y=RETURN,
@@ -407,13 +419,13 @@ MATROID: tuple[Experiment, ...] = (
         _both(Size(20_000, 64), Size(1_000_000, 64)),
         _figure_5a,
         (
-            Statement(
+            PaperStatement(
                 "R_n / ln n converges for both",
                 every(levels("DPUCB-MAT"), levels("DPTS-MAT")),
                 "Where it still moves, ln n is not yet the dominating part: a batch of doubled size is needed before a "
                 "learner notices anything, so that regret comes in steps.",
             ),
-            Statement("DPTS-MAT has less than DPUCB-MAT", ordered("DPUCB-MAT", "DPTS-MAT")),
+            PaperStatement("DPTS-MAT has less than DPUCB-MAT", ordered("DPUCB-MAT", "DPTS-MAT")),
         ),
         x=LOG_ROUNDS,
         y=REGRET_OVER_LOG,
@@ -427,7 +439,7 @@ MATROID: tuple[Experiment, ...] = (
         _both(Size(3_000, 64, 6), Size(10_000, 64, 50)),
         _figure_5b,
         (
-            Statement(
+            PaperStatement(
                 "regret is linear in 1/ε",
                 every(
                     straight("DPUCB-MAT", lambda value: 1 / value),
@@ -435,9 +447,9 @@ MATROID: tuple[Experiment, ...] = (
                 ),
                 "Towards small ε regret is limited: no learner can lose more than the largest gap in every round.",
             ),
-            Statement("DPTS-MAT has less than DPUCB-MAT", below("DPTS-MAT", "DPUCB-MAT")),
+            PaperStatement("DPTS-MAT has less than DPUCB-MAT", below("DPTS-MAT", "DPUCB-MAT")),
         ),
-        x=Axis("1/ε", of=lambda value: 1 / value),
+        x=FigureAxis("1/ε", of=lambda value: 1 / value),
     ),
 )
 """The experiments of the paper, in its order."""

@@ -9,15 +9,16 @@ from time import perf_counter
 import numpy as np
 
 from accountant.gates.random_streams import RandomStream, stream_generator
-from algorithms.problems import LinearBandit, LinearContexts, Problem, ProblemError, Value, build_problem
+from algorithms.problems import LinearBandit, LinearContexts, ProblemError, Value, build_problem
 from algorithms.simulate import Trace, checkpoint_rounds
 from verify.bandits.calling.plain_bandit import BanditSubject
+from verify.learners.learner_subject import AnyProblem
 from verify.subject_error import SubjectError
 
 
 def simulate_plain_bandit(
     subject: BanditSubject,
-    problem: Problem | LinearBandit | LinearContexts | str | None,
+    problem: AnyProblem | str | None,
     settings: Mapping[str, Value],
     *,
     horizon: int,

@@ -14,7 +14,7 @@ from algorithms.blocks import Executor, Processes
 from verify.conduct.progress import Progress, silent
 from verify.experiments.csv_files import write_runs, write_table
 from verify.experiments.draw import draw_figure, draw_table
-from verify.experiments.experiment import Experiment, Figure, Results, Scale, Seen, Size, Table
+from verify.experiments.experiment import Experiment, Figure, PaperTable, Results, Scale, Seen, Size
 from verify.experiments.markdown import report
 from verify.experiments.run_all import run_all, with_data
 
@@ -145,7 +145,7 @@ def reproduce(
     base.parent.mkdir(parents=True, exist_ok=True)
     picture, table, text = (base.with_suffix(suffix) for suffix in (".png", ".csv", ".md"))
     content = None
-    if isinstance(experiment, Table):
+    if isinstance(experiment, PaperTable):
         content = experiment.content(results, lines)
         draw_table(content, picture, f"{experiment.name}: {experiment.title}", note)
         write_table(content, table)

@@ -6,7 +6,7 @@ import hashlib
 from contextlib import suppress
 from pathlib import Path
 
-from verify.document.elements import Block, Code, Document, Facts, Paragraph, Photo, Section, Table, Tone
+from verify.document.elements import Block, Code, Document, Facts, Paragraph, Photo, Section, TextTable, Tone
 from verify.experiments.named_experiments import experiments
 from verify.experiments.reproduce import Reproduced
 from verify.verdict.verification_document import provenance_section, references_section, rests_on_section
@@ -32,7 +32,7 @@ def reproduction_document(found: Reproduced, **files: str) -> Document:
         Section("The experiment", (Facts((("name", found.name), *about)),)),
         Section(
             "What the paper says, and what is seen",
-            (Table(("the paper says", "here", "numbers"), rows), *_picture(found)),
+            (TextTable(("the paper says", "here", "numbers"), rows), *_picture(found)),
         ),
         Section("Files", (Facts(_files(found)),)),
         Section(

@@ -14,13 +14,13 @@ from threadpoolctl import threadpool_limits
 from algorithms.blocks import Executor
 from verify.conduct.progress import Progress, stretch
 from verify.experiments.configuration import Configuration, simulated
-from verify.experiments.experiment import Line, Results
+from verify.experiments.experiment import FigureLine, Results
 from verify.experiments.simulated_runs import SimulatedRuns
 
 _BROKEN = (OSError, ValueError, KeyError, TypeError, EOFError, BadZipFile, zlib.error)
 
 
-def run_all(lines: Sequence[Line], store: Path, *, executor: Executor, progress: Progress) -> Results:
+def run_all(lines: Sequence[FigureLine], store: Path, *, executor: Executor, progress: Progress) -> Results:
     """Simulate what is not stored yet, and return everything.
 
     Parameters
@@ -98,7 +98,7 @@ def _words(configuration: Configuration) -> str:
     return f"{configuration.learner}, ε = {configuration.epsilon:g}"
 
 
-def with_data(lines: Sequence[Line], folder: Path) -> tuple[Line, ...]:
+def with_data(lines: Sequence[FigureLine], folder: Path) -> tuple[FigureLine, ...]:
     """Return lines that play the user's MovieLens instead of its stand-in."""
 
     def real(configuration: Configuration) -> Configuration:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from verify.document.charts import Area, Axis, Curve, Style, chart
-from verify.document.elements import Block, Code, Document, Facts, Paragraph, Picture, Section, Table
+from verify.document.elements import Block, Code, Document, Facts, Paragraph, Picture, Section, TextTable
 from verify.experiments.simulation_result import SimulationResult
 from verify.sentences import number
 from verify.verdict.verification_document import provenance_section, rests_on_section
@@ -130,16 +130,16 @@ def _picture(simulations: Sequence[SimulationResult], names: Sequence[str]) -> t
     return (Picture(chart(*axes, curves, areas, words), words),)
 
 
-def _table(simulations: Sequence[SimulationResult], names: Sequence[str]) -> Table:
+def _table(simulations: Sequence[SimulationResult], names: Sequence[str]) -> TextTable:
     if len(simulations) > 1:
         heading = ("learner", "regret", "± s.e.", "reward per round")
-        return Table(
+        return TextTable(
             heading, tuple(_row(name, each, -1) for name, each in zip(names, simulations, strict=True))
         )
     (one,) = simulations
     last = len(one.rounds) - 1
     chosen = sorted({round(i * last / (_ROWS - 1)) for i in range(_ROWS)})
-    return Table(
+    return TextTable(
         ("round", "regret", "± s.e.", "reward per round"),
         tuple(_row(f"{one.rounds[i]:,}", one, i) for i in chosen),
     )

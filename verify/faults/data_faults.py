@@ -12,10 +12,8 @@ import numpy.typing as npt
 from accountant import Mask, Private, PrivateSums
 from mechanisms import Affine, Box, Domain, Mechanism, OneHot, Sensitivity, Transformation
 from verify.faults.fault import Misuse
-from verify.faults.noise_faults import OtherMechanism, with_noise
+from verify.faults.noise_faults import NoisyValues, OtherMechanism, with_noise
 from verify.faults.planted_gate import PlantedGate
-
-Values = npt.NDArray[Any]
 
 
 class NeverCleared(Misuse):
@@ -61,7 +59,7 @@ class AnotherName(Misuse):
 
     def releases(
         self, gate: PlantedGate, mechanism: Mechanism, value: Private | PrivateSums, where: Mask | None
-    ) -> Values:
+    ) -> NoisyValues:
         """Release a message and its copy, and average the two."""
         outputs = gate.honest(mechanism, value, where)
         renamed = self._renamed(gate, value) if isinstance(value, Private) else None
@@ -85,9 +83,9 @@ class _Damping:
 
     def __init__(self) -> None:
         self.low, self.high = 0.0, 1.0
-        self._before: Values | None = None
+        self._before: NoisyValues | None = None
 
-    def __call__(self, values: Values) -> Values:
+    def __call__(self, values: NoisyValues) -> NoisyValues:
         shares = (values - self.low) / (self.high - self.low)
         before, self._before = self._before, shares
         if before is None or before.shape[1:] != shares.shape[1:]:
@@ -193,7 +191,7 @@ class NarrowDomain(HalvedSensitivity):
 
 @functools.cache
 def _narrow(cls: type[Any]) -> type[Any]:
-    def widths(self: Any) -> Values:
+    def widths(self: Any) -> NoisyValues:
         return np.asarray(cls.widths.__get__(self)) / 2
 
     def sensitivity(self: Any) -> Sensitivity:

@@ -16,7 +16,7 @@ from mechanisms import Mechanism, NumpyNoise, Randomness
 from verify.faults.fault import Misuse
 from verify.faults.planted_gate import PlantedGate
 
-Values = npt.NDArray[Any]
+NoisyValues = npt.NDArray[Any]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -38,8 +38,8 @@ class Drawn:
     """
 
     mechanism: Mechanism
-    raw: Values
-    outputs: Values
+    raw: NoisyValues
+    outputs: NoisyValues
     allowed: Mask
     categories: int
     random: Randomness
@@ -50,7 +50,7 @@ class InPlaceOfReleased(Misuse):
 
     def releases(
         self, gate: PlantedGate, mechanism: Mechanism, value: Private | PrivateSums, where: Mask | None
-    ) -> Values:
+    ) -> NoisyValues:
         """Release, and put the other numbers in its place."""
         outputs = gate.honest(mechanism, value, where)
         raw = value._values[0]
@@ -60,7 +60,7 @@ class InPlaceOfReleased(Misuse):
         others = self.others(Drawn(mechanism, raw, outputs, allowed, value._categories, gate.random))
         return outputs if others is None else gate.instead(outputs, others, where)
 
-    def others(self, drawn: Drawn) -> Values | None:
+    def others(self, drawn: Drawn) -> NoisyValues | None:
         """Return the other numbers, shape (lanes, n); None to change nothing."""
         raise NotImplementedError
 
@@ -69,23 +69,23 @@ class _FirstNoise:
     """Each lane's noise of the first release that asks for it; of categories, the shift."""
 
     def __init__(self, drawn: Drawn) -> None:
-        self._noise: Values = np.zeros_like(drawn.outputs[:, 0] - drawn.raw[:, 0])
+        self._noise: NoisyValues = np.zeros_like(drawn.outputs[:, 0] - drawn.raw[:, 0])
         self._known = np.zeros(len(drawn.raw), dtype=bool)
 
-    def on(self, drawn: Drawn, here: Mask) -> Values:
+    def on(self, drawn: Drawn, here: Mask) -> NoisyValues:
         """Return the values with that noise; a lane that has none yet keeps that of its first coordinate `here`."""
         new = here.any(axis=1) & ~self._known
         first = here.argmax(axis=1)
         self._noise[new] = (drawn.outputs - drawn.raw)[np.arange(len(first)), first][new]
         self._known |= new
-        values: Values = drawn.raw + self._noise[:, np.newaxis]
+        values: NoisyValues = drawn.raw + self._noise[:, np.newaxis]
         return values % drawn.categories if drawn.categories else values
 
 
 class RawValue(InPlaceOfReleased):
     """The values themselves."""
 
-    def others(self, drawn: Drawn) -> Values | None:
+    def others(self, drawn: Drawn) -> NoisyValues | None:
         """Return the values."""
         return drawn.raw
 
@@ -93,13 +93,13 @@ class RawValue(InPlaceOfReleased):
 class HalvedNoise(InPlaceOfReleased):
     """Half of the noise is taken away again; of a category, in half of all cases."""
 
-    def others(self, drawn: Drawn) -> Values | None:
+    def others(self, drawn: Drawn) -> NoisyValues | None:
         """Return values halfway between raw and released."""
         raw, outputs = drawn.raw, drawn.outputs
         if drawn.categories:
             return np.where(drawn.random.random(raw.shape) < 0.5, raw, outputs)
         noise = outputs - raw
-        halved: Values = raw + (noise // 2 if noise.dtype.kind in "iu" else noise * 0.5)
+        halved: NoisyValues = raw + (noise // 2 if noise.dtype.kind in "iu" else noise * 0.5)
         return halved
 
 
@@ -109,7 +109,7 @@ class SharedNoise(InPlaceOfReleased):
     def __init__(self) -> None:
         self._first: _FirstNoise | None = None
 
-    def others(self, drawn: Drawn) -> Values | None:
+    def others(self, drawn: Drawn) -> NoisyValues | None:
         """Return values with each lane's one noise."""
         if self._first is None:
             self._first = _FirstNoise(drawn)
@@ -122,7 +122,7 @@ class CachedNoise(InPlaceOfReleased):
     def __init__(self) -> None:
         self._cache: dict[float, _FirstNoise] = {}
 
-    def others(self, drawn: Drawn) -> Values | None:
+    def others(self, drawn: Drawn) -> NoisyValues | None:
         """Return values with the noise that each had first."""
         result = drawn.outputs
         for value in np.unique(drawn.raw[drawn.allowed]).tolist():
@@ -136,19 +136,19 @@ class CachedNoise(InPlaceOfReleased):
 class AgainByHand(InPlaceOfReleased):
     """The value is released once more by hand, with the learner's own randomness, and the two are averaged."""
 
-    def others(self, drawn: Drawn) -> Values | None:
+    def others(self, drawn: Drawn) -> NoisyValues | None:
         """Return the average of what was released and of what nobody knows of."""
         if drawn.categories:
             return None  # names have no average
         again = np.asarray(drawn.mechanism.release(drawn.raw.copy(), NumpyNoise(drawn.random)))
-        average: Values = 0.5 * (drawn.outputs + again)
+        average: NoisyValues = 0.5 * (drawn.outputs + again)
         return average
 
 
 class PublicNoise(InPlaceOfReleased):
     """More noise is added to what was released."""
 
-    def others(self, drawn: Drawn) -> Values | None:
+    def others(self, drawn: Drawn) -> NoisyValues | None:
         """Return what was released with noise that does not depend on data."""
         if drawn.categories:
             return None
@@ -160,7 +160,7 @@ class OtherMechanism(Misuse):
 
     def releases(
         self, gate: PlantedGate, mechanism: Mechanism, value: Private | PrivateSums, where: Mask | None
-    ) -> Values:
+    ) -> NoisyValues:
         """Release through the other one."""
         other = self.other(mechanism)
         if other is not mechanism:
@@ -184,7 +184,7 @@ class QuietClass(OtherMechanism):
 
 @functools.cache
 def _quiet(cls: type) -> type:
-    def release(self: Any, value: npt.ArrayLike, noise: Any) -> Values:
+    def release(self: Any, value: npt.ArrayLike, noise: Any) -> NoisyValues:
         return np.array(value)
 
     return type(f"Quiet{cls.__name__}", (cls,), {"release": release, "__module__": "__main__"})
@@ -221,7 +221,7 @@ class ReleasedTwice(Misuse):
 
     def releases(
         self, gate: PlantedGate, mechanism: Mechanism, value: Private | PrivateSums, where: Mask | None
-    ) -> Values:
+    ) -> NoisyValues:
         """Release twice; return the average, or of categories the second."""
         gate.acted()
         outputs, again = (gate.honest(mechanism, value, where) for _ in range(2))
@@ -242,7 +242,7 @@ class AgainIfImplausible(Misuse):
 
     def releases(
         self, gate: PlantedGate, mechanism: Mechanism, value: Private | PrivateSums, where: Mask | None
-    ) -> Values:
+    ) -> NoisyValues:
         """Release, and once more if it looks wrong."""
         outputs = gate.honest(mechanism, value, where)
         scale = getattr(mechanism, "scale", None) or getattr(mechanism, "sigma", None)

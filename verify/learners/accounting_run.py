@@ -42,7 +42,7 @@ from verify.conduct.kept_outside import changed, kept_outside
 from verify.findings import Finding, FindingKind, Statement, UpperBound, add_once
 from verify.learners.internals import internals_named
 from verify.learners.ledger_profile import MovedMechanism, larger, largest_counts, ledger_profile
-from verify.learners.public_state import State, is_due, public_state
+from verify.learners.public_state import PublicState, is_due, public_state
 from verify.sentences import number
 from verify.subject_error import failing_place
 from verify.verdict.evidence import Evidence
@@ -95,7 +95,7 @@ class AccountedRun:
 
 
 @dataclass(frozen=True, eq=False)
-class Terms:
+class EnforcedTerms:
     """What the accountants of a verification enforce.
 
     Attributes
@@ -145,11 +145,11 @@ class TapedRun:
     """
 
     number: int
-    terms: Terms
+    terms: EnforcedTerms
     seed: np.random.SeedSequence
     recording: Recording
     steps: list[Any]
-    states: dict[int, State]
+    states: dict[int, PublicState]
     act: Place
 
 
@@ -249,7 +249,7 @@ class Accounting:
 def run_accounting(
     build: Callable[[Accountant], Any],
     runs: Sequence[AccountedRun],
-    terms: Terms,
+    terms: EnforcedTerms,
     *,
     rounds: int,
     seed: np.random.SeedSequence,
@@ -283,7 +283,7 @@ def run_accounting(
             if outside is None:
                 outside, named = kept_outside(learner), internals_named(learner)
             steps: list[Any] = []
-            states: dict[int, State] = {}
+            states: dict[int, PublicState] = {}
             for number, step in enumerate(run.play(learner, accountant), start=1):
                 if run.taped:
                     steps.append(copy.copy(step))
@@ -374,18 +374,18 @@ def enforced_accounting(
     exceeded = None
     for theorem in theorems:
         budget = Budget(claim.epsilon, claim.delta)
-        held = run_accounting(build, runs, Terms(budget, trust, theorem), rounds=rounds, seed=seed)
+        held = run_accounting(build, runs, EnforcedTerms(budget, trust, theorem), rounds=rounds, seed=seed)
         if held.exceeded is None and not any(f.kind is FindingKind.REFUSED for f in held.findings):
             return replace(held, theorem=theorem, enforced=True)
         exceeded = exceeded or held.exceeded
     named = theorems[0]
     no_limit = Budget.unlimited() if isinstance(named, BasicComposition) else Budget(math.inf, claim.delta)
-    free = run_accounting(build, runs, Terms(no_limit, trust, named), rounds=rounds, seed=seed)
+    free = run_accounting(build, runs, EnforcedTerms(no_limit, trust, named), rounds=rounds, seed=seed)
     free = replace(free, theorem=named, exceeded=exceeded)
     if claim.composition:
         return free
     if claim.delta > 0.0 and free.worst is not None and free.worst.epsilon is not None:
-        terms = Terms(Budget(math.inf, claim.delta), trust, GaussianComposition())
+        terms = EnforcedTerms(Budget(math.inf, claim.delta), trust, GaussianComposition())
         filtered = run_accounting(build, runs, terms, rounds=rounds, seed=seed)
         if filtered.worst is not None and filtered.worst.epsilon is not None:
             free.filtered = filtered.worst

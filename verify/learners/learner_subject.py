@@ -32,6 +32,8 @@ from verify.transcripts.neighbours import InitialOutcomes
 if TYPE_CHECKING:
     from accountant.plans.symbolic import Proved
 
+AnyProblem = Problem | LinearBandit | LinearContexts
+
 _DEFAULT_PROBLEMS = {
     "bandit": "arms",
     "semi-bandit": "top-k",
@@ -42,7 +44,7 @@ _DEFAULT_PROBLEMS = {
 
 def choose_problem(
     subject: LearnerSubject,
-    problem: Problem | LinearBandit | LinearContexts | str | None,
+    problem: AnyProblem | str | None,
     settings: Mapping[str, Value],
 ) -> tuple[Problem, Mapping[str, Value], str]:
     """Find a learner's problem, and share out the settings between the two.

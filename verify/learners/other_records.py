@@ -29,7 +29,7 @@ def growing_records(domain: Domain, rounds: int, rng: np.random.Generator) -> Fl
 
 
 @dataclass(frozen=True, eq=False)
-class Group:
+class RecordGroup:
     """A group of the records of a run, to be replaced.
 
     Attributes
@@ -44,7 +44,7 @@ class Group:
     members: BoolArray
 
 
-def groups_of_records(run: Recording, rng: np.random.Generator) -> list[Group]:
+def groups_of_records(run: Recording, rng: np.random.Generator) -> list[RecordGroup]:
     """Return groups of a run's records: all, a random half, and all but those of every second release.
 
     What is released of some records can be compared where none of them changed. So releases that have no record in
@@ -77,10 +77,10 @@ def groups_of_records(run: Recording, rng: np.random.Generator) -> list[Group]:
         return np.array([record not in some for record in records], dtype=bool)
 
     return [
-        Group("when all records are others", all_but([])),
-        Group("when half of the records are others", all_but(half)),
+        RecordGroup("when all records are others", all_but([])),
+        RecordGroup("when half of the records are others", all_but(half)),
         *(
-            Group("when all records but those of some releases are others", all_but(releases[first::2]))
+            RecordGroup("when all records but those of some releases are others", all_but(releases[first::2]))
             for first in (0, 1)
         ),
     ]

@@ -19,7 +19,7 @@ import numpy as np
 
 from accountant import Private, PrivateSums
 
-State = Mapping[str, bytes]
+PublicState = Mapping[str, bytes]
 """A digest of what stands at each attribute, by its path."""
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), np.generic)
@@ -27,7 +27,7 @@ _DEEPEST = 6
 _MOST = 10_000  # places that are looked at
 
 
-def public_state(learner: object) -> State:
+def public_state(learner: object) -> PublicState:
     """Return what a learner holds in public, by the paths of its attributes.
 
     With the state of Python's and NumPy's global generators, which a seed made of data would give away. Followed are
@@ -55,13 +55,13 @@ def is_due(step: int) -> bool:
     return step & (step - 1) == 0
 
 
-def first_difference(one: State, other: State, but: frozenset[str] = frozenset()) -> str:
+def first_difference(one: PublicState, other: PublicState, but: frozenset[str] = frozenset()) -> str:
     """Return the first path at which two states differ, "" if there is none."""
     paths = dict.fromkeys([*one, *other])
     return next((path for path in paths if path not in but and one.get(path) != other.get(path)), "")
 
 
-def differences(one: State, other: State) -> frozenset[str]:
+def differences(one: PublicState, other: PublicState) -> frozenset[str]:
     """Return all paths at which two states differ."""
     return frozenset(path for path in {*one, *other} if one.get(path) != other.get(path))
 

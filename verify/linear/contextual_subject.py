@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from algorithms.catalogue.contextual_entries import contextual_builder
 from algorithms.linear.contextual_play import BuildContextual
 from algorithms.problems import LinearContexts, Value, contextual_problems
-from verify.learners.learner_subject import LearnerSubject, try_build
-from verify.linear.linear_subject import AnyProblem, named_or_given
+from verify.learners.learner_subject import AnyProblem, LearnerSubject, try_build
+from verify.linear.linear_subject import named_or_given
 
 
 def is_contextual(subject: LearnerSubject) -> bool:
@@ -18,7 +18,7 @@ def is_contextual(subject: LearnerSubject) -> bool:
 
 def build_contextual(
     subject: LearnerSubject,
-    problem: AnyProblem,
+    problem: AnyProblem | str | None,
     settings: Mapping[str, Value],
     *,
     epsilon: float,

@@ -10,8 +10,6 @@ from algorithms.catalogue.linear_entries import linear_builder
 from algorithms.linear.linear_play import BuildPhased, simulate_phases
 from algorithms.problems import (
     LinearBandit,
-    LinearContexts,
-    Problem,
     ProblemEntry,
     ProblemError,
     Value,
@@ -23,11 +21,10 @@ from algorithms.problems import (
 )
 from algorithms.simulate import Trace, checkpoint_rounds
 from verify.conduct.effort import Effort
-from verify.learners.learner_subject import LearnerSubject, try_build
+from verify.learners.learner_subject import AnyProblem, LearnerSubject, try_build
 
 _ROUNDS_PER_EFFORT = 5  # a phased learner's runs cost little: they are so many times longer than others'
 
-AnyProblem = Problem | LinearBandit | LinearContexts | str | None
 _Played = TypeVar("_Played")
 
 
@@ -38,7 +35,7 @@ def is_linear(subject: LearnerSubject) -> bool:
 
 def build_linear(
     subject: LearnerSubject,
-    problem: AnyProblem,
+    problem: AnyProblem | str | None,
     settings: Mapping[str, Value],
     *,
     epsilon: float,

@@ -31,7 +31,7 @@ from verify.learners.accounting_run import (
     enforced_accounting,
 )
 from verify.learners.coupled_run import RELEASED_VIEWS
-from verify.learners.other_records import Group, groups_of_records, telling_numbers
+from verify.learners.other_records import RecordGroup, groups_of_records, telling_numbers
 from verify.learners.replay_run import OtherData, Replays
 from verify.linear.ledger_bounds import add_composed, add_exact, add_unbounded
 from verify.linear.linear_data import HUGE, Constant, Growing, OtherClients, play_on, same_phase
@@ -201,7 +201,7 @@ def _add_replays(
     """Tell the taped runs again, with all clients changed, and with some of them."""
     numbers = telling_numbers(accounting.learner, -1.0, 1.0)
 
-    def other(run: TapedRun, group: Group, own: np.random.SeedSequence) -> OtherData:
+    def other(run: TapedRun, group: RecordGroup, own: np.random.SeedSequence) -> OtherData:
         def changed() -> Clients:
             return OtherClients(datasets[run.number](), numbers, group.members, np.random.default_rng(own))
 

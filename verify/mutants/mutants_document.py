@@ -8,12 +8,12 @@ from verify.document.elements import (
     Block,
     Bullets,
     Code,
+    Details,
     Document,
     Facts,
-    Fold,
     Paragraph,
     Section,
-    Table,
+    TextTable,
     Tone,
 )
 from verify.mutants.verify_mutants import Mutants
@@ -42,8 +42,8 @@ def mutants_document(done: Mutants, **files: str) -> Document:
             "Each fault is what a careless author might have written, planted in the subject by itself, which was then "
             "verified like the subject."
         ),
-        Table(("fault", "what the author did", "its true loss", "verdict", "caught by"), rows),
-        Fold("Why each loses what it does", (Bullets(whys),)),
+        TextTable(("fault", "what the author did", "its true loss", "verdict", "caught by"), rows),
+        Details("Why each loses what it does", (Bullets(whys),)),
     ]
     if done.idle:
         planted.append(

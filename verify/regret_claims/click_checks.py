@@ -18,11 +18,10 @@ from algorithms.learner import ClickConfidence, ExplainedLists
 from algorithms.problems import Cascade
 from algorithms.theory.confidence_theorem import ClickTheorem, x
 from algorithms.theory.regret_bound import Instance, RegretBound
-from mechanisms.arrays import FloatArray, IntArray
+from mechanisms.arrays import BoolArray, FloatArray, IntArray
 from verify.regret_claims.noise_tests import AdditiveNoise, RandomizedTruth
 from verify.regret_claims.proof_run import (
     TOLERANCE,
-    BoolArray,
     ProofCheck,
     StructuredRun,
     allotted,

@@ -19,10 +19,10 @@ from scipy import special
 from algorithms.lanes import gather
 from algorithms.learner import Confidence
 from algorithms.theory.regret_bound import Instance, RegretBound
-from mechanisms.arrays import FloatArray, IntArray
+from mechanisms.arrays import BoolArray, FloatArray, IntArray
 from verify.regret_claims.mean_checks import BuildExplained, MeanRun
 from verify.regret_claims.noise_tests import AdditiveNoise
-from verify.regret_claims.proof_run import TOLERANCE, BoolArray, ProofCheck, play_checked, rounded
+from verify.regret_claims.proof_run import TOLERANCE, ProofCheck, play_checked, rounded
 
 _EXPONENT_TOLERANCE = 1e-6  # of what two searches find of one maximum
 

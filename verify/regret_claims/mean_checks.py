@@ -26,11 +26,10 @@ from algorithms.learner import Confidence, ExplainedLearner
 from algorithms.problems import Cascade, Matroid, RankedLists, SemiBandit, TopK
 from algorithms.theory.confidence_theorem import ConfidenceTheorem, x
 from algorithms.theory.regret_bound import Instance, RegretBound
-from mechanisms.arrays import FloatArray, IntArray
+from mechanisms.arrays import BoolArray, FloatArray, IntArray
 from verify.regret_claims.noise_tests import AdditiveNoise, RandomizedTruth
 from verify.regret_claims.proof_run import (
     TOLERANCE,
-    BoolArray,
     ProofCheck,
     StructuredRun,
     allotted,

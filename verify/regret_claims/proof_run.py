@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 import sympy as sp
 from scipy import stats
 
@@ -24,11 +23,10 @@ from algorithms.epochs import epoch_of
 from algorithms.learner import Learner
 from algorithms.play import start_warm
 from algorithms.theory.regret_bound import Instance, RegretBound
-from mechanisms.arrays import FloatArray, IntArray
+from mechanisms.arrays import BoolArray, FloatArray, IntArray
 
 State = TypeVar("State")
 
-BoolArray = npt.NDArray[np.bool_]
 
 TOLERANCE = 1e-8
 """Relative: what rounding may do to a number that is computed again."""

@@ -14,7 +14,7 @@ from verify.document.elements import (
     Paragraph,
     Picture,
     Section,
-    Table,
+    TextTable,
     Tone,
 )
 from verify.sentences import number
@@ -158,7 +158,7 @@ def _outcome(report: RegretReport) -> Section:
     ]
     finite = [value for value in values if math.isfinite(value) and value > 0.0]
     if not points or not finite:
-        return Section("Regret", (said, Table(heading, rows)))
+        return Section("Regret", (said, TextTable(heading, rows)))
     least, most = min(finite), max(finite)
     axes = (
         Axis("round t", float(outcome[0].round) or 1.0, float(max(outcome[-1].round, 1)), logarithmic=True),
@@ -171,7 +171,7 @@ def _outcome(report: RegretReport) -> Section:
         Curve("worst possible", [(float(each.round), each.trivial) for each in outcome], "aside"),
     ]
     drawn = chart(*axes, curves, [Area("limits on expected regret", limits)], words)
-    return Section("Regret", (Picture(drawn, words), said, Table(heading, rows)))
+    return Section("Regret", (Picture(drawn, words), said, TextTable(heading, rows)))
 
 
 def _proof(report: RegretReport) -> Section | None:
@@ -186,7 +186,7 @@ def _proof(report: RegretReport) -> Section | None:
         "best action for given weights."
     )
     return Section(
-        "What the proof rests on", (Paragraph(said), Table(("check", "seen", "p-value", "verdict"), rows))
+        "What the proof rests on", (Paragraph(said), TextTable(("check", "seen", "p-value", "verdict"), rows))
     )
 
 

@@ -19,7 +19,6 @@ from algorithms.learner import DEFAULT_DELTA, check_delta, check_epsilon, check_
 from algorithms.linear.linear_play import simulate_phases
 from algorithms.problems import (
     LinearBandit,
-    LinearContexts,
     Problem,
     SettingError,
     Value,
@@ -30,7 +29,7 @@ from algorithms.theory.gaps import GapsUnavailable
 from algorithms.theory.regret import BOUNDS, WITHOUT_BOUND
 from algorithms.theory.regret_bound import Instance, RegretBound
 from verify.conduct.progress import Progress, silent
-from verify.learners.learner_subject import LearnerSubject, blaming, choose_problem
+from verify.learners.learner_subject import AnyProblem, LearnerSubject, blaming, choose_problem
 from verify.linear.contextual_subject import is_contextual
 from verify.linear.linear_subject import build_linear, is_linear
 from verify.regret_claims.outcome import outcome
@@ -268,7 +267,7 @@ def _bound_at(asked: _Asked, rounds: int) -> float:
 
 def _choose(
     subject: LearnerSubject,
-    problem: Problem | LinearBandit | LinearContexts | str | None,
+    problem: AnyProblem | str | None,
     settings: Mapping[str, Value],
     epsilon: float | None,
     delta: float,

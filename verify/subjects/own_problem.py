@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from algorithms.problems import LinearBandit, LinearContexts, Problem, ProblemError, SuperArms
+from verify.learners.learner_subject import AnyProblem
 from verify.subject_error import SubjectError, failing_place, words_of_error
 from verify.subjects.resolve import load_object, names_file
-
-AnyProblem = Problem | LinearBandit | LinearContexts
 
 _MEMBERS = ("structure", "means", "draw_feedback", "expected_reward")
 _LANES = 8

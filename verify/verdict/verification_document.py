@@ -15,13 +15,13 @@ from verify.document.elements import (
     Block,
     Bullets,
     Code,
+    Details,
     Document,
     Facts,
-    Fold,
     Paragraph,
     Picture,
     Section,
-    Table,
+    TextTable,
     Tone,
 )
 from verify.findings import Finding, FindingKind
@@ -256,7 +256,7 @@ def _certainty(verification: Verification) -> Section:
             technical.append(Paragraph(f"At most: {band['delta_upper_by']}."))
         technical += [_profile(verification, band), _trade_off(band)]
     if technical:
-        blocks.append(Fold("The whole privacy curve, for specialists", tuple(technical)))
+        blocks.append(Details("The whole privacy curve, for specialists", tuple(technical)))
     return Section("How sure this is, and its limits", tuple(blocks))
 
 
@@ -349,7 +349,7 @@ def _findings(verification: Verification) -> Section | None:
     if any(each.where for each in verification.findings):
         heading = (*heading, "where")
         rows = tuple((*row, each.where) for row, each in zip(rows, verification.findings, strict=True))
-    return Section("Findings", (Table(heading, rows),))
+    return Section("Findings", (TextTable(heading, rows),))
 
 
 def _weight(finding: Finding) -> str:

@@ -16,12 +16,12 @@ from asking import Http, refused
 from accountant import Accountant, Budget, Rule, ZeroConcentratedComposition
 from accountant.place import Place
 from accountant.rules import clock
-from accountant.rules.scope import Scope as ChargeScope
+from accountant.rules.scope import Scope
 from accountant.service import app
 from accountant.service.app import make_app
 from accountant.service.asked import read_object
 from accountant.service.desk import Desk
-from accountant.service.keys import KeyFile, Scope
+from accountant.service.keys import KeyFile, KeyScope
 from accountant.service.ledger_part import ledger_part
 from accountant.service.service_limits import ServiceLimits
 from accountant.stores.database import Database
@@ -53,7 +53,12 @@ class Client:
         self.path = path
         self.store = open_store(path, names=terms.get("names"))
         self.keys = KeyFile(path.with_suffix(".keys"))
-        scopes = {"ann": [Scope.SPEND], "bob": [Scope.SPEND], "eve": [Scope.READ], "root": [Scope.ADMIN]}
+        scopes = {
+            "ann": [KeyScope.SPEND],
+            "bob": [KeyScope.SPEND],
+            "eve": [KeyScope.READ],
+            "root": [KeyScope.ADMIN],
+        }
         self.words = {name: self.keys.add(name, granted) for name, granted in scopes.items()}
         self.limits = limits or ServiceLimits()
         self.desk = Desk(self.store)
@@ -293,7 +298,7 @@ def test_a_key_spends_on_its_purpose_and_for_its_tenant(opened: Opened) -> None:
     ]
     client = opened(budget=Budget(5.0), rules=rules)
     for name, purpose, tenant in (("ads", "ads", "us"), ("acme", "safety", "acme")):
-        client.words[name] = client.keys.add(name, [Scope.SPEND], (), ChargeScope(purpose, tenant))
+        client.words[name] = client.keys.add(name, [KeyScope.SPEND], (), Scope(purpose, tenant))
     assert client.ask("/v1/release", asks(), "ads").status_code == 200
     words = refused(client.ask("/v1/release", asks("more"), "ads"), 409, "budget-exceeded")
     assert "'ads'" in words
@@ -666,7 +671,7 @@ def test_rules_are_on_the_page_and_in_metrics_without_names_that_are_hashed(
 ) -> None:
     add_key(tmp_path / "names.key")
     client = opened(budget=Budget(5.0), rules=RULES, names=tmp_path / "names.key")
-    client.words["ads"] = client.keys.add("ads", [Scope.SPEND], (), ChargeScope("ads", "acme"))
+    client.words["ads"] = client.keys.add("ads", [KeyScope.SPEND], (), Scope("ads", "acme"))
     for request, record in (("a", "ann"), ("b", "bob"), ("c", "zoe")):
         assert client.ask("/v1/release", asks(request, record), "ads").status_code == 200
     lines = client.ask("/metrics", who="eve").text.splitlines()

@@ -12,7 +12,7 @@ from seen_page import inaccessible, lost_on_paper, misplaced, opened, unreachabl
 from accountant import Accountant, Budget, Rule
 from accountant.service.app import make_app
 from accountant.service.desk import Desk
-from accountant.service.keys import KeyFile, Scope
+from accountant.service.keys import KeyFile, KeyScope
 from accountant.service.ledger_part import ledger_part
 from accountant.service.service_limits import ServiceLimits
 from accountant.stores.opening import open_store
@@ -28,7 +28,7 @@ def test_the_page_of_a_running_service(browser: Browser, tmp_path: Path) -> None
         accountant.release(Laplace(scale=1.1 if record == "ann" else 4.0), private)
     accountant.ledger.close()  # type: ignore[attr-defined]
     keys = KeyFile(tmp_path / "ledger.db.keys")
-    key = keys.add("board", [Scope.READ])
+    key = keys.add("board", [KeyScope.READ])
     store = open_store(path)
     server = uvicorn.Server(
         uvicorn.Config(

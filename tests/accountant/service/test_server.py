@@ -23,7 +23,7 @@ from serving import Server, answered, killing, told
 from uvicorn.server import ServerState
 
 from accountant import Accountant, Budget
-from accountant.service.keys import KeyFile, Scope
+from accountant.service.keys import KeyFile, KeyScope
 from accountant.service.server import _Impatient, ledger_at, serve
 from accountant.stores.database import Database
 from accountant.stores.opening import make_run, open_store, verify_store
@@ -52,7 +52,7 @@ def test_it_does_not_start_without_a_key(store: Path, keys: KeyFile) -> None:
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "192.0.2.1", "::", "example.org"])
 def test_other_machines_do_not_ask_in_plain_words(store: Path, keys: KeyFile, host: str) -> None:
-    keys.add("ann", [Scope.SPEND])
+    keys.add("ann", [KeyScope.SPEND])
     with pytest.raises(ValueError, match=f"--host {host}: other machines could ask"):
         serve([partial(ledger_at, str(store), None)], keys, host=host)
     with pytest.raises(ValueError, match="both or none"):
@@ -60,14 +60,14 @@ def test_other_machines_do_not_ask_in_plain_words(store: Path, keys: KeyFile, ho
 
 
 def test_the_ledger_of_a_run_is_the_runs(keys: KeyFile, tmp_path: Path) -> None:
-    keys.add("ann", [Scope.SPEND])
+    keys.add("ann", [KeyScope.SPEND])
     make_run(Database.at(tmp_path / "run.db"), Accountant(Budget(1.0)).terms(), "somebody").close()
     with pytest.raises(StoreRefused, match="is the ledger of a run"):
         serve([partial(ledger_at, str(tmp_path / "run.db"), None)], keys)
 
 
 def test_a_store_must_exist_and_a_port_be_free(store: Path, keys: KeyFile) -> None:
-    keys.add("ann", [Scope.SPEND])
+    keys.add("ann", [KeyScope.SPEND])
     with pytest.raises(ValueError, match="holds no ledger"):
         serve([partial(ledger_at, str(store.with_name("other.db")), None)], keys)
     assert not store.with_name("other.db").exists()
@@ -182,7 +182,7 @@ def check_killed(store: Any, servers: Sequence[Server], key: str, kills: int) ->
 @pytest.mark.slow
 def test_nothing_is_overspent_or_lost_in_two_hundred_kills(store: Path, keys: KeyFile) -> None:
     """Two servers on one store, eight clients that retry, and kill -9 of all of them at random moments."""
-    key = keys.add("ann", [Scope.SPEND])
+    key = keys.add("ann", [KeyScope.SPEND])
     options = ("--store", store)
     check_killed(
         store, [Server(store.with_name("journal"), *options, code=DIRECTLY) for _ in range(2)], key, 200
@@ -191,7 +191,7 @@ def test_nothing_is_overspent_or_lost_in_two_hundred_kills(store: Path, keys: Ke
 
 @pytest.mark.slow
 def test_nothing_is_overspent_or_lost_on_postgresql(keys: KeyFile, tmp_path: Path) -> None:
-    key = keys.add("ann", [Scope.SPEND])
+    key = keys.add("ann", [KeyScope.SPEND])
     with postgresql() as url:
         Accountant(Budget(1.0), store=url).ledger.close()  # type: ignore[attr-defined]
         options = ("--store", url, "--keys", keys.path)
@@ -200,7 +200,7 @@ def test_nothing_is_overspent_or_lost_on_postgresql(keys: KeyFile, tmp_path: Pat
 
 @pytest.mark.slow
 def test_the_process_ends_when_it_is_told_and_says_nothing_private(store: Path, keys: KeyFile) -> None:
-    key = keys.add("ann", [Scope.SPEND])
+    key = keys.add("ann", [KeyScope.SPEND])
     server = Server(store.with_name("journal"), "--store", store)
     assert server.post(key, "/v1/release", asks("a", "the-record", 0.8314159))[0] == 200
     assert server.post(key, "/v1/release", asks("b", "the-record", 7.8314159))[0] == 422
@@ -221,7 +221,7 @@ def test_the_process_ends_when_it_is_told_and_says_nothing_private(store: Path, 
 
 @pytest.mark.slow
 def test_connections_that_do_not_ask_are_closed(store: Path, keys: KeyFile) -> None:
-    key = keys.add("ann", [Scope.SPEND])
+    key = keys.add("ann", [KeyScope.SPEND])
     server = Server(store.with_name("journal"), "--store", store, "--seconds", "1")
     with (
         socket.create_connection(("127.0.0.1", server.port)) as silent,
@@ -245,7 +245,7 @@ def test_connections_that_do_not_ask_are_closed(store: Path, keys: KeyFile) -> N
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificate")
 def test_with_a_certificate_it_speaks_tls(store: Path, keys: KeyFile, tmp_path: Path) -> None:
-    key = keys.add("ann", [Scope.READ])
+    key = keys.add("ann", [KeyScope.READ])
     certificate, private = tmp_path / "certificate.pem", tmp_path / "private.pem"
     make = f"openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -out {certificate} -keyout {private}"
     subprocess.run(

@@ -14,7 +14,7 @@ from asking import Http, refused
 from accountant import Accountant, Budget, BudgetExceeded, Rule, Trust
 from accountant.rules import clock
 from accountant.service.app import make_app
-from accountant.service.keys import KeyFile, Scope
+from accountant.service.keys import KeyFile, KeyScope
 from accountant.service.service_limits import ServiceLimits
 from accountant.stores.database import _PRAGMAS
 from accountant.stores.opening import verify_store
@@ -26,7 +26,7 @@ from algorithms.service.run_part import run_at, run_part
 
 SECRET = 0.8314159
 LEARNER = NamedLearner("cucb-batch-least", "top-k", 1.0, 10_000, settings={"arms": 5, "size": 2})
-SCOPES = {"web": [Scope.ACT], "log": [Scope.OBSERVE], "eve": [Scope.READ], "ann": [Scope.SPEND]}
+SCOPES = {"web": [KeyScope.ACT], "log": [KeyScope.OBSERVE], "eve": [KeyScope.READ], "ann": [KeyScope.SPEND]}
 
 
 @pytest.fixture(autouse=True)
@@ -428,7 +428,7 @@ def test_a_gate_that_was_shut_stays_shut(served: Served) -> None:
 
 def test_who_never_answers_keeps_nobody_else_out(opened: Opened) -> None:
     served = opened(open_tickets=4)
-    served.words["app"] = served.keys.add("app", [Scope.ACT])
+    served.words["app"] = served.keys.add("app", [KeyScope.ACT])
     body = {"request": "first", "record": "ann"}
     (app,) = [served.ask("act", body, "app").json()["ticket"]]
     web = [served.act(f"visitor {i}", f"visit {i}").json()["ticket"] for i in range(3)]
@@ -483,7 +483,7 @@ def test_metrics_and_the_document_know_the_run(served: Served) -> None:
 def test_a_key_of_one_run_is_for_nothing_else(served: Served) -> None:
     body = {"request": "a", "record": "ann"}
     for name, run, status in (("mine", "web", 200), ("other", "shop", 403)):
-        served.words[name] = served.keys.add(name, [Scope.ADMIN], [run])
+        served.words[name] = served.keys.add(name, [KeyScope.ADMIN], [run])
         answer = served.ask("act", body, name)
         assert answer.status_code == status
         refused(served.ask("/metrics", who=name), 403, "wrong-run")

@@ -11,7 +11,7 @@ from postgresql_server import postgresql
 from serving import Server, answered, killing, told
 
 from accountant import Accountant, Budget, Trust
-from accountant.service.keys import KeyFile, Scope
+from accountant.service.keys import KeyFile, KeyScope
 from accountant.stores.opening import verify_store
 from algorithms.catalogue.named_run import NamedLearner, begin_named_run, load_named_run
 
@@ -75,7 +75,7 @@ def check_killed(where: str, tmp_path: Path, trust: Trust, kills: int) -> None:
     keys = KeyFile(tmp_path / "keys")
     learner = NamedLearner("cucb-ldp-bit", "top-k", 1.0, 10**6, settings={"arms": 5, "size": 2})
     begin_named_run(where, learner, Accountant(Budget(1.0), trust=trust)).close()
-    key = keys.add("web", [Scope.ACT, Scope.OBSERVE])
+    key = keys.add("web", [KeyScope.ACT, KeyScope.OBSERVE])
     options = ("--run", where, "--keys", keys.path)
     servers = [Server(tmp_path / "journal", *options, code=DIRECTLY) for _ in range(2)]
     facts, clients = killing(

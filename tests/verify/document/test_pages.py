@@ -12,7 +12,17 @@ from hypothesis import strategies as st
 
 from verify.document.axis import axis_scale
 from verify.document.charts import Area, Axis, Curve, chart, interval
-from verify.document.elements import Bullets, Code, Document, Facts, Fold, Paragraph, Picture, Section, Table
+from verify.document.elements import (
+    Bullets,
+    Code,
+    Details,
+    Document,
+    Facts,
+    Paragraph,
+    Picture,
+    Section,
+    TextTable,
+)
 from verify.document.html_page import fragment, page
 from verify.document.markdown_text import markdown
 
@@ -95,12 +105,12 @@ def document(text: str) -> Document:
         Paragraph(text),
         Bullets((text, text)),
         Facts(((text, text),)),
-        Table((text, text), ((text, text),)),
+        TextTable((text, text), ((text, text),)),
         Code(text),
         Picture(drawn, text),
         Picture(interval(1.0, 0.5, 2.0, text), text, "plain\npicture"),
     )
-    return Document(text, "bad", text, text, (Section(text, (*blocks, Fold(text, blocks))),))
+    return Document(text, "bad", text, text, (Section(text, (*blocks, Details(text, blocks))),))
 
 
 @pytest.mark.parametrize("text", HOSTILE)

@@ -16,13 +16,13 @@ from verify.document.elements import (
     SIGNS,
     Bullets,
     Code,
+    Details,
     Document,
     Facts,
-    Fold,
     Paragraph,
     Picture,
     Section,
-    Table,
+    TextTable,
     Tone,
 )
 from verify.document.html_page import page as html
@@ -41,13 +41,17 @@ def document(text: str, rows: int = 1) -> Document:
         Paragraph(f"{text} ε ≤ δ, ∞ on D′"),
         Bullets((text,)),
         Facts(((text, text),)),
-        Table(("no", text), tuple((f"row {i}", text) for i in range(rows))),
+        TextTable(("no", text), tuple((f"row {i}", text) for i in range(rows))),
         Code(text),
         Picture(drawn, text),
         Picture(interval(1.0, 0.5, 2.0, text), text),
     )
     return Document(
-        "REFUTED", "bad", f"mine {text}", "It is false.", (Section("Why", (*blocks, Fold("More", blocks))),)
+        "REFUTED",
+        "bad",
+        f"mine {text}",
+        "It is false.",
+        (Section("Why", (*blocks, Details("More", blocks))),),
     )
 
 
@@ -127,7 +131,7 @@ def test_a_bar_that_is_no_proof_is_faint() -> None:
 
 def test_a_row_longer_than_a_page_goes_on_on_the_next() -> None:
     words = " ".join(f"word{i}" for i in range(380))
-    table = Table(("a", "b", "c", "d"), ((words,) * 4,))
+    table = TextTable(("a", "b", "c", "d"), ((words,) * 4,))
     found = read(Document("V", "open", "n", "m", (Section("s", (table,)),)))
     assert len(found.pages) > 1
     assert said(found).count("word379") == 4

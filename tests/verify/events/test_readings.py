@@ -23,7 +23,7 @@ from verify.events.readings import (
     listed,
     reading_from_dict,
 )
-from verify.events.summaries import ColumnSummary, Operation
+from verify.events.summaries import ColumnSummary, SummaryOperation
 from verify.events.view_sample import Column, ViewSample
 
 NAN, INF = math.nan, math.inf
@@ -76,13 +76,13 @@ LITERAL: dict[str, Callable[[Sequence[float]], float]] = {
 }
 
 
-def summary(operation: Operation) -> ColumnSummary:
+def summary(operation: SummaryOperation) -> ColumnSummary:
     return ColumnSummary(operation, (0, 1, 2, 3), COLUMNS, 1.0)
 
 
 @given(ROWS)
 def test_summaries_are_what_a_literal_program_reads(values: npt.NDArray[np.float64]) -> None:
-    for operation in get_args(Operation):
+    for operation in get_args(SummaryOperation):
         read = summary(operation).of(ViewSample(values, COLUMNS))
         expected = [float(LITERAL[operation](row.tolist())) for row in values]
         np.testing.assert_array_equal(read, expected, err_msg=operation)

@@ -6,7 +6,7 @@ import pytest
 
 from algorithms.blocks import Processes
 from algorithms.problems import SettingError
-from verify.experiments.experiment import Size, Table
+from verify.experiments.experiment import PaperTable, Size
 from verify.experiments.markdown import report
 from verify.experiments.named_experiments import experiments, named_experiments
 from verify.experiments.run_all import run_all
@@ -28,7 +28,7 @@ def test_an_experiment_runs_and_reports(name, store):
     experiment = experiments[name]
     lines = experiment.lines(TINY)
     results = run_all(lines, store, executor=Processes(1), progress=lambda share, doing: None)
-    content = experiment.content(results, lines) if isinstance(experiment, Table) else None
+    content = experiment.content(results, lines) if isinstance(experiment, PaperTable) else None
     if content is not None:
         assert content.rows
         assert all(len(row) == len(content.columns) for row in content.rows)
