@@ -318,9 +318,9 @@ learners: dict[str, LearnerEntry] = {
         LearnerEntry(
             "cascade-ucb-rr",
             CascadeUCBRR,
-            "UCB on ranked lists, every user sends one randomized symbol",
+            "UCB on ranked lists, every user sends one randomized symbol; an index valid at all counts at once",
             "cascading bandits paper, Algorithms 2 and 3, repaired",
-            "certified repair of published/cascade-ucb-ldp-laplace",
+            "certified repair of published/cascade-ucb-ldp-laplace; the least regret here of local learners of lists",
             "cascade",
         ),
         LearnerEntry(

@@ -11,10 +11,10 @@ from algorithms.catalogue.linear_entries import linear_learners
 from algorithms.catalogue.structured_entries import family_of, learners
 from algorithms.epochs import epoch_horizon
 from algorithms.learner import DEFAULT_DELTA, check_delta, check_epsilon, check_horizon, needs_horizon
-from algorithms.problems import LinearBandit, LinearContexts, Matroid, Problem, TopK
+from algorithms.problems import LinearBandit, LinearContexts, Matroid, Problem, SuperArms, TopK
 from algorithms.theory.regret import BOUNDS
 from algorithms.theory.regret_bound import Instance, unit_mu
-from mechanisms import Gaussian, Sensitivity
+from mechanisms import Gaussian, OneHot, Sensitivity
 
 LearnerTrust = Literal["central", "local", "shuffle", "none"]
 
@@ -147,7 +147,7 @@ def _structured(
     if family == "bandit":
         return _bandit(trust, epsilon, delta, horizon)
     if family == "cascade":
-        return _cascade(trust, epsilon, delta)
+        return _cascade(structure, trust, epsilon, delta, horizon)
     if trust == "local":
         measured = (
             "one randomized bit about one outcome, with an index valid at all counts at once: least regret measured "
@@ -195,12 +195,21 @@ def _bandit(trust: LearnerTrust, epsilon: float, delta: float, horizon: int) -> 
     return "dp-bandit", "1.5 times the least regret that epsilon allows, as T grows (theorem)"
 
 
-def _cascade(trust: LearnerTrust, epsilon: float, delta: float) -> tuple[str, str]:
+def _cascade(
+    structure: SuperArms, trust: LearnerTrust, epsilon: float, delta: float, horizon: int
+) -> tuple[str, str]:
     if trust == "local":
         return (
             "cascade-ucb-rr",
-            "one symbol about the click has less variance than a noisy click vector (measured)",
+            "one symbol about the click has less variance than a noisy click vector, and an index valid at all counts "
+            "at once: least regret measured of local learners of lists, from epsilon = 0.2 to 10",
         )
-    if delta and unit_mu(epsilon, delta) > epsilon / 2:
-        return "cascade-ucb-batch-gaussian", "less noise on a histogram than Laplace's at this delta"
+    if delta:
+        # The noise in an item's radius, after as many phases as an item is in on average if there are the most.
+        phases = structure.size * (2 + math.log2(horizon))
+        exponent = math.log(3 * structure.arms**2 * (2 + math.log2(horizon)) * horizon**2)
+        clicks = OneHot(structure.size).sensitivity
+        laplace = clicks.l1 / epsilon * (2 * math.sqrt(exponent * phases) + exponent)
+        if clicks.l2 / unit_mu(epsilon, delta) * math.sqrt(2 * exponent * phases) < laplace:
+            return "cascade-ucb-batch-gaussian", "less noise on a histogram than Laplace's at this delta"
     return "cascade-ucb-batch", "one histogram for every phase of a list, released once (theorem)"

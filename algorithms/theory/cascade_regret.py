@@ -81,6 +81,7 @@ _RESPONSE = ClickTheorem(
     scale=sp.Integer(1),
     phases=False,
     failure=1 / T,
+    index_level=sp.log(2 * K * T),
 )
 
 
@@ -132,8 +133,9 @@ CASCADE_BOUNDS: dict[str, RegretBound] = {
     "cascade-ucb-rr": RegretBound(
         constant=sp.Integer(1),
         per_arm=x / p0 * (spread(4 * A**2) + 4 * A**2 * (1 + sp.log(rho)) + A**2 * Delta_max) + Delta_max,
-        definitions=((x, sp.log(3 * L * T**2)), (A, 1 / (sp.sqrt(2) * _gain))),
-        source="this library: unbiased estimating equation, Hoeffding radius (Theorem 5, randomized response)",
+        definitions=((x, sp.log(6 * L * T**2)), (A, 1 / (sp.sqrt(2) * _gain))),
+        source="this library: unbiased estimating equation, Hoeffding radius (Theorem 5, randomized response; half of "
+        "its failures for the mixture)",
         confidence=_RESPONSE,
     ),
     "cascade-ucb-ldp-laplace": RegretBound(

@@ -164,6 +164,9 @@ class ClickTheorem:
         every round is.
     failure
         Of the good event over the whole horizon.
+    index_level
+        Of the mixture that may lower an index (`algorithms.estimates.response_mixture`): it fails for an item with
+        probability ``e^-x`` of this x, and need be valid for the best items only. None where there is none.
     """
 
     radii: tuple[sp.Expr, ...]
@@ -173,6 +176,7 @@ class ClickTheorem:
     scale: sp.Expr
     phases: bool
     failure: sp.Expr
+    index_level: sp.Expr | None = None
 
     def radius_on(
         self, values: Mapping[sp.Symbol, float], definitions: tuple[tuple[sp.Symbol, sp.Expr], ...]

@@ -138,7 +138,7 @@ def literal_exponent(name: str, horizon: int) -> float:
     if name == "cucb-ldp-bit":
         return math.log(2 * horizon)
     if name == "cascade-ucb-rr":
-        return math.log(3 * 5 * horizon**2)
+        return math.log(6 * 5 * horizon**2)
     if name.startswith("cascade"):
         return math.log(3 * 5 * 5 * (2 + math.log2(horizon)) * horizon**2)
     batches = n = 0

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from algorithms.problems import build_problem
+from algorithms.problems import build_problem, contextual_problems, linear_problems
 
 SCRIPT = Path(__file__).parents[1] / "benchmarks" / "compare_learners.py"
 
@@ -27,14 +27,18 @@ def test_true_epsilons_are_those_of_the_formulas(script):
     assert noise(row("published/dpucb-mat", separate), table_2, 2.0, 10) == pytest.approx(2.0)
     printed = "published/cascade-ucb-ldp-laplace"
     assert noise(row(printed), cascade, 1.0, 10) == pytest.approx(0.5)
-    assert noise(row(printed, script["SCALED"]), cascade, 1.0, 10) == pytest.approx(50.0)
     assert script["matched_claim"](row(printed), cascade, 1.0, 10) == pytest.approx(2.0)
+    linear = linear_problems["linear"].build()
+    claim = script["matched_claim"](row("published/dp-dpe-central"), linear, 1.0, 1000)
+    assert noise(row("published/dp-dpe-central"), linear, claim, 1000) == pytest.approx(1.0)
+    assert claim > 1.4  # as printed it has more noise than its claim needs
 
 
 def test_only_what_is_private_counts_as_private(script):
     row, separate = script["Row"], script["SEPARATE"]
     assert row("published/cucb-dp").private
     assert row("published/dpucb-mat", separate).private
+    assert row("published/dp-dpe-central").private  # matched: its claim is false for large epsilon only
     for name in (
         "published/dpucb-mat",
         "published/cascade-ucb-ldp-laplace",
@@ -44,21 +48,57 @@ def test_only_what_is_private_counts_as_private(script):
         assert not row(name).private
 
 
-def test_a_published_learner_with_less_regret_is_reported(script):
+def test_every_learner_is_in_a_table(script):
+    problems = [build_problem(name) for name in ("arms", "linear-matroid", "cascade")]
+    problems += [linear_problems["linear"].build(), contextual_problems["contexts"].build()]
+    trusts = ("none", "central", "local", "shuffle")
+    shown = {
+        row.name for problem in problems for trust in trusts for row in script["rows_for"](problem, trust)
+    }
+    assert set(script["ENTRIES"]) - shown == set(script["APART"])
+
+
+def test_what_speaks_against_the_recommended_learner_is_said(script):
     row, outcome = script["Row"], script["Outcome"]
-    better = outcome(row("published/cucb-dp"), 1.4, 1.0, 50.0, 1.0)
-    certified = [
-        outcome(row(name), 1.0, 1.0, regret, 1.0)
-        for name, regret in (("cucb-dp", 70.0), ("cucb-batch-all", 40.0))
+    tables = [
+        outcome(row("published/cucb-dp"), 50.0, 1.0),
+        outcome(row("cucb-dp"), 70.0, 1.0),
+        outcome(row("cucb-batch"), 30.0, 1.0),
+        outcome(row("cucb-batch-gaussian"), 20.0, 1.0),
     ]
-    elsewhere = outcome(row("cucb-ldp-bit"), 1.0, 1.0, 1.0, 1.0)  # another trust model
-    ((line, fine),) = script["compare"]("somewhere", [better, *certified, elsewhere], 1.0)
-    assert not fine
-    assert "**no**" in line
-    assert "cucb-batch-all: 40" in line
-    certified[0] = outcome(row("cucb-dp"), 1.0, 1.0, 54.0, 1.0)
-    ((line, fine),) = script["compare"]("somewhere", [better, *certified, elsewhere], 1.0)
-    assert fine
+    said = list(script["contradictions"](tables, "cucb-batch", "cucb-batch"))
+    assert len(said) == 2
+    assert (
+        "cucb-batch-gaussian (δ) (20 ± 1.0) is better than the recommended cucb-batch (30 ± 1.0)" in said[0]
+    )
+    assert "published/cucb-dp = (50 ± 1.0) is better than its certified form cucb-dp (70 ± 1.0)" in said[1]
+    tables[1] = outcome(row("cucb-dp"), 52.0, 1.0)  # within two standard errors of the difference
+    assert list(script["contradictions"](tables, "cucb-batch", "cucb-batch-gaussian")) == []
+
+
+def test_it_goes_on_from_what_is_stored(script, tmp_path, monkeypatch, capsys):
+    arguments = [
+        "--setting",
+        "sets",
+        "--trust",
+        "none",
+        "--horizons",
+        "20",
+        "--runs",
+        "2",
+        "--store",
+        str(tmp_path),
+    ]
+    monkeypatch.setattr(sys, "argv", [str(SCRIPT), *arguments])
+    told = []
+    for _ in range(2):
+        with pytest.raises(SystemExit) as ended:
+            script["main"]()
+        assert ended.value.code == 0
+        told.append(capsys.readouterr().out)
+    assert told[0] == told[1]
+    assert "sets: 4 of .05 x 16, .2 x 4, none, T = 20" in told[0]
+    assert len(list(tmp_path.rglob("*.block"))) == 1
 
 
 def test_the_script_runs_on_a_movielens_archive(script, tmp_path, monkeypatch, capsys):
@@ -67,10 +107,21 @@ def test_the_script_runs_on_a_movielens_archive(script, tmp_path, monkeypatch, c
     (tmp_path / "movies.dat").write_text("\n".join(lines), encoding="latin-1")
     rated = [f"{user}::{movie}::5::1" for user in range(30) for movie in range(100) if (user * movie) % 7 < 3]
     (tmp_path / "ratings.dat").write_text("\n".join(rated), encoding="latin-1")
-    arguments = ["--setting", "matroid", "--horizon", "20", "--epsilons", "2", "--movielens", str(tmp_path)]
-    monkeypatch.setattr(sys, "argv", [str(SCRIPT), *arguments])
+    arguments = [
+        "--setting",
+        "none",
+        "--trust",
+        "central",
+        "--horizons",
+        "5",
+        "--epsilons",
+        "2",
+        "--runs",
+        "2",
+    ]
+    monkeypatch.setattr(sys, "argv", [str(SCRIPT), *arguments, "--movielens", str(tmp_path)])
     with pytest.raises(SystemExit):
         script["main"]()
     out = capsys.readouterr().out
-    assert "## movielens: epsilon = 2, T = 20, 64 runs" in out
-    assert "| movielens | 2 | published/dpucb-mat, initial_records separate (claims 2)" in out
+    assert "matroid: movielens, central, T = 5" in out
+    assert "| published/dpucb-mat, initial_records separate = |" in out

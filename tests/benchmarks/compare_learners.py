@@ -1,53 +1,79 @@
-"""Regret of certified learners beside published ones, at the same honest epsilon, on the papers' own settings.
+"""Regret of every learner by family and trust: certified, published at the same honest epsilon, and not private at all.
 
-Run with ``python tests/benchmarks/compare_learners.py``; it prints Markdown tables. With ``--movielens FOLDER`` (the
-unpacked ml-1m archive, which its licence forbids to pass on) the setting of the matroid bandits paper's section 5.2 is
-one of them.
+Run with ``python tests/benchmarks/compare_learners.py --store FOLDER``: it prints Markdown tables, and the same
+command goes on after any stop. docs/comparison.md has what it printed. With ``--movielens FOLDER`` (the unpacked
+ml-1m archive, which its licence forbids to pass on) the setting of the matroid bandits paper's section 5.2 is one of
+them.
 
-* ranked lists (cascading bandits paper, section 7): L = 20, K = 4, delta = 1e-3, T = 100,000. Its item means are not
-  stated; 4 x 0.2 and 16 x 0.05 are used, as in the problem catalogue.
-* semi-bandit with the same numbers: the best 4 of 20 arms, sum of outcomes.
-* matroid: Table 2 of the matroid bandits paper, T = 10,000, epsilon = 2 and two values of its figure 5b. Its elements
-  are taken in reversed order: as printed, whoever breaks ties by the lowest element plays the optimum from the start.
-* movielens: 100 movies, T = 20,000, epsilon = 2.
+Settings are the papers' where they state one: ranked lists (cascading bandits paper, section 7: L = 20, K = 4; its
+means are not stated, 4 x 0.2 and 16 x 0.05 are used), sets of 4 of 20 arms with the same numbers, Table 2 of the
+matroid bandits paper, arms that are close, spread or rarely good, and the catalogue's paths, linear actions and
+contexts. The best arms are the last ones: whoever breaks ties by the lowest one would else play the optimum from the
+start.
 
-Rows that end in "=" run a published algorithm at the claim for which its noise is epsilon-private: nothing that is
-private at all has more of it. "true" is the epsilon that is proved of what the algorithm shows, at the claim's delta.
-Where that is infinite, "noise" has the epsilon that the noise would give if nothing else leaked (all positions sent, no
-raw start): the published cascades are private at no epsilon, and at their noise's only in a version that nobody
-published. Every lane is a run with its own seed; the error is the standard error of the mean.
+Every catalogue learner that plays the setting has a row. Rows that end in "=" run a published algorithm at the claim
+for which its noise is epsilon-private: nothing that is private at all has more of it. "not private" after a name
+means that what it claims is false at every epsilon: it is run as printed, and counts for nothing. Learners with "(δ)"
+have delta = 1e-3. Rounds to play are 10^4, 10^5 and 10^6; the longer ones for learners that had at most twice the
+least regret in a tenth of the rounds. Every lane is a run with its own seed; errors are standard errors of the mean.
 
-The last table sets every published algorithm that is private against the certified learners of the same trust model
-at the same true epsilon. The exit code is 1 if a published one has less regret than its certified form or the best
-certified learner by more than three standard errors of the difference.
+A cell is **bold** where `suggest` recommends its learner. Below the tables stands every cell in which another
+certified learner has less regret than the recommended one, or a published one less than its certified form, by more
+than two standard errors of the difference; the exit code is then 1.
 """
 
 from __future__ import annotations
 
 import argparse
+import inspect
 import math
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
+from typing import Any, cast
 
 from scipy.optimize import brentq
 
 from accountant import Simulation
-from algorithms.catalogue.structured_entries import LearnerEntry, learners
-from algorithms.problems import Arms, LinearMatroid, Problem, SemiBandit, build_problem, movielens
+from algorithms.blocks import BlockStore
+from algorithms.catalogue.contextual_entries import contextual_learners
+from algorithms.catalogue.linear_entries import linear_learners
+from algorithms.catalogue.structured_entries import check_family, learners
+from algorithms.catalogue.suggestion import suggest
+from algorithms.learner import Family
+from algorithms.linear.contextual_play import simulate_contexts
+from algorithms.linear.linear_play import simulate_phases
+from algorithms.problems import (
+    Arms,
+    LinearBandit,
+    LinearContexts,
+    LinearMatroid,
+    Problem,
+    ProblemError,
+    SemiBandit,
+    build_problem,
+    contextual_problems,
+    linear_problems,
+    movielens,
+)
 from algorithms.simulate import simulate
 from mechanisms import BinaryTree, Box, Gaussian, Laplace, OneHot, Sensitivity
 
 DELTA = 1e-3
 AS_PRINTED = ("cucb-ldp1", "cucb-ldp2")
 """Printed algorithms that are certified as they are: they are compared as published ones."""
+APART = ("dp-best-arm",)
+"""Learners that are not for regret."""
+SEPARATE = {"initial_records": "separate"}
+ENTRIES: Mapping[str, Any] = {**learners, **linear_learners, **contextual_learners}
+Playable = Problem | LinearBandit | LinearContexts
 
 
 @dataclass(frozen=True)
@@ -56,18 +82,11 @@ class Row:
 
     name: str
     settings: Mapping[str, float | str] = field(default_factory=dict)
-    matched: bool = False
 
     @property
-    def entry(self) -> LearnerEntry:
+    def entry(self) -> Any:
         """The learner in the catalogue."""
-        return learners[self.name]
-
-    @property
-    def label(self) -> str:
-        """The name, the settings, and "=" if its noise is matched."""
-        changed = "".join(f", {key} {value}" for key, value in self.settings.items())
-        return f"{self.name}{changed}{' =' if self.matched else ''}"
+        return ENTRIES[self.name]
 
     @property
     def published(self) -> bool:
@@ -77,23 +96,30 @@ class Row:
     @property
     def claims(self) -> bool:
         """Whether it claims to be private."""
-        return self.entry.certified_form != ""
+        return bool(self.entry.certified_form)
 
     @property
     def private(self) -> bool:
         """Whether its privacy is proved: all that it shows goes through its noise."""
-        separate = self.settings.get("initial_records") == "separate"
-        return self.claims and (separate or not self.entry.as_printed.startswith("FALSE"))
+        false = self.entry.as_printed.startswith("FALSE") and "large epsilon" not in self.entry.as_printed
+        return self.claims and (bool(self.settings) or not false)
 
+    @property
+    def approximate(self) -> bool:
+        """Whether it needs a delta."""
+        return "delta" in inspect.signature(self.entry.make).parameters or "gaussian" in self.name
 
-@dataclass(frozen=True)
-class Setting:
-    """A problem, and which learners run on it."""
+    @property
+    def matched(self) -> bool:
+        """Whether its noise is that of another claim than its own."""
+        return self.name.startswith("published/") and self.private and self.entry.family != "bandit"
 
-    problem: Callable[[], Problem]
-    horizon: int
-    epsilons: tuple[float, ...]
-    rows: tuple[Row, ...]
+    @property
+    def label(self) -> str:
+        """The name, and in short what it is."""
+        changed = "".join(f", {key} {value}" for key, value in self.settings.items())
+        marks = " =" * self.matched + " (δ)" * self.approximate
+        return f"{self.name}{changed}{marks}{' not private' if self.claims and not self.private else ''}"
 
 
 @dataclass(frozen=True)
@@ -101,42 +127,23 @@ class Outcome:
     """One row's result."""
 
     row: Row
-    claim: float
-    noise: float
     regret: float
     error: float
 
-
-SCALED = {"noise_multiplier": 0.01}
-SEPARATE = {"initial_records": "separate"}
-MATROID_ROWS = (
-    Row("omm"),
-    Row("cts"),
-    Row("published/dpucb-mat"),
-    Row("published/dpucb-mat", SEPARATE),
-    Row("published/dpts-mat"),
-    Row("published/dpts-mat", SEPARATE),
-    Row("dpucb-mat"),
-    Row("dpts-mat"),
-    Row("cucb-batch-all"),
-    Row("cucb-batch-least"),
-    Row("cucb-batch"),
-)
-
-
-PUBLISHED_ARMS = (
-    Row("published/dp-se"),
-    Row("published/adap-klucb"),
-    Row("published/lazy-dp-ts"),
-    Row("published/dp-imed"),
-    Row("published/dp-imed", {"growth": 0.5}),
-)
-ARMS_ROWS = (*PUBLISHED_ARMS, Row("cucb-batch-least"), Row("dp-bandit"))
+    def above(self, other: Outcome) -> bool:
+        """Say whether it has more regret than another, by more than two standard errors of the difference."""
+        return self.regret - other.regret > 2 * math.hypot(self.error, other.error)
 
 
 def arms(*means: float) -> Problem:
     """Return Bernoulli arms."""
     return SemiBandit(Arms(len(means)), means)
+
+
+def last_are_best(name: str) -> Problem:
+    """Return a problem of the catalogue with its best arms last."""
+    means = build_problem(name).means[::-1]
+    return build_problem(name, {"means": ",".join(map(str, means))})
 
 
 def reversed_table_2() -> Problem:
@@ -147,91 +154,66 @@ def reversed_table_2() -> Problem:
     return SemiBandit(LinearMatroid(structure.vectors[::-1]), printed.means[::-1])
 
 
-SETTINGS: dict[str, Setting] = {
-    "ranked lists": Setting(
-        partial(build_problem, "cascade"),
-        100_000,
-        (0.2, 0.5, 1.0, 2.0),
-        (
-            Row("cascade-ucb1"),
-            Row("published/cascade-ucb-ldp-laplace"),
-            Row("published/cascade-ucb-ldp-gaussian"),
-            Row("published/cascade-ucb-ldp-composition"),
-            Row("published/cascade-ucb-hybrid"),
-            Row("published/cascade-ucb-ldp-laplace", matched=True),
-            Row("published/cascade-ucb-ldp-gaussian", matched=True),
-            Row("published/cascade-ucb-ldp-composition", matched=True),
-            Row("published/cascade-ucb-ldp-laplace", SCALED),
-            Row("published/cascade-ucb-ldp-gaussian", SCALED),
-            Row("cascade-ucb-rr"),
-            Row("cascade-ucb-ldp-laplace"),
-            Row("cascade-ucb-ldp-gaussian"),
-            Row("cascade-ucb-batch"),
-        ),
-    ),
-    "semi-bandit": Setting(
-        partial(build_problem, "top-k"),
-        100_000,
-        (0.2, 0.5, 1.0, 2.0),
-        (
-            Row("cucb"),
-            Row("published/cucb-ldp-gaussian"),
-            Row("published/cucb-ldp-gaussian", matched=True),
-            Row("published/cucb-ldp-gaussian", SCALED),
-            Row("published/cucb-dp", matched=True),
-            Row("published/cucb-dp-least", matched=True),
-            Row("cucb-ldp1"),
-            Row("cucb-ldp2"),
-            Row("cucb-ldp-laplace-all"),
-            Row("cucb-ldp-gaussian"),
-            Row("cucb-ldp-laplace-one"),
-            Row("cucb-ldp-bit"),
-            Row("cucb-dp"),
-            Row("cucb-dp-least"),
-            Row("cucb-batch-all"),
-            Row("cucb-batch-least"),
-            Row("cucb-batch"),
-            Row("cucb-batch-gaussian"),
-        ),
-    ),
-    "arms": Setting(
-        partial(build_problem, "arms"),
-        100_000,
-        (0.2, 0.5, 1.0, 2.0, 5.0, 10.0),
-        (
-            Row("cucb"),
-            Row("cucb-ldp-bit"),
-            Row("dp-bandit-ldp"),
-            Row("cucb-batch-least"),
-            Row("cucb-batch"),
-            Row("dp-bandit"),
-            Row("dp-bandit-gaussian"),
-            *PUBLISHED_ARMS,
-        ),
-    ),
-    "arms, close": Setting(partial(arms, 0.75, 0.7, 0.7, 0.7, 0.7), 100_000, (0.1, 1.0, 4.0), ARMS_ROWS),
-    "arms, spread": Setting(
-        partial(arms, 0.75, 0.625, 0.5, 0.375, 0.25), 100_000, (0.1, 0.5, 4.0), ARMS_ROWS
-    ),
-    "arms, rare": Setting(partial(arms, 0.1, *[0.02] * 9), 100_000, (0.1, 0.5, 4.0), ARMS_ROWS),
-    "matroid": Setting(reversed_table_2, 10_000, (0.5, 2.0, 8.0), MATROID_ROWS),
+SETTINGS: dict[str, Callable[[], Playable]] = {
+    "arms: one of .7 x 4, .75": partial(arms, *[0.7] * 4, 0.75),
+    "arms: one of .25, .375, .5, .625, .75": partial(arms, 0.25, 0.375, 0.5, 0.625, 0.75),
+    "arms: one of .02 x 9, .1": partial(arms, *[0.02] * 9, 0.1),
+    "sets: 4 of .05 x 16, .2 x 4": partial(last_are_best, "top-k"),
+    "matroid: Table 2, reversed": reversed_table_2,
+    "paths: 3 x 4 grid": partial(build_problem, "shortest-path"),
+    "lists: 4 of .05 x 16, .2 x 4": partial(last_are_best, "cascade"),
+    "linear: d = 3, 20 actions": linear_problems["linear"].build,
+    "contexts: d = 3, 10 actions": contextual_problems["contexts"].build,
 }
+EPSILONS = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
+HORIZONS = (10_000, 100_000, 1_000_000)
 
 
-def noise_epsilon(row: Row, problem: Problem, claim: float, horizon: int) -> float:
+def kind(problem: Playable) -> Family | None:
+    """Return "linear" or "contextual", or None for a problem on a structure."""
+    if isinstance(problem, LinearBandit):
+        return "linear"
+    return "contextual" if isinstance(problem, LinearContexts) else None
+
+
+def rows_for(problem: Playable, trust: str) -> Iterator[Row]:
+    """Yield every learner that plays a problem under a trust model; trust "none": those that claim no privacy."""
+    for name, entry in ENTRIES.items():
+        row = Row(name)
+        if name in APART or (entry.claim.model if row.claims else "none") != trust:
+            continue
+        if (kind(problem) or entry.family) != entry.family:
+            continue
+        if kind(problem) is None:
+            if name in linear_learners or name in contextual_learners:
+                continue
+            try:
+                check_family(entry.make, problem)
+            except ProblemError:
+                continue
+        yield row
+        if name in ("published/dpucb-mat", "published/dpts-mat"):
+            yield Row(name, SEPARATE)
+
+
+def noise_epsilon(row: Row, problem: Playable, claim: float, horizon: int) -> float:
     """Return the epsilon of the noise alone, at delta = 1e-3 where it is Gaussian."""
+    if row.entry.family == "linear":
+        if not row.name.startswith("published/") or row.name.endswith("shuffle"):
+            return claim
+        two = Sensitivity(2.0, 2.0, 2.0)
+        return Gaussian.classical(claim, DELTA, sensitivity=two).profile().epsilon(DELTA)
     built = row.entry.build(
         problem, epsilon=claim, delta=DELTA, horizon=horizon, settings=dict(row.settings)
     )(Simulation(0, 64))
     if isinstance(tree := getattr(built, "tree", None), BinaryTree):
         return tree.profile().epsilon(0.0)
-    size = problem.structure.size
+    size = cast(Problem, problem).structure.size
     moved: Sensitivity | None = OneHot(size).sensitivity if row.entry.family == "cascade" else None
     mechanism = getattr(built, "mechanism", None) or getattr(built, "randomizer", None)
     if mechanism is None and isinstance(laplace := getattr(built, "laplace", None), Laplace):
         # As printed, w_0 is one record of L values: its noise is for all of them.
-        separate = row.settings.get("initial_records") == "separate"
-        return laplace.profile(Box(0, 1, size).sensitivity if separate else None).epsilon(0.0)
+        return laplace.profile(Box(0, 1, size).sensitivity if row.settings else None).epsilon(0.0)
     if mechanism is None:
         return claim if row.private else math.inf
     if isinstance(mechanism, Laplace | Gaussian):
@@ -239,104 +221,160 @@ def noise_epsilon(row: Row, problem: Problem, claim: float, horizon: int) -> flo
     return float(mechanism.epsilon)
 
 
-def matched_claim(row: Row, problem: Problem, epsilon: float, horizon: int) -> float:
+def matched_claim(row: Row, problem: Playable, epsilon: float, horizon: int) -> float:
     """Return the claim at which the noise alone is epsilon-private."""
 
     def excess(claim: float) -> float:
         return noise_epsilon(row, problem, claim, horizon) - epsilon
 
+    if abs(excess(epsilon)) < 1e-9 * epsilon:
+        return epsilon
     return float(brentq(excess, epsilon / 100, epsilon * 100))
 
 
-def measure(row: Row, problem: Problem, epsilon: float, given: argparse.Namespace, horizon: int) -> Outcome:
-    """Simulate a row."""
-    claim = matched_claim(row, problem, epsilon, horizon) if row.matched else epsilon
-    trace = simulate(
-        row.entry.build(problem, epsilon=claim, delta=DELTA, horizon=horizon, settings=dict(row.settings)),
-        problem,
-        horizon=horizon,
-        runs=given.runs,
-        seed=given.seed,
-        checkpoints=2,
-        workers=given.workers,
-    )
-    noise = noise_epsilon(row, problem, claim, horizon) if row.claims else math.inf
-    return Outcome(row, claim, noise, float(trace.regret_mean[-1]), float(trace.regret_sem[-1]))
+@dataclass(frozen=True)
+class Bench:
+    """How rows are simulated."""
 
+    runs: int
+    seed: int
+    workers: int
+    store: BlockStore | None
 
-def table(outcomes: list[Outcome], epsilon: float) -> None:
-    """Print what was measured at one epsilon."""
-    print("\n| learner | model | claim | true | noise | regret | s.e. |\n|---|---|---|---|---|---|---|")
-    for outcome in outcomes:
-        row = outcome.row
-        claim = f"{outcome.claim:.3g}" if row.claims else "none"
-        true = f"{outcome.noise:.3g}" if row.private else "inf"
-        model = row.entry.claim.model if row.claims else "-"
-        print(
-            f"| {row.label} | {model} | {claim} | {true} | {outcome.noise:.3g} | {outcome.regret:.0f} "
-            f"| {outcome.error:.1f} |",
-            flush=True,
+    def measure(self, row: Row, problem: Playable, epsilon: float, horizon: int) -> Outcome:
+        """Simulate a row."""
+        claim = matched_claim(row, problem, epsilon, horizon) if row.matched else epsilon
+        build = row.entry.build(
+            problem, epsilon=claim, delta=DELTA, horizon=horizon, settings=dict(row.settings)
         )
+        given: dict[str, Any] = {
+            "runs": self.runs,
+            "seed": self.seed,
+            "workers": self.workers,
+            "store": self.store,
+        }
+        if isinstance(problem, LinearBandit):
+            regret = simulate_phases(build, problem, **given).regret
+        else:
+            play: Any = simulate_contexts if isinstance(problem, LinearContexts) else simulate
+            regret = play(build, problem, horizon=horizon, checkpoints=2, **given).regret[-1]
+        return Outcome(row, float(regret.mean()), float(regret.std(ddof=1)) / math.sqrt(self.runs))
 
 
-def compare(name: str, outcomes: list[Outcome], epsilon: float) -> list[tuple[str, bool]]:
-    """Set each published algorithm that is private at `epsilon` against certified learners of its trust model."""
-    lines = []
-    honest = [o for o in outcomes if o.row.private and math.isclose(o.noise, epsilon, rel_tol=1e-6)]
-    for printed in (o for o in honest if o.row.published):
-        entry = printed.row.entry
-        rivals = [o for o in honest if not o.row.published and o.row.entry.claim.model == entry.claim.model]
-        form = next((o for o in rivals if o.row.name == entry.certified_form), None)
-        best = min(rivals, key=lambda o: o.regret)
-        fine = all(
-            rival.regret <= printed.regret + 3 * math.hypot(rival.error, printed.error)
-            for rival in (form, best)
-            if rival is not None
-        )
-        ratio = printed.regret / best.regret if best.regret > 0 else math.inf
-        its_form = f"{form.row.name}: {form.regret:.0f}" if form else "itself"
-        lines.append(
-            (
-                f"| {name} | {epsilon:g} | {printed.row.label} (claims {printed.claim:.3g}) | {printed.regret:.0f} "
-                f"± {printed.error:.1f} | {its_form} | {best.row.name}: {best.regret:.0f} ± {best.error:.1f} "
-                f"| {ratio:.3g} | {'yes' if fine else '**no**'} |",
-                fine,
+def recommended(problem: Playable, trust: Any, epsilon: float, horizon: int, delta: float) -> str:
+    """Return the learner that `suggest` names; empty if there is none."""
+    try:
+        return suggest(problem, trust=trust, epsilon=epsilon, horizon=horizon, delta=delta).name
+    except ValueError:
+        return ""
+
+
+def contradictions(outcomes: Iterable[Outcome], pure: str, approximate: str) -> Iterator[str]:
+    """Yield what speaks against the recommended learners, without and with a delta, and against repairs."""
+    private = {outcome.row.label: outcome for outcome in outcomes if outcome.row.private}
+    certified = [each for each in private.values() if not each.row.published]
+    for name, among in (
+        (pure, [each for each in certified if not each.row.approximate]),
+        (approximate, certified),
+    ):
+        chosen = next((each for each in among if each.row.name == name), None)
+        for other in among:
+            if chosen is not None and chosen.above(other):
+                yield (
+                    f"{other.row.label} ({other.regret:.0f} ± {other.error:.1f}) is better than the recommended "
+                    f"{chosen.row.label} ({chosen.regret:.0f} ± {chosen.error:.1f})"
+                )
+    for printed in private.values():
+        form = next((each for each in certified if each.row.name == printed.row.entry.certified_form), None)
+        if printed.row.published and form is not None and form.above(printed):
+            yield (
+                f"{printed.row.label} ({printed.regret:.0f} ± {printed.error:.1f}) is better than its certified form "
+                f"{form.row.label} ({form.regret:.0f} ± {form.error:.1f})"
             )
-        )
-    return lines
+
+
+class Comparison:
+    """The tables of one setting."""
+
+    def __init__(self, name: str, problem: Playable, bench: Bench) -> None:
+        self.name, self.problem, self.bench = name, problem, bench
+        self.against: list[str] = []
+
+    @cached_property
+    def trusts(self) -> list[str]:
+        """The trust models that have a learner."""
+        return [t for t in ("none", "central", "local", "shuffle") if list(rows_for(self.problem, t))]
+
+    def table(self, trust: str, horizon: int, epsilons: tuple[float, ...], before: int | None) -> None:
+        """Print what is measured under one trust model, for learners not hopeless at the horizon before."""
+        epsilons = (math.inf,) if trust == "none" else epsilons
+        columns: list[dict[str, Outcome]] = []
+        for epsilon in epsilons:
+            rows = list(rows_for(self.problem, trust))
+            if before is not None and trust != "none":
+                shorter = [self._measure(row, epsilon, before) for row in rows]
+                least = min(each.regret for each in shorter if each.row.private)
+                rows = [each.row for each in shorter if each.regret <= 2 * least]
+            columns.append({row.label: self._measure(row, epsilon, horizon) for row in rows})
+        labels = [row.label for row in rows_for(self.problem, trust) if any(row.label in c for c in columns)]
+        named = [
+            [recommended(self.problem, trust, min(e, 1e300), horizon, d) for d in (0.0, DELTA)]
+            for e in epsilons
+        ]
+        heads = ["no privacy"] if trust == "none" else [f"ε = {epsilon:g}" for epsilon in epsilons]
+        print(f"\n{self.name}, {trust}, T = {horizon:,}\n")
+        print("| learner | " + " | ".join(heads) + " |\n|---|" + "---|" * len(heads))
+        for label in labels:
+            cells = []
+            for outcomes, names in zip(columns, named, strict=True):
+                outcome = outcomes.get(label)
+                text = "" if outcome is None else f"{outcome.regret:,.0f} ± {outcome.error:.2g}"
+                cells.append(f"**{text}**" if outcome is not None and outcome.row.name in names else text)
+            print(f"| {label} | " + " | ".join(cells) + " |", flush=True)
+        for epsilon, outcomes, names in zip(epsilons, columns, named, strict=True):
+            self.against += [
+                f"{self.name}, {trust}, T = {horizon:,}, ε = {epsilon:g}: {said}"
+                for said in contradictions(outcomes.values(), *names)
+            ]
+
+    def _measure(self, row: Row, epsilon: float, horizon: int) -> Outcome:
+        return self.bench.measure(row, self.problem, 1.0 if math.isinf(epsilon) else epsilon, horizon)
 
 
 def main() -> None:
     """Print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--epsilons", type=float, nargs="+", help="default: the setting's own")
-    parser.add_argument("--horizon", type=int, help="default: the setting's own")
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument(
+        "--setting", nargs="+", default=list(SETTINGS), help="those that begin with these words"
+    )
+    parser.add_argument("--trust", nargs="+", default=["none", "central", "local", "shuffle"])
+    parser.add_argument("--epsilons", type=float, nargs="+", default=list(EPSILONS))
+    parser.add_argument("--horizons", type=int, nargs="+", default=list(HORIZONS))
     parser.add_argument("--runs", type=int, default=64)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--workers", type=int, default=1)
-    parser.add_argument("--setting", choices=sorted(SETTINGS), nargs="+", default=list(SETTINGS))
+    parser.add_argument("--store", type=Path, help="a folder of what was simulated already")
     parser.add_argument("--movielens", type=Path, help="the folder of the unpacked ml-1m archive")
     given = parser.parse_args()
-    settings = {name: SETTINGS[name] for name in given.setting}
+    bench = Bench(given.runs, given.seed, given.workers, given.store and BlockStore(given.store))
+    settings = {
+        name: build
+        for name, build in SETTINGS.items()
+        if any(name.startswith(word) for word in given.setting)
+    }
     if given.movielens:
-        settings["movielens"] = Setting(partial(movielens, given.movielens), 20_000, (2.0,), MATROID_ROWS)
-    comparisons: list[tuple[str, bool]] = []
-    for name, setting in settings.items():
-        problem = setting.problem()
-        horizon = given.horizon or setting.horizon
-        for epsilon in given.epsilons or setting.epsilons:
-            print(
-                f"\n## {name}: epsilon = {epsilon:g}, T = {horizon:,}, {given.runs} runs, seed {given.seed}"
-            )
-            outcomes = [measure(row, problem, epsilon, given, horizon) for row in setting.rows]
-            table(outcomes, epsilon)
-            comparisons += compare(name, outcomes, epsilon)
-    print("\n## published and private, against certified at the same true epsilon\n")
-    print("| setting | epsilon | published | regret | certified form | best certified | ratio | never more |")
-    print("|---|---|---|---|---|---|---|---|")
-    for line, _ in comparisons:
-        print(line)
-    sys.exit(0 if all(fine for _, fine in comparisons) else 1)
+        settings["matroid: movielens"] = partial(movielens, given.movielens)
+    against: list[str] = []
+    for name, build in settings.items():
+        comparison = Comparison(name, build(), bench)
+        print(f"\n## {name}")
+        for trust in (trust for trust in comparison.trusts if trust in given.trust):
+            for before, horizon in zip([None, *given.horizons], given.horizons, strict=False):
+                comparison.table(trust, horizon, tuple(given.epsilons), before)
+        against += comparison.against
+    print("\n## Against what is recommended\n")
+    print("\n".join(f"- {each}" for each in against) or "Nothing.")
+    sys.exit(1 if against else 0)
 
 
 if __name__ == "__main__":

@@ -13,11 +13,12 @@ from dataclasses import replace
 import numpy as np
 
 from accountant import Gate
+from algorithms.estimates.response_mixture import mixture_grid
 from algorithms.lanes import gather, lookup
 from algorithms.learner import ClickConfidence, ExplainedLists
 from algorithms.problems import Cascade
 from algorithms.theory.confidence_theorem import ClickTheorem, x
-from algorithms.theory.regret_bound import Instance, RegretBound
+from algorithms.theory.regret_bound import Instance, RegretBound, T
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
 from verify.regret_claims.noise_tests import AdditiveNoise, RandomizedTruth
 from verify.regret_claims.proof_run import (
@@ -83,6 +84,8 @@ class _Run(StructuredRun[ClickConfidence]):
         self.left: IntArray = np.zeros(lanes, dtype=np.int64)  # rounds of the phase still to play
         self.length: IntArray = np.zeros(lanes, dtype=np.int64)
         self.open: FloatArray = np.zeros((lanes, size))  # true clicks of the phase
+        self.symbols: FloatArray = np.zeros((2, *shape))  # of displays: its position was said, and one above
+        self.placed: FloatArray = np.zeros((*shape, size))  # displays at each position
         self.last: IntArray = np.zeros((lanes, size), dtype=np.int64)
         odds = np.exp(-instance.epsilon)
         self.false = odds / (1 + size * odds)
@@ -169,7 +172,8 @@ class _Run(StructuredRun[ClickConfidence]):
             lambda lane, arm: "its sums moved without a release",
         )
         levelled = due
-        if renewed_after(self.round, self.bound, self.instance):
+        renewed = renewed_after(self.round, self.bound, self.instance)
+        if renewed:
             self.exponent = self.bound.number(x, levelled_at(self.round, self.bound, self.instance))
             levelled = self.displays > 0
         self.refuse_arm(
@@ -177,7 +181,9 @@ class _Run(StructuredRun[ClickConfidence]):
             ~levelled & (after.index != before.index),
             lambda lane, arm: "its index moved without a release",
         )
-        self._check_index(after, levelled)
+        self._check_index(
+            after, levelled, before.index if not renewed else np.full(before.index.shape, np.nan)
+        )
         self._note(after, due, levelled)
 
     def _take(
@@ -216,15 +222,21 @@ class _Run(StructuredRun[ClickConfidence]):
             ),
         )
         self.noise.add((nearest != self.open).any(axis=1)[ending], self.open.sum(axis=1)[ending])
+        lane, place = np.arange(len(shown))[:, np.newaxis], np.arange(size)
+        self.symbols[0, lane, shown] += nearest
+        self.symbols[1, lane, shown] += np.cumsum(nearest, axis=1) - nearest
+        self.placed[lane, shown, place] += 1.0
 
-    def _check_index(self, after: ClickConfidence, due: BoolArray) -> None:
-        """Check the indices of what was released against the theorem's."""
+    def _check_index(self, after: ClickConfidence, due: BoolArray, earlier: FloatArray) -> None:
+        """Check the indices of what was released against the theorem's; `earlier` ones are still valid."""
         state = tuple(
             array[due]
             for array in (after.displays, after.releases, after.clicks, after.examinations, after.index)
         )
         wrong = (
-            self._wrong_responses(*state) if self.theorem.noise == "symbol" else self._wrong_counts(*state)
+            self._wrong_responses(*state, earlier=earlier[due], due=due)
+            if self.theorem.noise == "symbol"
+            else self._wrong_counts(*state)
         )
         where = np.zeros_like(due)
         where[due] = wrong
@@ -239,16 +251,52 @@ class _Run(StructuredRun[ClickConfidence]):
         )
 
     def _wrong_responses(
-        self, n: FloatArray, m: FloatArray, clicks: FloatArray, examined: FloatArray, index: FloatArray
+        self,
+        n: FloatArray,
+        m: FloatArray,
+        clicks: FloatArray,
+        examined: FloatArray,
+        index: FloatArray,
+        *,
+        earlier: FloatArray,
+        due: BoolArray,
     ) -> BoolArray:
-        """Where an index is not ``(C + R(u)) / E`` after three passes from u = 1."""
+        """Where an index is not ``(C + R(u)) / E`` after three passes from u = 1, nor lower and valid as it was."""
         some = examined > 0
         divisor, at = np.where(some, examined, 1.0), np.ones_like(n)
         for _ in range(_PASSES):
             found = (clicks + self.radius(n, m, self.exponent, at)) / divisor
             at = np.clip(found, 0.0, 1.0)
+        found = np.where(some, found, np.inf)
         right: BoolArray = np.abs(index - found) <= TOLERANCE * (1 + np.abs(found))
-        return np.where(some, ~right & (found < _WITHOUT_BOUND), index < _WITHOUT_BOUND)
+        right |= (index >= _WITHOUT_BOUND) & (found >= _WITHOUT_BOUND)
+        lower = ~right & (index < found)
+        right |= lower & (index == earlier)
+        mixed = lower & ~right & (index >= 0) & (index < 1)
+        if self.theorem.index_level is not None and mixed.any():
+            right[mixed] = self._rejected_above(due, mixed, index[mixed])
+        return ~right
+
+    def _rejected_above(self, due: BoolArray, mixed: BoolArray, index: FloatArray) -> BoolArray:
+        """Say whether the mixture exceeds its level at these indices and at a few attractions above them."""
+        assert self.theorem.index_level is not None
+        instance = levelled_at(self.round, self.bound, self.instance)
+        level = self.bound.number(self.theorem.index_level, instance)
+        s = mixture_grid(int(self.bound.number(T, instance)))
+        clicked, above = self.symbols[:, due][:, mixed, np.newaxis]
+        placed = self.placed[due][mixed]
+        rejected = np.ones(index.shape, dtype=bool)
+        for share in (0.0, 0.01, 0.1, 0.4, 1.0):
+            u = (index + share * (1.0 - index))[:, np.newaxis]
+            logs = -s * (clicked + u * above)
+            for k in range(placed.shape[1]):
+                chance = 1.0 - (self.false + self.gain * u) * (1.0 - np.exp(-s))
+                chance -= k * self.false * (1.0 - np.exp(-s * u))
+                logs -= placed[:, k, np.newaxis] * np.log(chance)
+            largest = logs.max(axis=1)
+            mean = largest + np.log(np.exp(logs - largest[:, np.newaxis]).mean(axis=1))
+            rejected &= mean > level - _CHERNOFF_TOLERANCE * (1 + level)
+        return rejected
 
     def _wrong_counts(
         self, n: FloatArray, m: FloatArray, clicks: FloatArray, examined: FloatArray, index: FloatArray
@@ -303,6 +351,8 @@ class _Run(StructuredRun[ClickConfidence]):
             1 + TOLERANCE
         )
         self.failed |= (levelled & ((np.abs(off) > radius * (1 + TOLERANCE)) | scarce)).any(axis=1)
+        if self.theorem.index_level is not None:
+            self.failed |= (after.index < means)[:, self.best].any(axis=1)
         if self.theorem.phases:
             return
 

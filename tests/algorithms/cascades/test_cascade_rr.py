@@ -6,6 +6,8 @@ import pytest
 from accountant import Simulation
 from algorithms import CascadeUCBRR
 from algorithms.cascades.click_estimates import ranked_first
+from algorithms.epochs import epoch_horizon
+from algorithms.estimates.response_mixture import ResponseMixture
 from algorithms.play import play_fresh
 from algorithms.problems import Cascade, RankedLists
 from mechanisms import LaneStreams, RandomizedResponse
@@ -22,7 +24,7 @@ def probabilities(positions, epsilon):
 def literal_index(items, positions, epsilon, horizon, n, c, e):
     """Return U of section 5 (RR): three passes from u = 1, +inf where E <= 0 (up to rounding)."""
     p, q = probabilities(positions, epsilon)
-    x = math.log(3 * items * horizon**2)
+    x = math.log(6 * items * horizon**2)
     if e <= 1e-12:
         return math.inf
     upper = 1.0
@@ -35,18 +37,35 @@ def literal_index(items, positions, epsilon, horizon, n, c, e):
 
 
 def literal(items, positions, epsilon, records, symbols, played):
-    """Follow section 5 (RR) on one lane along the lists played; yield the list that it would show."""
+    """Follow section 5 (RR) and the mixture on one lane along the lists played; yield the list that it would show."""
     p, q = probabilities(positions, epsilon)
+    mixture = ResponseMixture(positions, q, p - q, math.log(2 * positions * ROUNDS), ROUNDS)
     n, c, e = [0] * items, [0.0] * items, [0.0] * items
+    said, above, at = [0] * items, [0] * items, [[0] * positions for _ in range(items)]
+    bound = [math.inf] * items
     for t in range(1, ROUNDS + 1):
-        bound = [literal_index(items, positions, epsilon, ROUNDS, n[i], c[i], e[i]) for i in range(items)]
-        chosen = sorted(range(items), key=lambda i: (-bound[i], n[i], i))[:positions]
-        yield sorted(chosen, key=lambda i: n[i]), bound, list(n)
+        chosen = sorted(range(items), key=lambda i: (-bound[i], n[i] * math.isinf(bound[i]), i))[:positions]
+        yield sorted(chosen, key=lambda i: n[i]), list(bound), list(n)
         z = [((symbols[t] == k) - q) / (p - q) for k in range(positions)]
         for k, i in enumerate(played[t - 1]):
             n[i] += 1
             c[i] += z[k]
             e[i] += 1 - sum(z[:k])
+            said[i], above[i], at[i][k] = (
+                said[i] + (symbols[t] == k),
+                above[i] + (symbols[t] < k),
+                at[i][k] + 1,
+            )
+            bound[i] = min(bound[i], literal_index(items, positions, epsilon, ROUNDS, n[i], c[i], e[i]))
+            if n[i] % 2 ** max(0, math.floor(math.log2(n[i])) - 3) == 0:
+                start = np.array([min(max(bound[i], 0.0), 1.0)])
+                counts = (
+                    np.array([float(said[i])]),
+                    np.array([float(above[i])]),
+                    np.array([at[i]], dtype=float),
+                )
+                upper = float(mixture.upper(start, *counts)[0])
+                bound[i] = upper if upper < start[0] else bound[i]
     yield n, c, e
 
 
@@ -132,6 +151,24 @@ def test_no_confidence_bound_fails():
         failed |= (learner.estimates.index < problem.means).any(axis=1)
     assert failed.sum() <= 4
     assert (learner.estimates.index < 1e6).all(axis=1).mean() > 0.9  # and most bounds are finite by then
+
+
+def test_an_epoch_begins_with_its_own_levels():
+    """All indices are computed from scratch: those of a learner that was told the epoch's horizon from the start."""
+    problem, lanes = Cascade(4, 2, [0.2, 0.5, 0.1, 0.4]), 64
+    learner = CascadeUCBRR(problem.structure, Simulation(3, lanes), epsilon=3.0, horizon=None)
+    for _ in play_fresh(learner, problem, learner.gate, LaneStreams(3, lanes, key=(2,)), 1024):
+        pass
+    own, told = learner.estimates, epoch_horizon(1)
+    assert learner.epoch == 1
+    assert own.mixture.exponent == pytest.approx(math.log(2 * 2 * told))
+    assert own.bound.exponent == pytest.approx(math.log(6 * 4 * told**2))
+    alone = own.bound.upper(own.displays, own.releases, own.clicks, own.examinations)
+    start = np.clip(alone, 0.0, 1.0).ravel()
+    counts = own.clicked.ravel(), own.above.ravel(), own.at_position.reshape(-1, 2)
+    mixed = own.mixture.upper(start, *counts).reshape(alone.shape)
+    np.testing.assert_array_equal(np.minimum(own.index, 1.0), np.minimum(mixed, 1.0))
+    assert (own.index < alone).mean() > 0.9
 
 
 @pytest.mark.parametrize("epsilon", [1e-9, 1e-3, 700.0, 5000.0])

@@ -55,7 +55,7 @@ def test_theorem_4u_and_4t(horizon):
 
 def test_theorem_5_for_randomized_response():
     problem, epsilon, horizon = Cascade(5, 3, [0.1, 0.6, 0.5, 0.4, 0.3]), 1.3, 1000
-    x = math.log(3 * 5 * horizon**2)
+    x = math.log(6 * 5 * horizon**2)
     p0 = (1 - 0.6) * (1 - 0.5)
     gain = (math.exp(epsilon) - 1) / (math.exp(epsilon) + 3)
     square = 1 / (2 * gain**2)

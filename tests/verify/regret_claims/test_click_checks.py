@@ -144,6 +144,18 @@ class FirstMostDisplayed:
         return self.list
 
 
+def test_a_mixture_of_a_smaller_level_is_seen():
+    class SmallLevel:
+        """The mixture rejects at a third of its level: its bound is low, and fails too often."""
+
+        def __init__(self, *args, **keywords):
+            super().__init__(*args, **keywords)
+            mixture = self.estimates.mixture
+            object.__setattr__(mixture, "exponent", mixture.exponent / 3)
+
+    assert "radius" in violated("cascade-ucb-rr", SmallLevel)
+
+
 def test_another_order_is_legal():
     assert violated("cascade-ucb-rr", FirstMostDisplayed) == []
 
