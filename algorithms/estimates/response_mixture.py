@@ -77,21 +77,25 @@ class ResponseMixture:
             At each position, shape (m, K).
         """
         grid = mixture_grid(self.horizon)
-        high, width = start.copy(), 0.5 * start
+        level = self.exponent + math.log(grid.size) + _ROUNDING * displays.sum(axis=1)
         everywhere = np.broadcast_to(grid, (start.size, grid.size))
-        best: IntArray = self._logs(everywhere, high, high, clicked, above, displays).argmax(axis=1)
+        logs = self._logs(everywhere, start, start, clicked, above, displays)
+        some = _log_sum(logs) > level  # elsewhere not even `start` is rejected
+        upper = start.copy()
+        if not some.any():
+            return upper
+        best: IntArray = logs[some].argmax(axis=1)
         first = np.clip(best - 1, 0, max(grid.size - _NEAR, 0))
         near = grid[first[:, np.newaxis] + np.arange(min(_NEAR, grid.size))]
-        level = self.exponent + math.log(grid.size) + _ROUNDING * displays.sum(axis=1)
+        high, width = start[some], 0.5 * start[some]
+        counts = clicked[some], above[some], displays[some]
         for _ in range(_STEPS):
             low = high - width
-            logs = self._logs(near, low, high, clicked, above, displays)
-            largest = logs.max(axis=1)
-            total = largest + np.log(np.exp(logs - largest[:, np.newaxis]).sum(axis=1))
-            rejected = total > level
+            rejected = _log_sum(self._logs(near, low, high, *counts)) > level[some]
             high = np.where(rejected, low, high)
             width = np.where(rejected, np.minimum(width, high), 0.5 * width)
-        return high
+        upper[some] = high
+        return upper
 
     def _logs(
         self,
@@ -110,3 +114,10 @@ class ResponseMixture:
             logs -= displays[:, k, np.newaxis] * np.log1p(-falls)
             falls += further
         return logs
+
+
+def _log_sum(logs: FloatArray) -> FloatArray:
+    """Return the logarithm of the sum of exponentials in each row."""
+    largest = logs.max(axis=1)
+    total: FloatArray = largest + np.log(np.exp(logs - largest[:, np.newaxis]).sum(axis=1))
+    return total
