@@ -28,6 +28,12 @@ def scale():
 def noisy(data, rng):
     return data + rng.laplace(scale=scale())
 
+def counted(data, rng):
+    return sum(i for i in range(3)) + [data for k in range(2)][0]
+
+for i in range(10**12):
+    k = counts[i]
+
 def fill():
     global LATER
     LATER = 3
@@ -62,12 +68,13 @@ def test_of_a_script_what_a_function_needs_is_run(script: Path) -> None:
     noisy = load_object(f"{script}::noisy")
     assert noisy.__globals__["SETTINGS"] == {"scale": 0.5}
     assert not {"counts", "fill", "later"} & noisy.__globals__.keys()
-    assert left_out_of(f"{script}::noisy") == ("line 9", "line 21", "line 26", "line 27")
+    assert left_out_of(f"{script}::noisy") == ("line 9", "line 20", "line 27", "line 32", "line 33")
     assert load_object(f"{script}::later")(0, None) == 3
+    assert load_object(f"{script}::counted")(4, None) == 7
 
 
 def test_a_script_that_is_imported_whole_says_how_not_to(script: Path) -> None:
-    with pytest.raises(SubjectError, match=r"script.py:27 does not import: SystemExit.*::object"):
+    with pytest.raises(SubjectError, match=r"script.py:21 does not import: IndexError.*::object"):
         load_object(f"{script}:noisy")
     assert left_out_of(f"{script}:noisy") == ()
 
@@ -78,7 +85,7 @@ def test_a_function_of_a_script_is_verified(script: Path) -> None:
     result = verify(f"{script}::noisy", epsilon=1.0, neighbours=Interval(0, 1), samples=40_000)
     assert result.verdict == "refuted"
     (said,) = (finding.message for finding in result.findings if finding.kind == "not-run")
-    assert "not line 9; line 21; line 26; line 27." in said
+    assert "not line 9; line 20; line 27; line 32; and 1 more." in said
 
 
 def test_a_function_of_a_notebook_is_what_its_cells_make_it(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from verify.commands.audit_command import audit_command, calibrate_command
+from verify.commands.audit_repo_command import audit_repo_command
 from verify.commands.certify_command import certificate_group, certify_command
 from verify.commands.command_options import printed
 from verify.commands.evaluate_command import evaluate_command
@@ -64,6 +65,7 @@ for command in (
     reproduce_command,
     list_command,
     audit_command,
+    audit_repo_command,
     calibrate_command,
     report_command,
     schema_command,

@@ -8,6 +8,7 @@ imported module keeps are not found by names, and left out.
 from __future__ import annotations
 
 import ast
+import symtable
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -86,11 +87,10 @@ class _Statement:
         if _is_main(node):
             return cls(node, frozenset(), frozenset(), frozenset(), frozenset(), False)
         every = list(ast.walk(node))
-        names = [each for each in every if isinstance(each, ast.Name)]
         return cls(
             node,
             frozenset(_set_by(node)),
-            frozenset(each.id for each in names if isinstance(each.ctx, ast.Load)),
+            frozenset(_read_by(symtable.symtable(ast.unparse(node), "statement", "exec"))),
             frozenset(
                 root
                 for each in every
@@ -192,6 +192,15 @@ def _set_by(node: ast.AST) -> Iterator[str]:
         yield node.name
     for child in ast.iter_child_nodes(node):
         yield from _set_by(child)
+
+
+def _read_by(scope: symtable.SymbolTable) -> Iterator[str]:
+    """Yield the names of its module's that a scope reads, or one within it: no names of functions' own."""
+    for symbol in scope.get_symbols():
+        if symbol.is_referenced() and (scope.get_type() == "module" or symbol.is_global()):
+            yield symbol.get_name()
+    for inner in scope.get_children():
+        yield from _read_by(inner)
 
 
 def _root(node: ast.expr) -> str | None:

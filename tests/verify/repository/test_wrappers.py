@@ -1,0 +1,138 @@
+"""Wrappers are Python that works where nothing is to be filled in, and say every guess."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from verify import verify
+from verify.commands.audit_repo_command import audit_repo_command
+from verify.repository.callables import found_in
+from verify.repository.wrappers import Wrapper, wrap
+from verify.subjects.resolve import load_object
+
+MECHANISMS = """
+import numpy as np
+import matplotlib.pyplot as plt
+from missing_plotter_of_nobody import draw
+
+def scalar(value, epsilon, sensitivity=1.0):
+    return value + np.random.laplace(scale=sensitivity / (2 * epsilon))
+
+def mean(data, eps=0.1, seed=None):
+    return np.mean(data) + np.random.RandomState(seed).laplace(scale=1 / (eps * len(data)))
+
+def coin(bit: bool, epsilon, delta, rng):
+    return bit if rng.random() < 0.7 else 1 - bit
+
+def maximum(queries, epsilon, rng=None):
+    return max(range(len(queries)), key=lambda i: queries[i] + rng.laplace(scale=2 / epsilon))
+
+def threshold(q, t0, epsilon):
+    return [each > t0 + np.random.laplace(scale=1 / epsilon) for each in q]
+
+class Shared:
+    def __init__(self, epsilon, sensitivity, lower): self.scale = sensitivity / epsilon
+    def randomise(self, value): return value + np.random.laplace(scale=self.scale)
+
+class PrivateUCB:
+    def __init__(self, n_arms, epsilon, rng): self.n, self.epsilon, self.rng = np.zeros(n_arms), epsilon, rng
+    def select_arm(self): return int(np.argmin(self.n))
+    def update(self, arm, reward): self.n[arm] += 1 + self.rng.laplace() / 1e9
+
+draw(scalar(1, 1))
+"""
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    path = tmp_path / "checkout" / "1 mechanisms.py"
+    path.parent.mkdir()
+    path.write_text(MECHANISMS)
+    return path
+
+
+def wrappers(path: Path) -> dict[str, Wrapper]:
+    return {each.name: each for each in wrap(found_in(path), path.parent).wrappers}
+
+
+def test_guesses_are_said_and_what_cannot_be_guessed_too(checkout: Path) -> None:
+    found = wrappers(checkout)
+    assert found["scalar_of"].guesses == ("value is a number of [0, 1]",)
+    assert "return scalar(value=data, epsilon=EPSILON)" in found["scalar_of"].text
+    assert found["mean_of"].guesses == ("data holds 10 numbers of [0, 1], of which one is replaced",)
+    assert "mean(data=data, eps=EPSILON, seed=int(rng.integers(2**32)))" in found["mean_of"].text
+    assert "@claimed(data=Categories(2))" in found["coin_of"].text
+    assert "epsilon=EPSILON, delta=DELTA, rng=rng" in found["coin_of"].text
+    assert found["coin_of"].delta
+    assert "@claimed(data=Within(Box(0, 10, 5), linf=1))" in found["maximum_of"].text
+    assert found["threshold_of"].missing == ("t0",)
+    assert "# To be filled in: t0." in found["threshold_of"].text
+    assert found["Shared_randomise"].guesses[1:] == ("sensitivity = 1.0", "lower = 0.0")
+    assert not found["PrivateUCB_bandit"].missing
+
+
+def test_wrappers_work_as_they_are(checkout: Path, tmp_path: Path) -> None:
+    wrapped = wrap(found_in(checkout), checkout.parent)
+    assert wrapped.needs == wrapped.stubs == ()  # the main part is not run, nor what it imports
+    file = tmp_path / "wrapped.py"
+    file.write_text(wrapped.text)
+    data = {
+        "mean_of": np.zeros(10),
+        "maximum_of": np.zeros(5),
+        "coin_of": 1,
+        "scalar_of": 0.5,
+        "Shared_randomise": 0.5,
+    }
+    for name, value in data.items():
+        assert np.isscalar(load_object(f"{file}:{name}")(value, np.random.default_rng(1)))  # type: ignore[operator]
+    bandit = load_object(f"{file}:PrivateUCB_bandit")
+    assert bandit.actions(np.zeros((5, 2)), 1, np.random.SeedSequence(0))[0, :2, 0].tolist() == [0, 1]  # type: ignore[attr-defined]
+    assert verify(f"{file}:scalar_of", epsilon=1.0, samples=20_000).verdict == "refuted"
+
+
+def test_packages_with_relative_imports_are_imported_as_such(tmp_path: Path) -> None:
+    package = tmp_path / "dp_of_a_test" / "inner"
+    package.mkdir(parents=True)
+    (package.parent / "__init__.py").write_text("")
+    (package / "__init__.py").write_text("")
+    (package / "noise.py").write_text("SCALE = 2.0\n")
+    (package / "laplace.py").write_text(
+        "import numpy as np\nfrom .noise import SCALE\n\n"
+        "def private(x, epsilon, rng):\n    return x + rng.laplace(scale=SCALE / epsilon)\n"
+    )
+    file = tmp_path / "wrapped.py"
+    file.write_text(wrap(found_in(package / "laplace.py"), package.parent).text)
+    assert load_object(f"{file}:private_of")(0.0, np.random.default_rng(1)) != 0.0  # type: ignore[operator]
+
+
+def test_the_command_lists_commands_and_overwrites_nothing(checkout: Path, tmp_path: Path) -> None:
+    (checkout.parent / "old.py").write_text("print 'Python 2'")
+    folder = tmp_path / "wrappers"
+    run = CliRunner().invoke(audit_repo_command, [str(checkout.parent), "--wrappers", str(folder)])
+    assert run.exit_code == 0
+    assert "old.py: cannot be read as Python" in run.stderr
+    assert f"{checkout}:6  scalar  a mechanism" in run.stdout
+    assert f"dpwitness verify {folder}/1_mechanisms.py:scalar_of --epsilon 1\n" in run.stdout
+    assert f"{folder}/1_mechanisms.py:coin_of --epsilon 1 --delta 1e-05\n" in run.stdout
+    assert "fill in first: t0" in run.stdout
+    again = CliRunner().invoke(
+        audit_repo_command, [str(checkout.parent), "--wrappers", str(folder), "--json"]
+    )
+    listed = json.loads(again.stdout)["subjects"]
+    assert [each["to_be_filled_in"] for each in listed] == [[], [], [], [], [], [], ["t0"]]
+    (folder / "1_mechanisms.py").write_text("# checked, and changed\n")
+    refused = CliRunner().invoke(audit_repo_command, [str(checkout.parent), "--wrappers", str(folder)])
+    assert refused.exit_code != 0
+    assert "is there and not the same" in str(refused.exception)
+    assert (folder / "1_mechanisms.py").read_text() == "# checked, and changed\n"
+
+
+def test_a_checkout_without_anything_says_so(tmp_path: Path) -> None:
+    run = CliRunner().invoke(audit_repo_command, [str(tmp_path), "--wrappers", str(tmp_path / "none")])
+    assert "nothing in it looks like a mechanism or a bandit" in run.output
+    assert not (tmp_path / "none").exists()
