@@ -15,7 +15,7 @@ from rich.console import Console
 from algorithms.problems import SettingError
 from verify.commands.command_options import json_option, printed, show
 from verify.printable import printable
-from verify.repository.callables import Found, found_in, python_files
+from verify.repository.callables import FoundCallable, found_in, python_files
 from verify.repository.wrappers import Wrapper, WrapperFile, wrap
 from verify.subject_error import SubjectError
 
@@ -24,7 +24,7 @@ from verify.subject_error import SubjectError
 class _Subject:
     """Something that was found, with its wrapper and the command that verifies it."""
 
-    found: Found
+    found: FoundCallable
     wrapper: Wrapper
     needs: tuple[str, ...]
     command: str
@@ -83,7 +83,7 @@ def audit_repo_command(path: Path, wrappers: Path, as_json: bool) -> None:
     )
 
 
-def _wrapped(path: Path) -> Iterator[tuple[WrapperFile, list[Found]]]:
+def _wrapped(path: Path) -> Iterator[tuple[WrapperFile, list[FoundCallable]]]:
     """Yield the wrappers of every file in which something was found; say which files cannot be read."""
     root = path if path.is_dir() else path.parent
     for file in python_files(path):

@@ -15,7 +15,7 @@ from verify.bandits.calling.bandit_methods import SELECTS, STEPS, UPDATES
 from verify.subject_error import SubjectError
 from verify.subjects.notebook_cells import notebook_code
 
-Function = ast.FunctionDef | ast.AsyncFunctionDef
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
 _MOST_BYTES = 4_000_000  # of a file that is read
 _PASSED_OVER = frozenset(
@@ -43,7 +43,7 @@ _RELEASES = re.compile(
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class FoundCallable:
     """Something that looks like a mechanism or a bandit.
 
     Attributes
@@ -64,8 +64,8 @@ class Found:
 
     file: Path
     kind: Literal["mechanism", "bandit"]
-    node: Function | ast.ClassDef
-    method: Function | None
+    node: FunctionNode | ast.ClassDef
+    method: FunctionNode | None
     private: bool
     module: ast.Module
 
@@ -80,7 +80,7 @@ class Found:
         return (self.method or self.node).lineno
 
     @property
-    def constructor(self) -> Function | None:
+    def constructor(self) -> FunctionNode | None:
         """The ``__init__`` of a class, or of the first of its bases in the same file that has one."""
         assert isinstance(self.node, ast.ClassDef)
         return next(iter(_methods(self.node, self.module, "__init__")), None)
@@ -98,7 +98,7 @@ def python_files(root: Path) -> Iterator[Path]:
             yield path
 
 
-def found_in(path: Path) -> list[Found]:
+def found_in(path: Path) -> list[FoundCallable]:
     """Return what a file has.
 
     Raises
@@ -116,13 +116,13 @@ def found_in(path: Path) -> list[Found]:
     found = []
     for node in module.body:
         if isinstance(node, ast.FunctionDef) and _is_mechanism(node):
-            found.append(Found(path, "mechanism", node, None, True, module))
+            found.append(FoundCallable(path, "mechanism", node, None, True, module))
         elif isinstance(node, ast.ClassDef):
             found += _of_class(path, node, module)
     return found
 
 
-def _of_class(path: Path, node: ast.ClassDef, module: ast.Module) -> Iterator[Found]:
+def _of_class(path: Path, node: ast.ClassDef, module: ast.Module) -> Iterator[FoundCallable]:
     """Yield a bandit, or a mechanism with each of its methods that release."""
     names = {each.name for each in _methods(node, module)}
     every = [node, *_bases(node, module)]
@@ -130,13 +130,13 @@ def _of_class(path: Path, node: ast.ClassDef, module: ast.Module) -> Iterator[Fo
     if _is_bandit(node, module, names):
         # An epsilon of a bandit may be how often it explores.
         private = any(_speaks_of_privacy(each, _PRIVACY_OF_BANDITS) for each in every)
-        yield Found(path, "bandit", node, None, private, module)
+        yield FoundCallable(path, "bandit", node, None, private, module)
         return
     for method in node.body:
         if isinstance(method, ast.FunctionDef) and _RELEASES.match(method.name) and private:
             arguments = [each.arg for each in method.args.args if each.arg not in ("self", "cls")]
             if arguments and any(_draws(each) for each in every) and not _is_abstract(method):
-                yield Found(path, "mechanism", node, method, True, module)
+                yield FoundCallable(path, "mechanism", node, method, True, module)
 
 
 def _is_bandit(node: ast.ClassDef, module: ast.Module, names: set[str]) -> bool:
@@ -164,7 +164,7 @@ def _is_mechanism(node: ast.FunctionDef) -> bool:
     )
 
 
-def _is_abstract(node: Function) -> bool:
+def _is_abstract(node: FunctionNode) -> bool:
     body = [each for each in node.body if not isinstance(each, ast.Expr | ast.Pass)]
     return not body or isinstance(body[0], ast.Raise)
 
@@ -215,7 +215,7 @@ def _bases(node: ast.ClassDef, module: ast.Module) -> list[ast.ClassDef]:
     return found
 
 
-def _methods(node: ast.ClassDef, module: ast.Module, name: str = "") -> Iterable[Function]:
+def _methods(node: ast.ClassDef, module: ast.Module, name: str = "") -> Iterable[FunctionNode]:
     """Yield the methods of a class and its bases, all or those of a name."""
     for each in (node, *_bases(node, module)):
         for method in each.body:

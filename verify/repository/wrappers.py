@@ -15,7 +15,7 @@ from pathlib import Path
 
 from verify.bandits.calling.bandit_calls import plain_name
 from verify.bandits.calling.bandit_construction import drawn_role, known_role
-from verify.repository.callables import Found, Function
+from verify.repository.callables import FoundCallable, FunctionNode
 from verify.subjects.needed_statements import needed_statements
 
 ARMS, ROUNDS = 2, 64
@@ -84,7 +84,7 @@ class WrapperFile:
     needs: tuple[str, ...]
 
 
-def wrap(found: Sequence[Found], root: Path) -> WrapperFile:
+def wrap(found: Sequence[FoundCallable], root: Path) -> WrapperFile:
     """Return the wrappers of what was found in one file of a checkout."""
     first = found[0]
     wrappers = tuple(_bandit(each) if each.kind == "bandit" else _mechanism(each) for each in found)
@@ -122,7 +122,7 @@ def _import_root(folder: Path) -> Path:
     return folder
 
 
-def _imports(first: Found, names: Sequence[str], root: Path) -> tuple[list[str], list[ast.stmt]]:
+def _imports(first: FoundCallable, names: Sequence[str], root: Path) -> tuple[list[str], list[ast.stmt]]:
     """Return lines that import names of a file, and the statements of the file that are run then."""
     path, module = first.file.resolve(), first.module
     relative = any(isinstance(each, ast.ImportFrom) and each.level > 0 for each in ast.walk(module))
@@ -177,7 +177,7 @@ class _Arguments:
         self.delta = False
         self.data: ast.arg | None = None
 
-    def of(self, function: Function | None, *, takes_data: bool, method: bool) -> list[str]:
+    def of(self, function: FunctionNode | None, *, takes_data: bool, method: bool) -> list[str]:
         """Return the arguments of a call of a function, as texts; none if there is none."""
         if function is None:
             return []
@@ -233,16 +233,16 @@ class _Arguments:
         return None
 
 
-def _is_static(function: Function) -> bool:
+def _is_static(function: FunctionNode) -> bool:
     return any(isinstance(each, ast.Name) and each.id == "staticmethod" for each in function.decorator_list)
 
 
-def _mechanism(found: Found) -> Wrapper:
+def _mechanism(found: FoundCallable) -> Wrapper:
     """Return the wrapper of a function, or of a class and its method."""
     arguments = _Arguments()
     if found.method is None:
         assert isinstance(found.node, ast.FunctionDef)
-        called: Function = found.node
+        called: FunctionNode = found.node
         body = found.node.name
     else:
         made = ", ".join(arguments.of(found.constructor, takes_data=False, method=True))
@@ -268,7 +268,7 @@ def _mechanism(found: Found) -> Wrapper:
     return Wrapper(name, text, tuple(guesses), tuple(arguments.missing), arguments.delta)
 
 
-def _bandit(found: Found) -> Wrapper:
+def _bandit(found: FoundCallable) -> Wrapper:
     """Return the wrapper of a bandit class."""
     arguments = _Arguments()
     constructor = found.constructor
@@ -295,7 +295,7 @@ def _to_fill_in(arguments: _Arguments) -> str:
     return f"# To be filled in: {', '.join(arguments.missing)}.\n" if arguments.missing else ""
 
 
-def _neighbours(data: ast.arg, function: Function) -> tuple[str, str]:
+def _neighbours(data: ast.arg, function: FunctionNode) -> tuple[str, str]:
     """Return a guess which data sets are neighbours: as code, and in words."""
     name = data.arg
     annotation = "" if data.annotation is None else ast.unparse(data.annotation).lower()
