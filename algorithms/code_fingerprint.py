@@ -24,10 +24,13 @@ from importlib.util import resolve_name
 from types import FunctionType, ModuleType
 from typing import Any
 
+from accountant.provenance import LIBRARY
+
 _DEFINED = (type, FunctionType, type(functools.cache(len)))
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_LIBRARY = frozenset({"mechanisms", "accountant", "algorithms"})
+LIBRARY_OF_LEARNERS = frozenset(LIBRARY) - {"verify"}
+"""The packages of this library that a learner uses."""
 
 
 def code_digests(modules: Iterable[str], packages: frozenset[str]) -> dict[str, str]:
@@ -98,7 +101,7 @@ def _imported_by(name: str, packages: frozenset[str]) -> set[str]:
     tree = _tree(name)
     if tree is None:
         return set()
-    inside = name.partition(".")[0] not in _LIBRARY
+    inside = name.partition(".")[0] not in LIBRARY_OF_LEARNERS
     used: set[str] = set()
     for statement in _imports(tree, inside=inside):
         for imported, attribute in _named(statement, name):
@@ -189,7 +192,7 @@ def _tree(name: str) -> ast.Module | None:
 
 def _stamp(name: str) -> tuple[int, int] | None:
     """Return what changes with a user's file, which may be read again in one process; None for this library's."""
-    if name.partition(".")[0] in _LIBRARY:
+    if name.partition(".")[0] in LIBRARY_OF_LEARNERS:
         return None
     try:
         found = os.stat(sys.modules[name].__file__ or "")

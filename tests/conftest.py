@@ -57,6 +57,23 @@ def pytest_terminal_summary(terminalreporter):
         terminalreporter.section(f"WARNING: {skipped} tests skipped: {_NO_BROWSER}", "!", red=True)
 
 
+@pytest.fixture(scope="session")
+def postgresql_server():
+    """The URL of a PostgreSQL server, one of each test process."""
+    from postgresql_server import postgresql
+
+    with postgresql() as url:
+        yield url
+
+
+@pytest.fixture
+def url(postgresql_server):
+    """The URL of a new, empty database."""
+    from postgresql_server import new_database
+
+    return new_database(postgresql_server)
+
+
 @pytest.fixture
 def file(tmp_path):
     """Write a text to a release file, and return its path."""

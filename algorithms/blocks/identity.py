@@ -20,9 +20,9 @@ from typing import Any
 
 import numpy as np
 
+from accountant.provenance import LIBRARY
 from algorithms.code_fingerprint import fingerprint, known_digests
 
-_LIBRARY = frozenset({"mechanisms", "accountant", "algorithms", "verify"})
 _PLAIN = (bool, int, str, bytes, type(None), type(Ellipsis))
 
 
@@ -51,8 +51,8 @@ def identity(value: object) -> str:
     packages = (
         {name.partition(".")[0] for name in reading.modules} - sys.stdlib_module_names - {"numpy", "scipy"}
     )
-    packages |= _beside(packages - _LIBRARY)
-    code = known_digests(frozenset(reading.modules), _LIBRARY | packages)
+    packages |= _beside(packages.difference(LIBRARY))
+    code = known_digests(frozenset(reading.modules), frozenset(packages.union(LIBRARY)))
     for name in sorted(reading.written):
         if name.partition(".")[0] in packages and name not in code:
             raise NoIdentity(f"{name}: has no source file, so nobody can tell whether its code has changed")

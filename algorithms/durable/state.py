@@ -23,10 +23,9 @@ from accountant.gates.lineage import TracedSums
 from accountant.gates.private_sums import PrivateSums
 from accountant.stored_accountant import private_state, restore_private
 from accountant.stores.waiting import Notes
+from algorithms.code_fingerprint import LIBRARY_OF_LEARNERS
 
 StateArrays = dict[str, npt.NDArray[Any]]
-
-_PACKAGES = frozenset({"mechanisms", "accountant", "algorithms"})
 
 
 class StateError(ValueError):
@@ -300,7 +299,7 @@ def own_modules(learner: object) -> frozenset[str]:
 
 def packages_of(modules: Collection[str]) -> frozenset[str]:
     """Return this library's packages, and those of a learner's modules."""
-    return _PACKAGES | {module.partition(".")[0] for module in modules}
+    return LIBRARY_OF_LEARNERS | {module.partition(".")[0] for module in modules}
 
 
 def _name(kind: type) -> str:

@@ -19,12 +19,12 @@ from pathlib import Path
 from typing import Any
 
 from accountant import Place, Private, PrivateSums
+from accountant.provenance import LIBRARY
 from algorithms.learner import ExplainedLearner, ExplainedLists, PhasedLearner, WarmStartLearner
 from algorithms.linear.linear_phases import DistributedLearner
 from mechanisms import Assumption, AssumptionKind
 from verify.learners.public_state import attributes, enclosed
 
-_LIBRARY = frozenset({"mechanisms", "accountant", "algorithms", "verify"})
 _INSTALLED = tuple(Path(sysconfig.get_path(name)).resolve() for name in ("purelib", "platlib", "stdlib"))
 _READS = frozenset({"LOAD_ATTR", "LOAD_METHOD", "DELETE_ATTR"})
 _MOVES = frozenset(
@@ -189,7 +189,7 @@ def _place(code: types.CodeType, instruction: dis.Instruction) -> Place:
 def _is_the_authors(module: str, packages: set[str]) -> bool:
     """Whether the learner's author wrote a module: it is not this library's, Python's or somebody's package."""
     top = module.partition(".")[0]
-    if top in _LIBRARY or top == "builtins":
+    if top in LIBRARY or top == "builtins":
         return False
     if top in packages:
         return True

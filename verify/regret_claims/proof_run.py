@@ -35,6 +35,7 @@ _LEVELS = np.array([1.0, 2.0, 3.0, 4.5])
 """Exponents at which the law of the estimates is tested."""
 
 _TESTS = 3  # noise, estimates, good event
+_NOT_TESTED = "not tested by themselves: how far they may be off is what the good event says"
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,11 @@ class ProofCheck:
     def violated(self) -> bool:
         """Whether what was seen contradicts the proof."""
         return self.p <= self.level
+
+    @property
+    def tested(self) -> bool:
+        """Whether it was looked at by itself."""
+        return self.words != _NOT_TESTED
 
 
 class Contradiction(Exception):
@@ -216,12 +222,7 @@ class ProofRun:
     def _law(self, level: float, sides: float | None) -> ProofCheck:
         """Return the test of the estimates' law over all arms, counts, levels and sides."""
         if sides is None:
-            return ProofCheck(
-                "estimates",
-                1.0,
-                level,
-                "not tested by themselves: how far they may be off is what the good event says",
-            )
+            return ProofCheck("estimates", 1.0, level, _NOT_TESTED)
         lanes, worst, words = len(self.failed), 1.0, "no estimate was further off than its radii say"
         for (arm, count, depth, side), seen in self._hits.items():
             chance = sides * float(np.exp(-_LEVELS[depth]))

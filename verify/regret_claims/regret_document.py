@@ -193,16 +193,12 @@ def _proof(report: RegretReport) -> Section | None:
 def _p_value(check: ProofCheck) -> str:
     if not check.level:
         return "no chance"
-    return "-" if _untested(check) else f"{check.p:.2g}"
-
-
-def _untested(check: ProofCheck) -> bool:
-    return check.words.startswith("not tested")
+    return f"{check.p:.2g}" if check.tested else "-"
 
 
 def _check_words(check: ProofCheck) -> str:
     if not check.violated:
-        return "not tested" if _untested(check) else "holds"
+        return "holds" if check.tested else "not tested"
     return "violated" if check.binding else "false as printed; not needed"
 
 

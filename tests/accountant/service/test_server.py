@@ -18,7 +18,6 @@ from typing import Any
 
 import pytest
 import uvicorn
-from postgresql_server import postgresql
 from serving import Server, answered, killing, told
 from uvicorn.server import ServerState
 
@@ -190,12 +189,11 @@ def test_nothing_is_overspent_or_lost_in_two_hundred_kills(store: Path, keys: Ke
 
 
 @pytest.mark.slow
-def test_nothing_is_overspent_or_lost_on_postgresql(keys: KeyFile, tmp_path: Path) -> None:
+def test_nothing_is_overspent_or_lost_on_postgresql(keys: KeyFile, tmp_path: Path, url: str) -> None:
     key = keys.add("ann", [KeyScope.SPEND])
-    with postgresql() as url:
-        Accountant(Budget(1.0), store=url).ledger.close()  # type: ignore[attr-defined]
-        options = ("--store", url, "--keys", keys.path)
-        check_killed(url, [Server(tmp_path / "journal", *options, code=DIRECTLY) for _ in range(2)], key, 40)
+    Accountant(Budget(1.0), store=url).ledger.close()  # type: ignore[attr-defined]
+    options = ("--store", url, "--keys", keys.path)
+    check_killed(url, [Server(tmp_path / "journal", *options, code=DIRECTLY) for _ in range(2)], key, 40)
 
 
 @pytest.mark.slow

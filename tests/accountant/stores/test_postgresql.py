@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from postgresql_server import execute, new_database, postgresql
+from postgresql_server import execute
 from processes import forked
 from test_sharing import LIMIT, contradiction, threads
 
@@ -27,17 +26,6 @@ from mechanisms import Interval, Laplace, Sensitivity
 
 UNIT = Interval(0, 1)
 HALF = Laplace(scale=2.0, sensitivity=Sensitivity(1, 1, 1))
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[str]:
-    with postgresql() as url:
-        yield url
-
-
-@pytest.fixture
-def url(server: str) -> str:
-    return new_database(server)
 
 
 def opened(url: str, **options: Any) -> Accountant:

@@ -7,12 +7,11 @@ import pkgutil
 import re
 import threading
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
-from postgresql_server import execute, new_database, postgresql
+from postgresql_server import execute, new_database
 from processes import forked
 
 from accountant import Accountant, Budget, Rule
@@ -22,17 +21,6 @@ from accountant.stores.session_lock import _SESSION_SETTINGS
 from accountant.stores.store_refusals import InUse, LedgerDamaged, StoreMoved
 from algorithms import CUCBBatchLeast, DurableRun
 from algorithms.problems import TopK
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[str]:
-    with postgresql() as url:
-        yield url
-
-
-@pytest.fixture
-def url(server: str) -> str:
-    return new_database(server)
 
 
 def build(gate: Any) -> CUCBBatchLeast:
@@ -172,7 +160,7 @@ def test_who_lost_its_lock_saves_no_more_after_a_command_on_the_ledger(url: str)
 
 
 def test_who_lost_its_lock_before_its_first_save_takes_nobodys_run(
-    server: str, monkeypatch: pytest.MonkeyPatch
+    postgresql_server: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Stopped between making the store and its first save, or between looking at what is there and removing it."""
 
@@ -203,8 +191,8 @@ def test_who_lost_its_lock_before_its_first_save_takes_nobodys_run(
         with load(where) as kept:
             assert kept.accountant.budget.epsilon == 5
 
-    lost("algorithms.durable.durable_run.Encoder", new_database(server))
-    half = new_database(server)
+    lost("algorithms.durable.durable_run.Encoder", new_database(postgresql_server))
+    half = new_database(postgresql_server)
     with monkeypatch.context() as broken:
         broken.setattr(
             "accountant.stores.opening.unmake_run", lambda *_: True
@@ -369,14 +357,14 @@ def test_a_first_save_that_fails_leaves_an_empty_database(
     begun(url).close()
 
 
-def test_a_place_that_is_no_run_is_refused(server: str, url: str) -> None:
+def test_a_place_that_is_no_run_is_refused(postgresql_server: str, url: str) -> None:
     with pytest.raises(ValueError, match="holds no ledger"):
         load(url)
     Accountant(Budget(1.0), store=url).ledger.close()  # type: ignore[attr-defined]
     for attempt in (load, begun):
         with pytest.raises(ValueError, match="holds a ledger, but no run"):
             attempt(url)
-    full = new_database(server)
+    full = new_database(postgresql_server)
     begun(full).close()
     with pytest.raises(
         ValueError, match=r"holds a run, whose budgets a new one would forget.*database of its own"
@@ -389,14 +377,14 @@ def test_a_place_that_is_no_run_is_refused(server: str, url: str) -> None:
     assert "secret" not in str(refused.value)
 
 
-def test_a_copy_goes_on_when_it_is_adopted(server: str, url: str) -> None:
+def test_a_copy_goes_on_when_it_is_adopted(postgresql_server: str, url: str) -> None:
     with begun(url) as run:
         play(run, 0, 3)
     name = re.search(r"/(ledger\d+)\?", url)
     assert name is not None
     for _ in range(100):  # until the server has noticed who is gone
         try:
-            copy = new_database(server, template=name[1])
+            copy = new_database(postgresql_server, template=name[1])
             break
         except Exception:
             time.sleep(0.1)

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from postgresql_server import postgresql
 from serving import Server, answered, killing, told
 
 from accountant import Accountant, Budget, Trust
@@ -65,9 +64,8 @@ def test_no_ticket_and_no_feedback_is_lost_however_often_it_is_killed(
 
 
 @pytest.mark.slow
-def test_no_ticket_and_no_feedback_is_lost_on_postgresql(tmp_path: Path) -> None:
-    with postgresql() as url:
-        check_killed(url, tmp_path, Trust.CENTRAL, 60)
+def test_no_ticket_and_no_feedback_is_lost_on_postgresql(tmp_path: Path, url: str) -> None:
+    check_killed(url, tmp_path, Trust.CENTRAL, 60)
 
 
 def check_killed(where: str, tmp_path: Path, trust: Trust, kills: int) -> None:

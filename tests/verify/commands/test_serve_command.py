@@ -2,13 +2,12 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
-from postgresql_server import postgresql
 
 from accountant import Accountant, Budget, Rule, Trust
 from accountant.rules import clock
@@ -271,12 +270,8 @@ def test_a_run_on_a_structure_of_ones_own(run: Run, tmp_path: Path, monkeypatch:
 
 
 @pytest.fixture(params=["folder", "postgresql"])
-def where(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    if request.param == "folder":
-        yield str(tmp_path / "run")
-    else:
-        with postgresql() as url:
-            yield url
+def where(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    return str(tmp_path / "run") if request.param == "folder" else request.getfixturevalue("url")
 
 
 def test_tickets_of_a_run_are_listed_and_lapse(run: Run, where: str, monkeypatch: pytest.MonkeyPatch) -> None:
