@@ -1,6 +1,7 @@
 """A PostgreSQL server of the tests' own."""
 
 import itertools
+import signal
 import tempfile
 import warnings
 from collections.abc import Iterator
@@ -31,7 +32,10 @@ def postgresql() -> Iterator[str]:
         running = pgserver.get_server(Path(folder) / "data", cleanup_mode="delete")
         try:
             yield running.get_uri().replace("postgresql://", "postgresql+psycopg://", 1)
-        finally:
+        finally:  # at once: what it would still write goes with the folder, and connections may wait for a minute
+            postmaster = running.get_postmaster_info().process
+            postmaster.send_signal(signal.SIGQUIT)
+            postmaster.wait(10)
             running.cleanup()
 
 
