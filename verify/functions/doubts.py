@@ -6,11 +6,13 @@ Drift is looked for by a placebo: the test of two data sets repeated on one and 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import count
+from functools import partial
 
 import numpy as np
 
+from algorithms.blocks import Executor
 from mechanisms.arrays import BoolArray, FloatArray
 from verify.conduct.spawn_keys import SpawnKey
 from verify.findings import Finding, Statement
@@ -29,8 +31,8 @@ class _Placebo:
 
     Attributes
     ----------
-    batch
-        Draws that are made at once.
+    batch, fewest_parts
+        Draws that are made at once, and in how many parts each half falls at least.
     most_values
         Values of one half that are held in memory.
     fewest_marked, most_marked
@@ -42,6 +44,7 @@ class _Placebo:
     """
 
     batch: int = 1 << 13
+    fewest_parts: int = 4
     most_values: int = 1 << 22
     fewest_marked: int = 1 << 12
     most_marked: int = 1 << 18
@@ -52,14 +55,19 @@ class _Placebo:
 _PLACEBO = _Placebo()
 
 
-def doubt_of(result: CountedEvent, runs: FunctionRuns, looked: Probe, seed: int) -> Finding | None:
-    """Return why draws that say something are not independent; None if nothing speaks against it, or it was stopped."""
+def doubt_of(
+    result: CountedEvent, runs: FunctionRuns, looked: Probe, seed: int, executor: Executor
+) -> Finding | None:
+    """Return why draws that say something are not independent; None if nothing speaks against it, or it was stopped.
+
+    It is drawn where the test drew: memory that workers have shows itself in them.
+    """
     if result.interrupted:
         return None
     says_something = result.refuted or result.dependent is not None
     if says_something and runs.together and repeats_an_event(result, runs.width, seed):
         return Statement.REPEATS.finding(share="a part")
-    if (says_something or not looked.repeatable) and _drifts(result, seed):
+    if (says_something or not looked.repeatable) and _drifts(result, seed, executor):
         return Statement.DRIFT.finding()
     if result.refuted and not result.looked_for_dependence:
         how = _dependence(result, seed)
@@ -68,16 +76,24 @@ def doubt_of(result: CountedEvent, runs: FunctionRuns, looked: Probe, seed: int)
     return None
 
 
-def _drifts(result: CountedEvent, seed: int) -> bool:
+def _drifts(result: CountedEvent, seed: int, executor: Executor) -> bool:
     """Return whether outputs on one data set change from call to call.
 
-    Draws are made in two halves, one after the other, as many as the test made. Counted are the tested event, and for
-    each column the values below the median of both halves: memory may have carried the outputs beyond the event by now.
-    For independent draws both halves have one law, and all counts agree within 5.5 standard errors with a probability
-    of at least 1 - 4e-8 for each; a counter, a clock or a cache in the function makes them differ.
+    Draws are made in two halves, one after the other, as many as the test made. Workers share them, each a part of the
+    first half and then one of the second. Counted are the tested event, and for each column the values below the median
+    of both halves: memory may have carried the outputs beyond the event by now. For independent draws both halves have
+    one law, and all counts agree within 5.5 standard errors with a probability of at least 1 - 4e-8 for each; a
+    counter, a clock or a cache in the function makes them differ.
     """
-    halves = [_half(result, half, seed) for half in range(2)]
-    (hits, first), (hits_prime, second) = halves
+    columns = len(result.worlds.draw(False, 1, SpawnKey.PLACEBO.sequence(seed, 3)).columns)
+    wanted = min(result.trials, max(_PLACEBO.batch, _PLACEBO.most_values // columns))
+    batch = min(_PLACEBO.batch, math.ceil(wanted / _PLACEBO.fewest_parts))
+    parts = [_Part(number, min(batch, wanted - done)) for number, done in enumerate(range(0, wanted, batch))]
+    shares = [parts[worker :: executor.at_once] for worker in range(min(executor.at_once, len(parts)))]
+    with executor.open(partial(_drawn, result, seed), most=len(shares)) as pool:
+        shared = list(pool.results(shares))
+    hits, hits_prime = (sum(share[half].hits for share in shared) for half in range(2))
+    first, second = (np.concatenate([share[half].values for share in shared], axis=1) for half in range(2))
     counts = [(hits, hits_prime)]
     for ours, theirs in zip(first, second, strict=True):
         counts += [_below_median(ours, theirs)] if not np.isnan(ours).all() else []
@@ -100,21 +116,34 @@ def _dependence(result: CountedEvent, seed: int) -> str | None:
     return dependence(marks)
 
 
-def _half(result: CountedEvent, half: int, seed: int) -> tuple[int, FloatArray]:
-    """How many draws lie in the tested event, and the draws; shape (columns, n)."""
-    values, hits, done, wanted = np.empty((0, 0)), 0, 0, result.trials
-    for part in count():
-        sequence = SpawnKey.PLACEBO.sequence(seed, half, part)
-        sample = result.worlds.draw(False, min(_PLACEBO.batch, wanted - done), sequence)
-        if part == 0:
-            wanted = min(wanted, max(_PLACEBO.batch, _PLACEBO.most_values // len(sample.columns)))
-            values = np.empty((len(sample.columns), wanted))
-        hits += int(count_events([result.event], sample)[0])
-        values[:, done : done + len(sample.values)] = sample.values.T
-        done += len(sample.values)
-        if done >= wanted:
-            break
-    return hits, values
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A batch of either half."""
+
+    number: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Half:
+    """How many draws of a half lie in the tested event, and the draws; shape (columns, n)."""
+
+    hits: int
+    values: FloatArray
+
+
+def _drawn(result: CountedEvent, seed: int, parts: Sequence[_Part]) -> tuple[_Half, _Half]:
+    """Draw these parts of the first half, and then of the second."""
+
+    def drawn(half: int) -> _Half:
+        samples = [
+            result.worlds.draw(False, part.size, SpawnKey.PLACEBO.sequence(seed, half, part.number))
+            for part in parts
+        ]
+        hits = sum(int(count_events([result.event], sample)[0]) for sample in samples)
+        return _Half(hits, np.concatenate([sample.values for sample in samples]).T)
+
+    return drawn(0), drawn(1)
 
 
 def _below_median(ours: FloatArray, theirs: FloatArray) -> tuple[int, int]:

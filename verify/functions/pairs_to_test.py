@@ -199,6 +199,7 @@ class FunctionPairs(CandidateSource):
             examples=MOST_EXAMPLES if self.runs.subject.single_lanes else _COUNTS.generated_of_command,
             final_samples=final_samples,
             tell=stretch(self.conduct.progress, 0.0, 0.25),
+            executor=self.conduct.effort.executor,
         )
 
     def _worlds(self, pair: Pair, *, found: bool = False) -> NeighbouringWorlds:

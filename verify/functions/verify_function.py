@@ -11,7 +11,7 @@ import numpy as np
 from algorithms.blocks import Serial
 from algorithms.claim import Claim
 from verify.conduct.conduct import Conduct
-from verify.conduct.progress import Progress, stretch
+from verify.conduct.progress import stretch
 from verify.conduct.spawn_keys import SpawnKey
 from verify.findings import Finding, FindingKind, Statement, UpperBound
 from verify.functions.doubts import doubt_of
@@ -109,10 +109,12 @@ class _FunctionTest:
             evidence.findings.extend(replay_gate(subject, known, self.claim, conduct))
         if not self.tester.anytime:
             conduct = self._planned(known[0])
+        conduct = self._in_one_place(conduct)
         pairs = FunctionPairs(self.runs, looked, self.claim.delta, conduct, self.floating_point)
         before: CountedEvent | None = None
-        for result in self._tests(pairs, self._of_test(conduct, stretch(conduct.progress, 0.25, 0.9))):
-            doubt = doubt_of(result, self.runs, looked, result.seed)
+        told = replace(conduct, progress=stretch(conduct.progress, 0.25, 0.9))
+        for result in self._tests(pairs, told):
+            doubt = doubt_of(result, self.runs, looked, result.seed, conduct.effort.executor)
             if before is not None and (doubt is not None or not result.interrupted):
                 evidence.lower = evidence.witness = None  # else the better of the two bounds stays
             before = result
@@ -151,19 +153,21 @@ class _FunctionTest:
             self.tester, pairs, self.claim, conduct, second=pairs.budget.second, there_is_time=there_is_time
         )
 
-    def _of_test(self, conduct: Conduct, progress: Progress) -> Conduct:
-        """Return how tests are held."""
-        effort = conduct.effort
-        if any(finding.kind == FindingKind.FOREIGN_RANDOMNESS for finding in self.evidence.findings):
-            effort = replace(effort, executor=Serial())  # forked processes would all repeat the same draws
-        return replace(conduct, effort=effort, progress=progress)
+    def _in_one_place(self, conduct: Conduct) -> Conduct:
+        """Return the conduct without workers where the function draws from a generator of its own.
+
+        Forked processes would all repeat the same draws.
+        """
+        if not any(finding.kind == FindingKind.FOREIGN_RANDOMNESS for finding in self.evidence.findings):
+            return conduct
+        return replace(conduct, effort=replace(conduct.effort, executor=Serial()))
 
     def _test_floating_point(self, pairs: FunctionPairs, worlds: NeighbouringWorlds) -> None:
         """Test the lowest bits of what does not refute the claim in real arithmetic."""
         if not (pairs.budget.lattice and _has_fractions(pairs.looked.layout, worlds, self.conduct.seed)):
             return
-        told = stretch(self.conduct.progress, 0.9, 1.0)
-        conduct = replace(self._of_test(pairs.conduct, told), seed=pairs.conduct.seed + 1)
+        told = stretch(pairs.conduct.progress, 0.9, 1.0)
+        conduct = replace(pairs.conduct, progress=told, seed=pairs.conduct.seed + 1)
         result = SingleLook(lattice=True).test(
             pairs.lowest_bits(worlds), conduct, epsilon=self.claim.epsilon, delta=self.claim.delta
         )

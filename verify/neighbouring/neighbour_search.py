@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from algorithms.blocks import Executor, Serial
 from verify.conduct.progress import Progress, silent
 from verify.neighbouring.adjacency import Adjacency, Pair
 from verify.neighbouring.generation import PairScorer, climb, shrink
@@ -98,6 +99,7 @@ def search_neighbours(
     examples: int = MOST_EXAMPLES,
     final_samples: int | None = None,
     tell: Progress | None = None,
+    executor: Executor | None = None,
 ) -> SearchResult:
     """Return the pairs of neighbours that are told apart best.
 
@@ -122,11 +124,13 @@ def search_neighbours(
         Draws a side of the coming test, if it is known; a quarter of `samples` otherwise.
     tell
         Called with the share done and what is being done.
+    executor
+        Where known pairs are compared, by default in this process; the result does not depend on it.
     """
     told: Progress = tell if tell is not None else silent
     draws = PairDraws(draw, seed)
     test = FinalTest(delta, error, samples // 4 if final_samples is None else final_samples)
-    comparison = PairComparison(draws, test)
+    comparison = PairComparison(draws, test, executor or Serial())
     listed = list(adjacency.seeds())[:seeds]
     known = comparison.best(listed, _PLAN.compared, int(_PLAN.seeds * samples), told)
 

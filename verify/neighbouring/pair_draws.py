@@ -57,6 +57,10 @@ class PairDraws:
             return None
         self.left -= 2 * rows
         self.spent += 2 * rows
+        return self.drawn(pair, rows, look)
+
+    def drawn(self, pair: Pair, rows: int, look: int) -> WorldSamples:
+        """Return `rows` draws of each world of a pair, whatever is left; the first ones show how worlds are drawn."""
         first, second = self._world(pair, rows, look, False), self._world(pair, rows, look, True)
         self.columns = len(first.columns)
         if self.coupled is None:

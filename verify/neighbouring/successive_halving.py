@@ -17,6 +17,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from algorithms.blocks import Executor, Serial
 from verify.conduct.progress import Progress
 from verify.events.view_sample import WorldSamples
 from verify.neighbouring.adjacency import Pair
@@ -73,25 +74,44 @@ class ComparedPair:
     kept: WorldSamples | None = None
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Look:
+    """New draws of each world of a pair, the number of the round, and draws on which its events may be found."""
+
+    pair: Pair
+    rounds: int
+    rows: int
+    kept: WorldSamples | None
+    keep: bool
+
+
 @dataclass(eq=False)
 class PairComparison:
-    """A comparison of pairs: where draws come from, and the final test."""
+    """A comparison of pairs: where draws come from, the final test, and where pairs are looked at."""
 
     draws: PairDraws
     test: FinalTest
+    executor: Executor = field(default_factory=Serial)
 
     def look(self, pairs: Sequence[ComparedPair], rows: int, *, keep: bool = False) -> None:
         """Look at `rows` new draws of each world of each pair, and keep them, if they are few enough."""
-        self.draws.left = 2 * rows * len(pairs)
-        for compared in pairs:
-            new = self.draws.of(compared.pair, rows, compared.rounds)
-            assert new is not None, "there are as many draws as pairs need"
-            sample, fresh = halves(new)
-            if compared.kept is not None and len(compared.kept[0].values) >= len(sample[0].values):
-                sample, fresh = compared.kept, new
-            compared.score = score_pair(sample, fresh, self.test, coupled=bool(self.draws.coupled))
-            compared.rounds += 1
-            compared.kept = new if keep and rows * self.draws.columns <= _MOST_KEPT else None
+        self.draws.spent += 2 * rows * len(pairs)
+        alone = [] if self.draws.coupled is not None else pairs[:1]  # it shows how worlds are drawn
+        for group, executor in ((alone, Serial()), (pairs[len(alone) :], self.executor)):
+            looks = [_Look(each.pair, each.rounds, rows, each.kept, keep) for each in group]
+            with executor.open(self._looked, most=len(looks)) as pool:
+                for compared, (score, kept) in zip(group, pool.results(looks), strict=True):
+                    compared.score, compared.kept = score, kept
+                    compared.rounds += 1
+
+    def _looked(self, task: _Look) -> tuple[PairScore, WorldSamples | None]:
+        """Return the score of a pair by new draws, and the draws if they are to be kept."""
+        new = self.draws.drawn(task.pair, task.rows, task.rounds)
+        sample, fresh = halves(new)
+        if task.kept is not None and len(task.kept[0].values) >= len(sample[0].values):
+            sample, fresh = task.kept, new
+        score = score_pair(sample, fresh, self.test, coupled=bool(self.draws.coupled))
+        return score, new if task.keep and task.rows * self.draws.columns <= _MOST_KEPT else None
 
     def best(self, pairs: Sequence[Pair], least: int, samples: int, tell: Progress) -> list[ComparedPair]:
         """Return the best of some pairs after three rounds, at least so many.

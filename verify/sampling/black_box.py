@@ -34,10 +34,11 @@ from algorithms.blocks import Executor, Serial
 from mechanisms import BLOCK
 from verify.conduct.progress import Progress, silent
 from verify.events.event import Event
+from verify.events.view_sample import ViewSample
 from verify.sampling.black_box_result import BlackBoxResult
 from verify.sampling.confirmation import Comparison, Confirmation, Counts
 from verify.sampling.delta_band import delta_band
-from verify.sampling.event_choice import Search, Searched, choose_events, search
+from verify.sampling.event_choice import Search, Searched, WorldDraws, choose_events, search
 from verify.sampling.final_test import STOPPED_EARLY, Batch, FinalTask, final_counts
 from verify.sampling.stage_sizes import BEFORE_FINAL, stage_sizes
 from verify.sampling.worlds import NeighbouringWorlds
@@ -57,8 +58,12 @@ class _Test:
     lattice: bool
     seed: int
 
-    def work(self, task: Search | Comparison | FinalTask) -> Searched | Counts | Batch:
+    def work(
+        self, task: Search | WorldDraws | Comparison | FinalTask
+    ) -> Searched | ViewSample | Counts | Batch:
         """Do one task of any stage."""
+        if isinstance(task, WorldDraws):
+            return task.sample(self.candidates, self.seed, lattice=self.lattice)
         if isinstance(task, FinalTask | Comparison):
             return task.counts(self.candidates, self.seed)
         return search(

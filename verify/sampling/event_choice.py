@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +12,7 @@ from algorithms.blocks import Workers
 from verify.conduct.progress import Progress
 from verify.conduct.spawn_keys import SpawnKey
 from verify.events.search import ChosenEvent, Found, search_events
-from verify.events.view_sample import ViewSample
+from verify.events.view_sample import ViewSample, WorldSamples
 from verify.sampling.count_events import count_events
 from verify.sampling.delta_band import MOST_EVENTS
 from verify.sampling.draws import draw_all
@@ -25,11 +25,26 @@ _LARGEST_LATTICE_SEARCH = 1 << 20  # the same where bits are looked at: there ar
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """A candidate on which to look for events, and with how many draws a world."""
+    """A candidate on which to look for events, with how many draws a world, and these if they are there already."""
 
     index: int
     stage: SpawnKey
     rows: int
+    worlds: WorldSamples | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WorldDraws:
+    """One world of a candidate on which to look for events."""
+
+    search: Search
+    world: bool
+
+    def sample(self, candidates: Sequence[NeighbouringWorlds], seed: int, *, lattice: bool) -> ViewSample:
+        """Draw it, with the random numbers of the first world."""
+        task, most = self.search, _LARGEST_LATTICE_SEARCH if lattice else _LARGEST_SEARCH
+        candidate = candidates[task.index]
+        return draw_all(candidate, task.index, task.stage, self.world, task.rows, seed, most, alike=True)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,15 +75,12 @@ def search(
     seed: int,
 ) -> Searched:
     """Draw both worlds and search: the first half lays events out, the second compares them."""
-    candidate = candidates[task.index]
-    most = _LARGEST_LATTICE_SEARCH if lattice else _LARGEST_SEARCH
-    first, second = (
-        draw_all(candidate, task.index, task.stage, world, task.rows, seed, most, alike=True)
-        for world in (False, True)
+    first, second = task.worlds or (
+        WorldDraws(task, world).sample(candidates, seed, lattice=lattice) for world in (False, True)
     )
     if first.columns != second.columns:
         raise ValueError(
-            f"candidates must draw views with the same columns from both worlds ({candidate.label})"
+            f"candidates must draw views with the same columns from both worlds ({candidates[task.index].label})"
         )
     drawn = len(first.values)
     half = drawn // 2
@@ -109,6 +121,9 @@ def choose_events(
     found: list[tuple[int, Searched]] = []
     tell(spent / samples, f"choosing an event on pair 1 of {len(finalists)}")
     tasks = [Search(index, SpawnKey.CHOOSE, sizes.choose) for index in finalists]
+    if len(tasks) == 1:  # then both worlds can be drawn at the same time
+        first, second = processes.results([WorldDraws(tasks[0], world) for world in (False, True)])
+        tasks = [replace(tasks[0], worlds=(first, second))]
     for rank, searched in enumerate(processes.results(tasks)):
         spent += 2 * searched.drawn
         tell(
