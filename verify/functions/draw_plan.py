@@ -132,6 +132,17 @@ def plan_draws(
     return DrawPlan(budget, max(_rounded(affordable), FEWEST_SAMPLES), seconds, limit, spent)
 
 
+def expected(runs: FunctionRuns, budget: DrawBudget) -> str:
+    """Return how many draws there will be, and about how long their calls take, for whoever waits.
+
+    Of functions that answer for many lanes only the number: most of a call of few lanes is overhead.
+    """
+    draws = f"{budget.samples:,} draws"
+    if runs.together or not runs.seconds:
+        return draws
+    return f"{draws}, whose calls take about {max(runs.seconds_a_draw * _calls(budget, budget.samples), 1.0):.0f} s"
+
+
 def fits(runs: FunctionRuns, draws: int, left: float) -> bool:
     """Return whether so many draws of a test, and those that doubt it, fit into so many seconds."""
     return _PLANNING.doubts * runs.seconds_a_draw * draws <= _time(left)

@@ -16,7 +16,7 @@ from verify.conduct.spawn_keys import SpawnKey
 from verify.findings import Finding, FindingKind, Statement, UpperBound
 from verify.functions.doubts import doubt_of
 from verify.functions.draw_budget import DrawBudget
-from verify.functions.draw_plan import fits, plan_draws
+from verify.functions.draw_plan import expected, fits, plan_draws
 from verify.functions.drifting import without_drift
 from verify.functions.function_subject import FunctionSubject
 from verify.functions.gate_replay import replay_gate
@@ -138,6 +138,7 @@ class _FunctionTest:
             self.runs, budget, pair.data, seed=conduct.seed, limit=conduct.seconds, spent=conduct.spent
         )
         if plan is None:
+            conduct.progress(0.0, expected(self.runs, budget))
             return conduct
         self.evidence.findings.append(plan.finding)
         conduct.progress(0.0, plan.words)
