@@ -11,6 +11,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 from scipy.special import lambertw
 
 from mechanisms import Gaussian, Laplace
@@ -119,6 +120,8 @@ def chernoff_upper(
 
 
 _EXPONENT_STEPS = 24
+_HALVINGS = 60
+_CLOSE = 1e-9  # of the exponent, and as much absolutely
 
 
 def chernoff_exponent(
@@ -130,7 +133,8 @@ def chernoff_exponent(
     ``P(I > x) <= e^-x`` for y their total with m noises of log moment k. 0 where ``y >= n u``.
 
     g is concave with g(0) = 0; s makes Newton steps to its maximum, or where they leave what is known to hold it the
-    geometric mean of both ends. g at any s is a lower bound.
+    geometric mean of both ends. g at any s is a lower bound, and the maximum is no higher than the slope there leads in
+    what is known to hold it: where that is not close, as steps went round in a circle, the interval is halved.
 
     Parameters
     ----------
@@ -144,18 +148,39 @@ def chernoff_exponent(
     rejects = n * mean > total
     u, n, m, y = mean[rejects], n[rejects], m[rejects], total[rejects]
     variance = n * u * (1.0 - u) + noise.proxy * m
+
+    def slope_at(
+        s: FloatArray, where: npt.NDArray[np.bool_] | slice = slice(None)
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return g' and -g''."""
+        decayed, mean = np.exp(-s), u[where]
+        share = mean * decayed / ((1.0 - mean) + mean * decayed)
+        _, own, curvature = noise.log_moment(s)
+        slope = n[where] * share - y[where] - m[where] * own
+        return slope, n[where] * share * (1.0 - share) + m[where] * curvature
+
+    def value(s: FloatArray) -> FloatArray:
+        """Return g."""
+        return np.asarray(-s * y - n * np.log((1.0 - u) + u * np.exp(-s)) - m * noise.log_moment(s)[0])
+
     s = np.minimum((n * u - y) / np.maximum(variance, 1e-300), 0.5 * noise.limit)
     low, high = np.zeros_like(s), np.full_like(s, noise.limit)
     for _ in range(_EXPONENT_STEPS):
-        decayed = np.exp(-s)
-        share = u * decayed / ((1.0 - u) + u * decayed)
-        _, own, curvature = noise.log_moment(s)
-        slope = n * share - y - m * own
+        slope, curvature = slope_at(s)
         low, high = np.where(slope > 0, s, low), np.where(slope > 0, high, s)
-        step = s + slope / np.maximum(n * share * (1.0 - share) + m * curvature, 1e-300)
+        step = s + slope / np.maximum(curvature, 1e-300)
         s = np.where((step >= low) & (step <= high), step, np.where(low > 0, np.sqrt(low * high), 0.1 * high))
     exponent = np.zeros_like(mean)
-    found = -s * y - n * np.log((1.0 - u) + u * np.exp(-s)) - m * noise.log_moment(s)[0]
+    found = value(s)
+    far = np.abs(slope_at(s)[0]) * (high - low) > _CLOSE * (1.0 + np.abs(found))
+    if far.any():
+        low, high = low[far], high[far]
+        for _ in range(_HALVINGS):
+            middle = 0.5 * (low + high)
+            rises = slope_at(middle, far)[0] > 0
+            low, high = np.where(rises, middle, low), np.where(rises, high, middle)
+        s[far] = low
+        found = value(s)
     exponent[rejects] = np.maximum(found, 0.0)
     return exponent
 

@@ -179,6 +179,10 @@ class DistributedLearner(Protocol):
         """Ids of the actions that are not eliminated."""
 
     @property
+    def open_phase(self) -> Phase | None:
+        """The phase that waits for reports; None if `act` is next."""
+
+    @property
     def communication(self) -> Communication:
         """What all clients sent so far."""
 

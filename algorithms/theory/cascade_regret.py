@@ -35,7 +35,8 @@ _item = w_K - Delta  # the item's own mean
 _local_item = x / p0 * (spread(4 * A**2) + 4 * A * F * (1 + sp.log(rho)) + F**2 * Delta_max) + Delta_max
 _phase_noise = 2 * b * sp.sqrt(x * M * (1 + _item**2 * (K - 1))) + b * x
 _phase_exponent = ((M, L * (2 + sp.log(T, 2))), (x, sp.log(3 * L * M * T**2)))
-_gain = (sp.exp(epsilon) - 1) / (sp.exp(epsilon) + K)
+_odds = sp.exp(-epsilon)  # in this form no epsilon is too large for a float
+_gain = (1 - _odds) / (1 + K * _odds)
 
 
 # Without a horizon: a phase is as long as all rounds before it at most, so those that begin in epoch i are 3 N_i rounds
@@ -71,7 +72,7 @@ def _additive(noise: Literal["Laplace", "Gaussian", "below Gaussian"], *, phases
     )
 
 
-_false = 1 / (sp.exp(epsilon) + K)  # the probability of each false symbol
+_false = _odds / (1 + K * _odds)  # the probability of each false symbol
 _variance = _false + _gain * u + ((K - 1) * _false + _gain) * u**2
 _RESPONSE = ClickTheorem(
     radii=(sp.sqrt(n * x / 2) / _gain, (sp.sqrt(2 * n * x * _variance) + x / 3) / _gain),

@@ -8,12 +8,14 @@ certified learners' theorem has one failure event and exact widths.
 
 from __future__ import annotations
 
+import functools
+import math
 from typing import Literal
 
 import sympy as sp
 
 from algorithms.linear.g_optimal import support_bound
-from algorithms.linear.linear_phases import SHUFFLED
+from algorithms.linear.linear_phases import SHUFFLED, calibrated_bits
 from algorithms.problems.linear import LinearBandit
 from algorithms.theory.confidence_theorem import PhaseTheorem, clients, deviation, n, phase, size
 from algorithms.theory.regret_bound import FloorLog2, Instance, RegretBound, T, delta, epsilon, mu, unit_mu
@@ -293,9 +295,54 @@ def _bounded(instance: Instance) -> bool:
     return _linear(instance).rewards == "signs" and not 0 < _reward_bound(instance) < 1
 
 
+_ASKED = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256, 512, 1024)
+"""Numbers of shuffled clients at which their noise is compared with the central one."""
+
+
+@functools.lru_cache(maxsize=1024)
+def _shuffled_ratio(epsilon_value: float, delta_value: float, clients: int) -> float:
+    """Return the deviation of shuffled noise over the central Gaussian's, for clients' single numbers in [-1, 1].
+
+    Of several numbers at once it was smaller wherever both were computed, and of more clients, too.
+    """
+    central = 2.0 / (unit_mu(epsilon_value, delta_value) * clients)
+    return math.sqrt(calibrated_bits(epsilon_value, delta_value, clients, 1).proxy) / central
+
+
+def _shuffles_well(instance: Instance, fewest: int) -> bool:
+    """Whether shuffled noise is at most 1.3 times the central one for any number of clients from `fewest` on."""
+    fewest = int(instance.settings.get("fixed_clients", 0)) or fewest
+    return all(
+        _shuffled_ratio(instance.epsilon, instance.delta, clients) <= SHUFFLED
+        for clients in sorted({fewest, *_ASKED})
+        if clients >= fewest
+    )
+
+
+def _regime(name: str, otherwise: str, largest: int) -> str:
+    """Return where a certified learner's theorem applies."""
+    if not name.endswith("shuffle"):
+        return f"every epsilon > 0 and T >= 1; {otherwise}"
+    return (
+        f"epsilon up to about {largest} at delta = 1e-3, less at smaller ones: shuffled noise is then at most 1.3 "
+        f"times the central one, however few report; {otherwise}"
+    )
+
+
 def _wide(instance: Instance) -> bool:
     """The same, or rewards have no bound and B is wide enough for no report to be clipped."""
     return _bounded(instance) or (_linear(instance).rewards != "signs" and _reward_bound(instance) == 0)
+
+
+def _shuffled_wide(instance: Instance) -> bool:
+    """The same, with at least ``2^alpha`` clients in every phase."""
+    fewest = math.ceil(2.0 ** float(instance.settings.get("alpha", 0.8)))
+    return _wide(instance) and _shuffles_well(instance, fewest)
+
+
+def _shuffled_bounded(instance: Instance) -> bool:
+    """The same of rewards of single plays, of which an action may have one in a phase."""
+    return _bounded(instance) and _shuffles_well(instance, 1)
 
 
 LINEAR_BOUNDS: dict[str, RegretBound] = {
@@ -318,8 +365,8 @@ LINEAR_BOUNDS: dict[str, RegretBound] = {
             per_arm=sp.S.Zero,
             source="this library: exact widths, one failure event and the leader in the end (Theorem 7)"
             + (", shuffled noise at most 1.3 times the central one" if name.endswith("shuffle") else ""),
-            regime="every epsilon > 0 and T >= 1; no report is clipped",
-            applies=_wide,
+            regime=_regime(name, "no report is clipped", 30),
+            applies=_shuffled_wide if name.endswith("shuffle") else _wide,
             confidence=_PROOFS[name],
         )
         for name, term in _TERMS_DPE.items()
@@ -331,8 +378,8 @@ LINEAR_BOUNDS: dict[str, RegretBound] = {
             source="this library: exact widths, one failure event and the leader in the end "
             "(Theorem 7, one client per play)"
             + (", shuffled noise at most 1.3 times the central one" if name.endswith("shuffle") else ""),
-            regime="every epsilon > 0 and T >= 1; rewards in [-B, B]",
-            applies=_bounded,
+            regime=_regime(name, "rewards in [-B, B]", 10),
+            applies=_shuffled_bounded if name.endswith("shuffle") else _bounded,
             confidence=_PROOFS[name],
         )
         for name, term in _TERMS_PE.items()

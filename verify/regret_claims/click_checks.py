@@ -22,10 +22,12 @@ from algorithms.theory.regret_bound import Instance, RegretBound, T
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
 from verify.regret_claims.noise_tests import AdditiveNoise, RandomizedTruth
 from verify.regret_claims.proof_run import (
+    LARGEST_TILT,
     TOLERANCE,
     ProofCheck,
     StructuredRun,
     allotted,
+    largest_tilt,
     levelled_at,
     play_checked,
     renewed_after,
@@ -47,24 +49,35 @@ def check_clicks(
 
     Parameters, results and errors are those of `verify.regret_claims.mean_checks.check_means`, on a `Cascade`.
     """
-    theorem, problem = bound.confidence, instance.problem
-    if not isinstance(theorem, ClickTheorem):
-        raise ValueError("bound: its theorem says nothing of clicks and examinations")
-    if not isinstance(problem, Cascade):
-        raise ValueError(f"problem={problem!r}: must be a cascade")
-    run = _Run(bound, theorem, instance, problem, lanes)
+    run = ClickRun(bound, instance, lanes)
     contradiction = play_checked(run, build, lanes=lanes, seed=seed)
     if contradiction is not None:
         return (contradiction,)
-    return run.tested(error, (run.noise.p, run.noise.words), None if theorem.phases else 1.0)
+    return run.tested(error, (run.noise.p, run.noise.words), None if run.theorem.phases else 1.0)
 
 
-class _Run(StructuredRun[ClickConfidence]):
-    """What has been seen so far of a learner of lists."""
+class ClickRun(StructuredRun[ClickConfidence]):
+    """What has been seen so far of a learner of lists.
 
-    def __init__(
-        self, bound: RegretBound, theorem: ClickTheorem, instance: Instance, problem: Cascade, lanes: int
-    ) -> None:
+    Attributes
+    ----------
+    displays, releases, expected
+        Of each item, after the last release; `expected` is Q. Shape (lanes, items).
+    length
+        The rounds of the open phase; shape (lanes,).
+
+    Raises
+    ------
+    ValueError
+        If the theorem is none of lists, or the problem is another.
+    """
+
+    def __init__(self, bound: RegretBound, instance: Instance, lanes: int) -> None:
+        theorem, problem = bound.confidence, instance.problem
+        if not isinstance(theorem, ClickTheorem):
+            raise ValueError("bound: its theorem says nothing of clicks and examinations")
+        if not isinstance(problem, Cascade):
+            raise ValueError(f"problem={problem!r}: must be a cascade")
         super().__init__(bound, instance, lanes, allotted(theorem.failure, bound, instance))
         values = bound.values(instance)
         self.theorem, self.problem = theorem, problem
@@ -150,7 +163,7 @@ class _Run(StructuredRun[ClickConfidence]):
         self.displays[rows, items] += long
         self.releases[rows, items] += 1.0
         unclicked = 1.0 - lookup(self.problem.means, shown)
-        self.expected[rows, items] += long * _above(unclicked)[ending].ravel()
+        self.expected[rows, items] += long * examined_chance(unclicked)[ending].ravel()
         for name, there, here in (
             ("displays", after.displays, self.displays),
             ("releases", after.releases, self.releases),
@@ -307,7 +320,8 @@ class _Run(StructuredRun[ClickConfidence]):
         slack = 1e-6 * (1 + np.abs(clicks) + np.abs(index * examined))
         wrong = some & (index < _WITHOUT_BOUND) & (np.abs(over) > slack)
         if self.theorem.phases:
-            lowered = wrong & (over < 0) & (index >= 0) & (index <= 1)
+            wrong &= ~((over < 0) & (index == 1))  # no attraction is above 1, whatever was seen
+            lowered = wrong & (over < 0) & (index >= 0) & (index < 1)
             wrong &= ~lowered
             found = self._chernoff_exponent(
                 n[lowered], m[lowered], clicks[lowered], examined[lowered], index[lowered]
@@ -334,7 +348,7 @@ class _Run(StructuredRun[ClickConfidence]):
             return found
 
         shrink = (np.sqrt(5.0) - 1) / 2
-        low, high = np.zeros_like(at), np.full_like(at, (1 - 1e-9) / self.scale if laplace else 600.0)
+        low, high = np.zeros_like(at), np.full_like(at, largest_tilt(self.scale) if laplace else LARGEST_TILT)
         for _ in range(_STEPS):
             width = shrink * (high - low)
             better = value(low + width) > value(high - width)
@@ -370,7 +384,7 @@ class _Run(StructuredRun[ClickConfidence]):
         left = state.examinations - self.growth(n, m, self.exponent, means)
         allowed = np.where(
             (left > 0) & (self.displays > 0),
-            2 * self.first(n, m, self.exponent, means) / np.maximum(left, 1e-300),
+            2 * self.first(n, m, self.exponent, means) / np.where(left > 0, left, 1.0),
             np.inf,
         )
         gap = np.where(np.isin(shown, self.best), 0.0, self.least - lookup(self.problem.means, shown))
@@ -385,7 +399,7 @@ class _Run(StructuredRun[ClickConfidence]):
         )
 
 
-def _above(unclicked: FloatArray) -> FloatArray:
-    """Return the probability that nothing above each position is clicked."""
+def examined_chance(unclicked: FloatArray) -> FloatArray:
+    """Return the probability that nothing above each position is clicked, given that of no click at each."""
     shifted = np.concatenate([np.ones((len(unclicked), 1)), unclicked[:, :-1]], axis=1)
     return np.cumprod(shifted, axis=1)

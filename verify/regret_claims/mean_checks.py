@@ -29,10 +29,12 @@ from algorithms.theory.regret_bound import Instance, RegretBound
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
 from verify.regret_claims.noise_tests import AdditiveNoise, RandomizedTruth
 from verify.regret_claims.proof_run import (
+    LARGEST_TILT,
     TOLERANCE,
     ProofCheck,
     StructuredRun,
     allotted,
+    largest_tilt,
     levelled_at,
     play_checked,
     renewed_after,
@@ -414,7 +416,7 @@ class MeanRun(StructuredRun[Confidence]):
         with np.errstate(divide="ignore"):
             logarithm, rest = np.log(u), np.log1p(-u)
         shrink = (np.sqrt(5.0) - 1) / 2
-        low, high = np.zeros_like(u), np.full_like(u, (1 - 1e-9) / self.scale if laplace else 600.0)
+        low, high = np.zeros_like(u), np.full_like(u, largest_tilt(self.scale) if laplace else LARGEST_TILT)
         for _ in range(_CHERNOFF_STEPS):
             width = shrink * (high - low)
             better = value(low + width) > value(high - width)

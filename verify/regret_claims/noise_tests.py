@@ -25,6 +25,8 @@ _LIES = (0.5, 0.8, 1.25, 2.0)
 
 def _event_evidence(hits: int, trials: int, chance: float, other: float) -> float:
     """Return the log of the e-value against "a hit has at most (at least) `chance`", in favour of `other`."""
+    if chance == 0:  # e^-epsilon underflows: a single hit refutes it
+        return math.inf if hits else 0.0
     return hits * math.log(other / chance) + (trials - hits) * math.log1p((chance - other) / (1 - chance))
 
 

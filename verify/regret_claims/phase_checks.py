@@ -39,68 +39,98 @@ def check_phases(
     Parameters, results and errors are those of `verify.regret_claims.mean_checks.check_means`, on a `LinearBandit` with
     rewards that are signs; a lane is a learner of its own.
     """
-    theorem, problem = bound.confidence, instance.problem
-    if not isinstance(theorem, PhaseTheorem):
-        raise ValueError("bound: its theorem says nothing of phases")
-    if not isinstance(problem, LinearBandit) or problem.rewards != "signs":
-        raise ValueError(f"problem={problem!r}: must be a linear bandit with rewards that are signs")
-    run = _Run(bound, theorem, instance, problem, lanes)
+    run = PhaseRun(bound, instance, lanes)
+    contradiction = play_phases_checked(run, build, seed=seed)
+    if contradiction is not None:
+        return (contradiction,)
+    law = run.theorem.law
+    words = run.noise.words if law == "Gaussian" else f"its law is not tested: {law}"
+    return run.tested(error, (run.noise.p, words), None)
+
+
+def play_phases_checked(
+    run: PhaseRun,
+    build: BuildPhases,
+    *,
+    seed: int,
+    ask: Callable[[LinearLearner], AskedClients] | None = None,
+) -> ProofCheck | None:
+    """Play a learner a lane, and check every phase; return the first counterexample, if there is one.
+
+    Rewards are the problem's, or those of the clients that `ask` returns for a learner.
+    """
+    ask = ask or (lambda learner: AskedClients(run.problem))
     try:
-        for lane, seeds in enumerate(np.random.SeedSequence(seed).spawn(lanes)):
+        for lane, seeds in enumerate(np.random.SeedSequence(seed).spawn(len(run.failed))):
             own, drawn = seeds.spawn(2)
             gate = Simulation(own, 1)
-            learner, clients = build(gate), _Clients(problem)
+            learner = build(gate)
+            clients = ask(learner)
             run.started(lane)
             for phase in play_linear(learner, clients, gate, np.random.default_rng(drawn), together=True):
                 run.phased(learner, phase, clients)
         run.ended()
     except Contradiction as contradiction:
-        return (contradiction.check,)
-    words = run.noise.words if theorem.law == "Gaussian" else f"its law is not tested: {theorem.law}"
-    return run.tested(error, (run.noise.p, words), None)
+        return contradiction.check
+    return None
 
 
-class _Clients:
+class AskedClients:
     """The clients of a problem, with what they have reported of each action in the open phase."""
 
     def __init__(self, problem: LinearBandit) -> None:
-        self._problem = problem
+        self.problem = problem
         self.population, self.replacement = problem.population, problem.replacement
         self.means: dict[int, float] = {}
+
+    def rewards(
+        self, support: IntArray, counts: IntArray, clients: int, rng: np.random.Generator
+    ) -> FloatArray:
+        """Return average rewards of the next clients."""
+        return self.problem.draw_averages(support, counts, clients, rng)
 
     def draw_averages(
         self, support: IntArray, counts: IntArray, clients: int, rng: np.random.Generator
     ) -> FloatArray:
         """Return average rewards of the next clients, and keep their mean."""
-        averages = self._problem.draw_averages(support, counts, clients, rng)
+        averages = self.rewards(support, counts, clients, rng)
         if clients:
             self.means.update(zip(support.tolist(), averages.mean(axis=0).tolist(), strict=True))
         return averages
 
 
-class _Run(ProofRun):
-    """What has been seen so far of learners in phases; `round` counts the phases of a lane."""
+class PhaseRun(ProofRun):
+    """What has been seen so far of learners in phases; `round` counts the phases of a lane.
 
-    def __init__(
-        self,
-        bound: RegretBound,
-        theorem: PhaseTheorem,
-        instance: Instance,
-        problem: LinearBandit,
-        lanes: int,
-    ) -> None:
+    Attributes
+    ----------
+    attained
+        The largest gap of a survivor on the good event, as a share of what widths allow.
+
+    Raises
+    ------
+    ValueError
+        If the theorem is none of phases, or the problem is another.
+    """
+
+    def __init__(self, bound: RegretBound, instance: Instance, lanes: int) -> None:
+        theorem, problem = bound.confidence, instance.problem
+        if not isinstance(theorem, PhaseTheorem):
+            raise ValueError("bound: its theorem says nothing of phases")
+        if not isinstance(problem, LinearBandit) or problem.rewards != "signs":
+            raise ValueError(f"problem={problem!r}: must be a linear bandit with rewards that are signs")
         super().__init__(bound, instance, lanes, bound.number(theorem.failure, instance))
         self.theorem, self.problem = theorem, problem
         self.exponent = bound.number(theorem.exponent, instance)
         self.best = int(problem.gaps.argmin())
         self.noise = AdditiveNoise("Gaussian", 1.0)
-        self.lane = 0
+        self.lane, self.attained = 0, 0.0
 
     def started(self, lane: int) -> None:
         """Begin a lane."""
         self.lane, self.round = lane, 0
 
-    def phased(self, learner: LinearLearner, phase: Phase, clients: _Clients) -> None:
+    def phased(self, learner: LinearLearner, phase: Phase, clients: AskedClients) -> None:
         """Check a phase that has ended."""
         self.round += 1
         self.regret[self.lane] += float(self.problem.gaps[phase.support] @ phase.counts)
@@ -140,8 +170,7 @@ class _Run(ProofRun):
             bool((plain > most * (1 + TOLERANCE)).any()),
             f"an action has variance {plain.max():.6g} under its design, and the proof needs {most:.6g} at most",
         )
-        reward = np.array([self._number(self.theorem.reward, phase, int(count)) for count in phase.counts])
-        noise = np.array([self._number(self.theorem.noise, phase, int(count)) for count in phase.counts])
+        reward, noise = self.variances(phase)
         expected = reward + noise
         over = learned.variances - expected
         slack = TOLERANCE * expected
@@ -155,30 +184,46 @@ class _Run(ProofRun):
             bool(wrong),
             f"averages have variances {rounded(learned.variances)}, and the theorem's are {rounded(expected)}",
         )
-        common = self.theorem.width is not None
-        weights = phase.counts.astype(np.float64) if common else 1.0 / learned.variances
-        gram = np.linalg.pinv((points.T * weights) @ points, rcond=1e-10, hermitian=True)
+        weights, gram = self._weighted(phase, learned.variances)
         values = (weights * learned.averages) @ points @ gram @ candidates.T
         self._say(
             "bookkeeping",
             bool((np.abs(values - learned.values) > 1e-6 * (1 + np.abs(values))).any()),
             f"estimates are {rounded(learned.values)} where the averages make {rounded(values)}",
         )
-        distributed = self._number(self.theorem.clients) > 0
-        own = self.problem.sigma**2 / phase.clients if distributed else 0.0
-        form = own * np.einsum("ij,ij->i", candidates, candidates)
-        form = form + np.einsum("ij,ij->i", candidates @ gram, candidates)
-        widths = np.sqrt(2 * self.exponent * form)
-        if common:
-            sums = np.maximum(learned.variances - reward, 0.0) * phase.counts**2
-            widths = np.full(
-                len(widths), self._number(self.theorem.width, phase, tau=float(np.sqrt(sums.max())))
-            )
+        widths = self.widths(phase, learned.active, learned.variances)
         self._say(
             "radius",
             bool((np.abs(widths - learned.widths) > 1e-6 * widths).any()),
             f"widths are {rounded(learned.widths)} where the theorem's are {rounded(widths)}",
         )
+
+    def variances(self, phase: Phase) -> tuple[FloatArray, FloatArray]:
+        """Return the theorem's variance proxies of a phase's averages: of their rewards, and of the privacy noise."""
+        plays = phase.counts.tolist()
+        reward: FloatArray = np.array([self._number(self.theorem.reward, phase, count) for count in plays])
+        noise: FloatArray = np.array([self._number(self.theorem.noise, phase, count) for count in plays])
+        return reward, noise
+
+    def _weighted(self, phase: Phase, variances: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the weights of a phase's averages, and V^+."""
+        points = self.problem.actions[phase.support]
+        weights = 1.0 / variances if self.theorem.width is None else phase.counts.astype(np.float64)
+        return weights, np.linalg.pinv((points.T * weights) @ points, rcond=1e-10, hermitian=True)
+
+    def widths(self, phase: Phase, active: IntArray, variances: FloatArray) -> FloatArray:
+        """Return the theorem's widths of active actions, for averages of such variances."""
+        candidates = self.problem.actions[active]
+        if self.theorem.width is not None:
+            noise = np.maximum(variances - self.variances(phase)[0], 0.0) * phase.counts**2
+            return np.full(
+                len(active), self._number(self.theorem.width, phase, tau=float(np.sqrt(noise.max())))
+            )
+        distributed = self._number(self.theorem.clients) > 0
+        own = self.problem.sigma**2 / phase.clients if distributed else 0.0
+        form = own * np.einsum("ij,ij->i", candidates, candidates)
+        form = form + np.einsum("ij,ij->i", candidates @ self._weighted(phase, variances)[1], candidates)
+        return np.asarray(np.sqrt(2 * self.exponent * form))
 
     def _check_kept(self, learned: Learned, active: IntArray) -> None:
         """Check the elimination, and the gap lemma on the good event."""
@@ -197,6 +242,7 @@ class _Run(ProofRun):
         width = dict(zip(learned.active.tolist(), widths.tolist(), strict=True))
         for action in active.tolist():
             allowed = 2 * (width[action] + width[self.best])
+            self.attained = max(self.attained, float(self.problem.gaps[action]) / allowed)
             self._say(
                 "gap lemma",
                 bool(self.problem.gaps[action] > allowed * (1 + TOLERANCE)),
@@ -241,7 +287,7 @@ class _Run(ProofRun):
             self.noise.add(noise / scale)
 
     def _number(self, expression: object, phase: Phase | None = None, count: int = 1, **more: float) -> float:
-        further = {"l": float(self.round), **more}
+        further = {"l": float(self.round if phase is None else phase.number), **more}
         if phase is not None:
             further |= {"U": float(phase.clients), "s": float(phase.support.size), "n": float(count)}
         return self.bound.number(expression, self.instance, **further)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -23,7 +24,9 @@ from verify.regret_claims.phase_checks import check_phases
 from verify.regret_claims.plain_problem import plain_problem
 from verify.regret_claims.proof_run import ProofCheck
 from verify.regret_claims.speaking_instances import with_clients
+from verify.regret_claims.worst_clicks import check_worst_clicks, worst_lists
 from verify.regret_claims.worst_data import check_worst_data, worst_instance
+from verify.regret_claims.worst_rewards import check_worst_rewards, worst_actions
 
 _MEANS = np.array(
     [0.3, 0.45, 0.6, 0.9]
@@ -31,6 +34,7 @@ _MEANS = np.array(
 _ATTRACTIONS = np.array([0.1, 0.25, 0.4, 0.7])
 _ROUNDS, _LANES = 256, 128
 _LINEAR_ROUNDS, _LINEAR_LANES = 512, 24
+_SHUFFLED_EPSILON = 10.0
 
 
 def check_proof(
@@ -72,8 +76,11 @@ def check_proof(
     found: tuple[ProofCheck, ...] = checks(
         _builder(make, instance), bound, instance, lanes=_LANES, seed=seed, error=error
     )
-    if not isinstance(theorem, ConfidenceTheorem) or any(check.violated for check in found):
+    if any(check.violated for check in found):
         return found
+    if isinstance(theorem, ClickTheorem):
+        worst = worst_lists(played)
+        return found + check_worst_clicks(_builder(make, worst), bound, worst, seed=seed)
     worst = worst_instance(make.family, played)
     if theorem.lemma in ("none", "evidence") or not bound.covers(worst):
         return found
@@ -109,12 +116,23 @@ def _checked_phases(
     if issubclass(make, StandardElimination):
         problem = replace(problem, sigma=0.0)
     instance = replace(played, problem=problem, horizon=_LINEAR_ROUNDS)
-    build = linear_builder(
+    build = functools.partial(_linear_builder, make)
+    found = check_phases(build(instance), bound, instance, lanes=_LINEAR_LANES, seed=seed, error=error)
+    worst = worst_actions(played, 3 if printed else 1)
+    if not bound.covers(worst):  # shuffled noise is as the theorem says at a smaller epsilon only
+        worst = replace(worst, epsilon=_SHUFFLED_EPSILON)
+    if any(check.violated for check in found) or not bound.covers(worst):
+        return found
+    return found + check_worst_rewards(build, bound, worst, seed=seed)
+
+
+def _linear_builder(make: type[Any], instance: Instance) -> Any:
+    assert isinstance(instance.problem, LinearBandit)
+    return linear_builder(
         make,
-        problem,
+        instance.problem,
         epsilon=instance.epsilon,
         delta=instance.delta,
-        horizon=_LINEAR_ROUNDS,
+        horizon=instance.horizon,
         settings=instance.settings,
     )
-    return check_phases(build, bound, instance, lanes=_LINEAR_LANES, seed=seed, error=error)

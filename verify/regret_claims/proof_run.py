@@ -31,6 +31,9 @@ State = TypeVar("State")
 TOLERANCE = 1e-8
 """Relative: what rounding may do to a number that is computed again."""
 
+LARGEST_TILT = 600.0
+"""The largest exponent s of the inequalities ``E e^(sX)`` that indices are found by: e^-600 is still a float."""
+
 _LEVELS = np.array([1.0, 2.0, 3.0, 4.5])
 """Exponents at which the law of the estimates is tested."""
 
@@ -312,6 +315,11 @@ def levelled_at(rounds: int, bound: RegretBound, instance: Instance) -> Instance
 def renewed_after(rounds: int, bound: RegretBound, instance: Instance) -> bool:
     """Whether an epoch ends with this round, and all indices get another level."""
     return instance.anytime and bound.levels and bool(epoch_of(rounds) != epoch_of(rounds - 1))
+
+
+def largest_tilt(scale: float) -> float:
+    """Return the largest such exponent with Laplace noise of a scale, whose moments end at 1 / scale."""
+    return min((1 - 1e-9) / scale, LARGEST_TILT)
 
 
 def allotted(failure: sp.Expr, bound: RegretBound, instance: Instance) -> float:

@@ -141,7 +141,7 @@ def regret(
     stated = asked.theorem.bound
     proof: tuple[ProofCheck, ...] = ()
     with blaming(subject):
-        if isinstance(stated, RegretBound):
+        if isinstance(stated, RegretBound) and (stated.covers(played) or stated.printed):
             proof = check_proof(subject.make, stated, played, seed=seed, error=error / 2)
         trace = _simulated(
             subject,

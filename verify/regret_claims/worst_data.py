@@ -16,7 +16,7 @@ from algorithms.theory.regret_bound import Instance, RegretBound
 from mechanisms.arrays import FloatArray, IntArray
 from verify.regret_claims.mean_checks import BuildExplained, MeanRun
 from verify.regret_claims.plain_problem import plain_problem
-from verify.regret_claims.proof_run import ProofCheck, play_checked
+from verify.regret_claims.proof_run import ProofCheck, ProofRun, play_checked
 
 _WORST_EPSILON = 1000.0
 """There is next to no noise, which an adversary does not choose."""
@@ -54,28 +54,41 @@ def check_worst_data(
     adversary = _Adversary(run)
     contradiction = play_checked(run, build, lanes=1, seed=seed, draw=adversary.outcomes)
     gap, plays = float(_MEANS[1] - _MEANS[0]), int(run.feeds[0, 0])
-    if contradiction is not None:
-        if contradiction.name not in ("gap lemma", "path"):
-            return ()
-        return (replace(contradiction, name="worst data"),)
-    if run.failed[0]:
-        return ()
-    most = bound.evaluate(instance)
-    words = (
-        f"on two arms with the data that the good event allows and that mislead most, for {instance.horizon:,} "
-        "rounds at "
-        f"ε = {instance.epsilon:g}, the arm that is worse by {gap:g} is played {plays:,} times, a regret of "
-        f"{plays * gap:.4g}; the bound there is {most:.4g}"
+    checks = worst_found(
+        run, contradiction, f"two arms: the one that is worse by {gap:g} is played {plays:,} times, and"
     )
-    checks = [ProofCheck("worst data", 1.0, 0.0, words)]
-    if bound.printed_plays is not None:
+    if checks and contradiction is None and bound.printed_plays is not None:
         allowed = bound.number(bound.printed_plays, instance, Delta=gap)
         said = (
             f"on the same data the arm that is worse by {gap:g} is played {plays:,} times; by the paper's lemma it is "
             f"{allowed:,.0f} times at most"
         )
-        checks.append(ProofCheck("printed lemma", float(plays <= allowed), 0.0, said, binding=False))
-    return tuple(checks)
+        checks += (ProofCheck("printed lemma", float(plays <= allowed), 0.0, said, binding=False),)
+    return checks
+
+
+def worst_found(run: ProofRun, contradiction: ProofCheck | None, words: str) -> tuple[ProofCheck, ...]:
+    """Return what a run of a single lane on the worst data says; nothing where that is another check's business.
+
+    Parameters
+    ----------
+    run, contradiction
+        The run that has ended, and with which counterexample, if there was one.
+    words
+        What was played, to be followed by "regret is ...".
+    """
+    if contradiction is not None:
+        lemma = contradiction.name in ("gap lemma", "path")
+        return (replace(contradiction, name="worst data"),) if lemma else ()
+    if run.failed[0]:
+        return ()
+    instance = run.instance
+    said = (
+        f"with the data that the good event allows and that mislead most, in {instance.horizon:,} rounds at ε = "
+        f"{instance.epsilon:g} of {words} regret is {run.regret[0]:.4g}; the bound there is "
+        f"{run.bound.evaluate(instance):.4g}"
+    )
+    return (ProofCheck("worst data", 1.0, 0.0, said),)
 
 
 @dataclass

@@ -124,3 +124,15 @@ def test_regimes() -> None:
         assert not covers(Instance(PROBLEM, EPSILON, 1000, settings={"reward_bound": 0.5}))  # clips
         distributed = name in ("dpe", "dp-dpe-central", "dp-dpe-local", "dp-dpe-shuffle")
         assert covers(Instance(UNBOUNDED, EPSILON, 1000)) == distributed
+
+
+@pytest.mark.parametrize(
+    ("name", "least", "largest"), [("dp-dpe-shuffle", 20.0, 50.0), ("dp-pe-shuffle", 10.0, 30.0)]
+)
+def test_shuffled_noise_is_as_the_theorem_says_up_to_some_epsilon(
+    name: str, least: float, largest: float
+) -> None:
+    """Beyond, two clients (one) add more than 1.3 times the central noise: rounding alone is a quarter of a step."""
+    covers = BOUNDS[name].covers
+    assert covers(Instance(PROBLEM, least, 1000))
+    assert not covers(Instance(PROBLEM, largest, 1000))

@@ -156,6 +156,13 @@ def test_a_mixture_of_a_smaller_level_is_seen():
     assert "radius" in violated("cascade-ucb-rr", SmallLevel)
 
 
+@pytest.mark.parametrize("epsilon", [1e-6, 1e3])
+def test_no_epsilon_is_too_small_or_too_large(epsilon):
+    assert [
+        check.words for check in checks("cascade-ucb-rr", horizon=64, epsilon=epsilon) if check.violated
+    ] == []
+
+
 def test_another_order_is_legal():
     assert violated("cascade-ucb-rr", FirstMostDisplayed) == []
 

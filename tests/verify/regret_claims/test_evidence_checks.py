@@ -1,6 +1,7 @@
 """True learners by empirical divergence pass the checks of their proofs; planted faults do not."""
 
 import inspect
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -185,3 +186,13 @@ def test_planted_faults_are_seen(name, fault, seen):
 def test_the_report_has_the_proof():
     report = regret("dp-bandit", horizon=600, runs=8)
     assert [check.name for check in report.proof][-1] == "gap lemma"
+
+
+@pytest.mark.parametrize("name", CHECKED)
+@pytest.mark.parametrize("epsilon", [1e-6, 1e3])
+def test_no_epsilon_is_too_small_or_too_large(name, epsilon):
+    """Bits that are never flipped, means of all ones, and exponents that stop at 600."""
+    played = replace(PLAYED, epsilon=epsilon)
+    build = learner_builder(learners[name].make, played.problem, epsilon=epsilon, horizon=played.horizon)
+    found = check_evidence(build, BOUNDS[name], played, lanes=64, seed=7, error=1e-4)
+    assert [check.words for check in found if check.violated] == []
