@@ -34,7 +34,7 @@ from verify.regret_claims.proof_run import (
     rounded,
 )
 
-_BuildLists = Callable[[Gate], ExplainedLists]
+BuildLists = Callable[[Gate], ExplainedLists]
 
 _WITHOUT_BOUND = 5e11  # an index from there on says that there is no upper bound yet
 _PASSES = 3  # of randomized response's index, from u = 1
@@ -43,7 +43,7 @@ _CHERNOFF_TOLERANCE = 1e-6
 
 
 def check_clicks(
-    build: _BuildLists, bound: RegretBound, instance: Instance, *, lanes: int, seed: int, error: float
+    build: BuildLists, bound: RegretBound, instance: Instance, *, lanes: int, seed: int, error: float
 ) -> tuple[ProofCheck, ...]:
     """Play a learner and check what its regret proof rests on, until the first counterexample.
 

@@ -28,11 +28,11 @@ from verify.regret_claims.proof_run import TOLERANCE, Contradiction, ProofCheck,
 
 _GRID = 1e-6  # values are rounded to a grid where they enter
 
-_BuildPhases = Callable[[Gate], LinearLearner]
+BuildPhases = Callable[[Gate], LinearLearner]
 
 
 def check_phases(
-    build: _BuildPhases, bound: RegretBound, instance: Instance, *, lanes: int, seed: int, error: float
+    build: BuildPhases, bound: RegretBound, instance: Instance, *, lanes: int, seed: int, error: float
 ) -> tuple[ProofCheck, ...]:
     """Play learners and check what their regret proof rests on, until the first counterexample.
 
@@ -201,15 +201,16 @@ class PhaseRun(ProofRun):
     def variances(self, phase: Phase) -> tuple[FloatArray, FloatArray]:
         """Return the theorem's variance proxies of a phase's averages: of their rewards, and of the privacy noise."""
         plays = phase.counts.tolist()
-        reward: FloatArray = np.array([self._number(self.theorem.reward, phase, count) for count in plays])
-        noise: FloatArray = np.array([self._number(self.theorem.noise, phase, count) for count in plays])
+        reward = np.array([self._number(self.theorem.reward, phase, count) for count in plays])
+        noise = np.array([self._number(self.theorem.noise, phase, count) for count in plays])
         return reward, noise
 
     def _weighted(self, phase: Phase, variances: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the weights of a phase's averages, and V^+."""
         points = self.problem.actions[phase.support]
         weights = 1.0 / variances if self.theorem.width is None else phase.counts.astype(np.float64)
-        return weights, np.linalg.pinv((points.T * weights) @ points, rcond=1e-10, hermitian=True)
+        inverse: FloatArray = np.linalg.pinv((points.T * weights) @ points, rcond=1e-10, hermitian=True)
+        return weights, inverse
 
     def widths(self, phase: Phase, active: IntArray, variances: FloatArray) -> FloatArray:
         """Return the theorem's widths of active actions, for averages of such variances."""

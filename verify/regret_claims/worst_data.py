@@ -18,7 +18,7 @@ from verify.regret_claims.mean_checks import BuildExplained, MeanRun
 from verify.regret_claims.plain_problem import plain_problem
 from verify.regret_claims.proof_run import ProofCheck, ProofRun, play_checked
 
-_WORST_EPSILON = 1000.0
+WORST_EPSILON = 1000.0
 """There is next to no noise, which an adversary does not choose."""
 
 _MEANS = np.array([0.3, 0.7])
@@ -27,7 +27,7 @@ _ROUNDS = 1024
 
 def worst_instance(family: str, played: Instance) -> Instance:
     """Return two arms, one of which is played at a time, with next to no noise."""
-    return replace(played, problem=plain_problem(family, _MEANS), epsilon=_WORST_EPSILON, horizon=_ROUNDS)
+    return replace(played, problem=plain_problem(family, _MEANS), epsilon=WORST_EPSILON, horizon=_ROUNDS)
 
 
 def check_worst_data(
