@@ -209,8 +209,8 @@ class PhaseRun(ProofRun):
         """Return the weights of a phase's averages, and V^+."""
         points = self.problem.actions[phase.support]
         weights = 1.0 / variances if self.theorem.width is None else phase.counts.astype(np.float64)
-        inverse: FloatArray = np.linalg.pinv((points.T * weights) @ points, rcond=1e-10, hermitian=True)
-        return weights, inverse
+        inverse = np.linalg.pinv((points.T * weights) @ points, rcond=1e-10, hermitian=True)
+        return weights, np.asarray(inverse, dtype=np.float64)
 
     def widths(self, phase: Phase, active: IntArray, variances: FloatArray) -> FloatArray:
         """Return the theorem's widths of active actions, for averages of such variances."""
