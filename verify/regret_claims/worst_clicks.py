@@ -66,7 +66,11 @@ class _Adversary:
         clicks = self.clicks[items] + np.eye(size + 1, size)
         examinations = self.examinations[items] + np.tri(size + 1, size)
         off = clicks - means * examinations
-        over = np.maximum(np.abs(off) - (radius - margin), expected - scarce - examinations)
+        below = (
+            radius / 2 if run.theorem.index_level is not None else radius
+        )  # a mixture's upper bound is lower
+        over = np.maximum(off - (radius - margin), -off - (below - margin))
+        over = np.maximum(over, expected - scarce - examinations)
         index = (off + radius) / np.maximum(examinations - growth, 1.0)
         harm = np.where(np.isin(items, run.best), -index, index).sum(axis=1)
         outside = np.maximum(over, 0.0).sum(axis=1)

@@ -11,7 +11,12 @@ from algorithms.theory.regret_bound import Instance
 from verify.regret_claims.plain_problem import plain_problem
 from verify.regret_claims.worst_clicks import check_worst_clicks, worst_lists
 
-CHECKED = [name for name, bound in BOUNDS.items() if isinstance(bound.confidence, ClickTheorem)]
+CHECKED = [
+    name
+    for name, bound in BOUNDS.items()
+    if isinstance(bound.confidence, ClickTheorem)
+    and not name.endswith("shuffle")  # whose bits are never silent
+]
 
 
 def checks(name, share=1.0, horizon=None):
@@ -40,7 +45,7 @@ def test_true_theorems_hold(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "share"), [("cascade-ucb-ldp-laplace", 0.9), ("cascade-ucb-rr", 0.75)])
+@pytest.mark.parametrize(("name", "share"), [("cascade-ucb-ldp-laplace", 0.9), ("cascade-ucb-rr", 0.6)])
 def test_constants_that_are_too_small_are_violated(name, share):
     (found,) = checks(name, share)
     assert found.violated
