@@ -232,7 +232,7 @@ learners: dict[str, LearnerEntry] = {
             CUCBBatch,
             "combinatorial UCB, growing batches of the few least-counted arms with Laplace noise, Chernoff index",
             "this library",
-            "certified; the least regret here on sets and matroids in the central model",
+            "certified; the least regret here of learners of super arms in the central model",
             "top-k",
         ),
         LearnerEntry(
@@ -240,7 +240,7 @@ learners: dict[str, LearnerEntry] = {
             CUCBBatchAll,
             "combinatorial UCB, doubling batches of all played arms with Laplace noise, Chernoff index",
             "Chen et al. 2020, Algorithm 3, repaired",
-            "certified repair of Algorithm 3; cucb-batch has less regret on sets and matroids",
+            "certified repair of Algorithm 3; cucb-batch has less regret",
             "top-k",
         ),
         LearnerEntry(
@@ -248,7 +248,7 @@ learners: dict[str, LearnerEntry] = {
             CUCBBatchLeast,
             "combinatorial UCB, doubling batches of the least-counted arm with Laplace noise, Chernoff index",
             "Chen et al. 2020, least-pulled variant of Algorithm 3, repaired",
-            "certified repair of the least-pulled variant; cucb-batch has less regret on sets and matroids",
+            "certified repair of the least-pulled variant; cucb-batch has less regret, and no theorem on paths",
             "top-k",
         ),
         LearnerEntry(

@@ -155,11 +155,12 @@ def _structured(
         )
         return "cucb-ldp-bit", measured + _singly(structure, "dp-bandit-ldp")
     if isinstance(structure, TopK | Matroid):
-        measured = "the least regret measured on sets and matroids, at every epsilon from 0.5 to 10"
+        measured = "the least regret measured on sets and matroids, at every epsilon from 0.2 to 10"
         return "cucb-batch", measured + _singly(structure, "dp-bandit")
     return (
-        "cucb-batch-least",
-        "a theorem for every reward that is smooth in the largest error; noise 1/epsilon",
+        "cucb-batch",
+        "the least regret measured on paths and coverage, at every epsilon from 0.2 to 10; cucb-batch-least has a "
+        "theorem there",
     )
 
 

@@ -50,7 +50,8 @@ def test_only_what_is_private_counts_as_private(script):
 
 def test_every_learner_is_in_a_table(script):
     problems = [build_problem(name) for name in ("arms", "linear-matroid", "cascade")]
-    problems += [linear_problems["linear"].build(), contextual_problems["contexts"].build()]
+    problems += [linear_problems["linear"].build(sigma=sigma) for sigma in (0.0, 0.1)]
+    problems += [contextual_problems["contexts"].build()]
     trusts = ("none", "central", "local", "shuffle")
     shown = {
         row.name for problem in problems for trust in trusts for row in script["rows_for"](problem, trust)

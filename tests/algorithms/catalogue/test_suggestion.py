@@ -46,7 +46,7 @@ def test_what_is_suggested_plays_the_problem_under_its_trust(name, trust):
         ("arms", {"delta": 1e-9, "epsilon": 5.0}, "dp-bandit"),
         ("arms", {"trust": "local"}, "dp-bandit-ldp"),
         ("graphic-matroid", {}, "cucb-batch"),
-        ("shortest-path", {}, "cucb-batch-least"),
+        ("shortest-path", {}, "cucb-batch"),
         ("cascade", {"delta": 0.5, "epsilon": 1.0}, "cascade-ucb-batch-gaussian"),
         ("cascade", {"delta": 1e-6}, "cascade-ucb-batch"),
         ("linear", {"delta": 1e-6, "trust": "shuffle"}, "dp-dpe-shuffle"),

@@ -9,6 +9,7 @@ from algorithms import CUCBBatch, CUCBBatchAll, CUCBBatchGaussian, CUCBBatchLeas
 from algorithms.estimates.doubling_batches import released_counts
 from algorithms.play import play_fresh
 from algorithms.problems import (
+    FailingTopK,
     GraphicMatroid,
     MaximumCoverage,
     SemiBandit,
@@ -83,7 +84,7 @@ def test_it_plays_as_the_pseudocode(name, learner, recorded_run):
         assert GaussianProfile(math.sqrt(size) / b).delta(EPSILON) == pytest.approx(DELTA, rel=1e-7)
     else:
         independent = isinstance(problem.structure, TopK | UniformMatroid)
-        few = {CUCBBatchLeast: 1, CUCBBatch: min(size, 2) if independent else 1}.get(learner, size)
+        few = {CUCBBatchLeast: 1, CUCBBatch: min(size, 2) if independent else size}.get(learner, size)
         b = few / epsilon
         assert mechanism.scale == pytest.approx(b, rel=1e-15)
     x, first = exponent(m, HORIZON), 1
@@ -172,7 +173,13 @@ def test_how_many_arms_are_fed(epsilon, few):
     assert learner.act().shape == (64, 4)
     assert learner.fed.shape == (64, few)
     assert learner.mechanism.scale == pytest.approx(few / epsilon, rel=1e-15)
-    assert CUCBBatch(PATHS, gate, epsilon=epsilon, horizon=100).few == 1
+
+
+@pytest.mark.parametrize(("epsilon", "few"), [(0.01, 1), (0.25, 1), (0.26, 2), (0.6, 3), (1e6, 3)])
+def test_more_arms_are_fed_where_they_are_played_together(epsilon, few):
+    gate = Simulation(1, 64)
+    assert CUCBBatch(PATHS, gate, epsilon=epsilon, horizon=100).few == few
+    assert CUCBBatch(FailingTopK(9, 4, 0.9), gate, epsilon=4.1, horizon=100).few == 2
 
 
 @pytest.mark.parametrize("record", [1, 2])
