@@ -2,7 +2,8 @@
 
 A platform has a group for nearly every record. What a group can lose at most is known at once from numbers that add up
 (Rényi divergences, largest losses, squares of μ of Gaussian DP): one product of matrices for all groups. Exact
-compositions are asked for in the order of that bound, until no group that is left can lose more than one was shown to.
+compositions are asked for in the order of that bound, until no group that is left can lose more than one was shown to;
+and once there is one, a contour of all groups that are left says of which this is proved (`largest_deltas`).
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from accountant.filters.theorems import RENYI_ORDERS
 from accountant.losses.certified_interval import CertifiedInterval
 from accountant.losses.composed_loss import ComposedLoss, compose
 from accountant.losses.deadline import time_is_over
+from accountant.losses.many_compositions import largest_deltas
 from accountant.losses.risk import attack_accuracy, true_positive_rate
 from mechanisms import PrivacyProfile
 from mechanisms.arrays import FloatArray
@@ -57,6 +59,9 @@ class LossNumber(Protocol):
     def at_most(self, sums: Sums) -> FloatArray:
         """Return upper bounds on the numbers of some groups."""
 
+    def point(self, most: float) -> tuple[float, float] | None:
+        """Return (ε, δ) so that a composition with at most this δ(ε) has at most that number; None if there is none."""
+
 
 @dataclass(frozen=True)
 class TruePositiveRate:
@@ -80,6 +85,9 @@ class TruePositiveRate:
         least: FloatArray = np.minimum(renyi, ndtr(ndtri(k) + np.sqrt(sums.squared_mus)))
         return np.minimum(1.0, least * _UP)
 
+    def point(self, most: float) -> None:
+        """None: where on the curve it is decided depends on the composition."""
+
 
 @dataclass(frozen=True)
 class AttackAccuracy:
@@ -92,6 +100,10 @@ class AttackAccuracy:
     def at_most(self, sums: Sums) -> FloatArray:
         """Half of 1 + the total variation."""
         return (0.5 + 0.5 * advantages(sums)) * _UP
+
+    def point(self, most: float) -> tuple[float, float]:
+        """Return (0, δ): the total variation is δ(0)."""
+        return 0.0, (2.0 * most - 1.0) * (1.0 - 1e-12)
 
 
 def advantages(sums: Sums) -> FloatArray:
@@ -112,22 +124,42 @@ def losing_most(
     groups = releases.groups
     most = at_most(releases, number, factor) if len(groups) > 1 else np.array([math.inf])
     composed: list[tuple[CertifiedInterval, Group]] = []
-    lower = 0.0
-    for position in np.argsort(-most, kind="stable").tolist():
+    left = np.argsort(-most, kind="stable").tolist()
+    while left:
+        position = left.pop(0)
         group = groups[position]
-        if composed and most[position] <= lower:
-            break
         if any(is_within(group, other) for _, other in composed):
             continue
         if composed and time_is_over():
             answer, worst = _largest(composed)
-            if most[position] > answer.upper:
-                answer = replace(answer, upper=float(most[position]), upper_by="Renyi DP of every group left")
+            bound = float(np.max(most[[position, *left]]))
+            if bound > answer.upper:
+                answer = replace(answer, upper=bound, upper_by="Renyi DP of every group left")
             return answer, worst
         answer = number.of(compose(releases.counted(group, factor)))
         composed.append((answer, group))
-        lower = max(lower, answer.lower)
+        if answer is max((own for own, _ in composed), key=lambda own: own.lower):
+            left = [other for other in left if most[other] > answer.lower]
+            left = _may_lose_more(releases, number, factor, position, answer.upper, left)
     return _largest(composed)
+
+
+def _may_lose_more(
+    releases: Releases, number: LossNumber, factor: float, worst: int, most: float, left: list[int]
+) -> list[int]:
+    """Return the positions of groups of which one contour does not prove that their number is at most this one.
+
+    What may lose most comes first.
+    """
+    point = number.point(most)
+    if point is None or not left or not 0.0 < point[1] < 1.0 or math.isinf(point[0]):
+        return left
+    counts = _counts([releases.groups[i] for i in [worst, *left]], len(releases.kinds))
+    used = np.flatnonzero(counts.any(axis=0))
+    profiles = [releases.kinds[i].build(factor) for i in used.tolist()]
+    deltas = largest_deltas(profiles, counts[:, used], *point)[1:]
+    order = np.argsort(-deltas, kind="stable")
+    return [left[i] for i in order.tolist() if deltas[i] > point[1]]
 
 
 def _largest(composed: Sequence[tuple[CertifiedInterval, Group]]) -> tuple[CertifiedInterval, Group]:
@@ -141,14 +173,19 @@ def at_most(releases: Releases, number: LossNumber, factor: float = 1.0) -> Floa
     known = np.where(unknown, 0.0, columns)
     bounds: list[FloatArray] = []
     for start in range(0, len(releases.groups), _AT_ONCE):
-        some = releases.groups[start : start + _AT_ONCE]
-        counts = np.zeros((len(some), len(columns)))
-        for row, group in enumerate(some):
-            counts[row, list(group.counts)] = list(group.counts.values())
+        counts = _counts(releases.groups[start : start + _AT_ONCE], len(columns))
         total = counts @ known * _UP
         total[(counts > 0).astype(np.float64) @ unknown > 0] = math.inf
         bounds.append(number.at_most(Sums(total[:, 2:], total[:, 0], total[:, 1])))
     return np.concatenate(bounds)
+
+
+def _counts(groups: Sequence[Group], kinds: int) -> FloatArray:
+    """Return how often each group takes part in each kind of release, shape (groups, kinds)."""
+    counts = np.zeros((len(groups), kinds))
+    for row, group in enumerate(groups):
+        counts[row, list(group.counts)] = list(group.counts.values())
+    return counts
 
 
 def _summands(profile: PrivacyProfile) -> FloatArray:

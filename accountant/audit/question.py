@@ -50,6 +50,10 @@ class Question:
         """Return the answer for one composition."""
         return loss.epsilon(self.given) if self.asked == "epsilon" else loss.delta(self.given)
 
+    def point(self, most: float) -> tuple[float, float]:
+        """Return the point on the privacy curve that says that an answer is at most this one."""
+        return (most, self.given) if self.asked == "epsilon" else (self.given, most)
+
     def at_most(self, sums: Sums) -> FloatArray:
         """Return what the answers of some groups are at most."""
         if self.delta == 0.0:
