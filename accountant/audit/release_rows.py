@@ -36,7 +36,10 @@ def from_rows(source: str, text: str, neighbours: Neighbouring | None = None) ->
         If it is no such file, or a row breaks a rule of release tables; with its line.
     """
     reader = csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""), strict=True)
-    tables, lines = [], []
+    tables: list[dict[str, Any]] = []
+    labels: list[tuple[str | None, Any]] = []
+    lines: list[int] = []
+    known: dict[tuple[str, ...], dict[str, Any]] = {}  # what rows say besides their labels, which many share
     try:
         columns = [name.strip() for name in next(reader, [])]
         for name in columns:
@@ -44,6 +47,7 @@ def from_rows(source: str, text: str, neighbours: Neighbouring | None = None) ->
                 raise ReleaseFileError(
                     f"{source}: line 1: column {name!r}: must have a name, and one of its own"
                 )
+        naming = [(i, name) for i, name in enumerate(columns) if name in _LABELS]
         for row in reader:
             if not any(map(str.strip, row)):
                 continue
@@ -51,17 +55,28 @@ def from_rows(source: str, text: str, neighbours: Neighbouring | None = None) ->
                 raise ReleaseFileError(
                     f"{source}: line {reader.line_num}: {len(row)} cells: must be as many as columns, {len(columns)}"
                 )
-            cells = zip(columns, map(str.strip, row), strict=True)
-            tables.append({key: _value(key, cell) for key, cell in cells if cell})
+            own = [(name, _labels(row[i])) for i, name in naming if row[i].strip()]
+            for i, _ in naming:
+                row[i] = ""
+            said = tuple(row)
+            if said not in known:
+                cells = zip(columns, map(str.strip, row), strict=True)
+                known[said] = {key: _value(key, cell) for key, cell in cells if cell}
+            tables.append(known[said] | dict(own[1:]) if len(own) > 1 else known[said])
+            labels.append(own[0] if own else (None, None))
             lines.append(reader.line_num)
     except csv.Error as error:
         raise ReleaseFileError(f"{source}: line {reader.line_num}: not valid CSV: {error}") from None
-    return from_tables(source, {"release": tables}, Rows(lines), neighbours)
+    return from_tables(source, {"release": tables}, Rows(lines), neighbours, labels)
+
+
+def _labels(cell: str) -> str | list[str]:
+    if ";" not in cell:
+        return cell.strip()
+    return [label for part in cell.split(";") if (label := part.strip())]
 
 
 def _value(key: str, cell: str) -> Any:
-    if key in _LABELS:
-        return [label for part in cell.split(";") if (label := part.strip())]
     if key in _TEXT or "_" in cell:  # Python reads 1_000 as a number, nobody else does
         return cell
     for number in (int, float):

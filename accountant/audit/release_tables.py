@@ -21,7 +21,7 @@ replacing a record does not change.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -64,11 +64,16 @@ _COMMON = (
 _OF_FILE = ("release", "neighbours", "title", "date", "notes")
 _APART = ("count", "records", "partition", "date", "notes")
 """Keys in which two releases of one kind may differ."""
+_LABELS = ("records", "partition")
 _UNSAID = (*_APART, "mechanism", "name", "neighbours", "sampling", "coordinates")
 
 
 def from_tables(
-    source: str, content: Any, lines: LineNumbers | None = None, neighbours: Neighbouring | None = None
+    source: str,
+    content: Any,
+    lines: LineNumbers | None = None,
+    neighbours: Neighbouring | None = None,
+    labels: Sequence[tuple[str | None, Any]] | None = None,
 ) -> Releases:
     """Read what a TOML or JSON file holds, or tables that were made of something else.
 
@@ -82,6 +87,9 @@ def from_tables(
         Where its keys stand; None if there are no lines.
     neighbours
         The neighbouring relation, if the file says none.
+    labels
+        By which key each table names its group, and what it says there, if that is not in the tables: then many
+        releases may share one table, which is read once.
 
     Raises
     ------
@@ -108,21 +116,27 @@ def from_tables(
     everyone: dict[int, int] = {}  # counts of releases that name no record
     dates: list[datetime.date] = []
     relation: Neighbouring | None = None
-    named_by = next((key for table in tables for key in ("records", "partition") if key in table), None)
+    named_by: str | None = None
+    read: dict[tuple[int, str | None], tuple[int, int]] = {}  # of a table (rows share them): kind and count
     for i, table in enumerate(tables):
         try:
-            own = _check_agrees(_neighbours(table), of_file) or of_file
-            relation = _check_one_relation(table, own, relation)
-            _check_one_way(table, named_by)
-            said = repr([(key, table[key]) for key in sorted(table) if key not in _APART])
-            if said not in kinds:
-                kinds[said] = len(kinds), _kind_of_release(table, len(kinds), own)
-            kind, count = kinds[said][0], _count(table)
-            holders = [members.setdefault(label, {}) for label in _holders(table)] or [everyone]
-            for counts in holders:
+            key, named = labels[i] if labels is not None else _named(table)
+            if (id(table), key) not in read:
+                own = _check_agrees(_neighbours(table), of_file) or of_file
+                relation = _check_one_relation(table, key, own, relation)
+                named_by = _check_one_way(table, named_by or key)
+                said = repr([(name, table[name]) for name in sorted(table) if name not in _APART])
+                if said not in kinds:
+                    kinds[said] = len(kinds), _kind_of_release(table, len(kinds), own)
+                date, _ = _date(table), _text(table, "notes")
+                dates += [] if date is None else [date]
+                read[id(table), key] = kinds[said][0], _count(table)
+            if key is not None and key != named_by:
+                raise _two_ways(key, named_by)
+            kind, count = read[id(table), key]
+            for label in _holders(key, named):
+                counts = everyone if label is None else members.setdefault(label, {})
                 counts[kind] = counts.get(kind, 0) + count
-            date, _ = _date(table), _text(table, "notes")
-            dates += [] if date is None else [date]
         except TableError as problem:
             place = _line(lines, problem.key, i)
             raise ReleaseFileError(f"{source}: {place}release {i + 1}: {problem}") from None
@@ -133,6 +147,12 @@ def from_tables(
         about = replace(about, first=min(dates), last=max(dates))
     found = tuple(release for _, release in kinds.values())
     return Releases(found, grouped(members or {EVERYONE: everyone}), about=about)
+
+
+def _named(table: Mapping[str, Any]) -> tuple[str | None, Any]:
+    """Return the key by which a table names its group, and what it says; None if it names none."""
+    key = next((key for key in _LABELS if key in table), None)
+    return key, None if key is None else table[key]
 
 
 def _text(table: Mapping[str, Any], key: str) -> str:
@@ -178,7 +198,7 @@ def _check_agrees(own: Neighbouring | None, of_file: Neighbouring | None) -> Nei
 
 
 def _check_one_relation(
-    table: Mapping[str, Any], own: Neighbouring | None, earlier: Neighbouring | None
+    table: Mapping[str, Any], named_by: str | None, own: Neighbouring | None, earlier: Neighbouring | None
 ) -> Neighbouring:
     """Return the relation of a release; refuse another one than before, and partitions where they do not help."""
     relation = own or Neighbouring.REPLACE_ONE
@@ -188,7 +208,7 @@ def _check_one_relation(
             f"neighbours = {relation.value!r}{'' if own else ' (the default)'}: earlier releases are for "
             f"{earlier.value!r}, and the two do not compose; {conversion_hint(earlier, relation)}",
         )
-    if "partition" in table and relation is Neighbouring.REPLACE_ONE:
+    if named_by == "partition" and relation is Neighbouring.REPLACE_ONE:
         raise TableError(
             "partition",
             "partition: under 'replace one' a record may leave one part and enter another, which costs both; name the "
@@ -349,22 +369,30 @@ def _sensitivity(value: Any) -> Sensitivity:
     return found
 
 
-def _check_one_way(table: Mapping[str, Any], named_by: str | None) -> None:
-    """Refuse a file that names some groups by record and others by partition: who is in which is unknown."""
-    for key in ("records", "partition"):
+def _check_one_way(table: Mapping[str, Any], named_by: str | None) -> str | None:
+    """Return the key by which the file names groups; refuse another one in a table: who is in which is unknown."""
+    for key in _LABELS:
         if key in table and key != named_by:
-            raise TableError(
-                key,
-                f"{key}: an earlier release names its group by '{named_by}', and which record lies in which "
-                "partition is unknown; use one of the two keys throughout",
-            )
+            raise _two_ways(key, named_by)
+    return named_by
 
 
-def _holders(table: Mapping[str, Any]) -> tuple[str, ...]:
-    key = "records" if "records" in table else "partition"
-    value = table.get(key, [])
+def _two_ways(key: str, named_by: str | None) -> TableError:
+    return TableError(
+        key,
+        f"{key}: an earlier release names its group by '{named_by}', and which record lies in which "
+        "partition is unknown; use one of the two keys throughout",
+    )
+
+
+def _holders(key: str | None, value: Any) -> tuple[str | None, ...]:
+    """Return the labels of a release; none but None if it names no record."""
+    if key is None:
+        return (None,)
+    if type(value) is str:
+        return (value,)
     labels = [value] if isinstance(value, str | int) and not isinstance(value, bool) else value
     good = isinstance(labels, list) and all(type(item) in (str, int) for item in labels)
-    if not good or (key in table and not labels):
+    if not good or not labels:
         raise TableError(key, f"{key} = {value!r}: must be a label or a list of labels")
-    return tuple(dict.fromkeys(map(str, labels)))
+    return (str(labels[0]),) if len(labels) == 1 else tuple(dict.fromkeys(map(str, labels)))
