@@ -1,20 +1,29 @@
-"""Time and width of certified accounting, against dp-accounting and prv-accountant where installed.
+"""Time and width of certified accounting, beside dp-accounting, prv-accountant, Opacus and autodp where installed.
 
-Run ``python tests/benchmarks/bench_accounting.py`` (``--anchors`` also times the other libraries). CPU milliseconds,
-warm median; set OPENBLAS_NUM_THREADS=1 on a busy machine.
+Run ``python tests/benchmarks/bench_accounting.py``; ``--peers`` asks the other libraries for the same compositions,
+``--year`` audits a year of a platform, ``--plot FILE`` draws the growth. CPU milliseconds, warm median; set
+OPENBLAS_NUM_THREADS=1 on a busy machine.
 """
 
 from __future__ import annotations
 
 import argparse
 import math
+import multiprocessing
+import resource
+import signal
 import statistics
+import subprocess
+import sys
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import numpy as np
+from accounting_peers import Peer, Release, installed
 
-from accountant import Accountant, Budget, Plan, RunningLoss, Step
+from accountant import Accountant, Budget, Plan, Private, RunningLoss, Step
 from accountant.losses.composed_loss import compose
 from accountant.losses.least_noise import least_noise
 from mechanisms import (
@@ -192,8 +201,28 @@ transform is certified on strips of width 1/k, with k terms each.
 """
 
 
-def growth() -> None:
-    """Print CPU ms along each scale, and the slopes of their logarithms: above 2 is a cliff."""
+def reserve_and_cancel() -> list[tuple[int, float]]:
+    """Return CPU ms of one price, reserve and cancel, by how many entries there are."""
+    share, noise = Interval(0, 1), Laplace(scale=20.0)
+    accountant = Accountant(Budget(1e9), noise=np.random.default_rng(0))
+    found = []
+    for size in (300, 3_000, 30_000):
+        while len(accountant.ledger) < size:
+            accountant.release(
+                noise, accountant.private([0.4], share, record=f"user-{len(accountant.ledger) % 100}")
+            )
+        value = accountant.private([0.4], share, record="user-1")
+
+        def once(value: Private = value) -> None:
+            accountant.reserve(accountant.price(noise, value)).cancel()
+
+        found.append((size, median_ms(lambda once=once: [once() for _ in range(100)], 5) / 100.0))
+    return found
+
+
+def growth(plot: str | None = None) -> None:
+    """Print CPU ms along each scale, and the slopes of their logarithms: above 2 is a cliff. Perhaps draw them."""
+    lines: dict[str, tuple[tuple[float, ...], list[float]]] = {}
     for name, (sizes, case_at) in GROWTH.items():
         times = []
         for size in sizes:
@@ -201,65 +230,151 @@ def growth() -> None:
             times.append(
                 median_ms(lambda releases=releases, delta=delta: compose(releases).epsilon(delta), 3)
             )
+        lines[name] = sizes, times
+    entries, each = zip(*reserve_and_cancel(), strict=True)
+    lines["entries of a ledger: price, reserve, cancel"] = entries, list(each)
+    for name, (sizes, times) in lines.items():
         slopes = np.diff(np.log(times)) / np.diff(np.log(sizes))
         steepest = int(np.argmax(slopes))
         print(
-            f"growth over {name}: " + ", ".join(f"{x:g}: {t:.1f}" for x, t in zip(sizes, times, strict=True))
+            f"growth over {name}: " + ", ".join(f"{x:g}: {t:.3g}" for x, t in zip(sizes, times, strict=True))
         )
         print(
             f"  steepest slope {slopes[steepest]:.2f} from {sizes[steepest]:g}"
             + (", A CLIFF" if slopes[steepest] > 2.0 else "")
         )
+    if plot is not None:
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(10.0, 2.6 * math.ceil(len(lines) / 3)), layout="constrained")
+        for i, (name, (sizes, times)) in enumerate(lines.items()):
+            axes = figure.add_subplot(math.ceil(len(lines) / 3), 3, i + 1)
+            axes.loglog(sizes, times, "o-")
+            axes.set_title(name, fontsize=8)
+            axes.set_ylabel("CPU ms", fontsize=8)
+        figure.savefig(plot)
 
 
-def anchors() -> None:
-    from dp_accounting.pld import privacy_loss_distribution as pld
+PEER_CASES: dict[str, list[Release]] = {
+    "Gaussian ×1,000": [Release("gaussian", 20.0, count=1000)],
+    "Laplace ×1,000": [Release("laplace", 20.0, count=1000)],
+    "1,000 different Laplace": [Release("laplace", math.sqrt(1000) * 20.0 ** (i / 999)) for i in range(1000)],
+    "500 different Gaussian": [Release("gaussian", 20.0 + 0.5 * i) for i in range(500)],
+    "sampled Gaussian ×10,000": [Release("gaussian", 0.8, 0.004, 10_000)],
+    "sampled Gaussian ×10": [Release("gaussian", 1.0, 0.01, 10)],
+    **{
+        f"{n} different sampled Gaussian": [
+            Release("gaussian", 0.8 + 1.2 * i / (n - 1), 0.01) for i in range(n)
+        ]
+        for n in (10, 100)
+    },
+}
 
-    cases: dict[str, Callable[[], float]] = {
-        "Gaussian 20 x1,000": lambda: (
-            pld.from_gaussian_mechanism(20.0).self_compose(1000).get_epsilon_for_delta(1e-6)
-        ),
-        "Laplace 20 x1,000": lambda: (
-            pld.from_laplace_mechanism(20.0).self_compose(1000).get_epsilon_for_delta(1e-6)
-        ),
-        "sampled Gaussian x10,000": lambda: (
-            pld.from_gaussian_mechanism(0.8, sampling_prob=0.004)
-            .self_compose(10_000)
-            .get_epsilon_for_delta(1e-6)
-        ),
-    }
-    for name, call in cases.items():
-        print(f"dp-accounting  {name:36s}{median_ms(call, 3):10.2f} ms   epsilon {call():.10f}")
 
-    import prv_accountant as prv
+def of_release(release: Release) -> PrivacyProfile:
+    profile = laplace(release.scale) if release.kind == "laplace" else gaussian(release.scale)
+    if release.rate < 1.0:
+        return subsampled(profile, release.rate)
+    return RelatedProfile(profile, Neighbouring.ADD_OR_REMOVE)
 
-    sampled = prv.PoissonSubsampledGaussianMechanism(noise_multiplier=0.8, sampling_probability=0.004)
 
-    def by_prv() -> tuple[float, float, float]:
-        accountant = prv.PRVAccountant(
-            prvs=sampled, max_self_compositions=10_000, eps_error=0.01, delta_error=1e-10
-        )
-        return accountant.compute_epsilon(delta=1e-6, num_self_compositions=[10_000])
+PEER_SECONDS = 60
+"""CPU time after which another library is stopped."""
 
-    noises = [pld.from_laplace_mechanism(20.0 + 0.01 * i) for i in range(60)]
-    total, times = noises[0], []
-    for noise in noises[1:]:
+
+def said_by(peer: Peer, releases: Sequence[Release]) -> str:
+    """Return CPU time and ε of a library, and the width of its own bounds, as a cell of the table.
+
+    It is asked in a process of its own, which ends after `PEER_SECONDS` of CPU time.
+    """
+    here, there = multiprocessing.Pipe(duplex=False)
+
+    def ask() -> None:
+        resource.setrlimit(resource.RLIMIT_CPU, (PEER_SECONDS, PEER_SECONDS))
+        peer(releases[:1], 1e-6)  # imports
         start = time.process_time()
-        total = total.compose(noise)
-        total.get_epsilon_for_delta(1e-6)
-        times.append((time.process_time() - start) * 1e3)
-    print(f"dp-accounting  one after another, the last of 60: {statistics.median(times[-6:]):.2f} ms")
+        said = peer(releases, 1e-6)
+        there.send((said, (time.process_time() - start) * 1e3))
 
-    low, _, high = by_prv()
-    print(
-        f"prv-accountant {'sampled Gaussian x10,000':36s}{median_ms(by_prv, 3):10.2f} ms   width {high - low:.1e}"
+    process = multiprocessing.get_context("fork").Process(target=ask)
+    process.start()
+    process.join()
+    if not here.poll():
+        ended = process.exitcode in (-signal.SIGXCPU, -signal.SIGKILL)
+        return f"over {PEER_SECONDS} s" if ended else "fails"
+    said, elapsed = here.recv()
+    if said is None:
+        return "–"
+    width = "" if said.width is None else f" (width {said.width:.0e})"
+    return f"{elapsed:,.0f} ms, {said.epsilon:.6g}{width}"
+
+
+def peers() -> None:
+    """Print one table: every library on the same compositions, called once, at δ = 1e-6."""
+    known = installed()
+    print("| δ = 1e-6 | dpwitness | " + " | ".join(known) + " |")
+    print("|---" * (2 + len(known)) + "|")
+    for name, releases in PEER_CASES.items():
+        counted = [(of_release(release), release.count) for release in releases]
+        interval = compose(counted).epsilon(1e-6)
+        elapsed = median_ms(lambda counted=counted: compose(counted).epsilon(1e-6), 5)
+        cells = [f"{elapsed:.3g} ms, {interval.upper:.10g} (width {interval.width:.0e})"]
+        cells += [said_by(peer, releases) for peer in known.values()]
+        print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
+
+
+def year(rows: int = 1_000_000, records: int = 100_000) -> None:
+    """Print CPU seconds and memory of the audit of a CSV file: a platform's year of 40 kinds of releases."""
+    rng = np.random.default_rng(0)
+    kinds = [
+        (
+            f"laplace,,{10 + i},",
+            f"gaussian,{20 + i}.5,,",
+            f"gaussian,{1 + i / 10},,0.0{1 + i % 9}",
+            f"laplace,,{100 + 3 * i},",
+        )[i % 4]
+        for i in range(40)
+    ]
+    draws = zip(
+        rng.integers(0, 40, rows).tolist(),
+        rng.integers(0, records, rows).tolist(),
+        rng.integers(0, 336, rows).tolist(),
+        strict=True,
     )
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "year.csv"
+        lines = (
+            f"2026-{1 + day // 28:02d}-{1 + day % 28:02d},{kinds[kind]},user-{who}"
+            for kind, who, day in draws
+        )
+        file.write_text("date,mechanism,sigma,scale,sampling_rate,records\n" + "\n".join(lines) + "\n")
+        command = [sys.executable, "-c", "from verify.command_line import main; main()"]
+        command += ["audit", str(file), "--neighbours", "add or remove one"]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    print(
+        f"a year, {rows:,} releases for {records:,} records: {used.ru_utime + used.ru_stime:.1f} s", end=", "
+    )
+    print(f"{used.ru_maxrss / 1024:.0f} MiB: {done.stdout.splitlines()[1]}")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--anchors", action="store_true", help="also time dp-accounting and prv-accountant")
+    parser.add_argument(
+        "--peers", action="store_true", help="one table beside the other libraries, and no more"
+    )
+    parser.add_argument("--year", action="store_true", help="audit a platform's year, and no more")
+    parser.add_argument("--plot", metavar="FILE", help="draw the growth over each scale, and no more")
     arguments = parser.parse_args()
+    if arguments.peers or arguments.year or arguments.plot:
+        for wanted, run in (
+            (arguments.peers, peers),
+            (arguments.year, year),
+            (arguments.plot, lambda: growth(arguments.plot)),
+        ):
+            if wanted:
+                run()
+        return
     print(f"{'case':40s}{'ms':>10s}{'width':>10s}  upper end")
     for name, (releases, delta) in CASES.items():
         interval = compose(releases).epsilon(delta)
@@ -278,9 +393,9 @@ def main() -> None:
     for name, profile_at in STREAMS.items():
         print(f"one after another, {name}: releases, median, mean and largest ms, width")
         stream(profile_at, (10, 100, 1000) if "different sampled" in name else (10, 100, 1000, 10_000))
+    for size, elapsed in reserve_and_cancel():
+        print(f"price, reserve and cancel at {size:,} entries: {elapsed:.3f} ms")
     growth()
-    if arguments.anchors:
-        anchors()
 
 
 if __name__ == "__main__":
