@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -21,6 +23,9 @@ Reward = Callable[[int, int], float]
 """From the round and the arm to the reward."""
 
 _LENGTH = frozenset({"steps", "n", "iterations"})  # beside the names that a constructor's rounds have
+
+
+_PULL = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_long)
 
 
 class _GameOver(BaseException):
@@ -53,6 +58,8 @@ class Environment:
     ----------
     pulled
         The arms that were pulled, in order.
+    raised
+        What `pull` raised when it was called from C.
     """
 
     def __init__(
@@ -68,6 +75,7 @@ class Environment:
         self.horizon = self.T = rounds if horizon is None else horizon
         self.pulled: list[int] = []
         self._round_ends, self._ended = round_ends, 0
+        self.raised: BaseException | None = None
 
     @classmethod
     def idle(cls, arms: int, rounds: int) -> Environment:
@@ -98,6 +106,28 @@ class Environment:
             self._ended = len(self.pulled)
             self._round_ends(self._ended - 1)
 
+    @functools.cached_property
+    def pointer(self) -> Any:
+        """``double pull(long arm)`` as a C function, for bandits whose loop is compiled.
+
+        Compiled code cannot be stopped from within: after the last round it is paid 0, and what it plays then is not
+        part of the run. What `pull` raises is raised once the play is over.
+        """
+        return _PULL(self._pulled_from_c)
+
+    def _pulled_from_c(self, arm: int) -> float:
+        if self.raised is None:
+            try:
+                return float(self.pull(arm))
+            except BaseException as error:  # nothing may pass through C
+                self.raised = error
+        return 0.0
+
+    def raise_what_was_raised(self) -> None:
+        """Raise what `pull` raised when it was called from C."""
+        if self.raised is not None:
+            raise self.raised
+
     pull_arm = step = draw = play = sample = reward = get_reward = generate_reward = __call__ = pull
 
 
@@ -116,6 +146,7 @@ def play_alone(play: _SelfPlay, bandit: Any, environment: Environment) -> list[i
         while len(environment.pulled) < environment.rounds:
             before = len(environment.pulled)
             run(*given)
+            environment.raise_what_was_raised()
             if len(environment.pulled) == before:
                 raise BanditError(
                     f"play = {getattr(play, '__name__', play)!r}: pulled {before} of {environment.rounds} arms of its "
@@ -145,6 +176,7 @@ def play_until_it_stops(play: _SelfPlay, bandit: Any, environment: Environment) 
     found = environment.pulled
     try:
         returned = run(*given)
+        environment.raise_what_was_raised()
     except _GameOver:
         return found
     left = environment.rounds - len(found)
