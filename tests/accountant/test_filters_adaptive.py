@@ -215,8 +215,13 @@ class FilterMachine(RuleBasedStateMachine):
             assert found.width < 0.05  # so that it means something
 
 
-FilterMachine.TestCase.settings = settings(max_examples=30, stateful_step_count=15, deadline=None)
+FilterMachine.TestCase.settings = settings(max_examples=12, stateful_step_count=15, deadline=None)
 TestFilterMachine = FilterMachine.TestCase
+
+
+@pytest.mark.slow
+class TestFilterMachineLonger(FilterMachine.TestCase):
+    settings = settings(max_examples=60, stateful_step_count=15, deadline=None)
 
 
 def test_basic_composition_refuses_the_first_release_that_does_not_fit_exactly():

@@ -28,7 +28,7 @@ WHERE = {
     "durable_run",
     "file_lock",
     "ledger",
-    "provenance",
+    "lineage",
     "run_place",
     "run_store",
     "sql_store",

@@ -22,7 +22,6 @@ def store(tmp_path_factory):
 
 
 @pytest.mark.few(6)
-@pytest.mark.few(12)
 @pytest.mark.parametrize("name", experiments)
 def test_an_experiment_runs_and_reports(name, store):
     experiment = experiments[name]
