@@ -193,7 +193,7 @@ def _bandit(trust: LearnerTrust, epsilon: float, delta: float, horizon: int) -> 
                 "dp-bandit-gaussian",
                 "a shorter first batch than with Laplace noise at this delta and horizon",
             )
-    return "dp-bandit", "1.5 times the least regret that epsilon allows, as T grows (theorem)"
+    return "dp-bandit", "1.1 to 2.5 times the least regret that epsilon allows, as T grows (theorem)"
 
 
 def _cascade(

@@ -124,8 +124,8 @@ class GrowingBatches(AccumulatedBatches):
     """Accumulated batches of which the first is long, and each later one a share of what was released before.
 
     On n values in j releases, ``n >= (1 + growth)^(j - 1) first_size``: how many noises there are depends on
-    ``n / first_size``. An element of which n values were released has been fed ``(1 + growth) n + 1`` at most, or
-    `first_size`.
+    ``n / first_size``. Of an element of which n values were released the next `released_counts` has been fed at most,
+    or `first_size`.
 
     Parameters
     ----------
@@ -133,21 +133,33 @@ class GrowingBatches(AccumulatedBatches):
         As for `DoublingBatches`.
     growth
         The share, in (0, 1].
+    falling
+        The share is ``falling / j`` after j releases as long as that is more: noise is what counts in the first few,
+        and how far a batch goes beyond what is needed in the others.
     """
 
     def __init__(
-        self, gate: Gate, elements: int, mechanism: Mechanism, *, first_size: int, growth: float
+        self,
+        gate: Gate,
+        elements: int,
+        mechanism: Mechanism,
+        *,
+        first_size: int,
+        growth: float,
+        falling: float = 0.0,
     ) -> None:
         super().__init__(gate, elements, mechanism)
         self.growth = growth
+        self.falling = falling
         self._next_size[:] = float(first_size)
 
     def _following(self, full: npt.NDArray[np.bool_]) -> FloatArray:
-        """Return ``max(1, ceil(growth n))``."""
-        return np.maximum(np.ceil(self.growth * self.size[full]), 1.0)
+        """Return ``max(1, ceil(share n))``."""
+        share = np.maximum(self.growth, self.falling / self.releases[full])
+        return np.maximum(np.ceil(share * self.size[full]), 1.0)
 
 
-def released_counts(most: int, first_size: int, growth: float) -> list[int]:
+def released_counts(most: int, first_size: int, growth: float, falling: float = 0.0) -> list[int]:
     """Return how many values `GrowingBatches` has of an element after each of its releases, up to `most` values.
 
     Examples
@@ -158,5 +170,5 @@ def released_counts(most: int, first_size: int, growth: float) -> list[int]:
     counts, n = [], first_size
     while n <= most:
         counts.append(n)
-        n += max(1, math.ceil(growth * n))
+        n += max(1, math.ceil(max(growth, falling / len(counts)) * n))
     return counts

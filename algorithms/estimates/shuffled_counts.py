@@ -120,16 +120,24 @@ class ShuffledBatches(GrowingBatches):
 
     Parameters
     ----------
-    gate, elements, first_size, growth
+    gate, elements, first_size, growth, falling
         As for `GrowingBatches`.
     counts
         How messages are shuffled.
     """
 
     def __init__(
-        self, gate: Gate, elements: int, counts: ShuffledCounts, *, first_size: int, growth: float
+        self,
+        gate: Gate,
+        elements: int,
+        counts: ShuffledCounts,
+        *,
+        first_size: int,
+        growth: float,
+        falling: float = 0.0,
     ) -> None:
-        super().__init__(gate, elements, counts.mechanism(first_size), first_size=first_size, growth=growth)
+        first = counts.mechanism(first_size)
+        super().__init__(gate, elements, first, first_size=first_size, growth=growth, falling=falling)
         self._counts = counts
 
     def _awaited(self, elements: IntArray) -> Mechanism:

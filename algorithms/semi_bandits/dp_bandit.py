@@ -4,11 +4,12 @@ An arm's index is how much speaks against its being the best one: I_i, the expon
 for its noisy data rejects the largest empirical mean, and the logarithm of its count (Honda & Takemura 2015). No
 confidence level has to be chosen, and all that is known of the noise is in I_i.
 
-*Central.* Every arm's first batch has f values, later ones half of what was released before; a batch is played
-through, and its sum released once. With y the sum of the releases of n values with j noises, and ``k(s) = -ln(1 - b^2
-s^2)`` (Laplace) or ``sigma^2 s^2 / 2`` (Gaussian),
+*Central.* Every arm's first batch has f values, and after its release j the next one ``max(0.1, 1.5 / j)`` times what
+was released before; a batch is played through, and its sum released once. With y the sum of the releases of n values
+with j noises, I(u) is ``-ln P(y or less)`` where the values have a mean of u: of Laplace noises with the exact law of
+their sum (`laplace_exponent`), of Gaussian ones by Chernoff's inequality,
 
-``I(u) = sup_{0 <= s < 1/b} -s y - n ln(1 - u + u e^-s) - j k(s)``,
+``I(u) = sup_{s >= 0} -s y - n ln(1 - u + u e^-s) - j sigma^2 s^2 / 2``,
 
 and after a release the arm of least ``I_i(max_k y_k / n_k) + ln n_i`` is played. Nothing but the batches is observed,
 each record is in one of them, and which one follows from releases before: a record pays for one release of one
@@ -33,6 +34,7 @@ from accountant import Gate, Private
 from algorithms.claim import ONE_ROUND_CENTRAL, ONE_USER_LOCAL, ONE_USER_SHUFFLED, ClaimForm, View
 from algorithms.estimates.chernoff import NoiseTail, chernoff_exponent
 from algorithms.estimates.doubling_batches import GrowingBatches
+from algorithms.estimates.laplace_sums import laplace_exponent
 from algorithms.estimates.randomized_bit import RandomizedBit
 from algorithms.estimates.shuffled_counts import ShuffledBatches, ShuffledCounts
 from algorithms.lanes import scatter_add
@@ -49,11 +51,17 @@ class _BatchBandit(HorizonLearner[Arms], BatchLearner):
     """Play one arm's batch after the other's, by indexed minimum empirical divergence."""
 
     needs_horizon: ClassVar[str] = ""
-    growth: ClassVar[float] = 0.5
-    """By which share of what was released an arm's data grow with its next batch."""
+    growth: ClassVar[float] = 0.1
+    """By which share of what was released an arm's data grow with its next batch, at least."""
+    falling: ClassVar[float] = 1.5
+    """After j releases by ``falling / j``, if that is more."""
     batches: GrowingBatches
 
     noise: NoiseTail
+
+    def _against(self, mean: FloatArray, n: FloatArray, m: FloatArray, total: FloatArray) -> FloatArray:
+        """Return I of the noisy totals of n values, at least: how much speaks against a mean."""
+        return chernoff_exponent(mean, n, m, total, noise=self.noise)
 
     def confidence(self) -> Confidence:
         """Return the means of all released batches, the values and noises in them, and ``I_i + ln n_i``."""
@@ -66,7 +74,7 @@ class _BatchBandit(HorizonLearner[Arms], BatchLearner):
         count = np.maximum(n, 1.0)
         largest = np.where(known, total / count, -np.inf).max(axis=1, keepdims=True)
         best = np.broadcast_to(np.clip(largest, 0.0, 1.0), n.shape)
-        evidence = chernoff_exponent(best, count, noises, total, noise=self.noise)
+        evidence = self._against(best, count, noises, total)
         return np.where(known, evidence + np.log(count), -np.inf)
 
 
@@ -87,7 +95,7 @@ class _CentralBandit(_BatchBandit, HeldBatchLearner):
         )
         self.first = max(1, math.ceil(first))
         self.batches = GrowingBatches(
-            gate, structure.arms, mechanism, first_size=self.first, growth=self.growth
+            gate, structure.arms, mechanism, first_size=self.first, growth=self.growth, falling=self.falling
         )
 
 
@@ -95,9 +103,9 @@ class DPBandit(_CentralBandit):
     """K arms under central pure differential privacy: exactly epsilon for every round.
 
     ``Lap(1 / epsilon)`` on every batch, whose first has ``f = ln(T) / epsilon`` values. For every gap Delta the arm is
-    played about ``1.5 ln(T) / d_eps`` times (`algorithms.theory.bandit_regret` has the theorem at every T), where no
-    epsilon-private learner of Bernoulli rewards plays it less than ``ln(T) / d_eps`` times in the limit (Azize, Wu,
-    Honda, Orabona, Ito & Basu 2025).
+    played ``(1 + max(0.1, 1.5 / k)) ln(T) / d_eps`` times in the limit, k its batches by then
+    (`algorithms.theory.bandit_regret` has the theorem at every T), where no epsilon-private learner of Bernoulli
+    rewards plays it less than ``ln(T) / d_eps`` times (Azize, Wu, Honda, Orabona, Ito & Basu 2025).
 
     Parameters
     ----------
@@ -137,6 +145,10 @@ class DPBandit(_CentralBandit):
     def __init__(self, structure: Arms, gate: Gate, *, epsilon: float, horizon: int | None) -> None:
         mechanism = Laplace.for_epsilon(check_epsilon(epsilon), sensitivity=Interval(0, 1).sensitivity)
         super().__init__(structure, gate, mechanism, horizon)
+
+    def _against(self, mean: FloatArray, n: FloatArray, m: FloatArray, total: FloatArray) -> FloatArray:
+        """Return I with the exact law of the sum of m noises."""
+        return laplace_exponent(mean, n, m, total, noise=self.noise)
 
 
 class DPBanditGaussian(_CentralBandit):
@@ -217,7 +229,7 @@ class DPBanditShuffle(_BatchBandit):
         self.noise = counts.noise
         self.first = max(1, math.ceil(counts.sigma * math.sqrt(2 * math.log(self.horizon))))
         self.batches = ShuffledBatches(
-            gate, structure.arms, counts, first_size=self.first, growth=self.growth
+            gate, structure.arms, counts, first_size=self.first, growth=self.growth, falling=self.falling
         )
         self._uniform: FloatArray | None = None
 

@@ -68,8 +68,11 @@ class ConfidenceTheorem:
         x in round t, where it grows with the rounds: then the good event is one of each round.
     start
         Whether estimates start on a value of every arm, of which the learner keeps a "noisy" or the "raw" outcome.
-    shift, few, first, growth
-        See `index`, `feeds` and `counting`; `first` is rounded up.
+    shift, few, first, growth, falling
+        See `index`, `feeds` and `counting`; `first` is rounded up, and the share is ``falling / j`` after j releases as
+        long as that is more.
+    exact
+        Whether evidence is of the exact law of a sum of noises (`laplace_exponent`), not Chernoff's.
     index_level
         The x of the index, where that is to bound the means of the best arms only; else it is the radius's. A mixture's
         is without what the mixture costs, which the radius's has.
@@ -92,6 +95,8 @@ class ConfidenceTheorem:
     few: sp.Expr = sp.S.One
     first: sp.Expr = sp.S.One
     growth: float = 1.0
+    falling: float = 0.0
+    exact: bool = False
     index_level: sp.Expr | None = None
 
     @property
@@ -124,7 +129,13 @@ class ConfidenceTheorem:
 
     def _ends(self, feeds: FloatArray, first: int) -> FloatArray:
         """Return 0 and after how many feeds batches are full, up to the most that there were."""
-        return np.array([0.0, *released_counts(int(feeds.max(initial=0.0)), first, self.growth)])
+        most = int(feeds.max(initial=0.0))
+        return np.array([0.0, *released_counts(most, first, self.growth, self.falling)])
+
+    def batch_end(self, count: float, first: int = 1) -> float:
+        """Return how many values growing batches have after the release that follows, where they have so many."""
+        later = released_counts(int(4 * count) + first, first, self.growth, self.falling)
+        return float(next(end for end in later if end > count))
 
     def radius_on(
         self, values: Mapping[sp.Symbol, float], definitions: tuple[tuple[sp.Symbol, sp.Expr], ...]

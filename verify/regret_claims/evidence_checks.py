@@ -3,7 +3,7 @@
 Their indices are what speaks against an arm, ``I_i(largest estimate) + ln n_i``, and the arm of least index is played
 (`algorithms.theory.bandit_regret`). Bookkeeping, noise and estimates are checked as for learners on means; further
 
-- *radius*: I_i is Chernoff's exponent, computed again;
+- *radius*: I_i is Chernoff's exponent, or that of the exact law of the noises, computed again in another way;
 - *estimates*: at its true mean u, ``P(I(u) > x) <= e^-x``, and no estimate is above its radius of level x more often;
 - *gap lemma*: what is played has ``I(u) <= ln T``, so for every z with ``u >= mu* - z`` and ``y <= n (mu + z)`` its gap
   is at most its radius of level ln T and 2 z.
@@ -16,6 +16,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import special
 
+from algorithms.estimates.laplace_sums import MOST, OFF
 from algorithms.lanes import gather
 from algorithms.learner import Confidence
 from algorithms.theory.regret_bound import Instance, RegretBound
@@ -26,6 +27,7 @@ from verify.regret_claims.proof_run import TOLERANCE, ProofCheck, play_checked, 
 
 _EXPONENT_TOLERANCE = 1e-4  # of what two searches find of one maximum, where the learner makes twelve steps
 _ALL_ALIKE = 1e-9  # a mean of bits this near 0 or 1 is 0 or 1 but for rounding
+_POINTS = 3000
 
 
 def check_evidence(
@@ -106,9 +108,11 @@ class _EvidenceRun(MeanRun):
             np.minimum(after.index, 1e9),
             np.minimum(expected, 1e9),
         )  # a bit rejects a mean of 1 for good
+        slack = _EXPONENT_TOLERANCE * (1 + np.abs(expected))
+        below = slack + (OFF if self.theorem.exact else 0.0)
         self.refuse_arm(
             "radius",
-            here & ~(np.abs(shown - expected) <= _EXPONENT_TOLERANCE * (1 + np.abs(expected))),
+            here & ~((shown - expected <= slack) & (expected - shown <= below)),
             lambda lane, arm: (
                 f"index {after.index[lane, arm]:.6g} where {after.count[lane, arm]:g} values of mean "
                 f"{after.estimate[lane, arm]:.6g} make {expected[lane, arm]:.6g}"
@@ -135,7 +139,11 @@ class _EvidenceRun(MeanRun):
         lower = estimate < mean
         if isinstance(self.noise, AdditiveNoise):
             releases = shown.releases[where]
-            found[lower] = self.chernoff_exponent(n[lower], releases[lower], estimate[lower], mean[lower])
+            exact = lower & (releases <= MOST) & self.theorem.exact
+            chernoff = lower & ~exact
+            for rows, exponent in ((exact, self._exact_exponent), (chernoff, self.chernoff_exponent)):
+                if rows.any():
+                    found[rows] = exponent(n[rows], releases[rows], estimate[rows], mean[rows])
             return np.maximum(found, 0.0)
         sent, right = self._sent(estimate[lower]), self._sent(mean[lower])
         sent = np.round(n[lower] * sent) / n[lower]
@@ -146,6 +154,29 @@ class _EvidenceRun(MeanRun):
         """Return the mean of randomized bits that a debiased mean was; 0 and 1 exactly, where kl is not continuous."""
         sent = 0.5 + np.tanh(self.instance.epsilon / 2) * (value - 0.5)
         return np.asarray(np.where(np.abs(sent - np.round(sent)) < _ALL_ALIKE, np.round(sent), sent))
+
+    def _exact_exponent(self, n: FloatArray, m: FloatArray, mean: FloatArray, u: FloatArray) -> FloatArray:
+        """Return ``-ln E exp(-n kl((y - L) / n, u))`` by midpoints, with the noises' density by Bessel functions."""
+        short, order = (n * (u - mean))[:, np.newaxis] / self.scale, (m - 0.5)[:, np.newaxis]
+
+        def density(at: FloatArray) -> FloatArray:
+            t = np.maximum(np.abs(at), 1e-12)
+            power = order * np.log(t / 2) + np.log(special.kve(order, t)) - t
+            return np.asarray(np.exp(power - special.gammaln(order + 0.5)) / np.sqrt(np.pi))
+
+        share = (np.arange(_POINTS) + 0.5) / _POINTS
+        reach = 40.0 + 4.0 * m[:, np.newaxis]
+        low, high = -np.minimum(short, reach), np.minimum((n * mean)[:, np.newaxis] / self.scale, reach)
+        wide = np.maximum(high - low, 0.0)
+        at = low + share * wide
+        value = np.clip((n * mean)[:, np.newaxis] - self.scale * at, 0.0, n[:, np.newaxis]) / n[:, np.newaxis]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            rate = special.rel_entr(value, u[:, np.newaxis]) + special.rel_entr(
+                1 - value, 1 - u[:, np.newaxis]
+            )
+        inside = density(at) * np.exp(-n[:, np.newaxis] * rate) * wide
+        beyond = density(short + share * reach) * reach
+        return np.asarray(-np.log((inside + beyond).mean(axis=1)))
 
     def _note(self, after: Confidence, count: FloatArray, releases: FloatArray, due: BoolArray) -> None:
         """Note how much speaks against the true means, and how far estimates are above them."""

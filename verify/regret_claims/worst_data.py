@@ -7,7 +7,6 @@ lemma's constant; these do, and a lemma that is wrong by a factor of two shows.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -105,7 +104,7 @@ class _Adversary:
         if theorem.counting == "accumulated batches":
             due, inside = 2 * had + 1, feeds
         elif theorem.counting == "growing batches":
-            due, inside = had + max(1.0, math.ceil(theorem.growth * had)) if had else float(run.first), feeds
+            due, inside = theorem.batch_end(had, run.first), feeds
         elif theorem.counting == "last batch":
             due, inside, total = max(2 * had, 1.0), feeds - max(2 * had - 1, 0.0), float(run.open[0, arm])
         else:

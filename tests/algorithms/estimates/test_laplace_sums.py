@@ -1,0 +1,109 @@
+"""What the exact law of a sum of Laplace noises says against a mean: valid, tight, and never less than Chernoff."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy import integrate, special, stats
+
+from algorithms.estimates.chernoff import NoiseTail, chernoff_exponent
+from algorithms.estimates.laplace_sums import MOST, OFF, laplace_exponent
+
+
+def computed(u, n, m, y, scale, of=laplace_exponent):
+    arrays = (np.array([float(value)]) for value in (u, n, m, y))
+    return float(of(*arrays, noise=NoiseTail(2 * scale**2, scale))[0])
+
+
+def literal(u, n, m, y, scale):
+    """-ln E q(y - L) by adaptive quadrature, with the density of L by a Bessel function of the second kind."""
+
+    def density(t):
+        t = max(abs(t), 1e-9)
+        power = (m - 0.5) * math.log(t / 2) + math.log(special.kve(m - 0.5, t)) - t - special.gammaln(m)
+        return math.exp(power) / math.sqrt(math.pi)
+
+    def integrand(t):
+        value = min(max((y - scale * t) / n, 0.0), 1.0)
+        return density(t) * math.exp(-n * (special.rel_entr(value, u) + special.rel_entr(1 - value, 1 - u)))
+
+    low, high = -(n * u - y) / scale, min(y / scale, 150.0)
+    cuts = [
+        low,
+        *(cut for cut in (-60.0, -20.0, -5.0, 0.0, 5.0, 20.0, 60.0) if low < cut < high),
+        max(low, high),
+    ]
+    inside = sum(integrate.quad(integrand, a, b, limit=200)[0] for a, b in itertools.pairwise(cuts))
+    return -math.log(inside + integrate.quad(density, -low, -low + 30 + 6 * m, limit=200)[0])
+
+
+def random_cases(count):
+    rng = np.random.default_rng(1)
+    for _ in range(count):
+        scale, n, m = (
+            10 ** rng.uniform(-1.3, 1.3),
+            float(int(10 ** rng.uniform(0.3, 5))),
+            int(rng.integers(1, MOST)),
+        )
+        u = float(rng.uniform(0.01, 0.99))
+        deviation = math.sqrt(n * u * (1 - u) + 2 * scale**2 * m)
+        yield u, n, m, n * u - rng.uniform(0.02, 6) * deviation, scale
+
+
+def test_random_cases_are_within_what_is_said():
+    for u, n, m, y, scale in random_cases(40):
+        found, truth = computed(u, n, m, y, scale), literal(u, n, m, y, scale)
+        assert truth - OFF <= found <= truth + 1e-5 * (1 + truth)
+        assert found >= computed(u, n, m, y, scale, chernoff_exponent) - OFF
+
+
+@pytest.mark.parametrize("m", [1, 2, 7, MOST])
+def test_where_values_say_nothing_it_is_the_noises_own_tail(m):
+    """One value near 0 and a scale of 1000: P(L <= -t), by 50,000 sums; each fails at 1e-7."""
+    rng, scale = np.random.default_rng(2), 1000.0
+    sums = rng.laplace(size=(50_000, m)).sum(axis=1)
+    for depth in (0.5, 1.5):
+        t = depth * math.sqrt(2 * m)
+        chance = math.exp(-computed(1e-3, 1, m, -scale * t, scale))
+        error = 5.4 * math.sqrt(chance / 50_000)
+        assert abs((sums <= -t).mean() - chance) < error + 2e-3 * chance
+
+
+def test_the_true_mean_is_rejected_no_more_often_than_it_says():
+    """20,000 totals of 30 values and 3 noises; each of 4 levels is exceeded more often with 1e-7 at most."""
+    rng, n, m, u, scale, runs = np.random.default_rng(3), 30, 3, 0.3, 2.0, 20_000
+    totals = rng.binomial(n, u, runs) + scale * rng.laplace(size=(runs, m)).sum(axis=1)
+    against = laplace_exponent(
+        np.full(runs, u),
+        np.full(runs, float(n)),
+        np.full(runs, float(m)),
+        totals,
+        noise=NoiseTail(2 * scale**2, scale),
+    )
+    for level in (1.0, 2.0, 4.0, 6.0):
+        assert (against > level).sum() <= stats.binom.isf(1e-7, runs, math.exp(-level))
+    assert (against > 2.0).mean() > 0.4 * math.exp(-2)  # Chernoff's is exceeded half as often
+
+
+def test_it_rises_with_the_mean_and_falls_with_the_total():
+    """So does the difference of two means', as totals fall: what the theorem's step (B) rests on."""
+    totals = np.linspace(-40.0, 29.0, 120)
+    some, noise = np.ones_like(totals), NoiseTail(2 * 9.0, 3.0)
+    low, high = (laplace_exponent(u * some, 100 * some, 4 * some, totals, noise=noise) for u in (0.3, 0.4))
+    assert (np.diff(low) < 0).all()
+    assert (high > low).all()
+    assert (np.diff(high - low) <= OFF).all()
+
+
+def test_more_noises_than_the_law_is_known_for():
+    many = (0.5, 300.0, MOST + 1.0, 100.0, 1.0)
+    assert computed(*many) == computed(*many, chernoff_exponent) > 0
+    assert computed(0.5, 300.0, 3.0, 151.0, 1.0) == 0
+
+
+@pytest.mark.parametrize("u", [0.0, 1.0])
+def test_means_at_the_ends(u):
+    """Values are all 0, or all 1: what is left is the noise."""
+    found = computed(u, 3.0, 1.0, 3 * u - 2.0, 0.5)
+    assert found == pytest.approx(4 + math.log(2), abs=OFF)
