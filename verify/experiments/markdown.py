@@ -71,8 +71,8 @@ def _size(scale: Scale, size: Size, results: Results) -> str:
     runs = next(iter(results.values()))[0][1].trace.runs
     smaller = "" if scale == "paper" else " (quick: fewer rounds, runs or parameter values than the paper's)"
     return (
-        f"Scale {scale}{smaller}: {size.horizon:,} rounds, {runs} runs of each configuration; {seconds:,.0f} s of "
-        "computing in all."
+        f"Scale {scale}{smaller}: {size.horizon:,} rounds, {runs} runs of each configuration; {seconds:,.0f} s by the "
+        "clock in all."
     )
 
 

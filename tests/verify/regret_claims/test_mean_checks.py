@@ -1,11 +1,13 @@
 """True learners pass the checks of their proofs; planted faults, each hidden in a copy of a learner, do not."""
 
 import inspect
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from algorithms.catalogue.structured_entries import learner_builder, learners
+from algorithms.epochs import epoch_end
 from algorithms.lanes import gather
 from algorithms.problems import Cascade, SemiBandit, TopK, UniformMatroid
 from algorithms.theory.confidence_theorem import ConfidenceTheorem
@@ -407,3 +409,44 @@ def test_what_cannot_be_checked_is_refused():
         check_means(None, BOUNDS["cascade-ucb-rr"], played, lanes=64, seed=0, error=0.1)
     with pytest.raises(ValueError, match="cascade"):
         check_means(None, BOUNDS["cascade-ucb1"], played, lanes=64, seed=0, error=0.1)
+
+
+class NeverRenewed:
+    """Indices keep the first epoch's confidence level."""
+
+    def renew(self, lanes):
+        pass
+
+
+class LevelStays:
+    """The second epoch's level is known at its beginning only."""
+
+    def counted(self):
+        exponent = self.exponent
+        super().counted()
+        self.exponent = exponent
+
+
+class LevelOfAShortRun:
+    """Levels no longer grow with the epochs: a logarithm less."""
+
+    def exponent_for(self, horizon):
+        return super().exponent_for(min(int(horizon), 4000))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", [None, NeverRenewed, LevelStays, LevelOfAShortRun])
+def test_faults_of_epochs_are_seen(fault):
+    """Of a learner that is not told the horizon, into its third epoch."""
+    made = learners["cucb-batch-least"].make
+    make = (
+        made if fault is None else type("Planted", (fault, made), {"__signature__": inspect.signature(made)})
+    )
+    played = replace(
+        instance("semi-bandit", horizon=int(epoch_end(1)) + 64), epsilon=2.0, settings={"anytime": "yes"}
+    )
+    build = learner_builder(
+        make, played.problem, epsilon=2.0, horizon=played.horizon, settings=played.settings
+    )
+    found = check_means(build, BOUNDS["cucb-batch-least"], played, lanes=64, seed=1, error=1e-4)
+    assert [check.name for check in found if check.violated] == ([] if fault is None else ["radius"])
