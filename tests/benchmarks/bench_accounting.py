@@ -170,6 +170,29 @@ def stream(profile_at: Callable[[int], PrivacyProfile], marks: tuple[int, ...]) 
             )
 
 
+def small_deltas() -> None:
+    """Print CPU ms and relative widths over 39 random mixes of sampled Gaussians at δ = 1e-20."""
+    rng = np.random.default_rng(3)
+    times, widths = [], []
+    for _ in range(39):
+        releases: Releases = [
+            (
+                subsampled(
+                    gaussian(float(10.0 ** rng.uniform(-0.2, 0.6))), float(10.0 ** rng.uniform(-3.5, -0.5))
+                ),
+                int(10.0 ** rng.uniform(0.0, 2.5)),
+            )
+            for _ in range(int(rng.integers(2, 60)))
+        ]
+        found = compose(releases).epsilon(1e-20)
+        widths.append(found.width / max(1.0, found.upper))
+        times.append(median_ms(lambda releases=releases: compose(releases).epsilon(1e-20), 3))
+    print(
+        f"39 mixes of sampled Gaussians, 1e-20: median {statistics.median(times):.1f} ms, largest {max(times):.1f} ms"
+    )
+    print(f"  relative widths: the two largest {sorted(widths)[-2]:.1e} and {max(widths):.1e}")
+
+
 GROWTH: dict[str, tuple[tuple[float, ...], Callable[[float], tuple[Releases, float]]]] = {
     "count of Laplace": ((1e1, 1e2, 1e3, 1e4, 1e5, 1e6), lambda n: ([(laplace(20), int(n))], 1e-6)),
     "count of sampled Gaussian": (
@@ -352,10 +375,11 @@ def year(rows: int = 1_000_000, records: int = 100_000) -> None:
         command += ["audit", str(file), "--neighbours", "add or remove one"]
         done = subprocess.run(command, capture_output=True, text=True, check=True)
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    answer = next(line for line in done.stdout.splitlines() if line.startswith("at most"))
     print(
         f"a year, {rows:,} releases for {records:,} records: {used.ru_utime + used.ru_stime:.1f} s", end=", "
     )
-    print(f"{used.ru_maxrss / 1024:.0f} MiB: {done.stdout.splitlines()[1]}")
+    print(f"{used.ru_maxrss / 1024:.0f} MiB: {answer}")
 
 
 def main() -> None:
@@ -393,6 +417,7 @@ def main() -> None:
     for name, profile_at in STREAMS.items():
         print(f"one after another, {name}: releases, median, mean and largest ms, width")
         stream(profile_at, (10, 100, 1000) if "different sampled" in name else (10, 100, 1000, 10_000))
+    small_deltas()
     for size, elapsed in reserve_and_cancel():
         print(f"price, reserve and cancel at {size:,} entries: {elapsed:.3f} ms")
     growth()
