@@ -143,9 +143,9 @@ def _structured(
     if trust == "shuffle":
         return _shuffled(family, delta)
     if trust == "none":
-        return {"matroid": "omm", "cascade": "cascade-ucb1"}.get(family, "cucb"), "no privacy is asked for"
+        return {"matroid": "cts", "cascade": "cascade-ucb1"}.get(family, "cucb"), "no privacy is asked for"
     if family == "bandit":
-        return _bandit(trust, epsilon, delta, horizon)
+        return _bandit(trust, epsilon, delta)
     if family == "cascade":
         return _cascade(structure, trust, epsilon, delta, horizon)
     if trust == "local":
@@ -182,17 +182,13 @@ def _shuffled(family: str, delta: float) -> tuple[str, str]:
     return names[family], "shuffled bits have at most a tenth more noise than a trusted server adds (theorem)"
 
 
-def _bandit(trust: LearnerTrust, epsilon: float, delta: float, horizon: int) -> tuple[str, str]:
+def _bandit(trust: LearnerTrust, epsilon: float, delta: float) -> tuple[str, str]:
     if trust == "local":
         return "dp-bandit-ldp", "the least regret that randomized bits allow, as T grows (theorem)"
     if delta:
         gaussian = Gaussian.for_epsilon_delta(epsilon, delta, sensitivity=_UNIT).sigma
-        logarithm = math.log(max(horizon, 2))
-        if gaussian * math.sqrt(2 * logarithm) < logarithm / epsilon:
-            return (
-                "dp-bandit-gaussian",
-                "a shorter first batch than with Laplace noise at this delta and horizon",
-            )
+        if gaussian**2 < 2 / epsilon**2:
+            return "dp-bandit-gaussian", "less noise on a batch than Laplace's at this delta"
     return "dp-bandit", "1.1 to 2.5 times the least regret that epsilon allows, as T grows (theorem)"
 
 

@@ -73,7 +73,7 @@ AS_PRINTED = ("cucb-ldp1", "cucb-ldp2")
 APART = ("dp-best-arm",)
 """Learners that are not for regret."""
 SEPARATE = {"initial_records": "separate"}
-ENTRIES: Mapping[str, Any] = {**learners, **linear_learners, **contextual_learners}
+ENTRIES: dict[str, Any] = {**learners, **linear_learners, **contextual_learners}
 Playable = Problem | LinearBandit | LinearContexts
 
 
@@ -307,6 +307,7 @@ class Comparison:
     def __init__(self, name: str, problem: Playable, bench: Bench) -> None:
         self.name, self.problem, self.bench = name, problem, bench
         self.against: list[str] = []
+        self.left: dict[tuple[str, float], list[Row]] = {}  # who is not hopeless so far
 
     @cached_property
     def trusts(self) -> list[str]:
@@ -318,11 +319,12 @@ class Comparison:
         epsilons = (math.inf,) if trust == "none" else epsilons
         columns: list[dict[str, Outcome]] = []
         for epsilon in epsilons:
-            rows = list(rows_for(self.problem, trust))
+            rows = self.left.get((trust, epsilon)) or list(rows_for(self.problem, trust))
             if before is not None and trust != "none":
                 shorter = [self._measure(row, epsilon, before) for row in rows]
                 least = min(each.regret for each in shorter if each.row.private)
                 rows = [each.row for each in shorter if each.regret <= 2 * least]
+            self.left[trust, epsilon] = rows
             columns.append({row.label: self._measure(row, epsilon, horizon) for row in rows})
         labels = [row.label for row in rows_for(self.problem, trust) if any(row.label in c for c in columns)]
         named = [
@@ -358,12 +360,15 @@ def main() -> None:
     parser.add_argument("--trust", nargs="+", default=["none", "central", "local", "shuffle"])
     parser.add_argument("--epsilons", type=float, nargs="+", default=list(EPSILONS))
     parser.add_argument("--horizons", type=int, nargs="+", default=list(HORIZONS))
+    parser.add_argument("--without", nargs="+", default=[], metavar="NAME", help="learners to leave out")
     parser.add_argument("--runs", type=int, default=64)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--store", type=Path, help="a folder of what was simulated already")
     parser.add_argument("--movielens", type=Path, help="the folder of the unpacked ml-1m archive")
     given = parser.parse_args()
+    for name in given.without:
+        del ENTRIES[name]
     bench = Bench(given.runs, given.seed, given.workers, given.store and BlockStore(given.store))
     settings = {
         name: build
