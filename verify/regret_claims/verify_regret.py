@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import sympy as sp
 
 from algorithms.blocks import BlockStore, Executor
 from algorithms.catalogue.linear_entries import linear_builder
@@ -187,7 +188,7 @@ class _Theorem:
             value = (
                 self.bound.evaluate(instance)
                 if isinstance(self.bound, RegretBound)
-                else float(self.bound(instance))
+                else _number(self.bound(instance))
             )
         except GapsUnavailable:
             return math.inf
@@ -230,6 +231,13 @@ class _Theorem:
             gaps=gaps,
             **stated,
         )
+
+
+def _number(stated: object) -> float:
+    """Return what a stated bound says, if it is a number."""
+    if isinstance(stated, bool) or not isinstance(stated, int | float | np.number | sp.Number):
+        raise SettingError(f"regret_bound={stated!r}: must return a number")
+    return float(stated)
 
 
 @dataclass(frozen=True)

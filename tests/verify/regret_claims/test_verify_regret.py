@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from algorithms import CUCBLDPBit
-from algorithms.problems import ProblemError, SemiBandit, TopK
+from algorithms.problems import ProblemError, SemiBandit, SettingError, TopK
 from algorithms.theory.regret import BOUNDS
 from verify import RegretReport, SubjectError, regret
 from verify.commands.command_group import cli
@@ -100,6 +100,8 @@ def test_bounds_of_users():
     generous = regret(Uniform, bound=lambda instance: 0.9 * instance.trivial_regret, epsilon=1.0, horizon=500)
     assert generous.verdict == "consistent"
     assert regret(Uniform, epsilon=1.0, horizon=500, runs=2).verdict == "out of regime"
+    with pytest.raises(SettingError, match="regret_bound='many': must return a number"):
+        regret(Uniform, bound=lambda instance: "many", epsilon=1.0, horizon=500, runs=2)
 
 
 def test_vacuous_undecided_and_without_bound():
