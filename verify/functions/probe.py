@@ -41,6 +41,9 @@ class _Look:
         Outputs on either data set of the first pair, of functions whose outputs vary in form.
     seconds
         For the outputs on one data set.
+    seldom, seldom_seconds
+        Outputs on either data set of the first pair, of functions that have returned nothing so far, and the seconds
+        that either may take.
     """
 
     lanes: int = 64
@@ -48,6 +51,8 @@ class _Look:
     all_calls: int = 256
     more: int = 1_024
     seconds: float = 10.0
+    seldom: int = 1 << 14
+    seldom_seconds: float = 1.0
 
 
 _LOOK = _Look()
@@ -87,6 +92,8 @@ def probe(runs: FunctionRuns, pairs: Sequence[Pair], seed: int, seconds: float) 
         others = look_elsewhere(runs, datasets, seen[0].readings.rows[0], seed)
     first = pairs[0] if others.pair is None else others.pair
     look_on(_new([first.data, first.other], datasets))
+    if all(_is_empty(one.readings) for one in seen):
+        seen += _seldom_something(runs, first, seed)
     _check_readable(runs, seen, others.tried)
     layout = _layout(runs, first, seen, seed)
     runs.width = layout.width
@@ -111,6 +118,14 @@ def probe(runs: FunctionRuns, pairs: Sequence[Pair], seed: int, seconds: float) 
     findings += _addresses(seen)
     findings += _side_effects(runs)
     return Probe(layout, findings, randomness is not Statement.OWN_RANDOMNESS, unlike, others.pair)
+
+
+def _seldom_something(runs: FunctionRuns, pair: Pair, seed: int) -> Iterator[SeenOutputs]:
+    """Yield many more outputs of a function that has returned nothing: it may do so once in thousands."""
+    affordable = _LOOK.seldom_seconds / max(runs.seconds_a_draw, 1e-9)
+    n = int(min(_LOOK.seldom, max(affordable, 1.0)))
+    for world, data in enumerate((pair.data, pair.other)):
+        yield SeenOutputs(data, runs.outputs(data, n, SpawnKey.PROBE.sequence(seed, 12, world)))
 
 
 def _layout(runs: FunctionRuns, pair: Pair, seen: Sequence[SeenOutputs], seed: int) -> OutputLayout:

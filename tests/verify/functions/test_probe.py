@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mechanisms import Interval
-from verify import AnyTwo, SubjectError
+from verify import AnyTwo, SubjectError, verify
 from verify.functions.function_subject import FunctionSubject
 from verify.functions.probe import NeverEnds, probe
 from verify.functions.runs import FunctionRuns
@@ -102,3 +102,14 @@ def test_a_call_that_never_ends_is_stopped():
         look(endless, seconds=0.2)
     assert stopped.value.finding.kind == "time-limit"
     assert "took longer than 0.1 s" in stopped.value.finding.message
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_what_hardly_ever_returns_something_is_tested(seed):
+    """Of 256 calls none returns something with probability 0.6; of 16,384 on either data set with less than 1e-27."""
+
+    def name_and_shame(data, rng):
+        return [data] if rng.random() < 0.002 else []
+
+    result = verify(name_and_shame, epsilon=1.0, neighbours=Interval(0, 1), samples=20_000, seed=seed)
+    assert result.details["black_box"]["trials"] > 0
