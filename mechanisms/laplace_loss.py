@@ -164,6 +164,18 @@ class LaplaceLoss(PrivacyLoss):
         return Oscillations(float(np.sum(n)), log_caps, 2.0 * e, amplitudes, shares, n)
 
     @property
+    def different(self) -> int:
+        """How many parameters there are."""
+        return len(self.epsilons)
+
+    def pieces(self, most: int) -> list[tuple[PrivacyLoss, int]]:
+        """Return sums over ``most`` parameters each, if that is more than one."""
+        starts = range(0, len(self.epsilons), most)
+        if len(starts) <= 1:
+            return [(self, 1)]
+        return [(LaplaceLoss(self.epsilons[i : i + most], self.counts[i : i + most]), 1) for i in starts]
+
+    @property
     def _may_be_sampled(self) -> bool:
         """Whether there is a quadrature for it: one release, of a loss whose exponential is a float."""
         return self.counts == (1,) and self.epsilons[0] <= 700

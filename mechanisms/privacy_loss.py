@@ -180,6 +180,15 @@ class PrivacyLoss(abc.ABC):
         """Return a loss that is about this one, and cheaper: for choosing, not certifying."""
         return self
 
+    @property
+    def different(self) -> int:
+        """Of how many different losses this is the sum."""
+        return 1
+
+    def pieces(self, most: int) -> list[tuple[PrivacyLoss, int]]:
+        """Return independent losses with counts whose sum this is, each one loss or the sum of at most ``most``."""
+        return [(self, 1)]
+
     def log_mgf(self, z: npt.ArrayLike) -> ComplexArray:
         """Return ln E[e^{zL}; L < ∞] at complex z with Re z > 0, element by element (any branch)."""
         points = np.asarray(z, dtype=np.complex128)
@@ -379,6 +388,26 @@ class LossSum(PrivacyLoss):
             size += np.abs(part)
         return total + (len(self.losses) + 2) * ROUNDING * size
 
+    @cached_property
+    def different(self) -> int:
+        """Those of all parts."""
+        return sum(loss.different for loss in self.losses)
+
+    def pieces(self, most: int) -> list[tuple[PrivacyLoss, int]]:
+        """Return the parts' pieces, or sums of ``most`` parts, if that is more than one."""
+        if self.different <= most:
+            return [(self, 1)]
+        if self.different > len(self.losses):
+            return [
+                (piece, n * own)
+                for loss, n in zip(self.losses, self.counts, strict=True)
+                for piece, own in loss.pieces(most)
+            ]
+        return [
+            (type(self)(self.losses[i : i + most], self.counts[i : i + most]), 1)
+            for i in range(0, len(self.losses), most)
+        ]
+
     def roughly(self) -> PrivacyLoss:
         """Return the sum of what the parts are about."""
         parts = tuple(loss.roughly() for loss in self.losses)
@@ -463,6 +492,15 @@ class RelatedLoss(PrivacyLoss):
     def cost(self, s: float, height: float) -> float:
         """The loss's."""
         return self.loss.cost(s, height)
+
+    @property
+    def different(self) -> int:
+        """The loss's."""
+        return self.loss.different
+
+    def pieces(self, most: int) -> list[tuple[PrivacyLoss, int]]:
+        """Return the loss's, each stated for the same relation."""
+        return [(stated_alike(one, self.stated_for), n) for one, n in self.loss.pieces(most)]
 
     def log_mgf_line(self, s: float, t: FloatArray) -> tuple[ComplexArray, FloatArray]:
         """Return the loss's."""

@@ -20,7 +20,7 @@ import numpy as np
 from accountant.losses.ceiling import near_ceiling
 from accountant.losses.certified_interval import CertifiedInterval
 from accountant.losses.contour import Contour, ContourPlan, TiltedLoss, plan_contour, plan_oscillating_contour
-from accountant.losses.deadline import OutOfTime, time_is_over
+from accountant.losses.deadline import OutOfTime, check_time, time_is_over
 from accountant.losses.equal_laplace import equal_laplace
 from accountant.losses.grid import Grid, grid
 from accountant.losses.inversion import DeltaBounds, invert
@@ -68,7 +68,7 @@ class _Work:
     """Relative error of δ that costs next to nothing."""
     not_tight: float
     """Relative width of ε from which on the grid may do better."""
-    scouting: float
+    rough: float
     """Relative error of δ, beside a Chernoff bound's, that tells where ε is."""
     overshoot: float
     """How many 1/s a Chernoff bound is above ε, about."""
@@ -87,7 +87,7 @@ class _Work:
 _WORK = _Work(
     tight=1e-12,
     not_tight=4e-6,
-    scouting=1e-3,
+    rough=1e-3,
     overshoot=1.5,
     far=1.5,
     little=1024.0,
@@ -404,11 +404,13 @@ class Direction:
         ε(δ) >= Σ n_i x_i + ln(1 - δ/q) for δ < q. The factor 1 - 1e-6 covers the rounding of δ_i near its zero.
         """
         bounds: list[tuple[float, float]] = []
-        if any(profile.pure_epsilon is None for profile in self.profiles):
+        if time_is_over() or any(profile.pure_epsilon is None for profile in self.profiles):
             return bounds
         for share in (1e-2, 1e-4, 1e-6):
             total, log_mass = 0.0, 0.0
             for profile, count in zip(self.profiles, self.counts, strict=True):
+                if time_is_over():
+                    return bounds
                 largest = profile.pure_epsilon
                 if not largest:
                     continue
@@ -450,8 +452,8 @@ class Direction:
         saddle = replace(saddle, epsilon=max(0.0, saddle.epsilon - _WORK.overshoot / saddle.s))
         best, narrowest = None, math.inf
         line = TiltedLoss(loss, saddle.s)
-        for scout in (True, False):
-            for engine in engines(line, saddle, wanted, scout=scout):
+        for rough_first in (True, False):
+            for engine in engines(line, saddle, wanted, rough_first=rough_first):
                 lower, upper = invert(engine, delta, saddle.epsilon, loss.supremum)
                 if isinstance(engine, Contour) and upper - lower < narrowest:
                     best, narrowest = engine, upper - lower
@@ -576,22 +578,32 @@ def _log_chernoff(loss: PrivacyLoss, s: float) -> float:
     return bound + 1e-12 * (1.0 + abs(bound))
 
 
-def engines(line: TiltedLoss, saddle: Saddle, width: float, *, scout: bool = False) -> Iterable[DeltaBounds]:
+def engines(
+    line: TiltedLoss, saddle: Saddle, width: float, *, rough_first: bool = False
+) -> Iterable[DeltaBounds]:
     """Yield the engines that can bound δ near a saddle, the cheapest that should suffice first.
 
     Decided before any node is evaluated, from envelopes (Theorem 3): a contour with few nodes; a common lattice;
     a contour that is only as good as asked for; the series over equal Laplace losses; a contour with a phantom
     Gaussian μ² = width/(s+1), which is wider when the nodes it needs are too many. If the last takes many nodes and
-    where ε is is not known well, a ``scout`` with few goes ahead. After a deadline there are no more.
+    where ε is is not known well, one with few goes ahead (``rough_first``). After a deadline there are no more, and
+    what was begun is left.
     """
-    if time_is_over():
+    try:
+        yield from _in_order(line, saddle, width, rough_first)
+    except OutOfTime:
         return
+
+
+def _in_order(line: TiltedLoss, saddle: Saddle, width: float, rough_first: bool) -> Iterable[DeltaBounds]:
     loss = line.loss
     relative = min(1e-3, max(_WORK.tight, 0.2 * width * saddle.s))
     for tolerance in (_WORK.tight, relative):
+        check_time()
         plan = plan_contour(line, saddle, tolerance, _WORK.little * loss.cost(saddle.s, 0.0))
         if plan is not None:
             yield Contour(loss, plan)
+    check_time()
     lattice = lattice_contour(line, saddle, _WORK.tight)
     if lattice is not None:
         yield lattice
@@ -600,24 +612,22 @@ def engines(line: TiltedLoss, saddle: Saddle, width: float, *, scout: bool = Fal
         series = equal_laplace(loss, equal[0], equal[1], saddle)
         if series is not None:
             yield series
-    if time_is_over():
-        return
     some = max(_WORK.some, _WORK.few * loss.cost(saddle.s, 0.0))
     for factor in (0.9, 10.0, 100.0):
+        check_time()
         plan = plan_oscillating_contour(line, saddle, relative, some, factor * width / (saddle.s + 1.0))
         if plan is not None:
             yield Contour(loss, plan)
             break
-    if time_is_over():
-        return
+    check_time()
     left = _with_a_shorter_period(line, saddle, relative)
     last = plan_contour(left, saddle, left.s / line.s * relative, _WORK.much)
     if last is None or width / (left.s + 1.0) * last.height**2 > _MATTERS:
         left, last = line, _last_plan(line, saddle, relative, width)
     if last is None:
         return
-    if scout:
-        ahead = plan_contour(left, saddle, _WORK.scouting, 0.7 * last.work)
+    if rough_first:
+        ahead = plan_contour(left, saddle, _WORK.rough, 0.7 * last.work)
         if ahead is not None:
             yield Contour(loss, ahead)
     yield Contour(loss, last)

@@ -36,17 +36,20 @@ from __future__ import annotations
 
 import copy
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+from accountant.losses.deadline import check_time
 from accountant.losses.saddle import Saddle, log_chernoff_factor
 from mechanisms.arrays import FloatArray, IntArray
 from mechanisms.privacy_loss import ROUNDING, ComplexArray, PrivacyLoss
 
 _FURTHER = np.array([1.03, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0])  # s'/s tried for the right aliases
 _SLACK = 1.0 + 1e-9  # over the rounding of the error terms themselves
+_AT_ONCE = 5e5  # complex exponentials between two looks at the deadline: some hundredths of a second
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,9 +149,29 @@ class TiltedLoss:
     def envelope(self, rung: int) -> float:
         """Return ln of a bound on |M(s+it)| e^{ρt²/2} for all |t| from the height of this rung on."""
         if rung not in self._certain:
-            found = self.loss.log_envelope(self.s, _heights(np.array([rung])))
-            self._certain[rung] = float(found[0])
+            height = _heights(np.array([rung]))
+            total, size = 0.0, 0.0
+            for piece, count in self._pieces:
+                check_time()
+                found = count * float(piece.log_envelope(self.s, height)[0])
+                total, size = total + found, size + abs(found)
+            several = len(self._pieces) + 2 if len(self._pieces) > 1 else 0
+            self._certain[rung] = total + several * ROUNDING * size
         return self._certain[rung]
+
+    @cached_property
+    def _pieces(self) -> Pieces:
+        # A path moved off the real line costs about what a hundred nodes do.
+        return _pieces(self.loss, 100.0 * self.loss.cost(self.s, 0.0))
+
+
+Pieces = Sequence[tuple[PrivacyLoss, int]]
+"""Independent losses, each with how often it counts."""
+
+
+def _pieces(loss: PrivacyLoss, work: float) -> Pieces:
+    """Return a sum that takes so much work in pieces that take `_AT_ONCE` each, about."""
+    return loss.pieces(max(1, math.ceil(_AT_ONCE / max(work, 1.0) * loss.different)))
 
 
 _RUNGS = 5
@@ -324,7 +347,13 @@ class Contour:
     """Certified bounds on δ near one ε, from one set of nodes (the finite part of the loss only)."""
 
     def __init__(self, loss: PrivacyLoss, plan: ContourPlan) -> None:
-        """Evaluate ln M at the nodes of the plan."""
+        """Evaluate ln M at the nodes of the plan.
+
+        Raises
+        ------
+        OutOfTime
+            If a deadline passes before that.
+        """
         self.name = "contour" if plan.phantom == 0.0 else "contour with phantom Gaussian"
         self.plan, self.s = plan, plan.s
         self._t: FloatArray = plan.step * np.arange(plan.nodes + 1, dtype=np.float64)
@@ -337,7 +366,14 @@ class Contour:
         self._log_scale[0] -= math.log(2.0)
         r = math.exp(-plan.s * 2.0 * math.pi / plan.step)
         self._left = r / (1.0 - r) * _SLACK
-        self._take(self.transform(loss), plan.log_tails)
+        (first, count), *others = _pieces(loss, plan.work)
+        own = self.transform(first)
+        if count > 1:
+            own = own.plus(own, count - 1)
+        for piece, n in others:
+            check_time()
+            own = own.plus(self.transform(piece), n)
+        self._take(own, plan.log_tails)
 
     def transform(self, loss: PrivacyLoss) -> Transform:
         """Return what this contour's `including` takes of a loss."""

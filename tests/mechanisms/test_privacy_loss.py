@@ -31,7 +31,8 @@ from mechanisms.bounded_range import BoundedRangeLoss, BoundedRangeProfile
 from mechanisms.discrete_gaussian_loss import DiscreteGaussianLoss
 from mechanisms.gaussian_loss import GaussianLoss
 from mechanisms.laplace_loss import LaplaceLoss
-from mechanisms.privacy_loss import LossSum, PrivacyLoss, add_losses, log1p_complex
+from mechanisms.neighbouring import Neighbouring
+from mechanisms.privacy_loss import LossSum, PrivacyLoss, add_losses, log1p_complex, related_loss
 from mechanisms.subsampled import SubsampledProfile
 from mechanisms.subsampled_gaussian_loss import SubsampledGaussianLoss, SubsampledGaussianLossSum, _transforms
 from mechanisms.subsampled_laplace_loss import SubsampledLaplaceLoss
@@ -321,6 +322,25 @@ def test_sums_count_equal_losses_once() -> None:
     assert mixed.precision == pytest.approx(1.0)
     assert (mixed.supremum, mixed.infimum) == (math.inf, -math.inf)
     assert mixed.lattice is None
+
+
+@pytest.mark.parametrize("most", [1, 3, 7, 100])
+def test_pieces_of_a_sum_add_up_to_it(most: int) -> None:
+    sampled = [
+        SubsampledGaussianLoss(0.01, 1.0 + 0.1 * i, added) for i in range(6) for added in (True, False)
+    ]
+    laplace = [LaplaceLoss((Fraction(i + 1, 20),), (2,)) for i in range(7)]
+    total = add_losses(
+        [related_loss(loss, Neighbouring.ADD_OR_REMOVE) for loss in (*sampled, *laplace)], (3,) * 19
+    )
+    pieces, t = total.pieces(most), np.array([0.0, 1.5, 3.0])
+    assert total.different == 19
+    assert sum(piece.different for piece, _ in pieces) == 19
+    assert all(piece.different <= most for piece, _ in pieces)
+    values = sum(n * piece.log_mgf_line(2.0, t)[0] for piece, n in pieces)
+    whole, error = total.log_mgf_line(2.0, t)
+    assert np.all(np.abs(values - whole) <= 4.0 * error)
+    assert {piece.neighbouring for piece, _ in pieces} == {Neighbouring.ADD_OR_REMOVE}
 
 
 def test_mass_at_infinity_composes() -> None:

@@ -3,13 +3,17 @@
 import math
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from accountant import deadline, risk_of
 from accountant.audit import Question, audit, calibrate, read_releases
 from accountant.filters.theorems import EXACT
+from accountant.losses import contour as contours
+from accountant.losses import deadline as deadlines
 from accountant.losses import least_noise as search
+from accountant.losses.certified_interval import CertifiedInterval
 from accountant.losses.composed_loss import compose
 from accountant.losses.deadline import OutOfTime, check_time, time_is_over
 from mechanisms import (
@@ -21,9 +25,12 @@ from mechanisms import (
     RandomizedResponse,
     ZeroConcentratedProfile,
 )
+from mechanisms.arrays import FloatArray
 from mechanisms.neighbouring import Neighbouring
+from mechanisms.privacy_loss import ComplexArray
 from mechanisms.related_profile import RelatedProfile
 from mechanisms.subsampled import SubsampledProfile
+from mechanisms.subsampled_gaussian_loss import SubsampledGaussianLoss, SubsampledGaussianLossSum
 
 NO_TIME = 1e-9
 CASES: dict[str, list[tuple[PrivacyProfile, int]]] = {
@@ -76,6 +83,74 @@ def test_the_first_of_two_deadlines_counts() -> None:
     for seconds in (0.0, -1.0, math.nan):
         with pytest.raises(ParameterError, match="time_limit"), deadline(seconds):
             pass
+
+
+class Clock:
+    """Time that passes with what is computed of sampled Gaussians: a second for each loss at each node."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now, self.longest = 0.0, 0.0
+        line, envelope = SubsampledGaussianLossSum.log_mgf_line, SubsampledGaussianLossSum.log_envelope
+
+        def slow_line(
+            loss: SubsampledGaussianLossSum, s: float, t: FloatArray
+        ) -> tuple[ComplexArray, FloatArray]:
+            self._pass(len(loss.losses) * t.size)
+            return line(loss, s, t)
+
+        def slow_envelope(loss: SubsampledGaussianLossSum, s: float, heights: FloatArray) -> FloatArray:
+            self._pass(len(loss.losses) * heights.size)
+            return envelope(loss, s, heights)
+
+        monkeypatch.setattr(SubsampledGaussianLossSum, "log_mgf_line", slow_line)
+        monkeypatch.setattr(SubsampledGaussianLossSum, "log_envelope", slow_envelope)
+        monkeypatch.setattr(deadlines, "time", SimpleNamespace(monotonic=lambda: self.now))
+
+    def _pass(self, seconds: float) -> None:
+        self.now += seconds
+        self.longest = max(self.longest, seconds)
+
+
+def test_an_interval_in_time_overruns_by_a_few_small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    curves = [
+        SubsampledProfile(
+            RelatedProfile(GaussianProfile(1.0 / (1.0 + 0.03 * i)), Neighbouring.ADD_OR_REMOVE), 0.01
+        )
+        for i in range(40)
+    ]
+    direction = compose((curve, 1) for curve in curves).directions[0]
+    clock = Clock(monkeypatch)
+
+    def within(seconds: float) -> CertifiedInterval:
+        clock.now, clock.longest = 0.0, 0.0
+        with deadline(seconds):
+            return direction.epsilon(1e-6, 1e-9)
+
+    whole = within(1e9)
+    needed, largest_step = clock.now, clock.longest
+    least = within(0.5)
+    assert clock.now < 0.01 * needed
+    monkeypatch.setattr(contours, "_AT_ONCE", 100.0)
+    for share in (0.3, 0.8):
+        short = within(share * needed)
+        assert clock.longest < 0.05 * largest_step
+        assert (
+            clock.now <= share * needed + 5.0 * clock.longest
+        )  # planned with a few of the losses, in between
+        assert least.lower <= short.lower <= whole.lower <= whole.upper <= short.upper <= least.upper < 3.0
+    cut = within(1e9)
+    assert (cut.lower, cut.upper) == pytest.approx((whole.lower, whole.upper), abs=1e-9)
+
+
+def test_an_envelope_is_left_when_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    loss = SubsampledGaussianLossSum(
+        tuple(SubsampledGaussianLoss(0.01, 1.0 + 0.01 * i) for i in range(30)), (1,) * 30
+    )
+    clock = Clock(monkeypatch)
+    monkeypatch.setattr(contours, "_AT_ONCE", 20.0 * loss.cost(5.0, 0.0))
+    with deadline(15.0), pytest.raises(OutOfTime):
+        contours.TiltedLoss(loss, 5.0).envelope(10)
+    assert 15.0 <= clock.now < 30.0
 
 
 def test_an_audit_says_what_it_knows(tmp_path: Path) -> None:
