@@ -267,6 +267,8 @@ class SubsampledGaussianLossSum(LossSum):
                 step = float(self._step(b, height, rows)[0])
                 (low,), (high,) = self._reach(s, rows)
                 u: FloatArray = step * np.arange(math.floor(low / step) - 1, math.ceil(high / step) + 2.0)
+                if len(self.losses) == 1:
+                    break
                 if rows.stop == rows.start + 1:
                     rows = slice(first, min(first + max(1, _BLOCK // (u.size * times)), len(self.losses)))
             yield rows, u
@@ -325,12 +327,15 @@ class SubsampledGaussianLossSum(LossSum):
                 off = np.abs(part) * (relative[near] + ROUNDING * (u.size + 16.0))
                 off += masses * (ROUNDING * abs(b) * inner[near])
                 error_of_log_m[near] = 3.0 * np.sum(off, axis=1) + 3.0 * quadrature[near, 0]
-            phi = np.zeros((weights.shape[0], 1), dtype=np.complex128)
-            summed = 0.0
-            if t.size > 1:
-                signed = -log_ratio if self._added else log_ratio
-                phi, summed = _transforms(weights, spacing * signed, half, rows_of_t)
-                phi = phi[:, : t.size]
+            n = counts[rows]
+            if t.size == 1:
+                total.real += n @ log_m
+                bound += n @ error_of_log_m
+                size += n @ np.abs(log_m)
+                continue
+            signed = -log_ratio if self._added else log_ratio
+            phi, summed = _transforms(weights, spacing * signed, half, rows_of_t)
+            phi = phi[:, : t.size]
             lengths = np.abs(log_ratio)
             slope = np.einsum("ij,ij->i", weights, lengths)
             mean = scatter + 32.0 * ROUNDING
@@ -342,7 +347,6 @@ class SubsampledGaussianLossSum(LossSum):
             logs = log1p_complex(np.where(np.abs(1.0 + phi) > 1e-290, phi, 1e-290 - 1.0))
             modulus = np.maximum(np.abs(1.0 + phi), 1e-300)
             turned = 8.0 * ROUNDING * np.abs(phi) / modulus
-            n = counts[rows]
             total.real += n @ (logs.real + log_m[:, None])
             total.imag += n @ logs.imag
             bound += n @ (np.log1p(error / modulus) + turned + error_of_log_m[:, None])

@@ -9,6 +9,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cache
+from types import MappingProxyType
 from typing import Any
 
 from accountant.audit.selections import (
@@ -172,14 +174,19 @@ def _concentrated(parameters: Mapping[str, Any]) -> PrivacyProfile:
     return ZeroConcentratedProfile(nonnegative("rho", parameters["rho"]))
 
 
-def mechanism_kinds() -> dict[str, Kind]:
+def mechanism_kinds() -> Mapping[str, Kind]:
     """Return every mechanism that is described by numbers alone, and privacy notions: the last gives none."""
+    return _kinds(tuple(BuiltInMechanism._registry.values()))
+
+
+@cache
+def _kinds(built_in: tuple[type[Any], ...]) -> Mapping[str, Kind]:
     simple = (int, float, str)
     found = {}
-    for name, mechanism in BuiltInMechanism._registry.items():
-        types = [str(field.type).partition(" ")[0] for field in dataclasses.fields(mechanism)]  # type: ignore[arg-type]
+    for mechanism in built_in:
+        types = [str(field.type).partition(" ")[0] for field in dataclasses.fields(mechanism)]
         if all(kind in ("Sensitivity", *(one.__name__ for one in simple)) for kind in types):
-            found[re.sub(r"(?<!^)(?=[A-Z])", "-", name).lower()] = _built_in(mechanism)
+            found[re.sub(r"(?<!^)(?=[A-Z])", "-", mechanism.__name__).lower()] = _built_in(mechanism)
     notions = (
         _notion("pure", ("epsilon",), _pure),
         _notion("bounded-range", ("epsilon",), _bounded_range),
@@ -204,7 +211,7 @@ def mechanism_kinds() -> dict[str, Kind]:
         _counter("buffered-counter", BufferedCounter),
         _counter("banded-counter", BandedCounter, "bandwidth"),
     )
-    return found | dict(notions) | dict((*of_scores, sparse, tested)) | dict(counters)
+    return MappingProxyType(found | dict(notions) | dict((*of_scores, sparse, tested)) | dict(counters))
 
 
 def kind_of(name: Any) -> Kind:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from accountant.budget import Budget
@@ -161,7 +162,7 @@ class Releases:
     def __post_init__(self) -> None:
         _ = self.neighbouring
 
-    @property
+    @cached_property
     def neighbouring(self) -> Neighbouring:
         """The neighbouring relation of every release."""
         return common_neighbouring(kind.build(1.0) for kind in self.kinds)

@@ -272,6 +272,7 @@ class _Growing:
         self.mass = mass
         self._contour: Contour | None = None
         self._pending: dict[PrivacyLoss, int] = {}
+        self._most_pending = 0.0  # no finite value of their sum is above this
         self._transforms: dict[PrivacyLoss, Transform] = {}
         self._reached = math.inf
         self._start = 0.0
@@ -289,6 +290,8 @@ class _Growing:
             self._contour, self._until = None, math.inf
         if self._contour is not None:
             self._pending[loss] = self._pending.get(loss, 0) + count
+            most = math.nextafter(loss.supremum * count, math.inf)
+            self._most_pending = math.nextafter(self._most_pending + most, math.inf)
 
     def _transform(self, contour: Contour, loss: PrivacyLoss) -> Transform:
         known = self._transforms.get(loss)
@@ -310,17 +313,23 @@ class _Growing:
         else:
             for loss, count in self._pending.items():
                 contour = contour.including(self._transform(contour, loss), count)
-        self._pending = {}
+        self._pending, self._most_pending = {}, 0.0
         self._contour = contour
         return contour
 
     def at_most(self, epsilon: float, delta: float) -> bool:
         """Whether the contour proves that this direction's ε(δ) is at most another one's."""
-        contour = self._current()
-        if contour is None or not epsilon > 0.0:
+        if self._contour is None or not epsilon > 0.0:
             return False
         targets = without_mass(delta, *self.mass.bounds)
-        return targets is not None and contour.bounds(epsilon)[1] <= targets[0]
+        if targets is None:
+            return False
+        # What is not included yet loses no more than its largest losses, so δ is at most that of the others before.
+        before = math.nextafter(epsilon - self._most_pending, -math.inf)
+        if self._pending and before > 0.0 and self._contour.bounds(before)[1] <= targets[0]:
+            return True
+        contour = self._current()
+        return contour is not None and contour.bounds(epsilon)[1] <= targets[0]
 
     def _inverted(self, contour: Contour, delta: float) -> CertifiedInterval | None:
         targets = without_mass(delta, *self.mass.bounds)
@@ -342,7 +351,8 @@ class _Growing:
     def replanned(self, direction: Direction, delta: float, width: float) -> CertifiedInterval:
         """Return the interval of the whole composition, and keep the contour that gave it, if one did."""
         result, contour = direction.epsilon_and_contour(delta, width)
-        self._contour, self._pending, self._transforms = None, {}, {}
+        self._contour, self._transforms = None, {}
+        self._pending, self._most_pending = {}, 0.0
         self._start = result.upper if math.isfinite(result.upper) else 0.0
         own = None if contour is None else self._inverted(contour, delta)
         if own is not None and own.width <= max(_ENOUGH * width * max(1.0, own.lower), _WORSE * result.width):

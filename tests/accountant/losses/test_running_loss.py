@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from accountant import RunningLoss, compose
 from accountant.losses.composed_loss import Direction
-from accountant.losses.contour import Contour, TiltedLoss, plan_contour
+from accountant.losses.contour import Contour, TiltedLoss, Transform, plan_contour
 from accountant.losses.saddle import saddle_for_delta
 from mechanisms import (
     ApproximateProfile,
@@ -29,6 +29,7 @@ from mechanisms import (
 )
 from mechanisms.gaussian_loss import GaussianLoss
 from mechanisms.neighbouring import Neighbouring
+from mechanisms.privacy_loss import PrivacyLoss
 from mechanisms.related_profile import RelatedProfile
 from mechanisms.subsampled import SubsampledDirection, SubsampledProfile
 
@@ -123,6 +124,38 @@ def test_what_outcomes_may_switch_and_what_has_only_a_curve_is_composed_anew() -
         assert running.epsilon(1e-6, width=1e-6) == running.composed.epsilon(1e-6, width=1e-6)
     assert RunningLoss().epsilon(1e-6).upper == 0.0
     assert RunningLoss([(PureProfile(Fraction(1, 2)), 3)]).epsilon(0.0).upper == 1.5
+
+
+def test_what_is_not_included_yet_counts_with_its_largest_loss() -> None:
+    noise = LaplaceProfile(1.0, 20.0)
+    running = RunningLoss([(noise, 999)])
+    running.epsilon(1e-6)
+    running.add(noise)
+    (growing,) = running._directions
+    after = compose([(noise, 1000)]).epsilon(1e-6)
+    assert growing.at_most(after.upper + 0.051, 1e-6)
+    assert growing._pending
+    assert not growing.at_most(after.lower - 1e-6, 1e-6)
+    assert not growing._pending
+    assert growing.at_most(after.upper + 1e-6, 1e-6)
+
+
+def test_a_direction_that_is_far_behind_is_hardly_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    running = RunningLoss([(sampled(1.0, 0.01), 300)])
+    running.epsilon(1e-6)
+    transforms = []
+    transform = Contour.transform
+
+    def counted(contour: Contour, loss: PrivacyLoss) -> Transform:
+        transforms.append(loss)
+        return transform(contour, loss)
+
+    monkeypatch.setattr(Contour, "transform", counted)
+    for i in range(10):
+        running.add(sampled(1.0 + 0.01 * i, 0.01))
+        running.epsilon(1e-6)
+    assert len(transforms) == 10
+    assert running.epsilon(1e-6).upper >= compose(running.releases).epsilon(1e-6).lower
 
 
 def test_on_an_error_nothing_is_taken() -> None:
