@@ -143,10 +143,12 @@ def test_every_learner_that_claims_privacy_has_a_plan():
         symbolic_plan("cucb")
 
 
+# A shuffled batch is a mechanism by its size, which the run chooses: what its users pay is in test_certified_privacy.
+FIXED = [name for name in CERTIFIED if learners[name].claim.model != "shuffle"]
 GRID = [(1, 1, 1.0), (1, 4, 0.3), (3, 3, 2.0), (4, 7, 1 / 3), (5, 6, 17.3)]
 ON_GRID = [
     (name, *sizes)
-    for name in CERTIFIED
+    for name in FIXED
     for sizes in GRID
     if name != "dp-best-arm" or sizes[1] > 1  # one arm is the best one, and nobody pays
 ]
