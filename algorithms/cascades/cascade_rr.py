@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,11 +11,11 @@ import numpy.typing as npt
 
 from accountant import Gate
 from algorithms.anytime_learner import AnytimeLearner
-from algorithms.cascades.click_estimates import ClickEstimates
+from algorithms.cascades.click_estimates import RankedItems, ranked_first
 from algorithms.claim import ONE_USER_LOCAL, ClaimForm, View
 from algorithms.epochs import epoch_horizon, epoch_of
 from algorithms.estimates.response_mixture import ResponseMixture
-from algorithms.lanes import positions, scatter_add
+from algorithms.lanes import positions
 from algorithms.learner import ClickConfidence, Family, check_epsilon
 from algorithms.message_learner import MessageLearner, Question
 from algorithms.problems import RankedLists
@@ -23,7 +23,8 @@ from mechanisms import FirstAbove, RandomizedResponse
 from mechanisms.arrays import FloatArray, IntArray
 
 _PASSES = 3
-_OFTEN = 8  # displays of an item between a power of two and the next at which its mixture is computed
+_LOW_BITS = (1 << 49) - 1  # of a float: 0 in a whole number at 8 values between a power of two and the next
+_CLICKS, _EXAMINATIONS, _SAID, _ABOVE, _PLACED = range(5)  # columns of an item's sums; from the last one on K
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,7 @@ class _ResponseBound:
         return variance
 
 
-class _ResponseEstimates(ClickEstimates):
+class _ResponseEstimates(RankedItems):
     """Click estimates from symbols, with the lesser one of two bounds: of their sums, and of the symbols' mixture.
 
     Both are valid at all displays of a horizon or epoch at once, so the least one so far counts. The mixture is
@@ -89,54 +90,78 @@ class _ResponseEstimates(ClickEstimates):
         As for `ClickEstimates`.
     mixture
         The other bound.
-    """
 
-    bound: _ResponseBound
+    Attributes
+    ----------
+    sums
+        Of each item C and E, how often its position was said and how often one above it, and its displays at each
+        position: shape (lanes, items, 4 + K), so that what an item's displays change lies together.
+    """
 
     def __init__(
         self, lanes: int, structure: RankedLists, bound: _ResponseBound, mixture: ResponseMixture
     ) -> None:
-        super().__init__(lanes, structure, bound)
-        self.mixture = mixture
-        self.clicked: FloatArray = np.zeros((lanes, structure.items))
-        self.above: FloatArray = np.zeros((lanes, structure.items))
-        self.at_position: FloatArray = np.zeros((lanes, structure.items * structure.size))
-        said = np.eye(structure.size + 1, structure.size)  # row: symbol, column: position
-        self._click = (said - bound.false_rate) / bound.gain  # Z_k of each symbol
+        super().__init__(lanes, structure)
+        self.bound, self.mixture = bound, mixture
+        size = structure.size
+        symbol, place = np.arange(size + 1)[:, np.newaxis], np.arange(size)
+        clicks = ((symbol == place) - bound.false_rate) / bound.gain  # Z_k of each symbol
+        self._steps: FloatArray = np.zeros((size + 1, size, 4 + size))
+        self._steps[:, :, _CLICKS] = clicks
+        self._steps[:, :, _EXAMINATIONS] = 1.0 - (np.cumsum(clicks, axis=1) - clicks)
+        self._steps[:, :, _SAID] = symbol == place
+        self._steps[:, :, _ABOVE] = symbol < place
+        self._steps[:, :, _PLACED:] = np.eye(size)
+        self.sums: FloatArray = np.zeros((lanes, structure.items, 4 + size))
 
     def hear(self, shown: IntArray, symbols: IntArray) -> None:
         """Add one symbol about each lane's list, shapes (lanes, K) and (lanes,)."""
-        place = np.arange(self.structure.size)
         at = positions(self.displays, shown)
-        before = self.index.take(at)
-        self.add(shown, self._click.take(symbols, axis=0))
-        said = symbols[:, np.newaxis]
-        scatter_add(self.clicked, shown, (said == place).astype(np.float64))
-        scatter_add(self.above, shown, (said < place).astype(np.float64))
-        scatter_add(self.at_position, shown * self.structure.size + place, np.ones(shown.shape))
-        index = np.minimum(before, self.index.take(at))
-        due = np.frexp(self.displays.take(at))[0] * 2 * _OFTEN % 1 == 0
-        index[due] = self._mixed(at[due], index[due])
+        width = self.sums.shape[2]
+        rows = self.sums.reshape(-1, width).view(np.dtype((np.void, 8 * width)))[
+            :, 0
+        ]  # numbers of one item at once
+        new = rows.take(at).view(np.float64).reshape(*at.shape, width)
+        new += self._steps.take(symbols, axis=0)
+        rows[at] = new.view(rows.dtype)[..., 0]
+        n = self.displays.take(at)
+        n += 1.0
+        self.displays.reshape(-1)[at] = n
+        upper = self.bound.upper(n, n, new[..., _CLICKS], new[..., _EXAMINATIONS])
+        index = np.minimum(self.index.take(at), ranked_first(upper, n))
+        due = n.view(np.int64) & _LOW_BITS == 0
+        if due.any():
+            index[due] = self._mixed(new[due], index[due])
         self.index.reshape(-1)[at] = index
 
     def renew_at(self, exponent: float, mixture: ResponseMixture, lanes: npt.NDArray[np.bool_]) -> None:
         """Compute the indices of these lanes again, at other levels."""
-        self.renew(exponent, lanes)
-        self.mixture = mixture
-        at = np.flatnonzero((self.displays > 0) & lanes[:, np.newaxis])
-        self.index.reshape(-1)[at] = self._mixed(at, self.index.take(at))
+        self.bound, self.mixture = replace(self.bound, exponent=exponent), mixture
+        some = (self.displays > 0) & lanes[:, np.newaxis]
+        n, sums = self.displays[some], self.sums[some]
+        upper = self.bound.upper(n, n, sums[:, _CLICKS], sums[:, _EXAMINATIONS])
+        self.index[some] = self._mixed(sums, ranked_first(upper, n))
 
-    def _mixed(self, at: IntArray, index: FloatArray) -> FloatArray:
-        """Return the indices of the items at these places, or what the mixture allows if it is less."""
-        start = np.clip(index, 0.0, 1.0)
-        upper = self.mixture.upper(
-            start,
-            self.clicked.take(at),
-            self.above.take(at),
-            self.at_position.reshape(-1, self.structure.size)[at],
-        )
+    def _mixed(self, sums: FloatArray, index: FloatArray) -> FloatArray:
+        """Return the indices of items with these sums, or what the mixture allows if it is less."""
+        start = np.minimum(np.maximum(index, 0.0), 1.0)
+        upper = self.mixture.upper(start, sums[:, _SAID], sums[:, _ABOVE], sums[:, _PLACED:])
         lowered: FloatArray = np.where(upper < start, upper, index)
         return lowered
+
+    @property
+    def clicks(self) -> FloatArray:
+        """C, a view."""
+        return self.sums[:, :, _CLICKS]
+
+    @property
+    def examinations(self) -> FloatArray:
+        """E, a view."""
+        return self.sums[:, :, _EXAMINATIONS]
+
+    def confidence(self) -> ClickConfidence:
+        """Return the sums and indices; every display is a release."""
+        return ClickConfidence(self.clicks, self.examinations, self.displays, self.displays, self.index)
 
 
 class CascadeUCBRR(MessageLearner[RankedLists], AnytimeLearner[RankedLists]):

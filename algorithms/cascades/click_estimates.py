@@ -117,7 +117,34 @@ def ranked_first(upper: FloatArray, displays: FloatArray) -> FloatArray:
     return np.where(np.isfinite(upper), np.minimum(upper, 0.5 * _UNRELIABLE), _UNRELIABLE - displays)
 
 
-class ClickEstimates:
+class RankedItems:
+    """What ranks items: an index of each, and how often it was displayed.
+
+    Parameters
+    ----------
+    lanes
+        How many independent runs.
+    structure
+        The ranked lists.
+    """
+
+    def __init__(self, lanes: int, structure: RankedLists) -> None:
+        self.structure = structure
+        self.displays: FloatArray = np.zeros((lanes, structure.items))
+        self.index: FloatArray = np.full((lanes, structure.items), _UNRELIABLE)
+
+    def best_lists(self) -> IntArray:
+        """Return every lane's K items of largest index, the least displayed first, shape (lanes, K).
+
+        Reward depends on the set only, and the top positions are examined most and carry least noise. Of
+        equally often displayed items the one of larger index is first, then the lowest id.
+        """
+        chosen = self.structure.solve(self.index)
+        order = np.argsort(gather(self.displays, chosen), axis=1, kind="stable")
+        return gather(chosen, order)
+
+
+class ClickEstimates(RankedItems):
     """Per item: displays n, releases m, click estimate C, examination estimate E, and its rank.
 
     Parameters
@@ -131,28 +158,16 @@ class ClickEstimates:
     """
 
     def __init__(self, lanes: int, structure: RankedLists, bound: _AttractionBound) -> None:
+        super().__init__(lanes, structure)
         shape = (lanes, structure.items)
-        self.structure = structure
         self.bound = bound
-        self.displays: FloatArray = np.zeros(shape)
         self.releases: FloatArray = np.zeros(shape)
         self.clicks: FloatArray = np.zeros(shape)
         self.examinations: FloatArray = np.zeros(shape)
-        self.index: FloatArray = np.full(shape, _UNRELIABLE)
 
     def confidence(self) -> ClickConfidence:
         """Return the sums and indices."""
         return ClickConfidence(self.clicks, self.examinations, self.displays, self.releases, self.index)
-
-    def best_lists(self) -> IntArray:
-        """Return every lane's K items of largest index, the least displayed first, shape (lanes, K).
-
-        Reward depends on the set only, and the top positions are examined most and carry least noise. Of
-        equally often displayed items the one of larger index is first, then the lowest id.
-        """
-        chosen = self.structure.solve(self.index)
-        order = np.argsort(gather(self.displays, chosen), axis=1, kind="stable")
-        return gather(chosen, order)
 
     def add(
         self,

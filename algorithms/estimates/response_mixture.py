@@ -14,13 +14,13 @@ and 1: it is largest at e = 1. QED.
 So ``M_n(s, w) = exp(-s sum Y(w)) / prod Phi_k(s, w)`` is a supermartingale, and so is its mean over a grid of s: that
 it ever reaches ``e^x`` has probability ``e^-x`` at most (Ville), whatever lists are shown. U is a number above which
 it exceeds ``e^x`` at every u, as is seen cell by cell, from the top down. On a cell [v, v'] each ``ln M_n(s, u)`` is at
-least a line in u: ``-ln Phi_k`` is its value at v and at least ``u - v`` times
+least a line in u, that of the values of ``-ln Phi_k`` at both ends less ``(v' - v)^2 / 8`` times
 
-``(g (1 - e^-s) + (k - 1) q s e^(-s v')) / Phi_k(s, v)``,
+``((g (1 - e^-s) + (k - 1) q s e^(-s v)) / Phi_k(s, v'))^2``,
 
-as its slope, of which the numerator falls and the denominator too. The logarithm of a sum of exponentials of lines is
-convex: it is above its tangent, so above U, where the tangent at the upper end reaches the level. If that is below v, so
-is the root, and the next cell's turn comes. Lines are tabulated, by k, s and cell, so only sums are left to compute.
+as the second derivative of ``-ln Phi_k`` is at most the square of the first, for Phi is convex. The logarithm of a sum
+of exponentials of lines is convex: it is above its tangent, so above the level from where the tangent at the upper end
+reaches it. If that is below v the next cell's turn comes. Lines are tabulated, by k, s and cell: sums are left to do.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ import numpy as np
 from mechanisms.arrays import FloatArray, IntArray
 
 _LARGEST = 4.0  # s of the grid: a larger one would be of use where less than one message in n is a click
-_CELLS = 8  # for each factor of two
+_CELLS = 4  # for each factor of two
 _HALVINGS = 12  # down to 2^-12 cells are by factors; the last one begins at 0
-_ROUNDING = 1e-14  # of one of the K + 8 terms of a logarithm, for each display: Phi_k >= e^-4
-_SLOPE = 1.0 - 1e-12
+_ROUNDING = 1e-14  # for each display, of one of the K + 8 terms of a logarithm: Phi_k >= e^-4
+_ABOVE_ONE = 1.0 + 1e-12
 
 
 def mixture_grid(horizon: int) -> FloatArray:
@@ -84,75 +84,70 @@ class ResponseMixture:
         displays
             At each position, shape (m, K).
         """
-        upper = start.copy()
-        level = self.exponent + math.log(self._grid.size)
-        level = level + _ROUNDING * (self.positions + 8) * displays.sum(axis=1)
-        left = self._in_question(start, clicked, above, displays, level)
-        cell = np.searchsorted(self._knots, start[left]) - 1  # whose upper end is the least that is not below
+        upper, size = start.copy(), self.grid.size
+        level = self.exponent + math.log(size)
+        left = self._in_question(start, clicked, above, displays)
+        cell = np.searchsorted(self.knots, start[left]) - 1  # whose upper end is the least that is not below
         while left.size:
-            low, high, rows = self._knots[cell], upper[left], displays[left]
-            lines = np.einsum("mk,mks->ms", rows, self._lines.take(cell, axis=0))
-            ends, slopes = np.split(lines, 2, axis=1)
-            slopes -= np.multiply.outer(above[left], self._grid)
-            ends -= np.multiply.outer(clicked[left] + low * above[left], self._grid)
-            ends += (high - low)[:, np.newaxis] * slopes
-            excess, slope = _log_sum(ends, slopes)
-            excess -= level[left]
-            rejected = excess > 0
+            low, high, higher = self.knots[cell], upper[left], above[left]
+            lines = np.einsum("mk,mks->ms", displays[left], self.lines.take(cell, axis=0))
+            logs, slopes = lines[:, :size], lines[:, size:]
+            slopes -= np.multiply.outer(higher, self.grid)
+            logs -= np.multiply.outer(clicked[left] + low * higher, self.grid)
+            width = high - low
+            logs += width[:, np.newaxis] * slopes
+            excess, slope = _log_sum(logs, slopes)
+            excess -= level
             steep = np.maximum(slope, 1e-300)  # of a falling tangent the whole cell is above the level
-            further = excess >= (high - low) * steep
-            upper[left] = np.where(rejected, np.where(further, low, high - _SLOPE * excess / steep), high)
-            further &= rejected & (cell > 0)
+            further = excess >= width * steep
+            upper[left] = np.where(further, low, high - np.maximum(excess, 0.0) / (_ABOVE_ONE * steep))
+            further &= cell > 0
             left, cell = left[further], cell[further] - 1
         return upper
 
     def _in_question(
-        self,
-        start: FloatArray,
-        clicked: FloatArray,
-        above: FloatArray,
-        displays: FloatArray,
-        level: FloatArray,
+        self, start: FloatArray, clicked: FloatArray, above: FloatArray, displays: FloatArray
     ) -> IntArray:
-        """Return which bounds may be lowered: of those that are 1, where some s exceeds the level as a mean would."""
-        at_one = np.flatnonzero(start == 1.0)
-        if at_one.size == 0:
-            return np.flatnonzero(start > 0)
-        logs = displays[at_one] @ self._top
-        logs -= np.multiply.outer(clicked[at_one] + above[at_one], self._grid)
+        """Return which bounds may be lowered: of those that are 1, where one s exceeds the level as the mean must."""
         possible = start > 0
-        possible[at_one] = logs.max(axis=1) > level[at_one] - math.log(self._grid.size)
+        at_one = np.flatnonzero(start == 1.0)
+        if at_one.size:
+            logs = displays[at_one] @ self._top
+            logs -= np.multiply.outer(clicked[at_one] + above[at_one], self.grid)
+            possible[at_one] = logs.max(axis=1) > self.exponent
         return np.flatnonzero(possible)
 
     @cached_property
-    def _grid(self) -> FloatArray:
+    def grid(self) -> FloatArray:
+        """The values of s."""
         return mixture_grid(self.horizon)
 
     @cached_property
-    def _knots(self) -> FloatArray:
+    def knots(self) -> FloatArray:
         """The ends of cells, from 0 to 1."""
         powers = 2.0 ** (-np.arange(_CELLS * _HALVINGS, -1, -1) / _CELLS)
         return np.concatenate([[0.0], powers])
 
     @cached_property
-    def _lines(self) -> FloatArray:
-        """Return for each cell and k the values of ``-ln Phi_k`` at the lower end for all s, then its least slopes."""
-        s, low, high = self._grid, self._knots[:-1, np.newaxis], self._knots[1:, np.newaxis]
-        falls = (self.false_rate + self.gain * low) * -np.expm1(-s)  # 1 - Phi_k, from k = 1 on
-        rises = np.broadcast_to(self.gain * -np.expm1(-s), falls.shape)
-        lines = np.empty((low.size, self.positions, 2 * s.size))
+    def lines(self) -> FloatArray:
+        """Return for each cell and k a line below ``-ln Phi_k``: at the lower end for all s, then all slopes."""
+        s, ends = self.grid, self.knots[:, np.newaxis]
+        width = np.diff(ends, axis=0)
+        likely, steep = -np.expm1(-s), s * np.exp(-s * ends[:-1])
+        lines = np.empty((width.size, self.positions, 2 * s.size))
         for k in range(self.positions):
-            lines[:, k, : s.size] = -np.log1p(-falls)
-            lines[:, k, s.size :] = _SLOPE * rises / (1.0 - falls)
-            falls = falls + self.false_rate * -np.expm1(-s * low)
-            rises = rises + self.false_rate * s * np.exp(-s * high)
+            falls = (self.false_rate + self.gain * ends) * likely - k * self.false_rate * np.expm1(-s * ends)
+            values = -np.log1p(-falls) - _ROUNDING * (self.positions + 8)
+            bend = (self.gain * likely + k * self.false_rate * steep) / (1.0 - falls[1:])
+            lines[:, k, : s.size] = values[:-1] - (_ABOVE_ONE / 8.0) * (width * bend) ** 2
+            lines[:, k, s.size :] = np.diff(values, axis=0) / width
         return lines
 
     @cached_property
     def _top(self) -> FloatArray:
         """Return the values at 1 of the lines of the topmost cell, shape (K, s)."""
-        value, slope = np.split(self._lines[-1], 2, axis=1)
-        top: FloatArray = value + (1.0 - self._knots[-2]) * slope
+        lines, size = self.lines[-1], self.grid.size
+        top: FloatArray = lines[:, :size] + (1.0 - self.knots[-2]) * lines[:, size:]
         return top
 
 

@@ -163,10 +163,10 @@ def test_an_epoch_begins_with_its_own_levels():
     assert learner.epoch == 1
     assert own.mixture.exponent == pytest.approx(math.log(2 * 2 * told))
     assert own.bound.exponent == pytest.approx(math.log(6 * 4 * told**2))
-    alone = own.bound.upper(own.displays, own.releases, own.clicks, own.examinations)
+    alone = own.bound.upper(own.displays, own.displays, own.clicks, own.examinations)
     start = np.clip(alone, 0.0, 1.0).ravel()
-    counts = own.clicked.ravel(), own.above.ravel(), own.at_position.reshape(-1, 2)
-    mixed = own.mixture.upper(start, *counts).reshape(alone.shape)
+    _, _, said, above, *placed = np.moveaxis(own.sums.reshape(-1, 6), 1, 0)
+    mixed = own.mixture.upper(start, said, above, np.stack(placed, axis=1)).reshape(alone.shape)
     np.testing.assert_array_equal(np.minimum(own.index, 1.0), np.minimum(mixed, 1.0))
     assert (own.index < alone).mean() > 0.9
 

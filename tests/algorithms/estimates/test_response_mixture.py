@@ -1,5 +1,6 @@
 """The bound on an item's attraction: against the mixture as it is written, and simulated at all displays at once."""
 
+import itertools
 import math
 
 import numpy as np
@@ -47,6 +48,23 @@ def test_every_attraction_above_the_bound_is_rejected():
             for u in np.linspace(upper, start, 26):
                 assert log_mixture(mixture, float(u), clicked, above, displays) > 12.0 - 1e-6
     assert lowered > 50
+
+
+@pytest.mark.parametrize("positions", [1, 4, 12])
+@pytest.mark.parametrize("epsilon", [0.05, 1.0, 3.0, 12.0])
+def test_lines_are_below_what_they_stand_for_and_near(positions, epsilon):
+    """At 33 attractions of every cell. Second derivatives are between -s^2 e^s and s^2 e^(2 s), as Phi >= e^-s."""
+    q, g = rates(positions, epsilon)
+    mixture = ResponseMixture(positions, q, g, 12.0, 10**6)
+    s, knots = mixture.grid, mixture.knots
+    for cell, (low, high) in enumerate(itertools.pairwise(knots)):
+        u = np.linspace(low, high, 33)[:, np.newaxis]
+        for k in range(positions):
+            value, slope = np.split(mixture.lines[cell, k], 2)
+            exact = -np.log1p(-(q + g * u) * -np.expm1(-s) + k * q * np.expm1(-s * u))
+            off = exact - (value + slope * (u - low))
+            assert (off > 0).all()
+            assert (off < ((high - low) * s * np.exp(s)) ** 2 / 4 + 1e-11).all()
 
 
 @pytest.mark.parametrize("positions", [1, 3])
