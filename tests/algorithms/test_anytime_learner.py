@@ -228,7 +228,8 @@ def test_totals_are_single_rounds_and_no_record_pays_twice(name: str, short_epoc
         np.testing.assert_array_equal(shown(one), shown(many))
     assert together.worst()[1] == single.worst()[1]
     assert single.worst()[1].epsilon <= 2.0
-    assert any(single.spent(user).epsilon == pytest.approx(2.0, rel=1e-9) for user in range(rounds))
+    least = 1.8 if learners[name].claim.model == "shuffle" else 2.0 * (1 - 1e-9)  # see test_certified_privacy
+    assert max(single.spent(user).epsilon for user in range(rounds)) >= least
 
 
 @pytest.mark.parametrize("name", PHASED)
