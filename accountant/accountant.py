@@ -25,11 +25,12 @@ from accountant.gates.movement import with_rounding
 from accountant.gates.on_tape import OnTape
 from accountant.gates.private import Private, refuse_read
 from accountant.gates.private_sums import PrivateSums
-from accountant.gates.release import check_domain, check_owner, check_release, sample
+from accountant.gates.release import check_domain, check_owner, check_release, checked_mechanism, sample
 from accountant.ledger.accounts import Accounts
 from accountant.ledger.entry import Entry, declassification, entries_to_dict
 from accountant.ledger.quote import Quote, Reservation
 from accountant.ledger.summary import Summary, summarise
+from accountant.losses.inversion import most_that_fit
 from accountant.place import Place, calling_place
 from accountant.plans.plan import Plan
 from accountant.refusals import ForeignValue, RecordWaiting
@@ -54,6 +55,7 @@ from mechanisms import (
     Mechanism,
     NoiseSource,
     Randomness,
+    Sensitivity,
     assumptions_of,
 )
 from mechanisms.assumptions import class_assumptions, examined
@@ -220,10 +222,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         check_domain(domain)
         domain, assumptions = examined(domain)
         self.assume(*assumptions)
-        if isinstance(record, np.integer):
-            record = int(record)
-        if type(record) not in (int, str):  # subclasses may be equal to others, and bools are
-            raise ValueError(f"record={record!r}: must be an int or a str, so that the ledger can be saved")
+        record = _checked_record(record)
         checked = domain.check(values, "values")
         array = on_grid(domain, np.array(checked)).reshape(
             1, 1, -1
@@ -461,6 +460,60 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
             assumptions,
         )
 
+    def room(
+        self, mechanism: Mechanism, record: RecordId, *, sensitivity: Sensitivity | None = None
+    ) -> float:
+        """Return how many more releases through one mechanism a record can pay for: so many, and not one more.
+
+        It is found by the check that refuses, and by nothing else: by the budget under the theorem or plan in use, and
+        by every rule that counts what is charged for here (`spending_on`). What others charge meanwhile takes room.
+
+        Parameters
+        ----------
+        mechanism
+            What would be released through.
+        record
+            The record; it may be new.
+        sensitivity
+            How far it moves the value in each of them; as far as the mechanism is calibrated for by default.
+
+        Returns
+        -------
+        float
+            A whole number; inf if a trillion fit. After a deadline (`accountant.deadline`) at least so many fit.
+
+        Raises
+        ------
+        ValueError
+            If the mechanism is none, or the record is neither an int nor a str.
+        SensitivityExceeded, TheoremMissing, PurposeRefused, AssumptionRefused
+            As `release`: no number of them would pass.
+
+        Examples
+        --------
+        >>> from accountant import Plan, Step
+        >>> from mechanisms import Laplace
+        >>> noise = Laplace(scale=50.0)
+        >>> accountant = Accountant(Budget(2.0, delta=1e-6), plan=Plan((Step(noise, count=50),)))
+        >>> accountant.room(noise, record="user-17")
+        50
+        """
+        place = calling_place()
+        self.check_open()
+        own, assumptions = self.examine(checked_mechanism(mechanism))
+        if self.strict:
+            self.assume(*assumptions)
+        payer, moved = _checked_record(record), own.sensitivity if sensitivity is None else sensitivity
+        charge = self._charge(own, moved, place)
+
+        def fits(count: int) -> bool:
+            values = (None if value is None else count * value for value in charge.values)
+            asked = self.composition.amount(tuple(values))
+            entry = Entry(own, moved, asked, (payer,), place, self._noise.name)
+            return self._first_refused([entry], place) is None
+
+        return most_that_fit(fits)
+
     def reserve(self, quote: Quote, *, request: str | None = None) -> Reservation:
         """Charge what was quoted, so that it can be released; an error from here on keeps the charge.
 
@@ -487,13 +540,10 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         self.check_open()
         if quote._accountant is not self:
             raise ForeignValue("this quote belongs to another accountant", place)
-        entries = [
-            replace(entry) for entry in quote.entries
-        ]  # a quote may be reserved twice, and is paid twice
         with self._charging:
             self._check_unchanged(quote)
             self._assume_for(quote.assumptions)
-        receipt = self._pay(entries, place, hold=True, request=request)
+        receipt = self._pay(quote.entries, place, hold=True, request=request)
         return Reservation(self, quote, receipt.position, request)
 
     def _take_back(self, position: int) -> None:
@@ -672,6 +722,14 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         from accountant.stores.export import export_ledger
 
         export_ledger(self._ledger, self.terms(), self.assumptions, self.closed, path)
+
+
+def _checked_record(record: RecordId) -> RecordId:
+    if isinstance(record, np.integer):
+        return int(record)
+    if type(record) not in (int, str):  # subclasses may be equal to others, and bools are
+        raise ValueError(f"record={record!r}: must be an int or a str, so that the ledger can be saved")
+    return record
 
 
 def _encoded(outputs: npt.NDArray[Any]) -> bytes:

@@ -73,6 +73,23 @@ def _check_metric(mechanism: Mechanism, private: Private | PrivateSums) -> None:
         )
 
 
+def checked_mechanism(mechanism: Mechanism) -> Mechanism:
+    """Return what draws noise, if it is a mechanism: behind its transformations, if it has any.
+
+    Raises
+    ------
+    ValueError
+        If it is none.
+    """
+    while isinstance(mechanism, Transformed):
+        mechanism = mechanism.mechanism
+    if isinstance(mechanism, type) or not hasattr(mechanism, "release"):
+        raise ValueError(
+            f"mechanism={mechanism!r}: must be a mechanism, such as Laplace(scale=...) (an instance, not the class)"
+        )
+    return mechanism
+
+
 def check_release(
     gate: Gate, mechanism: Mechanism, private: Private | PrivateSums, where: Mask | None
 ) -> tuple[Mechanism, Private | PrivateSums, Mask | None, tuple[Assumption, ...]]:
@@ -103,11 +120,7 @@ def check_release(
             )
         private = private.map(mechanism.transformation)
         mechanism = mechanism.mechanism
-    if isinstance(mechanism, type) or not hasattr(mechanism, "release"):
-        raise ValueError(
-            f"mechanism={mechanism!r}: must be a mechanism, such as Laplace(scale=...) (an instance, not the class)"
-        )
-    own, assumptions = gate.examine(mechanism)
+    own, assumptions = gate.examine(checked_mechanism(mechanism))
     _check_metric(own, private)
     return own, private, None if where is None else checked_mask(where, private.shape), assumptions
 

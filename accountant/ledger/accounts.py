@@ -141,6 +141,8 @@ class Accounts:
     def _scope(self) -> Scope:
         """Return what charges are for here: what `spending_on` says, and for the rest what the accountant is for."""
         said, usual = current_scope(), self._spends_on
+        if said.purpose is None and said.tenant is None:
+            return usual
         return Scope(
             usual.purpose if said.purpose is None else said.purpose,
             usual.tenant if said.tenant is None else said.tenant,
@@ -186,7 +188,8 @@ class Accounts:
     def _first_refused(self, entries: Sequence[Entry], place: Place) -> CannotPay | None:
         """Return why the first record that cannot pay cannot."""
         try:
-            return self._ledger.first_refused(entries, self._fits, self._scope())
+            with self._bookkeeping():
+                return self._ledger.first_refused(entries, self._fits, self._scope())
         except NotPermitted as refused:
             raise PurposeRefused(str(refused), place) from None
 

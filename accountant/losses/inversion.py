@@ -1,9 +1,15 @@
-"""From certified bounds on δ(ε) to certified bounds on ε(δ)."""
+"""From certified bounds on δ(ε) to certified bounds on ε(δ), and from what fits to how many fit."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Protocol
+
+from accountant.losses.deadline import time_is_over
+
+_MOST = 10**12
+"""Who asks how many fit is told that there is no end, if so many do."""
 
 
 class DeltaBounds(Protocol):
@@ -99,3 +105,19 @@ def _proved(
             return at
         move *= 1.5
     return 0.0 if side < 0.0 else ceiling
+
+
+def most_that_fit(fits: Callable[[int], bool]) -> float:
+    """Return the largest whole number that fits, where all smaller ones do; inf if a trillion fits.
+
+    After a deadline it is one that fits, and perhaps not the largest; 0, which is not asked for, at the least.
+    """
+    low, high = 0, 1
+    while not time_is_over() and fits(high):
+        if high == _MOST:
+            return math.inf
+        low, high = high, min(2 * high, _MOST)
+    while high - low > 1 and not time_is_over():
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low

@@ -27,14 +27,13 @@ from accountant.losses.composed_loss import (
 )
 from accountant.losses.contour import Contour, Transform
 from accountant.losses.deadline import time_is_over
-from accountant.losses.inversion import invert
+from accountant.losses.inversion import invert, most_that_fit
 from mechanisms import ParameterError, PrivacyProfile
 from mechanisms.parameters import open_unit, whole
 from mechanisms.privacy_loss import ROUNDING, PrivacyLoss, add_losses
 from mechanisms.saved_profile import profile_from_dict, profile_to_dict
 from mechanisms.subsampled import SubsampledDirection
 
-_MOST = 10**12
 _ENOUGH = 3.0
 """A contour this many times wider than what was asked for is good enough, as in `ComposedLoss`."""
 _WORSE = 1.5
@@ -189,19 +188,11 @@ class RunningLoss:
         def fits(count: int) -> bool:
             return self._fits(profile, count, budget, target)
 
-        if time_is_over() or not (self.epsilon(target).upper <= budget and fits(1)):
+        if time_is_over() or self.epsilon(target).upper > budget:
             return 0
         if profile.pure_epsilon == 0:
-            return math.inf
-        low, high = 1, 2
-        while not time_is_over() and fits(high):
-            low, high = high, 2 * high
-            if high > _MOST:
-                return math.inf
-        while high - low > 1 and not time_is_over():
-            middle = (low + high) // 2
-            low, high = (middle, high) if fits(middle) else (low, middle)
-        return low
+            return math.inf if fits(1) else 0
+        return most_that_fit(fits)
 
     def _fits(self, profile: PrivacyProfile, count: int, budget: float, target: float) -> bool:
         sides = profile.directions()

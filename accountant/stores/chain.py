@@ -10,13 +10,14 @@ from typing import Any
 FORMAT = "dpwitness-ledger-2"
 _LONGEST = 2_000
 _scanned = json.JSONDecoder().raw_decode
+_written = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False).encode
 START = b"\0" * 32
 """What stands before the first entry."""
 
 
 def canonical(body: Any) -> str:
     """Return the one way to write an entry: ASCII, no spaces, keys in order."""
-    return json.dumps(body, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return _written(body)
 
 
 def said(text: str) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import itertools
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -170,11 +171,9 @@ class SQLStore:
         def charge(work: Work) -> None:
             for scope, entries in charges:
                 for entry in entries:
-                    totals = {
-                        label(record): work.account(label(record)).spent + entry.charge
-                        for record in entry.records
-                    }
-                    work.append({**work.paid((entry,), totals), **_words(scope), "source": source})
+                    payers = [label(record) for record in entry.records]
+                    totals = {name: work.plus(work.account(name).spent, entry.charge) for name in payers}
+                    work.append({**work.paid((entry,), (payers,), totals), **_words(scope), "source": source})
 
         charge.names = {  # type: ignore[attr-defined]
             label(record) for _, entries in charges for entry in entries for record in entry.records
@@ -556,7 +555,8 @@ class Charge:
         self._fits = fits
         self._hold = hold
         self._request = None if request is None else label(request)
-        self.names = {label_of(record) for entry in entries for record in entry.records}
+        self._payers = [[label_of(record) for record in entry.records] for entry in entries]
+        self.names = set(itertools.chain.from_iterable(self._payers))
 
     def __call__(self, work: Work) -> Receipt:
         """Check and charge."""
@@ -572,11 +572,10 @@ class Charge:
                     self._draw_again(work, position)
                 return Receipt(position, True, answer)
         totals: dict[str, Any] = {}
-        for entry in self._entries:
-            for record in entry.records:
-                name = work.label(record)
+        for entry, names in zip(self._entries, self._payers, strict=True):
+            for record, name in zip(entry.records, names, strict=True):
                 before = totals[name] if name in totals else work.account(name).spent
-                total = before + entry.charge
+                total = work.plus(before, entry.charge)
                 if not self._fits(total):
                     raise CannotPay(record, entry.charge, before)
                 totals[name] = total
@@ -585,7 +584,7 @@ class Charge:
             refused = _no_room(work, limits, self._entries, self._scope)
             if refused is not None:
                 raise refused
-        body = {**work.paid(self._entries, totals, self._at), **_words(self._scope)}
+        body = {**work.paid(self._entries, self._payers, totals, self._at), **_words(self._scope)}
         if self._hold:
             body["holder"] = this_process()
         if self._request is not None:
@@ -597,9 +596,9 @@ class Charge:
             work.set_request(self._request, position, body["at"])
         if limits is not None:
             counting = limits.counting(self._scope)
-            for entry in self._entries:
-                for record in entry.records:
-                    number = work.account(work.label(record)).number
+            for entry, names in zip(self._entries, self._payers, strict=True):
+                for name in names:
+                    number = work.account(name).number
                     assert number is not None
                     row = work.row_of(number)
                     work.set_row(
@@ -641,9 +640,9 @@ class Charge:
         now = [
             (
                 terms(work.described(entry)),
-                sorted(work.account(work.label(record)).number or 0 for record in entry.records),
+                sorted(work.account(name).number or 0 for name in names),
             )
-            for entry in self._entries
+            for entry, names in zip(self._entries, self._payers, strict=True)
         ]
         return before == now
 

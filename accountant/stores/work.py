@@ -10,6 +10,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
+from accountant.budget import Amount
 from accountant.filters.composition_theorem import Composition
 from accountant.gates.lineage import RecordId
 from accountant.ledger.entry import Entry, entry_terms
@@ -94,6 +95,9 @@ class Work:
         self._requests: dict[str, int] = {}
         self._stamps: dict[str, int] = {}
         self._answers: dict[str, bytes] = {}
+        # By ids of what stands beside them, which keeps it alive.
+        self._sums: dict[tuple[int, int], tuple[Any, Amount, Any]] = {}
+        self._seen: dict[tuple[int, int, int, Place, str], tuple[Entry, int]] = {}
 
     # --- reading ---------------------------------------------------------------------------------
 
@@ -116,7 +120,7 @@ class Work:
 
     def load(self, names: Iterable[str]) -> None:
         """Read accounts, all at once."""
-        wanted = sorted(set(names) - self._accounts.keys())
+        wanted = sorted({name for name in names if name not in self._accounts})
         if not wanted:
             return
         self._read("label", wanted)
@@ -127,7 +131,7 @@ class Work:
 
     def load_numbers(self, numbers: Iterable[int]) -> None:
         """Read accounts that entries name, all at once."""
-        self._read("number", sorted(set(numbers) - self._numbered.keys()))
+        self._read("number", sorted({each for each in numbers if each not in self._numbered}))
 
     def _read(self, column: str, keys: Sequence[Any]) -> None:
         sql = f"{ACCOUNT_ROW} WHERE {column} IN (...)"
@@ -240,9 +244,11 @@ class Work:
 
     def body(self, position: int) -> Any:
         """Return an entry."""
-        for known, text, _ in self._entries:
-            if known == position:
-                return json.loads(text)
+        if position > self._written:  # of this transaction: there is none between them that is missing
+            index = position - self._written - 1
+            if index >= len(self._entries):
+                raise LedgerDamaged("it is missing", position)
+            return json.loads(self._entries[index][1])
         sql = "SELECT entry.body, entry.hash, before.hash FROM entry LEFT JOIN entry AS before ON "
         sql += "before.position = entry.position - 1 WHERE entry.position = ?"
         found = self._one(sql, position)
@@ -285,13 +291,29 @@ class Work:
         self._entries.append((self.position, text, self._hash))
         return self.position
 
-    def paid(self, entries: Sequence[Entry], totals: dict[str, Any], at: int | None = None) -> dict[str, Any]:
+    def plus(self, spent: Any, charge: Amount) -> Any:
+        """Return the sum of two amounts; of the same ones the same object."""
+        key = id(spent), id(charge)
+        known = self._sums.get(key)
+        if known is None:
+            known = self._sums[key] = spent, charge, spent + charge
+        return known[2]
+
+    def paid(
+        self,
+        entries: Sequence[Entry],
+        payers: Sequence[Sequence[str]],
+        totals: dict[str, Any],
+        at: int | None = None,
+    ) -> dict[str, Any]:
         """Charge accounts, which is checked already, and return what the entry says of it.
 
         Parameters
         ----------
         entries
             Who pays what.
+        payers
+            The labels of each entry's records.
         totals
             What each of them will have spent.
         at
@@ -308,8 +330,8 @@ class Work:
                 self._numbered[account.number] = account
             self.set_spent(account, total)
         paid = [
-            [kind, [self._accounts[self.label(record)].number for record in entry.records]]
-            for kind, entry in zip(kinds, entries, strict=True)
+            [kind, [self._accounts[name].number for name in names]]
+            for kind, names in zip(kinds, payers, strict=True)
         ]
         body: dict[str, Any] = {"paid": paid, "at": self.stamp(at)}
         if opened:
@@ -353,6 +375,10 @@ class Work:
 
     def kind(self, entry: Entry) -> int:
         """Return where a kind of entry stands: mechanism, sensitivity, charge, place and note."""
+        alike = id(entry.mechanism), id(entry.sensitivity), id(entry.charge), entry.where, entry.note
+        seen = self._seen.get(alike)
+        if seen is not None:
+            return seen[1]
         key = (entry.mechanism, entry.sensitivity, entry.charge, entry.where, entry.note)
         position = self._kinds.get(key) or self.new_kinds.get(key)
         if position is None:
@@ -367,6 +393,7 @@ class Work:
                 if self.body(position) != body:
                     raise LedgerDamaged("is not the kind that the table `kind` says", position)
             self.new_kinds[key] = position
+        self._seen[alike] = entry, position
         return position
 
     @staticmethod
@@ -487,8 +514,12 @@ class Work:
         """Write all of it, and return the new head."""
         self._run("INSERT INTO entry (position, body, hash) VALUES (?, ?, ?)", self._entries)
         self._run("INSERT INTO kind (digest, position) VALUES (?, ?)", self._kind_rows)
+        spent = {
+            id(each.spent): each.spent for each in self._accounts.values() if each.changed or each.relabelled
+        }
+        texts = {key: self._amounts.text(amount) for key, amount in spent.items()}
         changed = [
-            (each, (each.number, each.name, each.salt, self._amounts.text(each.spent), each.counted))
+            (each, (each.number, each.name, each.salt, texts[id(each.spent)], each.counted))
             for each in self._accounts.values()
             if each.changed or each.relabelled
         ]

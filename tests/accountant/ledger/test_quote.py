@@ -1,6 +1,7 @@
 """Two phases: price, reserve, release, commit; whatever happens between, the charge stays."""
 
 import json
+import sys
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -274,3 +275,32 @@ def test_the_key_of_a_reservation_is_for_nothing_else(another: Callable[[], Acco
         one.reserve(one.price(HALF, entered(one, 0.5)), request="released")
     assert one.spent("ann").epsilon == Fraction(1, 2)
     assert one.spent("bob").epsilon == 0
+
+
+def test_an_export_takes_as_long_as_its_ledger(tmp_path):
+    """Lines that are run for a reservation that was given back do not grow with how many there are."""
+
+    def lines(count):
+        accountant = Accountant(Budget(1.0), noise=np.random.default_rng(0))
+        quote = accountant.price(HALF, value(accountant))
+        for _ in range(count):
+            accountant.reserve(quote).cancel()
+        seen = 0
+
+        def trace(frame, event, argument):
+            nonlocal seen
+            if "accountant" not in frame.f_code.co_filename:
+                return None
+            seen += event == "line"
+            return trace
+
+        before = sys.gettrace()
+        sys.settrace(trace)
+        try:
+            accountant.export(tmp_path / "ledger.json")
+        finally:
+            sys.settrace(before)
+        return seen
+
+    few, more, most = lines(50), lines(100), lines(150)
+    assert most - more <= 1.1 * (more - few)
