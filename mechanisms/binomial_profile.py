@@ -240,7 +240,7 @@ class BinomialProfile(PrivacyProfile):
     def infinite_mass(self) -> float:
         """Probability of an infinite loss, rounded up."""
         return (
-            min(1.0, max(product.infinite_mass for product in self._products))
+            min(1.0, max((product.infinite_mass for product in self._products), default=1.0))
             if self._many
             else max(_one_loss(self.trials, self.shift, p)[2] for p in self._laws)
         )
@@ -257,6 +257,8 @@ class BinomialProfile(PrivacyProfile):
     @cached_property
     def _products(self) -> list[LossProduct]:
         laws = [_one_loss(self.trials, self.shift, p) for p in self._laws]
+        if not all(losses.size for losses, _, _ in laws):
+            return []  # whoever moves leaves what the noise reaches: nothing is hidden
         ranges = [grid_range(losses, masses) for losses, masses, _ in laws]
         cells = _GRID if len(laws) == 1 else _GRID_OF_TWO
         step = (max(high - low for low, high in ranges) or max(1e-12, abs(ranges[0][1]))) / cells
@@ -291,5 +293,5 @@ class BinomialProfile(PrivacyProfile):
         if not self._many:
             return self.bounds(epsilon)[1]
         flat = np.ravel(epsilon).tolist()
-        values = [max(product.delta(x) for product in self._products) for x in flat]
+        values = [max((product.delta(x) for product in self._products), default=1.0) for x in flat]
         return np.asarray(values).reshape(np.shape(epsilon))

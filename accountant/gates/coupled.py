@@ -156,7 +156,7 @@ class Coupled(Closing, Assuming, OnTape):
                     ratios = under_d - mechanism.log_density(drawn, values[1:])
                     self.loss += ratios.sum(axis=-1)
                 else:
-                    chosen = drawn if unseen else drawn[..., where]
+                    chosen = drawn.ravel() if unseen else drawn[..., where]
                     under_d = mechanism.log_density(chosen, values[0][where])
                     ratios = under_d - mechanism.log_density(chosen, values[1:, where])
                     lane_of = np.nonzero(where)[0]

@@ -26,9 +26,12 @@ from mechanisms.arrays import FloatArray
 
 MOST = 48
 """Sums of more noises are taken for what Chernoff's inequality says of them."""
-OFF = 0.01
-"""How far what is computed may be below ``-ln Q``; half of that in random cases."""
-_CELLS = 96
+OFF = 0.05
+"""How far what is computed may be below ``-ln Q`` up to `FAR`: twice what was seen in random cases, and not proved."""
+FAR = 28.0
+"""Beyond this, what is computed is a lower bound and no more."""
+_CELLS = 128
+_REACH = 30.0
 _ROUNDING = 1e-9
 
 
@@ -63,7 +66,7 @@ def laplace_exponent(
     """Return at most ``-ln Q`` at the noisy total of some values, and 0 where it is not below n times the mean.
 
     ``ln`` of the integrand is concave, so in each cell it lies below its tangent in the middle; what lies beyond the
-    cells is counted as a whole: the result is a lower bound, and within `OFF`.
+    cells is counted as a whole: the result is a lower bound, and up to `FAR` within `OFF`.
 
     Parameters
     ----------
@@ -86,7 +89,7 @@ def laplace_exponent(
         m[rejects].astype(np.int64),
     )
     short = values * u / noise.scale - y  # in units of the scale, as y and L
-    reach = 18.0 + noises + 2.0 * np.sqrt(2.0 * noises)
+    reach = _REACH + noises + 2.0 * np.sqrt(2.0 * noises)
     low, high = -np.minimum(short, reach), np.maximum(np.minimum(y, reach), -np.minimum(short, reach))
     width = (high - low) / _CELLS
     middle = low[:, np.newaxis] + width[:, np.newaxis] * (np.arange(_CELLS) + 0.5)

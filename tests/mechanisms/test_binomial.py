@@ -231,3 +231,10 @@ def test_refusals() -> None:
         Binomial(trials=10, shift=11)
     with pytest.raises(ParameterError, match="trials"):
         BinomialProfile(0, 1)
+
+
+def test_coordinates_that_leave_what_the_noise_reaches_are_seen():
+    """Two coordinates move by as much as there are random bits: no loss in the window of likely noise is finite."""
+    profile = BinomialProfile(10**6, 10**6, 0.5, 2)
+    assert profile.delta(1.0) == 1.0
+    assert profile.infinite_mass == 1.0

@@ -13,10 +13,12 @@ There is no good event, and no statement of a single lane's regret: the proof ad
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from scipy import special
 
-from algorithms.estimates.laplace_sums import MOST, OFF
+from algorithms.estimates.laplace_sums import FAR, MOST, OFF
 from algorithms.lanes import gather
 from algorithms.learner import Confidence
 from algorithms.theory.regret_bound import Instance, RegretBound
@@ -110,9 +112,10 @@ class _EvidenceRun(MeanRun):
         )  # a bit rejects a mean of 1 for good
         slack = _EXPONENT_TOLERANCE * (1 + np.abs(expected))
         below = slack + (OFF if self.theorem.exact else 0.0)
+        enough = FAR + np.log(np.maximum(after.count, 1)) if self.theorem.exact else math.inf
         self.refuse_arm(
             "radius",
-            here & ~((shown - expected <= slack) & (expected - shown <= below)),
+            here & ~((shown - expected <= slack) & (np.minimum(expected, enough) - shown <= below)),
             lambda lane, arm: (
                 f"index {after.index[lane, arm]:.6g} where {after.count[lane, arm]:g} values of mean "
                 f"{after.estimate[lane, arm]:.6g} make {expected[lane, arm]:.6g}"
@@ -176,7 +179,7 @@ class _EvidenceRun(MeanRun):
             )
         inside = density(at) * np.exp(-n[:, np.newaxis] * rate) * wide
         beyond = density(short + share * reach) * reach
-        return np.asarray(-np.log((inside + beyond).mean(axis=1)))
+        return np.asarray(-np.log(np.maximum((inside + beyond).mean(axis=1), np.finfo(np.float64).tiny)))
 
     def _note(self, after: Confidence, count: FloatArray, releases: FloatArray, due: BoolArray) -> None:
         """Note how much speaks against the true means, and how far estimates are above them."""

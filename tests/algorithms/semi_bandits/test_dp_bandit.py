@@ -217,6 +217,7 @@ def test_what_the_theorem_says_of_plays():
     """Larger gaps never raise it, nor does less noise, but for where batches end; and it is T at most."""
     assert batch_plays(10**4, math.log(10**4), 2.0, 1.0, 1e-3) == 10**4
     assert bit_plays(10**4, 3.0, 1e6, 0.5) == 10**4
+    assert batch_plays(1e13, 3.0, 2.0, 1.0, 0.9) == 1e13  # beyond what exponents are computed to
     assert bit_plays(10**4, 3.0, 1 / math.tanh(1e-9), 1e-9) == 10**4
     assert batch_plays(1, 0.0, 2.0, 1.0, 0.5) <= 1
     by_gap = [batch_plays(10**6, math.log(10**6), 2.0, 1.0, gap) for gap in (0.2, 0.4, 0.8)]
@@ -225,4 +226,4 @@ def test_what_the_theorem_says_of_plays():
     assert by_noise[0] < 1.03 * by_noise[1] < by_noise[2]
     # The leading term where privacy costs nothing is 1.1 ln T / (2 gap^2), which z and the sums make 4 times as large.
     log_term = math.log(1e60)
-    assert batch_plays(1e60, log_term, 2e-16, 1e-8, 0.9) < 4.2 * log_term / (2 * 0.9**2)
+    assert batch_plays(1e60, log_term, 2e-16, 0.0, 0.9) < 4.2 * log_term / (2 * 0.9**2)

@@ -67,7 +67,7 @@ CALLS = [0]
 @claimed(data=Interval(0, 1))
 def drifts(data, rng):
     CALLS[0] += 1
-    return data + rng.laplace() + 3e-6 * CALLS[0]
+    return data + rng.laplace() + 1e-5 * CALLS[0]
 
 
 @claimed(data=Interval(0, 1))
