@@ -269,10 +269,12 @@ def growth(plot: str | None = None) -> None:
     if plot is not None:
         from matplotlib.figure import Figure
 
+        everything = [one for _, times in lines.values() for one in times]
         figure = Figure(figsize=(10.0, 2.6 * math.ceil(len(lines) / 3)), layout="constrained")
         for i, (name, (sizes, times)) in enumerate(lines.items()):
             axes = figure.add_subplot(math.ceil(len(lines) / 3), 3, i + 1)
             axes.loglog(sizes, times, "o-")
+            axes.set_ylim(0.5 * min(everything), 2.0 * max(everything))  # one scale: what is flat looks flat
             axes.set_title(name, fontsize=8)
             axes.set_ylabel("CPU ms", fontsize=8)
         figure.savefig(plot)
