@@ -98,7 +98,7 @@ class ResponseMixture:
             logs += width[:, np.newaxis] * slopes
             excess, slope = _log_sum(logs, slopes)
             excess -= level
-            steep = np.maximum(slope, 1e-300)  # of a falling tangent the whole cell is above the level
+            steep = np.maximum(slope, 1e-100)  # of a falling tangent the whole cell is above the level
             further = excess >= width * steep
             upper[left] = np.where(further, low, high - np.maximum(excess, 0.0) / (_ABOVE_ONE * steep))
             further &= cell > 0

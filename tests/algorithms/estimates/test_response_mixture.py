@@ -67,6 +67,16 @@ def test_lines_are_below_what_they_stand_for_and_near(positions, epsilon):
             assert (off < ((high - low) * s * np.exp(s)) ** 2 / 4 + 1e-11).all()
 
 
+def test_tangents_that_fall_do_not_overflow():
+    """Where every u is rejected, a smaller one more clearly: 10^11 displays at the last position, never clicked."""
+    q, g = rates(5, 1e-9)
+    mixture = ResponseMixture(5, q, g, 12.0, 10**9)
+    displays = np.array([[0.0, 0.0, 0.0, 0.0, 1e11]])
+    with np.errstate(all="raise", under="ignore"):
+        upper = mixture.upper(np.ones(1), np.zeros(1), 0.75e11 * np.ones(1), displays)
+    assert 0 <= upper[0] < 1
+
+
 @pytest.mark.parametrize("positions", [1, 3])
 def test_it_fails_at_some_display_as_seldom_as_it_says(positions):
     """e^-3 = 5 % of 2,000 items displayed 256 times at any positions; 8 % with probability 1e-7.
