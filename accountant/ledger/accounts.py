@@ -188,8 +188,7 @@ class Accounts:
     def _first_refused(self, entries: Sequence[Entry], place: Place) -> CannotPay | None:
         """Return why the first record that cannot pay cannot."""
         try:
-            with self._bookkeeping():
-                return self._ledger.first_refused(entries, self._fits, self._scope())
+            return self._ledger.first_refused(entries, self._fits, self._scope())
         except NotPermitted as refused:
             raise PurposeRefused(str(refused), place) from None
 

@@ -9,27 +9,27 @@ from accountant.budget import Amount
 from accountant.filters.composition_theorem import Composition
 from accountant.gates.lineage import RecordId
 
-_INTERNED = 16_384
-"""So many amounts are kept for their ids: histories that differ would fill the memory with what is never met again."""
+_INTERNED = 5_461
+"""So many sums are kept: histories that differ would fill the memory with what is never met again."""
 
 
 class Totals:
     """What every record has spent, in the currency of a composition theorem.
 
     Totals are interned: records with the same recent history of charges share one exact rational, so a charge
-    is one dictionary look-up whatever the number of records or earlier charges.
+    is one dictionary look-up whatever the number of records or earlier charges. What is known by ids holds the objects
+    and is believed of these alone: another thread, which asks for prices, may forget at any line.
     """
 
     def __init__(self, composition: Composition) -> None:
         self._composition = composition
         self._totals: dict[RecordId, Any] = {}
-        self._sums: dict[tuple[int, int], Any] = {}
-        self._kept: list[Any] = []  # keeps the interned amounts alive, so that their ids stay theirs
-        self._before: dict[
-            tuple[int, int], Any
-        ] = {}  # by the ids of a total and of the charge that led to it
+        # by the ids of a total and a charge: both, and their sum
+        self._sums: dict[tuple[int, int], tuple[Any, Amount, Any]] = {}
+        # by the ids of a total and of the charge that led to it: both, and the total before
+        self._before: dict[tuple[int, int], tuple[Any, Amount, Any]] = {}
         self._times: dict[RecordId, int] = {}
-        self._affordable: dict[int, bool] = {}
+        self._affordable: dict[int, tuple[Any, bool]] = {}
         self._zero = composition.zero
         self._worst: tuple[RecordId | None, Any] | None = (None, self._zero)  # None: to be found again
 
@@ -55,9 +55,9 @@ class Totals:
         """Whether `record` can pay one more `charge`; `fits` is always the same function."""
         after = self.after(record, charge)
         known = self._affordable.get(id(after))
-        if known is None:
-            known = self._affordable[id(after)] = fits(after)
-        return known
+        if known is None or known[0] is not after:
+            known = self._affordable[id(after)] = after, fits(after)
+        return known[1]
 
     def add(self, record: RecordId, charge: Amount, *, held: bool = False) -> None:
         """Charge a record; a charge that is held may be taken back soon."""
@@ -66,7 +66,7 @@ class Totals:
         spent = self._totals.get(record, self._zero)
         total = self._totals[record] = self._plus(spent, charge)
         if held:
-            self._before[id(total), id(charge)] = spent
+            self._before[id(total), id(charge)] = total, charge, spent
         worst = self._worst
         if worst is not None and total is not worst[1] and self._is_worse(total, worst):
             self._worst = (record, total)
@@ -80,12 +80,12 @@ class Totals:
             del self._totals[record]
             del self._times[record]
             return
-        spent = self._before.get((id(total), id(charge)))
-        if spent is None:
+        known = self._before.get((id(total), id(charge)))
+        if known is not None and known[0] is total and known[1] is charge:
+            self._totals[record] = known[2]
+        else:
             values = zip(total.values, charge.values, strict=True)
-            spent = self._composition.amount(tuple(mine - other for mine, other in values))
-            self._kept.append(spent)
-        self._totals[record] = spent
+            self._totals[record] = self._composition.amount(tuple(mine - other for mine, other in values))
         self._times[record] -= 1
 
     def recount(self, records: Collection[RecordId], charged: Iterable[tuple[RecordId, Amount]]) -> None:
@@ -112,18 +112,17 @@ class Totals:
 
     def _plus(self, spent: Any, charge: Amount) -> Any:
         key = (id(spent), id(charge))
-        total = self._sums.get(key)
-        if total is None:
-            if len(self._kept) >= _INTERNED:
-                self._forget()
-            total = spent + charge
-            self._sums[key] = total
-            self._kept += [spent, charge, total]
+        known = self._sums.get(key)
+        if known is not None and known[0] is spent and known[1] is charge:
+            return known[2]
+        if len(self._sums) >= _INTERNED:
+            self._forget()
+        total = spent + charge
+        self._sums[key] = spent, charge, total
         return total
 
     def _forget(self) -> None:
-        """Forget what is known by ids, all of it: they may belong to others once nothing is kept alive."""
+        """Forget what is known by ids, all of it."""
         self._sums.clear()
         self._before.clear()
         self._affordable.clear()
-        self._kept.clear()

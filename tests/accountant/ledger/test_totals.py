@@ -41,3 +41,17 @@ def test_totals_are_sums_however_few_of_them_are_interned(
             each: sum(charges) for each, charges in paid.items()
         }
         assert kept.worst()[1].epsilon == max(map(sum, paid.values()))
+
+
+def test_what_another_thread_forgets_is_not_believed_of_another_total() -> None:
+    """A price is asked for without a lock: what fits must not be told of a total that lies where one was forgotten."""
+    kept = Totals(COMPOSITIONS["basic composition"]())
+
+    def fits_while_all_is_forgotten(total: Cost) -> bool:
+        kept._forget()
+        return True
+
+    for number in range(200):
+        assert kept.affordable("ann", Cost(Fraction(1, number + 1), Fraction(0)), fits_while_all_is_forgotten)
+        large = Cost(Fraction(number + 2), Fraction(0))
+        assert not kept.affordable("bob", large, lambda total: False)
