@@ -84,6 +84,18 @@ class ContourPlan:
         return self.nodes * self.step
 
 
+def log_weights(plan: ContourPlan) -> FloatArray:
+    """Return ln of the nodes' weights: twice the half-line k >= 0, the node k = 0 halved."""
+    weights = np.full(plan.nodes + 1, math.log(plan.step / math.pi))
+    weights[0] -= math.log(2.0)
+    return weights
+
+
+def rounding_of_terms(plan: ContourPlan, size: FloatArray) -> FloatArray:
+    """Return what E_k has at ε = 0 beside the error of ln M, of these sizes at the nodes ("Rounding" above)."""
+    return ROUNDING * (6.0 * size + 42.0 + math.log2(plan.nodes + 2.0))
+
+
 class TiltedLoss:
     """A loss on the line Re z = s: what contours there are planned by, each number computed once."""
 
@@ -361,9 +373,7 @@ class Contour:
         self._abs_z: FloatArray = np.abs(self._z)
         self._product: ComplexArray = self._z * (self._z + 1.0)
         self._log_product: ComplexArray = np.log(self._product)
-        # Twice the half-line k >= 0, the node k = 0 halved.
-        self._log_scale: FloatArray = np.full(self._t.shape, math.log(plan.step / math.pi))
-        self._log_scale[0] -= math.log(2.0)
+        self._log_scale = log_weights(plan)
         r = math.exp(-plan.s * 2.0 * math.pi / plan.step)
         self._left = r / (1.0 - r) * _SLACK
         (first, count), *others = _pieces(loss, plan.work)
@@ -399,7 +409,7 @@ class Contour:
         if plan.phantom:
             log_m = log_m + (0.5 * plan.phantom) * self._product
             size = np.abs(log_m) + plan.phantom * np.abs(self._product)
-        self._error: FloatArray = own.error + ROUNDING * (6.0 * size + 42.0 + math.log2(plan.nodes + 2.0))
+        self._error: FloatArray = own.error + rounding_of_terms(plan, size)
         self._log_b: ComplexArray = log_m + self._log_scale
         self._log_w: ComplexArray = self._log_b - self._log_product
         self.supremum = own.supremum

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from accountant.losses.contour import TiltedLoss, plan_contour
+from accountant.losses.contour import TiltedLoss, log_weights, plan_contour, rounding_of_terms
 from accountant.losses.saddle import saddle_for_epsilon
 from mechanisms import PrivacyProfile
 from mechanisms.arrays import FloatArray
@@ -74,9 +74,7 @@ def _of_a_direction(
             for loss in kinds
         ]
     )
-    log_scale = np.full(t.shape, math.log(plan.step / math.pi)) - np.log(z * (z + 1.0)) - epsilon * z
-    log_scale[0] -= math.log(2.0)
-    constant = ROUNDING * (42.0 + math.log2(t.size + 1.0) + 4.0 * epsilon * np.abs(z))
+    log_scale = log_weights(plan) - np.log(z * (z + 1.0)) - epsilon * z
     beyond = math.log(math.atan2(s, plan.height) / s / math.pi) - s * epsilon
     own, sizes = counts[:, known], np.abs(lines)
     places, rows = np.flatnonzero(within), max(1, _AT_ONCE // t.size)
@@ -85,7 +83,8 @@ def _of_a_direction(
         n = own[some]
         log_m = n @ lines.real + 1j * (n @ lines.imag)
         size = n @ sizes
-        error = n @ errors + ROUNDING * (len(kinds) + 8.0) * size + constant
+        error = n @ errors + rounding_of_terms(plan, size)
+        error += ROUNDING * ((len(kinds) + 2.0) * size + 4.0 * epsilon * np.abs(z))
         w = np.exp(log_m + log_scale)
         tails = n @ ends + beyond
         tails += 1e-12 * (1.0 + n @ np.abs(ends) + abs(s * epsilon))

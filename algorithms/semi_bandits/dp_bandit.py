@@ -57,7 +57,14 @@ class _BatchBandit(HorizonLearner[Arms], BatchLearner):
     """After j releases by ``falling / j``, if that is more."""
     batches: GrowingBatches
 
-    noise: NoiseTail
+    def __init__(self, structure: Arms, gate: Gate, noise: NoiseTail, horizon: int | None) -> None:
+        super().__init__(structure, gate, horizon)
+        self.noise = noise
+        logarithm = math.log(self.horizon)
+        first = (
+            noise.scale * logarithm if noise.scale > 0 else math.sqrt(noise.proxy) * math.sqrt(2 * logarithm)
+        )
+        self.first = max(1, math.ceil(first))
 
     def _against(self, mean: FloatArray, n: FloatArray, m: FloatArray, total: FloatArray) -> FloatArray:
         """Return I of the noisy totals of n values, at least: how much speaks against a mean."""
@@ -84,16 +91,8 @@ class _CentralBandit(_BatchBandit, HeldBatchLearner):
     def __init__(
         self, structure: Arms, gate: Gate, mechanism: Laplace | Gaussian, horizon: int | None
     ) -> None:
-        super().__init__(structure, gate, horizon)
+        super().__init__(structure, gate, NoiseTail.of(mechanism), horizon)
         self.mechanism = mechanism
-        self.noise = NoiseTail.of(mechanism)
-        logarithm = math.log(self.horizon)
-        first = (
-            mechanism.sigma * math.sqrt(2 * logarithm)
-            if isinstance(mechanism, Gaussian)
-            else mechanism.scale * logarithm
-        )
-        self.first = max(1, math.ceil(first))
         self.batches = GrowingBatches(
             gate, structure.arms, mechanism, first_size=self.first, growth=self.growth, falling=self.falling
         )
@@ -224,10 +223,8 @@ class DPBanditShuffle(_BatchBandit):
     def __init__(
         self, structure: Arms, gate: Gate, *, epsilon: float, delta: float, horizon: int | None
     ) -> None:
-        super().__init__(structure, gate, horizon)
         counts = ShuffledCounts(check_epsilon(epsilon), check_delta(delta))
-        self.noise = counts.noise
-        self.first = max(1, math.ceil(counts.sigma * math.sqrt(2 * math.log(self.horizon))))
+        super().__init__(structure, gate, counts.noise, horizon)
         self.batches = ShuffledBatches(
             gate, structure.arms, counts, first_size=self.first, growth=self.growth, falling=self.falling
         )

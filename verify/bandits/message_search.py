@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.stats import rankdata
 
 from algorithms.claim import Claim, View
 from mechanisms.arrays import BoolArray, FloatArray
@@ -399,12 +400,7 @@ def _both_ways(p: Any, q: Any, totals: tuple[Any, Any], final: Any, delta: float
 
 def _ranks(values: FloatArray) -> FloatArray:
     """Return the standardized ranks of every column; equal values have one rank."""
-    order = np.argsort(values, axis=0, kind="stable")
-    ranked = np.take_along_axis(values, order, axis=0)
-    steps = np.vstack([np.zeros((1, values.shape[1])), np.cumsum(ranked[1:] != ranked[:-1], axis=0)])
-    found = np.empty_like(steps)
-    np.put_along_axis(found, order, steps, axis=0)
-    return _standard(found)
+    return _standard(rankdata(values, method="dense", axis=0) - 1.0)
 
 
 def _standard(values: FloatArray) -> FloatArray:
