@@ -21,7 +21,7 @@ from mechanisms.arrays import FloatArray
 n, j, x, u, t = sp.symbols("n j x u t", positive=True)
 phase, clients, size, deviation = sp.symbols("l U s tau", positive=True)
 
-Radius = Callable[[FloatArray, FloatArray, float], FloatArray]
+Radius = Callable[[FloatArray, FloatArray, float | FloatArray], FloatArray]
 _ClickRadius = Callable[[FloatArray, FloatArray, float, FloatArray], FloatArray]
 
 
@@ -44,7 +44,8 @@ class ConfidenceTheorem:
     counting
         How many values are in an estimate after f feeds: "every value", f; "accumulated batches" of sizes 1, 2, 4, ...,
         all that are full; "last batch" that is; "growing batches", all that are full of `first` values and then the
-        share `growth` of those before; a "tree" over the rounds, f, with a noise for each of its nodes in ``[1, t]``.
+        share `growth` of those before; "doubling episodes", each as long as all before, the last one that is full; a
+        "tree" over the rounds, f, with a noise for each of its nodes in ``[1, t]``.
         Trees are "fresh", where all estimates are read off after every round, or "as fed", where an arm's is when it
         is fed.
     index
@@ -53,12 +54,13 @@ class ConfidenceTheorem:
         the least of these so far, with the sum of Laplace noises valid by Chernoff's; "unclipped": infinite before
         the first value; "sampled": normal around estimate + `shift`, of variance 1 / n; "evidence": ``I(u) + ln n``,
         the least of which is played, with I(u) the exponent with which Chernoff's inequality rejects a mean of u (for
-        bits ``n kl``), at the largest estimate.
+        bits ``n kl``), at the largest estimate; "divergence": the largest q with ``n kl(p, q) <= x``, p the estimate
+        and what its noise exceeds.
     lemma
         Which arms of a bad action allow its gap: "B_inf", twice B_inf times the largest radius; "B_1", twice B_1 times
         their sum; "exchange", twice the sum over arms outside the best basis; "item", each item's own distance to the
-        best list, twice its radius; "evidence", its one arm, its radius and twice what the estimates are off by; "none"
-        that holds without exception.
+        best list, twice its radius; "evidence", its one arm, its radius and twice what the estimates are off by;
+        "episode", the one arm whose episode starts, twice its radius; "none" that holds without exception.
     failure
         Of the good event over the whole horizon, in T and L; of round t's where there is an `exponent`. None where the
         proof has no such event, but adds up what rare ones cost.
@@ -83,10 +85,18 @@ class ConfidenceTheorem:
     scale: sp.Expr
     feeds: Literal["all", "least", "examined"]
     counting: Literal[
-        "every value", "accumulated batches", "last batch", "growing batches", "fresh tree", "tree as fed"
+        "every value",
+        "accumulated batches",
+        "last batch",
+        "growing batches",
+        "doubling episodes",
+        "fresh tree",
+        "tree as fed",
     ]
-    index: Literal["clipped", "Chernoff", "mixture", "least", "unclipped", "sampled", "evidence"]
-    lemma: Literal["B_inf", "B_1", "exchange", "item", "evidence", "none"]
+    index: Literal[
+        "clipped", "Chernoff", "mixture", "least", "unclipped", "sampled", "evidence", "divergence"
+    ]
+    lemma: Literal["B_inf", "B_1", "exchange", "item", "evidence", "episode", "none"]
     failure: sp.Expr | None
     sides: float | None = 1.0
     exponent: sp.Expr | None = None
@@ -111,6 +121,9 @@ class ConfidenceTheorem:
         if self.counting == "growing batches":
             ends = self._ends(feeds, first)
             return ends[np.searchsorted(ends, feeds, side="right") - 1]
+        if self.counting == "doubling episodes":
+            last = np.floor(np.log2(np.maximum(feeds, 1.0)))
+            return np.where(feeds > 0, np.maximum(2.0 ** (last - 1.0), 1.0), 0.0)
         full = np.floor(np.log2(feeds + 1.0))  # exact below 2^53: batches end at powers of two
         return 2.0**full - 1.0 if self.counting == "accumulated batches" else np.floor(2.0 ** (full - 1.0))
 
@@ -122,6 +135,8 @@ class ConfidenceTheorem:
             return np.full(feeds.shape, float(rounds.bit_count()))
         if self.noise == "none":
             return np.zeros_like(feeds)
+        if self.counting == "doubling episodes":
+            return np.minimum(feeds, 1.0)
         if self.counting == "every value":
             return feeds - 1.0 if self.start == "raw" else feeds.copy()
         full: FloatArray = np.floor(np.log2(feeds + 1.0))
@@ -144,7 +159,7 @@ class ConfidenceTheorem:
         function = _compiled(self.radius, definitions)
         fixed = {str(symbol): value for symbol, value in values.items()}
 
-        def radius(count: FloatArray, releases: FloatArray, level: float) -> FloatArray:
+        def radius(count: FloatArray, releases: FloatArray, level: float | FloatArray) -> FloatArray:
             some = np.maximum(count, 1.0)
             found = function({**fixed, "n": some, "j": np.maximum(releases, 1.0), "x": level})
             return np.where(count > 0, found, np.inf)

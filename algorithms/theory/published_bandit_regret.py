@@ -31,10 +31,13 @@ import sympy as sp
 from sympy.utilities.lambdify import implemented_function
 
 from algorithms.estimates.elimination_epochs import epoch_pulls
-from algorithms.theory.regret_bound import Delta, L, R_max, RegretBound, T, epsilon
+from algorithms.theory.confidence_theorem import ConfidenceTheorem, n, t, x
+from algorithms.theory.regret_bound import Delta, L, R_max, RegretBound, T, b, epsilon
 
 _ALPHA = 3.1
 """Of AdaP-KLUCB, as its default."""
+
+_EXPONENT = sp.Rational(str(_ALPHA))
 
 _SUMMED = 10_000
 """Up to which round the terms of failures are added one by one; an integral bounds the others."""
@@ -99,7 +102,20 @@ PUBLISHED_BANDIT_BOUNDS: dict[str, RegretBound] = {
         per_arm=Delta * _EpisodePlays(T, L, epsilon, Delta),
         source="Azize & Basu 2022, Theorem 8 (algorithms.theory.published_bandit_regret)",
         printed="sum_a C_1(alpha) Delta_a ln(T) / min{d_inf(mu_a, mu*), C_2 epsilon Delta_a} + alpha / (alpha - 3)",
+        definitions=((b, 1 / epsilon),),
         correction="C_1 and C_2 are not given; here the constants of a proof by Hoeffding's and Pinsker's inequalities",
+        confidence=ConfidenceTheorem(
+            radius=sp.sqrt(x / (2 * n)) + b * x / n,
+            noise="Laplace",
+            scale=b,
+            feeds="all",
+            counting="doubling episodes",
+            index="divergence",
+            lemma="episode",
+            failure=3 * (1 + sp.log(t, 2)) * t**-_EXPONENT,
+            sides=1.5,
+            exponent=_EXPONENT * sp.log(t),
+        ),
     ),
 }
 """Regret bounds of K-armed bandits as published, by the registered name."""

@@ -18,6 +18,7 @@ from algorithms.problems import LinearBandit, Problem, Value
 from algorithms.theory.confidence_theorem import ClickTheorem, ConfidenceTheorem, PhaseTheorem
 from algorithms.theory.regret_bound import Instance, RegretBound
 from verify.regret_claims.click_checks import check_clicks
+from verify.regret_claims.episode_checks import check_episodes
 from verify.regret_claims.evidence_checks import check_evidence
 from verify.regret_claims.mean_checks import check_means
 from verify.regret_claims.phase_checks import check_phases
@@ -64,7 +65,9 @@ def check_proof(
     ):
         means = _ATTRACTIONS if make.family == "cascade" else _MEANS
         problem: Problem = plain_problem(make.family, means, 1 if make.family == "bandit" else 2)
-        checks: Any = check_evidence if theorem.index == "evidence" else check_means
+        checks: Any = {"evidence": check_evidence, "divergence": check_episodes}.get(
+            theorem.index, check_means
+        )
     elif isinstance(theorem, ClickTheorem) and hasattr(make, "click_confidence"):
         problem, checks = plain_problem("cascade", _ATTRACTIONS, 2), check_clicks
     elif isinstance(theorem, PhaseTheorem) and issubclass(make, PhasedElimination | StandardElimination):
@@ -82,7 +85,7 @@ def check_proof(
         worst = worst_lists(played)
         return found + check_worst_clicks(_builder(make, worst), bound, worst, seed=seed)
     worst = worst_instance(make.family, played)
-    if theorem.lemma in ("none", "evidence") or not bound.covers(worst):
+    if theorem.lemma in ("none", "evidence", "episode") or not bound.covers(worst):
         return found
     return found + check_worst_data(_builder(make, worst), bound, worst, seed=seed)
 

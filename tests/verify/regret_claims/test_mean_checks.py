@@ -20,7 +20,8 @@ MEANS = (0.3, 0.45, 0.6, 0.9)  # near 1/2, where estimates vary most, and off it
 CHECKED = [
     name
     for name, bound in BOUNDS.items()
-    if isinstance(bound.confidence, ConfidenceTheorem) and bound.confidence.index != "evidence"
+    if isinstance(bound.confidence, ConfidenceTheorem)
+    and bound.confidence.index not in ("evidence", "divergence")
 ]
 EPSILON, HORIZON, LANES = 2.0, 128, 64
 LARGER = {

@@ -1,0 +1,166 @@
+"""What the regret proof of a learner by doubling episodes rests on, read from a running one.
+
+An arm is played until it has been played twice as often; then the last episode's mean counts alone, and in round t the
+arm of largest index is next (`algorithms.theory.published_bandit_regret`). With N plays of an arm, x the theorem's
+exponent in round t, and n values of level y in its estimate, ``y / n = 2 x / N``:
+
+- *bookkeeping*: an arm's count is half its plays, and nothing is released within an episode;
+- *radius*: the index is the largest q with ``kl(estimate + b y / n, q) <= y / n``, searched for in another way;
+- *oracle*: an episode is of an arm of largest index;
+- *noise*, *estimates*: their laws, as for learners on means;
+- *good event*: the best arm's index is its mean at least, and the arm that is chosen not further above its own than its
+  radius, but in as many of the episodes that start in a round as the proof allots to it;
+- *gap lemma*: on it, the gap of an arm that is chosen is at most twice its radius.
+
+There is no statement of a single lane's regret: the proof adds up what rare events cost.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from algorithms.estimates.divergence import coin_divergence
+from algorithms.lanes import gather
+from algorithms.learner import Confidence
+from algorithms.theory.regret_bound import Instance, RegretBound
+from mechanisms.arrays import BoolArray, FloatArray, IntArray
+from verify.regret_claims.mean_checks import BuildExplained, MeanRun
+from verify.regret_claims.proof_run import TOLERANCE, ProofCheck, play_checked
+
+_HALVINGS = 60
+_INDEX_TOLERANCE = 1e-6  # of what halving finds, where the learner makes twelve of Newton's steps from above
+
+
+def check_episodes(
+    build: BuildExplained, bound: RegretBound, instance: Instance, *, lanes: int, seed: int, error: float
+) -> tuple[ProofCheck, ...]:
+    """Play a learner and check what its regret proof rests on, until the first counterexample.
+
+    Parameters
+    ----------
+    build
+        Makes an `ExplainedLearner` on a gate.
+    bound, instance
+        The theorem, whose `confidence` has an index of "divergence", and the instance: arms, with outcomes in {0, 1}.
+    lanes
+        Independent runs, a multiple of 64.
+    seed
+        Of all randomness.
+    error
+        The probability that a true learner violates anything, at most.
+
+    Raises
+    ------
+    ValueError
+        If the theorem has no `confidence`, or the problem is another.
+    """
+    run = _EpisodeRun(bound, instance, lanes)
+    contradiction = play_checked(run, build, lanes=lanes, seed=seed)
+    if contradiction is not None:
+        return (contradiction,)
+    return run.tested(error, (run.noise.p, run.noise.words), run.theorem.sides, lemmas=("gap lemma",))
+
+
+class _EpisodeRun(MeanRun):
+    """What has been seen so far of a learner that plays episodes.
+
+    Attributes
+    ----------
+    begins
+        In which lanes an episode starts.
+    level
+        The exponent of the round in which each lane's episode has started; shape (lanes, 1).
+    """
+
+    def __init__(self, bound: RegretBound, instance: Instance, lanes: int) -> None:
+        super().__init__(bound, instance, lanes)
+        self.begins: BoolArray = np.ones(lanes, dtype=bool)
+        self.level: FloatArray = np.zeros((lanes, 1))
+        self._index: FloatArray | None = None
+
+    def ended(self) -> None:
+        """Say nothing of a lane's regret."""
+
+    def _enter_round(self, shown: Confidence) -> None:
+        """Check the indices where an episode starts, and that no others have moved."""
+        self.exponent = self.bound.number(self.theorem.exponent, self.instance, t=float(self.round))
+        self.level[self.begins] = self.exponent
+        if self._index is not None:
+            before = self._index
+            self.refuse_arm(
+                "radius",
+                ~self.begins[:, np.newaxis] & (shown.index != before),
+                lambda lane, arm: (
+                    f"the index went from {before[lane, arm]:.6g} to {shown.index[lane, arm]:.6g} within an episode"
+                ),
+            )
+        self._index = shown.index
+        some = shown.count > 0
+        self.refuse_arm(
+            "radius",
+            ~some & ~np.isposinf(shown.index),
+            lambda lane, arm: f"index {shown.index[lane, arm]:.6g} of an arm that has not been played",
+        )
+        here = some & self.begins[:, np.newaxis]
+        rate = self._levels()[here] / shown.count[here]
+        expected = np.zeros(here.shape)
+        expected[here] = _divergence_upper(np.clip(shown.estimate[here] + self.scale * rate, 0.0, 1.0), rate)
+        self.refuse_arm(
+            "radius",
+            here & ~(np.abs(shown.index - expected) <= _INDEX_TOLERANCE),
+            lambda lane, arm: (
+                f"index {shown.index[lane, arm]:.6g} where {shown.count[lane, arm]:g} values of mean "
+                f"{shown.estimate[lane, arm]:.6g} make {expected[lane, arm]:.6g}"
+            ),
+        )
+
+    def _levels(self) -> FloatArray:
+        """Return y: twice the exponent where a single play, and not half of all, is in the estimate."""
+        return np.where(self.feeds == 1, 2.0, 1.0) * self.level
+
+    def _check_gaps(self, shown: Confidence, action: IntArray, gap: FloatArray) -> None:
+        """Note where an episode starts outside of the good event; check the gaps of all others' arms."""
+        means, arms = self.problem.means, np.arange(self.problem.means.size)
+        radius = self.radius(shown.count, shown.releases, self._levels()) * (1 + TOLERANCE)
+        above = (shown.estimate - means > radius) & (arms == action)
+        below = (shown.index < means - TOLERANCE) & (arms == self.best[0])
+        self.note_failures(
+            self.begins & (above | below).any(axis=1),
+            self.bound.number(self.theorem.failure, self.instance, t=float(self.round)),
+        )
+        allowed = 2 * gather(radius, action)[:, 0]
+        self.refuse(
+            "gap lemma",
+            self.begins & ~self.failed & (gap > allowed),
+            lambda lane: (
+                f"an episode is of arm {action[lane, 0]}, with a gap of {gap[lane]:.6g}: more than the "
+                f"{allowed[lane]:.6g} that its radius allows on the good event"
+            ),
+        )
+
+    def _released(self, had: FloatArray, count: FloatArray) -> BoolArray:
+        """Return where an episode has ended: a single play is one, as the second is."""
+        fed = np.arange(had.shape[1]) == self.fed
+        ended: BoolArray = fed & (np.log2(np.maximum(self.feeds, 1.0)) % 1.0 == 0)
+        return ended
+
+    def _note(self, after: Confidence, count: FloatArray, releases: FloatArray, due: BoolArray) -> None:
+        """Note how far estimates are off, and where the next round starts an episode."""
+        off = after.estimate - self.problem.means
+
+        def far(level: float) -> tuple[BoolArray, BoolArray]:
+            radius = self.radius(count, releases, level)
+            return off < -radius, off > radius
+
+        self.note_levels(count, due & (self.feeds > 1), far)  # one value is there twice
+        self.begins = np.asarray(due.any(axis=1))
+
+
+def _divergence_upper(mean: FloatArray, rate: FloatArray) -> FloatArray:
+    """Return the largest u with ``kl(p, u) <= rate`` by halving ``[p, 1]``."""
+    low, high = mean.copy(), np.ones_like(mean)
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        inside = coin_divergence(mean, middle) <= rate
+        low, high = np.where(inside, middle, low), np.where(inside, high, middle)
+    return high
