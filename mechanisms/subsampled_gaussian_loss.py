@@ -27,6 +27,8 @@ _MOST_NODES = 2**14
 """Of a rule for a tilt that may be chosen."""
 _SAMPLE = 16
 """Losses that say which path is best for all, and where to integrate."""
+_MOST_ORDER = 200
+"""Up to which moments are summed: binomial coefficients are floats, and cheaper than a quadrature."""
 _ALL = slice(None)
 
 
@@ -102,6 +104,10 @@ class SubsampledGaussianLoss(PrivacyLoss):
     def log_envelope(self, s: float, heights: FloatArray) -> FloatArray:
         """Return ln of a bound from a path moved off the real line; see `SubsampledGaussianLossSum`."""
         return self._alone.log_envelope(s, heights)
+
+    def log_top_from_above(self, s: float) -> float:
+        """Return ln M(s) between whole orders; see `SubsampledGaussianLossSum`."""
+        return self._alone.log_top_from_above(s)
 
     @classmethod
     def together(cls, losses: Sequence[PrivacyLoss], counts: Sequence[int]) -> PrivacyLoss:
@@ -374,6 +380,35 @@ class SubsampledGaussianLossSum(LossSum):
             out[fits] += log_a @ self._columns[2][rows]
         return out
 
+    def log_top_from_above(self, s: float) -> float:
+        """Return a chord of ln M between the whole orders beside s + 1, where it is nearly straight.
+
+        ln A is convex, and for whole b (Mironov, Talwar & Zhang 2019, section 3.3)
+        A(b) = 1 + Σ_{j>=2} C(b,j) q^j (1-q)^{b-j} (e^{j(j-1)/2σ²} - 1): nothing cancels. With second differences of at
+        most a fifth the chord is a few percent too large. For all else than one removed record it is `log_top`.
+        """
+        order = math.floor(s) + 1
+        if self._added or self._size > 1 or not 3 <= order <= _MOST_ORDER:
+            return self.log_top(s)
+        below, at, above = (self._log_moments(order + i) for i in (-1, 0, 1))
+        if not float(np.sum(above - 2.0 * at + below)) <= 0.2 * float(np.sum(at)):
+            return self.log_top(s)
+        beyond = s + 1.0 - order
+        return float((1.0 - beyond) * np.sum(at) + beyond * np.sum(above)) * (1.0 + 8 * ROUNDING)
+
+    def _log_moments(self, order: int) -> FloatArray:
+        """Return n ln A at a whole order for each loss, rounded up: ln(1 + (1+r)x) <= (1+r) ln(1+x)."""
+        q, sigma, counts = (column.ravel() for column in self._columns)
+        j = np.arange(2.0, order + 1.0)[:, None]
+        choices = np.log([float(math.comb(order, i)) for i in range(2, order + 1)])[:, None]
+        moved = 0.5 * j * (j - 1.0) / sigma**2
+        logs = choices + j * np.log(q) + (order - j) * np.log1p(-q)
+        sizes = choices - j * np.log(q) - (order - j) * np.log1p(-q) + moved
+        logs += moved + np.log(-np.expm1(-moved))
+        relative = ROUNDING * (8.0 * np.max(sizes, axis=0) + 2.0 * order + 32.0)
+        log_moments = np.logaddexp(0.0, log_sum(logs, axis=0))
+        return np.asarray(counts * log_moments * (1.0 + relative + counts.size * ROUNDING))
+
     def log_envelope(self, s: float, heights: FloatArray) -> FloatArray:
         """Return Σ n ln of the class docstring's bound, for each height with the path that is best for a few losses."""
         tried = self._few._shifted(s, heights, np.array(_SHARES))
@@ -447,11 +482,9 @@ def _transforms(
     product = np.zeros((losses, 2 * rows_of_t, 2 * half + 2))
     for group in groups:
         product += np.matmul(ahead[:, :, group], beside[:, :, group].transpose(0, 2, 1))
-    (cosines, sines), (cosine, sine) = (
-        np.split(product, 2, axis=1),
-        np.split(alone.transpose(0, 2, 1), 2, axis=2),
-    )
-    (cc, cs), (sc, ss) = np.split(cosines, 2, axis=2), np.split(sines, 2, axis=2)
+    r, h = rows_of_t, half + 1
+    cc, cs, sc, ss = product[:, :r, :h], product[:, :r, h:], product[:, r:, :h], product[:, r:, h:]
+    cosine, sine = alone[:, None, :h, 0], alone[:, None, h:, 0]
     out = np.empty((losses, rows_of_t, 2 * half + 1), dtype=np.complex128)
     out.real[:, :, half:] = cc - ss + cosine
     out.imag[:, :, half:] = sc + cs + sine

@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 from accounting_peers import Peer, Release, installed
 
-from accountant import Accountant, Budget, Plan, Private, RunningLoss, Step
+from accountant import Accountant, Budget, Plan, Private, Quote, RunningLoss, Step
 from accountant.losses.composed_loss import compose
 from accountant.losses.least_noise import least_noise
 from mechanisms import (
@@ -224,8 +224,8 @@ transform is certified on strips of width 1/k, with k terms each.
 """
 
 
-def reserve_and_cancel() -> list[tuple[int, float]]:
-    """Return CPU ms of one price, reserve and cancel, by how many entries there are."""
+def reserve_and_cancel() -> list[tuple[int, float, float]]:
+    """Return how many entries there are, CPU ms of one price there, and of one reserve and cancel."""
     share, noise = Interval(0, 1), Laplace(scale=20.0)
     accountant = Accountant(Budget(1e9), noise=np.random.default_rng(0))
     found = []
@@ -236,10 +236,16 @@ def reserve_and_cancel() -> list[tuple[int, float]]:
             )
         value = accountant.private([0.4], share, record="user-1")
 
-        def once(value: Private = value) -> None:
-            accountant.reserve(accountant.price(noise, value)).cancel()
+        cost = accountant.price(noise, value)
 
-        found.append((size, median_ms(lambda once=once: [once() for _ in range(100)], 5) / 100.0))
+        def price(value: Private = value) -> None:
+            accountant.price(noise, value)
+
+        def reserve(cost: Quote = cost) -> None:
+            accountant.reserve(cost).cancel()
+
+        each = (median_ms(lambda one=one: [one() for _ in range(100)], 5) / 100.0 for one in (price, reserve))
+        found.append((size, *each))
     return found
 
 
@@ -254,8 +260,8 @@ def growth(plot: str | None = None) -> None:
                 median_ms(lambda releases=releases, delta=delta: compose(releases).epsilon(delta), 3)
             )
         lines[name] = sizes, times
-    entries, each = zip(*reserve_and_cancel(), strict=True)
-    lines["entries of a ledger: price, reserve, cancel"] = entries, list(each)
+    entries, _, each = zip(*reserve_and_cancel(), strict=True)
+    lines["entries of a ledger: reserve, cancel"] = entries, list(each)
     for name, (sizes, times) in lines.items():
         slopes = np.diff(np.log(times)) / np.diff(np.log(sizes))
         steepest = int(np.argmax(slopes))
@@ -420,8 +426,8 @@ def main() -> None:
         print(f"one after another, {name}: releases, median, mean and largest ms, width")
         stream(profile_at, (10, 100, 1000) if "different sampled" in name else (10, 100, 1000, 10_000))
     small_deltas()
-    for size, elapsed in reserve_and_cancel():
-        print(f"price, reserve and cancel at {size:,} entries: {elapsed:.3f} ms")
+    for size, price, elapsed in reserve_and_cancel():
+        print(f"at {size:,} entries: price {price:.3f} ms, reserve and cancel {elapsed:.3f} ms")
     growth()
 
 

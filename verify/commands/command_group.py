@@ -2,27 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import traceback
 from dataclasses import dataclass
 from typing import Any
 
 import click
 
-from verify.commands.audit_command import audit_command, calibrate_command
-from verify.commands.audit_repo_command import audit_repo_command
-from verify.commands.certify_command import certificate_group, certify_command
 from verify.commands.command_options import printed
-from verify.commands.evaluate_command import evaluate_command
-from verify.commands.ledger_command import ledger_group
-from verify.commands.list_command import list_command
-from verify.commands.regret_command import regret_command
-from verify.commands.report_command import report_command
-from verify.commands.reproduce_command import reproduce_command
-from verify.commands.run_command import run_group
-from verify.commands.schema_command import schema_command
-from verify.commands.serve_command import keys_group, serve_command
-from verify.commands.simulate_command import simulate_command
-from verify.commands.verify_command import verify_command
 from verify.conduct.exit_codes import GOOD, INPUT_ERROR, INTERRUPTED, OWN_ERROR
 from verify.conduct.isolation import OwnFault
 from verify.printable import printable
@@ -49,33 +36,50 @@ def _with_debug(command: click.Command) -> click.Command:
     return command
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+_COMMANDS = {
+    "audit": "audit_command:audit_command",
+    "audit-repo": "audit_repo_command:audit_repo_command",
+    "calibrate": "audit_command:calibrate_command",
+    "certificate": "certify_command:certificate_group",
+    "certify": "certify_command:certify_command",
+    "evaluate": "evaluate_command:evaluate_command",
+    "keys": "serve_command:keys_group",
+    "ledger": "ledger_command:ledger_group",
+    "list": "list_command:list_command",
+    "regret": "regret_command:regret_command",
+    "report": "report_command:report_command",
+    "reproduce": "reproduce_command:reproduce_command",
+    "run": "run_command:run_group",
+    "schema": "schema_command:schema_command",
+    "serve": "serve_command:serve_command",
+    "simulate": "simulate_command:simulate_command",
+    "verify": "verify_command:verify_command",
+}
+
+
+class _Commands(click.Group):
+    """The commands, each imported when it is asked for: all of them together take three times as long as most."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in _COMMANDS and cmd_name not in self.commands:
+            module, attribute = _COMMANDS[cmd_name].split(":")
+            command: click.Command = getattr(importlib.import_module(f"verify.commands.{module}"), attribute)
+            for own in command.commands.values() if isinstance(command, click.Group) else (command,):
+                _with_debug(own)
+            self.add_command(command)
+        return super().get_command(ctx, cmd_name)
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="dpwitness")
 def cli() -> None:
     """Certify, refute and audit differential-privacy claims of online learners."""
 
 
 _with_debug(cli)
-for command in (
-    verify_command,
-    certify_command,
-    regret_command,
-    simulate_command,
-    evaluate_command,
-    reproduce_command,
-    list_command,
-    audit_command,
-    audit_repo_command,
-    calibrate_command,
-    report_command,
-    schema_command,
-    serve_command,
-):
-    cli.add_command(_with_debug(command))
-for group in (certificate_group, ledger_group, run_group, keys_group):
-    for command in group.commands.values():
-        _with_debug(command)
-    cli.add_command(group)
 
 
 def exit_code() -> int:
