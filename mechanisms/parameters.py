@@ -22,7 +22,7 @@ class DensityUnavailable(TypeError):
 
 def real(name: str, value: Any) -> float:
     """Return ``value`` as a float; raise `ParameterError` if it is not one real number or is NaN."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+    if type(value) is not float and (isinstance(value, bool) or not isinstance(value, numbers.Real)):
         raise ParameterError(f"{name} = {value!r}: must be one real number")
     try:
         number = float(value)

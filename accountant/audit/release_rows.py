@@ -49,20 +49,25 @@ def from_rows(source: str, text: str, neighbours: Neighbouring | None = None) ->
                 )
         naming = [(i, name) for i, name in enumerate(columns) if name in _LABELS]
         for row in reader:
-            if not any(map(str.strip, row)):
-                continue
             if len(row) != len(columns):
+                if not any(map(str.strip, row)):
+                    continue
                 raise ReleaseFileError(
                     f"{source}: line {reader.line_num}: {len(row)} cells: must be as many as columns, {len(columns)}"
                 )
-            own = [(name, _labels(row[i])) for i, name in naming if row[i].strip()]
-            for i, _ in naming:
-                row[i] = ""
+            own = []
+            for i, name in naming:
+                cell, row[i] = row[i].strip(), ""
+                if cell:
+                    own.append((name, _labels(cell)))
             said = tuple(row)
-            if said not in known:
+            table = known.get(said)
+            if table is None:
                 cells = zip(columns, map(str.strip, row), strict=True)
-                known[said] = {key: _value(key, cell) for key, cell in cells if cell}
-            tables.append(known[said] | dict(own[1:]) if len(own) > 1 else known[said])
+                table = known[said] = {key: _value(key, cell) for key, cell in cells if cell}
+            if not table and not own:
+                continue
+            tables.append(table | dict(own[1:]) if len(own) > 1 else table)
             labels.append(own[0] if own else (None, None))
             lines.append(reader.line_num)
     except csv.Error as error:
@@ -72,7 +77,7 @@ def from_rows(source: str, text: str, neighbours: Neighbouring | None = None) ->
 
 def _labels(cell: str) -> str | list[str]:
     if ";" not in cell:
-        return cell.strip()
+        return cell
     return [label for part in cell.split(";") if (label := part.strip())]
 
 

@@ -121,7 +121,8 @@ def from_tables(
     for i, table in enumerate(tables):
         try:
             key, named = labels[i] if labels is not None else _named(table)
-            if (id(table), key) not in read:
+            known = read.get((id(table), key))
+            if known is None:
                 own = _check_agrees(_neighbours(table), of_file) or of_file
                 relation = _check_one_relation(table, key, own, relation)
                 named_by = _check_one_way(table, named_by or key)
@@ -130,10 +131,10 @@ def from_tables(
                     kinds[said] = len(kinds), _kind_of_release(table, len(kinds), own)
                 date, _ = _date(table), _text(table, "notes")
                 dates += [] if date is None else [date]
-                read[id(table), key] = kinds[said][0], _count(table)
+                known = read[id(table), key] = kinds[said][0], _count(table)
             if key is not None and key != named_by:
                 raise _two_ways(key, named_by)
-            kind, count = read[id(table), key]
+            kind, count = known
             for label in _holders(key, named):
                 counts = everyone if label is None else members.setdefault(label, {})
                 counts[kind] = counts.get(kind, 0) + count

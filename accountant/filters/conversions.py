@@ -59,7 +59,8 @@ def gaussian_to_zcdp(mu: float) -> float:
 
 def zcdp_of(profile: PrivacyProfile) -> float | None:
     """Return the smallest ρ known for a mechanism: its own, or from pure ε; None if there is none."""
-    known = [profile.rho] if profile.rho is not None else []
+    own = profile.rho
+    known = [own] if own is not None else []
     if profile.pure_epsilon is not None:
         known.append(pure_to_zcdp(up(profile.pure_epsilon)))
     return min(known, default=None)
@@ -67,7 +68,8 @@ def zcdp_of(profile: PrivacyProfile) -> float | None:
 
 def gaussian_dp_of(profile: PrivacyProfile) -> float | None:
     """Return the smallest μ known for a mechanism: its own, or from pure ε; None if there is none."""
-    known = [profile.gaussian_mu] if profile.gaussian_mu is not None else []
+    own = profile.gaussian_mu
+    known = [own] if own is not None else []
     if profile.pure_epsilon is not None:
         known.append(pure_to_gaussian(up(profile.pure_epsilon)))
     return min(known, default=None)

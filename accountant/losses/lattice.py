@@ -51,14 +51,12 @@ def common_lattice(values: LatticeValues, least_spacing: Fraction) -> CommonLatt
 
     None if its spacing would be below ``least_spacing``.
     """
-    origin = exact_sum((own[0], n) for own, n in values)
     exact = _largest_divisor([step for own, _ in values if (step := _spacing(own))])
-    if not exact:
-        return CommonLattice(origin, Fraction(1), 0.0)
-    if exact >= least_spacing:
-        return CommonLattice(origin, exact, 0.0)
-    differences = sorted({b - own[0] for own, _ in values for b in own[1:] if b != own[0]})
-    unit, denominator = differences[0], 1
+    if not exact or exact >= least_spacing:
+        origin = exact_sum((own[0], n) for own, n in values)
+        return CommonLattice(origin, exact or Fraction(1), 0.0)
+    differences = {b - own[0] for own, _ in values for b in own[1:] if b != own[0]}
+    unit, denominator = min(differences), 1
     for difference in differences:
         denominator = math.lcm(denominator, (difference / unit).limit_denominator(1000).denominator)
         if unit < least_spacing * denominator:
@@ -69,7 +67,9 @@ def common_lattice(values: LatticeValues, least_spacing: Fraction) -> CommonLatt
     for own, n in values:
         worst = max(abs(b - own[0] - round((b - own[0]) / spacing) * spacing) for b in own)
         moved += n * worst
-    return CommonLattice(origin, spacing, float(moved) * 1.001) if moved <= _CLOSE * span else None
+    if moved > _CLOSE * span:
+        return None
+    return CommonLattice(exact_sum((own[0], n) for own, n in values), spacing, float(moved) * 1.001)
 
 
 @lru_cache(maxsize=256)

@@ -9,7 +9,7 @@ from pathlib import Path
 import mpmath as mp
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from poisson import joining, subsampled
 
@@ -144,6 +144,27 @@ def test_subsampled_gaussian_at_whole_orders(q: float, sigma: float, k: int) -> 
     ]
     value, _ = SubsampledGaussianLoss(q, sigma).log_mgf_line(k - 1.0, np.zeros(1))
     assert value[0].real == pytest.approx(math.log(math.fsum(terms)), rel=1e-12, abs=1e-16)
+
+
+_RATES = st.floats(-6.0, -0.01).map(lambda x: 10.0**x)
+_SIGMAS = st.floats(-0.7, 1.5).map(lambda x: 10.0**x)
+_COUNTS = st.floats(0.0, 6.0).map(lambda x: int(10.0**x))
+
+
+@example([(1e-6, 0.4, 1)], 4.5)  # moments begin to rise there
+@given(st.lists(st.tuples(_RATES, _SIGMAS, _COUNTS), min_size=1, max_size=3), st.floats(1.0, 250.0))
+def test_moments_between_whole_orders_are_bounded_by_a_chord(
+    parts: list[tuple[float, float, int]], s: float
+) -> None:
+    total = SubsampledGaussianLossSum(
+        tuple(SubsampledGaussianLoss(q, sigma) for q, sigma, _ in parts), tuple(n for *_, n in parts)
+    )
+    value, error = total.log_mgf_line(s, np.zeros(1))
+    bound = total.log_top_from_above(s)
+    assert value[0].real - error[0] <= bound <= 1.06 * (value[0].real + error[0])
+    whole = float(math.floor(s))
+    value, error = total.log_mgf_line(whole, np.zeros(1))
+    assert total.log_top_from_above(whole) <= value[0].real * (1.0 + 1e-9) + 2.0 * error[0]
 
 
 @pytest.mark.parametrize("added", [False, True])
