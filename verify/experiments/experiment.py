@@ -146,7 +146,7 @@ class PaperStatement:
     seen
         The rule: from what was simulated to whether it is seen.
     why
-        Why the two differ, for the report, where they do.
+        Why the two differ, for the report, where they do: a reason on each line.
     """
 
     says: str

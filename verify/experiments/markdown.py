@@ -53,7 +53,9 @@ def report(
     parts.append(
         "\n".join(_told(statement, seen) for statement, seen in found) or "Nothing is claimed of it."
     )
-    differing = [statement.why for statement, seen in found if seen.holds is not True and statement.why]
+    differing = [
+        reason for statement, seen in found if seen.holds is not True for reason in statement.why.splitlines()
+    ]
     if differing:
         parts += ["## Why they differ", "\n".join(f"- {why}" for why in dict.fromkeys(differing))]
     parts += ["## Settings", experiment.setting]
