@@ -17,9 +17,16 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # started in the backgrou
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Of a test marked ``few(n)``, n cells spread over all are in the default tier; the others are slow."""
+    """Make the dear cells of tests slow.
+
+    Of a test marked ``few(n)``, n cells spread over all are in the default tier; of one marked ``slow_cells(...)``, all
+    but those.
+    """
     cells = {}
     for item in items:
+        dear = item.get_closest_marker("slow_cells")
+        if dear is not None and item.callspec.id in dear.args:
+            item.add_marker(pytest.mark.slow)
         mark = item.get_closest_marker("few")
         if mark is not None:
             cells.setdefault((item.module, item.function, *mark.args), []).append(item)

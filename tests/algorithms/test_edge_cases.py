@@ -54,6 +54,7 @@ def test_the_smallest_instances(name, instance, horizon):
         assert (np.concatenate([problem.expected_reward(a) for a in actions]) == problem.optimum).all()
 
 
+@pytest.mark.slow_cells("dp-bandit-shuffle-1000000.0", "cascade-ucb-batch-shuffle-1000000.0")
 @pytest.mark.parametrize("epsilon", [1e-6, 1e6])
 @pytest.mark.parametrize("name", learners)
 def test_extreme_privacy_parameters_still_play(name, epsilon):

@@ -143,6 +143,7 @@ def test_lanes_do_not_depend_on_each_other(name):
     np.testing.assert_array_equal(few.regret, many.regret[:, :64])
 
 
+@pytest.mark.slow_cells("cascade-ucb-batch-shuffle")  # hundreds of sizes of batches, each with its bits: 40 s
 @pytest.mark.parametrize("name", CASES)
 def test_a_billion_rounds_are_played_in_phases(name):
     """Round by round they would take days."""
