@@ -51,9 +51,9 @@ _LAZY = (
     "on ε, so that the learner does not become OMM when ε grows."
 )
 _LAZY_SAMPLES = (
-    "The published learner samples around the mean of its last full batch alone, and batches double, so that up to three "
-    "quarters of the data are not used. That price does not depend on ε, so that the learner does not become CTS when "
-    "ε grows."
+    "The published learner samples around the mean of its last full batch alone, and batches double, so that up to "
+    "three quarters of the data are not used. That price does not depend on ε, so that the learner does not become CTS "
+    "when ε grows."
 )
 _MARGIN = (
     "At small ε the margin 3 ln(Kt) / (ε₀ T_e), ε₀ = ε / K, orders the elements by how little they were played: "
