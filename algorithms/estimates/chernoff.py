@@ -187,6 +187,8 @@ def chernoff_exponent(
 
 _SECTION_STEPS = 18
 _GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
+SHORTFALL = 2e-4
+"""Above ``_GOLDEN^_SECTION_STEPS``: by which share of the means' distance their separation is computed for less."""
 
 
 def chernoff_separation(
@@ -206,7 +208,9 @@ def chernoff_separation(
     ``I(w') + J(w)``; if the totals are independent, it exceeds x with probability ``(1 + x) e^-x`` at most.
 
     Both exponents are convex in u, I rises and J falls. A golden section search keeps an interval [a, b] of the
-    minimum, and ``I(a + shift) + J(b)`` is returned: at most Z, whatever is rounded.
+    minimum, and ``I(a + shift) + J(b)`` is returned: at most Z, whatever is rounded; and as b - a is below `SHORTFALL`
+    times the distance of the means, at least ``2 C((1 - SHORTFALL) distance / 2)`` for any convex C, 0 at 0, that is
+    below I of the distance from the smaller mean and J of that from the larger one.
 
     Parameters
     ----------

@@ -7,20 +7,22 @@ scale b, let ``r_j(v) = (sqrt(2 V v) + b v) / n_j``, and C_j its inverse: the ex
 **Theorem** (phases). On the event that the best arm is never removed, whose probability is at least ``1 - error``, an
 arm of gap Delta is played in expectation at most ``f + sum_j (n_{j+1} - n_j) P_j(Delta)`` times, with
 
-``P_j(Delta) = exp(-2 C_j((Delta - w_j) / 2))``, ``w_j = 2 r_j(x_j / 2)``, or 1 where ``w_j >= Delta``;
+``P_j(Delta) = exp(-2 C_j((Delta - w_j) / 2))``, ``(1 - h) w_j = 2 r_j(x_j / 2)``, or 1 where ``w_j >= Delta``, with
+``h = 0.0002``, as Z is searched for (`algorithms.estimates.chernoff.SHORTFALL`);
 
 and the best arm ``f + sum_j (n_{j+1} - n_j) min{1, sum over the other arms of P_j}``.
 
 *Proof.* Let p and p' be the noisy means after phase j of the arm and of the leader. Chernoff's exponents are at least
-C_j of the distance to the mean, so ``Z >= min_u C_j(u - p) + C_j(p' - u) >= 2 C_j((p' - p) / 2)``, where C_j is 0 below
-0. The arm stays only if ``Z <= x_j``, so ``p' - p <= w_j``; and p' is at least the best arm's, which is left. The best
-arm's mean less the arm's own is Delta in expectation, and the difference of two independent deviations of log moment
-``psi(s)`` each is at most ``w_j - Delta`` below it with probability ``exp(-sup_s (s n_j (Delta - w_j) - 2 psi(s)))``
-at most, which is P_j. The arm is played in phase j + 1 only if it stayed, the best arm only if another one did. QED.
+C_j of the distance to the mean, so ``Z >= min_u C_j(u - p) + C_j(p' - u) >= 2 C_j((p' - p) / 2)``, where C_j is 0
+below 0, and what is computed of Z is at least ``2 C_j((1 - h) (p' - p) / 2)``. The arm stays only if that is at most
+x_j, so ``p' - p <= w_j``; and p' is at least the best arm's, which is left. The best arm's mean less the arm's own is
+Delta in expectation, and the difference of two independent deviations of log moment ``psi(s)`` each is at most ``w_j
+- Delta`` below it with probability ``exp(-sup_s (s n_j (Delta - w_j) - 2 psi(s)))`` at most, which is P_j. The arm is
+played in phase j + 1 only if it stayed, the best arm only if another one did. QED.
 
 **Theorem** (tolerance). With ``tolerance = eta > 0`` no arm is played more than n_j times for the first j with ``2
-C_j(eta / 2) > x_j``, whatever the rewards are: then ``inf_u I(u + eta) + J(u) >= 2 C_j((p' - p + eta) / 2)`` exceeds
-x_j for all arms, since ``p' >= p``, and it stops.
+C_j((1 - h) eta / 2) > x_j``, whatever the rewards are: then what is computed of ``inf_u I(u + eta) + J(u)``, at least
+``2 C_j((1 - h) (p' - p + eta) / 2)``, exceeds x_j for all arms, since ``p' >= p``, and it stops.
 
 **Corollary** (regret). Without tolerance regret after T rounds is at most ``sum_a Delta_a min{T, plays of a} + error T
 R_max``: after the end, and on the good event, the best arm is played.
@@ -33,11 +35,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import sympy as sp
+from scipy import optimize
 from sympy.utilities.lambdify import implemented_function
 
+from algorithms.estimates.chernoff import SHORTFALL
 from algorithms.learner import check_epsilon
 from algorithms.semi_bandits.dp_best_arm import DPBestArm, first_batch, phase_exponent
-from algorithms.theory.regret_bound import Delta, Instance, L, R_max, RegretBound, T, epsilon
+from algorithms.theory.confidence_theorem import EliminationTheorem, j, n, x
+from algorithms.theory.confidence_theorem import phase as phase_number
+from algorithms.theory.regret_bound import Delta, Instance, L, R_max, RegretBound, T, b, epsilon
 
 ERROR = 0.05
 """The error of the registered bound: the learner's default."""
@@ -77,7 +84,7 @@ def _exponent(phase: _Phase, scale: float, difference: float) -> float:
 
 def _stays(phase: _Phase, scale: float, gap: float) -> float:
     """Return P_j."""
-    margin = gap - 2 * _radius(phase, scale, phase.exponent / 2)
+    margin = gap - 2 * _radius(phase, scale, phase.exponent / 2) / (1 - SHORTFALL)
     return math.exp(-2 * _exponent(phase, scale, margin / 2)) if margin > 0 else 1.0
 
 
@@ -160,7 +167,7 @@ def most_plays(arms: int, *, epsilon: float, tolerance: float, error: float = ER
     return next(
         phase.count
         for phase in _phases(arms, scale, error)
-        if 2 * _exponent(phase, scale, tolerance / 2) > phase.exponent
+        if 2 * _exponent(phase, scale, (1 - SHORTFALL) * tolerance / 2) > phase.exponent
     )
 
 
@@ -169,7 +176,19 @@ def _as_default(instance: Instance) -> bool:
     return settings.get("error", ERROR) == ERROR and not settings.get("tolerance", 0.0)
 
 
+def _sum_level(probability: float) -> float:
+    """Return x with ``(1 + x) e^-x`` of this probability."""
+    return float(optimize.brentq(lambda x: math.log1p(x) - x - math.log(probability), 0.0, 800.0, xtol=1e-14))
+
+
 _ArmPlays = implemented_function("ArmPlays", arm_plays)
+_SumLevel = implemented_function("SumLevel", _sum_level)
+
+
+def _level(number: sp.Expr) -> sp.Expr:
+    """Return x of a phase."""
+    return _SumLevel(ERROR / ((L - 1) * number * (number + 1)))
+
 
 BEST_ARM_BOUNDS: dict[str, RegretBound] = {
     "dp-best-arm": RegretBound(
@@ -177,7 +196,19 @@ BEST_ARM_BOUNDS: dict[str, RegretBound] = {
         per_arm=Delta * _ArmPlays(T, L, epsilon, Delta),
         source="this library: successive elimination on accumulated batches with Laplace noise",
         regime=f"every epsilon > 0 and T >= 1; error {ERROR}, tolerance 0",
+        definitions=((b, 1 / epsilon),),
         applies=_as_default,
+        confidence=EliminationTheorem(
+            radius=(sp.sqrt(2 * x * (n / 4 + 2 * b**2 * j)) + b * x) / n,
+            noise="Laplace",
+            scale=b,
+            sides=1.0,
+            batch=sp.Piecewise((b * _level(sp.S.One), phase_number <= 1), (DPBestArm.growth * n, True)),
+            level=_level(phase_number),
+            apart="separation",
+            fresh=False,
+            failure=sp.Float(ERROR),
+        ),
     )
 }
 """The regret bound of finding the best arm, by the registered name."""

@@ -20,6 +20,7 @@ from mechanisms.arrays import FloatArray
 
 n, j, x, u, t = sp.symbols("n j x u t", positive=True)
 phase, clients, size, deviation = sp.symbols("l U s tau", positive=True)
+left = sp.Symbol("m", positive=True)
 
 Radius = Callable[[FloatArray, FloatArray, float | FloatArray], FloatArray]
 _ClickRadius = Callable[[FloatArray, FloatArray, float, FloatArray], FloatArray]
@@ -156,15 +157,56 @@ class ConfidenceTheorem:
         self, values: Mapping[sp.Symbol, float], definitions: tuple[tuple[sp.Symbol, sp.Expr], ...]
     ) -> Radius:
         """Return the radius on an instance as a function of n, j and x; infinite where n is 0."""
-        function = _compiled(self.radius, definitions)
-        fixed = {str(symbol): value for symbol, value in values.items()}
+        return _radius_on(self.radius, values, definitions)
 
-        def radius(count: FloatArray, releases: FloatArray, level: float | FloatArray) -> FloatArray:
-            some = np.maximum(count, 1.0)
-            found = function({**fixed, "n": some, "j": np.maximum(releases, 1.0), "x": level})
-            return np.where(count > 0, found, np.inf)
 
-        return radius
+@dataclass(frozen=True)
+class EliminationTheorem:
+    """The statements that the regret proof of successive elimination makes on the way.
+
+    In phase l every arm that is left, of m, is played so often; then means are released, and arms removed.
+
+    Attributes
+    ----------
+    radius
+        How far a mean of n values with j noises is from its arm's but with probability ``sides e^-x`` each side; in n,
+        j, x and the bound's symbols.
+    noise, scale, sides
+        The law of a released number around the sum of its values, as for `ConfidenceTheorem`; and see `radius`.
+    batch
+        How many values of an arm a phase adds, to be rounded up; in l, m, n (those before) and the bound's symbols.
+    level
+        The x of phase l; in l, m and the bound's symbols.
+    apart
+        When an arm is removed: where the largest mean is more than twice the "radii" of a mean of `batch` values at x
+        above its own; or where ``inf_u I(u) + J(u) > x``, the "separation" by Chernoff's exponents of "at least u" for
+        its total and "at most u" for that of the largest mean, which is found wherever the means are twice the radius
+        at ``x / 2``, and the `algorithms.estimates.chernoff.SHORTFALL` of a search, apart.
+    fresh
+        Whether a mean is of one phase only, released at its end; else of all so far, each released as it is full.
+    failure
+        With which probability the best arm is removed at some time, at most.
+    largest
+        The largest gap of an arm that is left after phase l, where all means are within their radii, which fails as
+        seldom. None where what survives is counted in expectation.
+    """
+
+    radius: sp.Expr
+    noise: Literal["Laplace"]
+    scale: sp.Expr
+    sides: float
+    batch: sp.Expr
+    level: sp.Expr
+    apart: Literal["radii", "separation"]
+    fresh: bool
+    failure: sp.Expr
+    largest: sp.Expr | None = None
+
+    def radius_on(
+        self, values: Mapping[sp.Symbol, float], definitions: tuple[tuple[sp.Symbol, sp.Expr], ...]
+    ) -> Radius:
+        """Return the radius on an instance as a function of n, j and x; infinite where n is 0."""
+        return _radius_on(self.radius, values, definitions)
 
 
 @dataclass(frozen=True)
@@ -262,6 +304,22 @@ class PhaseTheorem:
     failure: sp.Expr
     width: sp.Expr | None = None
     remainder: sp.Expr | None = None
+
+
+def _radius_on(
+    expression: sp.Expr,
+    values: Mapping[sp.Symbol, float],
+    definitions: tuple[tuple[sp.Symbol, sp.Expr], ...],
+) -> Radius:
+    function = _compiled(expression, definitions)
+    fixed = {str(symbol): value for symbol, value in values.items()}
+
+    def radius(count: FloatArray, releases: FloatArray, level: float | FloatArray) -> FloatArray:
+        some = np.maximum(count, 1.0)
+        found = function({**fixed, "n": some, "j": np.maximum(releases, 1.0), "x": level})
+        return np.where(count > 0, found, np.inf)
+
+    return radius
 
 
 def _on(

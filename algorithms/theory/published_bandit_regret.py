@@ -31,7 +31,7 @@ import sympy as sp
 from sympy.utilities.lambdify import implemented_function
 
 from algorithms.estimates.elimination_epochs import epoch_pulls
-from algorithms.theory.confidence_theorem import ConfidenceTheorem, n, t, x
+from algorithms.theory.confidence_theorem import ConfidenceTheorem, EliminationTheorem, left, n, phase, t, x
 from algorithms.theory.regret_bound import Delta, L, R_max, RegretBound, T, b, epsilon
 
 _ALPHA = 3.1
@@ -86,6 +86,7 @@ def _failures(horizon: float, arms: float) -> float:
     return failures
 
 
+_level = sp.log(8 * left * phase**2 * T)
 _EliminationPlays = implemented_function("EliminationPlays", elimination_plays)
 _EpisodePlays = implemented_function("EpisodePlays", episode_plays)
 
@@ -95,7 +96,20 @@ PUBLISHED_BANDIT_BOUNDS: dict[str, RegretBound] = {
         per_arm=Delta * _EliminationPlays(T, L, epsilon, Delta),
         source="Sajed & Sheffet 2019, the regret bound of Algorithm 2 (algorithms.theory.published_bandit_regret)",
         printed="O(sum_a ln(T) / Delta_a + L ln(T) / epsilon)",
+        definitions=((b, 1 / epsilon),),
         correction="the constants of the proof, which are large: R_1 alone is 128 ln(8 L T) pulls of every arm",
+        confidence=EliminationTheorem(
+            radius=sp.sqrt(x / (2 * n)) + b * (x - sp.log(2)) / n,
+            noise="Laplace",
+            scale=b,
+            sides=2.0,
+            batch=sp.Max(32 * 4**phase * _level, 8 * b * 2**phase * (_level - sp.log(2))) + 1,
+            level=_level,
+            apart="radii",
+            fresh=True,
+            failure=1 / T,
+            largest=2**-phase,
+        ),
     ),
     "published/adap-klucb": RegretBound(
         constant=sp.S.Zero,

@@ -22,7 +22,12 @@ import sympy as sp
 from algorithms.epochs import epoch_end, epoch_horizon, epoch_of
 from algorithms.learner import DEFAULT_DELTA
 from algorithms.problems import LinearBandit, Problem, Value
-from algorithms.theory.confidence_theorem import ClickTheorem, ConfidenceTheorem, PhaseTheorem
+from algorithms.theory.confidence_theorem import (
+    ClickTheorem,
+    ConfidenceTheorem,
+    EliminationTheorem,
+    PhaseTheorem,
+)
 from algorithms.theory.gaps import Gaps, problem_gaps
 from mechanisms import Gaussian, Sensitivity
 
@@ -193,7 +198,7 @@ class RegretBound:
     correction: str = ""
     unproved: str = ""
     printed_plays: sp.Expr | None = None
-    confidence: ConfidenceTheorem | ClickTheorem | PhaseTheorem | None = None
+    confidence: ConfidenceTheorem | EliminationTheorem | ClickTheorem | PhaseTheorem | None = None
     levels: bool = True
     outlasting: sp.Expr = sp.S.Zero
 

@@ -27,14 +27,13 @@ from algorithms.problems import Cascade, Matroid, RankedLists, SemiBandit, TopK
 from algorithms.theory.confidence_theorem import ConfidenceTheorem, x
 from algorithms.theory.regret_bound import Instance, RegretBound
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
+from verify.regret_claims.chernoff_search import search_exponent
 from verify.regret_claims.noise_tests import AdditiveNoise, RandomizedTruth
 from verify.regret_claims.proof_run import (
-    LARGEST_TILT,
     TOLERANCE,
     ProofCheck,
     StructuredRun,
     allotted,
-    largest_tilt,
     levelled_at,
     play_checked,
     renewed_after,
@@ -42,7 +41,6 @@ from verify.regret_claims.proof_run import (
 )
 
 BuildExplained = Callable[[Gate], ExplainedLearner]
-_CHERNOFF_STEPS = 60
 _CHERNOFF_TOLERANCE = 1e-6
 
 
@@ -408,24 +406,8 @@ class MeanRun(StructuredRun[Confidence]):
         return float(self.scale * at.fun)
 
     def chernoff_exponent(self, n: FloatArray, m: FloatArray, mean: FloatArray, u: FloatArray) -> FloatArray:
-        """Return ``sup_s -s y - n ln(1 - u + u e^-s) - j k(s)`` at a mean of u: concave, so by golden section."""
-        y = n * mean
-        laplace = self.theorem.noise == "Laplace"
-
-        def value(s: FloatArray) -> FloatArray:
-            moment = -np.log1p(-((self.scale * s) ** 2)) if laplace else (self.scale * s) ** 2 / 2
-            found: FloatArray = -s * y - n * np.logaddexp(rest, logarithm - s) - m * moment
-            return found
-
-        with np.errstate(divide="ignore"):
-            logarithm, rest = np.log(u), np.log1p(-u)
-        shrink = (np.sqrt(5.0) - 1) / 2
-        low, high = np.zeros_like(u), np.full_like(u, largest_tilt(self.scale) if laplace else LARGEST_TILT)
-        for _ in range(_CHERNOFF_STEPS):
-            width = shrink * (high - low)
-            better = value(low + width) > value(high - width)
-            low, high = np.where(better, high - width, low), np.where(better, high, low + width)
-        return value(0.5 * (low + high))
+        """Return with which exponent Chernoff's inequality rejects a mean of u."""
+        return search_exponent(n, m, mean, u, scale=self.scale, laplace=self.theorem.noise == "Laplace")
 
     def _mixture_exponent(self, n: FloatArray, mean: FloatArray, u: FloatArray) -> FloatArray:
         """Return the log-likelihood of the bits under the Beta(1/2, 1/2) mixture over that at the index u."""

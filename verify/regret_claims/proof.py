@@ -15,9 +15,15 @@ from algorithms.epochs import epoch_end
 from algorithms.linear.dp_pe import StandardElimination
 from algorithms.linear.phased_elimination import PhasedElimination
 from algorithms.problems import LinearBandit, Problem, Value
-from algorithms.theory.confidence_theorem import ClickTheorem, ConfidenceTheorem, PhaseTheorem
+from algorithms.theory.confidence_theorem import (
+    ClickTheorem,
+    ConfidenceTheorem,
+    EliminationTheorem,
+    PhaseTheorem,
+)
 from algorithms.theory.regret_bound import Instance, RegretBound
 from verify.regret_claims.click_checks import check_clicks
+from verify.regret_claims.elimination_checks import check_elimination
 from verify.regret_claims.episode_checks import check_episodes
 from verify.regret_claims.evidence_checks import check_evidence
 from verify.regret_claims.mean_checks import check_means
@@ -34,6 +40,11 @@ _MEANS = np.array(
 )  # near 1/2, where estimates vary most, and off it, where a wrong gain shows
 _ATTRACTIONS = np.array([0.1, 0.25, 0.4, 0.7])
 _ROUNDS, _LANES = 256, 128
+_ELIMINATED, _ELIMINATION_LANES = 512, 64
+_EPOCH_MEANS, _EPOCH_ROUNDS = (
+    np.array([0.2, 0.8, 0.9]),
+    20_500,
+)  # one arm goes in each of the first two epochs
 _LINEAR_ROUNDS, _LINEAR_LANES = 512, 24
 _SHUFFLED_EPSILON = 10.0
 
@@ -44,7 +55,8 @@ def check_proof(
     """Check what a theorem rests on, at the learner's epsilon; nothing if neither says it.
 
     Two of four arms are played for 256 rounds in 128 lanes (one of six vectors for 512 rounds in 24): proofs speak at
-    any horizon, where bounds do not. A learner by epochs is played until the third one.
+    any horizon, where bounds do not. A learner by epochs is played until the third one; one by elimination among four
+    arms for 512 rounds in 64 lanes, or among three for 20,500, where a phase takes thousands of rounds.
 
     Parameters
     ----------
@@ -72,6 +84,8 @@ def check_proof(
         problem, checks = plain_problem("cascade", _ATTRACTIONS, 2), check_clicks
     elif isinstance(theorem, PhaseTheorem) and issubclass(make, PhasedElimination | StandardElimination):
         return _checked_phases(make, bound, played, seed=seed, error=error)
+    elif isinstance(theorem, EliminationTheorem) and hasattr(make, "confidence"):
+        return _checked_elimination(make, bound, played, fresh=theorem.fresh, seed=seed, error=error)
     else:
         return ()
     rounds = _ROUNDS if not played.anytime or not bound.levels else int(epoch_end(1)) + _ROUNDS
@@ -99,6 +113,16 @@ def _builder(make: type[Any], instance: Instance) -> Any:
         delta=instance.delta,
         horizon=instance.horizon,
         settings=instance.settings,
+    )
+
+
+def _checked_elimination(
+    make: type[Any], bound: RegretBound, played: Instance, *, fresh: bool, seed: int, error: float
+) -> tuple[ProofCheck, ...]:
+    means, rounds = (_EPOCH_MEANS, _EPOCH_ROUNDS) if fresh else (_MEANS, _ELIMINATED)
+    instance = replace(played, problem=plain_problem("bandit", means), horizon=rounds)
+    return check_elimination(
+        _builder(make, instance), bound, instance, lanes=_ELIMINATION_LANES, seed=seed, error=error
     )
 
 

@@ -9,7 +9,13 @@ from scipy.stats import binom
 
 from accountant import Accountant, Budget, Coupled, Simulation
 from algorithms import DPBestArm, DurableRun
-from algorithms.estimates.chernoff import NoiseTail, chernoff_exponent, chernoff_separation, sum_exponent
+from algorithms.estimates.chernoff import (
+    SHORTFALL,
+    NoiseTail,
+    chernoff_exponent,
+    chernoff_separation,
+    sum_exponent,
+)
 from algorithms.problems import Arms
 from algorithms.semi_bandits.dp_best_arm import first_batch, phase_exponent
 from algorithms.theory.best_arm import arm_plays, expected_rounds, most_plays
@@ -234,9 +240,10 @@ def test_the_bounds_once_more_in_plain_numbers(epsilon):
             return (s * n * distance - (n / 4 + 2 * b * b * j) * s * s / 2 / (1 - b * s)).max()
 
         width = brentq(lambda w, level=level, exponent=exponent: 2 * exponent(w / 2) - level, 0, 100)
+        width /= 1 - SHORTFALL
         batch = math.ceil(n / 2)
         plays += batch * (math.exp(-2 * exponent((gap - width) / 2)) if width < gap else 1.0)
-        if most is None and 2 * exponent(0.15) > level:
+        if most is None and 2 * exponent(0.15 * (1 - SHORTFALL)) > level:
             most = n
         n, j = n + batch, j + 1
     assert arm_plays(1e9, 2, epsilon, gap) == pytest.approx(plays, rel=1e-4)

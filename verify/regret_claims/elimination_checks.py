@@ -1,0 +1,315 @@
+"""What the regret proofs of successive elimination rest on, read from a running learner.
+
+The learner shows its means, counts and which arms are left (`algorithms.learner.ExplainedLearner`: the index of another
+is -infinity); the data it is fed are drawn here. In the order of the proof:
+
+- *bookkeeping*: counts are those of the theorem's batches, and means and arms change at releases only;
+- *radius*: arms are removed where the theorem's inequality says so, computed again, and no others;
+- *oracle*: what is played is an arm that is left and not yet played so often in this phase; in the end the last one;
+- *noise*, *estimates*: their laws, as for learners on means;
+- *good event*: the best arm is left, and where the theorem says so all means are within their radii, as often as it
+  says;
+- *gap lemma*: what is left after a phase is worse than the best arm by no more than the radii and what the two means
+  are off by; on the good event by no more than the theorem says;
+- *path*: so is a lane's regret, where the theorem is about it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from algorithms.estimates.chernoff import SHORTFALL
+from algorithms.lanes import gather
+from algorithms.learner import Confidence, ExplainedLearner
+from algorithms.problems import Arms, SemiBandit
+from algorithms.theory.confidence_theorem import EliminationTheorem
+from algorithms.theory.regret_bound import Instance, RegretBound
+from mechanisms.arrays import BoolArray, FloatArray, IntArray
+from verify.regret_claims.chernoff_search import search_separation
+from verify.regret_claims.mean_checks import BuildExplained
+from verify.regret_claims.noise_tests import AdditiveNoise
+from verify.regret_claims.proof_run import (
+    TOLERANCE,
+    ProofCheck,
+    StructuredRun,
+    allotted,
+    play_checked,
+    rounded,
+)
+
+_CLOSE = 1e-5  # relative: so little above equality an arm may be left, and so little below it removed
+_UNSURE = 1e-3  # the same of exponents below which a learner's search ends
+
+
+def check_elimination(
+    build: BuildExplained, bound: RegretBound, instance: Instance, *, lanes: int, seed: int, error: float
+) -> tuple[ProofCheck, ...]:
+    """Play a learner and check what its regret proof rests on, until the first counterexample.
+
+    Parameters
+    ----------
+    build
+        Makes an `ExplainedLearner` on a gate.
+    bound, instance
+        The theorem, with an `EliminationTheorem`, and the instance: arms, with outcomes in {0, 1}.
+    lanes
+        Independent runs, a multiple of 64.
+    seed
+        Of all randomness.
+    error
+        The probability that a true learner violates anything, at most.
+
+    Raises
+    ------
+    ValueError
+        If the theorem has no such `confidence`, or the problem is another.
+    """
+    run = _EliminationRun(bound, instance, lanes)
+    contradiction = play_checked(run, build, lanes=lanes, seed=seed)
+    if contradiction is not None:
+        return (contradiction,)
+    lemmas = ("gap lemma",) if run.theorem.largest is None else ("gap lemma", "path")
+    return run.tested(
+        error, (run.noise.p, run.noise.words), run.theorem.sides, lemmas=lemmas, radius=run.words
+    )
+
+
+class _EliminationRun(StructuredRun[Confidence]):
+    """What has been seen so far of a learner.
+
+    Attributes
+    ----------
+    left
+        Which arms are, as the learner says; shape (lanes, arms).
+    phase
+        Of each lane, from 1; shape (lanes, 1).
+    filled, open
+        How many outcomes of an arm its open batch has, and their sum.
+    count
+        How many values are in the mean of an arm.
+
+    Raises
+    ------
+    ValueError
+        If the theorem has no such `confidence`, or the problem is another.
+    """
+
+    def __init__(self, bound: RegretBound, instance: Instance, lanes: int) -> None:
+        theorem, problem = bound.confidence, instance.problem
+        if not isinstance(theorem, EliminationTheorem):
+            raise ValueError("bound: its theorem is not about elimination")
+        if not isinstance(problem, SemiBandit) or not isinstance(problem.structure, Arms):
+            raise ValueError(f"problem={problem!r}: must be arms")
+        super().__init__(bound, instance, lanes, allotted(theorem.failure, bound, instance))
+        self.theorem, self.problem = theorem, problem
+        self.radius = theorem.radius_on(bound.values(instance), bound.definitions)
+        self.scale = bound.number(theorem.scale, instance)
+        self.noise = AdditiveNoise(theorem.noise, self.scale)
+        self.best = int(problem.means.argmax())
+        shape = (lanes, problem.means.size)
+        self.left: BoolArray = np.ones(shape, dtype=bool)
+        self.phase: FloatArray = np.ones((lanes, 1))
+        self.filled: FloatArray = np.zeros(shape)
+        self.open: FloatArray = np.zeros(shape)
+        self.count: FloatArray = np.zeros(shape)
+        self.releases: FloatArray = np.zeros(shape)
+        self.batch: FloatArray = np.zeros(shape)  # not rounded
+        self._begin_phase(np.ones((lanes, 1), dtype=bool))
+
+    @property
+    def words(self) -> str:
+        """How much was seen."""
+        phases, removed = self.phase - 1, (~self.left).sum()
+        return (
+            f"exact in {self.round:,} rounds, in which {phases.min():g} to {phases.max():g} phases of each run ended "
+            f"and {removed:,} arms were removed"
+        )
+
+    def _begin_phase(self, lanes: BoolArray) -> None:
+        """Set how many values each arm's batch of the phase has in some lanes, and their x."""
+        arms = self.left.sum(axis=1, keepdims=True)
+        self.level = _each(self._level, self.phase, arms)
+        batch = _each(self._batch, *np.broadcast_arrays(self.phase, arms, self.count))
+        self.batch = np.where(lanes, batch, self.batch)
+
+    def _level(self, phase: float, arms: float) -> float:
+        return self.bound.number(self.theorem.level, self.instance, l=phase, m=arms)
+
+    def _batch(self, phase: float, arms: float, count: float) -> float:
+        return self.bound.number(self.theorem.batch, self.instance, l=phase, m=arms, n=count)
+
+    def state(self, learner: ExplainedLearner) -> Confidence:
+        """Return the means, counts and indices."""
+        return learner.confidence().copy()
+
+    def started(self, state: Confidence, outcomes: FloatArray) -> None:
+        """Refuse what the theorems do not know of."""
+        raise ValueError("the learner starts with a value of every arm")
+
+    def acted(self, shown: Confidence, learner: ExplainedLearner, action: IntArray) -> None:
+        """Check that an arm that is played is left, and is to be played."""
+        self.round += 1
+        playable = self.left & ((self.filled < self.batch) | self._decided)
+        self.refuse(
+            "oracle",
+            ~gather(playable, action)[:, 0],
+            lambda lane: (
+                f"arm {action[lane, 0]} is played in phase {self.phase[lane, 0]:g}, where "
+                f"{np.flatnonzero(self.left[lane])} are left and {np.flatnonzero(playable[lane])} are to be played"
+            ),
+        )
+        self.regret += np.where(
+            self.failed, 0.0, self.problem.benchmark - self.problem.expected_reward(action)
+        )
+
+    @property
+    def _decided(self) -> BoolArray:
+        """In which lanes one arm is left; shape (lanes, 1)."""
+        return np.asarray(self.left.sum(axis=1, keepdims=True) == 1)
+
+    def observed(self, before: Confidence, after: Confidence, action: IntArray, feedback: FloatArray) -> None:
+        """Check counts and means after the feedback, at the end of a phase which arms are removed."""
+        fed = (np.arange(self.left.shape[1]) == action) & ~self._decided
+        self.filled += fed
+        self.open += np.where(fed, feedback, 0.0)
+        full = self.left & (self.filled >= self.batch)
+        over = (full == self.left).all(axis=1, keepdims=True) & ~self._decided
+        due = self.left & over if self.theorem.fresh else fed & full
+        if due.any():
+            self.count = np.where(
+                due, self.filled if self.theorem.fresh else self.count + self.filled, self.count
+            )
+            self.releases = np.where(due, 1.0 if self.theorem.fresh else self.releases + 1.0, self.releases)
+        self._check_counts(before, after, due)
+        if due.any():
+            self._take_releases(before, after, due)
+        if over.any():
+            self._end_phase(after, over)
+        self.refuse_arm(
+            "bookkeeping",
+            self.left != (after.index > -np.inf),
+            lambda lane, arm: (
+                f"the arm is {'removed' if self.left[lane, arm] else 'there again'} within phase "
+                f"{self.phase[lane, 0]:g}"
+            ),
+        )
+
+    def _check_counts(self, before: Confidence, after: Confidence, due: BoolArray) -> None:
+        """Check the counts of values and noises, and that nothing else moves."""
+        for words, shown, expected in (
+            ("values", after.count, self.count),
+            ("noises", after.releases, self.releases),
+        ):
+            self.refuse_arm(
+                "bookkeeping",
+                shown != expected,
+                lambda lane, arm, words=words, shown=shown, expected=expected: (  # type: ignore[misc]
+                    f"{shown[lane, arm]:g} {words} are counted where there are {expected[lane, arm]:g}"
+                ),
+            )
+        self.refuse_arm(
+            "bookkeeping",
+            ~due & (after.estimate != before.estimate),
+            lambda lane, arm: (
+                f"the mean went from {before.estimate[lane, arm]:.6g} to {after.estimate[lane, arm]:.6g} "
+                "without a release"
+            ),
+        )
+
+    def _take_releases(self, before: Confidence, after: Confidence, due: BoolArray) -> None:
+        """Hand the noise of releases to its test, and note how far means are off."""
+        released = self.count * after.estimate
+        if not self.theorem.fresh:
+            released = released - before.count * before.estimate
+        self.noise.add((released - self.open)[due])
+        self.open[due] = 0.0
+        off = after.estimate - self.problem.means
+
+        def far(level: float) -> tuple[BoolArray, BoolArray]:
+            radius = self.radius(self.count, self.releases, level)
+            return off < -radius, off > radius
+
+        self.note_levels(self.count, due, far)
+
+    def _end_phase(self, after: Confidence, over: BoolArray) -> None:
+        """Check which arms are removed, and what is said of the others."""
+        theorem, level, mean = self.theorem, self.level, after.estimate
+        values = self.batch if theorem.fresh else self.count
+        radius = self.radius(values, self.releases, level if theorem.apart == "radii" else level / 2)
+        behind = np.where(self.left, mean, -np.inf).max(axis=1, keepdims=True) - mean
+        here = self.left & over
+        found, most = behind, 2 * radius
+        if theorem.apart == "separation":
+            most = np.broadcast_to(level, mean.shape)
+            found = np.zeros(mean.shape)
+            others = here & (behind > 0)
+            found[others] = search_separation(
+                self.count[others],
+                self.releases[others],
+                mean[others],
+                (mean + behind)[others],
+                scale=self.scale,
+            )
+        now = after.index > -np.inf
+        late = 1.0 + (_UNSURE if theorem.apart == "separation" else _CLOSE)
+        self.refuse_arm(
+            "radius",
+            here & np.where(now, found > most * late, found < most * (1 - _CLOSE)),
+            lambda lane, arm: (
+                f"after phase {self.phase[lane, 0]:g} the arm is {'left' if now[lane, arm] else 'removed'}: means are "
+                f"{rounded(mean[lane])}, and what sets it apart is {found[lane, arm]:.6g}, where more than "
+                f"{most[lane, arm]:.6g} is needed"
+            ),
+        )
+        expected = mean + radius if theorem.apart == "radii" else mean
+        self.refuse_arm(
+            "radius",
+            here & now & ~(np.abs(after.index - expected) <= TOLERANCE * (1 + np.abs(expected))),
+            lambda lane, arm: (
+                f"index {after.index[lane, arm]:.6g} where mean and radius make {expected[lane, arm]:.6g}"
+            ),
+        )
+        self._check_gaps(mean - self.problem.means, radius, here, now)
+        self.left = np.where(over, self.left & now, self.left)
+        self.filled[np.broadcast_to(over, self.filled.shape)] = 0.0
+        self.phase = self.phase + over
+        self._begin_phase(over)
+
+    def _check_gaps(self, off: FloatArray, radius: FloatArray, here: BoolArray, now: BoolArray) -> None:
+        """Note who leaves the good event; check the gaps of what is left."""
+        gaps = self.problem.means[self.best] - self.problem.means
+        best, left = (each[:, self.best, np.newaxis] for each in (here, now))
+        self.failed |= (best & ~left)[:, 0]
+        apart = 2 * radius if self.theorem.apart == "radii" else 2 * radius / (1 - SHORTFALL)
+        allowed = apart + np.maximum(0.0, off) + np.maximum(0.0, -off[:, self.best, np.newaxis])
+        largest = np.full(self.phase.shape, np.inf)
+        if self.theorem.largest is not None:
+            self.failed |= (here & (np.abs(off) > radius * (1 + TOLERANCE))).any(axis=1)
+            largest = _each(self._largest, self.phase)
+        largest[self.failed] = np.inf
+        self.refuse_arm(
+            "gap lemma",
+            here & now & best & left & (gaps > np.minimum(allowed * (1 + TOLERANCE), largest)),
+            lambda lane, arm: (
+                f"the arm is left after phase {self.phase[lane, 0]:g} with a gap of {gaps[arm]:.6g}: radii and "
+                f"what means are off by allow {allowed[lane, arm]:.6g}, the good event {largest[lane, 0]:.6g}"
+            ),
+        )
+
+    def _largest(self, phase: float) -> float:
+        assert self.theorem.largest is not None
+        return self.bound.number(self.theorem.largest, self.instance, l=phase)
+
+    def ended(self) -> None:
+        """Check that no lane on the good event has lost more than the bound, if the proof says so."""
+        if self.theorem.largest is not None:
+            super().ended()
+
+
+def _each(function: Callable[..., float], *numbers: FloatArray) -> FloatArray:
+    """Return a function of few different numbers at each of them."""
+    different, which = np.unique(np.stack([each.ravel() for each in numbers]), axis=1, return_inverse=True)
+    values = np.array([function(*each) for each in different.T.tolist()])
+    return values[which.ravel()].reshape(numbers[0].shape)
