@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -15,9 +15,10 @@ from algorithms.claim import ClaimForm
 from algorithms.epochs import epoch_horizon
 from algorithms.learner import Family, check_horizon, check_rounds
 from algorithms.problems import Arms, Matroid, ProblemError, RankedLists, SuperArms
+from algorithms.problems.availability import available_arms
 from algorithms.tickets import OpenActions, Ticket
 from mechanisms import Box, Domain, OneHot
-from mechanisms.arrays import IntArray
+from mechanisms.arrays import BoolArray, IntArray
 
 PLAYS: dict[str, tuple[Family, ...]] = {
     "bandit": ("bandit",),
@@ -115,6 +116,11 @@ class StructuredLearner(abc.ABC, Generic[StructureType]):
     observe everything a fixed time after it was shown); a delay of at most W tickets at a time costs at most W more
     rounds of every arm.
 
+    **Arms that come and go**: `act` and `issue` take which arms are there in this round (`available`). That is public:
+    it may depend on anything but on what feedback says. Then an action is still a function of what is public and of
+    earlier releases, and every privacy claim holds as it is, where a learner goes by counts of its actions and by
+    indices of all arms (`needs_all_arms` is empty); others refuse. Regret is claimed for rounds with all arms only.
+
     Parameters
     ----------
     structure
@@ -134,6 +140,8 @@ class StructuredLearner(abc.ABC, Generic[StructureType]):
 
     claim: ClassVar[ClaimForm]
     family: ClassVar[Family]
+    needs_all_arms: ClassVar[str] = "its proofs are for the same arms in every round"
+    """Why all arms must be available in every round; empty if some may be left out."""
     action: IntArray = _NotYet()  # type: ignore[assignment]
     """What `act` returned last."""
 
@@ -164,22 +172,59 @@ class StructuredLearner(abc.ABC, Generic[StructureType]):
 
     @abc.abstractmethod
     def choose(self) -> IntArray:
-        """Return what to play next, shape (lanes, size), padded with -1."""
+        """Return what to play next, shape (lanes, size), padded with -1.
+
+        One that plays without some arms takes `available`, too: which are there, shape (arms,), or None for all.
+        """
 
     @abc.abstractmethod
     def learn(self, action: IntArray, feedback: Private) -> None:
         """Learn from private feedback on one round of an action; one that holds its actions takes `rounds`, too."""
 
-    def act(self) -> IntArray:
-        """Return the action of the next round, whose feedback comes without a ticket."""
-        action = self.choose()
+    def act(self, *, available: Iterable[int] | None = None) -> IntArray:
+        """Return the action of the next round, whose feedback comes without a ticket.
+
+        Parameters
+        ----------
+        available
+            The arms that are there in this round, all by default; public, see the class.
+
+        Raises
+        ------
+        ProblemError
+            If the learner or its structure needs all arms, or no super arm consists of these. Nothing changes then.
+        """
+        action = self._chosen(available)
         self.waiting.ask(action, vars(self).get("action"))
         self.action = action
         return action
 
-    def issue(self) -> Ticket:
-        """Return the action for one user, with the ticket that its feedback will come with."""
-        return self.waiting.issue(self.choose())
+    def issue(self, *, available: Iterable[int] | None = None) -> Ticket:
+        """Return the action for one user, with the ticket that its feedback will come with.
+
+        Parameters
+        ----------
+        available
+            As for `act`, also what is raised.
+        """
+        return self.waiting.issue(self._chosen(available))
+
+    def check_available(self, available: Iterable[int]) -> BoolArray:
+        """Return which arms are available, shape (arms,), if the learner can play them without the others.
+
+        Raises
+        ------
+        ProblemError
+            Otherwise; as for `act`.
+        """
+        if self.needs_all_arms:
+            raise ProblemError(f"available: {type(self).__name__} plays with all arms: {self.needs_all_arms}")
+        return available_arms(self.structure, available)
+
+    def _chosen(self, available: Iterable[int] | None) -> IntArray:
+        if available is None:
+            return self.choose()
+        return self.choose(self.check_available(available))  # type: ignore[call-arg]
 
     @property
     def tickets(self) -> Mapping[int, Ticket]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
@@ -88,14 +88,16 @@ def read_object(body: bytes) -> dict[str, Any]:
     return found
 
 
-def check_keys(body: Mapping[str, Any], *keys: str) -> None:
-    """Refuse a body that has not exactly these keys."""
-    missing, unknown = sorted(set(keys) - body.keys()), sorted(body.keys() - set(keys))
+def check_keys(body: Mapping[str, Any], *keys: str, optional: Sequence[str] = ()) -> None:
+    """Refuse a body that has not exactly these keys, and none but these optional ones."""
+    missing, unknown = sorted(set(keys) - body.keys()), sorted(body.keys() - {*keys, *optional})
     if missing:
         raise invalid(missing[0], f"is missing: the body must have {', '.join(keys)}")
     if unknown:
         raise invalid(
-            "body", f"has {len(unknown)} unknown keys: it must have {', '.join(keys)} and nothing else"
+            "body",
+            f"has {len(unknown)} unknown keys: it must have {', '.join(keys)} and nothing else"
+            + (f" but {', '.join(optional)}" if optional else ""),
         )
 
 

@@ -46,6 +46,7 @@ class _PhaseLearner(AnytimeLearner[RankedLists]):
     """
 
     family: ClassVar[Family] = "cascade"
+    needs_all_arms: ClassVar[str] = "a list is shown for a phase of rounds"
 
     def __init__(self, structure: RankedLists, gate: Gate, noise: NoiseTail, horizon: int | None) -> None:
         super().__init__(structure, gate, horizon)

@@ -18,13 +18,14 @@ from algorithms.learner import ClickConfidence, Family, check_delta, check_epsil
 from algorithms.problems import RankedLists
 from algorithms.structured_learner import HorizonLearner
 from mechanisms import Gaussian, Laplace, OneHot
-from mechanisms.arrays import IntArray
+from mechanisms.arrays import BoolArray, IntArray
 
 
 class _ClickVectorLearner(HorizonLearner[RankedLists]):
     """Show the K items of largest upper bound; average every user's noisy click vector."""
 
     family: ClassVar[Family] = "cascade"
+    needs_all_arms: ClassVar[str] = ""
 
     def __init__(
         self, structure: RankedLists, gate: Gate, randomizer: Laplace | Gaussian, horizon: int
@@ -36,9 +37,9 @@ class _ClickVectorLearner(HorizonLearner[RankedLists]):
         bound = AdditiveNoiseBound(structure.size, NoiseTail.of(randomizer), self.exponent)
         self.estimates = ClickEstimates(gate.lanes, structure, bound)
 
-    def choose(self) -> IntArray:
+    def choose(self, available: BoolArray | None = None) -> IntArray:
         """Return the K items of largest index, the least displayed first."""
-        return self.estimates.best_lists()
+        return self.estimates.best_lists(available)
 
     def click_confidence(self) -> ClickConfidence:
         """Return the items' sums and indices."""

@@ -20,7 +20,7 @@ from algorithms.learner import ClickConfidence, Family, check_epsilon
 from algorithms.message_learner import MessageLearner, Question
 from algorithms.problems import RankedLists
 from mechanisms import FirstAbove, RandomizedResponse
-from mechanisms.arrays import FloatArray, IntArray
+from mechanisms.arrays import BoolArray, FloatArray, IntArray
 
 _PASSES = 3
 _LOW_BITS = (1 << 49) - 1  # of a float: 0 in a whole number at 8 values between a power of two and the next
@@ -205,6 +205,7 @@ class CascadeUCBRR(MessageLearner[RankedLists], AnytimeLearner[RankedLists]):
         source="cascading bandits paper, repaired: randomized response on the click vector",
     )
     family: ClassVar[Family] = "cascade"
+    needs_all_arms: ClassVar[str] = ""
 
     def __init__(self, structure: RankedLists, gate: Gate, *, epsilon: float, horizon: int | None) -> None:
         super().__init__(structure, gate, horizon)
@@ -233,9 +234,9 @@ class CascadeUCBRR(MessageLearner[RankedLists], AnytimeLearner[RankedLists]):
         horizon = epoch_horizon(int(epoch_of(self.rounds.observed))) if told is None else told
         self.estimates.renew_at(self.exponent, self._mixture(horizon), lanes)
 
-    def choose(self) -> IntArray:
+    def choose(self, available: BoolArray | None = None) -> IntArray:
         """Return the K items of largest index, the least displayed first."""
-        return self.estimates.best_lists()
+        return self.estimates.best_lists(available)
 
     def click_confidence(self) -> ClickConfidence:
         """Return the items' sums and indices."""

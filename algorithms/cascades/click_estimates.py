@@ -21,7 +21,8 @@ from algorithms.estimates.chernoff import NoiseTail, chernoff_upper
 from algorithms.lanes import gather, positions
 from algorithms.learner import ClickConfidence
 from algorithms.problems import RankedLists
-from mechanisms.arrays import FloatArray, IntArray
+from algorithms.problems.availability import among
+from mechanisms.arrays import BoolArray, FloatArray, IntArray
 
 _UNRELIABLE = 1e12  # ranks above every finite index
 
@@ -133,13 +134,13 @@ class RankedItems:
         self.displays: FloatArray = np.zeros((lanes, structure.items))
         self.index: FloatArray = np.full((lanes, structure.items), _UNRELIABLE)
 
-    def best_lists(self) -> IntArray:
+    def best_lists(self, available: BoolArray | None = None) -> IntArray:
         """Return every lane's K items of largest index, the least displayed first, shape (lanes, K).
 
         Reward depends on the set only, and the top positions are examined most and carry least noise. Of
-        equally often displayed items the one of larger index is first, then the lowest id.
+        equally often displayed items the one of larger index is first, then the lowest id. `available`: as of `among`.
         """
-        chosen = self.structure.solve(self.index)
+        chosen = self.structure.solve(among(self.index, available))
         order = np.argsort(gather(self.displays, chosen), axis=1, kind="stable")
         return gather(chosen, order)
 

@@ -13,8 +13,9 @@ from algorithms.estimates.doubling_batches import DoublingBatches
 from algorithms.lanes import gather
 from algorithms.learner import Family
 from algorithms.problems import Arms
+from algorithms.problems.availability import least_among
 from algorithms.structured_learner import StructuredLearner
-from mechanisms.arrays import FloatArray, IntArray
+from mechanisms.arrays import BoolArray, FloatArray, IntArray
 
 
 class BatchLearner(StructuredLearner[Arms]):
@@ -40,13 +41,15 @@ class BatchLearner(StructuredLearner[Arms]):
     def _index(self, lanes: npt.NDArray[np.bool_]) -> FloatArray:
         """Return the indices in the lanes that released a batch; -inf before an arm's first release."""
 
-    def choose(self) -> IntArray:
-        """Return the arm whose batch is open; after its release, the one of least index."""
+    def choose(self, available: BoolArray | None = None) -> IntArray:
+        """Return the arm whose batch is open; after its release, or while it is not there, the one of least index."""
         if self.released.any():
             arm = self.arm.copy()
             arm[self.released, 0] = self.index[self.released].argmin(axis=1)
             self.arm, self.released = arm, np.zeros_like(self.released)
-        return self.arm
+        if available is None:
+            return self.arm
+        return np.where(available[self.arm], self.arm, least_among(self.index, available))
 
     def learn(self, action: IntArray, feedback: Private, rounds: IntArray | None = None) -> None:
         """Put the outcome in its arm's batch, or the total of some rounds."""
@@ -63,4 +66,4 @@ class HeldBatchLearner(BatchLearner):
     @property
     def committed(self) -> IntArray:
         """The rounds until the arm's batch is full."""
-        return self.batches.room(self.arm)
+        return self.batches.room(self.action)

@@ -29,14 +29,16 @@ from algorithms.estimates.message_means import least_counted
 from algorithms.lanes import gather
 from algorithms.learner import Confidence, Family, check_delta, check_epsilon
 from algorithms.problems import FailingTopK, Matroid, SuperArms, TopK
+from algorithms.problems.availability import among
 from mechanisms import Box, Gaussian, Interval, Laplace
-from mechanisms.arrays import FloatArray, IntArray
+from mechanisms.arrays import BoolArray, FloatArray, IntArray
 
 
 class _BatchLearner(AnytimeLearner[SuperArms]):
     """The oracle's super arm for the indices; the arms that a round feeds put their outcomes in batches."""
 
     family: ClassVar[Family] = "semi-bandit"
+    needs_all_arms: ClassVar[str] = ""
 
     def __init__(
         self, structure: SuperArms, gate: Gate, mechanism: Laplace | Gaussian, horizon: int | None
@@ -53,9 +55,9 @@ class _BatchLearner(AnytimeLearner[SuperArms]):
         batches_per_arm = (horizon + 1).bit_length() - 1  # floor(log2(T + 1)), exact
         return math.log(2 * self.structure.arms * batches_per_arm * horizon)
 
-    def choose(self) -> IntArray:
+    def choose(self, available: BoolArray | None = None) -> IntArray:
         """Return the oracle's answer to the indices."""
-        return self.structure.solve(self.index)
+        return self.structure.solve(among(self.index, available))
 
     @property
     def fed(self) -> IntArray:

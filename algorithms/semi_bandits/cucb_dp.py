@@ -29,9 +29,10 @@ from algorithms.estimates.message_means import least_counted
 from algorithms.lanes import gather
 from algorithms.learner import Confidence, Family, check_epsilon, check_horizon
 from algorithms.problems import SuperArms
+from algorithms.problems.availability import among
 from algorithms.structured_learner import StructuredLearner
 from mechanisms import BinaryTree, Box, Laplace
-from mechanisms.arrays import FloatArray, IntArray
+from mechanisms.arrays import BoolArray, FloatArray, IntArray
 
 _EXPONENTS = np.linspace(0.0, 1.0, 2001)[1:-1]
 """Chernoff exponents u = b s to choose from; each gives a valid bound."""
@@ -51,6 +52,7 @@ class _TreeLearner(StructuredLearner[SuperArms]):
     """The oracle's super arm for the indices; one step of the tree per round."""
 
     family: ClassVar[Family] = "semi-bandit"
+    needs_all_arms: ClassVar[str] = ""
 
     def __init__(self, structure: SuperArms, gate: Gate, *, fed: int, epsilon: float, horizon: int) -> None:
         horizon = check_horizon(horizon)
@@ -74,9 +76,9 @@ class _TreeLearner(StructuredLearner[SuperArms]):
         self.running: FloatArray = np.zeros((gate.lanes, structure.arms))
         self.index: FloatArray = np.ones((gate.lanes, structure.arms))
 
-    def choose(self) -> IntArray:
+    def choose(self, available: BoolArray | None = None) -> IntArray:
         """Return the oracle's answer to the indices."""
-        return self.structure.solve(self.index)
+        return self.structure.solve(among(self.index, available))
 
     def confidence(self) -> Confidence:
         """Return the running means, the values in them, the noises in all of them, and the indices."""

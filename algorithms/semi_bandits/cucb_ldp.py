@@ -15,9 +15,10 @@ from algorithms.estimates.message_means import MessageMeans, least_counted
 from algorithms.lanes import gather
 from algorithms.learner import Confidence, Family, check_epsilon
 from algorithms.problems import SuperArms
+from algorithms.problems.availability import among
 from algorithms.structured_learner import HorizonLearner
 from mechanisms import Box, Laplace
-from mechanisms.arrays import IntArray
+from mechanisms.arrays import BoolArray, IntArray
 
 
 class CUCBLDP1(HorizonLearner[SuperArms]):
@@ -45,6 +46,7 @@ class CUCBLDP1(HorizonLearner[SuperArms]):
         source="Chen et al. 2020, Algorithm 1, Theorem 1",
     )
     family: ClassVar[Family] = "semi-bandit"
+    needs_all_arms: ClassVar[str] = ""
 
     def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int) -> None:
         epsilon = check_epsilon(epsilon)
@@ -53,9 +55,9 @@ class CUCBLDP1(HorizonLearner[SuperArms]):
         width = 4 * math.sqrt(2 * structure.size**2 * math.log(self.horizon)) / epsilon
         self.estimates = MessageMeans(gate.lanes, structure.arms, root=width)
 
-    def choose(self) -> IntArray:
+    def choose(self, available: BoolArray | None = None) -> IntArray:
         """Return the oracle's answer to the indices."""
-        return self.structure.solve(self.estimates.index)
+        return self.structure.solve(among(self.estimates.index, available))
 
     @property
     def fed(self) -> IntArray:
@@ -92,6 +94,7 @@ class CUCBLDP2(HorizonLearner[SuperArms]):
         source="Chen et al. 2020, Algorithm 2, Theorem 3",
     )
     family: ClassVar[Family] = "semi-bandit"
+    needs_all_arms: ClassVar[str] = ""
 
     def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int) -> None:
         epsilon = check_epsilon(epsilon)
@@ -100,9 +103,9 @@ class CUCBLDP2(HorizonLearner[SuperArms]):
         width = 4 * math.sqrt(2 * math.log(self.horizon)) / epsilon
         self.estimates = MessageMeans(gate.lanes, structure.arms, root=width)
 
-    def choose(self) -> IntArray:
+    def choose(self, available: BoolArray | None = None) -> IntArray:
         """Return the oracle's answer to the indices."""
-        return self.structure.solve(self.estimates.index)
+        return self.structure.solve(among(self.estimates.index, available))
 
     @property
     def fed(self) -> IntArray:

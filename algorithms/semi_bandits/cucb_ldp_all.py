@@ -15,15 +15,17 @@ from algorithms.claim import ONE_USER_LOCAL, ClaimForm, View
 from algorithms.estimates.message_means import MessageMeans
 from algorithms.learner import Confidence, Family, check_delta, check_epsilon
 from algorithms.problems import SuperArms
+from algorithms.problems.availability import among
 from algorithms.structured_learner import HorizonLearner
 from mechanisms import Box, Gaussian, Laplace
-from mechanisms.arrays import IntArray
+from mechanisms.arrays import BoolArray, IntArray
 
 
 class _AllValuesLearner(HorizonLearner[SuperArms]):
     """The oracle's super arm for the indices, and a noisy message about each of its arms."""
 
     family: ClassVar[Family] = "semi-bandit"
+    needs_all_arms: ClassVar[str] = ""
 
     def __init__(
         self, structure: SuperArms, gate: Gate, randomizer: Laplace | Gaussian, horizon: int
@@ -38,9 +40,9 @@ class _AllValuesLearner(HorizonLearner[SuperArms]):
             root, tail = math.sqrt(x * (0.5 + 4 * randomizer.scale**2)), randomizer.scale * x
         self.estimates = MessageMeans(gate.lanes, structure.arms, root=root, tail=tail)
 
-    def choose(self) -> IntArray:
+    def choose(self, available: BoolArray | None = None) -> IntArray:
         """Return the oracle's answer to the indices."""
-        return self.structure.solve(self.estimates.index)
+        return self.structure.solve(among(self.estimates.index, available))
 
     @property
     def fed(self) -> IntArray:

@@ -24,19 +24,21 @@ from algorithms.lanes import gather
 from algorithms.learner import Confidence, Family, check_epsilon
 from algorithms.message_learner import MessageLearner, Question
 from algorithms.problems import SuperArms
+from algorithms.problems.availability import among
 from mechanisms import Choose, Interval, Laplace, Mechanism
-from mechanisms.arrays import IntArray
+from mechanisms.arrays import BoolArray, IntArray
 
 
 class _OneValueLearner(MessageLearner[SuperArms], abc.ABC):
     """The oracle's super arm for the indices, and one message about its least-counted arm."""
 
     family: ClassVar[Family] = "semi-bandit"
+    needs_all_arms: ClassVar[str] = ""
     estimates: MessageMeans
 
-    def choose(self) -> IntArray:
+    def choose(self, available: BoolArray | None = None) -> IntArray:
         """Return the oracle's answer to the indices."""
-        return self.structure.solve(self.estimates.index)
+        return self.structure.solve(among(self.estimates.index, available))
 
     @property
     def fed(self) -> IntArray:

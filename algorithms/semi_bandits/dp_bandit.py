@@ -41,16 +41,18 @@ from algorithms.lanes import scatter_add
 from algorithms.learner import Confidence, Family, check_delta, check_epsilon
 from algorithms.message_learner import MessageLearner, Question
 from algorithms.problems import Arms
+from algorithms.problems.availability import least_among
 from algorithms.semi_bandits.batch_learner import BatchLearner, HeldBatchLearner
 from algorithms.structured_learner import HorizonLearner
 from mechanisms import Gaussian, Interval, Laplace, RandomRounding
-from mechanisms.arrays import FloatArray, IntArray
+from mechanisms.arrays import BoolArray, FloatArray, IntArray
 
 
 class _BatchBandit(HorizonLearner[Arms], BatchLearner):
     """Play one arm's batch after the other's, by indexed minimum empirical divergence."""
 
     needs_horizon: ClassVar[str] = ""
+    needs_all_arms: ClassVar[str] = ""
     growth: ClassVar[float] = 0.1
     """By which share of what was released an arm's data grow with its next batch, at least."""
     falling: ClassVar[float] = 1.5
@@ -255,6 +257,7 @@ class DPBanditLDP(MessageLearner[Arms]):
 
     family: ClassVar[Family] = "bandit"
     needs_horizon: ClassVar[str] = ""
+    needs_all_arms: ClassVar[str] = ""
     claim: ClassVar[ClaimForm] = ClaimForm(
         model="local",
         view=View.MESSAGE,
@@ -269,9 +272,9 @@ class DPBanditLDP(MessageLearner[Arms]):
         self.count: FloatArray = np.zeros((gate.lanes, structure.arms))
         self.ones: FloatArray = np.zeros((gate.lanes, structure.arms))
 
-    def choose(self) -> IntArray:
+    def choose(self, available: BoolArray | None = None) -> IntArray:
         """Return the least played arm while it has fewer than the first messages; then the one of least index."""
-        return np.asarray(self._index().argmin(axis=1)[:, np.newaxis], dtype=np.int64)
+        return least_among(self._index(), available)
 
     def confidence(self) -> Confidence:
         """Return the debiased means of the messages, their counts (a noise in each), and ``n kl + ln n``."""

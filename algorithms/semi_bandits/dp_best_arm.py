@@ -88,6 +88,7 @@ class DPBestArm(StructuredLearner[Arms]):
     """
 
     family: ClassVar[Family] = "bandit"
+    needs_all_arms: ClassVar[str] = "a phase plays every arm that is left"
     claim: ClassVar[ClaimForm] = ClaimForm(
         model="central",
         view=View.ACTIONS,

@@ -23,15 +23,17 @@ from algorithms.estimates.confidence import ratio_or_infinity, ucb1_radius
 from algorithms.estimates.doubling_batches import DoublingBatches
 from algorithms.learner import Confidence, Family, check_epsilon
 from algorithms.problems import SuperArms
+from algorithms.problems.availability import among
 from algorithms.structured_learner import HorizonLearner
 from mechanisms import Laplace
-from mechanisms.arrays import FloatArray, IntArray
+from mechanisms.arrays import BoolArray, FloatArray, IntArray
 
 
 class _MatroidLearner(HorizonLearner[SuperArms]):
     """State that both learners share: released batch means and the exponent x of their radii."""
 
     family: ClassVar[Family] = "matroid"
+    needs_all_arms: ClassVar[str] = ""
 
     def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int) -> None:
         super().__init__(structure, gate, horizon)
@@ -68,9 +70,9 @@ class DPUCBMat(_MatroidLearner):
         source="matroid bandits paper, Algorithm 2, repaired: no round-0 vector",
     )
 
-    def choose(self) -> IntArray:
+    def choose(self, available: BoolArray | None = None) -> IntArray:
         """Return the greedy basis of the upper confidence bounds."""
-        return self.structure.solve(self.confidence().index)
+        return self.structure.solve(among(self.confidence().index, available))
 
     @property
     def fed(self) -> IntArray:
@@ -111,12 +113,12 @@ class DPTSMat(_MatroidLearner):
         super().__init__(structure, gate, epsilon=epsilon, horizon=horizon)
         self.sample: FloatArray = np.full(self.batches.size.shape, np.inf)
 
-    def choose(self) -> IntArray:
+    def choose(self, available: BoolArray | None = None) -> IntArray:
         """Return the greedy basis of one sample."""
         n = self.batches.size
         centre = self.batches.mean + ratio_or_infinity(self.scale * self.exponent, n)
         self.sample = centre + self.gate.random.standard_normal(n.shape) / np.sqrt(np.maximum(n, 1))
-        return self.structure.solve(self.sample)
+        return self.structure.solve(among(self.sample, available))
 
     def confidence(self) -> Confidence:
         """Return the means of the last full batches, the values and noises in them, and the last samples."""

@@ -32,6 +32,7 @@ from algorithms.durable.open_tickets import (
     withdraw_older,
 )
 from algorithms.message_learner import MessageLearner, Question
+from algorithms.problems import ProblemError
 from algorithms.structured_learner import StructuredLearner
 from algorithms.tickets import Ticket, TicketRefused
 from mechanisms import DomainError
@@ -93,13 +94,23 @@ class RunDesk:
         with suppress(InUse):  # another service's, and ours once that ends
             self._opened()
 
-    def act(self, client: str, request: str, record: RecordId) -> dict[str, Any]:
-        """Return an action for a record, with the ticket that its feedback is to come with."""
+    def act(
+        self, client: str, request: str, record: RecordId, available: Sequence[int] | None = None
+    ) -> dict[str, Any]:
+        """Return an action for a record, with the ticket that its feedback is to come with.
+
+        `available` are the arms that are there, all by default: public, as for `StructuredLearner.act`.
+        """
 
         def act(turn: _Turn) -> dict[str, Any]:
+            if available is not None:
+                try:
+                    turn.run.learner.check_available(available)
+                except ProblemError as error:
+                    raise invalid("available", str(error).removeprefix("available: ")) from None
             if len(turn.run.learner.waiting) >= self._most_open:
                 _withdraw_oldest(turn, max(1, self._most_open // 100))
-            ticket = turn.run.learner.issue()
+            ticket = turn.run.learner.issue(available=available)
             arms = [int(arm) for arm in ticket.action[0] if arm >= 0]
             answer = {"request": request, "ticket": ticket.name, "action": arms}
             central = turn.run.accountant.trust is Trust.CENTRAL
@@ -108,7 +119,8 @@ class RunDesk:
             turn.keep(kept_as(ticket.name), known.json())
             return answer if question is None else {**answer, "question": question}
 
-        return self._once(client, request, ["act", record], act)
+        terms = ["act", record] if available is None else ["act", record, sorted(available)]
+        return self._once(client, request, terms, act)
 
     def observe(self, client: str, request: str, feedback: Feedback) -> dict[str, Any]:
         """Let the learner learn from feedback: a ticket's, once."""

@@ -23,6 +23,7 @@ from algorithms.service.run_desk import Feedback, RunDesk
 
 _FEEDBACK = {"type": "array", "items": NUMBER, "description": "Private: one for each arm of the action."}
 _ARMS = {"type": "array", "items": WHOLE}
+_AVAILABLE = {**_ARMS, "description": "Public: the arms that are there in this round; all by default."}
 _QUESTION = {
     **object_of(
         mechanism={"type": "object"}, domain={"type": "object"}, about={"type": "array", "items": _ARMS}
@@ -42,7 +43,10 @@ _SCHEMAS: dict[str, Any] = {
     "Lapse": object_of(request=REQUEST, seconds={"type": "number", "minimum": 0, "maximum": _LONGEST}),
     "Lapsed": object_of(request=TEXT, withdrawn=WHOLE, open=WHOLE),
     "Tickets": object_of(run=TEXT, open=WHOLE, tickets={"type": "array", "items": _OPEN}),
-    "Act": object_of(request=REQUEST, record=RECORD),
+    "Act": {
+        **object_of(request=REQUEST, record=RECORD, available=_AVAILABLE),
+        "required": ["request", "record"],
+    },
     "Acted": {
         **object_of(request=TEXT, ticket=TEXT, action=_ARMS, question=_QUESTION),
         "required": ["request", "ticket", "action"],
@@ -93,8 +97,11 @@ def run_part(desk: RunDesk, limits: ServiceLimits) -> ServicePart:
     """Return what may be asked of a run."""
 
     def act(client: str, body: Body) -> Mapping[str, Any]:
-        check_keys(body, "request", "record")
-        return desk.act(client, read_request(body), read_record(body["record"], "record"))
+        check_keys(body, "request", "record", optional=["available"])
+        record, available = read_record(body["record"], "record"), body.get("available")
+        if "available" in body:
+            available = _arms(available, limits)
+        return desk.act(client, read_request(body), record, available)
 
     def observe(client: str, body: Body) -> Mapping[str, Any]:
         check_keys(body, "request", "ticket", "record", "feedback")
@@ -160,6 +167,18 @@ def _age(seconds: Any) -> float:
     if type(seconds) not in (int, float) or not 0 <= seconds <= _LONGEST:
         raise invalid("seconds", f"must be a number from 0 to {_LONGEST:,}")
     return float(seconds)
+
+
+def _arms(given: Any, limits: ServiceLimits) -> list[int]:
+    if (
+        not isinstance(given, list)
+        or len(given) > limits.numbers
+        or any(type(arm) is not int for arm in given)
+    ):
+        raise invalid(
+            "available", f"must be a list of at most {limits.numbers} arms, which are whole numbers"
+        )
+    return given
 
 
 def _values(given: Any, name: str, limits: ServiceLimits) -> tuple[float, ...]:

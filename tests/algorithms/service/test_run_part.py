@@ -159,6 +159,40 @@ def test_an_action_comes_with_a_ticket_and_its_feedback_is_paid_for_once(served:
     assert served.act("ann", "monday").json() == shown.json()  # also after its ticket was used
 
 
+def test_an_action_is_of_arms_that_are_there(served: Served) -> None:
+    def act(request: str, available: Any) -> Any:
+        return served.ask("act", {"request": request, "record": "ann", "available": available})
+
+    told = act("visit", [4, 2, 3]).json()
+    assert told["action"] == [2, 3]
+    for wrong, words in (
+        ([1], "must hold a super arm"),
+        ([], "0 arms"),
+        ([1, 5], "5 is no arm: must be from 0 to 4"),
+        ([1, 1], "given twice"),
+        ([1, True], "whole numbers"),
+        ([1.0, 2.0], "whole numbers"),
+        ("12", "must be a list"),
+        (None, "must be a list"),
+    ):
+        assert words in refused(act("wrong", wrong), 422, "invalid")
+    assert served.state()["tickets"] == {"issued": 1, "open": 1}
+    served.again()
+    assert act("visit", [2, 3, 4]).json() == told
+    refused(act("visit", [1, 2, 3, 4]), 409, "key-used")
+    refused(served.act("ann", "visit"), 409, "key-used")
+    assert served.observe(told["ticket"]).json()["state"] == "observed"
+
+
+def test_a_learner_that_needs_all_arms_says_so_over_http(opened: Opened) -> None:
+    lists = NamedLearner("cascade-ucb-batch", "cascade", 1.0, 1_000)
+    served = opened(lists, open_tickets=1)
+    served.act()
+    body = {"request": "b", "record": "bob", "available": [0, 1, 2, 3, 4]}
+    assert "CascadeUCBBatch plays with all arms" in refused(served.ask("act", body), 422, "invalid")
+    assert served.state()["tickets"] == {"issued": 1, "open": 1}  # nobody's ticket made room for it
+
+
 def test_a_restart_knows_what_was_answered_and_what_is_open(served: Served) -> None:
     ann, bob = served.act("ann", "a"), served.act("bob", "b")
     served.observe(ann.json()["ticket"], "ann", request="c")
