@@ -309,7 +309,7 @@ def _shuffled_ratio(epsilon_value: float, delta_value: float, clients: int) -> f
     return math.sqrt(calibrated_bits(epsilon_value, delta_value, clients, 1).proxy) / central
 
 
-def _shuffles_well(instance: Instance, fewest: int) -> bool:
+def shuffles_well(instance: Instance, fewest: int) -> bool:
     """Whether shuffled noise is at most 1.3 times the central one for any number of clients from `fewest` on."""
     fewest = int(instance.settings.get("fixed_clients", 0)) or fewest
     return all(
@@ -337,12 +337,12 @@ def _wide(instance: Instance) -> bool:
 def _shuffled_wide(instance: Instance) -> bool:
     """The same, with at least ``2^alpha`` clients in every phase."""
     fewest = math.ceil(2.0 ** float(instance.settings.get("alpha", 0.8)))
-    return _wide(instance) and _shuffles_well(instance, fewest)
+    return _wide(instance) and shuffles_well(instance, fewest)
 
 
 def _shuffled_bounded(instance: Instance) -> bool:
     """The same of rewards of single plays, of which an action may have one in a phase."""
-    return _bounded(instance) and _shuffles_well(instance, 1)
+    return _bounded(instance) and shuffles_well(instance, 1)
 
 
 LINEAR_BOUNDS: dict[str, RegretBound] = {

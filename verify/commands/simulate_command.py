@@ -251,13 +251,11 @@ def _render(lines: Sequence[FigureLine], found: Sequence[SimulatedRuns], console
         kept = f"best action kept in {runs.further['best_kept']:.0%} of runs"
         console.print(f"clients sent {sent or 'nothing'} a run; {kept}")
         if "most_communication" in runs.further:
-            from algorithms.theory.communication import COMMUNICATION  # SymPy takes half a second
+            from algorithms.theory.communication import formula  # SymPy takes half a second
 
-            most = runs.further["most_communication"]["reals"]
-            formula = (
-                f"at most {most:,.0f} reals, S the largest support: {COMMUNICATION.get(runs.learner, '')}"
-            )
-            console.print(formula, highlight=False, soft_wrap=True)
+            ((unit, most),) = runs.further["most_communication"].items()
+            words = f"at most {most:,.0f} {unit}, S the largest support: {formula(runs.learner)}"
+            console.print(words, highlight=False, soft_wrap=True)
 
 
 def _render_several(lines: Sequence[FigureLine], found: Sequence[SimulatedRuns], console: Console) -> None:

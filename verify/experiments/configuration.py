@@ -141,13 +141,18 @@ def simulated(
         )
         with blaming(subject):
             trace, further = simulate_linear(phased, linear, progress=share, **where, **sizes)
-        from algorithms.theory.communication import most_reals  # SymPy takes half a second
+        from algorithms.theory.communication import most_sent  # SymPy takes half a second
         from algorithms.theory.regret_bound import Instance
 
-        own = configuration.settings
-        most = most_reals(subject.name, Instance(linear, 1.0, configuration.horizon, settings=own))
-        if most is not None:
-            further["most_communication"] = {"reals": most}
+        instance = Instance(
+            linear,
+            configuration.epsilon,
+            configuration.horizon,
+            configuration.delta,
+            configuration.settings,
+        )
+        if most := most_sent(subject.name, instance):
+            further["most_communication"] = most
     elif is_contextual(subject):
         policy, contexts, problem_name = build_contextual(
             subject, problem, configuration.settings, horizon=configuration.horizon, **privacy
