@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -61,20 +62,16 @@ def audit_repo_command(path: Path, wrappers: Path, as_json: bool) -> None:
     written, where what is claimed and which data are neighbours is guessed, and every guess said. What speaks of
     privacy comes first.
     """
+    planned: dict[Path, str] = {}
     subjects = []
-    for number, (wrapped, found) in enumerate(_wrapped(path)):
-        file = wrappers / f"{_file_name(path, wrapped.source)}"
-        if file.exists() and file.read_text(encoding="utf-8") != wrapped.text:
-            raise SettingError(
-                f"--wrappers {wrappers}: {file.name} is there and not the same; give another folder"
-            )
-        if number == 0:
-            wrappers.mkdir(parents=True, exist_ok=True)
-        file.write_text(wrapped.text, encoding="utf-8")
+    for wrapped, found in _wrapped(path):
+        file = _another(wrappers, _file_name(path, wrapped.source), planned)
+        planned[file] = wrapped.text
         subjects += [
             _Subject(each, wrapper, wrapped.needs, _command(file, wrapper, wrapped.stubs))
             for each, wrapper in zip(found, wrapped.wrappers, strict=True)
         ]
+    _write_all(wrappers, planned)
     subjects.sort(key=lambda each: (not each.found.private, bool(each.wrapper.missing or each.needs)))
     show(
         as_json,
@@ -99,7 +96,26 @@ def _wrapped(path: Path) -> Iterator[tuple[WrapperFile, list[FoundCallable]]]:
 def _file_name(path: Path, source: Path) -> str:
     parts = source.relative_to(path).parts if path.is_dir() else (source.name,)
     name = "_".join(parts).rpartition(".")[0]
-    return "".join(each if each.isalnum() else "_" for each in name) + ".py"
+    return "".join(each if each.isalnum() else "_" for each in name)
+
+
+def _another(folder: Path, name: str, taken: Collection[Path]) -> Path:
+    """Return a file for wrappers that no other source has: ``a/b.py`` and ``a_b.py`` are named alike."""
+    names = (name if number == 1 else f"{name}_{number}" for number in count(1))
+    return next(file for each in names if (file := folder / f"{each}.py") not in taken)
+
+
+def _write_all(folder: Path, texts: Mapping[Path, str]) -> None:
+    """Write all files, or none if one is there with another content: somebody checked it."""
+    for file, text in texts.items():
+        if file.exists() and (file.is_dir() or file.read_bytes() != text.encode()):
+            raise SettingError(
+                f"--wrappers {folder}: {file.name} is there and not the same; give another folder"
+            )
+    if texts:
+        folder.mkdir(parents=True, exist_ok=True)
+    for file, text in texts.items():
+        file.write_bytes(text.encode())
 
 
 def _command(file: Path, wrapper: Wrapper, stubs: tuple[str, ...]) -> str:

@@ -132,6 +132,42 @@ def test_the_command_lists_commands_and_overwrites_nothing(checkout: Path, tmp_p
     assert (folder / "1_mechanisms.py").read_text() == "# checked, and changed\n"
 
 
+def test_where_one_file_is_there_and_not_the_same_none_is_written(tmp_path: Path) -> None:
+    source, folder = tmp_path / "source", tmp_path / "wrappers"
+    source.mkdir()
+    for name in ("a", "b", "c"):
+        (source / f"{name}.py").write_text(
+            "import numpy as np\n\ndef private(x, epsilon, rng):\n    return x + rng.laplace(scale=1.0 / epsilon)\n"
+        )
+    folder.mkdir()
+    for in_the_way in ((folder / "b.py").mkdir, lambda: (folder / "b.py").write_bytes(b"\xff")):
+        in_the_way()
+        refused = CliRunner().invoke(audit_repo_command, [str(source), "--wrappers", str(folder)])
+        assert "b.py is there and not the same" in str(refused.exception)
+        assert [each.name for each in folder.iterdir()] == ["b.py"]
+        if (folder / "b.py").is_dir():
+            (folder / "b.py").rmdir()
+    (folder / "b.py").unlink()
+    assert CliRunner().invoke(audit_repo_command, [str(source), "--wrappers", str(folder)]).exit_code == 0
+    assert sorted(each.name for each in folder.iterdir()) == ["a.py", "b.py", "c.py"]
+
+
+def test_files_whose_names_are_written_alike_have_wrappers_of_their_own(tmp_path: Path) -> None:
+    source, folder = tmp_path / "source", tmp_path / "wrappers"
+    (source / "a").mkdir(parents=True)
+    for file, scale in ((source / "a" / "b.py", 1), (source / "a_b.py", 2)):
+        file.write_text(
+            "import numpy as np\n\ndef private(x, epsilon, rng):\n"
+            f"    return x + rng.laplace(scale={scale} / epsilon)\n"
+        )
+    for _ in range(2):  # the second time nothing is new
+        run = CliRunner().invoke(audit_repo_command, [str(source), "--wrappers", str(folder)])
+        assert run.exit_code == 0
+        assert sorted(each.name for each in folder.iterdir()) == ["a_b.py", "a_b_2.py"]
+        assert f"{folder}/a_b.py:private_of" in run.stdout
+        assert f"{folder}/a_b_2.py:private_of" in run.stdout
+
+
 def test_a_checkout_without_anything_says_so(tmp_path: Path) -> None:
     run = CliRunner().invoke(audit_repo_command, [str(tmp_path), "--wrappers", str(tmp_path / "none")])
     assert "nothing in it looks like a mechanism or a bandit" in run.output
