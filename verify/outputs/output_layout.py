@@ -17,6 +17,7 @@ import numpy.typing as npt
 from mechanisms.arrays import FloatArray
 from verify.events.view_sample import Column, ViewSample
 from verify.outputs.number_columns import number_columns
+from verify.outputs.number_marks import marked_numbers
 from verify.outputs.output_readings import Readings
 from verify.outputs.seen_place import SeenPlace, seen_places
 from verify.outputs.spelling import Spelling
@@ -156,7 +157,8 @@ def layout_of(seen: Sequence[Readings]) -> OutputLayout:
     spoken = [
         places[name] for name in most_telling_names([n for n, p in places.items() if p.holds_words], seen)
     ]
-    numbers, low_bits = number_columns([places[name] for name in most_telling_names(numbered, seen)])
+    telling = [places[name] for name in most_telling_names(numbered, seen)]
+    numbers, low_bits = number_columns(telling)
     codes = WordCodes.of(word for place in spoken for word in place.words)
     labels: list[_ColumnSource] = []
     spelled: list[_ColumnSource] = []
@@ -165,7 +167,7 @@ def layout_of(seen: Sequence[Readings]) -> OutputLayout:
         labels.append(_LabelColumn.of(place, codes, closed=spelling is not None))
         if spelling is not None:
             spelled.append(_SpelledColumns(place.name, spelling.columns(place.key, place.said), spelling))
-    sources: list[_ColumnSource] = [numbers, *labels, *spelled, low_bits]
+    sources: list[_ColumnSource] = [numbers, *labels, *spelled, low_bits, *marked_numbers(telling)]
     if len(numbered) > MOST_PLACES:
         sources.append(BlockSums.of(numbered))
     orders = WordCodes.of(order for r in seen if r.orders is not None for order in r.orders.spoken)

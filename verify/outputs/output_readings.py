@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mechanisms.arrays import FloatArray
+from mechanisms.arrays import BoolArray, FloatArray
 from verify.outputs.word_columns import Words
 
 WholeArray = npt.NDArray[np.int64] | npt.NDArray[np.uint64] | npt.NDArray[np.object_]
@@ -50,6 +50,8 @@ class Readings:
         are compared by name: the same name is the same entry. Empty if there are no entries.
     truths
         The places that hold nothing but truth values.
+    mixed_truths
+        For each place that holds truth values and other numbers, whether each output's is one, shape (n,).
     raised
         What was raised, by the number of the output.
     whole
@@ -70,6 +72,7 @@ class Readings:
     whole: Mapping[int, WholeArray] = field(default_factory=dict)
     beyond: npt.NDArray[np.int64] | None = None
     orders: Words | None = None
+    mixed_truths: Mapping[int, BoolArray] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.values)
@@ -84,6 +87,11 @@ class Readings:
         """The shape of each output, shape (n,)."""
         return self.shapes if len(self.shapes) == len(self) else self.shapes * len(self)
 
+    def truth_at(self, place: int) -> BoolArray:
+        """Return whether each output's entry at a place is a truth value, shape (n,)."""
+        some = self.mixed_truths.get(place)
+        return np.full(len(self), place in self.truths) if some is None else some
+
     def words_at(self, name: str) -> Words | None:
         """Return the words at the place of a name; None if there are none."""
         return self.words.get(self.places.get(name, -1))
@@ -94,6 +102,12 @@ class Readings:
         errors = [self.raised[i].error if i in self.raised else None for i in range(len(self))]
         beside = [*self.words.values(), *(column.tolist() for column in self.whole.values())]
         beside += [self.orders] if self.orders is not None else []
+        if self.mixed_truths:
+            places = range(len(self.names))
+            truths = np.stack([self.truth_at(place) for place in places], axis=1)
+            beside.append([frozenset(np.flatnonzero(row).tolist()) for row in truths])
+        else:
+            beside.append([self.truths] * len(self))
         numbers = [row.tobytes() for row in self.values]
         return list(zip(numbers, self.shape_of_each, errors, *beside, strict=True))
 

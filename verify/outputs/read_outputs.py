@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mechanisms.arrays import FloatArray
+from mechanisms.arrays import BoolArray, FloatArray
 from verify.outputs.entries import SINGLE, entries_of, is_flat, take_apart
 from verify.outputs.output_readings import (
     LEAST_INEXACT,
@@ -90,6 +90,7 @@ class _Columns:
         self.whole: dict[int, npt.NDArray[np.object_]] = {}
         self.shapes: list[tuple[npt.NDArray[np.intp], str]] = []
         self.not_truth: set[int] = set()
+        self.truth: dict[int, BoolArray] = {}
         self.flat = 0  # the entries of lists no longer than this have the places 0, 1, ...
 
     def add(self, example: Any, which: npt.NDArray[np.intp], rows: Sequence[Sequence[Any]]) -> None:
@@ -149,7 +150,9 @@ class _Columns:
             self.not_truth.add(place)
             self.words.setdefault(place, np.full(self.n, None, dtype=object))[which] = column
             return
-        if not issubclass(kind, bool):
+        if issubclass(kind, bool):
+            self.truth.setdefault(place, np.zeros(self.n, dtype=bool))[which] = True
+        else:
             self.not_truth.add(place)
         values = _as_floats(column)
         self.values[which, place] = values
@@ -184,6 +187,7 @@ class _Columns:
             self.whole,
             None if self.known is None else self.beyond,
             orders,
+            {place: truth for place, truth in self.truth.items() if place in self.not_truth},
         )
 
 

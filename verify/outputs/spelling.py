@@ -29,6 +29,8 @@ MOST_PARTS = 64
 _BETWEEN = re.compile(r"[\s,;|=:/]+")
 _AROUND = "[](){}<>\"' \t\n"
 _FRACTIONAL = re.compile(r"[.eE+-]")
+_DIGITS = re.compile(r"[0-9]+")
+_PARTS = re.compile(r"[^\s,;|=:/\[\](){}<>\"']+")
 
 
 @dataclass(frozen=True)
@@ -45,12 +47,16 @@ class Spelling:
         Of the parts that are no numbers.
     long
         Whether how many parts there are is a column.
+    forms
+        Of how a word is written around its digits or its parts: a space behind a number is none of the number; None
+        for letters, of which nothing is left out.
     """
 
     unit: _Unit
     numeric: tuple[bool, ...]
     codes: WordCodes
     long: bool
+    forms: WordCodes | None
 
     @classmethod
     def of(cls, words: Iterable[str]) -> Spelling | None:
@@ -74,35 +80,49 @@ class Spelling:
             for part in column
             if part is not None
         )
-        return cls(unit, numeric, codes, len(lengths) > 1)
+        forms = None if unit == "letter" else WordCodes.of(_form(word, unit) for word in seen)
+        return cls(unit, numeric, codes, len(lengths) > 1, forms)
 
     @property
     def width(self) -> int:
         """The number of columns."""
-        return len(self.numeric) + self.long
+        return len(self.numeric) + self.long + (self.forms is not None) + self._whole
+
+    @property
+    def _whole(self) -> bool:
+        """Whether the length of a word is a column: of a number, which may have zeros at its end, or spaces."""
+        return self.unit == "number"
 
     def columns(self, key: str, said: str) -> tuple[Column, ...]:
         """Return the columns of a place with this key and these words."""
-        if self.unit == "number":
-            return (Column(f"{key}:number", f"{said} read as a number", "real"),)
         labels = self.codes.labels()
-        found = []
-        for i, number in enumerate(self.numeric, start=1):
+        found = [Column(f"{key}:number", f"{said} read as a number", "real")] if self._whole else []
+        for i, number in enumerate(() if self._whole else self.numeric, start=1):
             name, words = f"{key}:{self.unit}[{i}]", f"{self.unit} {i} of {said}"
             found.append(Column(name, words, "real") if number else Column(name, words, "category", labels))
         if self.long:
             found.append(Column(f"{key}:{self.unit}s", f"the number of {self.unit}s of {said}", "real"))
+        if self.forms is not None:
+            forms = tuple(
+                (code, f"'{form}'") for code, form in self.forms.labels()
+            )  # shows a space at the end
+            found.append(Column(f"{key}:form", f"the way in which {said} is written", "category", forms))
+        if self._whole:
+            found.append(Column(f"{key}:letters", f"the number of letters of {said}", "real"))
         return tuple(found)
 
     def values(self, words: Words) -> FloatArray:
         """Return the columns' values for n words, shape (n, width); NaN where a word has no such part."""
         table = np.full((len(words.vocabulary) + 1, self.width), np.nan)  # the last row is that of no word
+        first = len(self.numeric)
         for row, word in zip(table, words.vocabulary, strict=False):
             parts = _parts_of(word, self.unit)
             for i, (part, numeric) in enumerate(zip(parts, self.numeric, strict=False)):
                 row[i] = _number(part) if numeric else self.codes.number(part)
-            if self.long:
-                row[-1] = len(parts)
+            beside = [float(len(parts))] if self.long else []
+            beside += [self.forms.number(_form(word, self.unit))] if self.forms is not None else []
+            beside += [float(len(word))] if self._whole else []
+            row[first:] = beside
         return np.asarray(table[words.codes])
 
 
@@ -114,6 +134,11 @@ def _parts_of(word: str, unit: _Unit) -> Sequence[str]:
         return (word,)
     inner = word.strip(_AROUND)
     return [part.strip(_AROUND) for part in _BETWEEN.split(inner)] if inner else []
+
+
+def _form(word: str, unit: _Unit) -> str:
+    """Return a word with its digits, or its parts, left out: what stands around and between them."""
+    return _DIGITS.sub("0", word) if unit == "number" else _PARTS.sub("x", word)
 
 
 def _unit(words: Sequence[str]) -> _Unit:

@@ -31,7 +31,21 @@ def slower_on_one(data, rng):
     return response(data, rng)
 
 
+def truth_or_number(data, rng):
+    """Return a response as a truth value or as a whole number, by chance."""
+    answer = response(data, rng)
+    return answer if rng.random() < 0.5 else int(answer)
+
+
 SUBJECTS = {
+    "truth-or-number": truth_or_number,
+    "truth-by-response": lambda data, rng: True if response(data, rng) else 1,
+    "truths-in-a-list": lambda data, rng: [True if rng.random() < 0.3 else 1, noisy(data, rng)],
+    "minus-by-response": lambda data, rng: -0.0 if response(data, rng) else 0.0,
+    "minus-by-chance": lambda data, rng: [0.0 * rng.normal(), noisy(data, rng)],
+    "minus-of-a-noisy-number": lambda data, rng: 0.0 * noisy(data, rng),
+    "rounded-to-a-zero-with-a-minus": lambda data, rng: float(np.round(noisy(data, rng))),
+    "many-zeros-with-a-minus": lambda data, rng: np.append(0.0 * rng.normal(size=6), noisy(data, rng)),
     "exponential-of-an-answer": lambda data, rng: math.exp(noisy(data, rng)),
     "cubed-cauchy-beside": lambda data, rng: [noisy(data, rng), rng.standard_cauchy() ** 3],
     "scaled-at-random": scaled_at_random,

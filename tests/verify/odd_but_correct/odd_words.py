@@ -36,6 +36,15 @@ def forms(data, rng):
 
 
 SUBJECTS = {
+    "spaces-by-chance": lambda data, rng: f"{noisy(data, rng):.3f}" + " " * int(rng.integers(3)),
+    "space-by-response": lambda data, rng: f"{rng.normal():.3f}" + " " * response(data, rng),
+    "zero-at-the-end-by-response": lambda data, rng: f"{rng.normal():.2f}" + "0" * response(data, rng),
+    "space-within-by-response": lambda data, rng: (
+        f"{rng.integers(50)},{' ' * response(data, rng)}{rng.integers(9)}"
+    ),
+    "as-long-as-it-needs": lambda data, rng: f"{noisy(data, rng):.3g}",
+    "as-wide-as-others": lambda data, rng: f"{noisy(data, rng):>12.4f}",
+    "printed-array": lambda data, rng: str(np.array([noisy(data, rng), -1.0])),
     "repeated-letters": lambda data, rng: "ab" * (geometric(data, rng) % 12),
     "roman": lambda data, rng: "I" * (1 + geometric(data, rng) % 8),
     "morse": morse,

@@ -1,0 +1,95 @@
+"""What tells equal numbers apart when they are printed: True is 1, and -0.0 is 0.0, but they are not written alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from mechanisms.arrays import BoolArray, FloatArray
+from verify.events.view_sample import Column
+from verify.outputs.output_readings import Readings
+from verify.outputs.seen_place import SeenPlace
+
+_MOST_ALONE = 4
+"""Places with a mark up to which each has a column of its own; of more, the marked entries are counted."""
+
+
+_SAID = ((0.0, "no"), (1.0, "yes"))
+
+
+@dataclass(frozen=True)
+class _Mark:
+    """Something that a number has or has not, beside its value.
+
+    Attributes
+    ----------
+    key
+        In the names of columns.
+    said
+        What a number with it is, as the end of a sentence.
+    of
+        Whether the numbers at a place have it, shape (n,).
+    """
+
+    key: str
+    said: str
+    of: Callable[[Readings, int], BoolArray]
+
+
+def _negative_zeros(readings: Readings, place: int) -> BoolArray:
+    values = readings.values[:, place]
+    zeros: BoolArray = (values == 0.0) & np.signbit(values)
+    return zeros
+
+
+_MARKS = (
+    _Mark("truth", "a truth value, not a number", Readings.truth_at),
+    _Mark("minus", "a zero with a minus", _negative_zeros),
+)
+
+
+@dataclass(frozen=True)
+class MarkedNumbers:
+    """The columns of one mark, at a few places or counted over many."""
+
+    names: tuple[str, ...]
+    columns: tuple[Column, ...]
+    mark: _Mark
+
+    def values(self, readings: Readings) -> FloatArray:
+        """Return whether numbers have the mark, or how many have it, shape (n, columns); NaN where there is none."""
+        marked = np.full((len(readings), len(self.names)), np.nan)
+        for at, name in enumerate(self.names):
+            if name in readings.places:
+                place = readings.places[name]
+                has = self.mark.of(readings, place)
+                marked[:, at] = np.where(np.isnan(readings.values[:, place]), np.nan, has)
+        if len(self.columns) == len(self.names):
+            return marked
+        counts: FloatArray = np.nansum(marked, axis=1, keepdims=True)
+        return counts
+
+
+def marked_numbers(places: Sequence[SeenPlace]) -> list[MarkedNumbers]:
+    """Return the columns of what some of the numbers at these places have, and others have not."""
+    found = []
+    for mark in _MARKS:
+        marked = [place for place in places if _mixed(place, mark)]
+        if not marked:
+            continue
+        columns = [
+            Column(f"{place.key}:{mark.key}", f"whether {place.said} is {mark.said}", "category", _SAID)
+            for place in marked
+        ]
+        if len(marked) > _MOST_ALONE:
+            columns = [Column(f"output:{mark.key}", f"how many entries are {mark.said}", "real")]
+        found.append(MarkedNumbers(tuple(place.name for place in marked), tuple(columns), mark))
+    return found
+
+
+def _mixed(place: SeenPlace, mark: _Mark) -> bool:
+    """Whether some of the numbers at a place have a mark, and others have not."""
+    has = np.concatenate([mark.of(r, at)[~np.isnan(r.values[:, at])] for r, at in place.outputs])
+    return bool(has.any() and not has.all())
