@@ -41,7 +41,6 @@ SUBJECTS = {
     "truth-or-number": truth_or_number,
     "truth-by-response": lambda data, rng: True if response(data, rng) else 1,
     "truths-in-a-list": lambda data, rng: [True if rng.random() < 0.3 else 1, noisy(data, rng)],
-    "minus-by-response": lambda data, rng: -0.0 if response(data, rng) else 0.0,
     "minus-by-chance": lambda data, rng: [0.0 * rng.normal(), noisy(data, rng)],
     "minus-of-a-noisy-number": lambda data, rng: 0.0 * noisy(data, rng),
     "rounded-to-a-zero-with-a-minus": lambda data, rng: float(np.round(noisy(data, rng))),
