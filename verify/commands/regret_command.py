@@ -473,7 +473,7 @@ def _render(report: RegretReport, console: Console) -> None:
         if words:
             console.print(Text(f"{name:8s} {words}"))
     if report.proof:
-        title = f"What the proof rests on: {report.learner} at epsilon = {report.epsilon:g}, two of four arms"
+        title = f"What the proof rests on, on an instance of its own: {report.learner} at epsilon = {report.epsilon:g}"
         table = Table("check", "p", "seen", title=Text(title), title_justify="left")
         for check in report.proof:
             style = "bold red" if check.violated else ""

@@ -54,9 +54,9 @@ def check_proof(
 ) -> tuple[ProofCheck, ...]:
     """Check what a theorem rests on, at the learner's epsilon; nothing if neither says it.
 
-    Two of four arms are played for 256 rounds in 128 lanes (one of six vectors for 512 rounds in 24): proofs speak at
-    any horizon, where bounds do not. A learner by epochs is played until the third one; one by elimination among four
-    arms for 512 rounds in 64 lanes, or among three for 20,500, where a phase takes thousands of rounds.
+    Two of four arms (of a bandit one) are played for 256 rounds in 128 lanes, one of six vectors for 512 rounds in 24:
+    proofs speak at any horizon, where bounds do not. A learner by epochs is played until the third one; one by
+    elimination among four arms for 512 rounds in 64 lanes, or among three for 20,500, where a phase takes thousands.
 
     Parameters
     ----------
