@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import abc
 import warnings
-from collections.abc import Iterable, Mapping
-from types import MappingProxyType
+from collections.abc import Iterable
 from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
@@ -16,7 +15,7 @@ from algorithms.epochs import epoch_horizon
 from algorithms.learner import Family, check_horizon, check_rounds
 from algorithms.problems import Arms, Matroid, ProblemError, RankedLists, SuperArms
 from algorithms.problems.availability import available_arms
-from algorithms.tickets import OpenActions, Ticket
+from algorithms.tickets import Ticket, TicketedLearner
 from mechanisms import Box, Domain, OneHot
 from mechanisms.arrays import BoolArray, IntArray
 
@@ -102,7 +101,7 @@ class RoundCount:
             )
 
 
-class StructuredLearner(abc.ABC, Generic[StructureType]):
+class StructuredLearner(TicketedLearner, abc.ABC, Generic[StructureType]):
     """A learner of super arms, bases or ranked lists: it chooses, and learns what came of it.
 
     Feedback is an outcome in [0, 1] of each arm played, or a click on at most one position of a list. A class says how
@@ -148,9 +147,9 @@ class StructuredLearner(abc.ABC, Generic[StructureType]):
     def __init__(self, structure: StructureType, gate: Gate) -> None:
         size = self.size_of(structure)
         check_gate(gate, self.claim.model, type(self).__name__)
+        super().__init__()
         self.structure = structure
         self.gate = gate
-        self.waiting = OpenActions()
         self.feedback_domain: Domain = OneHot(size) if self.family == "cascade" else Box(0, 1, size)
 
     @classmethod
@@ -225,24 +224,6 @@ class StructuredLearner(abc.ABC, Generic[StructureType]):
         if available is None:
             return self.choose()
         return self.choose(self.check_available(available))  # type: ignore[call-arg]
-
-    @property
-    def tickets(self) -> Mapping[int, Ticket]:
-        """The open tickets by their numbers; read-only."""
-        return MappingProxyType(self.waiting.tickets)
-
-    def withdraw(self, ticket: Ticket | str | None = None) -> None:
-        """Forget an action whose feedback is not waited for: a ticket's, or without one all that `act` returned.
-
-        Raises
-        ------
-        TicketRefused
-            If the ticket is not open.
-        """
-        if ticket is None:
-            self.waiting.asked = self.waiting.overtaken = 0
-        else:
-            self.waiting.close(self.waiting.find(ticket))
 
     def observe(
         self, feedback: Private, rounds: IntArray | None = None, *, ticket: Ticket | str | None = None

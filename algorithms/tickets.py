@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import NoReturn
 
 import numpy as np
@@ -143,3 +145,34 @@ class OpenActions:
 
     def _refuse(self, name: object, why: str) -> NoReturn:
         raise TicketRefused(f"ticket={str(name)!r}: {why}; open tickets are those in `learner.tickets`")
+
+
+class TicketedLearner:
+    """What learners share whose feedback may come with a ticket, late and in any order.
+
+    Attributes
+    ----------
+    waiting
+        The actions whose feedback has not come.
+    """
+
+    def __init__(self) -> None:
+        self.waiting = OpenActions()
+
+    @property
+    def tickets(self) -> Mapping[int, Ticket]:
+        """The open tickets by their numbers; read-only."""
+        return MappingProxyType(self.waiting.tickets)
+
+    def withdraw(self, ticket: Ticket | str | None = None) -> None:
+        """Forget an action whose feedback is not waited for: a ticket's, or without one all that have none.
+
+        Raises
+        ------
+        TicketRefused
+            If the ticket is not open.
+        """
+        if ticket is None:
+            self.waiting.asked = self.waiting.overtaken = 0
+        else:
+            self.waiting.close(self.waiting.find(ticket))

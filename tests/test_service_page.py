@@ -40,11 +40,13 @@ def keys_of(answer):
 
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("curl") is None, reason="the page is for curl, which is not here")
-@pytest.mark.parametrize(("setup", "asked"), [(0, 1), (2, 3)], ids=["a ledger", "a learner"])
+@pytest.mark.parametrize(
+    ("setup", "asked"), [((0,), 1), ((2,), 3), ((2, 4), 5)], ids=["a ledger", "a learner", "contexts"]
+)
 def test_the_page_runs(setup, asked, tmp_path):
     pytest.importorskip("uvicorn")
-    lines = BLOCKS[setup].replace("\\\n", " ").splitlines()
-    (serve,) = (line.partition("#")[0] for line in lines if line.startswith("dpwitness serve"))
+    lines = "".join(BLOCKS[block] for block in setup).replace("\\\n", " ").splitlines()
+    *_, serve = (line.partition("#")[0] for line in lines if line.startswith("dpwitness serve"))
     variables = {}
     for line in lines:
         if line.startswith(("dpwitness keys", "dpwitness ledger", "dpwitness run", "mkdir")):

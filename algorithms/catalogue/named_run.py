@@ -11,16 +11,25 @@ from typing import Any, cast
 
 from accountant import Accountant, Gate
 from accountant.files.data_files import DataFileError, from_json
+from algorithms.catalogue.contextual_entries import contextual_learners
 from algorithms.catalogue.structured_entries import Playable, learners
 from algorithms.durable.durable_run import DurableRun
+from algorithms.durable.open_tickets import AnyLearner, Run
 from algorithms.durable.run_place import kept_in, place, shown
-from algorithms.problems import Value, build_problem, known_name, problems
-from algorithms.structured_learner import StructuredLearner
+from algorithms.problems import (
+    LinearContexts,
+    Value,
+    contextual_problems,
+    known_name,
+    problems,
+)
 
 _KEPT = "learner"
 _FORMAT = "dpwitness-learner-1"
 
-AnyLearner = StructuredLearner[Any]
+RUN_LEARNERS: Mapping[str, Any] = {**learners, **contextual_learners}
+"""The learners that hand out tickets, which runs are of."""
+RunProblem = Playable | LinearContexts
 
 
 @dataclass(frozen=True)
@@ -54,11 +63,11 @@ class NamedLearner:
     horizon: int | None
     delta: float | None = None
     settings: Mapping[str, Value] | None = None
-    own_problem: Playable | None = field(default=None, repr=False, compare=False)
+    own_problem: RunProblem | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         self._builder()
-        taken = "delta" in inspect.signature(learners[self.learner].make).parameters
+        taken = "delta" in inspect.signature(RUN_LEARNERS[self.learner].make).parameters
         if taken is (self.delta is None):
             rule = "must be given: the learner's claim has one" if taken else "must not be given: it has none"
             raise ValueError(f"delta={self.delta!r}: {rule} ({self.learner})")
@@ -68,31 +77,30 @@ class NamedLearner:
         return cast("AnyLearner", self._builder()(gate))
 
     def _builder(self) -> Any:
-        entry = learners[known_name("learner", self.learner, learners)]
+        entry = RUN_LEARNERS[known_name("learner", self.learner, RUN_LEARNERS)]
         problem, settings = self._problem(dict(self.settings or {}))
         delta = {} if self.delta is None else {"delta": self.delta}
         return entry.build(problem, epsilon=self.epsilon, horizon=self.horizon, settings=settings, **delta)
 
-    def _problem(self, given: dict[str, Value]) -> tuple[Playable, dict[str, Value]]:
+    def _problem(self, given: dict[str, Value]) -> tuple[RunProblem, dict[str, Value]]:
         """Return the problem, and those of the settings that are not its own."""
         if self.own_problem is not None:
             return self.own_problem, given
-        entry = problems[known_name("problem", self.problem, problems)]
+        named: Mapping[str, Any] = {**problems, **contextual_problems}
+        entry = named[known_name("problem", self.problem, named)]
         of_problem = {
             parameter.name: given.pop(parameter.name)
             for parameter in entry.parameters
             if parameter.name in given
         }
-        return build_problem(self.problem, of_problem), given
+        return entry.build(**of_problem), given
 
     def written(self) -> dict[str, Any]:
         """Return all of it but a problem of the user's own, of which the place is kept."""
         return {each.name: getattr(self, each.name) for each in fields(self) if each.name != "own_problem"}
 
 
-def begin_named_run(
-    where: str | Path, learner: NamedLearner, accountant: Accountant
-) -> DurableRun[AnyLearner]:
+def begin_named_run(where: str | Path, learner: NamedLearner, accountant: Accountant) -> Run:
     """Begin a run in a folder or a database, which knows its learner by name.
 
     Raises
@@ -107,7 +115,7 @@ def begin_named_run(
         if hasattr(run.learner, "observe_initial"):
             raise ValueError(
                 f"learner={learner.learner!r}: starts on the outcomes of all arms at once, which nobody has in "
-                f"production; use {learners[learner.learner].certified_form}, or begin the run in Python"
+                f"production; use {RUN_LEARNERS[learner.learner].certified_form}, or begin the run in Python"
             )
         text = json.dumps({"format": _FORMAT, **learner.written()})
         run.save(where, keep={_KEPT: text.encode()})
@@ -118,8 +126,8 @@ def begin_named_run(
 
 
 def load_named_run(
-    where: str | Path, read_problem: Callable[[str], Playable] | None = None, **options: Any
-) -> DurableRun[AnyLearner]:
+    where: str | Path, read_problem: Callable[[str], RunProblem] | None = None, **options: Any
+) -> Run:
     """Go on with a run that `begin_named_run` began.
 
     Parameters
@@ -139,7 +147,7 @@ def load_named_run(
     return DurableRun.load(where, _learner_of(where, read_problem), **options)
 
 
-def _learner_of(where: str | Path, read_problem: Callable[[str], Playable] | None = None) -> NamedLearner:
+def _learner_of(where: str | Path, read_problem: Callable[[str], RunProblem] | None = None) -> NamedLearner:
     """Return the learner of a run that `begin_named_run` began; it only reads.
 
     Parameters

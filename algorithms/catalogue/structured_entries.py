@@ -90,8 +90,8 @@ def check_family(make: type[Any], problem: Playable) -> None:
 
 
 def family_of(problem: Playable) -> Family:
-    """Return the kind of a problem, from its structure."""
-    return structure_kind(problem.structure)
+    """Return the kind of a problem, from its structure; raise `ProblemError` if it has none."""
+    return structure_kind(getattr(problem, "structure", problem))
 
 
 _INITIAL_RECORDS = Parameter(

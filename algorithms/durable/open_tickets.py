@@ -15,9 +15,12 @@ from typing import Any
 from accountant.gates.lineage import RecordId
 from accountant.rules import clock
 from algorithms.durable.durable_run import DurableRun
+from algorithms.linear.dp_linucb import ContextualLearner
 from algorithms.structured_learner import StructuredLearner
 
-Run = DurableRun[StructuredLearner[Any]]
+AnyLearner = StructuredLearner[Any] | ContextualLearner
+Run = DurableRun[AnyLearner]
+"""The runs of learners that hand out tickets."""
 Kept = Callable[[str], Any]
 """Returns what was kept by a name, None if nothing was."""
 

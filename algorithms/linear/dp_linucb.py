@@ -55,6 +55,7 @@ from algorithms.claim import ClaimForm, View
 from algorithms.estimates.doubling_batches import released_counts
 from algorithms.learner import Family, check_delta, check_epsilon, check_horizon
 from algorithms.structured_learner import RoundCount
+from algorithms.tickets import Ticket, TicketedLearner
 from mechanisms import Gaussian, RegressionMoments
 from mechanisms.arrays import FloatArray, IntArray
 
@@ -96,7 +97,7 @@ class LinearUCB:
         return np.asarray(upper.argmax(axis=1))
 
 
-class ContextualLearner:
+class ContextualLearner(TicketedLearner):
     """LinUCB on growing batches of moments, released with the noise of `mechanism`, or raw if it is None.
 
     Parameters
@@ -126,6 +127,7 @@ class ContextualLearner:
     def __init__(
         self, gate: Gate, domain: RegressionMoments, mechanism: Gaussian | None, horizon: int, norm: float
     ) -> None:
+        super().__init__()
         check_gate(gate, self.claim.model, type(self).__name__)
         if isinstance(norm, bool | str) or not 0 < norm < math.inf:
             raise ValueError(f"norm={norm!r}: must be a finite number above 0")
@@ -152,22 +154,42 @@ class ContextualLearner:
         deviation = 0.0 if self.mechanism is None else math.sqrt(releases) * self.mechanism.sigma
         return deviation * (math.sqrt(2.0 * d) + far), deviation * (math.sqrt(d) + far)
 
-    def observe(self, feedback: Private) -> None:
+    def issue(self) -> Ticket:
+        """Return a ticket for the feedback on one round.
+
+        Its action is empty, shape (lanes, 0): what `policy` chooses in the round's context is for its user only, and
+        the round's moments tell themselves what they are about. A ticket sees to it that they are learned from once.
+        """
+        return self.waiting.issue(np.zeros((self.gate.lanes, 0), dtype=np.int64))
+
+    def observe(self, feedback: Private, *, ticket: Ticket | str | None = None) -> None:
         """Learn from a round's private moments, `feedback_domain`'s; in any order, at any delay.
+
+        Parameters
+        ----------
+        feedback
+            The moments.
+        ticket
+            The round's ticket or its name, if it has one.
 
         Raises
         ------
+        TicketRefused
+            If the ticket is not open.
         ForeignValue, DomainError, ValueError
             As `accountant.check_feedback`.
         Refusal
             If the gate refuses the record. Nothing is charged and nothing changes, as with all of these.
         """
+        own = None if ticket is None else self.waiting.find(ticket)
         check_feedback(self.gate, feedback, self.feedback_domain)
         places = np.arange(self.feedback_domain.shape[0])[np.newaxis].repeat(self.gate.lanes, axis=0)
         self._sums.add(feedback, at=places, release=self.mechanism)
         self._filled += 1
         if self._filled == self._next:
             self._release()
+        if own is not None:
+            self.waiting.close(own)
         self.rounds.add(None, self)
 
     def _release(self) -> None:

@@ -10,6 +10,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from accountant import Accountant, BudgetExceeded, GateClosed, PurposeRefused, Refusal, Trust
 from accountant.gates.lineage import RecordId
 from accountant.gates.messages import some_value
@@ -23,6 +25,7 @@ from accountant.service.rules_shown import RuleShown, rules_shown
 from accountant.stores.group_commit import GroupCommit
 from accountant.stores.store_refusals import InUse, LedgerDamaged, StoreRefused
 from algorithms.durable.open_tickets import (
+    AnyLearner,
     HandedOut,
     Run,
     handed_out,
@@ -31,11 +34,16 @@ from algorithms.durable.open_tickets import (
     open_tickets,
     withdraw_older,
 )
+from algorithms.linear.dp_linucb import ContextualLearner
 from algorithms.message_learner import MessageLearner, Question
 from algorithms.problems import ProblemError
 from algorithms.structured_learner import StructuredLearner
 from algorithms.tickets import Ticket, TicketRefused
 from mechanisms import DomainError
+from mechanisms.arrays import FloatArray
+
+_ROUNDING = 1e-9
+"""By which a vector of length 1 may be longer: it is shortened."""
 
 
 @dataclass(frozen=True)
@@ -50,11 +58,14 @@ class Feedback:
         Whose it is: who was shown the action.
     values
         One for each of the action's arms. Never shown.
+    features
+        Of a contextual learner: the vector of the action that was shown. Never shown.
     """
 
     ticket: str
     record: RecordId
     values: tuple[float, ...]
+    features: tuple[float, ...] | None = None
 
     def __repr__(self) -> str:
         return f"<feedback on ticket {self.ticket!r}>"
@@ -95,23 +106,24 @@ class RunDesk:
             self._opened()
 
     def act(
-        self, client: str, request: str, record: RecordId, available: Sequence[int] | None = None
+        self,
+        client: str,
+        request: str,
+        record: RecordId,
+        available: Sequence[int] | None = None,
+        contexts: Sequence[Sequence[float]] | None = None,
     ) -> dict[str, Any]:
         """Return an action for a record, with the ticket that its feedback is to come with.
 
-        `available` are the arms that are there, all by default: public, as for `StructuredLearner.act`.
+        `available` are the arms that are there, all by default: public, as for `StructuredLearner.act`. `contexts` are
+        the vectors of the actions that the record brings to a contextual learner: private, and forgotten.
         """
 
         def act(turn: _Turn) -> dict[str, Any]:
-            if available is not None:
-                try:
-                    turn.run.learner.check_available(available)
-                except ProblemError as error:
-                    raise invalid("available", str(error).removeprefix("available: ")) from None
+            issue = _asked(turn.run.learner, available, contexts)
             if len(turn.run.learner.waiting) >= self._most_open:
                 _withdraw_oldest(turn, max(1, self._most_open // 100))
-            ticket = turn.run.learner.issue(available=available)
-            arms = [int(arm) for arm in ticket.action[0] if arm >= 0]
+            ticket, arms = issue()
             answer = {"request": request, "ticket": ticket.name, "action": arms}
             central = turn.run.accountant.trust is Trust.CENTRAL
             question = None if central else _posed(turn.run, ticket, record)
@@ -131,13 +143,13 @@ class RunDesk:
                 words = "this run is of local trust: feedback stays on the device, which sends its message instead"
                 raise ServiceProblem(409, "other-trust", words)
             ticket, _ = _handed_out(turn, feedback.ticket, feedback.record)
-            domain, shown = learner.feedback_domain, int((ticket.action[0] >= 0).sum())
-            rule = f"must be {shown} numbers, one for each arm of the action, padded with zeros in {domain}"
-            if len(feedback.values) != shown:
-                raise invalid("feedback", rule)
-            padded = (*feedback.values, *(0.0,) * (ticket.action.shape[-1] - shown))
+            values: Any
+            if isinstance(learner, ContextualLearner):
+                values, rule = _moments(learner, feedback)
+            else:
+                values, rule = _outcomes(learner, ticket, feedback)
             try:
-                private = accountant.private(padded, domain, feedback.record)
+                private = accountant.private(values, learner.feedback_domain, feedback.record)
             except (DomainError, OverflowError):  # its words have the value
                 raise invalid("feedback", rule) from None
             learner.observe(private, ticket=ticket)
@@ -373,6 +385,63 @@ def _handed_out(turn: _Turn, name: str, record: RecordId) -> tuple[Ticket, Hande
     return ticket, kept
 
 
+def _asked(
+    learner: AnyLearner, available: Sequence[int] | None, contexts: Sequence[Sequence[float]] | None
+) -> Callable[[], tuple[Ticket, list[int]]]:
+    """Return what hands out a ticket and says what is played, once it is known that it can."""
+    if isinstance(learner, ContextualLearner):
+        if available is not None:
+            raise invalid("available", "leave out the contexts of what is not there")
+        offered = _vectors(learner, "contexts", contexts)
+        return lambda: (learner.issue(), learner.policy.choose([offered]).tolist())
+    if contexts is not None:
+        raise invalid("contexts", f"{type(learner).__name__} plays without")
+    if available is not None:
+        try:
+            learner.check_available(available)
+        except ProblemError as error:
+            raise invalid("available", str(error).removeprefix("available: ")) from None
+
+    def issue() -> tuple[Ticket, list[int]]:
+        ticket = learner.issue(available=available)
+        return ticket, [int(arm) for arm in ticket.action[0] if arm >= 0]
+
+    return issue
+
+
+def _vectors(learner: ContextualLearner, name: str, given: Sequence[Sequence[float]] | None) -> FloatArray:
+    """Return the vectors of actions."""
+    d = learner.feedback_domain.features
+    if given and all(len(vector) == d for vector in given):
+        with suppress(OverflowError):  # of a whole number
+            vectors = np.array(given, dtype=np.float64)
+            if np.linalg.norm(vectors, axis=1).max() <= 1.0 + _ROUNDING:
+                return vectors
+    raise invalid(name, f"must be vectors of {d} numbers, of length 1 at most")
+
+
+def _moments(learner: ContextualLearner, feedback: Feedback) -> tuple[FloatArray, str]:
+    """Return a round's moments, and what feedback must be."""
+    rule = "must be one reward from -1 to 1"
+    features = _vectors(learner, "features", None if feedback.features is None else [feedback.features])
+    if len(feedback.values) != 1 or not abs(feedback.values[0]) <= 1:
+        raise invalid("feedback", rule)
+    return learner.feedback_domain.of(features[0], feedback.values[0]), rule
+
+
+def _outcomes(
+    learner: StructuredLearner[Any], ticket: Ticket, feedback: Feedback
+) -> tuple[tuple[float, ...], str]:
+    """Return the outcomes of a ticket's action, padded with zeros, and what feedback must be."""
+    if feedback.features is not None:
+        raise invalid("features", f"{type(learner).__name__} learns without")
+    shown = int((ticket.action[0] >= 0).sum())
+    rule = f"must be {shown} numbers, one for each arm of the action, padded with zeros in {learner.feedback_domain}"
+    if len(feedback.values) != shown:
+        raise invalid("feedback", rule)
+    return (*feedback.values, *(0.0,) * (ticket.action.shape[-1] - shown)), rule
+
+
 def _posed(run: Run, ticket: Ticket, record: RecordId) -> dict[str, Any]:
     """Return what a record's device is asked, if the record can pay for the answer: else it would draw it in vain."""
     learner, accountant = run.learner, run.accountant
@@ -392,7 +461,7 @@ def _posed(run: Run, ticket: Ticket, record: RecordId) -> dict[str, Any]:
 
 
 def _check_served(accountant: Accountant, learner: object, name: str) -> None:
-    if not isinstance(learner, StructuredLearner):
+    if not isinstance(learner, StructuredLearner | ContextualLearner):
         raise ValueError(f"run {name}: {type(learner).__name__} hands out no tickets, so it cannot be served")
     if accountant.trust is Trust.CENTRAL:
         return

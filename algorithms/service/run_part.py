@@ -24,6 +24,16 @@ from algorithms.service.run_desk import Feedback, RunDesk
 _FEEDBACK = {"type": "array", "items": NUMBER, "description": "Private: one for each arm of the action."}
 _ARMS = {"type": "array", "items": WHOLE}
 _AVAILABLE = {**_ARMS, "description": "Public: the arms that are there in this round; all by default."}
+_VECTOR = {"type": "array", "items": NUMBER}
+_CONTEXTS = {
+    "type": "array",
+    "items": _VECTOR,
+    "description": "Private, for a contextual learner: the vectors of the record's actions, of which one is played.",
+}
+_FEATURES = {
+    **_VECTOR,
+    "description": "Private, for a contextual learner: the vector of the action that was shown.",
+}
 _QUESTION = {
     **object_of(
         mechanism={"type": "object"}, domain={"type": "object"}, about={"type": "array", "items": _ARMS}
@@ -44,7 +54,7 @@ _SCHEMAS: dict[str, Any] = {
     "Lapsed": object_of(request=TEXT, withdrawn=WHOLE, open=WHOLE),
     "Tickets": object_of(run=TEXT, open=WHOLE, tickets={"type": "array", "items": _OPEN}),
     "Act": {
-        **object_of(request=REQUEST, record=RECORD, available=_AVAILABLE),
+        **object_of(request=REQUEST, record=RECORD, available=_AVAILABLE, contexts=_CONTEXTS),
         "required": ["request", "record"],
     },
     "Acted": {
@@ -54,7 +64,10 @@ _SCHEMAS: dict[str, Any] = {
     "Message": object_of(
         request=REQUEST, ticket=TEXT, record=RECORD, message={"type": "array", "items": NUMBER}
     ),
-    "Observe": object_of(request=REQUEST, ticket=TEXT, record=RECORD, feedback=_FEEDBACK),
+    "Observe": {
+        **object_of(request=REQUEST, ticket=TEXT, record=RECORD, feedback=_FEEDBACK, features=_FEATURES),
+        "required": ["request", "ticket", "record", "feedback"],
+    },
     "Withdraw": object_of(request=REQUEST, ticket=TEXT),
     "Used": object_of(request=TEXT, ticket=TEXT, state={"enum": ["observed", "withdrawn"]}),
     "Run": object_of(
@@ -97,16 +110,17 @@ def run_part(desk: RunDesk, limits: ServiceLimits) -> ServicePart:
     """Return what may be asked of a run."""
 
     def act(client: str, body: Body) -> Mapping[str, Any]:
-        check_keys(body, "request", "record", optional=["available"])
-        record, available = read_record(body["record"], "record"), body.get("available")
-        if "available" in body:
-            available = _arms(available, limits)
-        return desk.act(client, read_request(body), record, available)
+        check_keys(body, "request", "record", optional=["available", "contexts"])
+        record = read_record(body["record"], "record")
+        available = _arms(body["available"], limits) if "available" in body else None
+        contexts = _vectors(body["contexts"], limits) if "contexts" in body else None
+        return desk.act(client, read_request(body), record, available, contexts)
 
     def observe(client: str, body: Body) -> Mapping[str, Any]:
-        check_keys(body, "request", "ticket", "record", "feedback")
-        record = read_record(body["record"], "record")
-        feedback = Feedback(read_name(body, "ticket"), record, _values(body["feedback"], "feedback", limits))
+        check_keys(body, "request", "ticket", "record", "feedback", optional=["features"])
+        record, values = read_record(body["record"], "record"), _values(body["feedback"], "feedback", limits)
+        features = _values(body["features"], "features", limits) if "features" in body else None
+        feedback = Feedback(read_name(body, "ticket"), record, values, features)
         return desk.observe(client, read_request(body), feedback)
 
     def message(client: str, body: Body) -> Mapping[str, Any]:
@@ -179,6 +193,15 @@ def _arms(given: Any, limits: ServiceLimits) -> list[int]:
             "available", f"must be a list of at most {limits.numbers} arms, which are whole numbers"
         )
     return given
+
+
+def _vectors(given: Any, limits: ServiceLimits) -> list[tuple[float, ...]]:
+    if not isinstance(given, list):
+        raise invalid("contexts", "must be a list of vectors")
+    vectors = [_values(each, "contexts", limits) for each in given]
+    if sum(map(len, vectors)) > limits.numbers:
+        raise invalid("contexts", f"must hold at most {limits.numbers} numbers")
+    return vectors
 
 
 def _values(given: Any, name: str, limits: ServiceLimits) -> tuple[float, ...]:

@@ -83,21 +83,20 @@ def create(
     from accountant import Accountant, Budget, PurposeRefused, Trust
     from accountant.compositions import composition_named
     from accountant.rules.rule import read_rules
-    from algorithms.catalogue.named_run import NamedLearner, begin_named_run
-    from algorithms.catalogue.structured_entries import learners
+    from algorithms.catalogue.named_run import RUN_LEARNERS, NamedLearner, begin_named_run
     from algorithms.durable.run_place import place, shown
     from algorithms.message_learner import MessageLearner
     from algorithms.problems import known_name
     from verify.subjects.own_problem import own_structure, placed
     from verify.subjects.resolve import names_file
 
-    entry = learners[known_name("learner", learner, learners)]
+    entry = RUN_LEARNERS[known_name("learner", learner, RUN_LEARNERS)]
     played = problem or entry.default_problem
     own = own_structure(played) if names_file(played) else None
     named = NamedLearner(
         learner, played if own is None else placed(played), epsilon, horizon, delta, unique(settings), own
     )
-    asking = sorted(name for name, each in learners.items() if issubclass(each.make, MessageLearner))
+    asking = sorted(name for name, each in RUN_LEARNERS.items() if issubclass(each.make, MessageLearner))
     if trust == "local" and learner not in asking:
         raise click.UsageError(
             f"--trust local: {learner} asks no device for a single message; {', '.join(asking)} do"

@@ -63,16 +63,16 @@ def own_problem(reference: str) -> AnyProblem:
     return own
 
 
-def own_structure(reference: str) -> Problem:
-    """Return the problem that a user's file has or makes, whose structure is to be played.
+def own_structure(reference: str) -> Problem | LinearContexts:
+    """Return the problem that a user's file has or makes, whose structure or contexts are to be played.
 
     Raises
     ------
     SubjectError, ProblemError
-        As `own_problem`, and for a linear problem.
+        As `own_problem`, and for a linear problem without contexts.
     """
     found = own_problem(reference)
-    if isinstance(found, LinearBandit | LinearContexts):
+    if isinstance(found, LinearBandit):
         raise ProblemError(f"{reference}: a linear problem has no structure to play")
     return found
 

@@ -17,7 +17,7 @@ from accountant import (
     Trust,
     TrustViolation,
 )
-from algorithms import DPLinUCB, DurableRun, HorizonPassed
+from algorithms import DPLinUCB, DurableRun, HorizonPassed, TicketRefused
 from algorithms.claim import View
 from algorithms.linear.contextual_play import play_contexts
 from algorithms.problems import LinearContexts, ProblemError
@@ -221,6 +221,30 @@ def test_the_environment():
             LinearContexts(wrong, 5)
     with pytest.raises(ProblemError, match="actions="):
         LinearContexts([0.5], 0)
+
+
+def test_a_ticket_is_for_one_round_s_feedback_and_tells_nothing_of_it(tmp_path):
+    def moments(run, user):
+        domain = run.learner.feedback_domain
+        return run.accountant.private(domain.of([0.6, 0.0, 0.8], 1.0), domain, user)
+
+    with DurableRun(made, Accountant(Budget(4.0, 1e-3))) as run:
+        ann, bob, cid = (run.learner.issue() for _ in range(3))
+        assert ann.action.shape == (1, 0)
+        assert list(run.learner.tickets) == [1, 2, 3]
+        run.learner.observe(moments(run, "bob"), ticket=bob)
+        run.learner.withdraw(cid)
+        run.save(tmp_path / "run")
+    with DurableRun.load(tmp_path / "run", made) as run:
+        for gone in (bob, cid.name, "another-1"):
+            with pytest.raises(TicketRefused):
+                run.learner.observe(moments(run, "eve"), ticket=gone)
+        with pytest.raises(ForeignValue):
+            run.learner.observe(moments(DurableRun(made, Accountant(Budget(4.0, 1e-3))), "ann"), ticket=ann)
+        assert (run.learner.rounds.observed, list(run.learner.tickets)) == (1, [1])
+        run.learner.observe(moments(run, "ann"), ticket=ann.name)
+        run.learner.observe(moments(run, "dan"))  # as before, without one
+        assert (run.learner.rounds.observed, dict(run.learner.tickets)) == (3, {})
 
 
 @pytest.mark.slow

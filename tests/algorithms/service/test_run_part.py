@@ -5,9 +5,11 @@ import logging
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from asking import Http, refused
 
@@ -95,13 +97,14 @@ def opened(tmp_path: Path) -> Iterator[Opened]:
 
     def opened(
         learner: NamedLearner = LEARNER,
-        budget: float = 1.0,
+        budget: float | Budget = 1.0,
         rules: Sequence[Rule] = (),
         trust: Trust = Trust.CENTRAL,
         **limits: Any,
     ) -> Served:
         folder = tmp_path / f"run{len(found)}"
-        accountant = Accountant(Budget(budget), rules=rules, tenant="shop", trust=trust)
+        most = budget if isinstance(budget, Budget) else Budget(budget)
+        accountant = Accountant(most, rules=rules, tenant="shop", trust=trust)
         begin_named_run(folder, learner, accountant).close()
         found.append(Served(folder, **limits))
         return found[-1]
@@ -727,3 +730,114 @@ def test_tickets_of_python_have_no_time_and_stay(tmp_path: Path) -> None:
         "open": 1,
     }
     served.close()
+
+
+CONTEXTUAL = NamedLearner("dp-linucb", "contexts", 1.0, 1_000, 1e-5, {"dimension": 2, "norm": 1.0})
+OFFERED = [[0.6, 0.8], [-0.28, 0.96], [SECRET, 0.1]]
+
+
+@pytest.fixture
+def contextual(opened: Opened) -> Served:
+    return opened(CONTEXTUAL, budget=Budget(1.0, 1e-5))
+
+
+def shown(served: Served, contexts: Any, record: Any = "ann", request: str | None = None, **more: Any) -> Any:
+    body = {"request": request or os.urandom(4).hex(), "record": record, "contexts": contexts, **more}
+    return served.ask("act", body)
+
+
+def earned(served: Served, ticket: str, features: Any, reward: Any, record: Any = "ann", **more: Any) -> Any:
+    body = {"request": os.urandom(4).hex(), "ticket": ticket, "record": record, "feedback": reward, **more}
+    return served.ask("observe", body if features is None else {**body, "features": features}, "log")
+
+
+def test_a_contextual_learner_is_told_contexts_and_learns_what_it_would_in_python(
+    opened: Opened,
+) -> None:
+    budget = Budget(1e6, 1e-5)  # noise that cannot be told from none
+    clear = replace(CONTEXTUAL, epsilon=budget.epsilon)
+    contextual, rng, twin = (
+        opened(clear, budget=budget),
+        np.random.default_rng(3),
+        DurableRun(clear, Accountant(budget)),
+    )
+    waiting = []
+    for user in range(60):
+        offered = rng.uniform(-0.7, 0.7, (4, 2))
+        told = shown(contextual, offered.tolist(), user).json()
+        assert told["action"] == contextual.desk._run.learner.policy.choose([offered]).tolist()
+        waiting.append((user, told["ticket"], offered[told["action"][0]], float(rng.uniform(-1, 1))))
+    for user, ticket, features, reward in reversed(waiting):  # late, and in any order
+        assert earned(contextual, ticket, features.tolist(), [reward], user).json()["state"] == "observed"
+        domain = twin.learner.feedback_domain
+        twin.learner.observe(twin.accountant.private(domain.of(features, reward), domain, user))
+        if user % 20 == 0:
+            contextual.again()
+    learner = contextual.desk._run.learner
+    assert learner.rounds.observed == 60
+    assert (learner.releases, learner.released) == (twin.learner.releases, twin.learner.released)
+    assert learner.releases >= 1
+    assert contextual.spent(59) == pytest.approx(1e6, rel=1e-9)
+    np.testing.assert_allclose(learner.policy.estimate, twin.learner.policy.estimate, atol=0.01)
+    assert np.abs(learner.policy.estimate).max() > 0.03
+    assert contextual.state()["tickets"] == {"issued": 60, "open": 0}
+
+
+def test_a_contextual_answer_is_given_once_and_no_vector_is_kept(
+    contextual: Served, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    told = shown(contextual, OFFERED, request="visit").json()
+    contextual.again()
+    assert shown(contextual, OFFERED, request="visit").json() == told
+    listed = contextual.ask("tickets", who="eve").json()
+    assert [each["action"] for each in listed["tickets"]] == [
+        []
+    ]  # who reads it does not see what ann was shown
+    assert earned(contextual, told["ticket"], OFFERED[2], [SECRET]).status_code == 200
+    again = earned(contextual, told["ticket"], OFFERED[2], [SECRET])
+    assert "used or withdrawn" in refused(again, 409, "ticket-refused")
+    kept = b"".join(each.read_bytes() for each in contextual.folder.iterdir() if each.is_file())
+    assert b"8314159" not in kept
+    assert "8314" not in caplog.text
+
+
+def test_contexts_that_are_none_are_refused(contextual: Served) -> None:
+    for wrong in (
+        *([], [[]], [[0.1, 0.2, 0.3]], [[0.1, 0.2], [0.1]], [[0.8, 0.7]], [[10**400, 0]], [["0.1", 0.2]]),
+        *([0.1, 0.2], "contexts", None),
+    ):
+        refused(shown(contextual, wrong), 422, "invalid")
+    assert "leave out the contexts" in refused(shown(contextual, OFFERED, available=[0, 1]), 422, "invalid")
+    assert contextual.state()["tickets"] == {"issued": 0, "open": 0}
+
+
+def test_a_reward_without_its_action_s_vector_is_refused_and_the_ticket_stays_open(
+    contextual: Served,
+) -> None:
+    assert "vectors of 2 numbers" in refused(contextual.act(), 422, "invalid")
+    ticket = shown(contextual, OFFERED).json()["ticket"]
+    for features, reward, words in (
+        (None, [1], "vectors of 2 numbers"),
+        ([0.1], [1], "vectors of 2 numbers"),
+        ([0.8, 0.7], [1], "length 1 at most"),
+        ([0.1, 0.2], [1.01], "one reward from -1 to 1"),
+        ([0.1, 0.2], [10**400], "one reward from -1 to 1"),
+        ([0.1, 0.2], [0.1, 0.2], "one reward"),
+        ([0.1, 0.2], [], "one reward"),
+        ([0.1, True], [0.5], "list of numbers"),
+    ):
+        assert words in refused(earned(contextual, ticket, features, reward), 422, "invalid")
+    assert "another record" in refused(
+        earned(contextual, ticket, [0.1, 0.2], [0.5], "bob"), 409, "ticket-refused"
+    )
+    assert contextual.spent() == 0.0
+    assert earned(contextual, ticket, [0.6, 0.8], [-1]).status_code == 200
+    assert contextual.spent() == pytest.approx(0.0)  # pays when its batch is released
+
+
+def test_contexts_and_vectors_are_for_contextual_learners(shared: Served) -> None:
+    assert "plays without" in refused(shown(shared, OFFERED), 422, "invalid")
+    ticket = shared.act("ann").json()["ticket"]
+    assert "learns without" in refused(earned(shared, ticket, [0.1, 0.2], [1, 0]), 422, "invalid")
+    shared.withdraw(ticket)

@@ -17,6 +17,7 @@ from algorithms import CUCBLDPBit, DurableRun
 from algorithms.catalogue.named_run import load_named_run
 from algorithms.service.run_desk import RunDesk
 from verify import command_line
+from verify.commands.run_loader import run_loader
 from verify.subjects.resolve import load_object
 
 Run = Callable[..., tuple[int, str, str]]
@@ -103,6 +104,38 @@ def test_a_run_is_created_without_a_horizon(run: Run, tmp_path: Path) -> None:
     code, _, err = run("run", "create", tmp_path / "bound", "dpucb-mat", "--epsilon", 1)
     assert (code, "horizon=None: must be given: its radii are" in err) == (2, True)
     assert not (tmp_path / "bound").exists()
+
+
+def test_a_run_of_a_contextual_learner_is_created_by_name_or_from_a_file(run: Run, tmp_path: Path) -> None:
+    create = ("--epsilon", 1, "--delta", 1e-5, "--horizon", 100)
+    code, out, err = run("run", "create", tmp_path / "named", "dp-linucb", *create, "--set", "dimension=5")
+    assert (code, err) == (0, "")
+    assert "each record may lose epsilon = 1, delta = 1e-05" in out
+    (tmp_path / "mine.py").write_text(
+        "from algorithms.problems import LinearContexts\nproblem = LinearContexts([0.5, 0.1], 4)\n"
+    )
+    own = ("--problem", f"{tmp_path}/mine.py:problem")
+    assert run("run", "create", tmp_path / "own", "dp-linucb", *create, *own, "--set", "norm=0.6")[0] == 0
+    for name, features, norm in (("named", 5, 1.0), ("own", 2, 0.6)):
+        with run_loader(str(tmp_path / name), None, None)() as loaded:
+            learner = loaded.learner
+            assert (learner.feedback_domain.features, learner.horizon, learner.norm) == (features, 100, norm)
+            learner.issue()
+            loaded.save()
+        code, out, _ = run("run", "tickets", tmp_path / name, "--json")
+        assert (code, json.loads(out)["open"], json.loads(out)["tickets"][0]["action"]) == (0, 1, [])
+    for learner, more, words in (
+        ("dp-linucb", ("--problem", "top-k"), "plays contexts, not"),
+        ("cucb-batch", ("--problem", "contexts"), "must be a structure, such as TopK"),
+        ("cucb-batch", own, "must be a structure, such as TopK"),
+        ("dp-linucb", ("--set", "dimension=0"), "dimension"),
+        ("dp-linucb", ("--trust", "local"), "asks no device for a single message"),
+    ):
+        code, _, err = run("run", "create", tmp_path / "none", learner, *create, *more)
+        assert (code, words in err) == (2, True), err
+    code, _, err = run("run", "create", tmp_path / "none", "dp-linucb", "--epsilon", 1, "--horizon", 100)
+    assert (code, "delta=None: must be given" in err) == (2, True)
+    assert not (tmp_path / "none").exists()
 
 
 def test_a_run_of_local_trust_is_of_a_learner_that_asks_for_messages(run: Run, tmp_path: Path) -> None:
