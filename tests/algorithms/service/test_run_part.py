@@ -446,7 +446,7 @@ def test_an_error_nobody_foresaw_leaves_the_run_as_it_was(
 ) -> None:
     ticket = served.act("ann").json()["ticket"]
     with monkeypatch.context() as broken:
-        broken.setattr("algorithms.structured_learner.OpenActions.close", lambda *_: 1 / 0)
+        broken.setattr("algorithms.tickets.OpenActions.close", lambda *_: 1 / 0)
         refused(served.observe(ticket, request="a"), 500, "failed")
     assert served.spent() == 0.0
     assert served.observe(ticket, request="a").status_code == 200
