@@ -364,7 +364,7 @@ CASCADE: tuple[Experiment, ...] = (
                 PaperStatement(
                     "Laplace has more regret than Gaussian",
                     ordered("Laplace", "Gaussian"),
-                    f"{_RADII} {_NOT_YET}",
+                    f"{_RADII}\n{_NOT_YET}",
                 ),
                 _claim(0.2, positions),
             ),

@@ -16,13 +16,19 @@ from verify.experiments.experiment import REGRET, Quantity, Results, Seen
 from verify.experiments.simulated_runs import SimulatedRuns
 
 _ERRORS = 3.0
+_ROUNDING = 1e-12
 SeenRule = Callable[[Results], Seen]
 
 
 def summary(values: FloatArray) -> tuple[float, float]:
     """Return mean and standard error of one number per run; the error of a single run is infinite."""
-    error = float(values.std(ddof=1)) / math.sqrt(values.size) if values.size > 1 else math.inf
-    return float(values.mean()), error
+    mean = float(values.mean())
+    if values.size < 2:
+        return mean, math.inf
+    deviation = float(values.std(ddof=1))
+    if deviation <= _ROUNDING * abs(mean):  # equal runs, summed up in another order
+        return mean, 0.0
+    return mean, deviation / math.sqrt(values.size)
 
 
 def in_words(values: FloatArray) -> str:

@@ -329,7 +329,7 @@ LINEAR: tuple[Experiment, ...] = (
         _PHASES,
         _figure_2b,
         (
-            PaperStatement("CDP-DPE and SDP-DPE are close to DPE", _for_free, f"{_WIDTH} {_SHUFFLE}"),
+            PaperStatement("CDP-DPE and SDP-DPE are close to DPE", _for_free, f"{_WIDTH}\n{_SHUFFLE}"),
             PaperStatement("LDP-DPE has most regret", ordered("LDP-DPE", "SDP-DPE"), _SHUFFLE),
             PaperStatement(
                 "(not in the paper) the certified twins of both are close to DPE",

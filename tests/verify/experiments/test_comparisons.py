@@ -72,3 +72,10 @@ def test_what_is_equal_is_not_told_apart():
     assert comparisons.larger(values, values) is None
     assert comparisons.larger(np.array([3.0]), np.array([1.0])) is None  # one run tells nothing
     assert comparisons.in_words(np.array([3.0])) == "3"
+
+
+def test_runs_that_differ_by_rounding_are_equal():
+    equal = np.full(20, 3.386e5)
+    equal[::2] = np.nextafter(equal[0], np.inf)
+    assert comparisons.in_words(equal) == "3.386e+05 ± 0"
+    assert comparisons.in_words(np.array([1.0, 1.0 + 1e-9])) == "1 ± 5e-10"
