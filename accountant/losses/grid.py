@@ -13,7 +13,9 @@ raises φ. If the curve is an upper bound and not convex: the true φ is convex 
 Downwards. In the cell [w_j, w_{j+1}] φ is above both neighbouring chords, extended; the cell's chord, lowered by its
 largest distance to them, is a line below φ everywhere. In the first cell 1 - w is taken, in the last 0, and
 so wherever the line ends below one of them. y_j is the lower of the two lines at node j; each cell's chord is then
-below its line, and so is the lower convex hull of these points.
+below its line, and so is the lower convex hull of these points. Where φ bends much in one cell that line may end so low
+that the hull loses all further right. Then the right neighbour's chord, extended, is taken in such cells, which is φ at
+the right end; and a node is put right below most of the loss, if that lies close together.
 
 Rounding. Dots are certified bounds on the curve near the node; a chord is extended from an upper bound through a lower
 one. With w_j computed as e^{x_j}, all is exact for nodes within 4u (|x_j| + 1) of those meant; composed, the loss is
@@ -24,8 +26,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -33,6 +35,7 @@ from scipy.special import logsumexp
 
 from accountant.losses.contour import TiltedLoss
 from accountant.losses.deadline import check_time
+from accountant.losses.inversion import newton
 from accountant.losses.lattice import LatticeContour, lattice_contour
 from accountant.losses.saddle import Saddle, saddle_for_delta, saddle_for_epsilon
 from mechanisms import PrivacyProfile
@@ -41,11 +44,16 @@ from mechanisms.privacy_loss import ROUNDING, ComplexArray, LatticeValues, LossS
 
 _MOST_NODES = 2**16
 _TIGHT = 1e-12  # aliases, relative to δ
+_BENT = 1e-2
+_MATTERS = 1e3  # times what is left out at the ends, 1e-7 of δ
+_SADDLES = 3
+_NEAR = 3.0  # how many 1/s below its saddle's ε a contour is asked: aliases are small down to 4
+_AT_ZERO = Fraction(0)
 
 
 @dataclass(frozen=True, eq=False)
 class GridLoss(PrivacyLoss):
-    """A loss on the nodes (first + j) · spacing with the given masses.
+    """A loss on the nodes offset + (first + j) · spacing with the given masses, 0 <= offset < spacing.
 
     The masses are taken as exact; they need not add up to one.
     """
@@ -54,16 +62,22 @@ class GridLoss(PrivacyLoss):
     spacing: Fraction
     masses: FloatArray
     mass_at_infinity: float = 0.0
+    offset: Fraction = Fraction(0)
 
     @property
     def supremum(self) -> float:
         """The last node, rounded up."""
-        return (self.first + self.masses.size - 1) * float(self.spacing) + 1e-300 + 1e-15 * abs(self.first)
+        last = self.offset + (self.first + self.masses.size - 1) * self.spacing
+        return math.nextafter(float(last), math.inf)
 
     @property
     def infimum(self) -> float:
-        """The first node."""
-        return self.first * float(self.spacing) * (1.0 + 4 * ROUNDING)
+        """The first node, rounded down."""
+        return math.nextafter(float(self._least), -math.inf)
+
+    @property
+    def _least(self) -> Fraction:
+        return self.offset + self.first * self.spacing
 
     @property
     def infinite_mass(self) -> float:
@@ -73,7 +87,7 @@ class GridLoss(PrivacyLoss):
     @property
     def lattice(self) -> LatticeValues:
         """The first two nodes: the grid."""
-        return (((self.first * self.spacing, (self.first + 1) * self.spacing), 1),)
+        return (((self._least, self._least + self.spacing), 1),)
 
     def _tilted(self, s: float) -> tuple[FloatArray, float]:
         """Return masses times e^{s(l - l_0)}, scaled to add up to one, and ln of the factor taken out."""
@@ -81,7 +95,7 @@ class GridLoss(PrivacyLoss):
         with np.errstate(divide="ignore"):
             logs = np.log(self.masses) + s * float(self.spacing) * np.arange(self.masses.size)
         total = float(logsumexp(logs))
-        return np.exp(logs - total), total + s * self.first * float(self.spacing)
+        return np.exp(logs - total), total + s * float(self._least)
 
     def log_mgf_line(self, s: float, t: FloatArray) -> tuple[ComplexArray, FloatArray]:
         """Return ln M at the frequencies of the grid, t_k = 2πk / Nh for k <= N/2, by one FFT of length N.
@@ -105,7 +119,8 @@ class GridLoss(PrivacyLoss):
         with np.errstate(divide="ignore"):
             logs = np.log(np.where(size > 0.0, phi, 1e-300)) + log_total
         # The phase of the first node, reduced modulo 2π in whole numbers. np.fft uses e^{-i...}: conjugate.
-        turns = ((np.arange(phi.size) * self.first) % count) / count
+        k = np.arange(phi.size)
+        turns = ((k * self.first) % count + k * float(self.offset / self.spacing)) / count
         value: ComplexArray = np.asarray(np.conj(logs) + 2j * np.pi * turns, dtype=np.complex128)
         return value, np.log1p(error / np.maximum(size, 1e-300)) + ROUNDING * (40.0 + 4.0 * abs(log_total))
 
@@ -114,26 +129,38 @@ class GridLoss(PrivacyLoss):
         return np.array([self._tilted(float(own))[1] for own in s])
 
 
-def rounded_up(profile: PrivacyProfile, spacing: Fraction, first: int, last: int) -> GridLoss:
+def rounded_up(
+    profile: PrivacyProfile, spacing: Fraction, first: int, last: int, offset: Fraction = _AT_ZERO
+) -> GridLoss:
     """Return the loss on the grid whose curve joins the dots of the profile's: never below it."""
     check_time()
     h = float(spacing)
-    values = np.minimum.accumulate(_nodes_bounds(profile, spacing, first, last)[1])
+    values = np.minimum.accumulate(_nodes_bounds(profile, _nodes(spacing, first, last, offset))[1])
     steps = np.diff(values) / math.expm1(h)  # slope to the right, times w_j
     right = np.append(steps, 0.0)
     left = np.append((values[0] - 1.0), steps * math.exp(h))
     masses = np.maximum(right - left, 0.0)
     # Second differences of values with unit rounding u: raise every mass by what rounding may have taken.
     noise = 4.0 * ROUNDING * (values + np.append(values[:1], values[:-1])) / math.expm1(h)
-    return GridLoss(first, spacing, masses + np.where(masses > 0.0, noise, 0.0), float(values[-1]))
+    return GridLoss(first, spacing, masses + np.where(masses > 0.0, noise, 0.0), float(values[-1]), offset)
 
 
-def rounded_down(profile: PrivacyProfile, spacing: Fraction, first: int, last: int) -> GridLoss:
-    """Return a loss on the grid whose curve is never above the profile's."""
+def rounded_down(
+    profile: PrivacyProfile,
+    spacing: Fraction,
+    first: int,
+    last: int,
+    offset: Fraction = _AT_ZERO,
+    *,
+    most_lowered: float | None = None,
+) -> GridLoss:
+    """Return a loss on the grid whose curve is never above the profile's.
+
+    Chords that are lowered by more than so many times what the curve is at their right ends are replaced by the next.
+    """
     check_time()
-    h = float(spacing)
-    x = h * np.arange(first, last + 1, dtype=np.float64)
-    values, above = _nodes_bounds(profile, spacing, first, last)
+    x = _nodes(spacing, first, last, offset)
+    values, above = _nodes_bounds(profile, x)
     w, values = np.exp(x), np.minimum.accumulate(values)
     slopes = np.diff(values) / np.diff(w)
     # Below φ: the line through an upper and then a lower bound, beyond the second; mirrored, before the first.
@@ -147,29 +174,36 @@ def rounded_down(profile: PrivacyProfile, spacing: Fraction, first: int, last: i
     lowest = np.maximum(before * meet, fall - after * (width - meet))
     gap = np.maximum(0.0, slopes * meet - lowest) + 8.0 * ROUNDING * values[:-1]
     left, right = values[:-1] - gap, values[:-1] - gap + fall
+    bent = np.zeros(gap.shape, dtype=np.bool_) if most_lowered is None else gap > most_lowered * values[1:]
+    left, right = np.where(bent, values[1:] - after * width, left), np.where(bent, values[1:], right)
     # 1 - w and 0 are below φ too; a line that ends below one of them in its cell is replaced by it.
     start = -np.expm1(x)
-    low = left < start[:-1]
+    low = (left < start[:-1]) & ~bent
     low[0] = True
     left, right = np.where(low, start[:-1], left), np.where(low, start[1:], right)
     none = right < 0.0
     none[-1] = True
     left, right = np.where(none, 0.0, left), np.where(none, 0.0, right)
     y = np.minimum(np.append(np.inf, right), np.append(left, np.inf))
+    # No slope may be below -1: its mass would be negative.
+    high = y + w
+    least = np.minimum.accumulate(high[::-1])[::-1]
+    y = np.where(least < high, least - w - 4.0 * ROUNDING * high, y)
     keep = _lower_hull(w, y)
     hull_slopes = np.diff(y[keep]) / np.diff(w[keep])
     own = w[keep] * (np.append(hull_slopes, 0.0) - np.append(-1.0, hull_slopes))
     masses = np.zeros(w.size)
     size = w[keep] * np.abs(np.append(hull_slopes, 0.0)) + w[keep] * np.abs(np.append(-1.0, hull_slopes))
     masses[keep] = np.maximum(0.0, own - 8.0 * ROUNDING * size)
-    return GridLoss(first, spacing, masses)
+    return GridLoss(first, spacing, masses, offset=offset)
 
 
-def _nodes_bounds(
-    profile: PrivacyProfile, spacing: Fraction, first: int, last: int
-) -> tuple[FloatArray, FloatArray]:
+def _nodes(spacing: Fraction, first: int, last: int, offset: Fraction) -> FloatArray:
+    return float(offset) + float(spacing) * np.arange(first, last + 1, dtype=np.float64)
+
+
+def _nodes_bounds(profile: PrivacyProfile, x: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return bounds on the curve near the nodes."""
-    x = float(spacing) * np.arange(first, last + 1, dtype=np.float64)
     off = 4.0 * ROUNDING * (np.abs(x) + 1.0)
     return profile.bounds(x + off)[0], profile.bounds(x - off)[1]
 
@@ -189,14 +223,14 @@ def _lower_hull(x: FloatArray, y: FloatArray) -> list[int]:
 
 
 class Grid:
-    """Certified bounds on δ from a composition rounded up and one rounded down (infinite losses included)."""
+    """Certified bounds on δ from a composition rounded up and some rounded down (infinite losses included)."""
 
     name = "grid"
 
     def __init__(
-        self, above: LatticeContour, below: LatticeContour, mass: float, off: float, start: float
+        self, above: LatticeContour, below: Sequence[LatticeContour], mass: float, off: float, start: float
     ) -> None:
-        """Take the two engines, P_∞ of the upper one, how far the nodes may be off in sum, and a guess."""
+        """Take the engines, P_∞ of the upper one, how far the nodes may be off in sum, and a guess."""
         self._above, self._below, self._mass, self._off = above, below, mass, off
         self.s, self.start = above.s, start
 
@@ -209,7 +243,8 @@ class Grid:
         """Return (lower, upper) with lower <= δ(ε) <= upper."""
         off = self._off + 2.0 * ROUNDING * abs(epsilon)
         high = (self._above.bounds(epsilon - off)[1] + self._mass) * (1.0 + 4.0 * ROUNDING)
-        return self._below.bounds(epsilon + off)[0], min(1.0, high)
+        low = max((engine.bounds(epsilon + off)[0] for engine in self._below), default=0.0)
+        return low, min(1.0, high)
 
 
 def grid(
@@ -232,7 +267,7 @@ def grid(
     if not max(high, -low) <= 700.0:
         return None  # e^loss would overflow
     spacing = Fraction(max(high - low, 1e-6) / 1024.0)
-    coarse = _losses(profiles, ends, spacing, up=True)
+    coarse = _losses(_above, profiles, ends, spacing)
     rough = LossSum(coarse, tuple(counts))
     saddle = _saddle(rough, delta, epsilon)
     if saddle is None:
@@ -246,18 +281,42 @@ def grid(
         # Nodes at ±ε of the smallest pure mechanism keep its atoms in place, unless they lie too close.
         fits = unit is not None and h <= float(unit) < h * _MOST_NODES
         spacing = unit / math.ceil(float(unit) / h) if unit is not None and fits else Fraction(h)
-    engines = []
-    for up in (True, False):
-        loss = LossSum(_losses(profiles, ends, spacing, up=up), tuple(counts))
-        own = _saddle(loss, delta, epsilon)
-        engine = None
-        if own is not None:
-            engine = lattice_contour(TiltedLoss(loss, own.s), own, _TIGHT, 2 * _MOST_NODES)
-        if engine is None:
-            return None
-        engines.append((engine, loss.infinite_mass, own.epsilon if own is not None else 0.0))
+    above = LossSum(_losses(_above, profiles, ends, spacing), tuple(counts))
+    found = _engine(above, delta, epsilon)
+    if found is None:
+        return None
+    plain = _losses(_below, profiles, ends, spacing)
+    bent = tuple(
+        _bent(profile, spacing, end) if _lost(profile, loss) > _MATTERS * small else loss
+        for profile, end, loss in zip(profiles, ends, plain, strict=True)
+    )
+    lower = [
+        _engine(LossSum(losses, tuple(counts)), delta, epsilon) for losses in dict.fromkeys((plain, bent))
+    ]
     off = 8.0 * ROUNDING * total * (max(high, -low) + 1.0)
-    return Grid(engines[0][0], engines[1][0], engines[0][1], off, engines[0][2])
+    below = [engine for engine, _ in filter(None, lower)]
+    return Grid(found[0], below, above.infinite_mass, off, found[1].epsilon)
+
+
+def _engine(
+    loss: PrivacyLoss, delta: float | None, epsilon: float | None
+) -> tuple[LatticeContour, Saddle] | None:
+    """Return the contour of a loss on a grid, and its saddle: near ε, of which a saddle knows a bound first."""
+    saddle, found = _saddle(loss, delta, epsilon), None
+    for _ in range(_SADDLES):
+        if saddle is None:
+            break
+        engine = lattice_contour(TiltedLoss(loss, saddle.s), saddle, _TIGHT, 2 * _MOST_NODES)
+        if engine is None:
+            break
+        found = engine, saddle
+        if delta is None:
+            break
+        near, _ = newton(engine, delta - loss.infinite_mass, saddle.epsilon, loss.supremum)
+        if saddle.s * (saddle.epsilon - near) <= _NEAR:
+            break
+        saddle = replace(saddle_for_epsilon(loss, near), log_delta=saddle.log_delta)
+    return found
 
 
 def _saddle(loss: PrivacyLoss, delta: float | None, epsilon: float | None) -> Saddle | None:
@@ -269,14 +328,53 @@ def _saddle(loss: PrivacyLoss, delta: float | None, epsilon: float | None) -> Sa
 
 
 def _losses(
-    profiles: Sequence[PrivacyProfile], ends: Sequence[tuple[float, float]], spacing: Fraction, *, up: bool
-) -> tuple[PrivacyLoss, ...]:
-    h = float(spacing)
-    build = rounded_up if up else rounded_down
-    return tuple(
-        build(profile, spacing, math.floor(low / h) - 1, math.ceil(high / h) + 1)
-        for profile, (low, high) in zip(profiles, ends, strict=True)
-    )
+    build: Callable[[PrivacyProfile, Fraction, tuple[float, float]], GridLoss],
+    profiles: Sequence[PrivacyProfile],
+    ends: Sequence[tuple[float, float]],
+    spacing: Fraction,
+) -> tuple[GridLoss, ...]:
+    return tuple(build(profile, spacing, end) for profile, end in zip(profiles, ends, strict=True))
+
+
+def _cells(spacing: Fraction, ends: tuple[float, float]) -> tuple[int, int]:
+    """Return the first and the last node, whatever the offset: the loss is not in the first cell."""
+    return math.floor(ends[0] / float(spacing)) - 2, math.ceil(ends[1] / float(spacing)) + 1
+
+
+def _above(profile: PrivacyProfile, spacing: Fraction, ends: tuple[float, float]) -> GridLoss:
+    return rounded_up(profile, spacing, *_cells(spacing, ends))
+
+
+def _below(profile: PrivacyProfile, spacing: Fraction, ends: tuple[float, float]) -> GridLoss:
+    return rounded_down(profile, spacing, *_cells(spacing, ends))
+
+
+def _bent(profile: PrivacyProfile, spacing: Fraction, ends: tuple[float, float]) -> GridLoss:
+    """Return the loss rounded down so that its tail is kept."""
+    offset = _anchor(profile, *ends) % spacing
+    return rounded_down(profile, spacing, *_cells(spacing, ends), offset, most_lowered=_BENT)
+
+
+def _lost(profile: PrivacyProfile, below: GridLoss) -> float:
+    """Return the curve where a loss that was rounded down ends."""
+    last = int(np.max(np.flatnonzero(below.masses), initial=0)) + 1
+    return float(profile.delta(float(below.spacing) * (below.first + last)))
+
+
+def _anchor(profile: PrivacyProfile, low: float, high: float) -> Fraction:
+    """Return about the first percentile of the loss: if most of it lies close together, then right above.
+
+    P(L > x) = δ(x) - δ'(x), the derivative from differences: nothing is proved by it.
+    """
+    step = 1e-6 * (high - low)
+    first, last = low, high
+    for _ in range(30):
+        middle = 0.5 * (first + last)
+        here, beyond = profile.delta(np.array([middle, middle + step])).tolist()
+        above = here - (beyond - here) / step
+        first, last = (middle, last) if above >= 0.99 else (first, middle)
+    loss = profile.loss()
+    return Fraction(first if loss is None else max(first, loss.infimum))
 
 
 def _range(profile: PrivacyProfile, small: float) -> tuple[float, float]:
@@ -289,7 +387,7 @@ def _range(profile: PrivacyProfile, small: float) -> tuple[float, float]:
         # direction's largest loss is minus the least loss, and need not be the same.
         high = float(largest) * (1.0 + 1e-9)
         lows = (high * 1.25**k for k in range(40))
-        return -next((x for x in lows if _below(profile, x) <= least or x > 40.0), 40.0), high
+        return -next((x for x in lows if _mass_below(profile, x) <= least or x > 40.0), 40.0), high
     if profile.infinite_mass > small:
         small = profile.infinite_mass * (1.0 + 1e-9)
     high = next(
@@ -298,9 +396,16 @@ def _range(profile: PrivacyProfile, small: float) -> tuple[float, float]:
     )
     # δ(-x) - (1 - e^{-x}) = e^{-x} δ of the reversed pair at x
     low = next(
-        (x for x in (2.0**k for k in range(1, 10)) if math.exp(-x) <= 1e-16 or _below(profile, x) <= small),
+        (
+            x
+            for x in (2.0**k for k in range(1, 10))
+            if math.exp(-x) <= 1e-16 or _mass_below(profile, x) <= small
+        ),
         64.0,
     )
+    loss = profile.loss()
+    if loss is not None:
+        low = min(low, -loss.infimum)
     points = np.linspace(0.0, high, 65) if math.isfinite(high) else np.zeros(1)
     if math.isfinite(high):
         enough = np.flatnonzero(np.asarray(profile.delta(points)) <= small)
@@ -308,5 +413,5 @@ def _range(profile: PrivacyProfile, small: float) -> tuple[float, float]:
     return -min(low, 64.0), high
 
 
-def _below(profile: PrivacyProfile, x: float) -> float:
+def _mass_below(profile: PrivacyProfile, x: float) -> float:
     return float(profile.delta(-x)) + math.expm1(-x)

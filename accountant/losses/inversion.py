@@ -39,14 +39,14 @@ def invert(curve: DeltaBounds, delta: float, start: float, ceiling: float) -> tu
     ceiling : float
         A number known to be at least ε(δ) (inf if none).
     """
-    x, slope = _newton(curve, delta, start, ceiling)
+    x, slope = newton(curve, delta, start, ceiling)
     low, high = curve.bounds(x)
     return _proved(curve, delta, x, slope, low, -1.0, ceiling), _proved(
         curve, delta, x, slope, high, 1.0, ceiling
     )
 
 
-def _newton(curve: DeltaBounds, delta: float, start: float, ceiling: float) -> tuple[float, float]:
+def newton(curve: DeltaBounds, delta: float, start: float, ceiling: float) -> tuple[float, float]:
     """Return x >= 0 with estimate(x) close to delta, and the derivative there."""
     low, high = 0.0, ceiling
     x = min(max(start, 0.0), ceiling)
