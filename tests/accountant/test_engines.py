@@ -218,7 +218,7 @@ def test_grid_losses_lie_on_both_sides_of_the_curve(profile: PrivacyProfile, ste
 
 
 def curve_of_two(q: float, sigma: float, epsilon: float) -> float:
-    """Return δ of two sampled Gaussians, a record removed: E[δ_1(ε - L)] by the trapezoid rule, to 2e-7 (the curve has a kink)."""
+    """Return δ of two sampled Gaussians, a record removed: E[δ_1(ε - L)], to 2e-7 (the curve has a kink)."""
     one = subsampled(GaussianProfile(1.0 / sigma), q).directions()[0]
     x = np.arange(-14.0 * sigma, 1.0 + 14.0 * sigma, sigma / 4096.0)
     ratio = 1.0 - q + q * np.exp((x - 0.5) / sigma**2)
