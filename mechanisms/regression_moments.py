@@ -5,18 +5,19 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray
 from mechanisms.domain import as_values
-from mechanisms.parameters import DomainError, ParameterError, whole
+from mechanisms.parameters import DomainError, ParameterError, positive, whole
 from mechanisms.sensitivity import Sensitivity
 
 _OUTWARDS = 1.0 + 1e-12  # more than what the few operations on norms round off
 _MOST_FEATURES = 1024  # so that rounding and tolerance stay far below 1
+MOST_WEIGHT = math.sqrt(2.0)
+"""The weight with which a record's moments have the norm of a symmetric matrix."""
 
 
 @dataclass(frozen=True)
@@ -24,26 +25,30 @@ class RegressionMoments:
     """The moments ``(x x', x y)`` of features x with ``|x|_2 <= 1`` and an outcome ``|y| <= 1``, and all between them.
 
     A value is the upper triangle of a symmetric matrix M by rows, entries off the diagonal times sqrt(2) (so that its
-    L2 norm is M's Frobenius norm), and then a vector u, with ``M - u u'`` positive semidefinite and ``tr M <= 1``. That
-    set is convex and holds the moments of every record.
+    L2 norm is M's Frobenius norm), and then w u, u a vector, with ``M - u u'`` positive semidefinite and ``tr M <= 1``.
+    That set is convex and holds the moments of every record. With ``w = sqrt(2)`` a value has the Frobenius norm of the
+    symmetric matrix of M, u and 0 in the corner, so that noise of one scale is that of a symmetric matrix.
 
-    Its diameter in L2 is ``sqrt(4.5)``: with c = u'v of two members (M, u) and (N, v), ``|M - N|^2 + |u - v|^2 <= 4 - 2
-    <M, N> - 2 c <= 4 - 2 c^2 - 2 c <= 4.5``, as ``|M| <= tr M``, ``|u|^2 <= tr M`` and ``<M, N> >= u' N u >= c^2``. It
-    is attained by unit vectors at an angle of 60 degrees with outcomes 1 and -1.
+    Its diameter in L2 is ``sqrt(2 + 2 w^2 + w^4 / 2)``, at w = 1 ``sqrt(4.5)``: with c = u'v of two members (M, u) and
+    (N, v), ``|M - N|^2 + w^2 |u - v|^2 <= 2 + 2 w^2 - 2 <M, N> - 2 w^2 c <= 2 + 2 w^2 - 2 c^2 - 2 w^2 c``, largest at
+    ``c = -w^2 / 2``, as ``|M| <= tr M``, ``|u|^2 <= tr M`` and ``<M, N> >= u' N u >= c^2``. It is attained by unit
+    vectors with outcomes 1 and -1 and ``x . x' = w^2 / 2``.
 
     So that moments that were rounded, as every gate does, still pass, `check` allows eigenvalues down to ``-t``, t =
     ``features 2^-24``, and a trace up to 1 + t; `sensitivity` counts this in: with ``M + t I`` for M and ``a = 1 +
-    (features + 2) t`` for 1 above, the square is ``2 a^2 + 2 a + 1/2``.
+    (features + 2) t`` for 1 above, the square is ``2 a^2 + 2 w^2 a + w^4 / 2``.
 
     Parameters
     ----------
     features
         The length d of x, from 1 to 1024.
+    weight
+        w, from 1 to sqrt(2).
 
     Raises
     ------
     ParameterError
-        If it is no whole number from 1 to 1024.
+        If a parameter is out of range.
 
     Examples
     --------
@@ -55,13 +60,25 @@ class RegressionMoments:
     """
 
     features: int
-    lower: ClassVar[float] = -1.0
-    upper: ClassVar[float] = 1.0
+    weight: float = 1.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "features", whole("features", self.features, least=1))
         if self.features > _MOST_FEATURES:
             raise ParameterError(f"features = {self.features!r}: must be at most {_MOST_FEATURES}")
+        object.__setattr__(self, "weight", positive("weight", self.weight))
+        if not 1.0 <= self.weight <= MOST_WEIGHT:
+            raise ParameterError(f"weight = {self.weight!r}: must be from 1 to sqrt(2)")
+
+    @property
+    def upper(self) -> float:
+        """The weight: no coordinate is beyond it."""
+        return self.weight
+
+    @property
+    def lower(self) -> float:
+        """The weight, negative."""
+        return -self.weight
 
     @property
     def _tolerance(self) -> float:
@@ -74,16 +91,16 @@ class RegressionMoments:
 
     @property
     def widths(self) -> FloatArray:
-        """2 for every coordinate: none is beyond -1 or 1."""
-        return np.full(self.shape, 2.0)
+        """2 for every coordinate of the matrix, which is not beyond -1 or 1, and twice the weight for the vector's."""
+        return np.repeat([2.0, 2.0 * self.weight], [self.shape[0] - self.features, self.features])
 
     @cached_property
     def sensitivity(self) -> Sensitivity:
-        """``sqrt(4.5)`` in L2, and a little for what is rounded; see above."""
-        a = 1.0 + (self.features + 2) * self._tolerance
-        l2 = math.sqrt(2.0 * a * a + 2.0 * a + 0.5) * _OUTWARDS
+        """The diameter, and a little for what is rounded; see above."""
+        a, square = 1.0 + (self.features + 2) * self._tolerance, self.weight * self.weight
+        l2 = math.sqrt(2.0 * a * a + 2.0 * square * a + 0.5 * square * square) * _OUTWARDS
         l1 = l2 * math.sqrt(self.shape[0]) * _OUTWARDS
-        return Sensitivity(l1, l2, 2.0)
+        return Sensitivity(l1, l2, 2.0 * self.weight)
 
     @cached_property
     def _triangle(self) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp], FloatArray]:
@@ -109,14 +126,14 @@ class RegressionMoments:
         x = x / np.maximum(np.linalg.norm(x, axis=-1, keepdims=True), 1.0)
         y = np.clip(np.asarray(outcome, dtype=np.float64), -1.0, 1.0)[..., np.newaxis]
         rows, columns, factor = self._triangle
-        return np.concatenate([x[..., rows] * x[..., columns] * factor, x * y], axis=-1)
+        return np.concatenate([x[..., rows] * x[..., columns] * factor, self.weight * (x * y)], axis=-1)
 
     def parts(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the matrices, (..., d, d), and the vectors, (..., d), of values or of sums of them."""
         rows, columns, factor = self._triangle
         matrix = np.empty((*values.shape[:-1], self.features, self.features))
         matrix[..., rows, columns] = matrix[..., columns, rows] = values[..., : rows.size] / factor
-        return matrix, values[..., rows.size :]
+        return matrix, values[..., rows.size :] / self.weight
 
     def check(self, values: npt.ArrayLike, name: str = "value") -> FloatArray:
         """Return the values as float64; raise `DomainError` on NaN, a wrong shape or a value that is no moment."""
@@ -142,6 +159,7 @@ class RegressionMoments:
         axes = np.eye(self.features)
         points = [self.of(axes, np.ones(self.features)), self.of(axes, -np.ones(self.features))]
         if self.features > 1:
-            turned = math.cos(math.pi / 3) * axes[:1] + math.sin(math.pi / 3) * axes[1:2]
+            turn = math.acos(min(0.5 * self.weight * self.weight, 1.0))
+            turned = math.cos(turn) * axes[:1] + math.sin(turn) * axes[1:2]
             points.append(self.of(turned, [-1.0]))
         return np.concatenate(points)

@@ -7,9 +7,11 @@ from typing import Any
 
 from algorithms.catalogue.learner_entry import CatalogueEntry, builder
 from algorithms.learner import DEFAULT_DELTA
+from algorithms.linear.contextual_learner import ContextualLearner
 from algorithms.linear.contextual_play import BuildContextual
-from algorithms.linear.dp_linucb import ContextualLearner, DPLinUCB, LinUCB
+from algorithms.linear.dp_linucb import DPLinUCB, LinUCB
 from algorithms.problems import LinearContexts, Parameter, ProblemError, Value
+from algorithms.published.tree_linucb import TreeLinUCBGaussian
 
 
 class ContextualEntry(CatalogueEntry[LinearContexts, ContextualLearner]):
@@ -60,6 +62,16 @@ contextual_learners: dict[str, ContextualEntry] = {
             "holds (joint differential privacy)",
             "contexts",
             (_NORM,),
+        ),
+        ContextualEntry(
+            "published/tree-linucb-gaussian",
+            TreeLinUCBGaussian,
+            "LinUCB on a binary tree of noisy moments, a leaf for every round",
+            "Shariff & Sheffet 2018, Algorithm 1 and section 4.2",
+            "holds with much slack (joint differential privacy)",
+            "contexts",
+            (_NORM,),
+            repaired_by="dp-linucb",
         ),
         ContextualEntry(
             "linucb",

@@ -15,7 +15,7 @@ from typing import Any
 from accountant.gates.lineage import RecordId
 from accountant.rules import clock
 from algorithms.durable.durable_run import DurableRun
-from algorithms.linear.dp_linucb import ContextualLearner
+from algorithms.linear.contextual_learner import ContextualLearner
 from algorithms.structured_learner import StructuredLearner
 
 AnyLearner = StructuredLearner[Any] | ContextualLearner

@@ -14,7 +14,7 @@ import numpy as np
 from accountant import Gate, Simulation
 from accountant.gates.random_streams import RandomStream
 from algorithms.blocks import Arrays, Blocks, BlockStore, Executor, Processes, Tell, run_blocks
-from algorithms.linear.dp_linucb import ContextualLearner, LinearUCB
+from algorithms.linear.contextual_learner import ContextualLearner, LinearUCB
 from algorithms.problems.linear_contexts import LinearContexts
 from algorithms.reward_curve import RewardCurve
 from algorithms.simulate import Trace, check_counts, checkpoint_rounds

@@ -44,99 +44,40 @@ is no useful bound for contexts which change late, and none is claimed; equal ba
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
-from accountant import Gate, Private, check_feedback, check_gate
+from accountant import Gate, Private
 from algorithms.claim import ClaimForm, View
 from algorithms.estimates.doubling_batches import released_counts
-from algorithms.learner import Family, check_delta, check_epsilon, check_horizon
-from algorithms.structured_learner import RoundCount
-from algorithms.tickets import Ticket, TicketedLearner
+from algorithms.learner import check_delta, check_epsilon
+from algorithms.linear.contextual_learner import (
+    ONE_CONTEXTUAL_ROUND,
+    ContextualLearner,
+    LinearUCB,
+    regress,
+)
 from mechanisms import Gaussian, RegressionMoments
-from mechanisms.arrays import FloatArray, IntArray
-
-_ONE_ROUND = "one round: the contexts offered and the reward"
+from mechanisms.arrays import FloatArray
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LinearUCB:
-    """Which action to take in any context: public, and as it is until the next release.
-
-    Attributes
-    ----------
-    estimate
-        theta_j, (lanes, d).
-    covariance
-        V_j^-1, (lanes, d, d).
-    width
-        beta_j, (lanes,).
-    """
-
-    estimate: FloatArray
-    covariance: FloatArray
-    width: FloatArray
-
-    def choose(self, contexts: npt.ArrayLike) -> IntArray:
-        """Return the place of the action x of largest ``theta . x + beta |x|_(V^-1)``, ties by the first; (lanes,).
-
-        To be called where the context may be known, and its result shown to its user only.
-
-        Parameters
-        ----------
-        contexts
-            The actions offered in each lane, (lanes, actions, d).
-        """
-        offered = np.asarray(contexts, dtype=np.float64)
-        square = np.einsum("lad,lde,lae->la", offered, self.covariance, offered)
-        mean = np.einsum("lad,ld->la", offered, self.estimate)
-        upper = mean + self.width[:, np.newaxis] * np.sqrt(np.maximum(square, 0.0))
-        return np.asarray(upper.argmax(axis=1))
-
-
-class ContextualLearner(TicketedLearner):
+class BatchedLinUCB(ContextualLearner):
     """LinUCB on growing batches of moments, released with the noise of `mechanism`, or raw if it is None.
 
     Parameters
     ----------
-    gate
-        Where rounds' moments come from.
-    domain
-        The domain of a round's moments.
-    mechanism
-        Releases a batch's sum.
-    horizon, norm
-        T and S of the widths.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range, or the gate is none.
-    TrustViolation
-        If the gate's trust is local.
+    gate, domain, mechanism, horizon, norm
+        As of `ContextualLearner`; the mechanism releases a batch's sum.
     """
 
-    claim: ClassVar[ClaimForm]
-    family: ClassVar[Family] = "contextual"
     growth: ClassVar[float] = 0.5
     """By which share of what was released the data grow with the next batch."""
 
     def __init__(
         self, gate: Gate, domain: RegressionMoments, mechanism: Gaussian | None, horizon: int, norm: float
     ) -> None:
-        super().__init__()
-        check_gate(gate, self.claim.model, type(self).__name__)
-        if isinstance(norm, bool | str) or not 0 < norm < math.inf:
-            raise ValueError(f"norm={norm!r}: must be a finite number above 0")
-        self.feedback_domain = domain
-        self.mechanism = mechanism
-        self.gate = gate
-        self.horizon = check_horizon(horizon)
-        self.rounds = RoundCount(self.horizon)
-        self.norm = float(norm)
+        super().__init__(gate, domain, mechanism, horizon, norm)
         self.most_releases = max(1, len(released_counts(self.horizon, 1, self.growth)))
         operator, _ = self.noise_bounds(1)
         self.first = max(1, math.ceil(operator))  # before, the noise has more to say than the data
@@ -154,43 +95,12 @@ class ContextualLearner(TicketedLearner):
         deviation = 0.0 if self.mechanism is None else math.sqrt(releases) * self.mechanism.sigma
         return deviation * (math.sqrt(2.0 * d) + far), deviation * (math.sqrt(d) + far)
 
-    def issue(self) -> Ticket:
-        """Return a ticket for the feedback on one round.
-
-        Its action is empty, shape (lanes, 0): what `policy` chooses in the round's context is for its user only, and
-        the round's moments tell themselves what they are about. A ticket sees to it that they are learned from once.
-        """
-        return self.waiting.issue(np.zeros((self.gate.lanes, 0), dtype=np.int64))
-
-    def observe(self, feedback: Private, *, ticket: Ticket | str | None = None) -> None:
-        """Learn from a round's private moments, `feedback_domain`'s; in any order, at any delay.
-
-        Parameters
-        ----------
-        feedback
-            The moments.
-        ticket
-            The round's ticket or its name, if it has one.
-
-        Raises
-        ------
-        TicketRefused
-            If the ticket is not open.
-        ForeignValue, DomainError, ValueError
-            As `accountant.check_feedback`.
-        Refusal
-            If the gate refuses the record. Nothing is charged and nothing changes, as with all of these.
-        """
-        own = None if ticket is None else self.waiting.find(ticket)
-        check_feedback(self.gate, feedback, self.feedback_domain)
-        places = np.arange(self.feedback_domain.shape[0])[np.newaxis].repeat(self.gate.lanes, axis=0)
-        self._sums.add(feedback, at=places, release=self.mechanism)
+    def learn(self, feedback: Private) -> None:
+        """Add the moments to the open batch, and release it if it is full."""
+        self._sums.add(feedback, at=self._places(), release=self.mechanism)
         self._filled += 1
         if self._filled == self._next:
             self._release()
-        if own is not None:
-            self.waiting.close(own)
-        self.rounds.add(None, self)
 
     def _release(self) -> None:
         """Release the batch, and make the next policy of all that was released."""
@@ -214,19 +124,16 @@ class ContextualLearner(TicketedLearner):
         """Return the policy at the noise bounds of the releases so far."""
         d, least = self.feedback_domain.features, max(1.0, operator)
         matrix, total = self.feedback_domain.parts(self._total)
-        values, axes = np.linalg.eigh(matrix + (operator + least) * np.eye(d))
-        values = np.maximum(values, least)  # changes nothing unless the noise is beyond its bound
-        inverse = (axes / values[:, np.newaxis, :]) @ np.swapaxes(axes, 1, 2)
-        volume = np.log(values / least).sum(axis=1)
+        estimate, inverse, volume = regress(matrix + (operator + least) * np.eye(d), total, least)
         grown = np.minimum(volume, d * math.log1p(self.released / (d * least)))
         level = 2.0 * math.log(self.most_releases * self.horizon)
         width = np.sqrt(level + grown) + (
             self.norm * math.sqrt(2.0 * operator + least) + vector / math.sqrt(least)
         )
-        return LinearUCB(np.einsum("lde,le->ld", inverse, total), inverse, width)
+        return LinearUCB(estimate, inverse, width)
 
 
-class DPLinUCB(ContextualLearner):
+class DPLinUCB(BatchedLinUCB):
     """Jointly (epsilon, delta)-differentially private LinUCB: every round pays once.
 
     Parameters
@@ -269,7 +176,7 @@ class DPLinUCB(ContextualLearner):
     claim: ClassVar[ClaimForm] = ClaimForm(
         model="central",
         view=View.OTHER_ACTIONS,
-        unit=_ONE_ROUND,
+        unit=ONE_CONTEXTUAL_ROUND,
         source="this library: LinUCB on growing batches of noisy moments; the view is Shariff & Sheffet's (2018)",
     )
 
@@ -283,7 +190,7 @@ class DPLinUCB(ContextualLearner):
         super().__init__(gate, domain, mechanism, horizon, norm)
 
 
-class LinUCB(ContextualLearner):
+class LinUCB(BatchedLinUCB):
     """LinUCB on the same batches, without noise and without privacy: what `DPLinUCB` is compared with.
 
     Parameters
@@ -298,7 +205,7 @@ class LinUCB(ContextualLearner):
     """
 
     claim: ClassVar[ClaimForm] = ClaimForm(
-        "central", View.OTHER_ACTIONS, _ONE_ROUND, "none: the learner makes no privacy claim"
+        "central", View.OTHER_ACTIONS, ONE_CONTEXTUAL_ROUND, "none: the learner makes no privacy claim"
     )
 
     def __init__(self, features: int, gate: Gate, *, horizon: int, norm: float = 1.0) -> None:

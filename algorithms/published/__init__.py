@@ -18,6 +18,7 @@ from algorithms.published.dp_pe import PE, DPPECentral, DPPELocal, DPPEShuffle
 from algorithms.published.dp_se import DPSE
 from algorithms.published.dpucb_mat import DPTSMat, DPUCBMat
 from algorithms.published.lazy_dp_ts import LazyDPTS
+from algorithms.published.tree_linucb import TreeLinUCBGaussian
 
 __all__ = [
     "CUCBDP",
@@ -42,4 +43,5 @@ __all__ = [
     "DPTSMat",
     "DPUCBMat",
     "LazyDPTS",
+    "TreeLinUCBGaussian",
 ]

@@ -34,7 +34,7 @@ from algorithms.durable.open_tickets import (
     open_tickets,
     withdraw_older,
 )
-from algorithms.linear.dp_linucb import ContextualLearner
+from algorithms.linear.contextual_learner import ContextualLearner
 from algorithms.message_learner import MessageLearner, Question
 from algorithms.problems import ProblemError
 from algorithms.structured_learner import StructuredLearner

@@ -1,13 +1,14 @@
 """Regret of contextual linear bandits under joint privacy: growing batches beside counters of running sums.
 
 Every row plays LinUCB on noisy moments with valid widths; they differ in how noise gets on the moments, and in what is
-counted. Rows beside `DPLinUCB` draw the noise of their counters on raw numbers.
+counted. Rows beside these two learners draw the noise of their counters on raw numbers.
 
 * ``DPLinUCB``: a batch's sum is released once, batches grow by a half.
+* ``as printed``: `algorithms.published.TreeLinUCBGaussian` (Shariff & Sheffet 2018), a leaf for every round.
 * ``square root``: running sums every B rounds, `SquareRootCounter`.
 * ``tree``: running sums every B rounds, `BinaryTree`, noise of the nodes that a sum has.
 * ``tree, usual accounting``: a leaf for every round, widths for all levels at every release, and the sensitivity of the
-  ball that holds the moments (2 sqrt 2): how such learners are mostly written, but none of them as printed.
+  ball that holds the moments (2 sqrt 2): how such learners are mostly written, with the exact Gaussian mechanism.
 * ``none``: no noise, every B rounds.
 
 Run: ``python tests/benchmarks/compare_contexts.py [--rounds 20000] [--epsilons 1 10] [--features 4] [--actions 10]``
@@ -19,6 +20,7 @@ import argparse
 import math
 import os
 from collections.abc import Iterator
+from typing import Any
 
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
@@ -27,9 +29,10 @@ import numpy as np
 
 from accountant import Simulation
 from algorithms import DPLinUCB
+from algorithms.linear.contextual_learner import LinearUCB
 from algorithms.linear.contextual_play import play_contexts
-from algorithms.linear.dp_linucb import LinearUCB
 from algorithms.problems import LinearContexts
+from algorithms.published import TreeLinUCBGaussian
 from algorithms.theory.regret_bound import unit_mu
 from mechanisms import LaneStreams, RegressionMoments, Sensitivity, SquareRootCounter
 from mechanisms.arrays import FloatArray
@@ -57,6 +60,16 @@ def deviations(
     levels = 1 + math.ceil(math.log2(rounds))
     sigma = 2.0 * math.sqrt(2.0) * math.sqrt(levels) / unit_mu(epsilon, delta)
     return sigma * np.sqrt(nodes), np.full(releases, sigma * math.sqrt(levels))
+
+
+def play_learner(
+    make: type[Any], problem: LinearContexts, epsilon: float, delta: float, rounds: int, seed: int
+) -> Iterator[FloatArray]:
+    """Play a learner; yield each round's regret, (lanes,)."""
+    gate = Simulation(seed, LANES)
+    learner = make(problem.features, gate, epsilon=epsilon, delta=delta, horizon=rounds)
+    for played in play_contexts(learner, problem, gate, LaneStreams(seed, LANES), rounds):
+        yield played.regret
 
 
 def play_counter(
@@ -116,15 +129,9 @@ def main() -> None:
     problem = LinearContexts(direction / np.linalg.norm(direction), given.actions)
     print("| epsilon | noise | regret | s.e. |\n|---|---|---|---|")
     for epsilon in given.epsilons:
-        gate = Simulation(given.seed, LANES)
-        learner = DPLinUCB(given.features, gate, epsilon=epsilon, delta=given.delta, horizon=given.rounds)
         rows = {
-            "DPLinUCB": (
-                played.regret
-                for played in play_contexts(
-                    learner, problem, gate, LaneStreams(given.seed, LANES), given.rounds
-                )
-            )
+            name: play_learner(make, problem, epsilon, given.delta, given.rounds, given.seed)
+            for name, make in (("DPLinUCB", DPLinUCB), ("as printed", TreeLinUCBGaussian))
         }
         for kind in ("square root", "tree", "tree, usual accounting", "none"):
             rows[kind] = play_counter(

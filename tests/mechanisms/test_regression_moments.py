@@ -10,8 +10,6 @@ from hypothesis import strategies as st
 from mechanisms import DomainError, ParameterError, RegressionMoments
 from mechanisms.float_bounds import on_grid
 
-ROOT = math.sqrt(4.5)
-
 
 def records(rng, features, count):
     x = rng.standard_normal((count, features))
@@ -19,9 +17,14 @@ def records(rng, features, count):
     return x, rng.choice([-1.0, 1.0], count) * rng.random(count) ** rng.choice([0.0, 1.0])
 
 
-@given(seed=st.integers(0, 2**32 - 1), features=st.integers(1, 8))
-def test_no_two_records_or_mixtures_of_them_are_further_apart_than_it_says(seed, features):
-    domain, rng = RegressionMoments(features), np.random.default_rng(seed)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    features=st.integers(1, 8),
+    weight=st.sampled_from([1.0, 1.2, math.sqrt(2)]),
+)
+def test_no_two_records_or_mixtures_of_them_are_further_apart_than_it_says(seed, features, weight):
+    domain, rng = RegressionMoments(features, weight), np.random.default_rng(seed)
+    root = math.sqrt(2 + 2 * weight**2 + weight**4 / 2)
     moments = domain.of(*records(rng, features, 24))
     shares = rng.dirichlet(np.full(24, 0.2), 8)  # mixtures: the set is convex
     members = on_grid(domain, np.concatenate([moments, shares @ moments]))
@@ -30,13 +33,16 @@ def test_no_two_records_or_mixtures_of_them_are_further_apart_than_it_says(seed,
     sensitivity = domain.sensitivity
     assert apart.max() <= sensitivity.l2
     assert np.abs(members[:, None] - members[None]).sum(axis=2).max() <= sensitivity.l1
-    assert ROOT < sensitivity.l2 < ROOT * (1 + 1e-4)
+    assert np.abs(members[:, None] - members[None]).max() <= sensitivity.linf
+    assert root < sensitivity.l2 < root * (1 + 1e-4)
 
 
-def test_the_largest_distance_is_attained():
-    domain = RegressionMoments(3)
+@pytest.mark.parametrize(("weight", "root"), [(1.0, math.sqrt(4.5)), (math.sqrt(2), math.sqrt(8))])
+def test_the_largest_distance_is_attained(weight, root):
+    domain = RegressionMoments(3, weight)
     extremes = domain.check(domain.extremes())
-    assert np.linalg.norm(extremes[:, None] - extremes[None], axis=2).max() == pytest.approx(ROOT, rel=1e-12)
+    assert np.linalg.norm(extremes[:, None] - extremes[None], axis=2).max() == pytest.approx(root, rel=1e-12)
+    assert np.abs(extremes).max() == pytest.approx(domain.upper)
 
 
 def test_the_norm_of_the_triangle_is_that_of_the_matrix():
@@ -50,6 +56,18 @@ def test_the_norm_of_the_triangle_is_that_of_the_matrix():
         np.linalg.norm(moments, axis=1),
         np.sqrt(np.linalg.norm(matrix, axis=(1, 2)) ** 2 + np.linalg.norm(vector, axis=1) ** 2),
     )
+
+
+def test_with_the_weight_of_a_root_of_two_noise_is_that_of_a_symmetric_matrix():
+    domain, rng = RegressionMoments(3, math.sqrt(2)), np.random.default_rng(2)
+    x, y = records(rng, 3, 6)
+    whole = np.concatenate([x, y[:, None]], axis=1)
+    square = whole[:, :, None] * whole[:, None]
+    square[:, 3, 3] = 0.0
+    np.testing.assert_allclose(
+        np.linalg.norm(domain.of(x, y), axis=1), np.linalg.norm(square, axis=(1, 2)), rtol=1e-14
+    )
+    np.testing.assert_allclose(domain.parts(domain.of(x, y))[1], x * y[:, None], atol=1e-15)
 
 
 def test_what_lies_outside_is_shortened_before_it_is_squared():
@@ -80,6 +98,12 @@ def test_what_is_no_moment_is_refused(wrong):
 def test_a_number_of_features_out_of_range_is_refused(features):
     with pytest.raises(ParameterError, match="features"):
         RegressionMoments(features)
+
+
+@pytest.mark.parametrize("weight", [0.0, 0.9, 1.5, math.nan])
+def test_a_weight_out_of_range_is_refused(weight):
+    with pytest.raises(ParameterError, match="weight"):
+        RegressionMoments(2, weight)
 
 
 def test_there_is_no_nearest_moment():

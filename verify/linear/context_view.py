@@ -35,7 +35,8 @@ def users_who_tell(
     if batch is None:
         return []
     mechanism = learner.mechanism
-    sigma = mechanism.sigma if isinstance(mechanism, Gaussian) else 0.0
+    weight = learner.feedback_domain.weight
+    sigma = mechanism.sigma / weight if isinstance(mechanism, Gaussian) else 0.0
     others = np.linspace(1.0 - batch, batch - 1.0, 401) if batch > 1 else np.zeros(1)
     likely, unlikely = (ndtr((others + own) / max(sigma, 1e-9)) for own in (1.0, -1.0))
     least = likely - _STANDARD_ERRORS * np.sqrt(likely / samples) - delta

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from algorithms.claim import Claim
+from algorithms.linear.contextual_learner import LinearUCB
 from algorithms.linear.contextual_play import BuildContextual, ContextualUsers, play_users
-from algorithms.linear.dp_linucb import LinearUCB
 from algorithms.problems import LinearContexts
 from verify.conduct.conduct import Conduct
 from verify.conduct.progress import stretch

@@ -129,7 +129,7 @@ def regret(
         raise SubjectError(f"{subject.name}: only learners have regret")
     if is_contextual(subject):
         raise SubjectError(
-            f"{subject.name} claims no bound on its regret ({_stated(subject, None).missing}); "
+            f"{subject.name}: there is no bound on its regret to check ({_stated(subject, None).missing}); "
             "`dpwitness simulate` measures it"
         )
     _check(epsilon, delta, horizon, runs, error, seed)

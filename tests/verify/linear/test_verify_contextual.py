@@ -24,6 +24,14 @@ def test_the_private_one_is_certified_for_joint_privacy():
     assert result.findings == ()
 
 
+def test_the_printed_one_is_certified_far_below_its_claim():
+    result = verify("published/tree-linucb-gaussian", **FEW)
+    assert result.verdict == "certified"
+    assert result.claim.view == View.OTHER_ACTIONS.value == result.details["tested_view"]
+    assert 0.0 < result.upper.epsilon < 0.4
+    assert result.findings == ()
+
+
 def test_the_raw_one_is_refuted_by_another_users_action():
     result = verify("linucb", **FEW)
     assert result.verdict == "refuted"
@@ -61,13 +69,17 @@ def test_where_nothing_is_released_the_report_says_so():
 
 
 def test_no_bound_on_regret_is_claimed():
-    with pytest.raises(SubjectError, match=r"dp-linucb claims no bound on its regret \(.* in one batch"):
+    with pytest.raises(SubjectError, match=r"dp-linucb: there is no bound .* \(.* in one batch"):
         regret("dp-linucb")
 
 
 def test_commands_know_the_learner_and_its_problem(command):
     found = json.loads(command("list", "contextual", "--json"))
-    assert [entry["name"] for entry in found["learners"]] == ["dp-linucb", "linucb"]
+    assert [entry["name"] for entry in found["learners"]] == [
+        "dp-linucb",
+        "published/tree-linucb-gaussian",
+        "linucb",
+    ]
     assert [entry["name"] for entry in found["problems"]] == ["contexts"]
     told = json.loads(
         command("simulate", "dp-linucb", "--horizon", "30", "--runs", "2", "--set", "actions=3", "--json")

@@ -1,0 +1,170 @@
+"""What learners of contexts share: a policy that is public, and rounds' moments that come back through a gate.
+
+The server says which action it would take for any context (`LinearUCB`), the choice is made beside the user's data, and
+what comes back are the round's moments ``(x x', x y)`` (`RegressionMoments`), which tell of themselves what they are
+about: they may come late and in any order.
+"""
+
+from __future__ import annotations
+
+import abc
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from accountant import Gate, Private, check_feedback, check_gate
+from algorithms.claim import ClaimForm
+from algorithms.learner import Family, check_horizon
+from algorithms.structured_learner import RoundCount
+from algorithms.tickets import Ticket, TicketedLearner
+from mechanisms import Gaussian, RegressionMoments
+from mechanisms.arrays import FloatArray, IntArray
+
+ONE_CONTEXTUAL_ROUND = "one round: the contexts offered and the reward"
+"""What a record is."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LinearUCB:
+    """Which action to take in any context: public, and as it is until the next release.
+
+    Attributes
+    ----------
+    estimate
+        theta_j, (lanes, d).
+    covariance
+        V_j^-1, (lanes, d, d).
+    width
+        beta_j, (lanes,).
+    """
+
+    estimate: FloatArray
+    covariance: FloatArray
+    width: FloatArray
+
+    def choose(self, contexts: npt.ArrayLike) -> IntArray:
+        """Return the place of the action x of largest ``theta . x + beta |x|_(V^-1)``, ties by the first; (lanes,).
+
+        To be called where the context may be known, and its result shown to its user only.
+
+        Parameters
+        ----------
+        contexts
+            The actions offered in each lane, (lanes, actions, d).
+        """
+        offered = np.asarray(contexts, dtype=np.float64)
+        square = np.einsum("lad,lde,lae->la", offered, self.covariance, offered)
+        mean = np.einsum("lad,ld->la", offered, self.estimate)
+        upper = mean + self.width[:, np.newaxis] * np.sqrt(np.maximum(square, 0.0))
+        return np.asarray(upper.argmax(axis=1))
+
+
+def regress(
+    matrix: FloatArray, vector: FloatArray, least: float
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return ``V^-1 u``, ``V^-1`` and ``ln det(V / least)`` of each lane; eigenvalues below `least` count as `least`.
+
+    Parameters
+    ----------
+    matrix
+        V, symmetric, (lanes, d, d).
+    vector
+        u, (lanes, d).
+    least
+        What the eigenvalues are at least unless the noise in them is beyond its bound; above 0.
+    """
+    values, axes = np.linalg.eigh(matrix)
+    values = np.maximum(values, least)
+    inverse = (axes / values[:, np.newaxis, :]) @ np.swapaxes(axes, 1, 2)
+    return np.einsum("lde,le->ld", inverse, vector), inverse, np.log(values / least).sum(axis=1)
+
+
+class ContextualLearner(TicketedLearner, abc.ABC):
+    """LinUCB on moments that a gate releases.
+
+    Parameters
+    ----------
+    gate
+        Where rounds' moments come from.
+    domain
+        The domain of a round's moments.
+    mechanism
+        The noise of what is released; None if it is released raw.
+    horizon, norm
+        T and S of the widths.
+
+    Attributes
+    ----------
+    policy
+        What to play now.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range, or the gate is none.
+    TrustViolation
+        If the gate's trust is local.
+    """
+
+    claim: ClassVar[ClaimForm]
+    family: ClassVar[Family] = "contextual"
+    policy: LinearUCB
+
+    def __init__(
+        self, gate: Gate, domain: RegressionMoments, mechanism: Gaussian | None, horizon: int, norm: float
+    ) -> None:
+        super().__init__()
+        check_gate(gate, self.claim.model, type(self).__name__)
+        if isinstance(norm, bool | str) or not 0 < norm < math.inf:
+            raise ValueError(f"norm={norm!r}: must be a finite number above 0")
+        self.feedback_domain = domain
+        self.mechanism = mechanism
+        self.gate = gate
+        self.horizon = check_horizon(horizon)
+        self.rounds = RoundCount(self.horizon)
+        self.norm = float(norm)
+
+    def issue(self) -> Ticket:
+        """Return a ticket for the feedback on one round.
+
+        Its action is empty, shape (lanes, 0): what `policy` chooses in the round's context is for its user only, and
+        the round's moments tell themselves what they are about. A ticket sees to it that they are learned from once.
+        """
+        return self.waiting.issue(np.zeros((self.gate.lanes, 0), dtype=np.int64))
+
+    def observe(self, feedback: Private, *, ticket: Ticket | str | None = None) -> None:
+        """Learn from a round's private moments, `feedback_domain`'s; in any order, at any delay.
+
+        Parameters
+        ----------
+        feedback
+            The moments.
+        ticket
+            The round's ticket or its name, if it has one.
+
+        Raises
+        ------
+        TicketRefused
+            If the ticket is not open.
+        ForeignValue, DomainError, ValueError
+            As `accountant.check_feedback`.
+        Refusal
+            If the gate refuses the record. Nothing is charged and nothing changes, as with all of these.
+        """
+        own = None if ticket is None else self.waiting.find(ticket)
+        check_feedback(self.gate, feedback, self.feedback_domain)
+        self.learn(feedback)
+        if own is not None:
+            self.waiting.close(own)
+        self.rounds.add(None, self)
+
+    @abc.abstractmethod
+    def learn(self, feedback: Private) -> None:
+        """Learn from a round's moments, once they are checked."""
+
+    def _places(self) -> IntArray:
+        """Return the coordinates of all moments, (lanes, coordinates)."""
+        return np.arange(self.feedback_domain.shape[0])[np.newaxis].repeat(self.gate.lanes, axis=0)
