@@ -52,6 +52,7 @@ def test_each_example_is_one_file_and_at_most_one_registration():
         assert len({file for file, _ in blocks(section, "diff")}) <= 1, section
 
 
+@pytest.mark.slow
 def test_the_examples_work(copied):
     checks = [text for section in EXAMPLES for _, text in blocks(section, "pycon")]
     (copied / "checks.txt").write_text("\n".join(checks))

@@ -21,8 +21,15 @@ def blocks(language, text):
     return re.findall(rf"```{language}\n(.*?)```", text, flags=re.DOTALL)
 
 
+VERIFIES = ("verify", "regret")
+"""Pages whose blocks verify: like all that is slow here, run by .ci/run."""
+
 PYTHON = [
-    pytest.param(block, id=f"{name}-{block.strip().splitlines()[-1][:40]}")
+    pytest.param(
+        block,
+        id=f"{name}-{block.strip().splitlines()[-1][:40]}",
+        marks=[pytest.mark.slow] if name in VERIFIES else [],
+    )
     for name, text in PAGES.items()
     for block in blocks("python", text)
 ]
@@ -74,8 +81,8 @@ def test_commands_of_the_page_on_scale_run(tmp_path, monkeypatch, capsys):
     assert len(shown) == 6
 
 
-DEAR = ("verify zoo/svt5", "verify published/cascade-ucb-ldp-laplace")
-"""Verifications at default effort that the other tests make with fewer draws."""
+DEAR = ("dpwitness verify ", "dpwitness cert", "--plot profile.png", "simulate cucb cucb-ldp2")
+"""What takes more than half a second; .ci/run runs it."""
 FEWER = {"--horizon 20000": "--horizon 1000", "--runs 50": "--runs 4"}
 """Sizes that change what is drawn, and not whether it works."""
 

@@ -80,7 +80,9 @@ def test_a_measurement_of_opendp_is_an_assumption() -> None:
 
 
 # OpenDP draws from a source without a seed: enough draws that a claim of 0.4 of a true 1 is refuted every time.
-@pytest.mark.parametrize(("epsilon", "verdict"), [(1.0, "unproven"), (0.4, "refuted")])
+@pytest.mark.parametrize(
+    ("epsilon", "verdict"), [pytest.param(1.0, "unproven", marks=pytest.mark.slow), (0.4, "refuted")]
+)
 def test_a_measurement_of_one_number_is_drawn_from_one_call_at_a_time(epsilon: float, verdict: str) -> None:
     dp = pytest.importorskip("opendp.prelude")
     dp.enable_features("contrib")

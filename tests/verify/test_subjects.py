@@ -124,7 +124,7 @@ def test_under_declared_sensitivity_shows_its_exact_factor():
     assert stability.lower.epsilon == pytest.approx(3, abs=1e-6)
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("name", "kind"),
     [

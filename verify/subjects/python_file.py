@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import functools
 import importlib.util
 import linecache
 import marshal
+import os
 import sys
 import sysconfig
 from collections.abc import Collection
@@ -186,10 +188,13 @@ _INSTALLED = tuple(
 
 
 def _is_of_a_user(file: object) -> bool:
-    if not isinstance(file, str) or not file.endswith(".py"):
-        return False
+    return isinstance(file, str) and file.endswith(".py") and not _is_installed(os.path.abspath(file))
+
+
+@functools.cache  # asked of all modules that are loaded, by every verification
+def _is_installed(file: str) -> bool:
     path = Path(file).resolve()
-    return not any(path.is_relative_to(folder) for folder in _INSTALLED)
+    return any(path.is_relative_to(folder) for folder in _INSTALLED)
 
 
 def _is_stale(kept: Path, file: Path) -> bool:

@@ -136,7 +136,11 @@ def adversary_words(adversary: Any) -> str:
 
 def _class_source(made: type[Any]) -> str:
     """The source of a class and of its bases, as far as there is any."""
-    return "\n".join(_text_of(base) for base in made.__mro__ if base is not object)
+    return "\n".join(
+        _library_text(base) if base.__module__.partition(".")[0] in LIBRARY else _text_of(base)
+        for base in made.__mro__
+        if base is not object
+    )
 
 
 def _source(called: Callable[..., Any]) -> str:
@@ -175,6 +179,11 @@ def _text_of(found: Any) -> str:
         return inspect.getsource(found)
     except (OSError, TypeError):  # written at a prompt, or not in Python
         return getattr(found, "__qualname__", "")
+
+
+@functools.cache  # inspect parses a module for each of its classes; users' modules may be read again, and change
+def _library_text(found: type[Any]) -> str:
+    return _text_of(found)
 
 
 def _content(cell: Any) -> str:

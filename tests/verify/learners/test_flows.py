@@ -39,8 +39,8 @@ def line_of(words: str, within: str) -> int:
         "ForOneValue",
         pytest.param("ThroughWarnings", marks=pytest.mark.slow),
         "AfterTheNoise",
-        "WhoPays",
-        "IntoLaterBatches",
+        pytest.param("WhoPays", marks=pytest.mark.slow),
+        pytest.param("IntoLaterBatches", marks=pytest.mark.slow),
         "UnderAnotherName",
     ],
 )

@@ -34,7 +34,7 @@ PLANTED = {
 }
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", PLANTED)
 def test_a_tenth_of_the_mutants(learner):
     options, names = PLANTED[learner]

@@ -158,6 +158,7 @@ def plant(name, fault):
     return type("Planted", (fault, made), {"__signature__": inspect.signature(made)})
 
 
+@pytest.mark.few(9)
 @pytest.mark.parametrize(
     "name", ["dp-bandit", "dp-bandit-ldp", pytest.param("dp-bandit-gaussian", marks=pytest.mark.slow)]
 )
@@ -188,6 +189,7 @@ def test_the_report_has_the_proof():
     assert [check.name for check in report.proof][-1] == "gap lemma"
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", CHECKED)
 @pytest.mark.parametrize("epsilon", [1e-6, 1e3])
 def test_no_epsilon_is_too_small_or_too_large(name, epsilon):

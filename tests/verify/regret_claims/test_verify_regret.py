@@ -105,7 +105,7 @@ def test_bounds_of_users():
 
 
 def test_vacuous_undecided_and_without_bound():
-    vacuous = regret("cucb-ldp-bit", problem="top-k", epsilon=0.1, horizon=100)
+    vacuous = regret("cucb-ldp-bit", problem="top-k", epsilon=0.1, horizon=100, runs=4)
     assert vacuous.verdict == "vacuous"
     assert f"T = {vacuous.theorem.speaks_from:,}" in vacuous.reasons[0]
     assert regret("cucb-ldp-bit", runs=4).verdict == "undecided"
@@ -160,7 +160,7 @@ def test_a_report_survives_json_and_names_the_command_that_repeats_it():
 
 def test_the_picture(tmp_path):
     file = tmp_path / "regret.png"
-    said = CliRunner().invoke(cli, ["regret", "cascade-ucb-batch", "--horizon", "1000", "--plot", str(file)])
+    said = CliRunner().invoke(cli, ["regret", "cucb-ldp-bit", "--plot", str(file)])
     assert said.exit_code == 0
     assert "neighbours: replace one" in " ".join(said.stdout.split())
     assert file.read_bytes().startswith(b"\x89PNG")

@@ -40,10 +40,9 @@ def quick(name):
     "name",
     [
         "bandit-tree-level",
-        "bandit-raw-phase",
         *(
             pytest.param(name, marks=pytest.mark.slow)
-            for name in sorted(LINES.keys() - {"bandit-variance", "bandit-tree-level", "bandit-raw-phase"})
+            for name in sorted(LINES.keys() - {"bandit-variance", "bandit-tree-level"})
         ),
     ],
 )

@@ -326,7 +326,7 @@ def test_no_other_neighbours_lose_more_by_a_value():
 
 
 def test_no_other_neighbours_lose_more_by_a_choice():
-    for data, other in random_pairs(5, 150):
+    for data, other in random_pairs(5, 30):
         for name, law in (
             ("noisy-max-1", laplace_index_law),
             ("noisy-max-2", exponential_index_law),
