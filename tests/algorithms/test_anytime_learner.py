@@ -183,6 +183,7 @@ def test_an_epoch_begins_with_all_indices_of_its_horizon(name: str, short_epochs
     assert changed > 0
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", AT_ONCE)
 def test_without_confidence_levels_only_first_batches_are_of_a_horizon(name: str) -> None:
     """Those of 2048 rounds: so it is the learner that was told 2048, in every round, however many there are."""
@@ -265,6 +266,7 @@ def test_lanes_do_not_depend_on_each_other(name: str) -> None:
     np.testing.assert_array_equal(few.regret, many.regret[:, :64])
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("name", CASES)
 def test_a_run_that_was_saved_at_an_epoch_s_end_is_the_run_that_never_stopped(
     name: str, short_epochs: None, tmp_path: Path

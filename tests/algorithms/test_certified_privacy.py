@@ -162,6 +162,7 @@ def test_the_loss_of_gaussian_noise_is_normal_with_the_calibrated_mean(name, eps
     assert GaussianProfile(narrower).delta(epsilon) < DELTA < GaussianProfile(wider).delta(epsilon)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("size", [1, 3])
 @pytest.mark.parametrize("epsilon", [0.3, 2.0])
 @pytest.mark.parametrize("name", SHUFFLED)

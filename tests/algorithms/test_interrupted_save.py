@@ -112,7 +112,7 @@ def loaded(folder: Path, copy: Path) -> list[Any]:
     return found
 
 
-every_line = pytest.mark.parametrize("stride", [37, pytest.param(5, marks=pytest.mark.slow)])
+every_line = pytest.mark.parametrize("stride", [97, pytest.param(5, marks=pytest.mark.slow)])
 
 
 @every_line

@@ -133,7 +133,7 @@ def test_a_total_of_more_rounds_than_committed_is_refused(name):
             learner.observe(nothing, rounds)
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", CASES)
 def test_lanes_do_not_depend_on_each_other(name):
     problem = CASES[name]

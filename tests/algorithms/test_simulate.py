@@ -28,7 +28,6 @@ def trace(name, runs, **settings):
 
 
 @pytest.mark.few(6)
-@pytest.mark.few(12)
 @pytest.mark.parametrize("name", learners)
 def test_a_run_depends_on_the_seed_and_its_own_number_only(name):
     many = trace(name, 130)

@@ -35,7 +35,7 @@ def run(monkeypatch, capsys):
         (["cucb-ldp2", "--epsilon", "1"], 0, "certified"),
         (["published/cascade-ucb-ldp-laplace", "--epsilon", "1"], 1, "refuted"),
         ([f"{FUNCTIONS}:half_the_noise", "--epsilon", "1"], 1, "refuted"),
-        ([f"{FUNCTIONS}:laplace", "--epsilon", "1"], 3, "unproven"),
+        pytest.param([f"{FUNCTIONS}:laplace", "--epsilon", "1"], 3, "unproven", marks=pytest.mark.slow),
     ],
 )
 def test_verify_exit_codes_and_json(run, arguments, code, verdict):

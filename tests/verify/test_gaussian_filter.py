@@ -30,6 +30,7 @@ def test_basic_composition_refuses_the_same_run():
             pass
 
 
+@pytest.mark.slow
 def test_a_single_release_needs_no_filter_and_a_claim_needs_a_delta():
     single = verify("cucb-ldp-gaussian", epsilon=1.0, delta=1e-3, effort="quick", samples=4_000, horizon=60)
     assert single.verdict == "certified"

@@ -167,6 +167,7 @@ def test_of_very_long_outputs_few_columns_are_looked_at(monkeypatch):
     assert 0 < max(widths) <= KEPT + BLOCKS
 
 
+@pytest.mark.slow
 def test_very_long_outputs_are_summed_up():
     result, findings = checked("long", neighbours=Listed([(0.0, 1.0)]))
     assert "outputs have 300 entries" in findings["wide"].message

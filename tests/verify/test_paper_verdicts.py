@@ -43,6 +43,7 @@ def test_the_rows_cover_the_claims():
         assert row.form != "certified" or 0.999 * row.epsilon <= row.true_epsilon <= row.epsilon
 
 
+@pytest.mark.slow
 def test_a_tree_of_four_rounds_is_unproven_in_the_view_of_actions():
     """All nodes lose 1.082 epsilon, but the fourth round's node is in no action."""
     result = verify("published/cucb-dp", epsilon=1.0, horizon=4, effort="quick", samples=20_000)

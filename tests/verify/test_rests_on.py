@@ -179,6 +179,7 @@ class PostProcesses(NoisyMeans):
         return self.gate.release(self.laplace >> np.round, feedback)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("learner", "kinds"),
     [

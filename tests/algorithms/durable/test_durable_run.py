@@ -52,7 +52,6 @@ def open_accountant(noise: np.random.Generator | None = None) -> Accountant:
 
 
 @pytest.mark.few(6)
-@pytest.mark.few(12)
 @pytest.mark.parametrize("name", list(learners))
 def test_a_run_that_was_saved_and_loaded_is_the_run_that_never_stopped(name: str, tmp_path: Path) -> None:
     entry = learners[name]

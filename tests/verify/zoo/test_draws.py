@@ -175,7 +175,7 @@ def words(transcript):
 ANSWERS = np.array([3.0, -2.0, 0.5, 7.0, -9.0, 1.0, 0.0, 2.0, -1.0, 4.0])
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["svt1", "svt2", "svt4", "svt6"])
 def test_sparse_vector_transcripts(name):
     law = transcripts(ANSWERS, *SCALES[name])
