@@ -59,8 +59,9 @@ class _StepRules:
     still
         A column that stays where it is in more than this share of the draws, on both data sets, is a clock that ticks
         slowly, or may be one.
-    pauses, pause
-        So many steps with a pause of so many seconds, and as many without, show a clock.
+    pauses, pause, longest
+        So many steps with a pause of so many seconds, and as many without, show a clock. Where steps without one take
+        longer, as they do on a busy machine, pauses do too, up to the longest.
     mistaken
         Probability with which a counter is taken for a clock.
     calls, relative
@@ -71,6 +72,7 @@ class _StepRules:
     still: float = 0.5
     pauses: int = 32
     pause: float = 0.002
+    longest: float = 0.05
     mistaken: float = 1e-4
     calls: float = 2.0**24
     relative: float = 2.0**-40
@@ -138,11 +140,14 @@ class _Look:
         found: tuple[list[FloatArray], list[FloatArray]] = [], []
         pause = max(_STEPS.pause, self.runs.seconds_a_draw)
         for turn in range(2 * _STEPS.pauses):
+            begun = time.monotonic()
             first = self._draw(layout, turn)
             until = time.monotonic() + (pause if turn % 2 else 0.0)
             while time.monotonic() < until:  # a clock of the process stands still while it sleeps
                 pass
             found[turn % 2].append(self._draw(layout, turn) - first)
+            if turn % 2 == 0:
+                pause = max(pause, min(2.0 * (time.monotonic() - begun), _STEPS.longest))
         short, long = map(np.concatenate, found)
         level = _STEPS.mistaken / len(columns)
         return [i for i in columns if _moved(short[:, i], long[:, i], level)]
