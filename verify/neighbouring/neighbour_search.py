@@ -1,6 +1,7 @@
 """Search for the pair of neighbours whose worlds are told apart best: known patterns first, then Hypothesis.
 
-1. *Seeds.* The adjacency's known pairs are compared in rounds (`verify.neighbouring.successive_halving`).
+1. *Seeds.* The adjacency's known pairs are compared in rounds (`verify.neighbouring.successive_halving`); before them
+   pairs of points that differ more (`verify.neighbouring.point_profiles`).
 2. *Climb.* Hypothesis generates pairs from the adjacency; `hypothesis.target` climbs their scores.
 3. *Compare.* The best of both are compared on larger samples: the best of many noisy scores owes much to luck.
 4. *Shrink.* If a generated pair beats the seeds there, the same generation is run again as a property that fails
@@ -22,6 +23,7 @@ from verify.neighbouring.adjacency import Adjacency, Pair
 from verify.neighbouring.generation import PairScorer, climb, shrink
 from verify.neighbouring.pair_draws import Draw, PairDraws
 from verify.neighbouring.pair_score import FinalTest
+from verify.neighbouring.point_profiles import profiled_pairs
 from verify.neighbouring.successive_halving import ComparedPair, PairComparison, whole_blocks
 
 MOST_EXAMPLES = 40
@@ -38,8 +40,10 @@ class _Plan:
         Pairs that are handed over.
     compared
         Seeds, and as many generated pairs, that are compared on larger samples.
+    profiles
+        Of all draws: for points of a domain one by one.
     seeds, generated, comparison
-        Of all draws: for known pairs, generated ones, and the best of both.
+        Of the others: for known pairs, generated ones, and the best of both.
     beats
         A generated pair must exceed the best seed's score by this part of it: seeds are plainer.
     loses
@@ -54,6 +58,7 @@ class _Plan:
 
     finalists: int = 2
     compared: int = 3
+    profiles: float = 0.15
     seeds: float = 0.5
     generated: float = 0.2
     comparison: float = 0.3
@@ -110,8 +115,8 @@ def search_neighbours(
     draw
         Draws of what the adversary sees, with no randomness but the seed's.
     samples
-        The largest number of draws to spend, all pairs and both worlds: half of them on the seeds, a fifth on generated
-        pairs, and the rest on comparing the best of both.
+        The largest number of draws to spend, all pairs and both worlds: at most 15 % of them on single points; of the
+        others half on the seeds, a fifth on generated pairs, and the rest on comparing the best of both.
     delta, error
         δ and error of the coming test.
     seed
@@ -130,8 +135,11 @@ def search_neighbours(
     told: Progress = tell if tell is not None else silent
     draws = PairDraws(draw, seed)
     test = FinalTest(delta, error, samples // 4 if final_samples is None else final_samples)
-    comparison = PairComparison(draws, test, executor or Serial())
+    elsewhere = executor or Serial()
+    comparison = PairComparison(draws, test, elsewhere)
     listed = list(adjacency.seeds())[:seeds]
+    profiled = profiled_pairs(adjacency, listed, draws, int(_PLAN.profiles * samples), elsewhere)
+    listed, samples = [*profiled, *listed], samples - draws.spent
     known = comparison.best(listed, _PLAN.compared, int(_PLAN.seeds * samples), told)
 
     budget = int(_PLAN.generated * samples)

@@ -16,7 +16,7 @@ import numpy as np
 
 from verify.conduct.spawn_keys import SpawnKey
 from verify.events.view_sample import ViewSample, WorldSamples
-from verify.neighbouring.adjacency import Pair
+from verify.neighbouring.adjacency import Data, Pair
 from verify.neighbouring.pair_score import fitted_score
 
 Draw = Callable[[Pair, bool, int, np.random.SeedSequence], ViewSample]
@@ -69,6 +69,12 @@ class PairDraws:
                 self.spent += rows
                 second = self._world(pair, rows, look, True)
         return first, second
+
+    def alone(self, point: Data, rows: int) -> ViewSample:
+        """Return `rows` draws of one data set, whatever is left; the caller counts them."""
+        world = self._world(Pair(point, point), rows, 0, False)
+        self.columns = len(world.columns)
+        return world
 
     def _world(self, pair: Pair, rows: int, look: int, other: bool) -> ViewSample:
         words = np.frombuffer(hashlib.sha256(pair.key).digest(), dtype=np.uint32)

@@ -1,0 +1,155 @@
+"""Points of a domain drawn one by one, and the neighbours among them that differ most.
+
+Known pairs are ends, zero, one and the middle of a domain; between any other two points, generated pairs find what they
+find by chance. But k points that are drawn once each compare k (k - 1) / 2 pairs. They are ranked by the symmetric
+relative entropy of the outputs' columns in bins, added up, which sees no joint law: it only puts pairs forward, to be
+compared with the known ones on draws of their own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from algorithms.blocks import Executor
+from mechanisms import BLOCK, Categories, Domain
+from mechanisms.arrays import FloatArray
+from verify.events.features import feature_of
+from verify.events.readings import ColumnValue
+from verify.events.view_sample import ViewSample
+from verify.neighbouring.adjacency import Adjacency, Data, Pair
+from verify.neighbouring.pair_draws import PairDraws
+from verify.neighbouring.point_patterns import ends_of, typed
+from verify.neighbouring.within import Within
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Profile:
+    """What is drawn, and which pairs are put forward; chosen by hand.
+
+    Attributes
+    ----------
+    whole
+        Whole numbers (or labels) of a domain of which all are drawn, at least and at most.
+    grid
+        Points of other domains.
+    rows
+        Draws of each point, at least and at most.
+    values
+        Of all draws, about which more are not sorted.
+    places
+        Pairs that are put forward.
+    beats
+        A pair must differ so many times as much as the known pair that differs most, and by `errors` standard errors
+        more: of many pairs that are as good, the luckiest would win, and tell a little less.
+    """
+
+    whole: tuple[int, int] = (8, 64)
+    grid: int = 33
+    rows: tuple[int, int] = (512, 16_384)
+    values: int = 1 << 23
+    places: int = 6
+    beats: float = 1.1
+    errors: float = 2.0
+
+
+_PROFILE = _Profile()
+
+
+def profiled_pairs(
+    adjacency: Adjacency, known: Sequence[Pair], draws: PairDraws, samples: int, executor: Executor
+) -> list[Pair]:
+    """Return neighbours that differ more than all known pairs, the most different first; none but of single numbers.
+
+    Parameters
+    ----------
+    adjacency
+        Which data sets are neighbours.
+    known
+        Pairs that are compared anyway; their points are drawn as well.
+    draws
+        Where draws come from; those that are made are counted.
+    samples
+        The largest number of draws to spend: none, if these are too few.
+    executor
+        Where points are drawn.
+    """
+    if not isinstance(adjacency, Within):
+        return []
+    ends = [point for pair in known for point in (pair.data, pair.other)]
+    inside = _points(adjacency.domain)
+    points = list({_key(point): point for point in [*ends, *inside]}.values())
+    met = len({_key(point) for point in ends})  # of which the known pairs are
+    least, most = _PROFILE.rows
+    if not inside or samples < BLOCK + least * len(points):
+        return []
+    draws.alone(points[0], BLOCK)  # shows how many columns there are
+    affordable = min(samples - BLOCK, _PROFILE.values // draws.columns)
+    rows = min(max(affordable // len(points), least), most) // BLOCK * BLOCK
+    draws.spent += BLOCK + rows * len(points)
+    with executor.open(_DrawnPoint(draws, rows).of, most=len(points)) as pool:
+        differ, variance = _differences(list(pool.results(points)))
+    place = {_key(point): i for i, point in enumerate(points)}
+    best = max(0.0, *(differ[place[_key(pair.data)], place[_key(pair.other)]] for pair in known))
+    # Where x are the log ratios, the estimate varies by 2 x for every draw of either point, and x² is about J.
+    beaten = _PROFILE.beats * best + _PROFILE.errors * math.sqrt(variance + 8.0 * best / rows)
+    found: list[Pair] = []
+    first, second = np.triu_indices(len(points), 1)
+    for at in np.argsort(-differ[first, second], kind="stable").tolist():
+        i, j = int(first[at]), int(second[at])
+        if len(found) == _PROFILE.places or differ[i, j] <= beaten:
+            break
+        pair = Pair(points[i], points[j], "points that differ")
+        if j >= met and adjacency.distances.allow(pair.data, pair.other):
+            found.append(pair)
+    return found
+
+
+@dataclass(frozen=True)
+class _DrawnPoint:
+    """So many draws of any point."""
+
+    draws: PairDraws
+    rows: int
+
+    def of(self, point: Data) -> ViewSample:
+        """Return the draws of a point."""
+        return self.draws.alone(point, self.rows)
+
+
+def _points(domain: Domain) -> list[Data]:
+    """Return the whole numbers of a domain of single ones, or a grid; nothing of others."""
+    least, most = _PROFILE.whole
+    if isinstance(domain, Categories):
+        return [np.array(label) for label in range(domain.size)] if domain.size <= most else []
+    ends = ends_of(domain)
+    if ends is None or math.prod(domain.shape) != 1:
+        return []
+    low, high = (float(end.ravel()[0]) for end in ends)
+    whole = np.arange(math.ceil(low), math.floor(high) + 1.0) if high - low < most else np.empty(0)
+    values = whole if len(whole) >= least else np.linspace(low, high, _PROFILE.grid)
+    return [typed(domain, np.full(domain.shape, value)) for value in values.tolist()]
+
+
+def _key(point: Data) -> bytes:
+    return Pair(point, point).key
+
+
+def _differences(worlds: Sequence[ViewSample]) -> tuple[FloatArray, float]:
+    """Return the relative entropies of every two worlds, less what equal ones have, and the variance of these."""
+    rows, total, freedom = len(worlds[0].values), np.zeros((len(worlds), len(worlds))), 0
+    for i, column in enumerate(worlds[0].columns):
+        reading = ColumnValue(i, column)
+        feature = feature_of(reading, np.concatenate([reading.of(world) for world in worlds]))
+        bins = feature.bins.reshape(len(worlds), rows)
+        counts = np.stack([np.bincount(row, minlength=feature.size) for row in bins]) + 0.5
+        shares = counts / counts.sum(axis=1, keepdims=True)
+        crossed = shares @ np.log(shares).T
+        own = np.diag(crossed)
+        total += own[:, None] + own[None, :] - crossed - crossed.T
+        freedom += feature.size - 1
+    # Of equal worlds the entropy is about 2 / n times a chi-squared variable.
+    return total - 2.0 * freedom / rows, 8.0 * freedom / rows**2
