@@ -102,7 +102,7 @@ def take_apart(output: Any, entries: list[Any], marks: list[Any], depth: int = 0
         entries.append(output)
     elif kind is list or kind is tuple:
         if is_flat(output):
-            marks.append((kind, len(output)))
+            marks.append((kind, len(output), frozenset(map(type, output))))
             entries.extend(output)
             return
         _check_depth(depth)

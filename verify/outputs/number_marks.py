@@ -1,4 +1,4 @@
-"""What tells equal numbers apart when they are printed: True is 1, and -0.0 is 0.0, but they are not written alike."""
+"""What tells equal numbers apart when they are printed: True, 1 and 1.0, or -0.0 and 0.0, are not written alike."""
 
 from __future__ import annotations
 
@@ -31,11 +31,15 @@ class _Mark:
         What a number with it is, as the end of a sentence.
     of
         Whether the numbers at a place have it, shape (n,).
+    follows
+        Whether it mostly follows from the value, as ``max(0, x)`` is a whole number by its type where it is 0: it is a
+        column only where equal numbers have it and have it not.
     """
 
     key: str
     said: str
     of: Callable[[Readings, int], BoolArray]
+    follows: bool = False
 
 
 def _negative_zeros(readings: Readings, place: int) -> BoolArray:
@@ -47,6 +51,7 @@ def _negative_zeros(readings: Readings, place: int) -> BoolArray:
 _MARKS = (
     _Mark("truth", "a truth value, not a number", Readings.truth_at),
     _Mark("minus", "a zero with a minus", _negative_zeros),
+    _Mark("integer", "a whole number by its type, such as 1 and not 1.0", Readings.integer_at, follows=True),
 )
 
 
@@ -91,5 +96,11 @@ def marked_numbers(places: Sequence[SeenPlace]) -> list[MarkedNumbers]:
 
 def _mixed(place: SeenPlace, mark: _Mark) -> bool:
     """Whether some of the numbers at a place have a mark, and others have not."""
-    has = np.concatenate([mark.of(r, at)[~np.isnan(r.values[:, at])] for r, at in place.outputs])
-    return bool(has.any() and not has.all())
+    numbers = [(r, at, ~np.isnan(r.values[:, at])) for r, at in place.outputs]
+    if mark.follows:  # truth values have a mark of their own
+        numbers = [(r, at, here & ~r.truth_at(at)) for r, at, here in numbers]
+    has = np.concatenate([mark.of(r, at)[here] for r, at, here in numbers])
+    if not has.any() or has.all() or not mark.follows:
+        return bool(has.any() and not has.all())
+    values = np.concatenate([r.values[here, at] for r, at, here in numbers])
+    return bool(np.isin(values[has], values[~has]).any())

@@ -163,7 +163,7 @@ def layout_of(seen: Sequence[Readings]) -> OutputLayout:
     labels: list[_ColumnSource] = []
     spelled: list[_ColumnSource] = []
     for place in spoken:
-        spelling = Spelling.of(place.words) if len(spoken) <= _MOST_SPELLED else None
+        spelling = Spelling.of(*place.words_apart) if len(spoken) <= _MOST_SPELLED else None
         labels.append(_LabelColumn.of(place, codes, closed=spelling is not None))
         if spelling is not None:
             spelled.append(_SpelledColumns(place.name, spelling.columns(place.key, place.said), spelling))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any
@@ -52,6 +52,8 @@ class Readings:
         The places that hold nothing but truth values.
     mixed_truths
         For each place that holds truth values and other numbers, whether each output's is one, shape (n,).
+    integers
+        For each place that holds numbers of a type of whole numbers, whether each output's is one, shape (n,).
     raised
         What was raised, by the number of the output.
     whole
@@ -73,6 +75,7 @@ class Readings:
     beyond: npt.NDArray[np.int64] | None = None
     orders: Words | None = None
     mixed_truths: Mapping[int, BoolArray] = field(default_factory=dict)
+    integers: Mapping[int, BoolArray] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.values)
@@ -92,6 +95,11 @@ class Readings:
         some = self.mixed_truths.get(place)
         return np.full(len(self), place in self.truths) if some is None else some
 
+    def integer_at(self, place: int) -> BoolArray:
+        """Return whether each output's entry at a place is of a type of whole numbers: 1, not 1.0; shape (n,)."""
+        some = self.integers.get(place)
+        return np.zeros(len(self), dtype=bool) if some is None else some
+
     def words_at(self, name: str) -> Words | None:
         """Return the words at the place of a name; None if there are none."""
         return self.words.get(self.places.get(name, -1))
@@ -103,13 +111,17 @@ class Readings:
         beside = [*self.words.values(), *(column.tolist() for column in self.whole.values())]
         beside += [self.orders] if self.orders is not None else []
         if self.mixed_truths:
-            places = range(len(self.names))
-            truths = np.stack([self.truth_at(place) for place in places], axis=1)
-            beside.append([frozenset(np.flatnonzero(row).tolist()) for row in truths])
+            beside.append(self._places_with(self.truth_at))
         else:
             beside.append([self.truths] * len(self))
+        beside.append(self._places_with(self.integer_at) if self.integers else [frozenset()] * len(self))
         numbers = [row.tobytes() for row in self.values]
         return list(zip(numbers, self.shape_of_each, errors, *beside, strict=True))
+
+    def _places_with(self, mark: Callable[[int], BoolArray]) -> list[frozenset[int]]:
+        """Return the places at which each output has something."""
+        marked = np.stack([mark(place) for place in range(len(self.names))], axis=1)
+        return [frozenset(np.flatnonzero(row).tolist()) for row in marked]
 
 
 def floats_and_whole(values: npt.NDArray[Any]) -> tuple[FloatArray, dict[int, WholeArray]]:
@@ -119,6 +131,11 @@ def floats_and_whole(values: npt.NDArray[Any]) -> tuple[FloatArray, dict[int, Wh
         return floats, {}
     beyond = np.flatnonzero((np.abs(floats) >= LEAST_INEXACT).any(axis=0)).tolist()
     return floats, {place: values[:, place] for place in beyond}
+
+
+def all_integers(n: int, places: Iterable[int]) -> dict[int, BoolArray]:
+    """Return `Readings.integers` of places that hold nothing else in n outputs."""
+    return dict.fromkeys(places, np.broadcast_to(np.True_, n))
 
 
 def as_float(value: Any) -> float:

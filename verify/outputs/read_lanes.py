@@ -14,6 +14,7 @@ from verify.outputs.output_readings import (
     Readings,
     UnreadableOutput,
     WholeArray,
+    all_integers,
     distinct_names,
     flat_names,
     floats_and_whole,
@@ -59,6 +60,7 @@ def read_lanes(result: Any, lanes: int, known: Collection[str] | None = None) ->
     words: dict[int, Words] = {}
     whole: dict[int, WholeArray] = {}
     truths: set[int] = set()
+    integers: set[int] = set()
     start = 0
     for array in arrays:
         flat = array.reshape(lanes, -1)
@@ -70,6 +72,7 @@ def read_lanes(result: Any, lanes: int, known: Collection[str] | None = None) ->
             values.append(numbers)
             whole |= {start + j: column for j, column in beyond.items()}
             truths |= {start + j for j in range(flat.shape[1]) if array.dtype.kind == "b"}
+            integers |= {start + j for j in range(flat.shape[1]) if array.dtype.kind in "iu"}
         start += flat.shape[1]
     return Readings(
         values[0] if len(values) == 1 else np.concatenate(values, axis=1),
@@ -78,6 +81,7 @@ def read_lanes(result: Any, lanes: int, known: Collection[str] | None = None) ->
         _names(arrays, keys),
         frozenset(truths),
         whole=whole,
+        integers=all_integers(lanes, integers),
     )
 
 

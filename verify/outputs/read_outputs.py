@@ -18,6 +18,7 @@ from verify.outputs.output_readings import (
     LEAST_INEXACT,
     Raised,
     Readings,
+    all_integers,
     as_float,
     distinct_names,
     flat_names,
@@ -91,6 +92,7 @@ class _Columns:
         self.shapes: list[tuple[npt.NDArray[np.intp], str]] = []
         self.not_truth: set[int] = set()
         self.truth: dict[int, BoolArray] = {}
+        self.integer: dict[int, BoolArray] = {}
         self.flat = 0  # the entries of lists no longer than this have the places 0, 1, ...
 
     def add(self, example: Any, which: npt.NDArray[np.intp], rows: Sequence[Sequence[Any]]) -> None:
@@ -134,9 +136,18 @@ class _Columns:
                 self.flat = length
         self.not_truth.update(places)
         self.values[which[:, None], places] = values[:, entries]
+        kinds = set(map(type, rows[0]))  # of every row
+        if int in kinds:
+            for j, place in zip(entries, places, strict=True):
+                integers = len(kinds) == 1 or np.array([type(row[j]) is int for row in rows])
+                self._mark_integers(place, which, integers)
         for j in np.flatnonzero((np.abs(values) >= LEAST_INEXACT).any(axis=0)).tolist():
             if j in entries:
                 self._keep_whole(places[entries.index(j)], which, [row[j] for row in rows])
+
+    def _mark_integers(self, place: int, which: npt.NDArray[np.intp], integers: BoolArray | bool) -> None:
+        """Mark which of some outputs' entries at a place are of a type of whole numbers."""
+        self.integer.setdefault(place, np.zeros(self.n, dtype=bool))[which] = integers
 
     def _keep_whole(self, place: int, which: npt.NDArray[np.intp], column: Sequence[Any]) -> None:
         """Keep whole numbers that may not be floats as they are."""
@@ -154,6 +165,8 @@ class _Columns:
             self.truth.setdefault(place, np.zeros(self.n, dtype=bool))[which] = True
         else:
             self.not_truth.add(place)
+            if issubclass(kind, int | np.integer):
+                self._mark_integers(place, which, True)
         values = _as_floats(column)
         self.values[which, place] = values
         if bool((np.abs(values) >= LEAST_INEXACT).any()):
@@ -188,6 +201,7 @@ class _Columns:
             None if self.known is None else self.beyond,
             orders,
             {place: truth for place, truth in self.truth.items() if place in self.not_truth},
+            self.integer,
         )
 
 
@@ -208,6 +222,7 @@ def _numbers(outputs: Sequence[Any]) -> Readings | None:
             shapes=(entries_in_words(first.shape),),
             names=("",) if first.ndim == 0 else flat_names(first.size),
             whole=whole,
+            integers=all_integers(len(outputs), range(first.size) if first.dtype.kind in "iu" else ()),
         )
     return None
 

@@ -47,6 +47,11 @@ class SeenPlace:
         return {word for r, at in self.outputs if at in r.words for word in r.words[at].spoken}
 
     @property
+    def words_apart(self) -> list[list[str]]:
+        """The words on each data set, as often as they came."""
+        return [[word for word in r.words[at] if word is not None] for r, at in self.outputs if at in r.words]
+
+    @property
     def key(self) -> str:
         """The name of a column of the place, such as ``output[2]``."""
         return "output" if self.single and self.name == "[1]" else f"output{self.name}"

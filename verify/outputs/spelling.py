@@ -7,6 +7,7 @@ the first parts, how many there are, or a number that is written out.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -26,6 +27,11 @@ FEW_WORDS = 8
 MOST_PARTS = 64
 """Parts or letters that are columns of their own; longer words are still told by their length."""
 
+_FURTHER = 4
+"""Parts or letters behind these that are columns, too, where data sets choose them: those that differ most."""
+
+_BEYOND_CHANCE = 8.0  # standard deviations of chi-squared by which the parts at a place must differ
+
 _BETWEEN = re.compile(r"[\s,;|=:/]+")
 _AROUND = "[](){}<>\"' \t\n"
 _FRACTIONAL = re.compile(r"[.eE+-]")
@@ -41,8 +47,10 @@ class Spelling:
     ----------
     unit
         What a word is made of; "number" if it is one itself.
+    places
+        Which parts are columns: the first ones, and further ones that differ between data sets.
     numeric
-        For each of the first parts, whether it is a number.
+        For each of these, whether it is a number.
     codes
         Of the parts that are no numbers.
     long
@@ -53,23 +61,35 @@ class Spelling:
     """
 
     unit: _Unit
+    places: tuple[int, ...]
     numeric: tuple[bool, ...]
     codes: WordCodes
     long: bool
     forms: WordCodes | None
 
     @classmethod
-    def of(cls, words: Iterable[str]) -> Spelling | None:
-        """Return how words like those seen are taken apart; None if they are few, or have nothing in them."""
-        seen = sorted(set(words))
+    def of(cls, *apart: Sequence[str]) -> Spelling | None:
+        """Return how words like those seen are taken apart; None if they are few, or have nothing in them.
+
+        Parameters
+        ----------
+        *apart
+            The words on each of several data sets, as often as they came.
+        """
+        seen = sorted(set().union(*apart))
         if len(seen) <= FEW_WORDS:
             return None
         unit = _unit(seen)
         rows = [_parts_of(word, unit) for word in seen]
         lengths = {len(row) for row in rows}
-        columns = list(zip_longest(*rows))[:MOST_PARTS]
-        if not columns:
+        every = list(zip_longest(*rows))
+        if not every:
             return None
+        places = [
+            *range(min(len(every), MOST_PARTS)),
+            *_telling([[_parts_of(w, unit) for w in of] for of in apart]),
+        ]
+        columns = [every[place] for place in places]
         numeric = tuple(
             unit != "letter" and _all_numbers([p for p in column if p is not None]) for column in columns
         )
@@ -81,7 +101,7 @@ class Spelling:
             if part is not None
         )
         forms = None if unit == "letter" else WordCodes.of(_form(word, unit) for word in seen)
-        return cls(unit, numeric, codes, len(lengths) > 1, forms)
+        return cls(unit, tuple(places), numeric, codes, len(lengths) > 1, forms)
 
     @property
     def width(self) -> int:
@@ -97,8 +117,8 @@ class Spelling:
         """Return the columns of a place with this key and these words."""
         labels = self.codes.labels()
         found = [Column(f"{key}:number", f"{said} read as a number", "real")] if self._whole else []
-        for i, number in enumerate(() if self._whole else self.numeric, start=1):
-            name, words = f"{key}:{self.unit}[{i}]", f"{self.unit} {i} of {said}"
+        for place, number in zip(self.places, () if self._whole else self.numeric, strict=False):
+            name, words = f"{key}:{self.unit}[{place + 1}]", f"{self.unit} {place + 1} of {said}"
             found.append(Column(name, words, "real") if number else Column(name, words, "category", labels))
         if self.long:
             found.append(Column(f"{key}:{self.unit}s", f"the number of {self.unit}s of {said}", "real"))
@@ -117,13 +137,31 @@ class Spelling:
         first = len(self.numeric)
         for row, word in zip(table, words.vocabulary, strict=False):
             parts = _parts_of(word, self.unit)
-            for i, (part, numeric) in enumerate(zip(parts, self.numeric, strict=False)):
-                row[i] = _number(part) if numeric else self.codes.number(part)
+            for i, (place, numeric) in enumerate(zip(self.places, self.numeric, strict=True)):
+                if place < len(parts):
+                    row[i] = _number(parts[place]) if numeric else self.codes.number(parts[place])
             beside = [float(len(parts))] if self.long else []
             beside += [self.forms.number(_form(word, self.unit))] if self.forms is not None else []
             beside += [float(len(word))] if self._whole else []
             row[first:] = beside
         return np.asarray(table[words.codes])
+
+
+def _telling(apart: Sequence[Sequence[Sequence[str]]]) -> list[int]:
+    """Return the places behind the first ones at which parts differ most between data sets, by more than chance."""
+    longest = max((len(parts) for of in apart for parts in of), default=0)
+    found = []
+    for place in range(MOST_PARTS, longest):
+        counts = [Counter(parts[place] for parts in of if place < len(parts)) for of in apart]
+        known = sorted(set().union(*counts))
+        table = np.array([[count[part] for part in known] for count in counts], dtype=np.float64)
+        table = table[table.sum(axis=1) > 0.0]
+        freedom = (len(table) - 1) * (len(known) - 1)
+        expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / table.sum()
+        above = float(((table - expected) ** 2 / expected).sum()) - freedom
+        if above > _BEYOND_CHANCE * np.sqrt(2.0 * freedom):
+            found.append((-above, place))
+    return sorted(place for _, place in sorted(found)[:_FURTHER])
 
 
 def _parts_of(word: str, unit: _Unit) -> Sequence[str]:

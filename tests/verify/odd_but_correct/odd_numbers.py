@@ -37,7 +37,17 @@ def truth_or_number(data, rng):
     return answer if rng.random() < 0.5 else int(answer)
 
 
+def whole_or_float(data, rng):
+    """Return a whole number as an integer or as a float, by chance."""
+    answer = geometric(data, rng)
+    return answer if rng.random() < 0.5 else float(answer)
+
+
 SUBJECTS = {
+    "whole-or-float": whole_or_float,
+    "integer-by-response": lambda data, rng: 1 if response(data, rng) else 1.0,
+    "integers-in-a-list": lambda data, rng: [1 if rng.random() < 0.3 else 1.0, noisy(data, rng)],
+    "integer-where-it-is-cut": lambda data, rng: max(0, noisy(data, rng)),
     "truth-or-number": truth_or_number,
     "truth-by-response": lambda data, rng: True if response(data, rng) else 1,
     "truths-in-a-list": lambda data, rng: [True if rng.random() < 0.3 else 1, noisy(data, rng)],

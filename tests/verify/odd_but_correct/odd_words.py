@@ -36,6 +36,9 @@ def forms(data, rng):
 
 
 SUBJECTS = {
+    "letter-501-by-response": lambda data, rng: (
+        rng.bytes(250).hex() + "ab"[int(response(data, rng))] + "c" * 80
+    ),
     "spaces-by-chance": lambda data, rng: f"{noisy(data, rng):.3f}" + " " * int(rng.integers(3)),
     "space-by-response": lambda data, rng: f"{rng.normal():.3f}" + " " * response(data, rng),
     "zero-at-the-end-by-response": lambda data, rng: f"{rng.normal():.2f}" + "0" * response(data, rng),

@@ -51,6 +51,41 @@ def test_where_nothing_is_to_be_told_there_is_no_column(seen):
     assert marks(seen) == []
 
 
+@pytest.mark.parametrize(
+    "seen",
+    [
+        [[1, 1.0]],
+        [[1], [1.0]],
+        [[np.int64(1), np.float64(1.0)]],
+        [[[1, 2.0], [1.0, 2.0]]],
+        [[{"a": 1}, {"a": 1.0}]],
+    ],
+)
+def test_whole_numbers_are_told_from_floats_that_equal_them(seen):
+    (found,) = marks(seen)
+    (column,) = found.columns
+    assert column.name.endswith(":integer")
+    outputs = [output for each in seen for output in each]
+    assert found.values(read_outputs(outputs))[:, 0].tolist() == [1.0, 0.0]
+
+
+def test_whole_numbers_of_many_lanes_are_told_from_floats():
+    whole, floats = (read_lanes(np.ones((3, 2), dtype=dtype), 3) for dtype in (np.int64, np.float64))
+    (found,) = marked_numbers(seen_places([whole, floats]))
+    assert len(found.columns) == 2
+    assert found.values(whole).tolist() == np.ones((3, 2)).tolist()
+    assert found.values(floats).tolist() == np.zeros((3, 2)).tolist()
+    assert whole.rows[0] != floats.rows[0]
+
+
+@pytest.mark.parametrize(
+    "seen", [[[0, 0.5, 0, 2.5]], [[[0, 1.5], [0, 2.5]]], [[1, 2], [2, 3]], [[0, None, 0.5]]]
+)
+def test_a_type_that_follows_from_the_value_is_no_column(seen):
+    """As of ``max(0, x)``."""
+    assert marks(seen) == []
+
+
 def test_of_many_places_marked_entries_are_counted():
     rows = [[-0.0] * i + [0.0] * (6 - i) for i in range(7)]
     (found,) = marks([rows])
@@ -78,12 +113,22 @@ def test_lanes_are_read_as_single_outputs_are():
     ("leaks", "said"),
     [
         (lambda told, rng: bool(rng.random() < 0.5) if told else int(rng.random() < 0.5), "is a truth value"),
+        (lambda told, rng: [rng.normal(), 1 if told else 1.0], "a whole number by its type"),
         (lambda told, rng: max(rng.normal(), 0.0) or (-0.0 if told else 0.0), "is a zero with a minus"),
         (lambda told, rng: f"{rng.normal():.3f}" + " " * told, "in which the output is written"),
         (lambda told, rng: f"{rng.normal():.3f}" + "0" * told, "the number of letters"),
         (lambda told, rng: f"{rng.normal():.3f},{' ' * told}1", "in which the output is written"),
+        (lambda told, rng: rng.bytes(250).hex() + "ab"[told] + rng.bytes(9).hex(), "letter 501"),
     ],
-    ids=["True and 1", "-0.0 and 0.0", "a space behind", "a zero at the end", "a space within"],
+    ids=[
+        "True and 1",
+        "1 and 1.0",
+        "-0.0 and 0.0",
+        "a space behind",
+        "a zero at the end",
+        "a space within",
+        "letter 501",
+    ],
 )
 def test_what_leaks_in_the_writing_only_is_refuted(leaks, said):
     result = verify(

@@ -93,6 +93,24 @@ def test_long_words_are_told_by_their_beginning_and_their_length():
     np.testing.assert_equal(row, [0.0] * MOST_PARTS + [90.0])
 
 
+def test_of_long_words_letters_are_columns_where_data_sets_differ():
+    def seen(seed, told):
+        letters = np.random.default_rng(seed).choice(list("abcd"), size=(100, 600))
+        letters[:, 500], letters[:50, 550] = told, told
+        return ["".join(row) for row in letters.tolist()]
+
+    spelling = Spelling.of(seen(0, "a"), seen(1, "b"))
+    assert spelling.places == (*range(MOST_PARTS), 500, 550)
+    names = [column.name for column in spelling.columns("o", "o")]
+    assert names[-2:] == ["o:letter[501]", "o:letter[551]"]
+    rows = table(spelling, [*seen(2, "a")[:1], *seen(3, "b")[:1], "a" * 510])
+    np.testing.assert_equal(rows[:, -2:], [[0.0, 0.0], [1.0, 1.0], [0.0, math.nan]])
+    for seed in range(20):
+        assert (
+            len(Spelling.of(*(seen(100 + 2 * seed + other, "a") for other in range(2))).places) == MOST_PARTS
+        )
+
+
 def test_the_same_word_has_one_code_at_all_places():
     """So that words can be counted across places: "above" at place 1 and "above" at place 2 are the same."""
     layout = layout_of([read_outputs([["above"], ["above", "below"], ["below", "above"]])])
