@@ -19,7 +19,7 @@ from rich.text import Text
 
 from algorithms.blocks import BlocksMissing, BlockStore, Executor, Part, make_executor
 from algorithms.learner import DEFAULT_DELTA
-from algorithms.problems import Parameter, contextual_problems, linear_problems, problems
+from algorithms.problems import Parameter, ProblemError, Value, contextual_problems, linear_problems, problems
 from verify.commands.command_options import (
     Numbers,
     block_store,
@@ -111,13 +111,16 @@ def simulate_command(
     common = Configuration("", horizon, runs, problem, seed=seed, checkpoints=checkpoints)
     lines = _lines(learners, common, epsilon, delta, unique(settings))
     results: dict[str, list[tuple[float, SimulatedRuns]]] = {}
+    first: dict[frozenset[tuple[str, Value]], SimulatedRuns] = {}
     missing: BlocksMissing | None = None
     with stored_runs(blocks), redirect_stdout(sys.stderr), shown_progress(", ".join(learners)) as tell:
         for number, line in enumerate(lines):
             (x, configuration) = line.points[0]
             share = stretch(tell, number / len(lines), (number + 1) / len(lines))
             try:
-                results[line.name] = [(x, _one(configuration, executor, blocks, share))]
+                runs_of_line = _one(configuration, executor, blocks, share)
+                _refuse_unlike(first, configuration, runs_of_line)
+                results[line.name] = [(x, runs_of_line)]
             except BlocksMissing as error:  # this machine's part of the next is done all the same
                 missing = error
         if missing is not None:
@@ -174,6 +177,29 @@ def _lines(
             configuration = replace(common, learner=name, epsilon=epsilon, delta=delta, settings=chosen)
             lines[label] = FigureLine(label, label, role, ((epsilon, configuration),), len(lines))
     return list(lines.values())
+
+
+def _refuse_unlike(
+    first: dict[frozenset[tuple[str, Value]], SimulatedRuns],
+    configuration: Configuration,
+    runs: SimulatedRuns,
+) -> None:
+    """Raise where learners of one table, picture and file play different problems that nobody asked for.
+
+    Values of a problem's settings that are asked for are compared for each value apart; ``first`` has the first learner
+    of each.
+    """
+    known = {
+        parameter.name for parameter in _problem_parameters(configuration.problem, configuration.learner)
+    }
+    asked = frozenset((name, value) for name, value in configuration.settings.items() if name in known)
+    other = first.setdefault(asked, runs)
+    if runs.instance and other.instance and runs.instance != other.instance:
+        size = " of another size" if runs.problem == other.problem else ""
+        raise ProblemError(
+            printable(f"{other.learner} plays {other.problem} and {runs.learner} {runs.problem}{size}")
+            + ": their regret cannot be compared; name one problem for all with --problem, and its sizes with --set"
+        )
 
 
 def _is_own_only(key: str, problem: str | None, learner: str) -> bool:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from accountant import Gate
-from algorithms.blocks import BlockStore, Executor, Processes, identity
+from algorithms.blocks import BlockStore, Executor, NoIdentity, Processes, identity
 from algorithms.catalogue.structured_entries import learner_builder
 from algorithms.learner import DEFAULT_DELTA, Learner
 from algorithms.linear.contextual_play import simulate_contexts
@@ -129,8 +129,9 @@ def simulated(
     problem = loaded_problem(named)
     share: Callable[[float], None] = lambda done: progress(done, "simulating")  # noqa: E731
     further: dict[str, Any] = {}
+    problem_played: object
     if isinstance(subject, BanditSubject):
-        trace, problem_name = simulate_plain_bandit(
+        trace, problem_played, problem_name = simulate_plain_bandit(
             subject, problem, configuration.settings, progress=share, **sizes
         )
     elif not isinstance(subject, LearnerSubject):
@@ -139,6 +140,7 @@ def simulated(
         phased, linear, problem_name = build_linear(
             subject, problem, configuration.settings, horizon=configuration.horizon, **privacy
         )
+        problem_played = linear
         with blaming(subject):
             trace, further = simulate_linear(phased, linear, progress=share, **where, **sizes)
         from algorithms.theory.communication import most_sent  # SymPy takes half a second
@@ -157,10 +159,12 @@ def simulated(
         policy, contexts, problem_name = build_contextual(
             subject, problem, configuration.settings, horizon=configuration.horizon, **privacy
         )
+        problem_played = contexts
         with blaming(subject):
             trace = simulate_contexts(policy, contexts, progress=share, **where, **sizes)
     else:
         played, own, problem_name = choose_problem(subject, problem, configuration.settings)
+        problem_played = played
         build = learner_builder(subject.make, played, settings=own, horizon=configuration.horizon, **privacy)
         initial_records(build, subject)
         made: list[Learner] = []
@@ -179,7 +183,15 @@ def simulated(
                 trace = simulate(build, played, progress=share, **where, **sizes)
     if named is not None and problem is not named:
         problem_name = named
-    return SimulatedRuns(trace, subject.name, problem_name, subject.form.neighbours.value, further)
+    neighbours = subject.form.neighbours.value
+    return SimulatedRuns(trace, subject.name, problem_name, neighbours, _instance(problem_played), further)
+
+
+def _instance(problem: object) -> str:
+    try:
+        return identity(problem)
+    except NoIdentity:
+        return ""
 
 
 @functools.cache

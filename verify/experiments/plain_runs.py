@@ -9,7 +9,7 @@ from time import perf_counter
 import numpy as np
 
 from accountant.gates.random_streams import RandomStream, stream_generator
-from algorithms.problems import LinearBandit, LinearContexts, ProblemError, Value, build_problem
+from algorithms.problems import LinearBandit, LinearContexts, Problem, ProblemError, Value, build_problem
 from algorithms.simulate import Trace, checkpoint_rounds
 from verify.bandits.calling.plain_bandit import BanditSubject
 from verify.learners.learner_subject import AnyProblem
@@ -26,7 +26,7 @@ def simulate_plain_bandit(
     seed: int,
     checkpoints: int,
     progress: Callable[[float], None],
-) -> tuple[Trace, str]:
+) -> tuple[Trace, Problem, str]:
     """Simulate a plain bandit on a problem of single arms; a run depends on the seed and its own number only.
 
     Parameters
@@ -39,6 +39,11 @@ def simulate_plain_bandit(
         As for `algorithms.simulate.simulate`.
     progress
         Called with the share that is done.
+
+    Returns
+    -------
+    tuple
+        Regret and reward of every run, the problem, and its name.
 
     Raises
     ------
@@ -85,4 +90,4 @@ def simulate_plain_bandit(
         reward[:, run] = np.cumsum(means[actions])[rounds - 1]
         progress((run + 1) / runs)
     regret = played.benchmark * rounds[:, np.newaxis] - reward
-    return Trace(rounds, regret, reward, perf_counter() - start), name
+    return Trace(rounds, regret, reward, perf_counter() - start), played, name

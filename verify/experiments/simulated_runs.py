@@ -19,6 +19,7 @@ from mechanisms.arrays import FloatArray
 from verify.subject_error import SubjectError
 
 _REAL = (int, float)
+_WORDS = ("learner", "problem", "neighbours", "instance")
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +32,8 @@ class SimulatedRuns:
         Regret and reward of every run at checkpoints.
     learner, problem, neighbours
         What was simulated, and the relation that the learner's claim is for.
+    instance
+        A word for all of the problem; two that have the same are the same. Empty if there is none.
     further
         JSON data beside the curves: ``best_kept``, ``communication`` (and ``most_communication``, where there is a
         formula) and ``phases`` of linear learners, ``recommended`` (what each run would play next) and ``best`` where
@@ -41,6 +44,7 @@ class SimulatedRuns:
     learner: str
     problem: str
     neighbours: str
+    instance: str = ""
     further: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -53,7 +57,7 @@ class SimulatedRuns:
         """Write a file; whoever is interrupted leaves none."""
         path.parent.mkdir(parents=True, exist_ok=True)
         partial = path.with_name(f"{path.stem}.{os.getpid()}.partial")
-        words = {name: getattr(self, name) for name in ("learner", "problem", "neighbours")}
+        words = {name: getattr(self, name) for name in _WORDS}
         with partial.open("wb") as file:
             np.savez_compressed(
                 file,
@@ -86,6 +90,7 @@ class SimulatedRuns:
             "learner": self.learner,
             "problem": self.problem,
             "neighbours": self.neighbours,
+            "instance": self.instance,
             "rounds": self.trace.rounds.tolist(),
             "regret": self.trace.regret.tolist(),
             "reward": self.trace.reward.tolist(),
@@ -104,12 +109,11 @@ class SimulatedRuns:
             If it has another form.
         """
         told: dict[str, Any] = data if isinstance(data, dict) else {}
-        words = ("learner", "problem", "neighbours")
         numbers: list[Any] = [told.get("seconds"), told.get("stored")]
         rounds: Any = told.get("rounds")
         good = (
-            told.keys() == {*words, "rounds", "regret", "reward", "seconds", "stored", "further"}
-            and all(type(told[name]) is str for name in words)
+            told.keys() == {*_WORDS, "rounds", "regret", "reward", "seconds", "stored", "further"}
+            and all(type(told[name]) is str for name in _WORDS)
             and all(type(number) in _REAL for number in numbers)
             and _are_rounds(rounds)
             and isinstance(told["further"], dict)
@@ -119,7 +123,7 @@ class SimulatedRuns:
             regret, reward = _table(told["regret"], len(rounds)), _table(told["reward"], len(rounds))
             if regret is not None and reward is not None and regret.shape == reward.shape:
                 trace = Trace(np.array(rounds, dtype=np.int64), regret, reward, *map(float, numbers))
-                return cls(trace, told["learner"], told["problem"], told["neighbours"], told["further"])
+                return cls(trace, **{name: told[name] for name in _WORDS}, further=told["further"])
         raise SubjectError("the process in which it ran reported what is no simulation")
 
 

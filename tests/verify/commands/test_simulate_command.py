@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -103,6 +104,22 @@ def test_a_setting_of_one_learner_is_not_given_to_the_others(run):
         {"noise_multiplier": "1", "items": "8"},
         {"noise_multiplier": "0.01", "items": "8"},
     ]
+
+
+@pytest.mark.parametrize(
+    ("learners", "said"),
+    [
+        (["dp-bandit", "cucb"], "dp-bandit plays arms and cucb top-k: their regret cannot be compared"),
+        (["mine.py:ucb", "cucb"], "mine.py:ucb plays top-k and cucb top-k of another size"),
+    ],
+)
+def test_learners_of_different_problems_are_not_compared(run, mine, monkeypatch, learners, said):
+    monkeypatch.chdir(Path(mine).parent)
+    sizes = ("--horizon", "20", "--runs", "2")
+    code, out, err = run(*learners, *sizes)
+    assert (code, out) == (2, "")
+    assert said in err
+    assert run(*learners, *sizes, "--problem", "arms", "--set", "arms=3")[0] == 0
 
 
 @pytest.mark.parametrize("name", ["problem", "made"])

@@ -10,7 +10,7 @@ from verify import SubjectError
 from verify.experiments.simulated_runs import SimulatedRuns
 
 GOOD = {
-    "learner": "a", "neighbours": "replace one", "problem": "b", "rounds": [1, 2],
+    "instance": "c", "learner": "a", "neighbours": "replace one", "problem": "b", "rounds": [1, 2],
     "regret": [[0.5, 1], [1.0, 2.0]], "reward": [[0.1, 0.2], [0.3, 0.4]], "seconds": 0.1, "stored": 0.0,
     "further": {
         "best_kept": 1.0, "communication": {"reals": 3.0, "bits": 0}, "phases": {"rounds": [1], "regret": [0.5]},
