@@ -113,7 +113,7 @@ def tree(bits: Any, rng: np.random.Generator, levels: int) -> list[float]:
         exact[level] = sum(exact[:level]) + bit
         noisy[level] = exact[level] + rng.laplace(scale=levels)
         exact[:level] = noisy[:level] = [0.0] * level
-        shown.append(sum(noisy[j] for j in range(20) if t >> j & 1))
+        shown.append(sum(noisy[j] for j in range(t.bit_length()) if t >> j & 1))
     return shown
 
 

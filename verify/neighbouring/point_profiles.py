@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 
@@ -83,8 +84,12 @@ def profiled_pairs(
     inside = _points(adjacency.domain)
     points = list({_key(point): point for point in [*ends, *inside]}.values())
     met = len({_key(point) for point in ends})  # of which the known pairs are
+    allow = adjacency.distances.allow
+    others = [
+        (i, j) for i, j in combinations(range(len(points)), 2) if j >= met and allow(points[i], points[j])
+    ]
     least, most = _PROFILE.rows
-    if not inside or samples < BLOCK + least * len(points):
+    if not others or samples < BLOCK + least * len(points):
         return []
     draws.alone(points[0], BLOCK)  # shows how many columns there are
     affordable = min(samples - BLOCK, _PROFILE.values // draws.columns)
@@ -96,16 +101,8 @@ def profiled_pairs(
     best = max(0.0, *(differ[place[_key(pair.data)], place[_key(pair.other)]] for pair in known))
     # Where x are the log ratios, the estimate varies by 2 x for every draw of either point, and x² is about J.
     beaten = _PROFILE.beats * best + _PROFILE.errors * math.sqrt(variance + 8.0 * best / rows)
-    found: list[Pair] = []
-    first, second = np.triu_indices(len(points), 1)
-    for at in np.argsort(-differ[first, second], kind="stable").tolist():
-        i, j = int(first[at]), int(second[at])
-        if len(found) == _PROFILE.places or differ[i, j] <= beaten:
-            break
-        pair = Pair(points[i], points[j], "points that differ")
-        if j >= met and adjacency.distances.allow(pair.data, pair.other):
-            found.append(pair)
-    return found
+    further = sorted((pair for pair in others if differ[pair] > beaten), key=lambda pair: -differ[pair])
+    return [Pair(points[i], points[j], "points that differ") for i, j in further[: _PROFILE.places]]
 
 
 @dataclass(frozen=True)

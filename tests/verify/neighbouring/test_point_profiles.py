@@ -92,6 +92,12 @@ def test_few_draws_are_left_to_the_known_pairs(samples):
     assert draws.spent == 0
 
 
+def test_nothing_is_drawn_where_points_are_too_far_apart():
+    found, draws = profiled(Within(Interval(0, 1000), linf=1), laplace, 100_000)
+    assert found == []
+    assert draws.spent == 0
+
+
 def test_of_several_numbers_nothing_is_drawn():
     adjacency = AnyTwo(Box(0, 1, 2))
     assert profiled_pairs(adjacency, list(adjacency.seeds()), None, 10**6, Serial()) == []
