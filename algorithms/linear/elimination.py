@@ -155,7 +155,7 @@ class Elimination(abc.ABC, Generic[P]):
         """
         if self._settled:
             return None
-        design = g_optimal_design(self.actions[self.active])
+        design = g_optimal_design(self.actions[self.active], start="volume")
         support, number = self.active[design.support], self._number
         phases: list[P] = []
         explored = 0

@@ -3,13 +3,15 @@
 A design is a probability vector π on actions x; with V(π) = Σ π(x) x xᵀ the leverage of an action is
 ‖x‖²_{V(π)⁻¹}, and g(π) the largest. Kiefer & Wolfowitz 1960: the least g is the dimension d. Todd 2016,
 "Minimum-volume ellipsoids"; Lattimore, Szepesvári & Weisz 2020: g <= 2d with support at most
-4d ln ln d + 16 by Wolfe-Atwood steps from a few extreme points.
+4d ln ln d + 16 by Wolfe-Atwood steps from a few extreme points. From d actions of large volume (Awerbuch & Kleinberg
+2008, barycentric spanners) the same steps end with about half of that support: of 1,000 directions in R^20 25 for 44.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +21,9 @@ from mechanisms.arrays import FloatArray, IntArray
 _RANK_TOLERANCE = 1e-9  # of a residual, relative to the longest action
 _FIRST_LOOK = 2_000  # actions among which extreme points are sought first
 _REFRESH = 200  # Wolfe-Atwood steps between exact inverses
+_TOO_FLAT = "actions: too close to a lower dimension for floating-point numbers"
+_EXCHANGE = 1.05  # by how much an exchange makes the volume larger, at least
+_EXCHANGES = 20  # for each dimension, at most
 
 
 class DesignError(ValueError):
@@ -52,7 +57,9 @@ def support_bound(dimension: int) -> int:
     return 16 if dimension <= 2 else math.floor(4 * dimension * math.log(math.log(dimension)) + 16)
 
 
-def g_optimal_design(actions: npt.ArrayLike, *, factor: float = 2.0) -> Design:
+def g_optimal_design(
+    actions: npt.ArrayLike, *, factor: float = 2.0, start: Literal["extremes", "volume"] = "extremes"
+) -> Design:
     """Return a design with g(π) <= factor · d and support at most 4d ln ln d + 16.
 
     If the actions do not span R^d, d is the dimension of their span. Deterministic; ties go to the lowest id.
@@ -63,6 +70,8 @@ def g_optimal_design(actions: npt.ArrayLike, *, factor: float = 2.0) -> Design:
         Shape (k, d), finite, not all zero.
     factor
         Above 1; small factors may need more actions than the bound allows.
+    start
+        Where steps begin: at up to 2d extreme points (Kumar & Yildirim 2005), or at d actions of large volume.
 
     Raises
     ------
@@ -81,9 +90,11 @@ def g_optimal_design(actions: npt.ArrayLike, *, factor: float = 2.0) -> Design:
     if not factor > 1.0:
         raise DesignError(f"factor = {factor!r}: must be above 1")
     for look in (_FIRST_LOOK, points.shape[0]):
-        start, basis = _extreme_points(points, look)
+        chosen, basis = _extreme_points(points, look, pivots=start == "volume")
         inside = points if basis.shape[1] == points.shape[1] else points @ basis
-        design = _wolfe_atwood(inside, start, factor)
+        if start == "volume":
+            chosen = _of_large_volume(inside, chosen, _looked_at(points, look))
+        design = _wolfe_atwood(inside, np.unique(chosen), factor)
         if design.support.size <= support_bound(design.dimension):
             return design
     raise DesignError(
@@ -92,19 +103,23 @@ def g_optimal_design(actions: npt.ArrayLike, *, factor: float = 2.0) -> Design:
     )
 
 
-def _extreme_points(points: FloatArray, look: int) -> tuple[IntArray, FloatArray]:
+def _looked_at(points: FloatArray, look: int) -> IntArray:
+    """Return the ids of up to `look` actions: the longest, and some of all."""
+    k = points.shape[0]
+    if look >= k:
+        return np.arange(k)
+    squares = np.einsum("ij,ij->i", points, points)
+    return np.union1d(np.argpartition(-squares, look // 2)[: look // 2], np.arange(0, k, -(-2 * k // look)))
+
+
+def _extreme_points(points: FloatArray, look: int, *, pivots: bool) -> tuple[IntArray, FloatArray]:
     """Return up to 2d actions that span all of them, and an orthonormal basis of their span.
 
-    Pivoted Gram-Schmidt: each direction is that of the action farthest from the span so far; its extreme
-    actions on both sides are kept. If the actions looked at first span R^d, the others need not be.
+    Pivoted Gram-Schmidt: each direction is that of the action farthest from the span so far, the pivot; its extreme
+    actions on both sides are kept, or the pivots only. If the actions looked at first span R^d, the others need not be.
     """
     k, d = points.shape
-    ids = np.arange(k)
-    if look < k:
-        squares = np.einsum("ij,ij->i", points, points)
-        ids = np.union1d(
-            np.argpartition(-squares, look // 2)[: look // 2], np.arange(0, k, -(-2 * k // look))
-        )
+    ids = _looked_at(points, look)
     seen = points[ids]
     rest = seen.copy()  # what is left of each action outside the span so far
     residual = np.einsum("ij,ij->i", rest, rest)
@@ -124,12 +139,34 @@ def _extreme_points(points: FloatArray, look: int) -> tuple[IntArray, FloatArray
         rest -= np.outer(rest @ direction, direction)
         residual = np.einsum("ij,ij->i", rest, rest)
         ends = (int(np.argmax(along)), int(np.argmin(along)))
-        chosen += [pivot, *(end for end in ends if along[end] ** 2 > smallest)]
+        chosen += [pivot] if pivots else [pivot, *(end for end in ends if along[end] ** 2 > smallest)]
     if basis.shape[1] < d and look < k:
-        return _extreme_points(points, k)
+        return _extreme_points(points, k, pivots=pivots)
     if basis.shape[1] == d:
         basis = np.eye(d)
-    return ids[np.unique(chosen)], basis
+    return ids[chosen], basis
+
+
+def _of_large_volume(points: FloatArray, chosen: IntArray, ids: IntArray) -> IntArray:
+    """Exchange d actions that span R^d for others of `ids` while that makes their volume larger.
+
+    By Cramer's rule the exchange of the j-th for an action multiplies the volume by the action's j-th coordinate in
+    their basis.
+    """
+    seen, chosen = points[ids], chosen.copy()
+    try:
+        coordinates = np.linalg.solve(points[chosen].T, seen.T).T
+    except np.linalg.LinAlgError:
+        raise DesignError(_TOO_FLAT) from None
+    for _ in range(_EXCHANGES * chosen.size):
+        i, j = np.unravel_index(np.argmax(np.abs(coordinates)), coordinates.shape)
+        if not abs(coordinates[i, j]) > _EXCHANGE:
+            break
+        taken = coordinates[i].copy()
+        taken[j] -= 1.0
+        coordinates -= np.outer(coordinates[:, j] / coordinates[i, j], taken)
+        chosen[j] = ids[i]
+    return chosen
 
 
 def _leverages(points: FloatArray, support: IntArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -139,7 +176,7 @@ def _leverages(points: FloatArray, support: IntArray, weights: FloatArray) -> tu
     try:
         factor = np.linalg.inv(np.linalg.cholesky(information))
     except np.linalg.LinAlgError:
-        raise DesignError("actions: too close to a lower dimension for floating-point numbers") from None
+        raise DesignError(_TOO_FLAT) from None
     scaled = points @ factor.T
     return factor.T @ factor, np.einsum("ij,ij->i", scaled, scaled)
 

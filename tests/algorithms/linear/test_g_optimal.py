@@ -19,7 +19,13 @@ def leverage(points: np.ndarray, design: Design) -> float:
 
 
 def check(points: np.ndarray, factor: float = 2.0) -> Design:
-    design = g_optimal_design(points, factor=factor)
+    for start in ("volume", "extremes"):
+        design = g_optimal_design(points, factor=factor, start=start)
+        check_design(points, design, factor)
+    return design
+
+
+def check_design(points: np.ndarray, design: Design, factor: float) -> None:
     d = design.dimension
     assert d == np.linalg.matrix_rank(points)
     assert design.weights.min() > 0.0
@@ -28,7 +34,15 @@ def check(points: np.ndarray, factor: float = 2.0) -> Design:
     assert design.support.size <= support_bound(d)
     assert design.leverage == pytest.approx(leverage(points, design), rel=1e-6)
     assert d * (1 - 1e-9) <= design.leverage <= factor * d * (1 + 1e-12)  # no design has g below d
-    return design
+
+
+@pytest.mark.parametrize(("actions", "dimension", "most"), [(1000, 20, 30), (100, 5, 8), (50, 2, 3)])
+@pytest.mark.parametrize("seed", range(3))
+def test_from_a_large_volume_the_support_is_small(actions: int, dimension: int, most: int, seed: int) -> None:
+    points = sphere(actions, dimension, seed)
+    few = g_optimal_design(points, start="volume").support.size
+    assert dimension <= few <= most
+    assert few < 0.7 * g_optimal_design(points).support.size
 
 
 @pytest.mark.parametrize(
