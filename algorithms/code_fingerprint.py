@@ -217,10 +217,18 @@ def _tree_then(name: str, _: tuple[int, int] | None) -> ast.Module | None:
 
 def _undocumented(source: str) -> ast.Module:
     tree = ast.parse(source)
-    for node in ast.walk(tree):
+    for node in _outside_expressions(tree):
         if isinstance(node, _DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
             node.body = node.body[1:] or [ast.Pass()]
     return tree
+
+
+def _outside_expressions(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield a node and all below it that are in no expression: there, nothing has a docstring, and most nodes are."""
+    yield node
+    for below in ast.iter_child_nodes(node):
+        if not isinstance(below, ast.expr):
+            yield from _outside_expressions(below)
 
 
 def _spec(name: str) -> ModuleSpec | None:
