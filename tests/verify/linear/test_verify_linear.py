@@ -202,7 +202,7 @@ class Crashes(DPDPELocal):
 @pytest.mark.parametrize(
     ("make", "kinds", "verdict"),
     [
-        (Peeks, {"raw-flow", "mechanism"}, "unproven"),
+        (Peeks, {"raw-flow", "mechanism", "state"}, "unproven"),
         (Compares, {"raw-read"}, "unproven"),
         (Crashes, {"crash"}, "unproven"),
         (HalfTheNoise, set(), "refuted"),
