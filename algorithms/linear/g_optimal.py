@@ -10,6 +10,7 @@ A design is a probability vector π on actions x; with V(π) = Σ π(x) x xᵀ t
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
 
@@ -71,7 +72,8 @@ def g_optimal_design(
     factor
         Above 1; small factors may need more actions than the bound allows.
     start
-        Where steps begin: at up to 2d extreme points (Kumar & Yildirim 2005), or at d actions of large volume.
+        Where steps begin: at up to 2d extreme points (Kumar & Yildirim 2005), or at d actions of large volume; from
+        there again at extreme points, where the design would have more actions than the bound.
 
     Raises
     ------
@@ -89,10 +91,18 @@ def g_optimal_design(
         raise DesignError(f"actions of shape {points.shape}: must be finite numbers of shape (k, d)")
     if not factor > 1.0:
         raise DesignError(f"factor = {factor!r}: must be above 1")
+    if start == "volume":
+        with suppress(DesignError):  # the bound on the support is proved for the other start
+            return _small_design(points, factor, volume=True)
+    return _small_design(points, factor, volume=False)
+
+
+def _small_design(points: FloatArray, factor: float, *, volume: bool) -> Design:
+    """Return a design of a support within the bound, or raise."""
     for look in (_FIRST_LOOK, points.shape[0]):
-        chosen, basis = _extreme_points(points, look, pivots=start == "volume")
+        chosen, basis = _extreme_points(points, look, pivots=volume)
         inside = points if basis.shape[1] == points.shape[1] else points @ basis
-        if start == "volume":
+        if volume:
             chosen = _of_large_volume(inside, chosen, _looked_at(points, look))
         design = _wolfe_atwood(inside, np.unique(chosen), factor)
         if design.support.size <= support_bound(design.dimension):

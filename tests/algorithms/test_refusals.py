@@ -281,7 +281,7 @@ def test_a_phase_with_somebody_who_paid_elsewhere_is_lost_and_the_next_one_start
     while learner.open_phase is phase:
         learner.observe(reports(learner, gate, client))
         client += 1
-    assert gate.spent(1000).epsilon == pytest.approx(1.0, rel=0.01)  # type: ignore[arg-type]
+    assert 0.97 < gate.spent(1000).epsilon <= 1  # of shuffled bits there are whole numbers
 
 
 def test_a_list_of_somebody_who_paid_elsewhere_is_lost_and_the_next_one_is_shown() -> None:

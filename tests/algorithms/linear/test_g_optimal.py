@@ -107,3 +107,14 @@ def test_a_factor_that_needs_too_many_actions_is_refused() -> None:
         g_optimal_design(np.eye(2), factor=1.0)
     with pytest.raises(DesignError, match="actions for g <="):
         g_optimal_design(sphere(3000, 12, 0), factor=1.001)
+
+
+def test_where_a_large_volume_leads_to_no_design_extreme_points_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    def none(*_: object) -> None:
+        raise DesignError("none")
+
+    points = sphere(200, 5, 3)
+    expected = g_optimal_design(points)
+    monkeypatch.setattr("algorithms.linear.g_optimal._of_large_volume", none)
+    found = g_optimal_design(points, start="volume")
+    np.testing.assert_array_equal(found.support, expected.support)

@@ -36,7 +36,7 @@ def test_no_more_bits_are_sent_than_the_formula_says(name, epsilon, delta):
     build = linear_builder(linear_learners[name].make, PROBLEM, epsilon=epsilon, delta=delta, horizon=600)
     (sent,) = simulate_phases(build, PROBLEM, runs=1, seed=0).communication
     most = most_sent(name, Instance(PROBLEM, epsilon, 600, delta=delta))
-    assert 0 < sent.bits <= most["bits"] <= 40 * sent.bits
+    assert 0 < sent.bits <= most["bits"]  # designs have far fewer actions than S; how tight it is: below
     assert sent.reals == 0
 
 

@@ -49,7 +49,7 @@ def test_survivors_are_as_bad_as_widths_allow(name):
 
 def test_a_bound_that_is_too_small_is_violated():
     bound = BOUNDS["pe"]
-    (found,) = checks("pe", replace(bound, constant=0.2 * bound.constant))
+    (found,) = checks("pe", replace(bound, constant=0.1 * bound.constant))
     assert found.violated
     assert found.name == "worst data"
     assert "on the good event lost" in found.words
