@@ -122,12 +122,12 @@ import sys
 from functools import partial
 from pathlib import Path
 from accountant.service.keys import KeyFile
-from accountant.service.service_limits import Limits
+from accountant.service.service_limits import ServiceLimits
 from accountant.service.server import ledger_at, serve
 options = dict(zip(sys.argv[2::2], sys.argv[3::2]))
 store = options["--store"]
 keys = KeyFile(Path(options.get("--keys", f"{store}.keys")))
-serve([partial(ledger_at, store, None)], keys, port=int(options["--port"]), limits=Limits(rate=1e6),
+serve([partial(ledger_at, store, None)], keys, port=int(options["--port"]), limits=ServiceLimits(rate=1e6),
       ready=lambda address: print("serving on", address, flush=True))
 """  # without what other commands import
 

@@ -19,14 +19,14 @@ import sys
 from functools import partial
 from pathlib import Path
 from accountant.service.keys import KeyFile
-from accountant.service.service_limits import Limits
+from accountant.service.service_limits import ServiceLimits
 from accountant.service.server import serve
 from algorithms.catalogue.named_run import load_named_run
 from algorithms.service.run_part import run_at
 options = dict(zip(sys.argv[2::2], sys.argv[3::2]))
 load = partial(load_named_run, options["--run"])
 serve([partial(run_at, "web", load)], KeyFile(Path(options["--keys"])), port=int(options["--port"]),
-      limits=Limits(rate=1e6), ready=lambda address: print("serving on", address, flush=True))
+      limits=ServiceLimits(rate=1e6), ready=lambda address: print("serving on", address, flush=True))
 """  # without what other commands import
 
 
