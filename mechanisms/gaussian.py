@@ -58,7 +58,9 @@ def _gaussian_delta(mu: float | FloatArray, x: FloatArray) -> FloatArray:
         return _small_mu_delta(mu, t)
     if not small.any():
         return _large_mu_delta(mu, t)
-    return np.where(small, _small_mu_delta(np.minimum(mu, 1.0), t), _large_mu_delta(np.maximum(mu, 1.0), t))
+    # At the t of a large μ the quadrature would overflow.
+    quadrature = _small_mu_delta(np.minimum(mu, 1.0), np.where(small, t, 0.0))
+    return np.where(small, quadrature, _large_mu_delta(np.maximum(mu, 1.0), t))
 
 
 def _small_mu_delta(mu: float | FloatArray, t: FloatArray) -> FloatArray:

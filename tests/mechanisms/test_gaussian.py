@@ -17,6 +17,7 @@ from mechanisms import (
     Repeated,
     Sensitivity,
 )
+from mechanisms.gaussian import gaussian_epsilons
 
 UNIT = Sensitivity(1.0, 1.0, 1.0)
 
@@ -176,3 +177,11 @@ def test_delta_at_points_without_input_rounding(mu: float, t: float) -> None:
     assert Fraction(x) == Fraction(mu) * (Fraction(t) + Fraction(mu) / 2)
     relative = 1e-15 + 4e-16 * t * t  # the exponential of -t²/2 has this much
     assert GaussianProfile(mu).delta(x) == pytest.approx(float(true_delta(mu, x)), rel=relative, abs=0.0)
+
+
+def test_small_and_large_mu_together_are_as_each_alone():
+    """Each takes its own form of the curve; the other one overflows there."""
+    mus = np.array([1e-3, 0.5, 1.0, 1.5, 80.0, 1e4])
+    for delta in (0.5, 1e-6, 1e-200):
+        alone = [float(gaussian_epsilons(mus[i : i + 1], delta)[0]) for i in range(mus.size)]
+        np.testing.assert_allclose(gaussian_epsilons(mus, delta), alone, rtol=2e-9)
