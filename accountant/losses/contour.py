@@ -446,7 +446,7 @@ class Contour:
         scale = 1e-12 * abs(plan.s * epsilon)
         slack += math.exp(min(700.0, self._log_tails[0] - plan.s * epsilon + scale))
         if plan.phantom:
-            bump = plan.phantom * math.exp(plan.phantom / 8.0)
+            bump = plan.phantom * math.exp(plan.phantom / 8.0) if plan.phantom < 5600.0 else math.inf
             b = np.exp(self._log_b - shift)
             loss_of_width = float(np.sum(b.real)) + _rounding(self._log_b.real - shift.real, b, error)
             below = bump * max(0.0, loss_of_width)

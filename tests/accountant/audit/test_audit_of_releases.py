@@ -65,3 +65,23 @@ def test_releases_that_cost_nothing_always_fit(file):
     assert (
         audit(read_releases(file(text)), Question(delta=1e-6), budget=9.0).remaining.more["free"] == math.inf
     )
+
+
+def test_small_and_large_gaussians_are_audited_without_a_warning(file):
+    """Each takes its own form of the curve; the other one overflows there."""
+    found = audit(
+        read_releases(file("mechanism,sigma\ngaussian,0.01\ngaussian,20\n", "releases.csv")),
+        Question(delta=1e-6),
+    )
+    assert found.answer.lower == pytest.approx(
+        GaussianProfile(math.hypot(100.0, 0.05)).epsilon(1e-6), rel=1e-9
+    )
+
+
+@pytest.mark.slow
+def test_a_loss_so_far_above_the_question_that_terms_overflow_has_both_ends(file):
+    rows = "gaussian,2e-6,,\npermute-and-flip,,3e-5,\npure,,,2400\n"
+    found = audit(
+        read_releases(file(f"mechanism,sigma,scale,epsilon\n{rows}", "releases.csv")), Question(epsilon=20.6)
+    )
+    assert 0.9 < found.answer.lower <= found.answer.upper == 1.0
