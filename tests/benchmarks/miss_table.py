@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from zoo_table import line
 
 from mechanisms import Box, Categories, Integers, Interval
 from mechanisms.arrays import FloatArray
@@ -232,7 +233,8 @@ def main() -> None:
         "bounds: least, median, most",
         "CPU s: median, most",
     )
-    print(f"| {' | '.join(headings)} |\n|{' --- |' * len(headings)}", flush=True)
+    print(line(headings))
+    print(line(["---"] * len(headings)), flush=True)
     short = []
     for name in arguments.names or MISSES:
         miss, bounds, seconds, refuted = MISSES[name], [], [], 0
@@ -247,7 +249,7 @@ def main() -> None:
         spread = f"{min(bounds):.3g}, {statistics.median(bounds):.3g}, {max(bounds):.3g}"
         cost = f"{statistics.median(seconds):.1f}, {max(seconds):.1f}"
         cells = (name, f"{miss.epsilon:g}", miss.true, str(arguments.seeds), str(refuted), spread, cost)
-        print(f"| {' | '.join(cells)} |", flush=True)
+        print(line(cells), flush=True)
     print(f"\n- short of the target: {'; '.join(short) or 'none'}")
     sys.exit(bool(short))
 

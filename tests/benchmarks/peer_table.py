@@ -21,7 +21,6 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import argparse
 import functools
 import math
-import multiprocessing
 import sys
 import tempfile
 import time
@@ -31,6 +30,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from zoo_table import apart, figure, line
 
 from mechanisms.arrays import FloatArray
 from verify import verify
@@ -200,31 +200,10 @@ def send_theirs(name: str, network: bool, draws: int, final: int, answer: Connec
     answer.send((max(float(witness.lower_bound), 0.0), after - before))
 
 
-def apart(task: Any, *arguments: Any) -> Any:
-    """Return what a task sends from a fresh process."""
-    context = multiprocessing.get_context("spawn")
-    receive, send = context.Pipe(duplex=False)
-    process = context.Process(target=task, args=(*arguments, send))
-    process.start()
-    send.close()
-    try:
-        return receive.recv()
-    finally:
-        process.join()
-
-
 HEADINGS = (
     "specimen", "claim", "true ε", "ours", "DP-Sniper, regression", "DP-Sniper, network", "verdict", "draws",
     "final draws a side", "CPU s", "CPU s, regression", "CPU s, network",
 )  # fmt: skip
-
-
-def figure(value: float) -> str:
-    return "∞" if math.isinf(value) else f"{value:.4g}"
-
-
-def line(parts: tuple[str, ...]) -> str:
-    return "| " + " | ".join(parts) + " |"
 
 
 def main() -> None:

@@ -27,7 +27,7 @@ import multiprocessing
 import resource
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from multiprocessing.connection import Connection
@@ -152,6 +152,19 @@ def send_cost(
     answer.close()
 
 
+def apart(task: Any, *arguments: Any) -> Any:
+    """Return what a task sends from a fresh process."""
+    context = multiprocessing.get_context("spawn")
+    receive, send = context.Pipe(duplex=False)
+    process = context.Process(target=task, args=(*arguments, send))
+    process.start()
+    send.close()
+    try:
+        return receive.recv()
+    finally:
+        process.join()
+
+
 def verified(
     specimen: Specimen,
     oracle: Any,
@@ -160,16 +173,10 @@ def verified(
     task: Callable[[str, str, int, Connection], None] = measure,
 ) -> Row:
     """Verify one specimen in a fresh process, by a task that is given its name; its oracle may be None."""
-    context = multiprocessing.get_context("spawn")
-    receive, send = context.Pipe(duplex=False)
-    process = context.Process(target=task, args=(specimen.name, effort, seed, send))
-    process.start()
-    send.close()
     try:
-        verdict, bound, trials, seconds, peak = receive.recv()
+        verdict, bound, trials, seconds, peak = apart(task, specimen.name, effort, seed)
     except EOFError:
         verdict, bound, trials, seconds, peak = "failed", 0.0, 0, math.nan, math.nan
-    process.join()
     return Row(specimen, oracle, verdict, bound, trials, seconds, peak)
 
 
@@ -221,7 +228,7 @@ def again(row: Row, effort: str, seed: int, draws: float) -> str:
     return f"{figure(more.oracle_limit)} / {figure(more.bound)} ({more.trials:,} draws, {more.seconds:.0f} s)"
 
 
-def line(parts: list[str]) -> str:
+def line(parts: Sequence[str]) -> str:
     return "| " + " | ".join(parts) + " |"
 
 

@@ -189,10 +189,11 @@ def _refuse_unlike(
     Values of a problem's settings that are asked for are compared for each value apart; ``first`` has the first learner
     of each.
     """
-    known = {
-        parameter.name for parameter in _problem_parameters(configuration.problem, configuration.learner)
-    }
-    asked = frozenset((name, value) for name, value in configuration.settings.items() if name in known)
+    asked = frozenset(
+        (name, value)
+        for name, value in configuration.settings.items()
+        if not _is_own_only(name, configuration.problem, configuration.learner)
+    )
     other = first.setdefault(asked, runs)
     if runs.instance and other.instance and runs.instance != other.instance:
         size = " of another size" if runs.problem == other.problem else ""
