@@ -25,7 +25,8 @@ MOST_FITTED = 1 << 13
 """Draws of each world to which the weights are fitted."""
 
 _FEWEST = 8  # draws a column, of each world, below which weights say little
-_SMALLEST = 1e-5  # a spread, relative to the largest: below, a direction has no noise but that of rounding
+SMALLEST_SPREAD = 1e-5
+"""A spread, relative to the largest, below which a direction has no noise but that of rounding."""
 _LOSS = 1e-3  # of the distance of the worlds, that fewer columns and shorter weights may cost
 _DIGITS = (2, 3, 4, 6, 9)  # of weights
 _HIDDEN = 2.0  # times the distance that the columns show if they are taken to be independent
@@ -109,7 +110,7 @@ def _fisher_direction(first: FloatArray, second: FloatArray) -> _Direction | Non
     # Of the factor R of X = QR, not of XᵀX: the smallest spreads keep their digits.
     factor = np.linalg.qr(within[:, used] / (scale * np.sqrt(len(within))), mode="r")
     _, spread, directions = np.linalg.svd(factor)
-    some = spread > _SMALLEST * spread[0]
+    some = spread > SMALLEST_SPREAD * spread[0]
     spread, directions = spread[some], directions[some]
     best = directions.T @ (directions @ shift / spread**2)
     if not best.any():

@@ -130,7 +130,7 @@ def search_events(
     error: float,
     band_epsilons: Sequence[float] = (),
     lattice: bool = False,
-    quick: Reading | None = None,
+    quick: Sequence[Reading] | None = None,
     shortlist: bool = False,
 ) -> Found:
     """The best event for each order of the two worlds, and events for a band of δ over ε.
@@ -149,7 +149,7 @@ def search_events(
         Look only at how numbers lie on the floating-point lattice (sign, exponent, trailing bits), which the
         mechanism as written in real arithmetic knows nothing of.
     quick
-        Look only at families that cost little, this score among them.
+        Look only at families that cost little, these scores among them.
     shortlist
         Whether `Found.shortlist` is to hold more than the two best events.
 

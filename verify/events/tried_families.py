@@ -173,8 +173,8 @@ def all_families(fit: WorldSamples, choose: WorldSamples) -> Iterator[EventFamil
     yield from _learned_families(fit, choose, values, steps[: max(0, len(kinds.smooth) - 1)], summaries)
 
 
-def quick_families(fit: WorldSamples, choose: WorldSamples, score: Reading) -> Iterator[EventFamily]:
-    """The families that cost little: single columns, whole rows and a score; enough to compare pairs of data."""
+def quick_families(fit: WorldSamples, choose: WorldSamples, scores: Sequence[Reading]) -> Iterator[EventFamily]:
+    """The families that cost little: single columns, whole rows and scores; enough to compare pairs of data."""
     columns = fit[0].columns
     values = [ColumnValue(i, column) for i, column in enumerate(columns)]
     yield from report_count_family(fit, choose)
@@ -189,7 +189,8 @@ def quick_families(fit: WorldSamples, choose: WorldSamples, score: Reading) -> I
         yield from quadrant_family(fit, choose, cell, number)
     yield from relation_families(fit, choose)
     yield from residue_families(fit, choose, [values[i] for i in kinds.smooth])
-    yield score_family(score, choose)
+    for score in scores:
+        yield score_family(score, choose)
     if len(values) > 1:
         yield from row_families(fit, choose, values)
 

@@ -4,7 +4,8 @@ Two estimates make it. One is the lower bound on ε that the final test of some 
 events are found on some draws and counted on others, so that how lucky an event was on the draws that it was found on
 does not count. It sees events that are rare in both worlds. The other, the divergence, is √J, with J the symmetric
 Kullback-Leibler divergence of a naive-Bayes score: a privacy loss of ±ε has J = ε tanh(ε/2)·2 ≈ ε². J uses all draws
-at once, so that on few draws it ranks pairs long before any single event's frequency does.
+at once, so that on few draws it ranks pairs long before any single event's frequency does. Another score, of the
+innovations of measurements, sees what running sums hide.
 
 Both are the sharper, the more row i of the one world goes together with row i of the other, as it does where both come
 from the same random numbers.
@@ -15,7 +16,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from verify.events.features import Draws, features
+from verify.events.features import Draws, features, most_telling
+from verify.events.innovations import innovations
 from verify.events.readings import ColumnValue
 from verify.events.score_fit import naive_bayes
 from verify.events.scores import AdditiveScore
@@ -26,6 +28,7 @@ from verify.statistics.predicted_bound import promised_epsilon
 from verify.statistics.score_slope import slope
 
 _ENOUGH = 16_384  # fresh draws of a world from which events are confirmed: the bound is what is wanted
+_MOST_INNOVATIONS = 4  # in a score: a record's own step is one of many, and each table has its noise
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +65,13 @@ class PairScore:
         Some standard errors below its estimate, for the best event.
     upper
         One standard error above it, for the event for which this is most.
+    divergence
+        What all draws at once say; `lower` where there are so many that events say it better.
     """
 
     lower: float = -math.inf
     upper: float = -math.inf
+    divergence: float = -math.inf
 
 
 def score_pair(sample: WorldSamples, fresh: WorldSamples, test: FinalTest, *, coupled: bool) -> PairScore:
@@ -90,7 +96,7 @@ def score_pair(sample: WorldSamples, fresh: WorldSamples, test: FinalTest, *, co
         final_samples=test.samples,
         delta=test.delta,
         error=test.error,
-        quick=fitted_score(fit),
+        quick=fitted_scores(fit),
         shortlist=True,
     ).shortlist
     hits, split = count_pairs([event.event for event in events], *fresh)
@@ -108,9 +114,11 @@ def score_pair(sample: WorldSamples, fresh: WorldSamples, test: FinalTest, *, co
 
     errors = _STANDARD_ERRORS
     lower = best(errors.below if coupled else errors.below_if_independent)
-    if drawn < _ENOUGH:
-        lower = max(lower, _divergence(sample, fresh))
-    return PairScore(lower, best(-errors.above))
+    upper = best(-errors.above)
+    if drawn >= _ENOUGH:
+        return PairScore(lower, upper, lower)
+    divergence = max(_divergence(score, fresh) for score in fitted_scores(sample))
+    return PairScore(max(lower, divergence), upper, divergence)
 
 
 def halves(worlds: WorldSamples) -> tuple[WorldSamples, WorldSamples]:
@@ -123,18 +131,21 @@ def halves(worlds: WorldSamples) -> tuple[WorldSamples, WorldSamples]:
     )
 
 
-def fitted_score(fit: WorldSamples) -> AdditiveScore:
-    """Return a naive-Bayes score of all columns."""
-    values = [ColumnValue(i, column) for i, column in enumerate(fit[0].columns)]
-    return naive_bayes(features(fit, values), Draws.of((len(fit[0].values), len(fit[1].values))))
+def fitted_scores(fit: WorldSamples) -> list[AdditiveScore]:
+    """Return naive-Bayes scores: of all columns, and of the most telling innovations of measurements."""
+    columns = fit[0].columns
+    measured = [i for i, column in enumerate(columns) if column.kind == "real"]
+    draws = Draws.of((len(fit[0].values), len(fit[1].values)))
+    values = [ColumnValue(i, column) for i, column in enumerate(columns)]
+    telling = most_telling(features(fit, innovations(fit, measured)), draws, _MOST_INNOVATIONS)
+    return [naive_bayes(found, draws) for found in (features(fit, values), telling) if found]
 
 
-def _divergence(sample: WorldSamples, fresh: WorldSamples) -> float:
-    """Return √J of a score fitted to a sample, one standard error below its estimate on fresh draws; J if negative.
+def _divergence(score: AdditiveScore, fresh: WorldSamples) -> float:
+    """Return √J of a score, one standard error below its estimate on fresh draws; J if negative.
 
     The score counts twice what two columns say; `slope` takes that back.
     """
-    score = fitted_score(sample)
     ours, theirs = score.of(fresh[0]), score.of(fresh[1])
     spread = math.sqrt(float((ours - theirs).var()) / len(ours))
     least = slope(ours, theirs) * (float(ours.mean()) - float(theirs.mean()) - spread)

@@ -54,7 +54,7 @@ class ReplaceOne:
         return f"one of {self.records} records (each in {self.record}) replaced"
 
     def seeds(self) -> Sequence[Pair]:
-        """Return replacements of records 1, 2, 4, ... and the last, among equal, tied and mixed others.
+        """Return replacements of records 1, 2, 3, 4, 8, ... and the last, among equal, tied and mixed others.
 
         Of records of several coordinates also some that go up and down at once.
         """
@@ -101,7 +101,8 @@ def _replacements(record: Domain, records: int) -> Iterator[Pair]:
             words = f"record {i + 1} replaced ({change.words}), the others {table.words}"
             yield _replaced(table.data, i, change, words)
 
-    # Where every draw is a call, there are draws for the first dozen or two only: one of each sort first.
+    # Where every draw is a call, there are draws for the first dozen or two only, or for four: one of each sort first.
+    yield from changed(changes[:1], [0, min(2, records - 1)], tables[:1])
     yield from changed(changes[:1], [0], tables)
     yield from islice(split, 4)
     if math.prod(record.shape) > 1:

@@ -1,9 +1,10 @@
 """Compare pairs of neighbours in rounds, of ever fewer pairs on ever more draws (successive halving).
 
-Two sorts of pairs go on to the next round, in turns: those with the largest lower bound of their score, and those with
-the largest upper one. A pair that is told apart by a rare event has a small lower bound on few draws, however much it
-will say on many; and a pair that is better by a tenth is hidden behind those with lucky rare events, if upper bounds
-alone decide. (Jamieson and Talwalkar 2016, AISTATS, on successive halving; Kalyanakrishnan et al. 2012, ICML, on lower
+Three sorts of pairs go on to the next round, in turns: those with the largest lower bound of their score, those with
+the largest upper one, and those with the largest divergence. A pair that is told apart by a rare event has a small
+lower bound on few draws, however much it will say on many; a pair that is better by a tenth is hidden behind those with
+lucky rare events, if upper bounds alone decide; and one that is told apart by several things together is hidden behind
+those with one good event, unless its divergence counts for itself. (Jamieson and Talwalkar 2016, AISTATS, on successive halving; Kalyanakrishnan et al. 2012, ICML, on lower
 and upper bounds together, LUCB.)
 
 Every round judges by its own draws: counts that are added up would favour for ever what was lucky once. But what was
@@ -138,9 +139,10 @@ class PairComparison:
             tell(0.11 * number, f"comparing {len(left)} known pairs")
             self.look(left, rows, keep=number == len(_ROUNDS.shares) - 1)
             places = max(least, math.ceil(len(left) * go_on))
-            lower, upper = [each.score.lower for each in left], [each.score.upper for each in left]
+            scores = [each.score for each in left]
+            orders = zip(*((one.lower, one.upper, one.divergence) for one in scores), strict=True)
             named = places // _ROUNDS.places_of_named if number == 0 else 0
-            left = [left[i] for i in _in_turns((lower, upper, lower), places, named)]
+            left = [left[i] for i in _in_turns(list(orders), places, named)]
         return left
 
 

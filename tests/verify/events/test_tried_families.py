@@ -147,10 +147,10 @@ def test_measurements_among_defaults_are_read_where_they_are_the_largest() -> No
 
 def test_pairs_of_data_are_compared_by_single_columns_relations_rows_and_a_score() -> None:
     fit, choose = samples("real", smooth)
-    found = tried(quick_families(fit, choose, AdditiveScore(())))
+    found = tried(quick_families(fit, choose, [AdditiveScore(())]))
     assert found == {(HalfLine, "ColumnValue"), (Near, "Combination"), (HalfLine, "AdditiveScore")}
     fit, choose = samples("category", few)
-    found = tried(quick_families(fit, choose, AdditiveScore(())))
+    found = tried(quick_families(fit, choose, [AdditiveScore(())]))
     assert found == {(RowTable, "ColumnValue"), (HalfLine, "AdditiveScore"), (RowTable, "4 ColumnValue")}
 
 

@@ -36,3 +36,16 @@ def test_on_many_draws_a_coming_test_is_predicted():
         worlds[1].values[:, 5] += shift
         scores.append(lower_bound(worlds, 2_000_000))
     assert scores[1] < 0.04 < 0.06 < scores[0] < 0.12
+
+
+def test_a_step_hidden_in_running_sums_counts():
+    """A record that moves two steps of a running sum is ranked above one that moves the first, on few draws."""
+    columns = tuple(Column(f"x{i}", f"value {i}", "real") for i in range(16))
+    rng = np.random.default_rng(2)
+    scores = []
+    for moved in ([0], [9, 12]):
+        steps = rng.laplace(size=(2, 1_024, 16))
+        steps[1][:, moved] += 1.0
+        worlds = [ViewSample(values, columns) for values in np.cumsum(steps, axis=2)]
+        scores.append(score_pair(*halves(tuple(worlds)), FinalTest(0.0, 1e-4, 10_000), coupled=True).divergence)
+    assert scores[0] < 0.85 < scores[1]
