@@ -155,8 +155,8 @@ class TreeLinUCBGaussian(ContextualLearner):
             delta=delta / (2 * self.noise.nodes),  # the share of a node, in the paper
         )
         super().__init__(gate, domain, node, horizon, norm)
-        tree = BinaryTree(horizon=self.horizon, mechanism=node, sensitivity=domain.sensitivity)
-        self.sums = PrivateTreeSums(gate, tree, domain.shape[0])
+        self.tree = BinaryTree(horizon=self.horizon, mechanism=node, sensitivity=domain.sensitivity)
+        self.sums = PrivateTreeSums(gate, self.tree, domain.shape[0])
         self.policy = self._policy(np.zeros((gate.lanes, domain.shape[0])))
 
     def learn(self, feedback: Private) -> None:

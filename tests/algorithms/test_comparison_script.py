@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from scipy.stats import norm
 
 from algorithms.problems import build_problem, contextual_problems, linear_problems
 
@@ -32,6 +33,10 @@ def test_true_epsilons_are_those_of_the_formulas(script):
     claim = script["matched_claim"](row("published/dp-dpe-central"), linear, 1.0, 1000)
     assert noise(row("published/dp-dpe-central"), linear, claim, 1000) == pytest.approx(1.0)
     assert claim > 1.4  # as printed it has more noise than its claim needs
+    contexts, printed = contextual_problems["contexts"].build(), "published/tree-linucb-gaussian"
+    claim = script["matched_claim"](row(printed), contexts, 1.0, 1000)
+    mu = claim / (4 * math.log(4 / 1e-3)) * math.sqrt(10 / 11)  # a record is in 10 of 11 nodes
+    assert norm.cdf(mu / 2 - 1 / mu) - math.e * norm.cdf(-mu / 2 - 1 / mu) == pytest.approx(1e-3, rel=1e-4)
 
 
 def test_only_what_is_private_counts_as_private(script):

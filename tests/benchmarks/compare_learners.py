@@ -213,7 +213,7 @@ def noise_epsilon(row: Row, problem: Playable, claim: float, horizon: int) -> fl
         problem, epsilon=claim, delta=DELTA, horizon=horizon, settings=dict(row.settings)
     )(Simulation(0, 64))
     if isinstance(tree := getattr(built, "tree", None), BinaryTree):
-        return tree.profile().epsilon(0.0)
+        return tree.profile().epsilon(DELTA if isinstance(tree.mechanism, Gaussian) else 0.0)
     size = cast(Problem, problem).structure.size
     moved: Sensitivity | None = OneHot(size).sensitivity if row.entry.family == "cascade" else None
     mechanism = getattr(built, "mechanism", None) or getattr(built, "randomizer", None)

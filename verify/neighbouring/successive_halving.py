@@ -4,8 +4,8 @@ Three sorts of pairs go on to the next round, in turns: those with the largest l
 the largest upper one, and those with the largest divergence. A pair that is told apart by a rare event has a small
 lower bound on few draws, however much it will say on many; a pair that is better by a tenth is hidden behind those with
 lucky rare events, if upper bounds alone decide; and one that is told apart by several things together is hidden behind
-those with one good event, unless its divergence counts for itself. (Jamieson and Talwalkar 2016, AISTATS, on successive halving; Kalyanakrishnan et al. 2012, ICML, on lower
-and upper bounds together, LUCB.)
+those with one good event, unless its divergence counts for itself. (Jamieson and Talwalkar 2016, AISTATS, on
+successive halving; Kalyanakrishnan et al. 2012, ICML, on lower and upper bounds together, LUCB.)
 
 Every round judges by its own draws: counts that are added up would favour for ever what was lucky once. But what was
 drawn in a round may serve to find the events of the next, so that all new draws count them.
