@@ -56,6 +56,7 @@ from mechanisms.toeplitz_counter import SquareRootCounter
 from mechanisms.transformations import (
     Above,
     Affine,
+    BitsToCategory,
     CategoryToOneHot,
     Chain,
     Choose,
@@ -83,6 +84,7 @@ __all__ = [
     "BinaryTree",
     "Binomial",
     "BinomialProfile",
+    "BitsToCategory",
     "BoundedRangeProfile",
     "Box",
     "BufferedCounter",

@@ -198,9 +198,9 @@ learners: dict[str, LearnerEntry] = {
         LearnerEntry(
             "cucb-ldp-bit",
             CUCBLDPBit,
-            "combinatorial UCB, every user sends one randomized bit about the least-counted arm played",
+            "combinatorial UCB, every user sends randomized bits about the least-counted arms played: one, or a few",
             "Chen et al. 2020, Algorithm 2, improved",
-            "certified; of the local learners of sets here whose theorem holds at their epsilon, the least regret",
+            "certified; the least regret of the local learners of sets and paths here, from epsilon = 0.2 to 10",
             "top-k",
         ),
         LearnerEntry(

@@ -150,8 +150,8 @@ def _structured(
         return _cascade(structure, trust, epsilon, delta, horizon)
     if trust == "local":
         measured = (
-            "one randomized bit about one outcome, with an index valid at all counts at once: least regret measured "
-            "from epsilon = 0.2 to 20 of local learners of sets whose theorem holds there"
+            "randomized bits, of one outcome or, from epsilon = 4.86 on, of a few together, with an index valid at all "
+            "counts at once: the least regret measured from epsilon = 0.2 to 10 of local learners of sets and paths"
         )
         return "cucb-ldp-bit", measured + _singly(structure, "dp-bandit-ldp")
     if isinstance(structure, TopK | Matroid):

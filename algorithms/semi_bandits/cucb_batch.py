@@ -203,7 +203,7 @@ class CUCBBatch(_BatchLearner):
 
     ``q = min(K, ceil(epsilon / 4))`` arms of a round are fed, with ``Lap(q / epsilon)`` on every batch: as many as
     leave the noise a scale of about 1/4, on sets and bases of a matroid, where one arm can be exchanged for
-    another; ``q = min(K, ceil(4 epsilon))`` elsewhere, where an arm is played with others. An arm's first batch has
+    another; ``q = min(K, ceil(2 epsilon))`` elsewhere, where an arm is played with others. An arm's first batch has
     ``q x / epsilon`` outcomes, fewer of which say nothing, and each later one half as many as were released before.
     An index need only be valid for the K best arms: ``x = ln(K J T)``. Which arms are fed follows from public
     counts; a record feeds q batches: exactly epsilon.
@@ -229,7 +229,7 @@ class CUCBBatch(_BatchLearner):
 
     def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int | None) -> None:
         size = self.size_of(structure)
-        share = 0.25 if isinstance(structure, TopK | FailingTopK | Matroid) else 4.0
+        share = 0.25 if isinstance(structure, TopK | FailingTopK | Matroid) else 2.0
         self.few = min(size, math.ceil(share * check_epsilon(epsilon)))
         mechanism = Laplace.for_epsilon(epsilon, sensitivity=Box(0, 1, self.few).sensitivity)
         super().__init__(structure, gate, mechanism, horizon)

@@ -1,8 +1,9 @@
 """CUCB under local differential privacy, certified: every user sends one value, of the least-counted arm.
 
 Which arm that is follows from public counters, so a user's message is about one number in [0, 1], however large
-the super arm. Indices are valid for every epsilon: of Laplace messages by a radius for each count (one exponent for
-sampling and noise, ``x = ln(2 m T^2)``), of randomized bits by a mixture, at all counts at once (``x = ln(K T)``).
+the super arm (about a few, where epsilon is large and they are bits). Indices are valid for every epsilon: of Laplace
+messages by a radius for each count (one exponent for sampling and noise, ``x = ln(2 m T^2)``), of randomized bits by a
+mixture, at all counts at once (``x = ln(K T)``).
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from algorithms.anytime_learner import AnytimeLearner
 from algorithms.claim import ONE_USER_LOCAL, ClaimForm, View
 from algorithms.estimates.bit_mixture import BitMeans
 from algorithms.estimates.message_means import MessageMeans, least_counted
-from algorithms.estimates.randomized_bit import RandomizedBit
+from algorithms.estimates.randomized_bits import RandomizedBits, bits_of_one_message
 from algorithms.lanes import gather
 from algorithms.learner import Confidence, Family, check_epsilon
 from algorithms.message_learner import MessageLearner, Question
@@ -29,9 +30,11 @@ from mechanisms import Choose, Interval, Laplace, Mechanism
 from mechanisms.arrays import BoolArray, IntArray
 
 
-class _OneValueLearner(MessageLearner[SuperArms], abc.ABC):
-    """The oracle's super arm for the indices, and one message about its least-counted arm."""
+class _OneMessageLearner(MessageLearner[SuperArms], abc.ABC):
+    """The oracle's super arm for the indices, and one message about its least-counted arms."""
 
+    few: int = 1
+    """How many arms a message is about."""
     family: ClassVar[Family] = "semi-bandit"
     needs_all_arms: ClassVar[str] = ""
     estimates: MessageMeans
@@ -42,34 +45,39 @@ class _OneValueLearner(MessageLearner[SuperArms], abc.ABC):
 
     @property
     def fed(self) -> IntArray:
-        """The least-counted arm played, (lanes, 1)."""
-        return gather(self.action, least_counted(self.estimates.count, self.action))
+        """The least-counted arms played, (lanes, few)."""
+        return gather(self.action, least_counted(self.estimates.count, self.action, self.few))
 
     def confidence(self) -> Confidence:
         """Return the mean messages, their counts and indices."""
         return self.estimates.confidence()
 
     def ask(self, action: IntArray) -> Question:
-        """Ask about the least-counted arm played (the lowest id among equals)."""
-        place = least_counted(self.estimates.count, action)
-        return Question(Choose(place) >> self._of_one, self.feedback_domain, gather(action, place))
+        """Ask about the least-counted arms played (lower ids among equals)."""
+        place = least_counted(self.estimates.count, action, self.few)
+        return Question(Choose(place) >> self._of_few, self.feedback_domain, gather(action, place))
 
     @property
     @abc.abstractmethod
-    def _of_one(self) -> Mechanism:
-        """What a message about one value in [0, 1] is drawn through."""
+    def _of_few(self) -> Mechanism:
+        """What a message about the values of these arms, in [0, 1], is drawn through."""
 
     def hear(self, about: IntArray, message: npt.NDArray[Any]) -> None:
         """Average one message."""
         self.estimates.add(about, message.astype(np.float64))
 
 
-class CUCBLDPBit(_OneValueLearner, AnytimeLearner[SuperArms]):
-    """Every user sends one randomized bit.
+class CUCBLDPBit(_OneMessageLearner, AnytimeLearner[SuperArms]):
+    """Every user sends randomized bits: one, or a few at once where epsilon is large.
 
     The user rounds the value X to a bit Y with ``P(Y = 1) = X`` and flips it with probability ``1 / (1 +
     e^epsilon)``: given X, the message is a mixture of the two randomized-response laws, so it is epsilon-locally
     differentially private, and no better. ``1/2 + (Y - 1/2) coth(epsilon / 2)`` is unbiased for X.
+
+    From epsilon = 4.86 on a message is about the q least-counted arms played, the largest q <= K (and 20) with ``2^q <=
+    (e^epsilon - 1) / 32``: one randomized response on all of their ``2^q`` values together, in which each bit has the
+    gain ``1 + 2^q / (e^epsilon - 1)``, at most 33/32. In simulation that is 1.1 to 1.5 times less regret (sets of 4 of
+    20 and paths, T = 10^4, epsilon = 5 and 10); a constant below 32 helps on paths, and costs as much on sets.
 
     A bit is 1 with a chance that is linear in the arm's mean, exactly, so a bound on the chance is one on the mean: the
     largest u with ``n kl(o/n, u) <= ln(K T) + c``, o ones among n bits (`algorithms.estimates.bit_mixture`), fails for
@@ -93,18 +101,19 @@ class CUCBLDPBit(_OneValueLearner, AnytimeLearner[SuperArms]):
         model="local",
         view=View.MESSAGE,
         unit=ONE_USER_LOCAL,
-        source="Chen et al. 2020, Algorithm 2, with randomized response on one bit",
+        source="Chen et al. 2020, Algorithm 2, with randomized response on bits",
     )
 
     def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int | None) -> None:
         super().__init__(structure, gate, horizon)
-        self.bit = RandomizedBit(gate, check_epsilon(epsilon))
+        self.few = bits_of_one_message(check_epsilon(epsilon), structure.size)
+        self.bits = RandomizedBits(gate, epsilon, self.few)
         self.exponent: float = self.exponent_for(self.horizon)
-        self.estimates = BitMeans(gate.lanes, structure.arms, gain=self.bit.gain, exponent=self.exponent)
+        self.estimates = BitMeans(gate.lanes, structure.arms, gain=self.bits.gain, exponent=self.exponent)
 
     @property
-    def _of_one(self) -> Mechanism:
-        return self.bit.mechanism
+    def _of_few(self) -> Mechanism:
+        return self.bits.mechanism
 
     def exponent_for(self, horizon: int) -> float:
         """Return ``ln(K T)``."""
@@ -115,11 +124,15 @@ class CUCBLDPBit(_OneValueLearner, AnytimeLearner[SuperArms]):
         self.estimates.renew(self.exponent)
 
     def used(self) -> None:
-        """Let the next user round by a threshold of their own."""
-        self.bit.used()
+        """Let the next user round by thresholds of their own."""
+        self.bits.used()
+
+    def hear(self, about: IntArray, message: npt.NDArray[Any]) -> None:
+        """Count the bits of one message."""
+        self.estimates.add(about, self.bits.read(message))
 
 
-class CUCBLDPLaplaceOne(_OneValueLearner):
+class CUCBLDPLaplaceOne(_OneMessageLearner):
     """Every user sends one value with ``Lap(1 / epsilon)``.
 
     epsilon-locally differentially private, and no better; radius ``sqrt(x (1/2 + 4 b^2) / n) + b x / n`` with
@@ -149,5 +162,5 @@ class CUCBLDPLaplaceOne(_OneValueLearner):
         self.estimates = MessageMeans(gate.lanes, structure.arms, root=root, tail=b * self.exponent)
 
     @property
-    def _of_one(self) -> Mechanism:
+    def _of_few(self) -> Mechanism:
         return self.randomizer

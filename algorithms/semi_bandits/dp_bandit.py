@@ -35,7 +35,7 @@ from algorithms.claim import ONE_ROUND_CENTRAL, ONE_USER_LOCAL, ONE_USER_SHUFFLE
 from algorithms.estimates.chernoff import NoiseTail, chernoff_exponent
 from algorithms.estimates.doubling_batches import GrowingBatches
 from algorithms.estimates.laplace_sums import laplace_exponent
-from algorithms.estimates.randomized_bit import RandomizedBit
+from algorithms.estimates.randomized_bits import RandomizedBits
 from algorithms.estimates.shuffled_counts import ShuffledBatches, ShuffledCounts
 from algorithms.lanes import scatter_add
 from algorithms.learner import Confidence, Family, check_delta, check_epsilon
@@ -267,7 +267,7 @@ class DPBanditLDP(MessageLearner[Arms]):
 
     def __init__(self, structure: Arms, gate: Gate, *, epsilon: float, horizon: int | None) -> None:
         super().__init__(structure, gate, horizon)
-        self.bit = RandomizedBit(gate, check_epsilon(epsilon))
+        self.bits = RandomizedBits(gate, check_epsilon(epsilon))
         self.first = max(1, math.ceil(math.sqrt(math.log(self.horizon))))
         self.count: FloatArray = np.zeros((gate.lanes, structure.arms))
         self.ones: FloatArray = np.zeros((gate.lanes, structure.arms))
@@ -278,7 +278,7 @@ class DPBanditLDP(MessageLearner[Arms]):
 
     def confidence(self) -> Confidence:
         """Return the debiased means of the messages, their counts (a noise in each), and ``n kl + ln n``."""
-        mean = 0.5 + self.bit.gain * (self.ones / np.maximum(self.count, 1.0) - 0.5)
+        mean = 0.5 + self.bits.gain * (self.ones / np.maximum(self.count, 1.0) - 0.5)
         return Confidence(mean, self.count, self.count, self._index())
 
     def _index(self) -> FloatArray:
@@ -294,11 +294,11 @@ class DPBanditLDP(MessageLearner[Arms]):
 
     def ask(self, action: IntArray) -> Question:
         """Ask for one bit about the arm."""
-        return Question(self.bit.mechanism, self.feedback_domain, action)
+        return Question(self.bits.mechanism, self.feedback_domain, action)
 
     def used(self) -> None:
         """Let the next user round by a threshold of their own."""
-        self.bit.used()
+        self.bits.used()
 
     def hear(self, about: IntArray, message: npt.NDArray[Any]) -> None:
         """Count one bit."""

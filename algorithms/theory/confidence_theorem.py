@@ -38,7 +38,8 @@ class ConfidenceTheorem:
     noise, scale
         The law of a released number around the sum of its values: "Laplace" or "Gaussian" of this scale, any that is
         "below Gaussian" in ``E e^(s N)``, "none", or
-        "bit": one value in {0, 1}, flipped with probability ``1 / (1 + e^epsilon)`` and debiased.
+        "bit": one value Y in {0, 1}, flipped with probability ``(1 - 1 / scale) / 2`` and debiased to ``1/2 + (Y - 1/2)
+        scale``.
     feeds
         Whose outcomes a round takes in: "all" arms played, the `few` "least" counted, or all items of a list that were
         "examined".

@@ -65,6 +65,14 @@ def fed_symbol() -> sp.Symbol:
 
 
 @functools.cache
+def values_symbol() -> sp.Symbol:
+    """Return V: how many values a message has, in learners that choose it."""
+    import sympy
+
+    return sympy.Symbol("V", positive=True)
+
+
+@functools.cache
 def gaussian_mu() -> sp.Symbol:
     """Return mu: the one of Gaussian DP with which exactly the claimed (epsilon, delta) holds."""
     import sympy
@@ -78,14 +86,13 @@ def _plan(
     *,
     gaussian: bool = False,
     least_horizon: int | None = None,
-    few: bool = False,
+    chosen: Mapping[sp.Symbol, Whole] | None = None,
 ) -> SymbolicPlan:
-    """Make a plan; with `least_horizon` it has T, at least that, for a further symbol, with `few` q."""
+    """Make a plan; with `least_horizon` it has T, at least that, for a further symbol, others that are `chosen`."""
     size, arms, epsilon = symbols()
     parameter = gaussian_mu() if gaussian else epsilon
     horizon = {} if least_horizon is None else {horizon_symbol(): Whole(least_horizon)}
-    fed = {fed_symbol(): Whole(1)} if few else {}
-    values = Values({size: Whole(1), arms: Whole(size), parameter: Above(0), **horizon, **fed})
+    values = Values({size: Whole(1), arms: Whole(size), parameter: Above(0), **horizon, **(chosen or {})})
     return SymbolicPlan(values, records, source, "mu_squared" if gaussian else "epsilon")
 
 
@@ -225,7 +232,11 @@ _PLANS: dict[str, Callable[[], SymbolicPlan]] = {
     "cucb-ldp2": lambda: _local(
         lambda: _one_outcome("the least-pulled played outcome is sent once"), "Chen et al. 2020, Algorithm 2"
     ),
-    "cucb-ldp-bit": lambda: _local(lambda: _response(2, "one bit about one outcome"), "this library"),
+    "cucb-ldp-bit": lambda: _plan(
+        {"one user": (_response(values_symbol(), "one message, of the bits of a few outcomes"),)},
+        "this library",
+        chosen={values_symbol(): Whole(2)},
+    ),
     "cucb-ldp-laplace-one": lambda: _local(lambda: _one_outcome("one outcome is sent"), "this library"),
     "cucb-ldp-laplace-all": lambda: _local(lambda: _all_outcomes(_SENT), "this library"),
     "cucb-ldp-gaussian": lambda: _local(
@@ -238,7 +249,9 @@ _PLANS: dict[str, Callable[[], SymbolicPlan]] = {
     "cucb-batch-gaussian": lambda: _central(
         lambda: _gaussian(symbols()[0], _BATCHED), "this library", gaussian=True
     ),
-    "cucb-batch": lambda: _plan({"one round": (_few_outcomes(_FED),)}, "this library", few=True),
+    "cucb-batch": lambda: _plan(
+        {"one round": (_few_outcomes(_FED),)}, "this library", chosen={fed_symbol(): Whole(1)}
+    ),
     "dp-bandit": lambda: _central(
         lambda: _one_outcome("one outcome enters one batch, released once"), "this library"
     ),

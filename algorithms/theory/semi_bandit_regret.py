@@ -31,6 +31,13 @@ from algorithms.theory.regret_bound import (
     v,
 )
 
+# A message of randomized bits is about q arms; 1/2 + (Y - 1/2) g is unbiased for each (`randomized_bits`).
+q, g = sp.symbols("q g", positive=True)
+_bits = (
+    (q, sp.Max(1, sp.Min(K, 20, sp.floor((epsilon + sp.log(1 - sp.exp(-epsilon))) / sp.log(2) - 5)))),
+    (g, 1 + 2**q * sp.exp(-epsilon) / (1 - sp.exp(-epsilon))),
+)
+
 _batches = FloorLog2(T + 1)
 _message_exponent = (x, sp.log(2 * L * T**2))
 
@@ -187,19 +194,21 @@ SEMI_BANDIT_BOUNDS: dict[str, RegretBound] = {
         ),
     ),
     # The mixture at ln(K T) holds for the best arms' indices, at ln(L T) for all means' distances, each but with 1/T.
-    # Its redundancy is at most ln(T) / 2 + ln 2; by Pinsker's inequality both radii are sqrt(x / 2n) coth(epsilon / 2).
+    # Its redundancy is at most ln(T) / 2 + ln 2; by Pinsker's inequality both radii are sqrt(x / 2n) g. That other bits
+    # are in a message only adds to counts: the least-counted arm played has one in each round, as with one bit.
     "cucb-ldp-bit": RegretBound(
         constant=2 * R_max,
         per_arm=sp.S.Zero,
-        per_member=spread(2 * B**2 * sp.coth(epsilon / 2) ** 2 * x, R_max) + R_max,
-        definitions=((x, sp.log(2 * L * T ** sp.Rational(3, 2))),),
-        source="this library: one randomized bit of the least-counted arm, an index valid at all counts at once "
+        per_member=spread(2 * B**2 * g**2 * x, R_max) + R_max,
+        definitions=(*_bits, (x, sp.log(2 * L * T ** sp.Rational(3, 2)))),
+        source="this library: randomized bits of the q least-counted arms, an index valid at all counts at once "
         "(Theorem 3)",
         confidence=ConfidenceTheorem(
-            radius=sp.coth(epsilon / 2) * sp.sqrt(x / (2 * n)),
+            radius=g * sp.sqrt(x / (2 * n)),
             noise="bit",
-            scale=sp.Integer(1),
+            scale=g,
             feeds="least",
+            few=q,
             counting="every value",
             index="mixture",
             lemma="B_inf",

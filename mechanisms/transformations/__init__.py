@@ -7,6 +7,7 @@
 `LinearMap`         ``matrix @ x``
 `CategoryToOneHot`  a category as a vector; `FirstAbove` is the way back, and the first click
 `Above`             1 above a public threshold, else 0
+`BitsToCategory`    bits as one category
 `RandomRounding`    to whole numbers, with public randomness
 `Table`             what a public table says for each category
 ==================  ========================================================================
@@ -18,6 +19,7 @@ from mechanisms.transformations.arithmetic import Affine, Choose, Clip, LinearMa
 from mechanisms.transformations.before_mechanism import Transformed
 from mechanisms.transformations.categories import (
     Above,
+    BitsToCategory,
     CategoryToOneHot,
     FirstAbove,
     RandomRounding,
@@ -28,6 +30,7 @@ from mechanisms.transformations.transformation import Chain, Transformation
 __all__ = [
     "Above",
     "Affine",
+    "BitsToCategory",
     "CategoryToOneHot",
     "Chain",
     "Choose",

@@ -142,6 +142,58 @@ class Above(Transformation):
 
 
 @dataclass(frozen=True, eq=False)
+class BitsToCategory(Transformation):
+    """The category that vectors of bits name: ``sum_j x_j 2^j``.
+
+    Domain out: ``Categories(2^size)``. Stability 1: different vectors of bits are at least 1 apart.
+
+    Parameters
+    ----------
+    size
+        How many bits there are, at most 20.
+    """
+
+    size: int
+    most: ClassVar[int] = 20
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "size", whole("size", self.size, least=1))
+        if self.size > self.most:
+            raise ParameterError(
+                f"size = {self.size}: must be at most {self.most}, of which there are 2^20 vectors"
+            )
+
+    @property
+    def stability(self) -> float:
+        """1."""
+        return 1.0
+
+    def into(self, domain: Domain) -> Domain:
+        """Return ``Categories(2^size)``."""
+        bits = isinstance(domain, OneHot) or (
+            isinstance(domain, Integers) and domain.lower >= 0 and domain.upper <= 1
+        )
+        if not bits or domain.shape != (self.size,):
+            raise DomainError(
+                f"this BitsToCategory takes {self.size} whole numbers from 0 to 1, not {domain}"
+            )
+        return Categories(2**self.size)
+
+    def apply(self, values: npt.NDArray[Any]) -> IntArray:
+        """Return the categories."""
+        categories: IntArray = values.astype(np.int64) @ (1 << np.arange(self.size))
+        return categories[..., None]
+
+    def bits(self, categories: npt.NDArray[Any]) -> IntArray:
+        """Return the bits of public categories, on a new last axis."""
+        bits: IntArray = np.asarray(categories, dtype=np.int64)[..., None] >> np.arange(self.size) & 1
+        return bits
+
+    def _public_domain(self, array: npt.NDArray[Any]) -> Domain:
+        return Integers(0, 1, array.shape[-1])
+
+
+@dataclass(frozen=True, eq=False)
 class RandomRounding(Transformation):
     """``⌊(x + shift) factor + uniform⌋``, clipped to [lower, upper]: a whole number.
 

@@ -9,6 +9,8 @@ from accountant import Simulation
 from algorithms import CUCBLDPBit, CUCBLDPGaussian, CUCBLDPLaplaceAll, CUCBLDPLaplaceOne
 from algorithms.play import play_fresh
 from algorithms.problems import MaximumCoverage, SemiBandit, ShortestPath, TopK, UniformMatroid
+from algorithms.theory.regret import BOUNDS
+from algorithms.theory.regret_bound import Instance
 from mechanisms import GaussianProfile, LaneStreams
 
 # Ids do not ascend along these paths: s-b-t walks edges 1, 2 but s-a-c-t walks 4, 3, 0.
@@ -39,10 +41,19 @@ def radius(learner, epsilon, horizon, size, arms, width, n):
     return math.sqrt(x * (1 / 2 + 4 / epsilon**2 * (b * epsilon) ** 2) / n) + x * b / n
 
 
+def bits_together(epsilon, size):
+    """Return the number of bits of a message, one after the other."""
+    few = 1
+    while few < min(size, 20) and 2 ** (few + 1) <= (math.exp(epsilon) - 1) / 32:
+        few += 1
+    return few
+
+
 @functools.cache
 def bit_index(epsilon, horizon, size, ones, n):
     """Return the largest mean whose bits are no less likely than under the Beta(1/2, 1/2) mixture, over K T."""
-    flipped = 1 / (1 + math.exp(epsilon))
+    values = 2 ** bits_together(epsilon, size)
+    flipped = values / 2 / (math.exp(epsilon) + values - 1)
 
     def rejected(u):
         chance = flipped + (1 - 2 * flipped) * u
@@ -64,14 +75,16 @@ def bit_index(epsilon, horizon, size, ones, n):
 
 def literal(learner, structure, records, noise, width):
     """Follow the algorithm on one lane; yield the actions and at last means and counts."""
-    one = learner in (CUCBLDPBit, CUCBLDPLaplaceOne)
+    few = {CUCBLDPBit: bits_together(EPSILON, structure.size), CUCBLDPLaplaceOne: 1}.get(
+        learner, structure.size
+    )
     n, mean = [0] * structure.arms, [0.0] * structure.arms
-    coth = 1 / math.tanh(EPSILON / 2)
+    gain = 1 + 2**few / (math.exp(EPSILON) - 1)
     for t in range(1, HORIZON + 1):
         index = [1.0] * structure.arms
         for i in range(structure.arms):
             if n[i] and learner is CUCBLDPBit:
-                ones = round(n[i] * (0.5 + (mean[i] - 0.5) / coth))
+                ones = round(n[i] * (0.5 + (mean[i] - 0.5) / gain))
                 index[i] = bit_index(EPSILON, HORIZON, structure.size, ones, n[i])
             elif n[i]:
                 index[i] = mean[i] + radius(
@@ -80,9 +93,13 @@ def literal(learner, structure, records, noise, width):
         index = [min(max(u, 0.0), 1.0) for u in index]
         played = [int(i) for i in structure.solve(np.array([index]))[0] if i >= 0]
         yield played
-        chosen = [min(played, key=lambda i: (n[i], i))] if one else played
+        ranked = sorted(played, key=lambda i: (n[i], i))
+        chosen = ranked[:few] if few < structure.size or learner is CUCBLDPBit else played
         for k, i in enumerate(chosen):
-            heard = 0.5 + (noise[t, k] - 0.5) * coth if learner is CUCBLDPBit else records[t, i] + noise[t, k]
+            if learner is CUCBLDPBit:
+                heard = 0.5 + ((int(noise[t, 0]) >> k) % 2 - 0.5) * gain
+            else:
+                heard = records[t, i] + noise[t, k]
             n[i] += 1
             mean[i] += (heard - mean[i]) / n[
                 i
@@ -98,7 +115,7 @@ def test_it_plays_as_the_pseudocode(name, learner, recorded_run):
     run = recorded_run(lambda s, g: build(learner, s, g), problem, HORIZON, 3)
     (mechanism,) = {release.mechanism for release in run.releases}
     if learner is CUCBLDPBit:
-        assert (mechanism.size, mechanism.epsilon) == (2, EPSILON)
+        assert (mechanism.size, mechanism.epsilon) == (2**problem.structure.size, EPSILON)
     elif learner is not CUCBLDPGaussian:
         size = problem.structure.size if learner is CUCBLDPLaplaceAll else 1
         assert mechanism.scale == pytest.approx(size / EPSILON, rel=1e-15)
@@ -124,6 +141,42 @@ def test_a_bit_of_any_value_in_0_1_is_unbiased(epsilon):
         heard = learner.estimates.mean[:, 0]
         assert len(np.unique(heard)) == (1 if epsilon == 9.0 and heard.std() == 0 else 2)
         assert abs(heard.mean() - value) < 5 * max(heard.std(), 1e-3) / math.sqrt(samples)
+
+
+@pytest.mark.parametrize("epsilon", [5.0, 5.6, 7.0])
+def test_bits_of_one_message_are_unbiased_one_by_one(epsilon):
+    """Within 5 s.e. for each of 4 values: false alarm 2e-6; each bit is flipped as often as the gain says."""
+    samples, values = 64 * 500, np.array([0.0, 0.3, 0.8, 1.0])
+    gate = Simulation(3, samples)
+    learner = CUCBLDPBit(TopK(4, 4), gate, epsilon=epsilon, horizon=10)
+    few = bits_together(epsilon, 4)
+    assert (learner.few, learner.bits.randomizer.size) == (few, 2**few)
+    learner.act()
+    learner.observe(gate.private(np.tile(values, (samples, 1)), learner.feedback_domain, 1))
+    np.testing.assert_array_equal(learner.estimates.count, np.tile(np.arange(4) < few, (samples, 1)))
+    heard = learner.estimates.mean[:, :few]
+    error = np.maximum(heard.std(axis=0), 1e-3) / math.sqrt(samples)
+    assert (np.abs(heard.mean(axis=0) - values[:few]) < 5 * error).all()
+    flipped = 2**few / 2 / (math.exp(epsilon) + 2**few - 1)
+    lied = (heard[:, 0] > 0.5).mean()  # of a value of 0
+    assert abs(lied - flipped) < 5 * math.sqrt(flipped / samples)
+
+
+def test_messages_are_about_more_arms_from_where_it_pays():
+    for epsilon, size, few in (
+        (1.0, 9, 1),
+        (4.85, 9, 1),
+        (4.87, 9, 2),
+        (5.6, 9, 3),
+        (10.0, 9, 9),
+        (800.0, 50, 20),
+    ):
+        learner = CUCBLDPBit(TopK(60, size), Simulation(0, 64), epsilon=epsilon, horizon=10)
+        assert learner.few == few == bits_together(min(epsilon, 700.0), size)
+        bound = BOUNDS["cucb-ldp-bit"]
+        instance = Instance(SemiBandit(TopK(60, size), np.linspace(0.1, 0.9, 60)), epsilon, 1000)
+        assert bound.number(bound.confidence.few, instance) == few
+        assert bound.number(bound.confidence.scale, instance) == pytest.approx(learner.bits.gain, rel=1e-12)
 
 
 def test_the_gaussian_noise_is_exactly_enough_for_k_values():

@@ -173,7 +173,9 @@ def all_families(fit: WorldSamples, choose: WorldSamples) -> Iterator[EventFamil
     yield from _learned_families(fit, choose, values, steps[: max(0, len(kinds.smooth) - 1)], summaries)
 
 
-def quick_families(fit: WorldSamples, choose: WorldSamples, scores: Sequence[Reading]) -> Iterator[EventFamily]:
+def quick_families(
+    fit: WorldSamples, choose: WorldSamples, scores: Sequence[Reading]
+) -> Iterator[EventFamily]:
     """The families that cost little: single columns, whole rows and scores; enough to compare pairs of data."""
     columns = fit[0].columns
     values = [ColumnValue(i, column) for i, column in enumerate(columns)]

@@ -129,9 +129,8 @@ class MeanRun(StructuredRun[Confidence]):
         self.total: FloatArray = np.zeros(shape)
         self.open: FloatArray = np.zeros(shape)
         self.fed: IntArray = np.zeros((lanes, 0), dtype=np.int64)
-        odds = float(np.exp(-instance.epsilon))
         self.noise: RandomizedTruth | AdditiveNoise = (
-            RandomizedTruth(odds / (1.0 + odds))
+            RandomizedTruth((1.0 - 1.0 / self.scale) / 2.0)
             if theorem.noise == "bit"
             else AdditiveNoise("Laplace" if theorem.noise == "none" else theorem.noise, self.scale)
         )
@@ -411,7 +410,7 @@ class MeanRun(StructuredRun[Confidence]):
 
     def _mixture_exponent(self, n: FloatArray, mean: FloatArray, u: FloatArray) -> FloatArray:
         """Return the log-likelihood of the bits under the Beta(1/2, 1/2) mixture over that at the index u."""
-        gain = 1.0 / np.tanh(self.instance.epsilon / 2)
+        gain = self.scale
         ones = np.clip(np.round(n * (0.5 + (mean - 0.5) / gain)), 0.0, n)
         chance = np.clip(0.5 + (u - 0.5) / gain, 1e-300, 1.0)
         mixture = special.betaln(ones + 0.5, n - ones + 0.5) - special.betaln(0.5, 0.5)
@@ -419,11 +418,14 @@ class MeanRun(StructuredRun[Confidence]):
         return found
 
     def _take(self, released: FloatArray, sums: FloatArray, due: BoolArray) -> None:
-        """Hand the noise of releases to its test; a debiased bit has one of two values."""
+        """Hand the noise of releases to its test; a debiased bit has one of two values.
+
+        Of the bits of one message, which are flipped together, the test is given one.
+        """
         if isinstance(self.noise, AdditiveNoise):
             self.noise.add(released - sums)
             return
-        gain = 1.0 / np.tanh(self.instance.epsilon / 2)
+        gain = self.scale
         bits = (released - 0.5) / gain + 0.5
         nearest = np.round(bits)
         off = (np.abs(bits - nearest) > 1e-5) | ((nearest != 0) & (nearest != 1))
@@ -439,7 +441,8 @@ class MeanRun(StructuredRun[Confidence]):
                     f"a debiased bit is {values[lane, arm]:.6g}, not {0.5 - gain / 2:.6g} or {0.5 + gain / 2:.6g}"
                 ),
             )
-        self.noise.add(nearest != sums, sums)
+        first = (np.cumsum(due, axis=1) == 1)[due]
+        self.noise.add((nearest != sums)[first], sums[first])
 
     def _note_event(
         self, after: Confidence, count: FloatArray, releases: FloatArray, levelled: BoolArray

@@ -175,7 +175,7 @@ def test_how_many_arms_are_fed(epsilon, few):
     assert learner.mechanism.scale == pytest.approx(few / epsilon, rel=1e-15)
 
 
-@pytest.mark.parametrize(("epsilon", "few"), [(0.01, 1), (0.25, 1), (0.26, 2), (0.6, 3), (1e6, 3)])
+@pytest.mark.parametrize(("epsilon", "few"), [(0.01, 1), (0.5, 1), (0.51, 2), (1.1, 3), (1e6, 3)])
 def test_more_arms_are_fed_where_they_are_played_together(epsilon, few):
     gate = Simulation(1, 64)
     assert CUCBBatch(PATHS, gate, epsilon=epsilon, horizon=100).few == few

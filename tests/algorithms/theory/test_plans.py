@@ -10,6 +10,7 @@ import pytest
 from accountant import Accountant, Budget, BudgetExceeded, GaussianComposition, Plan, Step, Trust
 from accountant.plans.symbolic import Proved, Refuted
 from algorithms.catalogue.structured_entries import learners
+from algorithms.estimates.randomized_bits import bits_of_one_message
 from algorithms.play import play_records
 from algorithms.problems import Arms, Cascade, SemiBandit, TopK, UniformMatroid
 from algorithms.theory.plans import (
@@ -20,6 +21,7 @@ from algorithms.theory.plans import (
     privacy_proof,
     symbolic_plan,
     symbols,
+    values_symbol,
 )
 from mechanisms import Gaussian, Sensitivity
 
@@ -53,6 +55,7 @@ def at(name, size, arms, epsilon, kind):
     K, L, eps = symbols()
     few = min(size, math.ceil(epsilon / 4))
     values = {K: size, L: arms, eps: epsilon, horizon_symbol(): ROUNDS, fed_symbol(): few}
+    values[values_symbol()] = 2 ** bits_of_one_message(epsilon, size)
     return symbolic_plan(name).at(values, kind)
 
 

@@ -16,6 +16,7 @@ from mechanisms import (
     Above,
     Affine,
     Ball,
+    BitsToCategory,
     Box,
     Categories,
     CategoryToOneHot,
@@ -62,7 +63,11 @@ def value_in(draw: Any, domain: Any) -> np.ndarray:
 
 
 def of_numbers(draw: Any, size: int) -> Transformation:
-    kind = draw(st.sampled_from([Affine, Clip, Choose, LinearMap, FirstAbove, Above, RandomRounding]))
+    kind = draw(
+        st.sampled_from([Affine, Clip, Choose, LinearMap, FirstAbove, Above, RandomRounding, BitsToCategory])
+    )
+    if kind is BitsToCategory and size > 1:  # the bit of one number is a category already
+        return Above(draw(st.lists(factors, min_size=size, max_size=size))) >> BitsToCategory(size)
     if kind is Affine:
         return Affine(draw(factors), draw(factors))
     if kind is Clip:
@@ -160,6 +165,8 @@ def test_public_arrays_are_transformed_too() -> None:
     assert of_lanes(values[0, :1]).tolist() == [[1, 0], [0, 2], [2, 2]]  # one row for all
     assert of_lanes(values[0, 0]).tolist() == [[1, 0], [0, 2], [2, 2]]
     assert Above([0.25, 0.75])([0.5, 0.5]).tolist() == [1, 0]
+    assert BitsToCategory(3)([[1, 0, 1], [0, 1, 1]]).tolist() == [5, 6]
+    assert BitsToCategory(3).bits(np.array([5, 6])).tolist() == [[1, 0, 1], [0, 1, 1]]
     assert RandomRounding(0, 10, [0.0, 0.9], 0, 10)([0.55, 0.55]).tolist() == [5, 6]
 
 
@@ -194,6 +201,8 @@ def test_what_is_no_category_is_refused(category: float) -> None:
         (FirstAbove(1.0), OneHot(4, allow_none=False), Categories(5)),
         (Above(0.5), Interval(0, 1), Categories(2)),
         (Above(0.5), Box(0, 1, 3), Integers(0, 1, 3)),
+        (Above(0.5) >> BitsToCategory(3), Box(0, 1, 3), Categories(8)),
+        (BitsToCategory(2), OneHot(2), Categories(4)),
         (CategoryToOneHot(4), Categories(4), OneHot(4, allow_none=False)),
         (CategoryToOneHot(4), Categories(3), OneHot(4, allow_none=False)),
         (Table([3, 0]), Categories(2), Categories(4)),
@@ -252,6 +261,9 @@ def test_no_result_lies_outside_by_rounding(rows: list[list[float]], data: st.Da
         (FirstAbove(), Interval(0, 1)),
         (Above([0.1, 0.2]), Box(0, 1, 3)),
         (CategoryToOneHot(2), Categories(3)),
+        (BitsToCategory(2), Integers(0, 1, 3)),
+        (BitsToCategory(2), Integers(0, 2, 2)),
+        (BitsToCategory(2), Box(0, 1, 2)),
         (Table([1, 2]), Categories(3)),
         (Table([1, 2]), Interval(0, 1)),
     ],
@@ -288,6 +300,8 @@ class Sees(np.ndarray):
         (lambda: Table(np.zeros(2).view(Sees)), "entries is a Sees"),
         (lambda: RandomRounding(0, 1, [0.5], 0.5, 1), "lower"),
         (lambda: CategoryToOneHot(0), "size"),
+        (lambda: BitsToCategory(0), "size"),
+        (lambda: BitsToCategory(21), "size = 21: must be at most 20"),
         (lambda: Chain([Affine(1)]), "parts"),
         (lambda: Chain((abs,)), "parts"),
     ],

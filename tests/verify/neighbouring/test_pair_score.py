@@ -47,5 +47,7 @@ def test_a_step_hidden_in_running_sums_counts():
         steps = rng.laplace(size=(2, 1_024, 16))
         steps[1][:, moved] += 1.0
         worlds = [ViewSample(values, columns) for values in np.cumsum(steps, axis=2)]
-        scores.append(score_pair(*halves(tuple(worlds)), FinalTest(0.0, 1e-4, 10_000), coupled=True).divergence)
+        scores.append(
+            score_pair(*halves(tuple(worlds)), FinalTest(0.0, 1e-4, 10_000), coupled=True).divergence
+        )
     assert scores[0] < 0.85 < scores[1]

@@ -57,7 +57,7 @@ class LoudNoise:
     def __init__(self, *args, **keywords):
         super().__init__(*args, **keywords)
         if not hasattr(self, "batches"):
-            self.bit.randomizer = RandomizedResponse(size=2, epsilon=1.0)
+            self.bits.randomizer = RandomizedResponse(size=2, epsilon=1.0)
             return
         right = self.batches._mechanism
         if isinstance(right, Laplace):

@@ -128,7 +128,7 @@ class LoudNoise:
 
     def __init__(self, structure, gate, **keywords):
         super().__init__(structure, gate, **keywords)
-        holders = (self, "randomizer"), (getattr(self, "bit", None), "randomizer")
+        holders = (self, "randomizer"), (getattr(self, "bits", None), "randomizer")
         for holder, name in (*holders, (getattr(self, "batches", None), "_mechanism")):
             if hasattr(holder, name):
                 setattr(holder, name, self._louder(getattr(holder, name)))
