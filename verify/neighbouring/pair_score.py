@@ -132,13 +132,13 @@ def halves(worlds: WorldSamples) -> tuple[WorldSamples, WorldSamples]:
 
 
 def fitted_scores(fit: WorldSamples) -> list[AdditiveScore]:
-    """Return naive-Bayes scores: of all columns, and of the most telling innovations of measurements."""
+    """Return naive-Bayes scores: of all columns, and of the most telling innovations of measurements if there are any."""
     columns = fit[0].columns
     measured = [i for i, column in enumerate(columns) if column.kind == "real"]
     draws = Draws.of((len(fit[0].values), len(fit[1].values)))
     values = [ColumnValue(i, column) for i, column in enumerate(columns)]
     telling = most_telling(features(fit, innovations(fit, measured)), draws, _MOST_INNOVATIONS)
-    return [naive_bayes(found, draws) for found in (features(fit, values), telling) if found]
+    return [naive_bayes(found, draws) for found in (features(fit, values), telling)[: 2 if telling else 1]]
 
 
 def _divergence(score: AdditiveScore, fresh: WorldSamples) -> float:

@@ -38,6 +38,13 @@ def test_on_many_draws_a_coming_test_is_predicted():
     assert scores[1] < 0.04 < 0.06 < scores[0] < 0.12
 
 
+def test_worlds_that_show_the_same_constant_say_nothing():
+    columns = tuple(Column(f"x{i}", f"value {i}", "real") for i in range(3))
+    same = [ViewSample(np.ones((600, 3)), columns) for _ in range(2)]
+    score = score_pair(*halves(tuple(same)), FinalTest(0.0, 1e-4, 10_000), coupled=True)
+    assert score.lower <= 0.0 == score.divergence
+
+
 def test_a_step_hidden_in_running_sums_counts():
     """A record that moves two steps of a running sum is ranked above one that moves the first, on few draws."""
     columns = tuple(Column(f"x{i}", f"value {i}", "real") for i in range(16))
