@@ -132,7 +132,7 @@ def halves(worlds: WorldSamples) -> tuple[WorldSamples, WorldSamples]:
 
 
 def fitted_scores(fit: WorldSamples) -> list[AdditiveScore]:
-    """Return naive-Bayes scores: of all columns, and of the most telling innovations of measurements if there are any."""
+    """Return naive-Bayes scores: of all columns, and of the most telling innovations if there are any."""
     columns = fit[0].columns
     measured = [i for i, column in enumerate(columns) if column.kind == "real"]
     draws = Draws.of((len(fit[0].values), len(fit[1].values)))
