@@ -93,6 +93,31 @@ def laplace_exponent(
     return found
 
 
+def noise_exponent(m: FloatArray, total: FloatArray, *, noise: NoiseTail) -> FloatArray:
+    """Return at most what a total below 0 says against the noises alone, and so against every mean; 0 from 0 on.
+
+    ``-ln P(|L| >= -y)`` for the sum L of m Laplace noises, and Chernoff's exponent of more of them or of others. What
+    speaks against a mean u is no less, and the rest, ``-ln Q_u(y)`` less this, is nonincreasing in y, too.
+
+    Parameters
+    ----------
+    m, total, noise
+        As for `chernoff_exponent`.
+    """
+    found = np.zeros_like(total)
+    below = total < 0.0
+    few = below & (m <= MOST) & (noise.scale > 0.0)
+    if few.any():
+        short, (_, tails) = -total[few] / noise.scale, _laws()
+        value = _polynomial(tails[m[few].astype(np.int64)], short[:, np.newaxis])[0][:, 0]
+        found[few] = np.maximum(short - np.log(2.0 * value) - _ROUNDING, 0.0)
+    many = below & ~few
+    if many.any():
+        count = np.ones(np.count_nonzero(many))
+        found[many] = chernoff_exponent(0.0 * count, count, m[many], total[many], noise=noise)
+    return found
+
+
 def _between(
     mean: FloatArray, n: FloatArray, m: FloatArray, total: FloatArray, *, scale: float, cells: int
 ) -> tuple[FloatArray, FloatArray]:

@@ -1,8 +1,8 @@
 """Private K-armed bandits by indexed minimum empirical divergence: on batches, shuffled too, or on randomized bits.
 
-An arm's index is how much speaks against its being the best one: I_i, the exponent with which Chernoff's inequality
-for its noisy data rejects the largest empirical mean, and the logarithm of its count (Honda & Takemura 2015). No
-confidence level has to be chosen, and all that is known of the noise is in I_i.
+An arm's index is how much speaks against its being the best one, from the exponent with which Chernoff's inequality for
+its noisy data rejects the largest empirical mean, and the logarithm of its count (Honda & Takemura 2015). No confidence
+level has to be chosen, and all that is known of the noise is in the exponent.
 
 *Central.* Every arm's first batch has f values, and after its release j the next one ``max(0.1, 1.5 / j)`` times what
 was released before; a batch is played through, and its sum released once. With y the sum of the releases of n values
@@ -11,9 +11,13 @@ their sum (`laplace_exponent`), of Gaussian ones by Chernoff's inequality,
 
 ``I(u) = sup_{s >= 0} -s y - n ln(1 - u + u e^-s) - j sigma^2 s^2 / 2``,
 
-and after a release the arm of least ``I_i(max_k y_k / n_k) + ln n_i`` is played. Nothing but the batches is observed,
-each record is in one of them, and which one follows from releases before: a record pays for one release of one
-number.
+and J(u) is I(u) less what a y below 0 says against every mean (`noise_exponent`; at most 8 are taken off). After a
+release the arm of least ``J_i(max_k y_k / n_k) + ln n_i`` is played. With I for J, noise that pulls the sum of the best
+arm's first few values far below 0 hides it for long: on means of .1 and .02 x 9 at epsilon = 5 regret was 97 +- 6 for
+82 +- 1, and in one run 799 for 119 (T = 10^4, 256 runs).
+
+Nothing but the batches is observed, each record is in one of them, and which one follows from releases before: a record
+pays for one release of one number.
 
 *Shuffled.* Every user of a batch sends a bit, some bits that are random, and a shuffler leaves how many ones there are:
 the same with hardly more noise than a trusted server adds (`ShuffledCounts`).
@@ -34,7 +38,7 @@ from accountant import Gate, Private
 from algorithms.claim import ONE_ROUND_CENTRAL, ONE_USER_LOCAL, ONE_USER_SHUFFLED, ClaimForm, View
 from algorithms.estimates.chernoff import NoiseTail, chernoff_exponent
 from algorithms.estimates.doubling_batches import GrowingBatches
-from algorithms.estimates.laplace_sums import laplace_exponent
+from algorithms.estimates.laplace_sums import laplace_exponent, noise_exponent
 from algorithms.estimates.randomized_bits import RandomizedBits
 from algorithms.estimates.shuffled_counts import ShuffledBatches, ShuffledCounts
 from algorithms.lanes import scatter_add
@@ -46,6 +50,9 @@ from algorithms.semi_bandits.batch_learner import BatchLearner, HeldBatchLearner
 from algorithms.structured_learner import HorizonLearner
 from mechanisms import Gaussian, Interval, Laplace, RandomRounding
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
+
+EXCUSED = 8.0
+"""How much of what speaks against every mean is taken off, at most: what more noise would explain is not its doing."""
 
 
 class _BatchBandit(HorizonLearner[Arms], BatchLearner):
@@ -73,17 +80,18 @@ class _BatchBandit(HorizonLearner[Arms], BatchLearner):
         return chernoff_exponent(mean, n, m, total, noise=self.noise)
 
     def confidence(self) -> Confidence:
-        """Return the means of all released batches, the values and noises in them, and ``I_i + ln n_i``."""
+        """Return the means of all released batches, the values and noises in them, and ``J_i + ln n_i``."""
         return Confidence(self.batches.mean, self.batches.size, self.batches.releases, self.index)
 
     def _index(self, lanes: npt.NDArray[np.bool_]) -> FloatArray:
-        """Return ``I_i + ln n_i`` in some lanes; -inf before an arm's first release."""
+        """Return ``J_i + ln n_i`` in some lanes; -inf before an arm's first release."""
         n, total, noises = self.batches.size[lanes], self.batches.total[lanes], self.batches.releases[lanes]
         known = n > 0
         count = np.maximum(n, 1.0)
         largest = np.where(known, total / count, -np.inf).max(axis=1, keepdims=True)
         best = np.broadcast_to(np.clip(largest, 0.0, 1.0), n.shape)
-        evidence = self._against(best, count, noises, total)
+        against_all = np.minimum(noise_exponent(noises, total, noise=self.noise), EXCUSED)
+        evidence = np.maximum(self._against(best, count, noises, total) - against_all, 0.0)
         return np.where(known, evidence + np.log(count), -np.inf)
 
 

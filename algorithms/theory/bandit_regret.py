@@ -4,7 +4,10 @@ Let ``n_1 = f, n_2, ...`` be an arm's counts after its releases, the same for ev
 the sub-gamma tail of n_j values and j noises: ``C = (n D)^2 / (V (1 + h + sqrt(1 + 2 h)))``, ``V = n / 4 + s j`` with s
 the variance proxy of a noise and ``h = b n D / V``. What speaks against a mean, I(u), is at least ``C_j(u - p)`` at ``y
 <= n p``: Chernoff's exponent is, by Hoeffding's lemma and ``-ln(1 - b^2 s^2) <= b^2 s^2 / (1 - b s)``, and that of the
-exact law of the noises is no smaller (`algorithms.estimates.laplace_sums`).
+exact law of the noises is no smaller (`algorithms.estimates.laplace_sums`). The index has ``J(u) = I(u) - min(Z, 8)``,
+Z what y says against every mean (`noise_exponent`): I(0) with Chernoff's exponents, ``-ln P(|L| >= -y)`` with the exact
+law of the noises' sum L, and 0 where ``y >= 0``. J is at most I, nondecreasing in u as I is, and nonincreasing in y, as
+``I(u) - I(0)`` is for the reason that is given for ``I(u) - I(w)`` in (B).
 
 **Theorem** (IMED on accumulated batches). For every ``0 < z < Delta / 2``, the expected number of plays of an arm of
 gap Delta is at most
@@ -12,25 +15,26 @@ gap Delta is at most
 ``max{f, n_(k+1)} + sum_j (n_(j+1) - n_j) e^-C_j(z) + a (1 + ln T) sum_j (n_(j+1) + 1) e^-C_j(z)``,
 
 where n_k is the largest count with ``C_k(Delta - 2 z) <= x``; a = 1 and ``x = ln T`` with Chernoff's exponents; a = 2
-and ``x = ln T + 0.05`` with those of the exact law, which are computed to that as far as e^28; beyond that many rounds
-the theorem says T.
+and ``x = ln T + 0.05`` with those of the exact law, which are computed to that as far as 28, and J so as far as 20;
+beyond e^20 rounds the theorem says T.
 
-*Proof.* Let mu be the arm's mean, mu* the largest, ``u = max_k y_k / n_k`` clipped to [0, 1], ``I_i(u) + ln n_i`` the
-indices. (A) Plays while ``u >= mu* - z``. An arm of largest y / n has I = 0, so the arm chosen has ``I(u) <= x``, and I
-is nondecreasing in u: ``I(mu* - z) <= x``. If ``y <= n (mu + z)``, then ``C_j(Delta - 2 z) <= x``, so the count is n_k
-at most, and such plays, with all before, are ``max{f, n_(k+1)}`` at most. Else, after release j, of probability
+*Proof.* Let mu be the arm's mean, mu* the largest, ``u = max_k y_k / n_k`` clipped to [0, 1], ``J_i(u) + ln n_i`` the
+indices. (A) Plays while ``u >= mu* - z``. An arm of largest y / n, which is above 0, has J = 0, so the arm chosen has
+``J(u) <= x``, and J is nondecreasing in u: ``J(mu* - z) <= x``. If ``y <= n (mu + z)``, then J is there at least what
+it is at ``y = n (mu + z)``, where it is I as that is not below 0: ``C_j(Delta - 2 z) <= x``, so the count is n_k at
+most, and such plays, with all before, are ``max{f, n_(k+1)}`` at most. Else, after release j, of probability
 ``e^-C_j(z)`` at most, the next batch follows: the second term.
 
-(B) Plays while ``u < mu* - z``. Let the best arm be at its release j: ``y < n_j (mu* - z)``; let ``G = I(mu* - z)``
-and ``F = I(mu*)`` of its data. The arm chosen has ``ln n <= G + ln n_j``, so while the best arm stays there the other
-one is chosen at counts up to ``n_j e^G``. Shares fall, so a batch that begins at n_j or later makes a count at most
-``n_(j+1) / n_j`` times as large, but for rounding by 1: it is played ``(n_(j+1) + 1) min(e^G, T)`` times at most. As
-y falls F grows at least as fast as G: with Chernoff's exponents because their slopes are the maximising s, which is
-larger for the larger u; with the exact law because ``Q_(mu*)(y) / Q_(mu* - z)(y)`` falls as y does. Where y comes to
-``n_j (mu* - z)``, F is ``c = C_j(z)`` at least, and G is 0, or ``ln 2`` at most with the exact law: half of all sums
-of noises are negative. So ``P(G > v) <= P(F >= v + c - ln a) <= a e^(-v - c)``, and the mean of ``min(e^G, T)`` where
-``y < n_j (mu* - z)`` is at most ``e^-c + int_0^(ln T) e^v a e^(-v - c) dv <= a (1 + ln T) e^-c``. The best arm is at
-each release once: the third term. QED.
+(B) Plays while ``u < mu* - z``. Let the best arm be at its release j: ``y < n_j (mu* - z)``; let ``G = I(mu* - z)`` and
+``F = I(mu*)`` of its data. The arm chosen has ``ln n <= J + ln n_j <= G + ln n_j``, so while the best arm stays there
+the other one is chosen at counts up to ``n_j e^G``. Shares fall, so a batch that begins at n_j or later makes a count
+at most ``n_(j+1) / n_j`` times as large, but for rounding by 1: it is played ``(n_(j+1) + 1) min(e^G, T)`` times at
+most. As y falls F grows at least as fast as G: with Chernoff's exponents because their slopes are the maximising s,
+which is larger for the larger u; with the exact law because ``Q_(mu*)(y) / Q_(mu* - z)(y)`` falls as y does. Where y
+comes to ``n_j (mu* - z)``, F is ``c = C_j(z)`` at least, and G is 0, or ``ln 2`` at most with the exact law: half of
+all sums of noises are negative. So ``P(G > v) <= P(F >= v + c - ln a) <= a e^(-v - c)``, and the mean of ``min(e^G,
+T)`` where ``y < n_j (mu* - z)`` is at most ``e^-c + int_0^(ln T) e^v a e^(-v - c) dv <= a (1 + ln T) e^-c``. The best
+arm is at each release once: the third term. QED.
 
 As T grows f does, so that the sums vanish, as z may. With the exponents' own divergences in place of C_j in (A), an arm
 is played ``(1 + max(0.1, 1.5 / k)) ln(T) / d_eps`` times in the limit, k its batches by then: 2.5 where it needs little
@@ -60,7 +64,7 @@ from sympy.utilities.lambdify import implemented_function
 from algorithms.estimates.doubling_batches import released_counts
 from algorithms.estimates.laplace_sums import FAR, OFF
 from algorithms.estimates.shuffled_counts import NOISE
-from algorithms.semi_bandits.dp_bandit import DPBandit
+from algorithms.semi_bandits.dp_bandit import EXCUSED, DPBandit
 from algorithms.theory.confidence_theorem import ConfidenceTheorem, j, n, x
 from algorithms.theory.regret_bound import T0, Delta, RegretBound, T, b, epsilon, mu, sigma
 from mechanisms.arrays import FloatArray
@@ -99,7 +103,7 @@ def batch_plays(horizon: float, first: float, proxy: float, scale: float, gap: f
         return np.asarray(moved**2 / (variance * (1 + h + np.sqrt(1 + 2 * h))))
 
     plays, level = float(horizon), math.log(horizon) + (OFF if exact else 0.0)
-    if exact and level > FAR:
+    if exact and level > FAR - EXCUSED:
         return plays
     for z in (_SHARES * gap).tolist():
         needed = float(later[exponent(gap - 2 * z) <= level].max(initial=0.0))

@@ -1,11 +1,12 @@
 """What the regret proofs of learners by empirical divergence rest on, read from a running one.
 
-Their indices are what speaks against an arm, ``I_i(largest estimate) + ln n_i``, and the arm of least index is played
+Their indices are what speaks against an arm, ``J_i(largest estimate) + ln n_i``, J an exponent I less what noisy data
+below 0 say against every mean, and the arm of least index is played
 (`algorithms.theory.bandit_regret`). Bookkeeping, noise and estimates are checked as for learners on means; further
 
-- *radius*: I_i is Chernoff's exponent, or that of the exact law of the noises, computed again in another way;
+- *radius*: J_i is of Chernoff's exponent, or that of the exact law of the noises, computed again in another way;
 - *estimates*: at its true mean u, ``P(I(u) > x) <= e^-x``, and no estimate is above its radius of level x more often;
-- *gap lemma*: what is played has ``I(u) <= ln T``, so for every z with ``u >= mu* - z`` and ``y <= n (mu + z)`` its gap
+- *gap lemma*: what is played has ``J(u) <= ln T``, so for every z with ``u >= mu* - z`` and ``y <= n (mu + z)`` its gap
   is at most its radius of level ln T and 2 z.
 
 There is no good event, and no statement of a single lane's regret: the proof adds up what rare events cost.
@@ -16,11 +17,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy import special
+from scipy import integrate, special
 
 from algorithms.estimates.laplace_sums import FAR, MOST, OFF
 from algorithms.lanes import gather
 from algorithms.learner import Confidence
+from algorithms.semi_bandits.dp_bandit import EXCUSED
 from algorithms.theory.regret_bound import Instance, RegretBound
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
 from verify.regret_claims.mean_checks import BuildExplained, MeanRun
@@ -105,14 +107,15 @@ class _EvidenceRun(MeanRun):
         here = changed & (after.count >= first)
         expected = np.full(due.shape, np.nan)
         mean = np.broadcast_to(self._largest(after), due.shape)[here]
-        expected[here] = self._evidence(after, here, mean) + np.log(after.count[here])
+        against = self._evidence(after, here, mean) - self._against_all(after, here)
+        expected[here] = np.maximum(against, 0.0) + np.log(after.count[here])
         shown, expected = (
             np.minimum(after.index, 1e9),
             np.minimum(expected, 1e9),
         )  # a bit rejects a mean of 1 for good
         slack = _EXPONENT_TOLERANCE * (1 + np.abs(expected))
         below = slack + (OFF if self.theorem.exact else 0.0)
-        enough = FAR + np.log(np.maximum(after.count, 1)) if self.theorem.exact else math.inf
+        enough = FAR - EXCUSED + np.log(np.maximum(after.count, 1)) if self.theorem.exact else math.inf
         self.refuse_arm(
             "radius",
             here & ~((shown - expected <= slack) & (np.minimum(expected, enough) - shown <= below)),
@@ -153,6 +156,30 @@ class _EvidenceRun(MeanRun):
         found[lower] = n[lower] * (special.rel_entr(sent, right) + special.rel_entr(1 - sent, 1 - right))
         return found
 
+    def _against_all(self, shown: Confidence, where: BoolArray) -> FloatArray:
+        """Return what data below 0 say against every mean, for arms in a mask, as much of it as is taken off."""
+        n, m, estimate = shown.count[where], shown.releases[where], shown.estimate[where]
+        found = np.zeros_like(n)
+        if not isinstance(self.noise, AdditiveNoise):
+            return found
+        below = estimate < 0.0
+        exact = below & (m <= MOST) & self.theorem.exact
+        for at in np.flatnonzero(exact):
+            short, noises = float(-n[at] * estimate[at] / self.scale), float(m[at])
+            tail, _ = integrate.quad(lambda t, k=noises: float(self._density(t, k)), short, np.inf)
+            found[at] = -np.log(min(2.0 * tail, 1.0)) if tail > 0.0 else np.inf
+        rest = below & ~exact
+        if rest.any():
+            found[rest] = self.chernoff_exponent(n[rest], m[rest], estimate[rest], np.zeros(int(rest.sum())))
+        return np.minimum(found, EXCUSED)
+
+    @staticmethod
+    def _density(at: float | FloatArray, m: float | FloatArray) -> FloatArray:
+        """Return the density of a sum of m Laplace noises of scale 1, by a Bessel function."""
+        t, order = np.maximum(np.abs(at), 1e-12), np.asarray(m) - 0.5
+        power = order * np.log(t / 2) + np.log(special.kve(order, t)) - t
+        return np.asarray(np.exp(power - special.gammaln(order + 0.5)) / np.sqrt(np.pi))
+
     def _sent(self, value: FloatArray) -> FloatArray:
         """Return the mean of randomized bits that a debiased mean was; 0 and 1 exactly, where kl is not continuous."""
         sent = 0.5 + np.tanh(self.instance.epsilon / 2) * (value - 0.5)
@@ -160,13 +187,7 @@ class _EvidenceRun(MeanRun):
 
     def _exact_exponent(self, n: FloatArray, m: FloatArray, mean: FloatArray, u: FloatArray) -> FloatArray:
         """Return ``-ln E exp(-n kl((y - L) / n, u))`` by midpoints, with the noises' density by Bessel functions."""
-        short, order = (n * (u - mean))[:, np.newaxis] / self.scale, (m - 0.5)[:, np.newaxis]
-
-        def density(at: FloatArray) -> FloatArray:
-            t = np.maximum(np.abs(at), 1e-12)
-            power = order * np.log(t / 2) + np.log(special.kve(order, t)) - t
-            return np.asarray(np.exp(power - special.gammaln(order + 0.5)) / np.sqrt(np.pi))
-
+        short, noises = (n * (u - mean))[:, np.newaxis] / self.scale, m[:, np.newaxis]
         share = (np.arange(_POINTS) + 0.5) / _POINTS
         reach = 40.0 + 4.0 * m[:, np.newaxis]
         low, high = -np.minimum(short, reach), np.minimum((n * mean)[:, np.newaxis] / self.scale, reach)
@@ -177,8 +198,8 @@ class _EvidenceRun(MeanRun):
             rate = special.rel_entr(value, u[:, np.newaxis]) + special.rel_entr(
                 1 - value, 1 - u[:, np.newaxis]
             )
-        inside = density(at) * np.exp(-n[:, np.newaxis] * rate) * wide
-        beyond = density(short + share * reach) * reach
+        inside = self._density(at, noises) * np.exp(-n[:, np.newaxis] * rate) * wide
+        beyond = self._density(short + share * reach, noises) * reach
         return np.asarray(-np.log(np.maximum((inside + beyond).mean(axis=1), np.finfo(np.float64).tiny)))
 
     def _note(self, after: Confidence, count: FloatArray, releases: FloatArray, due: BoolArray) -> None:

@@ -10,7 +10,15 @@ from hypothesis import strategies as st
 from scipy import integrate, special, stats
 
 from algorithms.estimates.chernoff import NoiseTail, chernoff_exponent
-from algorithms.estimates.laplace_sums import FAR, MOST, OFF, _between, _laws, laplace_exponent
+from algorithms.estimates.laplace_sums import (
+    FAR,
+    MOST,
+    OFF,
+    _between,
+    _laws,
+    laplace_exponent,
+    noise_exponent,
+)
 
 
 def computed(u, n, m, y, scale, of=laplace_exponent):
@@ -147,6 +155,50 @@ def test_it_rises_with_the_mean_and_falls_with_the_total():
     assert (np.diff(low) < 0).all()
     assert (high > low).all()
     assert (np.diff(high - low) <= OFF).all()
+
+
+@pytest.mark.parametrize("m", [1, 2, 5, 17, MOST])
+def test_what_noises_say_alone(m):
+    """-ln P(|L| >= -y), L the difference of two gamma variables; a single noise's is -y."""
+    totals = np.array([-30.0, -12.0, -4.0, -0.5, -1e-3, 0.0, 3.0])
+    found = noise_exponent(np.full(7, float(m)), 2.0 * totals, noise=NoiseTail(8.0, 2.0))
+    for short, value in zip(-totals[:5], found[:5].tolist(), strict=True):
+        points = [max(m - 1.0, 0.0), 2.0 * m]
+
+        def joint(g, short=short):
+            return stats.gamma.pdf(g + short, m) * stats.gamma.cdf(g, m)
+
+        tail = integrate.quad(joint, 0, 60 + 6 * m, points=points, limit=200)[0]
+        assert value == pytest.approx(-math.log(2 * tail), rel=1e-6, abs=2e-9)
+        assert m > 1 or value == pytest.approx(short, abs=2e-9)
+    assert found[5:].tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize(("scale", "m"), [(3.0, 4.0), (3.0, MOST + 5.0), (0.0, 4.0)])
+def test_what_is_left_is_not_negative_and_falls_with_the_total(scale, m):
+    """J = I - Z, of the exact law, of Chernoff's inequality, and of Gaussian noise: the theorem's step (A)."""
+    noise = NoiseTail(18.0, scale)
+    totals = np.linspace(-60.0, 20.0, 161)
+    some = np.ones_like(totals)
+    against = laplace_exponent if scale else chernoff_exponent
+    left = [
+        against(u * some, 100 * some, m * some, totals, noise=noise)
+        - np.minimum(noise_exponent(m * some, totals, noise=noise), 8.0)
+        for u in (0.0, 0.05, 0.3)
+    ]
+    error = OFF if scale else 1e-6
+    assert all((each >= -error).all() for each in left)
+    assert all((np.diff(each) <= error).all() for each in left)
+    assert all((high - low >= -error).all() for low, high in itertools.pairwise(left))
+
+
+def test_noise_below_0_hides_no_arm():
+    """Thirteen values of 0 with noise of -0.9 say that there was noise: they reject .02 and .1 about alike."""
+    arrays = [np.array([value]) for value in (0.02, 13.0, 5.0, -0.9)]
+    noise = NoiseTail(0.02, 0.1)
+    alone = noise_exponent(*arrays[2:], noise=noise)[0]
+    assert laplace_exponent(*arrays, noise=noise)[0] > 5.0
+    assert laplace_exponent(*arrays, noise=noise)[0] - alone < 1.0
 
 
 def test_more_noises_than_the_law_is_known_for():

@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy import integrate, stats
 from scipy.optimize import minimize_scalar
 
 from accountant import Accountant, Budget, BudgetExceeded, Coupled, GaussianComposition, Simulation
@@ -36,19 +37,26 @@ class Kept(Simulation):
 
 
 def literal_index(u, n, j, y, learner):
-    """I(u) + ln n by plain search over s; of Laplace noises, as `test_laplace_sums` checks it."""
+    """J(u) + ln n by plain search over s; I of Laplace noises is as `test_laplace_sums` checks it."""
     noise = learner.noise
     if y >= n * u:
         return math.log(n)
     if noise.scale:
         arrays = (np.array([float(value)]) for value in (u, n, j, y))
-        return float(laplace_exponent(*arrays, noise=noise)[0]) + math.log(n)
+        against = float(laplace_exponent(*arrays, noise=noise)[0])
+        # A sum of j noises is the difference of two gamma variables.
+        tail = integrate.quad(
+            lambda g: stats.gamma.pdf(g, j) * stats.gamma.sf(g - y / noise.scale, j), 0, 80
+        )[0]
+        all_means = -math.log(2 * tail) if y < 0 else 0.0
+        return max(against - min(all_means, 8.0), 0.0) + math.log(n)
+    all_means = y * y / (2 * j * noise.proxy) if y < 0 else 0.0
 
     def negative(s):
         return s * y + n * math.log(1 - u + u * math.exp(-s)) + j * noise.proxy * s * s / 2
 
     found = minimize_scalar(negative, bounds=(0, 200.0), method="bounded", options={"xatol": 1e-13})
-    return max(-found.fun, 0.0) + math.log(n)
+    return max(-found.fun - min(all_means, 8.0), 0.0) + math.log(n)
 
 
 @pytest.mark.parametrize(("make", "more"), [(DPBandit, {}), (DPBanditGaussian, {"delta": DELTA})])

@@ -8,6 +8,7 @@ import pytest
 
 from algorithms.catalogue.structured_entries import learner_builder, learners
 from algorithms.problems import Arms, SemiBandit
+from algorithms.semi_bandits import dp_bandit
 from algorithms.theory.regret import BOUNDS
 from algorithms.theory.regret_bound import Instance
 from mechanisms import Gaussian, Laplace, RandomizedResponse
@@ -90,6 +91,18 @@ class NoiseUnknown:
         found = super()._index(lanes)
         self.batches.releases = right
         return found
+
+
+class NoiseAlone:
+    """The index counts what noise that pulls a sum below 0 says against every mean."""
+
+    def _index(self, lanes):
+        right = dp_bandit.EXCUSED
+        dp_bandit.EXCUSED = 0.0
+        try:
+            return super()._index(lanes)
+        finally:
+            dp_bandit.EXCUSED = right
 
 
 class HalfEvidence:
@@ -181,6 +194,11 @@ def test_planted_faults_are_seen(name, fault, seen):
     if name == "dp-bandit-ldp" and fault in (StaleBatch, NoiseUnknown):
         return  # it has neither
     assert {check.name for check in checks(name, plant(name, fault)) if check.violated} & seen
+
+
+def test_what_noise_says_alone_is_taken_off():
+    found = checks("dp-bandit", plant("dp-bandit", NoiseAlone))
+    assert [check.name for check in found if check.violated] == ["radius"]
 
 
 @pytest.mark.slow
