@@ -106,7 +106,7 @@ def noise_exponent(m: FloatArray, total: FloatArray, *, noise: NoiseTail) -> Flo
     """
     found = np.zeros_like(total)
     below = total < 0.0
-    few = below & (m <= MOST) & (noise.scale > 0.0)
+    few = below & (m >= 1) & (m <= MOST) & (noise.scale > 0.0)
     if few.any():
         short, (_, tails) = -total[few] / noise.scale, _laws()
         value = _polynomial(tails[m[few].astype(np.int64)], short[:, np.newaxis])[0][:, 0]
