@@ -113,8 +113,8 @@ class DPBandit(_CentralBandit):
 
     ``Lap(1 / epsilon)`` on every batch, whose first has ``f = ln(T) / epsilon`` values. For every gap Delta the arm is
     played ``(1 + max(0.1, 1.5 / k)) ln(T) / d_eps`` times in the limit, k its batches by then
-    (`algorithms.theory.bandit_regret` has the theorem at every T), where no epsilon-private learner of Bernoulli
-    rewards plays it less than ``ln(T) / d_eps`` times (Azize, Wu, Honda, Orabona, Ito & Basu 2025).
+    (`algorithms.theory.bandit_regret` has the theorem at every T up to e^20), where no epsilon-private learner of
+    Bernoulli rewards plays it less than ``ln(T) / d_eps`` times (Azize, Wu, Honda, Orabona, Ito & Basu 2025).
 
     Parameters
     ----------
