@@ -98,15 +98,12 @@ def _fisher_direction(first: FloatArray, second: FloatArray) -> _Direction | Non
     columns = first.shape[1]
     if min(len(first), len(second)) < max(_FEWEST * columns, 2):
         return None
-    with np.errstate(over="ignore", invalid="ignore"):
-        means = first.mean(axis=0), second.mean(axis=0)
-        within = np.concatenate([first - means[0], second - means[1]])
-        scale = np.sqrt(np.mean(within**2, axis=0))
+    difference, within, scale = within_worlds(first, second)
     used = np.flatnonzero((scale > 0.0) & np.isfinite(scale))
     if not used.size:
         return None
     scale = scale[used]
-    shift = (means[0] - means[1])[used] / scale
+    shift = difference[used] / scale
     # Of the factor R of X = QR, not of XᵀX: the smallest spreads keep their digits.
     factor = np.linalg.qr(within[:, used] / (scale * np.sqrt(len(within))), mode="r")
     _, spread, directions = np.linalg.svd(factor)
@@ -132,6 +129,17 @@ def _fisher_direction(first: FloatArray, second: FloatArray) -> _Direction | Non
     weights = np.zeros(columns)
     weights[used] = short
     return _Direction(weights, far > _HIDDEN * distance(shift))
+
+
+def within_worlds(first: FloatArray, second: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return how far the worlds' means are apart, all draws less their world's mean, and the spread of these.
+
+    Not finite for columns that are NaN or infinite anywhere.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        means = first.mean(axis=0), second.mean(axis=0)
+        within = np.concatenate([first - means[0], second - means[1]])
+        return means[0] - means[1], within, np.sqrt(np.mean(within**2, axis=0))
 
 
 def _fewer(weights: FloatArray, distance: Callable[[FloatArray], float], least: float) -> FloatArray:

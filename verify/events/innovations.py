@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from verify.events.discriminant import MOST_FITTED, SMALLEST_SPREAD
+from verify.events.discriminant import MOST_FITTED, SMALLEST_SPREAD, within_worlds
 from verify.events.readings import Combination
 from verify.events.relations import MOST_COLUMNS
 from verify.events.view_sample import WorldSamples
@@ -35,17 +35,15 @@ def innovations(fit: WorldSamples, columns: Sequence[int]) -> list[Combination]:
     """
     if not 2 <= len(columns) <= MOST_COLUMNS or len(fit[0].values) < _FEWEST * len(columns):
         return []
-    with np.errstate(over="ignore", invalid="ignore"):
-        values = [world.values[:MOST_FITTED, list(columns)] for world in fit]
-        within = np.concatenate([world - world.mean(axis=0) for world in values])
-        within /= np.sqrt(len(within))
-        scale = np.sqrt(np.sum(within**2, axis=0))
+    first, second = (world.values[:MOST_FITTED, list(columns)] for world in fit)
+    _, within, scale = within_worlds(first, second)
+    unit = scale * np.sqrt(len(within))
     used = np.flatnonzero((scale > 0.0) & np.isfinite(scale))
-    new = np.abs(np.diagonal(np.linalg.qr(within[:, used] / scale[used], mode="r")))
+    new = np.abs(np.diagonal(np.linalg.qr(within[:, used] / unit[used], mode="r")))
     used = used[new > SMALLEST_SPREAD]
     if used.size < 2:
         return []
-    factor = np.linalg.qr(within[:, used] / scale[used], mode="r")
+    factor = np.linalg.qr(within[:, used] / unit[used], mode="r")
     weights = solve_triangular(factor, np.eye(used.size)) / scale[used, None]
     indices = tuple(columns[i] for i in used.tolist())
     named = tuple(fit[0].columns[i] for i in indices)

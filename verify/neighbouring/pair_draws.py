@@ -17,7 +17,7 @@ import numpy as np
 from verify.conduct.spawn_keys import SpawnKey
 from verify.events.view_sample import ViewSample, WorldSamples
 from verify.neighbouring.adjacency import Data, Pair
-from verify.neighbouring.pair_score import fitted_scores
+from verify.neighbouring.pair_score import fitted_score
 
 Draw = Callable[[Pair, bool, int, np.random.SeedSequence], ViewSample]
 """``draw(pair, other_world, n, seed)``: n independent draws of the view on the pair's one or other data set."""
@@ -89,6 +89,6 @@ def _against(first: ViewSample, second: ViewSample) -> bool:
     worse than from independent draws.
     """
     half = len(first.values) // 2
-    score, *_ = fitted_scores((first.rows(0, half), second.rows(0, half)))
+    score = fitted_score((first.rows(0, half), second.rows(0, half)))
     ours, theirs = (score.of(world.rows(half, 2 * half)) for world in (first, second))
     return float(np.mean((ours - ours.mean()) * (theirs - theirs.mean()))) < 0.0

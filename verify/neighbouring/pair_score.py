@@ -131,14 +131,22 @@ def halves(worlds: WorldSamples) -> tuple[WorldSamples, WorldSamples]:
     )
 
 
+def fitted_score(fit: WorldSamples) -> AdditiveScore:
+    """Return a naive-Bayes score of all columns."""
+    values = [ColumnValue(i, column) for i, column in enumerate(fit[0].columns)]
+    return naive_bayes(features(fit, values), _drawn(fit))
+
+
 def fitted_scores(fit: WorldSamples) -> list[AdditiveScore]:
     """Return naive-Bayes scores: of all columns, and of the most telling innovations if there are any."""
-    columns = fit[0].columns
-    measured = [i for i, column in enumerate(columns) if column.kind == "real"]
-    draws = Draws.of((len(fit[0].values), len(fit[1].values)))
-    values = [ColumnValue(i, column) for i, column in enumerate(columns)]
+    measured = [i for i, column in enumerate(fit[0].columns) if column.kind == "real"]
+    draws = _drawn(fit)
     telling = most_telling(features(fit, innovations(fit, measured)), draws, _MOST_INNOVATIONS)
-    return [naive_bayes(found, draws) for found in (features(fit, values), telling)[: 2 if telling else 1]]
+    return [fitted_score(fit), *([naive_bayes(telling, draws)] if telling else [])]
+
+
+def _drawn(fit: WorldSamples) -> Draws:
+    return Draws.of((len(fit[0].values), len(fit[1].values)))
 
 
 def _divergence(score: AdditiveScore, fresh: WorldSamples) -> float:
