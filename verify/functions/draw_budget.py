@@ -38,7 +38,7 @@ class _Shares:
     full_width: int = 64
     full_width_of_calls: int = 10
     second: int = 4
-    second_of_lanes: int = 2
+    second_of_lanes: int = 3
 
 
 _SHARES = _Shares()

@@ -70,9 +70,9 @@ class PairDraws:
                 second = self._world(pair, rows, look, True)
         return first, second
 
-    def alone(self, point: Data, rows: int) -> ViewSample:
+    def alone(self, point: Data, rows: int, look: int = 0) -> ViewSample:
         """Return `rows` draws of one data set, whatever is left; the caller counts them."""
-        world = self._world(Pair(point, point), rows, 0, False)
+        world = self._world(Pair(point, point), rows, look, False)
         self.columns = len(world.columns)
         return world
 

@@ -4,12 +4,15 @@ Known pairs are ends, zero, one and the middle of a domain; between any other tw
 find by chance. But k points that are drawn once each compare k (k - 1) / 2 pairs. They are ranked by the symmetric
 relative entropy of the outputs' columns in bins, added up, which sees no joint law: it only puts pairs forward, to be
 compared with the known ones on draws of their own.
+
+There are two looks. Of hundreds of pairs some differ more than the known ones by luck; so the first look only says which
+few to look at once more, and fresh draws of these points, and of those of the known pair that differed most, decide.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -38,23 +41,26 @@ class _Profile:
     grid
         Points of other domains.
     rows
-        Draws of each point, at least and at most.
+        Draws of each point and look, at least and at most.
+    first
+        Of all draws: for the first look.
     values
         Of all draws, about which more are not sorted.
     places
-        Pairs that are put forward.
+        Pairs that are looked at once more, and may be put forward.
     beats
-        A pair must differ so many times as much as the known pair that differs most, and by `errors` standard errors
-        more: of many pairs that are as good, the luckiest would win, and tell a little less.
+        On fresh draws, a pair must differ so many times as much as the known pair that differs most, and by `errors`
+        standard errors more: a pair that tells a little less is not worth a place.
     """
 
     whole: tuple[int, int] = (8, 64)
     grid: int = 33
-    rows: tuple[int, int] = (512, 16_384)
+    rows: tuple[int, int] = (256, 16_384)
+    first: float = 0.6
     values: int = 1 << 23
     places: int = 6
     beats: float = 1.1
-    errors: float = 2.0
+    errors: float = 1.0
 
 
 _PROFILE = _Profile()
@@ -88,33 +94,51 @@ def profiled_pairs(
     others = [
         (i, j) for i, j in combinations(range(len(points)), 2) if j >= met and allow(points[i], points[j])
     ]
-    least, most = _PROFILE.rows
-    if not others or samples < BLOCK + least * len(points):
+    first = int(_PROFILE.first * samples)
+    if not others or first < BLOCK + _PROFILE.rows[0] * len(points):
         return []
     draws.alone(points[0], BLOCK)  # shows how many columns there are
-    affordable = min(samples - BLOCK, _PROFILE.values // draws.columns)
-    rows = min(max(affordable // len(points), least), most) // BLOCK * BLOCK
-    draws.spent += BLOCK + rows * len(points)
-    with executor.open(_DrawnPoint(draws, rows).of, most=len(points)) as pool:
-        differ, variance = _differences(list(pool.results(points)))
+    draws.spent += BLOCK
+    differ, _ = _looked_at(points, draws, 0, first - BLOCK, executor)
     place = {_key(point): i for i, point in enumerate(points)}
-    best = max(0.0, *(differ[place[_key(pair.data)], place[_key(pair.other)]] for pair in known))
+    best = max(((place[_key(pair.data)], place[_key(pair.other)]) for pair in known), key=differ.__getitem__)
+    further = sorted((pair for pair in others if differ[pair] > differ[best]), key=lambda pair: -differ[pair])
+    further = further[: _PROFILE.places]
+    few = sorted({i for pair in (best, *further) for i in pair})
+    if not further or samples - first < _PROFILE.rows[0] * len(few):
+        return []
+    fresh, error = _looked_at([points[i] for i in few], draws, 1, samples - first, executor)
+    differ[np.ix_(few, few)] = fresh
+    beaten = _PROFILE.beats * max(differ[best], 0.0) + _PROFILE.errors * error(differ[best])
+    telling = sorted((pair for pair in further if differ[pair] > beaten), key=lambda pair: -differ[pair])
+    return [Pair(points[i], points[j], "points that differ") for i, j in telling]
+
+
+def _looked_at(
+    points: Sequence[Data], draws: PairDraws, look: int, samples: int, executor: Executor
+) -> tuple[FloatArray, Callable[[float], float]]:
+    """Return how much every two points differ on at most so many draws, and the standard error of a difference."""
+    least, most = _PROFILE.rows
+    affordable = min(samples, _PROFILE.values // draws.columns) // len(points)
+    rows = min(max(affordable, least), most) // BLOCK * BLOCK
+    draws.spent += rows * len(points)
+    with executor.open(_DrawnPoint(draws, rows, look).of, most=len(points)) as pool:
+        differ, variance = _differences(list(pool.results(points)))
     # Where x are the log ratios, the estimate varies by 2 x for every draw of either point, and x² is about J.
-    beaten = _PROFILE.beats * best + _PROFILE.errors * math.sqrt(variance + 8.0 * best / rows)
-    further = sorted((pair for pair in others if differ[pair] > beaten), key=lambda pair: -differ[pair])
-    return [Pair(points[i], points[j], "points that differ") for i, j in further[: _PROFILE.places]]
+    return differ, lambda size: math.sqrt(variance + 8.0 * max(size, 0.0) / rows)
 
 
 @dataclass(frozen=True)
 class _DrawnPoint:
-    """So many draws of any point."""
+    """So many draws of any point, others for each look."""
 
     draws: PairDraws
     rows: int
+    look: int
 
     def of(self, point: Data) -> ViewSample:
         """Return the draws of a point."""
-        return self.draws.alone(point, self.rows)
+        return self.draws.alone(point, self.rows, self.look)
 
 
 def _points(domain: Domain) -> list[Data]:

@@ -1,11 +1,12 @@
 """The third stage of a black-box test: count the listed events on fresh draws, and fix the one to be tested.
 
-It has a second round where the choice is uncertain. The first judges every event one and a half standard errors below
-its estimate, as the luckiest of a dozen is. By that a rare event loses to a frequent one that says less, or wins by
-luck alone: the event of probability 4e-4 on which a sparse vector technique that answers without end shows most is seen
-200 times in half a million draws, so that as many standard errors are a sixth of a unit of ε. So if the leader or
+It has a second round where the choice is uncertain. The first judges every event two and a half standard errors below
+its estimate, as the luckiest of some dozens may be. By that a rare event loses to a frequent one that says less: the
+event of probability 4e-4 on which a sparse vector technique that answers without end shows most is seen 200 times in
+half a million draws, so that as many standard errors are more than a quarter of a unit of ε. So if the leader or
 another event is, one standard error below its estimate, worth a quarter more than the leader is safe for, the leader
-and a few others are counted once more, on draws that would have gone to the final test. Elsewhere nothing is spent.
+and a few others are counted once more, on draws that would have gone to the final test, and judged one and a half
+standard errors below what these show. Elsewhere nothing is spent.
 
 Where no event is safe for a tenth of the claim, there is nothing to lose: then the one that seems best is taken. A
 handful of hits in one world and none in the other are next to nothing, or what refutes.
@@ -43,8 +44,9 @@ class _ConfirmationRule:
 
     Attributes
     ----------
-    caution
-        Standard errors below its estimate, from which a listed event's log ratio is judged, in either round.
+    caution, of_few
+        Standard errors below its estimate, from which a listed event's log ratio is judged, in the first round and in
+        the second, which few events reach.
     sure
         Standard errors below its estimate, at which an event that still promises to refute is sure to.
     likely
@@ -62,7 +64,8 @@ class _ConfirmationRule:
         Share of all draws for the second round.
     """
 
-    caution: float = 1.5
+    caution: float = 2.5
+    of_few: float = 1.5
     sure: float = 3.0
     likely: float = 1.0
     uncertain: float = 1.25
@@ -204,7 +207,7 @@ class Confirmation:
             ]
             listed += self._counted(new, rows, 0)
             spent += 2 * rows
-        leader = self._best(listed)
+        leader = self._best(listed, RULE.caution)
         rivals = self._contenders(listed, leader)
         if not rivals:
             return leader, spent
@@ -218,7 +221,7 @@ class Confirmation:
             some = [one for one in (leader, *rivals) if one.index == index]
             # Batches of other numbers than those of the first round: other draws.
             again += self._counted(some, more, len(batch_sizes(rows, some[0].searched.columns)))
-        return self._best(again), spent + 2 * more * len(pairs)
+        return self._best(again, RULE.of_few), spent + 2 * more * len(pairs)
 
     def _counted(self, some: Sequence[_Confirmed], rows: int, batch: int) -> list[_Confirmed]:
         """Count events of one pair on `rows` more draws of each world, in batches from number `batch` on."""
@@ -238,15 +241,15 @@ class Confirmation:
             first, second, one.counted, n, self.delta, level, caution, one.split, few_known=True
         )
 
-    def _best(self, listed: Iterable[_Confirmed]) -> _Confirmed:
-        """The event that promises most; of those that promise as much, one of the pair that was named first.
+    def _best(self, listed: Iterable[_Confirmed], caution: float) -> _Confirmed:
+        """The event that promises most at some caution; of those that promise as much, one of the pair that was named first.
 
         Those that are sure to refute go first, then those that promise it: at its strict level a rare event may say
         less than a frequent one, and a few hits more or fewer decide whether it refutes.
         """
         events = list(listed)
-        refuting = self._refuting(events, RULE.sure) or self._refuting(events, RULE.caution)
-        promises = [(self._promised(one, RULE.caution), one) for one in refuting or events]
+        refuting = self._refuting(events, RULE.sure) or self._refuting(events, caution)
+        promises = [(self._promised(one, caution), one) for one in refuting or events]
         if max(promise for promise, _ in promises) < RULE.poor * self.epsilon:
             promises = [(self._promised(one, RULE.daring), one) for one in events]
         top = max(promise for promise, _ in promises)

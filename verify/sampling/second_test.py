@@ -31,13 +31,13 @@ from verify.sampling.tester import Candidates, CandidateSource, Tester
 class _ErrorShares:
     """Shares of every error of the two tests, 1 together: most for the first, since few claims need a second.
 
-    Where the first's bound at an error of `doubt`, one standard error below what was counted, exceeds the claim, a
+    Where the first's bound at an error of `doubt`, half a standard error below what was counted, exceeds the claim, a
     second is held. Any rule would do: both are paid for.
     """
 
     first: float = 0.8
     second: float = 0.2
-    doubt: float = 0.16
+    doubt: float = 0.31
 
 
 _SHARES = _ErrorShares()

@@ -23,7 +23,7 @@ class _Shares:
 
 
 _OF_MANY = _Shares(scan=0.15, choose=0.15, confirm=0.05)
-_OF_FEW = _Shares(scan=0.0, choose=0.29, confirm=0.06)  # there is nothing to scan
+_OF_FEW = _Shares(scan=0.0, choose=0.23, confirm=0.12)  # there is nothing to scan
 
 
 @dataclass(frozen=True, slots=True)

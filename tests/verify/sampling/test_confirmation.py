@@ -111,12 +111,12 @@ def test_a_black_box_test_takes_the_rare_event(monkeypatch):
                 [NeighbouringWorlds(("0", "1"), leaks_rarely)],
                 claim_epsilon=0.1,
                 claim_delta=0.0,
-                samples=1_000_000,
+                samples=500_000,
                 seed=seed,
             )
             for seed in range(4)
         ]
-        assert all(result.samples <= 1_000_000 and result.looks == 1 for result in results)
+        assert all(result.samples <= 500_000 and result.looks == 1 for result in results)
         return [result.epsilon_lower for result in results]
 
     with_it = bounds()
