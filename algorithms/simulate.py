@@ -22,9 +22,7 @@ from algorithms.reward_curve import RewardCurve
 from mechanisms import BLOCK, LaneStreams
 from mechanisms.arrays import FloatArray
 
-_BLOCKS_AT_ONCE = (
-    16  # of lanes, in one array: large enough to hide NumPy's overhead, small enough for the cache
-)
+_BLOCKS_AT_ONCE = 32  # of lanes, in one array: with 16, a run takes a tenth to a fifth longer
 
 
 @dataclass(frozen=True)

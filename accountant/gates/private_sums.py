@@ -104,13 +104,17 @@ class PrivateSums:
             self._provenance.add(values._provenance, at)
         if values._values.shape[0] > self._values.shape[0]:
             self._values = np.repeat(self._values, values._values.shape[0], axis=0)
-        present_at = at >= 0
+        lanes, size = self.shape
+        present = at >= 0
+        which: Any = ... if present.all() else present
+        where = (np.arange(0, lanes * size, size)[:, np.newaxis] + at)[which]  # flat: that is faster
+        sums = np.ascontiguousarray(self._values).reshape(-1, lanes * size)
         with np.errstate(all="ignore"):  # whether a sum overflows depends on the data
-            if present_at.all():
-                self._values[:, np.arange(at.shape[0])[:, None], at] += values._values
-            else:
-                rows = np.nonzero(present_at)[0]
-                self._values[:, rows, at[present_at]] += values._values[:, present_at]
+            for world, added in zip(
+                sums, np.broadcast_to(values._values, (len(sums), *at.shape)), strict=True
+            ):
+                world[where] += added[which]
+        self._values = sums.reshape(-1, lanes, size)
 
     def clear(self, where: npt.NDArray[np.bool_]) -> None:
         """Set the sums at a public mask back to zero; they hold no record then.
@@ -128,11 +132,11 @@ class PrivateSums:
         where = checked_mask(where, self.shape)
         self._gate.operates(self, where)
         if self._provenance is None:
-            self._values[:, where] = 0.0
+            np.copyto(self._values, 0.0, where=where)
             return
         gate: Any = self._gate
         with gate._charging:
-            self._values[:, where] = 0.0
+            np.copyto(self._values, 0.0, where=where)
             self._provenance.clear(where)
 
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:

@@ -159,7 +159,8 @@ def sample(
     """
     if where is None:
         return np.asarray(mechanism.release(values.copy(), noise))
-    given, lane_of = values[where], np.nonzero(where)[0]
+    at = np.flatnonzero(where)
+    given, lane_of = values.reshape(-1)[at], at // values.shape[-1]
     many = np.bincount(lane_of, minlength=1)
     if (width := int(many.max())) and (many[many > 0] == width).all():
         given, lane_of = given.reshape(-1, width), lane_of[::width]
@@ -172,5 +173,7 @@ def sample(
             "it cannot be used with a mask"
         )
     outputs = np.zeros((*chosen.shape[: -given.ndim], *values.shape), chosen.dtype)
-    outputs[..., where] = chosen.reshape(*chosen.shape[: -given.ndim], -1)
+    outputs.reshape(*chosen.shape[: -given.ndim], -1)[..., at] = chosen.reshape(
+        *chosen.shape[: -given.ndim], -1
+    )
     return outputs

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,7 +20,7 @@ from algorithms.lanes import positions
 from algorithms.learner import ClickConfidence, Family, check_epsilon
 from algorithms.message_learner import MessageLearner, Question
 from algorithms.problems import RankedLists
-from mechanisms import FirstAbove, RandomizedResponse
+from mechanisms import FirstAbove, Mechanism, RandomizedResponse
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
 
 _PASSES = 3
@@ -49,26 +50,59 @@ class _ResponseBound:
     exponent: float
 
     def upper(self, n: FloatArray, m: FloatArray, clicks: FloatArray, examinations: FloatArray) -> FloatArray:
-        """Return U after three passes from u = 1, each of which stays above w; +inf where E <= 0."""
+        """Return U after three passes from u = 1, each of which stays above w; +inf where E <= 0.
+
+        A pass that ends at 1 or above begins at u = 1 the next time, too, and ends there again.
+        """
         reliable = examinations > 0
         examinations = np.where(reliable, examinations, 1.0)
-        scaled = np.sqrt(n)
-        hoeffding = scaled * math.sqrt(self.exponent / 2)
-        scaled *= math.sqrt(2 * self.exponent)
-        index = self._pass(clicks, examinations, hoeffding, scaled * math.sqrt(self._variance(1.0)))
-        for _ in range(_PASSES - 1):
-            deviation = np.sqrt(self._variance(np.clip(index, 0.0, 1.0)))
-            index = self._pass(clicks, examinations, hoeffding, scaled * deviation)
+        root = np.sqrt(n)
+        index = self._pass(clicks, examinations, root, 1.0)
+        below = np.flatnonzero(index < 1.0)
+        if below.size:
+            clicks, examinations, root = clicks.take(below), examinations.take(below), root.take(below)
+            lower = index.take(below)
+            for _ in range(_PASSES - 1):
+                lower = self._pass(clicks, examinations, root, np.maximum(lower, 0.0))
+            index.reshape(-1)[below] = lower
         return np.where(reliable, index, np.inf)
 
-    def _pass(
-        self, clicks: FloatArray, examinations: FloatArray, hoeffding: FloatArray, bernstein: FloatArray
+    def spare(
+        self, index: FloatArray, n: FloatArray, clicks: FloatArray, examinations: FloatArray
     ) -> FloatArray:
-        """Return ``(C + min{hoeffding, bernstein + x / 3} / (p - q)) / E``."""
-        radius = np.minimum(hoeffding, bernstein + self.exponent / 3)
+        """Return for how many further displays U is surely no less than an index in [0, 1]: n at most; below 1, none.
+
+        A pass from a larger u is no less, in floating point too: its operations are monotone, and so is rounding. So
+        where a pass from the index is no less than the index, no pass from u = 1 is, and neither is U. That holds while
+        E <= 0, where U is infinite, and while ``D = C + R_n(index) - index E >= 0``. A display takes at most ``q / (p -
+        q)`` from C and adds at most ``1 + (K - 1) q / (p - q)`` to E, and R_n does not fall in n. What is rounded off:
+        up to 2n displays ``|C| <= 2n / (p - q)`` and ``|E| <= 2n e``, so each addition is off by ``2^-52 n`` times
+        ``1 / (p - q)`` or e, and the 20 operations of a pass by less than 1e-13 of ``n / (p - q) + index n e + R_n``.
+        """
+        false = self.false_rate / self.gain
+        e = 1.0 + 1.0 / self.gain + (self.positions - 1) * false
+        radius = self._radius(np.sqrt(n), index)
+        largest = n * (1.0 / self.gain + e * index)
+        left = clicks + radius - index * examinations - 1e-13 * (largest + radius)
+        fall = false + index * (1.0 + (self.positions - 1) * false) + 2.0**-51 * largest
+        return np.minimum(left / fall, n)
+
+    def _pass(
+        self, clicks: FloatArray, examinations: FloatArray, root: FloatArray, u: FloatArray | float
+    ) -> FloatArray:
+        """Return ``(C + R_n(u)) / E``; `root` is that of n."""
+        index = self._radius(root, u)
+        index += clicks
+        index /= examinations
+        return index
+
+    def _radius(self, root: FloatArray, u: FloatArray | float) -> FloatArray:
+        """Return ``R_n(u) = min{hoeffding, bernstein + x / 3} / (p - q)``."""
+        radius = root * math.sqrt(2 * self.exponent)
+        radius *= np.sqrt(self._variance(u))
+        radius += self.exponent / 3
+        np.minimum(radius, root * math.sqrt(self.exponent / 2), out=radius)
         radius *= 1.0 / self.gain
-        radius += clicks
-        radius /= examinations
         return radius
 
     def _variance(self, u: FloatArray | float) -> FloatArray:
@@ -82,7 +116,7 @@ class _ResponseEstimates(RankedItems):
     """Click estimates from symbols, with the lesser one of two bounds: of their sums, and of the symbols' mixture.
 
     Both are valid at all displays of a horizon or epoch at once, so the least one so far counts. The mixture is
-    computed anew 8 times for each doubling of an item's displays.
+    computed anew 8 times for each doubling of an item's displays, the sums' bound where it may be less.
 
     Parameters
     ----------
@@ -116,6 +150,8 @@ class _ResponseEstimates(RankedItems):
 
     def hear(self, shown: IntArray, symbols: IntArray) -> None:
         """Add one symbol about each lane's list, shapes (lanes, K) and (lanes,)."""
+        lists, safe = self.found
+        del self.found  # if this is interrupted, it is found again
         at = positions(self.displays, shown)
         width = self.sums.shape[2]
         rows = self.sums.reshape(-1, width).view(np.dtype((np.void, 8 * width)))[
@@ -127,12 +163,55 @@ class _ResponseEstimates(RankedItems):
         n = self.displays.take(at)
         n += 1.0
         self.displays.reshape(-1)[at] = n
-        upper = self.bound.upper(n, n, new[..., _CLICKS], new[..., _EXAMINATIONS])
-        index = np.minimum(self.index.take(at), ranked_first(upper, n))
         due = n.view(np.int64) & _LOW_BITS == 0
-        if due.any():
-            index[due] = self._mixed(new[due], index[due])
-        self.index.reshape(-1)[at] = index
+        some = np.flatnonzero(due | (n > safe.take(at)))
+        fewer, size = at.take(some), shown.shape[1]
+        known = self.index.take(fewer)
+        index, spare = self._lowered(
+            known, n.take(some), new.reshape(-1, width).take(some, axis=0), np.flatnonzero(due.take(some))
+        )
+        self.index.reshape(-1)[fewer] = index
+        safe.reshape(-1)[fewer] = n.take(some) + spare
+        moved = np.concatenate((some[index != known], np.flatnonzero(shown != lists)))
+        self._find_again(lists, moved // size)
+        self.found = lists, safe
+
+    def _lowered(
+        self, index: FloatArray, n: FloatArray, sums: FloatArray, due: IntArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return indices after a display, and for how many more U is no less; `due` are those the mixture is for."""
+        clicks, examinations = sums[:, _CLICKS], sums[:, _EXAMINATIONS]
+        lower = np.minimum(index, ranked_first(self.bound.upper(n, n, clicks, examinations), n))
+        if due.size:
+            lower[due] = self._mixed(sums.take(due, axis=0), lower.take(due))
+        spare = np.zeros(n.shape)
+        own = np.flatnonzero((lower >= 0.0) & (lower <= 1.0))
+        if own.size:
+            spare[own] = self.bound.spare(
+                lower.take(own), n.take(own), clicks.take(own), examinations.take(own)
+            )
+        return lower, spare
+
+    def best_lists(self, available: BoolArray | None = None) -> IntArray:
+        """Return what `RankedItems.best_lists` does."""
+        return self.found[0].copy() if available is None else super().best_lists(available)
+
+    @cached_property
+    def found(self) -> tuple[IntArray, FloatArray]:
+        """What is kept because it seldom changes, though it follows from all else: it is no part of a saved state.
+
+        The best lists: all items of a list are displayed together, so where no index changes their order does not. And
+        up to how many displays of each item U is surely no less than its index (`_ResponseBound.spare`); 0 at first.
+        """
+        return super().best_lists(), np.zeros_like(self.displays)
+
+    def _find_again(self, lists: IntArray, lanes: IntArray) -> None:
+        """Find the lists of these lanes, each named any number of times, again."""
+        changed = np.zeros(len(lists), dtype=np.bool_)
+        changed[lanes] = True
+        own = np.flatnonzero(changed)
+        if own.size:
+            lists[own] = self.lists_of(self.index.take(own, axis=0), self.displays.take(own, axis=0))
 
     def renew_at(self, exponent: float, mixture: ResponseMixture, lanes: npt.NDArray[np.bool_]) -> None:
         """Compute the indices of these lanes again, at other levels."""
@@ -141,6 +220,7 @@ class _ResponseEstimates(RankedItems):
         n, sums = self.displays[some], self.sums[some]
         upper = self.bound.upper(n, n, sums[:, _CLICKS], sums[:, _EXAMINATIONS])
         self.index[some] = self._mixed(sums, ranked_first(upper, n))
+        vars(self).pop("found", None)
 
     def _mixed(self, sums: FloatArray, index: FloatArray) -> FloatArray:
         """Return the indices of items with these sums, or what the mixture allows if it is less."""
@@ -244,7 +324,11 @@ class CascadeUCBRR(MessageLearner[RankedLists], AnytimeLearner[RankedLists]):
 
     def ask(self, action: IntArray) -> Question:
         """Ask for the clicked position, or none, by randomized response."""
-        return Question(self.symbol >> self.randomizer, self.feedback_domain, action)
+        return Question(self._asked, self.feedback_domain, action)
+
+    @cached_property
+    def _asked(self) -> Mechanism:
+        return self.symbol >> self.randomizer
 
     def hear(self, about: IntArray, message: npt.NDArray[Any]) -> None:
         """Average the user's symbol into the displayed items."""

@@ -140,8 +140,12 @@ class RankedItems:
         Reward depends on the set only, and the top positions are examined most and carry least noise. Of
         equally often displayed items the one of larger index is first, then the lowest id. `available`: as of `among`.
         """
-        chosen = self.structure.solve(among(self.index, available))
-        order = np.argsort(gather(self.displays, chosen), axis=1, kind="stable")
+        return self.lists_of(among(self.index, available), self.displays)
+
+    def lists_of(self, index: FloatArray, displays: FloatArray) -> IntArray:
+        """Return the lists of lanes in which items have these indices and displays."""
+        chosen = self.structure.solve(index)
+        order = np.argsort(gather(displays, chosen), axis=1, kind="stable")
         return gather(chosen, order)
 
 

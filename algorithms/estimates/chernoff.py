@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -150,7 +151,7 @@ def chernoff_exponent(
     variance = n * u * (1.0 - u) + noise.proxy * m
 
     def slope_at(
-        s: FloatArray, where: npt.NDArray[np.bool_] | slice = slice(None)
+        s: FloatArray, where: npt.NDArray[Any] | slice = slice(None)
     ) -> tuple[FloatArray, FloatArray]:
         """Return g' and -g''."""
         decayed, mean = np.exp(-s), u[where]
@@ -165,11 +166,18 @@ def chernoff_exponent(
 
     s = np.minimum((n * u - y) / np.maximum(variance, 1e-300), 0.5 * noise.limit)
     low, high = np.zeros_like(s), np.full_like(s, noise.limit)
+    moving = np.arange(s.size)  # where a step changes nothing, no further one does
     for _ in range(_EXPONENT_STEPS):
-        slope, curvature = slope_at(s)
-        low, high = np.where(slope > 0, s, low), np.where(slope > 0, high, s)
-        step = s + slope / np.maximum(curvature, 1e-300)
-        s = np.where((step >= low) & (step <= high), step, np.where(low > 0, np.sqrt(low * high), 0.1 * high))
+        at = s[moving]
+        slope, curvature = slope_at(at, moving)
+        below, above = np.where(slope > 0, at, low[moving]), np.where(slope > 0, high[moving], at)
+        step = at + slope / np.maximum(curvature, 1e-300)
+        inside = (step >= below) & (step <= above)
+        step = np.where(inside, step, np.where(below > 0, np.sqrt(below * above), 0.1 * above))
+        s[moving], low[moving], high[moving] = step, below, above
+        moving = moving[step != at]
+        if not moving.size:
+            break
     exponent = np.zeros_like(mean)
     found = value(s)
     far = np.abs(slope_at(s)[0]) * (high - low) > _CLOSE * (1.0 + np.abs(found))

@@ -77,7 +77,10 @@ class PrivateTreeSums:
             raise
         self._nodes[:level] = 0.0
         self._open[level].clear(everywhere)
-        running: FloatArray = self._nodes.sum(axis=0)
+        running: FloatArray = self._nodes[level].copy()
+        for further in range(level + 1, self.steps.bit_length()):
+            if self.steps >> further & 1:  # the others are 0
+                running += self._nodes[further]
         return running
 
     def _released_levels(self, leaf: int) -> list[int]:

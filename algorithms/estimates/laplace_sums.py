@@ -31,6 +31,7 @@ OFF = 0.05
 FAR = 28.0
 """Beyond this, what is computed is a lower bound and no more."""
 _CELLS = 64  # at first: few cases need more
+_AT_ONCE = 1 << 16  # cells in one array: few enough for the cache
 _REACH = 30.0
 _ROUNDING = 1e-9
 _ONE_VALUE = 2.0**-47  # what rounding adds to the exponent, for each value
@@ -85,10 +86,13 @@ def laplace_exponent(
     asked = [each[rejects] for each in (mean, n, m, total)]
     exponent, left, cells = np.zeros(len(asked[0])), np.arange(len(asked[0])), _CELLS
     while left.size:
-        lower, upper = _between(*(each[left] for each in asked), scale=noise.scale, cells=cells)
-        exponent[left] = np.maximum(-np.log(np.clip(upper, 1e-300, 1.0)), 0.0)
-        left = left[(exponent[left] < FAR) & (upper > lower * math.exp(OFF))]
-        cells *= 2
+        left = left[np.argsort(asked[2][left], kind="stable")]  # polynomials of few noises are short
+        wide = []
+        for rows in np.array_split(left, -(-left.size * cells // _AT_ONCE)):
+            lower, upper = _between(*(each[rows] for each in asked), scale=noise.scale, cells=cells)
+            exponent[rows] = np.maximum(-np.log(np.clip(upper, 1e-300, 1.0)), 0.0)
+            wide.append(rows[(exponent[rows] < FAR) & (upper > lower * math.exp(OFF))])
+        left, cells = np.concatenate(wide), 2 * cells
     found[rejects] = exponent
     return found
 

@@ -81,17 +81,7 @@ class ShuffledCounts:
 
     def mechanism(self, clients: int) -> Binomial:
         """Return the shuffler of the messages of so many clients."""
-        unit = 1 << max(0, clients.bit_length() - _ALIKE)
-        least = clients // unit * unit
-        ones, added = _bits(self.epsilon, self.delta, least, least + unit - 1, self.moved)
-        return Binomial(
-            trials=added * clients,
-            shift=1,
-            dimension=self.coordinates,
-            delta=self.delta,
-            clients=clients,
-            ones=ones,
-        )
+        return _shuffler(self, clients)
 
     def release(
         self, gate: Gate, sums: PrivateSums, where: npt.NDArray[np.bool_], clients: IntArray
@@ -113,6 +103,21 @@ class ShuffledCounts:
             seen = gate.release(shuffler, sums, where=here)[here]
             counts[here] = (seen - 0.5 * shuffler.trials) / shuffler.ones
         return counts
+
+
+@functools.lru_cache(maxsize=4096)
+def _shuffler(counts: ShuffledCounts, clients: int) -> Binomial:
+    unit = 1 << max(0, clients.bit_length() - _ALIKE)
+    least = clients // unit * unit
+    ones, added = _bits(counts.epsilon, counts.delta, least, least + unit - 1, counts.moved)
+    return Binomial(
+        trials=added * clients,
+        shift=1,
+        dimension=counts.coordinates,
+        delta=counts.delta,
+        clients=clients,
+        ones=ones,
+    )
 
 
 class ShuffledBatches(GrowingBatches):

@@ -89,7 +89,8 @@ class Cascade:
             unclicked[:, k] *= unclicked[:, k - 1]
         uniform = randomness.random((len(super_arm), 1))
         clicks = (uniform >= unclicked).astype(np.float64)
-        clicks[:, 1:] -= clicks[:, :-1].copy()
+        for k in range(self.structure.positions - 1, 0, -1):
+            clicks[:, k] -= clicks[:, k - 1]
         return clicks
 
     def draw_totals(self, super_arm: IntArray, rounds: IntArray, randomness: Randomness) -> FloatArray:

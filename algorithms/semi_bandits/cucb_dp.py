@@ -89,10 +89,12 @@ class _TreeLearner(StructuredLearner[SuperArms]):
         """Make one step of the tree; no later bound is worse than an earlier one."""
         self.running = running = self.sums.step(outcomes, arms)
         width = self.widths[self.sums.steps.bit_count() - 1]
-        seen = self.count > 0
-        n = self.count[seen]
-        upper = (running[seen] + width) / n + np.sqrt(self.exponent / (2.0 * n))
-        self.index[seen] = np.clip(upper, 0.0, self.index[seen])
+        n = np.maximum(self.count, 1.0)
+        upper = running + width
+        upper /= n
+        n *= 2.0
+        upper += np.sqrt(np.divide(self.exponent, n, out=n), out=n)
+        np.copyto(self.index, np.clip(upper, 0.0, self.index), where=self.count > 0)
 
 
 class CUCBDP(_TreeLearner):

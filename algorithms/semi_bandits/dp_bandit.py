@@ -29,6 +29,7 @@ once.
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -87,12 +88,21 @@ class _BatchBandit(HorizonLearner[Arms], BatchLearner):
         """Return ``J_i + ln n_i`` in some lanes; -inf before an arm's first release."""
         n, total, noises = self.batches.size[lanes], self.batches.total[lanes], self.batches.releases[lanes]
         known = n > 0
-        count = np.maximum(n, 1.0)
-        largest = np.where(known, total / count, -np.inf).max(axis=1, keepdims=True)
+        largest = np.where(known, total / np.maximum(n, 1.0), -np.inf).max(axis=1, keepdims=True)
         best = np.broadcast_to(np.clip(largest, 0.0, 1.0), n.shape)
-        against_all = np.minimum(noise_exponent(noises, total, noise=self.noise), EXCUSED)
-        evidence = np.maximum(self._against(best, count, noises, total) - against_all, 0.0)
-        return np.where(known, evidence + np.log(count), -np.inf)
+        index, (against, size) = self.index[lanes], self.seen
+        new = known & ((against[lanes] != best) | (size[lanes] != n))
+        u, n, m, y = best[new], n[new], noises[new], total[new]
+        against_all = np.minimum(noise_exponent(m, y, noise=self.noise), EXCUSED)
+        index[new] = np.maximum(self._against(u, n, m, y) - against_all, 0.0) + np.log(n)
+        self.index[lanes] = index  # first, as this may be interrupted
+        against[lanes], size[lanes] = best, self.batches.size[lanes]
+        return index
+
+    @cached_property
+    def seen(self) -> tuple[FloatArray, FloatArray]:
+        """The mean that each index says something against, and of how many values; NaN where that is not known."""
+        return np.full(self.index.shape, np.nan), np.full(self.index.shape, np.nan)
 
 
 class _CentralBandit(_BatchBandit, HeldBatchLearner):

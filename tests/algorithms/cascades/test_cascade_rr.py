@@ -5,7 +5,7 @@ import pytest
 
 from accountant import Simulation
 from algorithms import CascadeUCBRR
-from algorithms.cascades.click_estimates import ranked_first
+from algorithms.cascades.click_estimates import RankedItems, ranked_first
 from algorithms.epochs import epoch_horizon
 from algorithms.estimates.response_mixture import ResponseMixture
 from algorithms.play import play_fresh
@@ -120,6 +120,73 @@ def test_the_index_is_the_formula(positions, epsilon):
     expected = [literal_index(9, positions, epsilon, horizon, *three) for three in numbers]
     np.testing.assert_allclose(index, expected, rtol=1e-9)
     assert (index < 0).any()
+
+
+@pytest.mark.parametrize(("positions", "epsilon", "told"), [(1, 2.0, True), (3, 4.0, True), (4, 1.0, False)])
+def test_what_is_kept_is_what_would_be_computed_anew(positions, epsilon, told):
+    """To the last bit, on best lists and on others (late feedback), over epochs, and after a restart."""
+    gate, rng = Simulation(0, 64), np.random.default_rng(3)
+    learner = CascadeUCBRR(RankedLists(6, positions), gate, epsilon=epsilon, horizon=700 if told else None)
+    kept, n = learner.estimates, np.zeros((64, 6))
+    index = kept.index.copy()
+    skipped = 0
+    for t in range(700):
+        lists = kept.best_lists()
+        np.testing.assert_array_equal(lists, RankedItems.best_lists(kept))
+        if t % 50 == 49:  # half of the lanes hear of other lists
+            lists[::2] = rng.permuted(np.tile(np.arange(6), (32, 1)), axis=1)[:, :positions]
+        skipped += int((kept.found[1] > n + 1).sum())
+        clicked = rng.random(64) < (0.9 if t % 80 < 40 else 0.02)  # so that bounds fall of a sudden
+        symbols = np.where(clicked, rng.integers(0, positions, 64), positions)
+        kept.hear(lists, symbols)
+        shown = np.zeros((64, 6), dtype=bool)
+        np.put_along_axis(shown, lists, values=True, axis=1)
+        n[shown] += 1
+        sums = kept.sums[shown]
+        upper = kept.bound.upper(n[shown], n[shown], sums[:, 0], sums[:, 1])
+        least = np.minimum(index[shown], ranked_first(upper, n[shown]))
+        due = n[shown] % 2.0 ** np.maximum(np.floor(np.log2(n[shown])) - 3, 0) == 0
+        start = np.clip(least[due], 0.0, 1.0)
+        mixed = kept.mixture.upper(start, sums[due, 2], sums[due, 3], sums[due, 4:])
+        least[due] = np.where(mixed < start, mixed, least[due])
+        index[shown] = least
+        np.testing.assert_array_equal(kept.index, index)
+        if t == 300:
+            del kept.found
+        if t == 500 and not told:
+            kept.renew_at(learner.exponent + 2.0, learner._mixture(5000), np.arange(64) < 20)
+            index = kept.index.copy()
+    assert skipped > 64 * 700
+
+
+@pytest.mark.parametrize(("positions", "epsilon"), [(1, 0.2), (2, 5.0), (4, 1.0), (7, 3.0), (7, 12.0)])
+def test_no_symbols_bring_the_bound_below_an_index_while_displays_are_spared(positions, epsilon):
+    """Not those that lower it most, either: all false ones above the item."""
+    bound = CascadeUCBRR(
+        RankedLists(9, positions), Simulation(0, 64), epsilon=epsilon, horizon=10**6
+    ).estimates.bound
+    rng = np.random.default_rng(5)
+    n = np.floor(10 ** rng.uniform(0, 4, 3000))
+    e = n * rng.uniform(-0.2, 1.2, n.shape)
+    c = e * rng.uniform(-0.5, 1.0, n.shape)
+    index = np.where(rng.random(n.shape) < 0.1, 0.0, rng.random(n.shape))
+    spare = bound.spare(index, n, c, e)
+    false = bound.false_rate / bound.gain
+    assert (spare[n > 50] >= 1).mean() > 0.3
+    for _ in range(200):
+        n, c, e, spare = n + 1, c - false, e + (1 + (positions - 1) * false), spare - 1
+        assert (bound.upper(n, n, c, e) >= index)[spare >= 0].all()
+
+
+def test_a_spared_display_is_one_that_is_needed():
+    """With one more than twice as many the bound is less: nothing much is given away."""
+    bound = CascadeUCBRR(RankedLists(9, 4), Simulation(0, 64), epsilon=1.0, horizon=10**6).estimates.bound
+    n, c, e, index = np.array([900.0]), np.array([100.0]), np.array([800.0]), np.array([0.3])
+    k = math.floor(bound.spare(index, n, c, e)[0])
+    false = bound.false_rate / bound.gain
+    after = n + 2 * k + 1, c - (2 * k + 1) * false, e + (2 * k + 1) * (1 + 3 * false)
+    assert 10 < k < 900
+    assert bound.upper(after[0], *after)[0] < 0.3
 
 
 @pytest.mark.parametrize(("positions", "epsilon"), [(1, 1.0), (4, 0.5), (4, 3.0)])

@@ -165,6 +165,19 @@ def test_the_exponent_is_the_supremum(law):
         assert found[i] >= best * (1 - 1e-4) - 1e-6
 
 
+def test_an_exponent_is_computed_alone_as_among_others():
+    """To the last bit, though others' steps go on for longer."""
+    rng = np.random.default_rng(8)
+    n = np.floor(10 ** rng.uniform(0, 5, 400))
+    m, u = np.ceil(rng.random(400) * np.sqrt(n)), rng.random(400)
+    y = n * u * rng.uniform(-0.5, 1.0, 400)
+    for noise in (NoiseTail(2.0, 1.0), NoiseTail(3.0, 0.0)):
+        together = chernoff_exponent(u, n, m, y, noise=noise)
+        for i in range(0, 400, 20):
+            alone = chernoff_exponent(*(each[i : i + 1] for each in (u, n, m, y)), noise=noise)
+            assert alone[0] == together[i]
+
+
 def test_the_search_for_the_exponent_stays_where_its_slope_is_exactly_zero():
     """At u = 1 with Laplace noise it is ``sup_s s d + m ln(1 - b^2 s^2)``, d = n - y, attained at a root."""
     rng = np.random.default_rng(5)

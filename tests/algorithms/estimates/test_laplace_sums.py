@@ -85,6 +85,20 @@ def test_where_the_first_cells_are_too_large_they_are_halved(case):
     assert upper[0] > lower[0] * math.exp(OFF)
 
 
+def test_a_case_is_computed_alone_as_among_others():
+    """To the last bit, in parts of any size and in any order."""
+    rng = np.random.default_rng(8)
+    m = np.floor(rng.uniform(1, 60, 1500))
+    n = np.floor(m * rng.uniform(1, 20, m.shape))
+    u = rng.random(m.shape)
+    y = n * u * rng.uniform(-0.2, 1.0, m.shape)
+    together = laplace_exponent(u, n, m, y, noise=NoiseTail(2.0, 1.0))
+    for i in range(0, 1500, 60):
+        alone = laplace_exponent(*(each[i : i + 1] for each in (u, n, m, y)), noise=NoiseTail(2.0, 1.0))
+        assert alone[0] == together[i]
+    assert (together > 0).mean() > 0.5
+
+
 def test_chords_and_tangents_have_the_integral_between_them():
     for u, n, m, y, scale in random_cases(10):
         truth = math.exp(-literal(u, n, m, y, scale))

@@ -88,6 +88,31 @@ def test_the_pseudocode_on_the_same_releases(make, more):
     assert max(j) > 5
 
 
+@pytest.mark.parametrize("name", ["dp-bandit", "dp-bandit-gaussian", "dp-bandit-shuffle"])
+def test_indices_that_are_kept_are_those_computed_anew(name):
+    """To the last bit, in all lanes that release a batch: as after a restart, where nothing is kept."""
+    problem = SemiBandit(Arms(5), [0.1, 0.2, 0.5, 0.6, 0.9])
+    kept, anew = (
+        learners[name].build(problem, epsilon=2.0, horizon=400)(Simulation(3, 64)) for _ in range(2)
+    )
+    looked_at = released = 0
+    for t in range(70):
+        arm = kept.act()
+        np.testing.assert_array_equal(arm, anew.act())
+        outcome = (np.random.default_rng(t).random((64, 1)) < problem.means[arm]).astype(float)
+        vars(anew).pop("seen", None)
+        before = tuple(each.copy() for each in kept.seen)
+        for learner in (kept, anew):
+            learner.observe(learner.gate.private(outcome, learner.feedback_domain, t))
+        np.testing.assert_array_equal(kept.index, anew.index)
+        known = np.isfinite(kept.index)
+        looked_at += int(
+            (known & np.logical_or(*(a != b for a, b in zip(before, kept.seen, strict=True)))).sum()
+        )
+        released += int(known[kept.released].sum())
+    assert looked_at < released
+
+
 def test_the_first_batch_is_as_long_as_noise_needs():
     gate = Simulation(0, 64)
     assert DPBandit(Arms(2), gate, epsilon=0.1, horizon=10**5).first == math.ceil(math.log(10**5) / 0.1)
