@@ -2,8 +2,8 @@
 
 Run ``python tests/benchmarks/verdicts_over_seeds.py`` (``--seeds 20``, ``--first 0``; names pick rows). Rows are the
 commands of docs/gallery.md and the specimens of the zoo (``zoo/NAME``), at the default effort. A run differs if its
-verdict is not that of most seeds of its row; the target is at most 2 % of all runs, and no true claim refuted. Rows that
-differ are printed with the seeds, so that a run can be looked at again.
+verdict is not that of most seeds of its row; the target is at most 2 % of all runs. Each row names the seeds that
+differ, so that such a run can be looked at again.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ find by chance. But k points that are drawn once each compare k (k - 1) / 2 pair
 relative entropy of the outputs' columns in bins, added up, which sees no joint law: it only puts pairs forward, to be
 compared with the known ones on draws of their own.
 
-There are two looks. Of hundreds of pairs some differ more than the known ones by luck; so the first look only says which
-few to look at once more, and fresh draws of these points, and of those of the known pair that differed most, decide.
+There are two looks. Of hundreds of pairs some differ more than the known ones by luck; so the first look only says
+which few to look at once more, and fresh draws decide: of their points, and of the known pair that differed most.
 """
 
 from __future__ import annotations

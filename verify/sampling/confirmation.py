@@ -242,7 +242,7 @@ class Confirmation:
         )
 
     def _best(self, listed: Iterable[_Confirmed], caution: float) -> _Confirmed:
-        """The event that promises most at some caution; of those that promise as much, one of the pair that was named first.
+        """The event that promises most, at some caution; of those that promise as much, one of the pair named first.
 
         Those that are sure to refute go first, then those that promise it: at its strict level a rare event may say
         less than a frequent one, and a few hits more or fewer decide whether it refutes.
