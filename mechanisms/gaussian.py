@@ -78,10 +78,11 @@ def _large_mu_delta(mu: float | FloatArray, t: FloatArray) -> FloatArray:
 
 
 def gaussian_epsilons(mus: FloatArray, delta: float) -> FloatArray:
-    """Return an upper bound on ε(delta) of each μ-Gaussian DP mechanism, within 1e-9 of it.
+    """Return an upper bound on ε(delta) of each μ-Gaussian DP mechanism, within 1e-9 of it for a delta up to ½.
 
-    Newton's method on ln δ for all at once; each result is moved up a little, and taken only where the curve's
-    certified bound proves it (else `GaussianProfile.epsilon` is asked).
+    Nearer to 1 it may be less tight: ε moves while delta moves by less than its bound adds. Newton's method on ln δ for
+    all at once; each result is moved up a little, and taken only where the curve's certified bound proves it (else
+    `GaussianProfile.epsilon` is asked).
     """
     x = mus * (0.5 * mus + math.sqrt(-2.0 * math.log(delta)))
     at_zero = _gaussian_delta(mus, np.zeros_like(mus))

@@ -16,6 +16,9 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # started in the backgrou
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+gc.disable()  # until all is collected: nothing of it is garbage, and looking took a quarter of the time
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
     """Make the dear cells of tests slow.
@@ -40,9 +43,9 @@ def pytest_collection_modifyitems(items):
 
 def pytest_collection_finish():
     """Leave what was collected out of garbage collections, and collect old objects rarely: they took a twentieth."""
-    gc.collect()
     gc.freeze()
     gc.set_threshold(700, 10, 100)
+    gc.enable()
 
 
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")

@@ -194,6 +194,7 @@ CURVES = [
 ]
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("profile", CURVES, ids=lambda profile: type(profile).__name__)
 @pytest.mark.parametrize("step", [Fraction(1, 7), Fraction(1, 100)])
 def test_grid_losses_lie_on_both_sides_of_the_curve(profile: PrivacyProfile, step: Fraction) -> None:

@@ -163,6 +163,7 @@ def shown(learner: Any) -> np.ndarray:
     return (learner if hasattr(learner, "batches") else learner.estimates).index
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("name", BY_EPOCHS)
 def test_an_epoch_begins_with_all_indices_of_its_horizon(name: str, short_epochs: None) -> None:
     """Those of a learner that was told H_k and has seen the same, bit for bit; and x is what its class says."""
@@ -183,7 +184,7 @@ def test_an_epoch_begins_with_all_indices_of_its_horizon(name: str, short_epochs
     assert changed > 0
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", AT_ONCE)
 def test_without_confidence_levels_only_first_batches_are_of_a_horizon(name: str) -> None:
     """Those of 2048 rounds: so it is the learner that was told 2048, in every round, however many there are."""
@@ -198,6 +199,7 @@ def test_without_confidence_levels_only_first_batches_are_of_a_horizon(name: str
 # --- phases, lanes, restarts, tickets ----------------------------------------------------------------
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("name", PHASED)
 def test_totals_are_single_rounds_and_no_record_pays_twice(name: str, short_epochs: None) -> None:
     """The same users one by one and in totals: the same actions, indices and charges, over five epochs."""
@@ -233,6 +235,7 @@ def test_totals_are_single_rounds_and_no_record_pays_twice(name: str, short_epoc
     assert max(single.spent(user).epsilon for user in range(rounds)) >= least
 
 
+@pytest.mark.few(4)
 @pytest.mark.slow_cells("cascade-ucb-batch-shuffle")
 @pytest.mark.parametrize("name", PHASED)
 def test_an_action_is_held_to_the_end_of_its_epoch_at_most(name: str) -> None:
@@ -262,11 +265,11 @@ def test_an_action_is_held_to_the_end_of_its_epoch_at_most(name: str) -> None:
 @pytest.mark.parametrize("name", PHASED)
 def test_lanes_do_not_depend_on_each_other(name: str) -> None:
     few = simulate(builder(name), CASES[name], horizon=9000, runs=64, seed=3, checkpoints=6)
-    many = simulate(builder(name), CASES[name], horizon=9000, runs=64 * 20, seed=3, checkpoints=6)
+    many = simulate(builder(name), CASES[name], horizon=9000, runs=64 * 5, seed=3, checkpoints=6)
     np.testing.assert_array_equal(few.regret, many.regret[:, :64])
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", CASES)
 def test_a_run_that_was_saved_at_an_epoch_s_end_is_the_run_that_never_stopped(
     name: str, short_epochs: None, tmp_path: Path
@@ -380,7 +383,7 @@ def proof(make: type[Any], name: str) -> Any:
     return check_proof(make, BOUNDS[name], instance, seed=1, error=1e-6)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", CASES)
 def test_what_the_proof_rests_on_holds_over_epochs(name: str, epochs_of_proofs: None) -> None:
     """Every index is computed again, with its epoch's exponent; false alarm 1e-6."""

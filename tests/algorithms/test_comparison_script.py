@@ -82,6 +82,7 @@ def test_what_speaks_against_the_recommended_learner_is_said(script):
     assert list(script["contradictions"](tables, "cucb-batch", "cucb-batch-gaussian")) == []
 
 
+@pytest.mark.slow
 def test_it_goes_on_from_what_is_stored(script, tmp_path, monkeypatch, capsys):
     arguments = [
         "--setting",

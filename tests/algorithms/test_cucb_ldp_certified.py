@@ -107,7 +107,7 @@ def literal(learner, structure, records, noise, width):
     yield mean, n
 
 
-@pytest.mark.few(8)
+@pytest.mark.few(5)
 @pytest.mark.parametrize("name", PROBLEMS)
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_it_plays_as_the_pseudocode(name, learner, recorded_run):
@@ -129,6 +129,7 @@ def test_it_plays_as_the_pseudocode(name, learner, recorded_run):
         np.testing.assert_array_equal(run.learner.estimates.count[lane], n)
 
 
+@pytest.mark.slow_cells("1.0")
 @pytest.mark.parametrize("epsilon", [0.2, 1.0, 9.0])
 def test_a_bit_of_any_value_in_0_1_is_unbiased(epsilon):
     """Within 5 s.e. of X for 5 values: false alarm 3e-6; and the flip rate is randomized response's."""
@@ -194,6 +195,7 @@ def test_the_bit_has_the_least_index_of_all_local_learners(epsilon):
             assert bit_index(epsilon, 1000, 1, ones, n) < mean + wide
 
 
+@pytest.mark.slow_cells("CUCBLDPBit")
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_no_confidence_bound_fails(learner):
     """The theorem allows one run in T = 1,000 to fail: of 256 more than 4 with probability 1e-5 (bits: two, 2e-4)."""

@@ -36,7 +36,7 @@ SMALLEST = {
 INSTANCES = [(name, instance) for name, entry in learners.items() for instance in SMALLEST[entry.family]]
 
 
-@pytest.mark.few(100)
+@pytest.mark.few(41)
 @pytest.mark.parametrize("horizon", [1, 2, 33])
 @pytest.mark.parametrize(("name", "instance"), INSTANCES)
 def test_the_smallest_instances(name, instance, horizon):
@@ -54,7 +54,9 @@ def test_the_smallest_instances(name, instance, horizon):
         assert (np.concatenate([problem.expected_reward(a) for a in actions]) == problem.optimum).all()
 
 
-@pytest.mark.slow_cells("dp-bandit-shuffle-1000000.0", "cascade-ucb-batch-shuffle-1000000.0")
+@pytest.mark.slow_cells(
+    "dp-bandit-shuffle-1000000.0", "cascade-ucb-batch-shuffle-1000000.0", "cascade-ucb-batch-shuffle-1e-06"
+)
 @pytest.mark.parametrize("epsilon", [1e-6, 1e6])
 @pytest.mark.parametrize("name", learners)
 def test_extreme_privacy_parameters_still_play(name, epsilon):

@@ -141,6 +141,7 @@ def test_stopped_at_any_line_the_next_save_is_whole(tmp_path: Path, stride: int)
     assert line > 100
 
 
+@pytest.mark.slow
 @every_line
 def test_a_first_save_that_is_stopped_at_any_line_binds_nothing(tmp_path: Path, stride: int) -> None:
     line, ended = 0, False

@@ -37,6 +37,7 @@ def test_every_learner_in_batches_holds_its_actions():
     assert sorted(CASES) == PHASED
 
 
+@pytest.mark.slow_cells("dp-bandit")
 @pytest.mark.few(4)
 @pytest.mark.parametrize("name", CASES)
 def test_phases_have_the_law_of_single_rounds(name):
@@ -58,6 +59,7 @@ def test_phases_have_the_law_of_single_rounds(name):
     assert np.std(kept[-1]) > 0
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("name", CASES)
 def test_an_action_is_held_for_exactly_as_long_as_single_rounds_repeat_it(name):
     """Round by round, `committed` counts down to 1 while the action stays; then the lane may change."""
@@ -79,6 +81,7 @@ def test_an_action_is_held_for_exactly_as_long_as_single_rounds_repeat_it(name):
         learner.observe(gate.private(feedback, learner.feedback_domain, t))
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("name", CASES)
 def test_totals_of_records_under_an_accountant_are_single_rounds(name):
     """The same users, one by one and as totals of private values: same releases, every user pays epsilon once."""
@@ -133,17 +136,18 @@ def test_a_total_of_more_rounds_than_committed_is_refused(name):
             learner.observe(nothing, rounds)
 
 
+@pytest.mark.slow_cells("cascade-ucb-batch-shuffle")
 @pytest.mark.few(2)
 @pytest.mark.parametrize("name", CASES)
 def test_lanes_do_not_depend_on_each_other(name):
     problem = CASES[name]
     build = learners[name].build(problem, epsilon=2.0, horizon=5000)
     few = simulate(build, problem, horizon=5000, runs=64, seed=3, checkpoints=6)
-    many = simulate(build, problem, horizon=5000, runs=64 * 20, seed=3, checkpoints=6)
+    many = simulate(build, problem, horizon=5000, runs=64 * 5, seed=3, checkpoints=6)
     np.testing.assert_array_equal(few.regret, many.regret[:, :64])
 
 
-@pytest.mark.slow_cells("cascade-ucb-batch-shuffle")  # hundreds of sizes of batches, each with its bits: 40 s
+@pytest.mark.slow_cells("cascade-ucb-batch-shuffle", "dp-best-arm", "dp-bandit-gaussian")
 @pytest.mark.parametrize("name", CASES)
 def test_a_billion_rounds_are_played_in_phases(name):
     """Round by round they would take days."""
@@ -181,6 +185,7 @@ def test_binomial_draws_of_a_lane_do_not_depend_on_the_other_lanes():
 # --- totals ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.few(27)
 @pytest.mark.parametrize("rounds", [0, 1, 7, 1000, 10**9])
 @pytest.mark.parametrize("name", CASES)
 def test_totals_have_the_moments_of_sums_of_rounds(name, rounds):

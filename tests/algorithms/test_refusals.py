@@ -397,6 +397,7 @@ def test_a_tree_asks_for_all_nodes_that_it_will_release_and_no_more() -> None:
         ask_at_the_door(lambda gate: PrivateTreeSums(gate, tree, 2), tree.mechanism, paid, leaf, 13)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_a_hybrid_counter_does_too() -> None:
     pair = Box(0, 1, 2).sensitivity
     hybrid = Hybrid(epsilon=0.9, sensitivity=pair)

@@ -27,6 +27,7 @@ def trace(name, runs, **settings):
     return simulate(build, problem, **{"horizon": 60, "runs": runs, "seed": 3, "checkpoints": 8, **settings})
 
 
+@pytest.mark.slow_cells("dp-bandit")
 @pytest.mark.few(6)
 @pytest.mark.parametrize("name", learners)
 def test_a_run_depends_on_the_seed_and_its_own_number_only(name):
@@ -55,6 +56,7 @@ def test_more_lanes_than_fit_in_one_array_change_nothing():
     assert (wide.regret[:, -64:] != wide.regret[:, :64]).any()
 
 
+@pytest.mark.few(18)
 @pytest.mark.parametrize("name", learners)
 def test_regret_and_reward_add_up(name):
     result = trace(name, 20)

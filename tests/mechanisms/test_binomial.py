@@ -85,6 +85,7 @@ def test_one_coordinate_is_the_hockey_stick(
     assert profile.delta(epsilon) == pytest.approx(exact, rel=1e-11, abs=1e-15)
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize(("trials", "shift", "probability"), [(40, 2, 0.5), (60, 3, 0.4), (25, 1, 0.5)])
 @pytest.mark.parametrize("epsilon", [0.0, 0.2, 1.0, 2.5])
 def test_several_coordinates_bound_the_hockey_stick_closely(
@@ -112,6 +113,7 @@ def test_smaller_shifts_of_fewer_coordinates_lose_less() -> None:
                 assert brute_force(trials, (a, b), probability, epsilon) <= corner.delta(epsilon) + 1e-12
 
 
+@pytest.mark.slow_cells("100000000-100-1-0.5", "100000000-100-1-0.4")
 @pytest.mark.parametrize("probability", [0.5, 0.4])
 @pytest.mark.parametrize(("trials", "shift", "coordinates"), [(10**8, 10, 20), (10**8, 100, 1)])
 def test_many_trials_come_to_the_gaussian_mechanism(

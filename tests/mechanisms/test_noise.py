@@ -79,6 +79,7 @@ def test_a_scale_for_each_coordinate(source: NoiseSource) -> None:
             assert stats.kstest(drawn[scales == scale] / scale, law).pvalue > ALPHA
 
 
+@pytest.mark.few(6)
 @sources
 @pytest.mark.parametrize(
     "mechanism",

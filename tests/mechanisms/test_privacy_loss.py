@@ -237,6 +237,7 @@ LOSSES = [
 ]
 
 
+@pytest.mark.slow_cells("SubsampledGaussianLossSum0")
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: type(loss).__name__)
 @settings(max_examples=15, deadline=None)
 @given(s=st.floats(0.05, 30.0), top=st.floats(1.0, 300.0))
@@ -259,6 +260,7 @@ def test_real_line_and_points_agree_with_the_line(loss: PrivacyLoss) -> None:
     np.testing.assert_allclose(np.exp(points[:, 0]), np.exp([line[1], np.conj(line[1])]), rtol=1e-12)
 
 
+@pytest.mark.slow_cells("3.0-DiscreteGaussianProfile")
 @pytest.mark.parametrize(
     "profile",
     [

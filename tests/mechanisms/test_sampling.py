@@ -72,6 +72,7 @@ def hockey_stick(log_p: object, log_q: object, cuts: list[float], epsilon: float
     return mp.quad(lambda x: max(mp.mpf(0), log_p(x) - w * log_q(x)), cuts)  # type: ignore[operator]
 
 
+@pytest.mark.slow_cells("-0.7")
 @pytest.mark.few(2)
 @pytest.mark.parametrize("epsilon", [-0.7, -0.05, 0.0, 0.02, 0.4])
 def test_curves_by_quadrature(epsilon: float) -> None:

@@ -118,6 +118,7 @@ def test_vector_protocol_as_printed_in_many_bits(
     assert spread * 0.99 <= all_moved <= spread * 1.005
 
 
+@pytest.mark.slow_cells("1.0-1e-06-10000-0.0693")
 @pytest.mark.parametrize(
     ("epsilon", "delta", "clients", "truth"),
     [

@@ -114,6 +114,7 @@ def test_an_adversary_is_bet_on():
     assert learner.verdict == "certified"
 
 
+@pytest.mark.slow
 def test_a_command_is_bet_on(tmp_path):
     program = tmp_path / "mechanism.py"
     program.write_text(

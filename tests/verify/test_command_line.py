@@ -33,7 +33,9 @@ def run(monkeypatch, capsys):
     ("arguments", "code", "verdict"),
     [
         (["cucb-ldp2", "--epsilon", "1"], 0, "certified"),
-        (["published/cascade-ucb-ldp-laplace", "--epsilon", "1"], 1, "refuted"),
+        pytest.param(
+            ["published/cascade-ucb-ldp-laplace", "--epsilon", "1"], 1, "refuted", marks=pytest.mark.slow
+        ),
         ([f"{FUNCTIONS}:half_the_noise", "--epsilon", "1"], 1, "refuted"),
         pytest.param([f"{FUNCTIONS}:laplace", "--epsilon", "1"], 3, "unproven", marks=pytest.mark.slow),
     ],
@@ -50,7 +52,16 @@ def test_verify_exit_codes_and_json(run, arguments, code, verdict):
 
 def test_verify_prints_a_report(run):
     code, out, _ = run(
-        "verify", "cucb-ldp2", "--epsilon", "1", "--problem", "open-bandit", "--effort", "quick"
+        "verify",
+        "cucb-ldp2",
+        "--epsilon",
+        "1",
+        "--problem",
+        "open-bandit",
+        "--effort",
+        "quick",
+        "--samples",
+        "4000",
     )
     assert code == 0
     assert "CERTIFIED" in out
@@ -157,6 +168,7 @@ def test_simulate_of_one_run_has_no_standard_error(run):
     assert "linear-matroid" in out
 
 
+@pytest.mark.slow
 def test_simulate_draws_a_picture(run, tmp_path):
     picture = tmp_path / "regret.png"
     code, _, _ = run("simulate", "cascade-ucb-rr", "--horizon", "100", "--runs", "4", "--plot", str(picture))
@@ -231,10 +243,11 @@ BAD = [
 ]
 
 
+@pytest.mark.slow
 def test_a_command_is_verified_and_the_command_line_that_repeats_it_is_said(run):
     script = Path(__file__).parent / "subjects" / "command.py"
     command = f"{sys.executable} {script} half-noise"
-    options = ["--effort", "quick", "--samples", "20000", "--confidence", "0.9"]
+    options = ["--effort", "quick", "--samples", "6000", "--confidence", "0.9"]
     code, out, _ = run(
         "verify",
         "--command",

@@ -57,6 +57,7 @@ def test_layers_that_may_both_refute_share_the_rate() -> None:
         assert _with_shared_error(EFFORTS["quick"], claim).false_alarm == share * FALSE_ALARM
 
 
+@pytest.mark.slow
 def test_a_rate_below_what_a_linear_learners_view_leaves_out_is_refused() -> None:
     with pytest.raises(ValueError, match=r"false_alarm=1e-06: must be above 2e-06"):
         verify(

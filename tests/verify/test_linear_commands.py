@@ -61,6 +61,7 @@ def test_simulate_reports_regret_phases_and_communication(run, tmp_path):
     assert "bits a run; best action kept in 100% of runs" in out
 
 
+@pytest.mark.slow
 def test_verify_prints_a_report_and_repeats(run):
     arguments = ("verify", "published/dp-dpe-local", "--epsilon", "10", "--delta", "0.25")
     code, out, err = run(*arguments, "--effort", "quick", "--horizon", "60", "--set", "dimension=2")

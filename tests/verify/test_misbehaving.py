@@ -89,6 +89,7 @@ def test_lanes_that_repeat_from_call_to_call_prove_nothing(name):
     assert (result.verdict, result.lower, result.witness) == ("unproven", None, None)
 
 
+@pytest.mark.slow
 def test_events_too_rare_for_a_first_look_are_looked_at_once_they_refute():
     result, findings = checked("fixed_seed_of_rare_events", samples=400_000)
     assert "repeats" in findings
@@ -228,6 +229,7 @@ def test_a_generator_of_the_module_is_not_forked(monkeypatch):
     assert used[-1] == 2
 
 
+@pytest.mark.slow
 def test_a_constant_is_not_tested():
     result, findings = checked("constant")
     assert set(findings) == {"constant"}

@@ -99,6 +99,7 @@ def test_a_contextual_bandit_with_too_little_noise_is_refuted(kind):
     assert "and the context (" in result.witness.neighbours["data"]
 
 
+@pytest.mark.slow
 @pytest.mark.few(1)
 @pytest.mark.parametrize("kind", [PhasedLinear, OwnContext])
 def test_a_private_contextual_bandit_is_not_refuted(kind, monkeypatch):

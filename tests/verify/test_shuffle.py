@@ -48,12 +48,14 @@ SUBJECTS = Path(__file__).parent / "subjects" / "shuffles.py"
 )
 def test_a_shuffle_claim_needs_a_shuffler(learner: str, why: str) -> None:
     result = verify(
-        f"{SUBJECTS}:{learner}", epsilon=1.0, delta=1e-3, effort="quick", horizon=20, samples=8_000
+        f"{SUBJECTS}:{learner}", epsilon=1.0, delta=1e-3, effort="quick", horizon=8, samples=4_000
     )
     assert result.verdict == "unproven"
     assert why in next(finding.message for finding in result.findings if finding.kind == "trust")
 
 
 def test_a_learner_with_a_shuffler_is_certified() -> None:
-    result = verify(f"{SUBJECTS}:Shuffles", epsilon=1.0, delta=1e-3, effort="quick", horizon=20)
+    result = verify(
+        f"{SUBJECTS}:Shuffles", epsilon=1.0, delta=1e-3, effort="quick", horizon=20, samples=8_000
+    )
     assert result.verdict == "certified", result.reasons

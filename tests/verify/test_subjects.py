@@ -12,7 +12,7 @@ FOLDER = Path(__file__).parent / "subjects"
 FUNCTIONS = FOLDER / "functions.py"
 LEARNERS = FOLDER / "learners.py"
 pytestmark = pytest.mark.usefixtures("small_searches")
-FEW = {"effort": "quick", "samples": 10_000}  # enough where findings are asked for, or exact losses
+FEW = {"effort": "quick", "samples": 6_000}  # enough where findings are asked for, or exact losses
 
 
 def line_of(path: Path, words: str) -> str:
@@ -58,6 +58,7 @@ def test_a_correct_function_is_unproven_with_a_bound_below_its_claim():
     assert 0.8 < result.lower.epsilon < 1.0
 
 
+@pytest.mark.slow
 def test_one_draw_for_all_coordinates_is_refuted():
     assert verify(f"{FUNCTIONS}:one_draw_for_all", epsilon=1.0, effort="quick").verdict == "refuted"
 
@@ -96,6 +97,7 @@ def test_reads_of_raw_values_are_caught_with_the_line(name, how):
     assert how in result.findings[0].message
 
 
+@pytest.mark.slow_cells("SharedDrawInCentralMechanism-mechanism")
 @pytest.mark.parametrize(
     ("name", "kind"),
     [
@@ -124,7 +126,8 @@ def test_under_declared_sensitivity_shows_its_exact_factor():
     assert stability.lower.epsilon == pytest.approx(3, abs=1e-6)
 
 
-@pytest.mark.few(2)
+@pytest.mark.slow_cells("SmugglesThroughMap-raw-flow")
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("name", "kind"),
     [
@@ -163,6 +166,7 @@ def test_a_learner_may_take_its_parameters_as_keywords():
     assert verify(f"{LEARNERS}:TakesAnything", epsilon=1.0, horizon=20, **FEW).verdict == "certified"
 
 
+@pytest.mark.slow
 def test_a_function_that_drifts_is_not_refuted_by_its_drift():
     result = verify(f"{FUNCTIONS}:drifts", epsilon=1.0, effort="quick")
     assert result.verdict == "unproven"
@@ -217,6 +221,7 @@ def test_what_cannot_be_verified_is_refused(subject, words):
         verify(subject, epsilon=1.0, effort="quick")
 
 
+@pytest.mark.slow
 def test_a_word_is_an_output():
     @claimed(data=Interval(0, 1))
     def mood(data, rng):

@@ -50,6 +50,7 @@ def platform(groups: int, *, pure: bool = False, seed: int = 0) -> Releases:
     return Releases(some.kinds, tuple(named))
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("question", "pure"),
     [*((question, False) for question in QUESTIONS), (Question(delta=0.0), True)],

@@ -77,6 +77,7 @@ BAD_AT = {
     "fraction": [[0.0, 1.0]],
     "mask": [[True, False]],
     "twice": [[2, 2]],
+    "the first twice": [[0, 0]],
 }
 
 
@@ -88,6 +89,13 @@ def test_wrong_coordinates_are_refused_and_change_nothing(at):
     with pytest.raises(ValueError, match=r"at"):
         sums.add(private, at=np.array(at))
     assert sums._provenance.movements(None) == []
+    assert not sums._values.any()
+
+
+def test_none_may_be_named_twice():
+    gate = unlimited()
+    sums = gate.sums(SIZE)
+    sums.add(gate.private([0.5, 0.5], Box(0, 1, 2), 1), at=np.array([[-1, -1]]))
     assert not sums._values.any()
 
 

@@ -33,6 +33,14 @@ def scalar(data, gate):
     return gate.release(UNIT, data) + gate.random.random()
 
 
+def test_code_for_many_lanes_plays_one():
+    def code(data, gate):
+        return gate.release(UNIT, np.full(gate.lanes, data))
+
+    replay, output, _ = compare(code, 0.0, 1.0)
+    assert (replay.differences, output.shape) == ([], (1,))
+
+
 def vector(data, gate):
     noisy = gate.release(Laplace(scale=2.0, sensitivity=Sensitivity(2, 2, 1)), np.array([data, 1 - data]))
     return noisy.sum() if noisy[0] > 0.5 else noisy.max()

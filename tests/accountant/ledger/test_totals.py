@@ -11,6 +11,7 @@ from accountant.ledger import totals
 from accountant.ledger.totals import Totals
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("interned", [1, 4, 16_384])
 def test_totals_are_sums_however_few_of_them_are_interned(
     monkeypatch: pytest.MonkeyPatch, interned: int

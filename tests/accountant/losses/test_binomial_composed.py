@@ -45,6 +45,7 @@ def two_releases(trials: int, shift: int, probability: float, epsilon: float) ->
 ROWS = [(50, 1, 0.3), (200, 3, 0.1), (1000, 3, 0.3)]
 
 
+@pytest.mark.slow_cells("row1", "row2")
 @pytest.mark.parametrize("row", ROWS)
 def test_two_releases_lie_between_fixed_data_and_the_larger_curve(row: tuple[int, int, float]) -> None:
     """The lower end was that of composing the larger curve, above the worst case by up to a hundredth."""

@@ -137,7 +137,7 @@ def violations(count: int, seed: int) -> tuple[list[object], float]:
 
 def test_compositions_next_to_the_largest_loss() -> None:
     with mp.workdps(60):
-        wrong, widest = violations(150, 1)
+        wrong, widest = violations(75, 1)
     assert wrong == []
     assert widest <= 1e-12
 

@@ -196,6 +196,7 @@ def test_same_order_gives_the_same_bits() -> None:
     assert compose(releases).epsilon(1e-5) == compose(releases).epsilon(1e-5)
 
 
+@pytest.mark.slow
 @law
 @given(MANY, PROFILES, DELTAS)
 def test_more_releases_cost_at_least_as_much(releases: Releases, extra: PrivacyProfile, delta: float) -> None:
@@ -225,6 +226,7 @@ def test_epsilon_falls_with_delta(releases: Releases, delta: float, factor: floa
     assert loss.epsilon(min(0.5, delta * factor)).lower <= loss.epsilon(delta).upper
 
 
+@pytest.mark.slow
 @settings(max_examples=4, deadline=None, derandomize=True)
 @given(MANY, DELTAS)
 def test_nothing_and_almost_nothing_move_nothing(releases: Releases, delta: float) -> None:

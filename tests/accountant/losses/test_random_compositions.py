@@ -290,6 +290,7 @@ def by_definition(part: Part, z: mp.mpc, added: bool) -> mp.mpc:
     return over(lambda x: gaussian(x, e), lambda x: gaussian(x, 0), points)
 
 
+@pytest.mark.slow_cells("replaced-False", "gaussian-False", "sampled-True", "sampled-False")
 @pytest.mark.parametrize(
     ("kind", "added"),
     [*((kind, False) for kind in (*EITHER_WAY, *SAMPLED, "replaced")), *((kind, True) for kind in SAMPLED)],
@@ -328,6 +329,7 @@ def test_the_references_sum_is_the_integral(delta: float) -> None:
             assert abs(found / float(truth(mp.mpf(epsilon))) - 1.0) <= min(error, 1e3 * digits)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("first", range(0, 200, 50))
 def test_random_compositions(first: int) -> None:
     assert [found for seed in range(first, first + 50) if (found := outside(seed, np.float64))] == []

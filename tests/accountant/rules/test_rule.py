@@ -129,6 +129,21 @@ def confirm(accountant: Accountant) -> None:
         store.confirm_clock("ann", "so much time has passed")
 
 
+def test_a_clock_that_goes_back_stands_still(time: Time) -> None:
+    accountant = made(WEEK, store="sqlite://")
+    store: Any = accountant.ledger
+    spend(accountant, "ann")
+    spend(accountant, "ann")
+    time.now += 9 * DAY
+    assert store.confirm_clock("ann", "so much time has passed") == time.now
+    latest, time.now = time.now, time.now - 5 * DAY
+    assert store.confirm_clock("ann", "it was set back") == latest
+    spend(accountant, "ann")  # the week is over all the same
+    spend(accountant, "ann")
+    with pytest.raises(BudgetExceeded, match=r"in any 7 days; there is room again from 2024-10-21 00:00 UTC"):
+        spend(accountant, "ann")
+
+
 def test_what_is_drawn_late_counts_from_then_on(time: Time) -> None:
     accountant = made(WEEK, store="sqlite://")
     reserved = accountant.reserve(accountant.price(HALF, accountant.private([0.5], UNIT, "ann")))

@@ -150,6 +150,7 @@ def silent_changes(path: Path, changes: int, said: Callable[[Path], Any] = said)
     return refused
 
 
+@pytest.mark.slow_cells(".db-25")
 @pytest.mark.parametrize(("suffix", "least"), [(".db", 25), (".json", 190)])
 def test_200_changes_are_refused_or_change_nothing(stored: Path, suffix: str, least: int) -> None:
     assert silent_changes(stored.with_suffix(suffix), 200) >= least

@@ -214,6 +214,7 @@ def test_what_is_read_again_has_what_the_same_transaction_wrote(path: Path) -> N
     assert store.spent("ann").epsilon is None
 
 
+@pytest.mark.slow
 def test_a_verification_keeps_nothing_of_most_charges(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of charges that no later entry can name, at most 8 bytes are held each, and of totals only the last."""
     monkeypatch.setattr(totals, "_INTERNED", 100)

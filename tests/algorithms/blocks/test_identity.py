@@ -117,6 +117,7 @@ def test_what_cannot_be_told_from_others_is_refused() -> None:
         identity(made["Typed"])
 
 
+@pytest.mark.slow
 def test_another_process_says_the_same_word(tmp_path: Path) -> None:
     script = (
         "from algorithms.blocks import identity\n"

@@ -60,6 +60,7 @@ def literal(law, width, items, positions, records, noise, played):
     yield n, c, e
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("law", [LAPLACE, GAUSSIAN])
 @pytest.mark.parametrize(("positions", "epsilon"), [(1, 2.0), (3, 20.0), (6, 40.0)])
 def test_it_plays_as_the_pseudocode(law, positions, epsilon, recorded_run):

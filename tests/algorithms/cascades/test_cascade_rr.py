@@ -189,10 +189,11 @@ def test_a_spared_display_is_one_that_is_needed():
     assert bound.upper(after[0], *after)[0] < 0.3
 
 
+@pytest.mark.slow_cells("4-0.5")
 @pytest.mark.parametrize(("positions", "epsilon"), [(1, 1.0), (4, 0.5), (4, 3.0)])
 def test_click_estimates_and_the_estimating_equation_are_unbiased(positions, epsilon):
     """Means within 5 s.e. of X_k and of 0, in 3 x at most 8 comparisons: false alarm 1.4e-5 at most."""
-    samples = 64 * 2000
+    samples = 64 * 1000
     gate = Simulation(11, samples)
     structure = RankedLists(positions, positions)
     problem = Cascade(positions, positions, np.linspace(0.15, 0.6, positions))

@@ -51,7 +51,7 @@ def open_accountant(noise: np.random.Generator | None = None) -> Accountant:
     )
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", list(learners))
 def test_a_run_that_was_saved_and_loaded_is_the_run_that_never_stopped(name: str, tmp_path: Path) -> None:
     entry = learners[name]
@@ -94,7 +94,7 @@ def without_places(ledger: dict[str, Any]) -> str:
     return json.dumps(ledger, sort_keys=True)
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", list(linear_learners))
 def test_learners_in_phases_too(name: str, tmp_path: Path) -> None:
     entry = linear_learners[name]

@@ -108,6 +108,7 @@ def test_a_copy_spends_nothing_until_it_is_adopted(tmp_path: Path) -> None:
         DurableRun.load(kept, batches, noise=np.random.default_rng(9)).close()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("build", [batches, bits, phases])
 def test_whatever_reached_the_disk_it_is_the_run_of_a_save(
     tmp_path: Path, build: Callable[[Any], Any]
@@ -198,6 +199,7 @@ REAL: dict[str, Callable[..., Any]] = {
 }
 
 
+@pytest.mark.slow_cells("False-True-7")
 @pytest.mark.parametrize(
     ("saved", "after", "stride"),
     [
@@ -313,6 +315,7 @@ for user in range(first, 10_000):
 """
 
 
+@pytest.mark.slow
 def test_a_killed_server_has_forgotten_nothing_that_it_showed(tmp_path: Path) -> None:
     first = 0
     for rounds in (3, 20):

@@ -64,7 +64,7 @@ def tail(law, width):
 def test_it_is_the_limit_of_the_plain_search_and_never_below(law):
     rng = np.random.default_rng(4)
     gaps = []
-    for _ in range(100):
+    for _ in range(50):
         n, m, y, e, _, width, above, x = case = draw(rng, law)
         numbers = (np.array([v]) for v in (1.0, n, m, y, e))
         bound = chernoff_upper(*numbers, noise=tail(law, width), exponent=x, above=above)[0]

@@ -53,6 +53,7 @@ def test_random_actions(actions: int, dimension: int, seed: int) -> None:
     check(sphere(actions, dimension, seed))
 
 
+@pytest.mark.slow
 def test_the_target_size() -> None:
     design = check(sphere(100_000, 20, 0))
     assert design.support.size <= 45

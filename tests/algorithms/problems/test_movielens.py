@@ -95,7 +95,7 @@ def test_one_round_has_the_law_of_the_log(source):
     """Chi-square over the joint outcomes of two arms, false alarm 1e-6 each."""
     problem = LoggedUsers(TopK(3, 2), LOG)
     np.testing.assert_allclose(problem.means, LOG.mean(axis=0))
-    rng, lanes = np.random.default_rng(5), 40_000
+    rng, lanes = np.random.default_rng(5), 10_000
     arms = np.tile([2, 0], (lanes, 1))
     if source == "records":
         drawn = problem.feedback(problem.draw_records(rng, lanes), arms)
@@ -109,10 +109,11 @@ def test_one_round_has_the_law_of_the_log(source):
     assert chisquare(seen, lanes * np.array([expected[key] for key in sorted(expected)])).pvalue > 1e-6
 
 
+@pytest.mark.slow_cells("more")
 @pytest.mark.parametrize("rounds", [3, 6], ids=["fewer rounds than users", "more"])
 def test_totals_are_multinomial(rounds):
     """Of every user's number of visits: the joint law, false alarm 1e-6."""
-    users, lanes = 4, 40_000
+    users, lanes = 4, 24_000
     problem = LoggedUsers(
         TopK(users, users), np.eye(users)
     )  # all arms are played: a total is a number of visits

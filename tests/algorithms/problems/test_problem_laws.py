@@ -60,6 +60,7 @@ def feedback_law(problem, super_arm):
     return {seen: probability for seen, probability in law.items() if probability > 0.0}
 
 
+@pytest.mark.few(10)
 @pytest.mark.parametrize("source", ["records", "direct"])
 def test_feedback_has_the_law_of_the_definition(problem, source):
     randomness = np.random.default_rng(20240)

@@ -68,7 +68,7 @@ def literal_index(b, x, n, j, y, gaussian):
     return brentq(lambda u: rate(u) - x, low, 1.0, xtol=1e-13) if rate(low) <= x else 0.0
 
 
-@pytest.mark.few(8)
+@pytest.mark.few(4)
 @pytest.mark.parametrize("name", PROBLEMS)
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_it_plays_as_the_pseudocode(name, learner, recorded_run):
@@ -137,6 +137,7 @@ def test_it_plays_the_oracles_answer_to_its_indices(learner):
     assert (built.index < 1).any()
 
 
+@pytest.mark.slow_cells("CUCBBatch")
 @pytest.mark.few(2)
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_no_confidence_bound_fails(learner):
@@ -227,6 +228,7 @@ COMPARED = {
 }
 
 
+@pytest.mark.slow_cells("sets-0.5")
 @pytest.mark.few(2)
 @pytest.mark.parametrize("epsilon", [0.5, 10.0])
 @pytest.mark.parametrize("name", COMPARED)

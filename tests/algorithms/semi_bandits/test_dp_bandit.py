@@ -62,11 +62,11 @@ def literal_index(u, n, j, y, learner):
 @pytest.mark.parametrize(("make", "more"), [(DPBandit, {}), (DPBanditGaussian, {"delta": DELTA})])
 def test_the_pseudocode_on_the_same_releases(make, more):
     gate, rng = Kept(3), np.random.default_rng(4)
-    learner = make(Arms(4), gate, epsilon=1.5, horizon=600, **more)
+    learner = make(Arms(4), gate, epsilon=1.5, horizon=300, **more)
     first = learner.first
     lane, arm, left = 7, 0, first
     n, j, y = [0] * 4, [0] * 4, [0.0] * 4
-    for record in range(600):
+    for record in range(300):
         action = learner.act()
         assert action[lane, 0] == arm
         rewards = (rng.random((64, 1)) < MEANS[action]).astype(float)

@@ -134,12 +134,14 @@ def test_error_and_rounds_are_within_the_theorems():
     assert total / 4 < plays.sum(axis=1).mean() < total
 
 
+@pytest.mark.slow
 def test_a_wrong_arm_is_seldom_recommended_where_the_error_may_be_large():
     """Two arms .5 and .4 at error 0.5: the share of wrong recommendations in 128 runs is far below one half."""
     learner, _ = identify([0.4, 0.5], 6, lanes=128, epsilon=5.0, error=0.5)
     assert 0 < (learner.recommendation == 0).sum() < 64
 
 
+@pytest.mark.slow
 @pytest.mark.few(1)
 @pytest.mark.parametrize("epsilon", [5.0, 0.5])
 def test_equal_arms_are_played_as_often_as_the_tolerance_allows(epsilon):

@@ -59,6 +59,7 @@ def at(name, size, arms, epsilon, kind):
     return symbolic_plan(name).at(values, kind)
 
 
+@pytest.mark.few(9)
 @pytest.mark.parametrize("name", CERTIFIED)
 def test_the_claim_is_proved_for_all_values(name):
     proof = privacy_proof(name)
@@ -83,6 +84,7 @@ def test_the_printed_matroid_claims_are_refuted(name):
 RAW = [name for name in PLANNED if name.startswith("published/c") and name.partition("/")[2] not in TREES]
 
 
+@pytest.mark.slow_cells("cucb-dp")
 @pytest.mark.parametrize("name", TREES)
 def test_the_printed_trees_lose_the_number_of_nodes_over_two_logarithms(name):
     """Theorem 7: 0.738 epsilon at T = 10^5; more than epsilon at T = 2 and 4 only."""
@@ -157,6 +159,7 @@ ON_GRID = [
 ]
 
 
+@pytest.mark.few(37)
 @pytest.mark.parametrize(("name", "size", "arms", "epsilon"), ON_GRID)
 def test_a_run_is_held_to_its_plan_and_uses_it_up(name, size, arms, epsilon):
     (kind,) = symbolic_plan(name).records
@@ -170,6 +173,7 @@ def test_a_run_is_held_to_its_plan_and_uses_it_up(name, size, arms, epsilon):
     assert fullest == tuple(step.count for step in plan.steps)
 
 
+@pytest.mark.few(37)
 @pytest.mark.parametrize(("name", "size", "arms", "epsilon"), ON_GRID)
 def test_the_ledger_without_a_plan_agrees_with_the_formula(name, size, arms, epsilon):
     """Per record, the exact sum of charges is at most the plan's cost, and the worst record's is it."""

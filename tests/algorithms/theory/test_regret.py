@@ -159,6 +159,7 @@ def test_paths_and_coverage_have_bounds_too():
     assert 0 < bound("cucb-ldp-bit", coverage, 1.0, 10**6) < math.inf
 
 
+@pytest.mark.few(22)
 @pytest.mark.parametrize("name", sorted(BOUNDS))
 def test_every_bound_says_which_of_its_terms_is_largest(name):
     family = {**learners, **linear_learners}[name].family
@@ -219,6 +220,7 @@ PROOF_CHECKED = {name for name, bound in BOUNDS.items() if bound.confidence is n
 """Learners whose proofs are checked in every round, in tests of ``verify.regret_claims``."""
 
 
+@pytest.mark.slow_cells("published/dpts-mat")
 @pytest.mark.parametrize(
     "name",
     [

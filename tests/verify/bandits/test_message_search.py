@@ -108,6 +108,7 @@ def test_the_round_that_tells_stands_out() -> None:
     assert views[0].pair.predicted > 2.0
 
 
+@pytest.mark.slow
 def test_later_messages_that_hang_on_a_reward_are_read_with_it() -> None:
     scan, _ = search(Resends)
     assert scan.later[4] == [12]
@@ -120,6 +121,7 @@ def test_a_correct_one_predicts_no_more_than_it_is() -> None:
     assert max(view.pair.predicted for view in views) < 1.1
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("model", ["local", "central"])
 def test_the_own_message_is_read_in_the_local_model_alone(model: Any) -> None:
     _, views = search(Contextual, private_context=(2,), model=model)

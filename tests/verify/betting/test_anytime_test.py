@@ -156,6 +156,7 @@ def mixture(result, reserve=0.0):
     return staked + 1.0 - sum(shares)
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_bets_and_they_multiply_to_the_wealth():
     first, second = bet(SVT_5, seed=3), bet(SVT_5, seed=3)
     assert first.to_dict() == second.to_dict()
@@ -275,6 +276,7 @@ def test_pairs_that_a_search_finds_catch_up_and_are_bet_on():
     assert not alone.refuted
 
 
+@pytest.mark.slow
 def test_a_search_may_leave_fewer_draws_and_is_not_made_for_a_gross_bug():
     short = bet(CORRECT, samples=60_000, source=Finds((), 10_000, costs=5_000, samples=2_000))
     assert 2 * SCHEDULE.search_after + 10_000 < short.samples <= 2 * SCHEDULE.search_after + 12_000

@@ -183,6 +183,7 @@ def test_a_mechanism_has_no_other_name() -> None:
         assert "subject is" in other.reasons[0]
 
 
+@pytest.mark.slow
 def test_an_object_of_a_file_is_no_other_object_of_it(tmp_path: Path) -> None:
     code = OWN.replace("from {helper} import FACTOR", "FACTOR = 1.0") + "\n\nclass Other(Greedy):\n    pass\n"
     file = tmp_path / "two.py"

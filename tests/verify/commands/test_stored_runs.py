@@ -51,6 +51,7 @@ def undated(out: str) -> str:
     return told
 
 
+@pytest.mark.slow_cells("a file's")
 @pytest.mark.parametrize("own", [False, True], ids=["registered", "a file's"])
 def test_a_store_changes_no_result_and_parts_are_merged(run: Any, tmp_path: Path, own: bool) -> None:
     arguments = list(SHORT)

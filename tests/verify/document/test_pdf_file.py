@@ -63,6 +63,7 @@ def said(found: PdfReader) -> str:
     return " ".join(" ".join(page.extract_text() for page in found.pages).split())
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("text", HOSTILE)
 def test_any_text_is_said_and_does_nothing(text: str) -> None:
     found = read(document(text))

@@ -42,6 +42,7 @@ def split_by(event: Event, samples: tuple[WorldSamples, ...]) -> float:
     return float((split + 1.0) / sum(len(first.values) for first, _ in samples))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("seed", range(2))
 def test_families_count_the_pairs_that_their_events_split(seed: int) -> None:
     fit, choose = worlds(700, 2 * seed), worlds(700, 2 * seed + 1)
@@ -100,7 +101,7 @@ def regret(alike: bool, seed: int) -> float:
 
 def test_the_same_random_numbers_find_what_independent_draws_do_not() -> None:
     """A shift of a tenth of the noise in one of three columns, 10,000 draws: hidden in independent worlds."""
-    seeds = range(5)
+    seeds = range(3)
     alike, independent = (np.array([regret(way, seed) for seed in seeds]) for way in (True, False))
     assert alike.max() < 0.02
     assert np.median(independent) > 2.0 * np.median(alike)

@@ -73,6 +73,7 @@ def test_whole_numbers_with_correct_noise_are_not_refuted():
     assert verify(geometric, epsilon=1.0, neighbours=Interval(0, 1), samples=100_000).verdict == "unproven"
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("seed", range(3))
 def test_the_search_for_neighbours_sees_a_parity_that_only_some_pairs_change(seed):
     def parity(data, rng, lanes):

@@ -103,6 +103,7 @@ def test_coordinates_that_move_apart_are_found_by_an_additive_score() -> None:
     assert first.predicted > 2.0
 
 
+@pytest.mark.slow
 def test_steps_of_a_running_sum_are_found_by_an_additive_score() -> None:
     """Each step of the sum has its own noise: ε is 5, and the last sum alone shows far less."""
     shift = np.array([1.0] * 5)
@@ -246,6 +247,7 @@ def plant(change: Callable[[npt.NDArray[Any]], npt.NDArray[Any]], share: float, 
     return sample
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("change", "operation"),
     [
@@ -420,6 +422,7 @@ def test_equal_worlds_promise_nothing() -> None:
             assert chosen.predicted < 0.05
 
 
+@pytest.mark.slow
 def test_copies_of_a_number_are_counted_by_their_side() -> None:
     """Each of twenty noisy copies says little; how many of them are large says most of what they say together."""
     rng = np.random.default_rng(5)

@@ -66,12 +66,14 @@ def test_a_stopped_run_goes_on_and_leaves_the_same(whole, tmp_path, monkeypatch)
     assert told[-1] == pytest.approx(1.0)
 
 
+@pytest.mark.slow
 def test_workers_change_nothing(whole, tmp_path):
     assert reproduce(experiments[NAME], tmp_path, size=TINY, executor=Processes(2)).data.read_bytes() == (
         whole.data.read_bytes()
     )
 
 
+@pytest.mark.slow
 def test_a_broken_file_is_simulated_again(whole, tmp_path):
     reproduce(experiments[NAME], tmp_path, size=TINY)
     for path in (tmp_path / "runs").iterdir():

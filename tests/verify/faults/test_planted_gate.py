@@ -48,7 +48,7 @@ def test_without_a_fault_a_learner_plays_and_pays_as_ever(name):
 
 def test_without_a_fault_a_verification_says_the_same():
     results = [
-        verify(subject, epsilon=1.0, delta=1e-3, effort="quick")
+        verify(subject, epsilon=1.0, delta=1e-3, effort="quick", samples=10_000)
         for subject in ("dp-pe-local", Planted("dp-pe-local", "none"))
     ]
     another = {"subject": "", "best_event": "", "date": "", "digests": {}}

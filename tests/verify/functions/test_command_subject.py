@@ -18,7 +18,7 @@ ONE_PAIR = Listed([(0.0, 1.0)])  # every further pair starts the command again
 
 def checked(how, neighbours=ONE_PAIR, **options):
     subject = command_subject([sys.executable, str(SCRIPT), how], neighbours)
-    result = verify(subject, epsilon=1.0, effort="quick", samples=20_000, **options)
+    result = verify(subject, epsilon=1.0, effort="quick", samples=8_000, **options)
     return result, {finding.kind: finding for finding in result.findings}
 
 
@@ -97,7 +97,7 @@ def test_a_subject_file(tmp_path):
     )
     found = subject_from_file(str(file))
     assert (found.claimed_epsilon, found.form.model, found.form.unit) == (1.0, "local", "one user's value")
-    result = verify(str(file), effort="quick", samples=20_000)
+    result = verify(str(file), effort="quick", samples=5_000)
     assert result.verdict == "refuted"
     assert result.witness.reproduce.startswith(f"dpwitness verify {file} --epsilon 1")
 

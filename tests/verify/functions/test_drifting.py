@@ -22,7 +22,7 @@ def checked(function, epsilon=1.0):
     return result, {finding.kind: finding.message for finding in result.findings}
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "release",
     [
@@ -65,7 +65,7 @@ def running(step):
     return release
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "step",
     [
@@ -84,7 +84,7 @@ def test_steps_that_tell_the_data_are_refuted(step):
     assert "the step of output 1 since the call before" in result.witness.event
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "step",
     [
@@ -102,6 +102,7 @@ def test_steps_that_all_know_are_not_refuted(step):
     assert "tested by its steps: output 1." in findings["drift"]
 
 
+@pytest.mark.slow
 def test_noise_of_half_the_budget_in_steps_and_beside_them_is_not_refuted():
     total = 0.0
 
@@ -115,6 +116,7 @@ def test_noise_of_half_the_budget_in_steps_and_beside_them_is_not_refuted():
     assert "tested by its steps: output 1." in findings["drift"]
 
 
+@pytest.mark.slow
 def test_a_clock_is_no_counter():
     result, findings = checked(lambda data, rng: [time.perf_counter(), data + rng.laplace()])
     assert result.verdict == "unproven"

@@ -49,6 +49,7 @@ def test_what_happens_on_few_data_sets_only_is_found(name, seed):
     assert max(counts) - min(counts) == 1
 
 
+@pytest.mark.slow
 def test_a_constant_says_how_many_data_sets_were_tried():
     _, findings = checked(lambda data, rng: 3)
     assert set(findings) == {"constant"}
@@ -59,6 +60,7 @@ def test_a_constant_says_how_many_data_sets_were_tried():
         checked(lambda data, rng: None)
 
 
+@pytest.mark.slow
 def test_the_same_data_sets_are_tried_for_a_seed():
     tried = []
     for _ in range(2):

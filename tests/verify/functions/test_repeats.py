@@ -48,6 +48,7 @@ PARTLY = {
 }
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("name", INDEPENDENT)
 def test_independent_lanes_pass(name):
     """Exact tests at a level of 1e-10."""

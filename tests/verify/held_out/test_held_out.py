@@ -60,7 +60,8 @@ def test_it_is_refuted_if_it_is_broken_and_only_then(entry):
     assert (verdict(entry, "default") == "refuted") == entry.refutable
 
 
-@pytest.mark.few(4)
+@pytest.mark.slow_cells("perl-randomized-response")
+@pytest.mark.few(2)
 @pytest.mark.parametrize("entry", [marked(HELD_OUT[name]) for name in FEW])
 def test_a_few_with_the_quick_effort(entry):
     assert (verdict(entry, "quick", 100_000) == "refuted") == entry.refutable

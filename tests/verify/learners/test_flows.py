@@ -34,9 +34,9 @@ def line_of(words: str, within: str) -> int:
     [
         "InOneLane",
         pytest.param("ByTheTypesName", marks=pytest.mark.slow),
-        "InOneLateRound",
+        pytest.param("InOneLateRound", marks=pytest.mark.slow),
         pytest.param("ForRareValues", marks=pytest.mark.slow),
-        "ForOneValue",
+        pytest.param("ForOneValue", marks=pytest.mark.slow),
         pytest.param("ThroughWarnings", marks=pytest.mark.slow),
         "AfterTheNoise",
         pytest.param("WhoPays", marks=pytest.mark.slow),
@@ -79,6 +79,7 @@ def test_charges_beyond_the_claim_that_depend_on_releases_are_found(name: str) -
     assert "2 releases through Laplace" in finding.message
 
 
+@pytest.mark.slow_cells("AsksTheAccountant")
 @pytest.mark.parametrize("name", ["AgainWithinTheBudget", "AsksTheAccountant"])
 def test_charges_within_the_claim_may_depend_on_releases(name: str) -> None:
     result = verified(name)
@@ -95,7 +96,7 @@ def test_charges_within_the_claim_may_depend_on_releases(name: str) -> None:
     ],
 )
 def test_honest_learners_whose_releases_are_seen_stay_certified(name: str, seen: str) -> None:
-    result = verified(name, horizon=12, samples=30_000)
+    result = verified(name, horizon=12, samples=10_000)
     assert result.verdict == "certified", result.decision.reasons
     assert result.details["tested_view"] == seen
 

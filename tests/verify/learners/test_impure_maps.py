@@ -8,7 +8,7 @@ from mechanisms import AssumptionKind
 from verify import verify
 
 SUBJECTS = Path(__file__).parent.parent / "subjects" / "impure_maps.py"
-FEW = {"effort": "quick", "samples": 20_000, "horizon": 12}
+FEW = {"effort": "quick", "samples": 5_000, "horizon": 12}
 
 IMPURE = [
     "Divides",
@@ -23,6 +23,7 @@ IMPURE = [
 ]
 
 
+@pytest.mark.slow_cells("Divides")
 @pytest.mark.parametrize("name", IMPURE)
 def test_rewards_divided_by_the_largest_so_far_are_never_certified(name):
     result = verify(f"{SUBJECTS}:{name}", epsilon=1.0, **FEW)

@@ -135,6 +135,7 @@ def test_a_seed_made_of_data_is_a_finding():
     assert "what the learner holds in the generator of `random` differs" in finding.message
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("make", "what"),
     [

@@ -42,6 +42,7 @@ def test_weights_of_a_coupled_run_have_mean_one_and_give_the_other_world():
     assert np.mean(inside * weights) == pytest.approx(np.mean(other[:, 2, 0] == 0), abs=0.027)
 
 
+@pytest.mark.slow
 def test_the_bound_of_a_private_learner_is_close_to_its_epsilon_and_below():
     pair = pair_on_zeros()
 

@@ -39,6 +39,7 @@ def test_the_raw_one_is_refuted_by_another_users_action():
     assert [finding.kind.value for finding in result.findings] == ["declassified"]
 
 
+@pytest.mark.slow_cells("raw-value-verdicts2")
 @pytest.mark.parametrize(
     ("fault", "verdicts"),
     [

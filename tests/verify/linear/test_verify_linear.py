@@ -19,6 +19,7 @@ def check(name: str, epsilon: float, delta: float, **options: object):
     return verify(name, epsilon=epsilon, delta=delta, **(few | options))  # type: ignore[arg-type]
 
 
+@pytest.mark.slow_cells("1.0-1e-06-dp-dpe-shuffle")
 @pytest.mark.parametrize("name", [name for name in CERTIFIED if not name.endswith("central")])
 @pytest.mark.parametrize(
     ("epsilon", "delta"), [(1.0, 1e-6), pytest.param(10.0, 0.25, marks=pytest.mark.slow)]
@@ -36,6 +37,7 @@ def test_certified_where_releases_are_seen(name: str, epsilon: float, delta: flo
     assert "(proved)" in result.decision.reasons[-1]
 
 
+@pytest.mark.slow_cells("dp-pe-central")
 @pytest.mark.parametrize("name", [name for name in CERTIFIED if name.endswith("central")])
 def test_certified_where_actions_are_seen(name: str) -> None:
     """A client shows in the actions, less than in the releases; 95 % confidence, seed fixed."""
@@ -100,6 +102,7 @@ def test_printed_claims_that_hold_with_slack(
     assert low - 1e-12 <= result.upper.epsilon <= high
 
 
+@pytest.mark.slow
 @pytest.mark.few(1)
 @pytest.mark.parametrize(("clients", "times"), [(10**6, 1), (1000, 2), (100, 4)])
 def test_with_replacement_a_client_pays_for_every_report(clients: int, times: int) -> None:
@@ -135,7 +138,7 @@ def test_unbounded_rewards_without_clipping_have_no_sensitivity() -> None:
         "dpe",
         pytest.param("pe", marks=pytest.mark.slow),
         pytest.param("published/dpe", marks=pytest.mark.slow),
-        "published/pe",
+        pytest.param("published/pe", marks=pytest.mark.slow),
     ],
 )
 def test_learners_without_privacy_are_refuted(name: str) -> None:

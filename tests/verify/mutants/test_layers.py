@@ -1,5 +1,7 @@
 """Every kind of finding belongs to a layer."""
 
+import pytest
+
 from verify.findings import FindingKind
 from verify.mutants.layers import LAYER_OF, Layer, layers_in_the_way
 from verify.verification import verify
@@ -9,6 +11,7 @@ def test_every_kind_of_finding_has_its_layer():
     assert set(LAYER_OF) == set(FindingKind)
 
 
+@pytest.mark.slow
 def test_nothing_is_in_the_way_of_a_certificate():
     result = verify("dp-pe-local", epsilon=1.0, delta=1e-3, effort="quick")
     assert result.verdict == "certified"

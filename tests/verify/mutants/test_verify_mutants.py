@@ -92,7 +92,7 @@ def with_gate(data, gate):
     ("function", "faults"), [(noisy, FUNCTION_FAULTS), (with_gate, GATE_FUNCTION_FAULTS)]
 )
 def test_functions(function, faults):
-    done = verify_mutants(function, epsilon=1.0, effort="quick", neighbours=Interval(0, 1), samples=8_000)
+    done = verify_mutants(function, epsilon=1.0, effort="quick", neighbours=Interval(0, 1), samples=4_000)
     assert [each.fault.name for each in done.mutants] == list(faults)
     assert not any(each.result.verdict == "certified" for each in done.mutants)
     caught = {each.fault.name for each in done.mutants if each.caught}

@@ -65,7 +65,7 @@ def test_seeds_are_different_neighbours(adjacency):
         adjacency.check(seed)
 
 
-@pytest.mark.few(19)
+@pytest.mark.few(10)
 @pytest.mark.parametrize("adjacency", ADJACENCIES, ids=repr)
 def test_generated_pairs_are_neighbours(adjacency):
     @given(adjacency.pairs())

@@ -41,6 +41,7 @@ def search(adjacency, draw, samples=400_000, seed=0):
     return search_neighbours(adjacency, draw, samples=samples, delta=0.0, error=5e-5, seed=seed)
 
 
+@pytest.mark.slow
 def test_codewords_far_apart_are_found():
     apart = (BITS[:, None] != BITS[None, :]).sum(axis=2)
     found = search(AnyTwo(Categories(64)), drawing(codeword, 12), 150_000)
@@ -60,10 +61,8 @@ def test_a_region_without_a_known_pattern_is_climbed_to_and_said_plainly():
     assert found.generated > 10
 
 
+@pytest.mark.slow
 def test_known_patterns_are_kept_where_nothing_beats_them():
-    def laplace(data, rng, lanes):
-        return data + rng.laplace(size=lanes)
-
     for seed in range(2):
         best = search(AnyTwo(Interval(0, 1)), drawing(laplace, 1), seed=seed).pairs[0]
         assert {float(best.data), float(best.other)} == {0.0, 1.0}
@@ -111,30 +110,37 @@ def test_listed_pairs_are_not_searched():
     assert result.details["neighbour_search"] == {"samples": 0, "generated": 0}
 
 
-def test_both_worlds_get_the_same_random_numbers_unless_these_go_against_each_other():
-    """Laplace noise moves with the data; flipped bits of opposite data are opposite, and no draw is counted twice."""
+def laplace(data, rng, lanes):
+    return data + rng.laplace(size=lanes)
 
-    def laplace(data, rng, lanes):
-        return data + rng.laplace(size=lanes)
 
-    for adjacency, mechanism, columns, alike in (
+@pytest.mark.parametrize(
+    ("adjacency", "mechanism", "columns", "alike"),
+    [
         (AnyTwo(Interval(0, 1)), laplace, 1, True),
-        (AnyTwo(Categories(64)), codeword, 12, False),
-    ):
-        seeds, counted = {}, []
-        plain = drawing(mechanism, columns, counted)
+        pytest.param(AnyTwo(Categories(64)), codeword, 12, False, marks=pytest.mark.slow),
+    ],
+    ids=["alike", "against"],
+)
+def test_both_worlds_get_the_same_random_numbers_unless_these_go_against_each_other(
+    adjacency, mechanism, columns, alike
+):
+    """Laplace noise moves with the data; flipped bits of opposite data are opposite, and no draw is counted twice."""
+    seeds, counted = {}, []
+    plain = drawing(mechanism, columns, counted)
 
-        def draw(pair, other, n, seed, plain=plain, seeds=seeds):
-            seeds.setdefault((pair.key, n), []).append((other, seed.spawn_key))
-            return plain(pair, other, n, seed)
+    def draw(pair, other, n, seed):
+        seeds.setdefault((pair.key, n), []).append((other, seed.spawn_key))
+        return plain(pair, other, n, seed)
 
-        found = search(adjacency, draw, 100_000)
-        assert sum(counted) == found.samples
-        ways = [len({key for _, key in drawn[-2:]}) for drawn in seeds.values() if len(drawn) >= 2]
-        assert len(ways) > 10
-        assert ways.count(1 if alike else 2) == len(ways)
+    found = search(adjacency, draw, 100_000)
+    assert sum(counted) == found.samples
+    ways = [len({key for _, key in drawn[-2:]}) for drawn in seeds.values() if len(drawn) >= 2]
+    assert len(ways) > 10
+    assert ways.count(1 if alike else 2) == len(ways)
 
 
+@pytest.mark.slow
 def test_wide_views_are_drawn_less_often_but_the_search_of_narrow_ones_is_not_cut():
     """Nine tenths of the draws for the main test; of eight columns 7/8 of these, of ten and more 7/10."""
 

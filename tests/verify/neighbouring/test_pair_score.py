@@ -26,6 +26,7 @@ def test_the_score_is_about_epsilon():
     assert lower_bound(rare) > 2.0
 
 
+@pytest.mark.slow
 def test_on_many_draws_a_coming_test_is_predicted():
     """A leak of 0.1 that every draw shows is worth more than luck in the tails of eight columns of noise."""
     columns = tuple(Column(f"x{i}", f"value {i}", "real") for i in range(8))

@@ -4,6 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from verify.outputs.number_columns import _integers_of
 from verify.outputs.output_layout import layout_of
 from verify.outputs.read_lanes import read_lanes
 from verify.outputs.read_outputs import read_outputs
@@ -44,3 +45,10 @@ def test_unsigned_and_signed_numbers_beyond_floats():
         np.testing.assert_array_equal(
             layout.sample(read_lanes(array, 3)).values, layout.sample(read_outputs(array.tolist())).values
         )
+
+
+def test_whole_numbers_are_exact_and_what_is_none_has_none():
+    values = np.array([2.0**53, 2.5, np.nan, np.inf, -3.0])
+    whole = np.array([2**53 + 1, None, None, None, None], dtype=object)
+    assert _integers_of(values, whole) == [2**53 + 1, None, None, None, -3]
+    assert _integers_of(values, None) == [2**53, None, None, None, -3]

@@ -135,7 +135,7 @@ def test_what_leaks_in_the_writing_only_is_refuted(leaks, said):
         lambda data, rng: leaks(data > 0.5, rng),
         epsilon=1.0,
         neighbours=Interval(0, 1),
-        samples=20_000,
+        samples=8_000,
         seed=1,
     )
     assert result.verdict == "refuted"

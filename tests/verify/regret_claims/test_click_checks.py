@@ -31,6 +31,7 @@ def violated(name, *methods):
 EPSILON = {"cascade-ucb-rr": 3.0, "cascade-ucb-ldp-laplace": 20.0, "cascade-ucb-batch": 20.0}
 
 
+@pytest.mark.slow_cells("cascade-ucb-batch", "cascade-ucb-batch-gaussian", "cascade-ucb-batch-shuffle")
 @pytest.mark.parametrize("name", CHECKED)
 def test_true_learners_pass(name):
     found = checks(name, horizon=128)
@@ -125,6 +126,7 @@ FAULTS = {
 }
 
 
+@pytest.mark.slow_cells("LoudNoise-cascade-ucb-batch")
 @pytest.mark.parametrize(
     "name",
     ["cascade-ucb-rr", "cascade-ucb-batch", pytest.param("cascade-ucb-ldp-laplace", marks=pytest.mark.slow)],
@@ -163,6 +165,7 @@ def test_no_epsilon_is_too_small_or_too_large(epsilon):
     ] == []
 
 
+@pytest.mark.slow
 def test_another_order_is_legal():
     assert violated("cascade-ucb-rr", FirstMostDisplayed) == []
 

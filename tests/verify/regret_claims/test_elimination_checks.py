@@ -43,6 +43,7 @@ def plant(name, *changes):
     return type("Planted", (*changes, made), {"__signature__": inspect.signature(made)})
 
 
+@pytest.mark.slow_cells("2.0")
 @pytest.mark.parametrize("epsilon", [1e-3, 2.0, pytest.param(1e3, marks=pytest.mark.slow)])
 def test_the_true_finder_of_the_best_arm_passes(epsilon):
     found = checks("dp-best-arm", played=replace(PLAYED["dp-best-arm"], epsilon=epsilon))
@@ -221,6 +222,7 @@ class LastFirst:
         return np.where(self.stopped, self.recommendation, last)[:, np.newaxis]
 
 
+@pytest.mark.slow_cells("LoudNoise-")
 @pytest.mark.parametrize(
     ("fault", "seen"),
     [

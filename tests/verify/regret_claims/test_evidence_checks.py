@@ -24,6 +24,7 @@ def checks(name, make=None, seed=7):
     return check_evidence(build, BOUNDS[name], PLAYED, lanes=64, seed=seed, error=1e-4)
 
 
+@pytest.mark.slow_cells("dp-bandit")
 @pytest.mark.parametrize("name", CHECKED)
 def test_true_learners_pass(name):
     found = checks(name)
@@ -171,6 +172,7 @@ def plant(name, fault):
     return type("Planted", (fault, made), {"__signature__": inspect.signature(made)})
 
 
+@pytest.mark.slow_cells("StaleBatch--dp-bandit")
 @pytest.mark.few(9)
 @pytest.mark.parametrize(
     "name", ["dp-bandit", "dp-bandit-ldp", pytest.param("dp-bandit-gaussian", marks=pytest.mark.slow)]

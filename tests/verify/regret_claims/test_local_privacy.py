@@ -10,6 +10,7 @@ from verify.commands.command_group import cli
 from verify.regret_claims.local_privacy import audit_local_privacy
 
 
+@pytest.mark.slow
 def test_a_learner_without_privacy_regrets_too_little():
     assert audit_local_privacy(CUCB, 0.1, horizon=4000, runs=256).impossible
 

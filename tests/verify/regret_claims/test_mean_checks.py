@@ -53,7 +53,6 @@ def violated(name, make):
     return [check.name for check in checks(name, make) if check.violated]
 
 
-@pytest.mark.few(8)
 @pytest.mark.parametrize("name", CHECKED)
 def test_true_learners_pass(name):
     found = checks(name)
@@ -324,6 +323,7 @@ class AllFedAlike:
         self.few += 1
 
 
+@pytest.mark.slow_cells("cucb-batch-StaleBatch-noise")
 @pytest.mark.parametrize(
     ("name", "fault", "check"),
     [

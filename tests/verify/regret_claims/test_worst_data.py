@@ -49,6 +49,7 @@ def test_a_constant_that_is_a_tenth_too_small_is_violated(name):
     assert "the bound is" in found.words
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", [*CHECKED[:1], *(pytest.param(name, marks=pytest.mark.slow) for name in CHECKED[1:])]
 )

@@ -34,6 +34,7 @@ def attained(check):
     return float(check.words.split("come to ")[1].split(" %")[0])
 
 
+@pytest.mark.slow
 @pytest.mark.few(1)
 @pytest.mark.parametrize("name", [name for name in CHECKED if name not in TOO_LOUD])
 def test_true_theorems_hold(name):
@@ -41,6 +42,7 @@ def test_true_theorems_hold(name):
     assert not found.violated
 
 
+@pytest.mark.slow_cells("published/dpe")
 @pytest.mark.parametrize("name", ["pe", "published/dpe"])
 def test_survivors_are_as_bad_as_widths_allow(name):
     """Gaps are 8 % apart, so that a lemma whose constant is a tenth too small is violated."""

@@ -62,6 +62,7 @@ def test_counts_that_speak_against_a_claim_and_do_not_refute_it_leave_it_in_doub
     assert _in_doubt(replace(counts, **change)) is doubtful
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("seed", range(2))
 def test_a_function_that_loses_four_per_cent_more_than_it_claims_is_refuted_by_one_of_both(seed):
     def noisy(data, rng, lanes):
@@ -168,6 +169,7 @@ class Declared(Laplace):
     """Somebody's mechanism: its profile is a declaration."""
 
 
+@pytest.mark.slow
 @pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("subject", "claim", "held_twice"),

@@ -89,7 +89,7 @@ def test_the_best_share_beats_the_others() -> None:
 
 
 @pytest.mark.parametrize(
-    ("n", "p", "epsilon"), [(600, 0.4, 1.0), pytest.param(2_000, 0.5, 4.0, marks=pytest.mark.slow)]
+    ("n", "p", "epsilon"), [(300, 0.4, 1.0), pytest.param(2_000, 0.5, 4.0, marks=pytest.mark.slow)]
 )
 def test_the_chosen_inversion_covers(n: int, p: float, epsilon: float) -> None:
     """The probability that the bound exceeds the truth, exactly: it does from some count of the first world on."""

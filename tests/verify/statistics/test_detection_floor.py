@@ -22,6 +22,7 @@ def test_detection_floor_is_where_refutation_begins(n: int) -> None:
     assert detection_floor(5000.0, 0.0, n, error) == math.inf
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mass", [pytest.param(1e-3, marks=pytest.mark.slow), 0.5])
 def test_a_detectable_loss_is_detected_with_the_stated_power(mass: float) -> None:
     """250 tests each: at least 80 % - 4 s.e. refute (false alarm 3.2e-5); a third less excess, fewer."""

@@ -22,6 +22,7 @@ def verified() -> Verification:
     return verify(Laplace(scale=1.0), epsilon=1.0, effort="quick", samples=20_000)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("known", "bounds"), [(True, (0.73, 0.27)), (False, (0.2, 0.3))])
 def test_a_band_is_drawn(
     verified: Verification, tmp_path: Path, known: bool, bounds: tuple[float, float]
@@ -33,6 +34,7 @@ def test_a_band_is_drawn(
     assert path.read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 def test_a_verification_is_drawn(verified: Verification, tmp_path: Path) -> None:
     band = verified.json()["band"]
     assert all(low <= up for low, up in zip(band["delta_lower"], band["delta_upper"], strict=True))

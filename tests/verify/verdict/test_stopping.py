@@ -28,6 +28,7 @@ def loop_in(path: Path, text: str) -> set[str]:
     return {f"{path.name}:{second - 1}", f"{path.name}:{second}"}
 
 
+@pytest.mark.slow
 def test_a_learner_that_never_ends_is_stopped_and_its_line_named() -> None:
     # Enough for a cold process beside others to come as far as the loop.
     result = verify(f"{LEARNERS}:NeverEnds", epsilon=1.0, effort="quick", time_limit=3.0)
@@ -67,6 +68,7 @@ def test_a_learner_stopped_by_hand_before_its_checks_are_done_is_not_certified(m
     assert result.json()["interrupted"]
 
 
+@pytest.mark.slow
 def test_linear_learners_keep_the_limit() -> None:
     result = verify("dp-dpe-central", epsilon=10.0, delta=0.25, time_limit=1.0)  # time enough to be built
     assert result.verdict == "unproven"

@@ -70,6 +70,7 @@ def test_the_default_effort_refutes_it():
     assert result.lower.epsilon > 1.7
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small_searches")
 @pytest.mark.parametrize("name", ["bandit-ucb", pytest.param("bandit-tree", marks=pytest.mark.slow)])
 def test_a_private_bandit_is_certified(name):

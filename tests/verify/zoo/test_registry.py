@@ -84,6 +84,7 @@ def test_draws_have_one_shape_and_repeat_for_a_seed(specimen):
     assert varies  # some specimens are constant on one of the two, which is what gives them away
 
 
+@pytest.mark.slow_cells("gap-svt")
 @EVERY
 def test_the_oracle_never_sees_more_than_the_truth(specimen):
     oracle = oracles[specimen.name]
@@ -100,6 +101,7 @@ def test_the_oracle_never_sees_more_than_the_truth(specimen):
     assert limits[-1] <= specimen.true_epsilon
 
 
+@pytest.mark.slow_cells("gap-svt")
 @EVERY
 def test_a_refutable_claim_can_be_refuted(specimen):
     """Two million draws a side suffice, at a false alarm of 1e-4, if the right event is found."""

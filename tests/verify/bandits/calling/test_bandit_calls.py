@@ -13,7 +13,7 @@ from verify.subject_error import SubjectError
 from verify.transcripts.adversary import AdversaryError, ChallengeOnPlay
 
 pytestmark = pytest.mark.usefixtures("small_searches")
-FEW = {"effort": "quick", "samples": 4_096}
+FEW = {"effort": "quick", "samples": 2_048}
 SEED = np.random.SeedSequence(0)
 ROUNDS = 6
 TABLE = np.array([[9.0, 9.0], [1, 0], [0, 1], [1, 1], [0, 0], [1, 0], [0, 1]]) * [0.25, 0.75]
@@ -472,6 +472,7 @@ def test_a_bandit_is_named_by_its_class_and_how_it_is_called(bandit, name, call)
     assert bandit.call == call
 
 
+@pytest.mark.slow
 def test_a_report_says_the_call_that_shows_it_again():
     result = verify(PlainBandit(Eliminates, 2, 12, play="run", stops=True), epsilon=1.0, **FEW)
     call = "verify(PlainBandit(Eliminates, arms=2, rounds=12, play='run', stops=True), epsilon=1.0,"

@@ -20,7 +20,7 @@ from verify.zoo import specimens
 from verify.zoo.bandits import EpisodicUCB
 
 pytestmark = pytest.mark.usefixtures("small_searches")
-FEW = {"effort": "quick", "samples": 4_096}
+FEW = {"effort": "quick", "samples": 2_048}
 
 
 class Alternating:
@@ -87,6 +87,7 @@ def test_every_generator_is_seeded_and_global_ones_are_given_back(make):
     assert (np.random.random(), random.random()) == expected
 
 
+@pytest.mark.slow_cells("plain-bandit-stops")
 @pytest.mark.parametrize("name", ["plain-bandit-seeded", "plain-bandit-stops"])
 def test_broken_plain_bandits_are_refuted(name):
     result = verify(f"zoo/{name}", **FEW)
@@ -94,6 +95,7 @@ def test_broken_plain_bandits_are_refuted(name):
     assert "the rewards of all rounds: [[" in result.witness.neighbours["data"]
 
 
+@pytest.mark.slow_cells("plain-bandit-ucb")
 @pytest.mark.parametrize("name", ["plain-bandit-ucb", "plain-bandit-elimination"])
 def test_a_private_plain_bandit_is_not_refuted(name):
     result = verify(f"zoo/{name}", **FEW)
@@ -138,6 +140,7 @@ class Textbook:
         self.sums[arm] += reward
 
 
+@pytest.mark.slow
 def test_arguments_with_defaults_are_left_alone():
     result = verify(PlainBandit(Textbook, arms=2, rounds=12), epsilon=1.0, **FEW)
     assert result.verdict == "refuted"
