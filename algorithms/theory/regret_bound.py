@@ -162,9 +162,9 @@ class RegretBound:
         epsilon, delta, K (size of a super arm), L (number of arms), B_inf and B_1,
         R_max (the largest regret of a round), Delta_0 (the least gap of all), p_0 (a cascade's least examination
         probability), w_K (the least mean of the K best arms), mu (1/sigma of the Gaussian mechanism that is
-        (epsilon, delta)-differentially private at distance 1), W (what radii allow,
-        which runs tell); in `per_arm` Delta and Delta_max (an arm's least and largest gap), rho (their ratio) and k (how many optimal arms are better); in `per_optimal` and
-        `per_member` Delta (see `Gaps`). Linear bandits have symbols of their own
+        (epsilon, delta)-differentially private at distance 1), W (what radii allow, which runs tell); in `per_arm`
+        Delta and Delta_max (an arm's least and largest gap), rho (their ratio) and k (how many optimal arms are
+        better); in `per_optimal` and `per_member` Delta (see `Gaps`). Linear bandits have symbols of their own
         (`algorithms.theory.linear_regret`).
     source
         The paper and theorem.

@@ -58,7 +58,13 @@ _Asked = TypeVar("_Asked")
 _Found = TypeVar("_Found")
 
 _ERRORS = (SubjectError, BlocksMissing, ValueError, OSError)
-_TWINS = {"bandit": "cucb", "semi-bandit": "cucb", "matroid": "omm", "cascade": "cascade-ucb1"}
+_TWINS = {
+    "bandit": "cucb",
+    "semi-bandit": "cucb",
+    "matroid": "omm",
+    "cascade": "cascade-ucb1",
+    "contextual": "linucb",
+}
 
 _STYLES: dict[RegretVerdict, str] = {"consistent": "bold green", "violated": "bold red"}
 

@@ -72,11 +72,17 @@ def check_widths(
         run.ended()
     except Contradiction as contradiction:
         return (contradiction.check,)
-    return run.tested(error, (run.noise.p, run.noise.words), None)
+    exact = (1.0, f"none in {len(run.spans)} releases of each run")
+    return run.tested(error, (run.noise.p, run.noise.words) if run.scale > 0 else exact, None)
 
 
 class _WidthRun(ProofRun):
     """What has been seen so far of a learner on moments.
+
+    Attributes
+    ----------
+    spans
+        Of how many rounds releases are, by the round in which they are due.
 
     Raises
     ------
@@ -95,11 +101,14 @@ class _WidthRun(ProofRun):
         self.domain = RegressionMoments(problem.features, theorem.weight)
         self.scale = bound.number(theorem.scale, instance)
         self.noise = AdditiveNoise("Gaussian", 1.0)
-        self._spans = theorem.spans(instance.horizon, int(np.ceil(bound.number(theorem.first, instance))))
+        self.spans = theorem.spans(instance.horizon, int(np.ceil(bound.number(theorem.first, instance))))
         self._width = theorem.width_on(bound.values(instance))
         nothing = np.zeros((lanes, *self.domain.shape))
         self._told = [nothing]  # after each round: the sum of all moments
-        self._total, self._noises = {0: nothing}, {0: 0}  # after releases: what they add up to, and how many they are
+        self._total, self._noises = (
+            {0: nothing},
+            {0: 0},
+        )  # after releases: what they add up to, and how many they are
         self._last = 0  # the round of the last release
         self._policy: LinearUCB | None = None
         self._allowed: FloatArray = np.zeros(lanes)
@@ -183,7 +192,7 @@ class _WidthRun(ProofRun):
 
     def released(self, sent: list[FloatArray], policy: LinearUCB) -> None:
         """Check what a round has released, and take its noise; then check the policy that is made of it."""
-        span = self._spans.get(self.round, 0)
+        span = self.spans.get(self.round, 0)
         self.refuse(
             "bookkeeping",
             np.full(len(self.failed), len(sent) != (span > 0)),
@@ -201,7 +210,7 @@ class _WidthRun(ProofRun):
         else:
             self.refuse(
                 "noise",
-                (np.abs(noise) > _GRID * span).any(axis=1),
+                np.abs(noise).max(axis=1) > _GRID * span,
                 lambda lane: f"a sum is off by {np.abs(noise[lane]).max():.6g}, and there should be no noise",
             )
         self.made(policy)
