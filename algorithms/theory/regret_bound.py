@@ -67,7 +67,7 @@ _SYMBOLS: Mapping[str, str] = MappingProxyType(
         "S": "most actions that a phase plays",
         "sigma_xi": "spread of clients around the common reward",
         "B": "bound on a client's reward",
-        "W": "mean sum of what radii allow a round, R_max at most, which runs tell: no function of T",
+        "W": "expected sum of what radii allow rounds to cost, R_max at most each; no function of T: only runs tell it",
     }
 )
 """What symbols of bounds stand for; their abbreviations are defined by each."""

@@ -43,7 +43,7 @@ class TheoremValue:
     speaks_from
         The smallest horizon at which the bound is at most a third of that, None if there is none up to 2^40.
     gaps
-        How the instance's gaps were found.
+        How the instance's gaps were found; empty if it needs none.
     dominant
         The largest term, in words, and its value.
     statement

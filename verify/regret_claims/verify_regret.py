@@ -222,7 +222,7 @@ class _Theorem:
                 for name in ("source", "regime", "printed", "correction", "unproved")
             }
             if isinstance(instance.problem, LinearContexts):
-                gaps = "not needed"
+                gaps = ""
             elif not isinstance(instance.problem, LinearBandit):
                 try:
                     gaps = instance.gaps.method
