@@ -169,7 +169,7 @@ class RegretReport(FromJson):
             for check in self.proof
             if check.violated and not check.binding
         ]
-        if theorem.of_runs:
+        if theorem.of_runs and theorem.covered:
             said.append(
                 "the bound is of these runs, and no function of T: what their radii allow, in expectation "
                 f"{theorem.dominant[1]:.5g} at most, and what is lost where estimates are off by more"

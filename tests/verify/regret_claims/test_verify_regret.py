@@ -146,6 +146,7 @@ def test_contexts_by_name_and_beyond_the_norm_that_widths_are_for():
     assert (report.problem, report.verdict) == ("contexts", "vacuous")
     longer = regret("linucb", settings={"norm": 0.9}, **few)
     assert longer.verdict == "out of regime"
+    assert len(longer.reasons) == 1
     assert "|theta*| <= S" in longer.reasons[0]
     assert longer.proof == ()
     with pytest.raises(ProblemError, match="plays contextual problems, not top-k"):
