@@ -56,10 +56,13 @@ class LinearUCB:
             The actions offered in each lane, (lanes, actions, d).
         """
         offered = np.asarray(contexts, dtype=np.float64)
-        square = np.einsum("lad,lde,lae->la", offered, self.covariance, offered)
         mean = np.einsum("lad,ld->la", offered, self.estimate)
-        upper = mean + self.width[:, np.newaxis] * np.sqrt(np.maximum(square, 0.0))
-        return np.asarray(upper.argmax(axis=1))
+        return np.asarray((mean + self.radii(offered)).argmax(axis=1))
+
+    def radii(self, actions: FloatArray) -> FloatArray:
+        """Return ``beta |x|_(V^-1)`` of actions (lanes, actions, d): how far estimates may be off; (lanes, actions)."""
+        square = np.einsum("lad,lde,lae->la", actions, self.covariance, actions)
+        return np.asarray(self.width[:, np.newaxis] * np.sqrt(np.maximum(square, 0.0)))
 
 
 def regress(

@@ -6,7 +6,7 @@ import functools
 import math
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -19,16 +19,52 @@ from algorithms.problems.linear_contexts import LinearContexts
 from algorithms.reward_curve import RewardCurve
 from algorithms.simulate import Trace, check_counts, checkpoint_rounds
 from mechanisms import BLOCK, LaneStreams, Randomness
-from mechanisms.arrays import FloatArray
+from mechanisms.arrays import FloatArray, IntArray
 
 BuildContextual = Callable[[Gate], ContextualLearner]
 
 
 class ContextualRound(NamedTuple):
-    """What a round earned in expectation, and how much less than its best action; each (lanes,)."""
+    """What a round was about.
 
+    Attributes
+    ----------
+    policy
+        What the action was chosen by.
+    contexts, chosen
+        The actions offered, (lanes, actions, d), and the place of the one taken, (lanes,).
+    moments
+        What was observed, before it was let in, (lanes, coordinates).
+    reward, regret
+        What was earned in expectation, and how much less than by the best action; (lanes,).
+    """
+
+    policy: LinearUCB
+    contexts: FloatArray
+    chosen: IntArray
+    moments: FloatArray
     reward: FloatArray
     regret: FloatArray
+
+    @property
+    def allowed(self) -> FloatArray:
+        """What optimism allows the round to cost where no estimate is off by more than its radius; (lanes,)."""
+        played = self.contexts[np.arange(len(self.chosen)), self.chosen]
+        return 2.0 * self.policy.radii(played[:, np.newaxis])[:, 0]
+
+
+@dataclass(frozen=True)
+class ContextualTrace(Trace):
+    """Regret and reward of every run at checkpoints, and what its radii allow.
+
+    Attributes
+    ----------
+    allowed
+        The sum over the rounds of `ContextualRound.allowed`, and of the largest regret of a round where that is less;
+        shape (c, runs).
+    """
+
+    allowed: FloatArray = field(kw_only=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,11 +102,13 @@ def play_contexts(
     lane = np.arange(gate.lanes)
     for record in range(1, rounds + 1):
         contexts = problem.draw_contexts(environment, gate.lanes)
-        chosen = learner.policy.choose(contexts)
+        policy = learner.policy
+        chosen = policy.choose(contexts)
         played = contexts[lane, chosen]
         moments = learner.feedback_domain.of(played, problem.draw_rewards(played, environment))
         learner.observe(gate.private(moments, learner.feedback_domain, record))
-        yield ContextualRound(problem.means(contexts)[lane, chosen], problem.regrets(contexts)[lane, chosen])
+        reward, regret = problem.means(contexts)[lane, chosen], problem.regrets(contexts)[lane, chosen]
+        yield ContextualRound(policy, contexts, chosen, moments, reward, regret)
 
 
 def play_users(learner: ContextualLearner, users: ContextualUsers, gate: Gate) -> Iterator[LinearUCB]:
@@ -94,7 +132,7 @@ def simulate_contexts(
     workers: int | Executor = 1,
     store: BlockStore | None = None,
     progress: Callable[[float], None] | None = None,
-) -> Trace:
+) -> ContextualTrace:
     """Simulate independent runs; a run depends on the seed and its own number only.
 
     Parameters
@@ -116,7 +154,7 @@ def simulate_contexts(
     start = time.perf_counter()
     rounds = checkpoint_rounds(horizon, checkpoints)
     says = {
-        "what": "contextual rewards and regret at checkpoints, 64 lanes a block",
+        "what": "contextual rewards, regret and what radii allow at checkpoints, 64 lanes a block",
         "learner": repr(build)[:1000],
         "problem": repr(problem)[:1000],
         "seed": seed,
@@ -126,11 +164,11 @@ def simulate_contexts(
     done = run_blocks(
         [Blocks(work, math.ceil(runs / BLOCK), says=says)], executor, store=store, progress=progress
     )
-    reward, regret = (
+    reward, regret, allowed = (
         np.concatenate([block[name] for block in done.results[0]], axis=1)[:, :runs]
-        for name in ("reward", "regret")
+        for name in ("reward", "regret", "allowed")
     )
-    return Trace(rounds, regret, reward, time.perf_counter() - start, done.stored)
+    return ContextualTrace(rounds, regret, reward, time.perf_counter() - start, done.stored, allowed=allowed)
 
 
 def _simulate_lanes(
@@ -146,9 +184,10 @@ def _simulate_lanes(
     for block in blocks:
         gate = Simulation(seed, BLOCK, first_block=block)
         environment = LaneStreams(seed, BLOCK, block, key=(RandomStream.ENVIRONMENT,))
-        reward, regret = RewardCurve(np.array(rounds), BLOCK), RewardCurve(np.array(rounds), BLOCK)
+        reward, regret, allowed = (RewardCurve(np.array(rounds), BLOCK) for _ in range(3))
         for played in play_contexts(build(gate), problem, gate, environment, rounds[-1]):
             reward.add(played.reward)
             regret.add(played.regret)
-        done.append({"reward": reward.kept, "regret": regret.kept})
+            allowed.add(np.minimum(played.allowed, problem.largest_regret))
+        done.append({"reward": reward.kept, "regret": regret.kept, "allowed": allowed.kept})
     return done

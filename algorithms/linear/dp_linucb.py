@@ -35,10 +35,11 @@ that of ``(G + lam I)^-1``, so at most ``sqrt(2 ln(J T) + ln det(G / lam + I))``
 as ``V - G <= V``; the third ``gam / sqrt(lam)``, as ``lam I <= V``. QED (The gate rounds moments to 2^-25, which is not
 in it.)
 
-On that event a round's regret is at most ``2 beta_j |x_t|_(V_j^-1)``. For any contexts, regret is therefore at most ``4
-beta sqrt(d T ln(1 + T / (d lam)))``, with the largest beta and the least lam, and twice the length of the ``d log2(1 +
-T / (d lam))`` longest batches, in which the determinant may double. As a third of all rounds may be in one batch, that
-is no useful bound for contexts which change late, and none is claimed; equal batches and a tree's noise would have one.
+On that event a round's regret is at most ``2 beta_j |x_t|_(V_j^-1)``, and a run's the sum of these: a bound that runs
+tell (`algorithms.theory.contextual_regret`). For any contexts, regret is therefore at most ``4 beta sqrt(d T ln(1 + T /
+(d lam)))``, with the largest beta and the least lam, and twice the length of the ``d log2(1 + T / (d lam))`` longest
+batches, in which the determinant may double. As a third of all rounds may be in one batch, that is no useful bound for
+contexts which change late: no function of T is claimed; equal batches and a tree's noise would have one.
 """
 
 from __future__ import annotations

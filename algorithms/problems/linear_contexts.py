@@ -45,6 +45,11 @@ class LinearContexts:
         """D."""
         return self.parameter.size
 
+    @property
+    def largest_regret(self) -> float:
+        """What a round can cost at most: ``2 |theta*|``."""
+        return 2.0 * float(np.linalg.norm(self.parameter))
+
     def draw_contexts(self, randomness: Randomness, lanes: int) -> FloatArray:
         """Draw the actions offered in each lane, (lanes, actions, d)."""
         drawn = randomness.standard_normal((lanes, self.actions, self.features))

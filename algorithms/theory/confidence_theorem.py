@@ -8,6 +8,7 @@ inverted, how often that can be; and the regret is their sum.
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -21,6 +22,7 @@ from mechanisms.arrays import FloatArray
 n, j, x, u, t = sp.symbols("n j x u t", positive=True)
 phase, clients, size, deviation = sp.symbols("l U s tau", positive=True)
 left = sp.Symbol("m", positive=True)
+volume = sp.Symbol("v", positive=True)
 
 Radius = Callable[[FloatArray, FloatArray, float | FloatArray], FloatArray]
 _ClickRadius = Callable[[FloatArray, FloatArray, float, FloatArray], FloatArray]
@@ -305,6 +307,60 @@ class PhaseTheorem:
     failure: sp.Expr
     width: sp.Expr | None = None
     remainder: sp.Expr | None = None
+
+
+@dataclass(frozen=True)
+class WidthTheorem:
+    """The statements that the regret proof of optimism on released moments makes on the way.
+
+    With G and u the sums of ``x x'`` and ``x y`` over n rounds, as released with j noises: V is G + `shift` I, with
+    eigenvalues of at least `least`, theta = V^-1 u, and ``|theta - theta*|_V <= width`` at all times but with
+    probability `failure`. Then an action x's estimate is off by ``width |x|_(V^-1)`` at most, its radius, and a round
+    costs twice the radius of what is played.
+
+    Attributes
+    ----------
+    shift, least
+        See above; in n, j and the bound's symbols.
+    width
+        Of v, the lesser of ``ln det(V / least)`` and `volume`, n, j and the bound's symbols.
+    volume
+        What ``ln det(G / least + I)`` is at most; infinite if that is not used.
+    weight, scale
+        Of the coordinates in which moments are released (`mechanisms.RegressionMoments`), and the deviation of the
+        normal noise in each of them; 0 if there is none.
+    counting
+        Which rounds a release is of: "growing batches", the first of `first` rounds (rounded up) and each later one of
+        the share `growth` of those before; a "tree" over the rounds, its newest full node.
+    failure
+        Over the whole horizon.
+    """
+
+    shift: sp.Expr
+    least: sp.Expr
+    width: sp.Expr
+    volume: sp.Expr
+    weight: float
+    scale: sp.Expr
+    counting: Literal["growing batches", "tree"]
+    failure: sp.Expr
+    first: sp.Expr = sp.S.One
+    growth: float = 1.0
+
+    def width_on(self, values: Mapping[sp.Symbol, float]) -> Callable[[float, float, FloatArray], FloatArray]:
+        """Return the width on an instance as a function of n, j and v."""
+        function = _compiled(self.width, ())
+        fixed = {str(symbol): value for symbol, value in values.items()}
+        return lambda count, releases, volume: np.broadcast_to(
+            function({**fixed, "n": count, "j": releases, "v": volume}), volume.shape
+        )
+
+    def spans(self, rounds: int, first: int) -> dict[int, int]:
+        """Return of how many rounds the releases are that are due within so many, by the round in which they are."""
+        if self.counting == "tree":
+            return {t: t & -t for t in range(1, rounds + 1)}
+        ends = [0, *(int(end) for end in released_counts(rounds, first, self.growth))]
+        return {end: end - start for start, end in itertools.pairwise(ends)}
 
 
 def _radius_on(

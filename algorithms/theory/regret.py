@@ -9,6 +9,7 @@ from __future__ import annotations
 from algorithms.theory.bandit_regret import BANDIT_BOUNDS
 from algorithms.theory.best_arm import BEST_ARM_BOUNDS
 from algorithms.theory.cascade_regret import CASCADE_BOUNDS
+from algorithms.theory.contextual_regret import CONTEXTUAL_BOUNDS
 from algorithms.theory.linear_regret import LINEAR_BOUNDS
 from algorithms.theory.matroid_regret import MATROID_BOUNDS
 from algorithms.theory.published_bandit_regret import PUBLISHED_BANDIT_BOUNDS
@@ -23,6 +24,7 @@ BOUNDS: dict[str, RegretBound] = {
     **MATROID_BOUNDS,
     **CASCADE_BOUNDS,
     **LINEAR_BOUNDS,
+    **CONTEXTUAL_BOUNDS,
 }
 """Regret bounds by the learner's registered name."""
 
@@ -36,11 +38,5 @@ WITHOUT_BOUND: dict[str, str] = {
     "the last term, which measurements show to be large, has no bound; dp-bandit has a theorem at every T",
     "published/lazy-dp-ts": "Theorem 4 is O(.), without constants; dp-bandit has a theorem",
     "published/dpe-fixed-u": "the paper states none",
-    "dp-linucb": "a third of all rounds may be in one batch, so that no useful bound holds for contexts which change "
-    "late; its confidence widths are proved",
-    "linucb": "as of dp-linucb: batches grow with the horizon",
-    "published/tree-linucb-gaussian": "Theorem 5 is `algorithms.published.tree_linucb.theorem_5`, which is above 2 T, "
-    "what no learner exceeds, up to 25 million rounds at d = 4, epsilon = 1, delta = 1e-5; no proof is read from "
-    "learners of contexts",
 }
 """Why a learner has no bound that is a number, by its registered name."""

@@ -21,12 +21,13 @@ import sympy as sp
 
 from algorithms.epochs import epoch_end, epoch_horizon, epoch_of
 from algorithms.learner import DEFAULT_DELTA
-from algorithms.problems import LinearBandit, Problem, Value
+from algorithms.problems import LinearBandit, LinearContexts, Problem, Value
 from algorithms.theory.confidence_theorem import (
     ClickTheorem,
     ConfidenceTheorem,
     EliminationTheorem,
     PhaseTheorem,
+    WidthTheorem,
 )
 from algorithms.theory.gaps import Gaps, problem_gaps
 from mechanisms import Gaussian, Sensitivity
@@ -38,6 +39,7 @@ w_K, mu, delta = sp.symbols("w_K mu delta", positive=True)
 b, A, v, N = sp.symbols("b A v N", positive=True)
 sigma, F, M = sp.symbols("sigma F M", positive=True)
 T0 = sp.Symbol("T_0", positive=True)
+allowed = sp.Symbol("W", positive=True)
 
 
 _SYMBOLS: Mapping[str, str] = MappingProxyType(
@@ -65,6 +67,7 @@ _SYMBOLS: Mapping[str, str] = MappingProxyType(
         "S": "most actions that a phase plays",
         "sigma_xi": "spread of clients around the common reward",
         "B": "bound on a client's reward",
+        "W": "expected sum of what radii allow rounds to cost, R_max at most each; no function of T: only runs tell it",
     }
 )
 """What symbols of bounds stand for; their abbreviations are defined by each."""
@@ -102,7 +105,7 @@ class Instance:
     Attributes
     ----------
     problem
-        A problem or linear bandit.
+        A problem, or a linear bandit, with contexts or without.
     epsilon, delta
         The learner's privacy; delta counts for learners with Gaussian noise.
     horizon
@@ -111,7 +114,7 @@ class Instance:
         The learner's own settings, where they are not its defaults; ``anytime`` is that it does not know T.
     """
 
-    problem: Problem | LinearBandit
+    problem: Problem | LinearBandit | LinearContexts
     epsilon: float
     horizon: int
     delta: float = DEFAULT_DELTA
@@ -143,6 +146,8 @@ class Instance:
         """T times the largest regret of a round: what no learner can exceed."""
         if isinstance(self.problem, LinearBandit):
             return self.horizon * float(self.problem.gaps.max())
+        if isinstance(self.problem, LinearContexts):
+            return self.horizon * self.problem.largest_regret
         return self.horizon * self.gaps.largest_regret
 
 
@@ -157,9 +162,9 @@ class RegretBound:
         epsilon, delta, K (size of a super arm), L (number of arms), B_inf and B_1,
         R_max (the largest regret of a round), Delta_0 (the least gap of all), p_0 (a cascade's least examination
         probability), w_K (the least mean of the K best arms), mu (1/sigma of the Gaussian mechanism that is
-        (epsilon, delta)-differentially private at distance 1); in `per_arm` Delta and Delta_max (an arm's least
-        and largest gap), rho (their ratio) and k (how many optimal arms are better); in `per_optimal` and
-        `per_member` Delta (see `Gaps`). Linear bandits have symbols of their own
+        (epsilon, delta)-differentially private at distance 1), W (what radii allow, which runs tell); in `per_arm`
+        Delta and Delta_max (an arm's least and largest gap), rho (their ratio) and k (how many optimal arms are
+        better); in `per_optimal` and `per_member` Delta (see `Gaps`). Linear bandits have symbols of their own
         (`algorithms.theory.linear_regret`).
     source
         The paper and theorem.
@@ -198,7 +203,9 @@ class RegretBound:
     correction: str = ""
     unproved: str = ""
     printed_plays: sp.Expr | None = None
-    confidence: ConfidenceTheorem | EliminationTheorem | ClickTheorem | PhaseTheorem | None = None
+    confidence: ConfidenceTheorem | EliminationTheorem | ClickTheorem | PhaseTheorem | WidthTheorem | None = (
+        None
+    )
     levels: bool = True
     outlasting: sp.Expr = sp.S.Zero
 
@@ -211,10 +218,19 @@ class RegretBound:
             from algorithms.theory.linear_regret import linear_values
 
             return linear_values(instance)
+        if isinstance(instance.problem, LinearContexts):
+            from algorithms.theory.contextual_regret import contextual_values
+
+            return contextual_values(instance)
         values = instance_values(instance)
         if instance.anytime and self.levels:
             values[T] = epoch_horizon(int(epoch_of(instance.horizon - 1)))
         return values
+
+    @property
+    def of_runs(self) -> bool:
+        """Whether the bound has a term that only runs tell, and is infinite before there are any."""
+        return allowed in self.constant.free_symbols
 
     def covers(self, instance: Instance) -> bool:
         """Whether the theorem is about this learner on this instance: its regime, and the noise it was proved for."""
@@ -305,7 +321,7 @@ class RegretBound:
 
     def _summands(self, instance: Instance, *, whole: bool) -> list[tuple[sp.Expr, float]]:
         """Return the parts, or the terms they add, with their values summed over the arms that they count."""
-        if isinstance(instance.problem, LinearBandit):
+        if isinstance(instance.problem, LinearBandit | LinearContexts):
             values = self.values(instance)
             parts = [self.constant] if whole else sp.Add.make_args(self.constant)
             return [(part, _number(self._function(part), values)) for part in parts]
@@ -357,7 +373,7 @@ def _number(
 def instance_values(instance: Instance) -> dict[sp.Symbol, float]:
     """Return the value of every symbol that is not about one arm."""
     problem, gaps = instance.problem, instance.gaps
-    assert not isinstance(problem, LinearBandit)
+    assert not isinstance(problem, LinearBandit | LinearContexts)
     structure = problem.structure
     best = np.sort(problem.means)[::-1][: structure.size]
     return {

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import sympy as sp
 
-from algorithms.problems import LinearBandit
+from algorithms.problems import LinearBandit, LinearContexts
 from algorithms.theory.confidence_theorem import ConfidenceTheorem, j, n, t, x
 from algorithms.theory.regret_bound import (
     B1,
@@ -59,7 +59,7 @@ _printed_regime: dict[str, Any] = {
 
 def _size(instance: Instance) -> int:
     """Return K."""
-    assert not isinstance(instance.problem, LinearBandit)
+    assert not isinstance(instance.problem, LinearBandit | LinearContexts)
     return instance.problem.structure.size
 
 

@@ -58,7 +58,13 @@ _Asked = TypeVar("_Asked")
 _Found = TypeVar("_Found")
 
 _ERRORS = (SubjectError, BlocksMissing, ValueError, OSError)
-_TWINS = {"bandit": "cucb", "semi-bandit": "cucb", "matroid": "omm", "cascade": "cascade-ucb1"}
+_TWINS = {
+    "bandit": "cucb",
+    "semi-bandit": "cucb",
+    "matroid": "omm",
+    "cascade": "cascade-ucb1",
+    "contextual": "linucb",
+}
 
 _STYLES: dict[RegretVerdict, str] = {"consistent": "bold green", "violated": "bold red"}
 
@@ -76,7 +82,9 @@ _STYLES: dict[RegretVerdict, str] = {"consistent": "bold green", "violated": "bo
     "--delta", type=float, default=DEFAULT_DELTA, show_default=True, help="Of learners that need a delta."
 )
 @click.option(
-    "--horizon", type=int, help="Rounds per run [default: the fewest at which the bound says something]."
+    "--horizon",
+    type=int,
+    help="Rounds per run [default: the fewest at which the bound says something; contexts: 4000].",
 )
 @click.option("--runs", type=int, help="Independent runs [default: 64; linear bandits: 40].")
 @click.option(
@@ -460,9 +468,8 @@ def _render(report: RegretReport, console: Console) -> None:
     )
     console.print(Text(f"theorem  {theorem.source}; {theorem.regime}"))
     if theorem.dominant[0]:
-        console.print(
-            Text(f"largest  {theorem.dominant[0]} = {theorem.dominant[1]:.5g}; gaps: {theorem.gaps}")
-        )
+        gaps = f"; gaps: {theorem.gaps}" if theorem.gaps else ""
+        console.print(Text(f"largest  {theorem.dominant[0]} = {theorem.dominant[1]:.5g}{gaps}"))
     if theorem.speaks_from is not None:
         console.print(
             Text(

@@ -12,7 +12,9 @@ from typing import Literal
 
 import numpy as np
 
+from algorithms.linear.contextual_play import ContextualTrace
 from algorithms.simulate import Trace
+from mechanisms.arrays import FloatArray
 from verify.statistics.betting_means import mean_at_least, mean_at_most
 
 CheckpointVerdict = Literal["consistent", "violated", "undecided", "vacuous"]
@@ -51,6 +53,33 @@ class Checkpoint:
         return "consistent" if self.upper <= self.bound else "undecided"
 
 
+def error_shares(checkpoints: int) -> list[float]:
+    """Return each checkpoint's share of an error: half is for the last one."""
+    if checkpoints == 1:
+        return [1.0]
+    return [0.5 / (checkpoints - 1)] * (checkpoints - 1) + [0.5]
+
+
+def allowed_at_most(trace: ContextualTrace, ceiling: float, error: float) -> FloatArray:
+    """Return what the radii of runs allow in expectation at every checkpoint, at most; but with probability `error`.
+
+    Parameters
+    ----------
+    trace
+        What they allow in every run.
+    ceiling
+        The largest regret of one round.
+    error
+        As of `outcome`, on one side.
+    """
+    shares = error_shares(len(trace.rounds))
+    limits = [
+        mean_at_most(allowed, rounds * ceiling, error * share)
+        for rounds, allowed, share in zip(trace.rounds.tolist(), trace.allowed, shares, strict=True)
+    ]
+    return np.array(limits)
+
+
 def outcome(
     trace: Trace, bounds: np.ndarray, floor: float, ceiling: float, error: float
 ) -> tuple[Checkpoint, ...]:
@@ -67,11 +96,10 @@ def outcome(
     error
         Half of it is for the last checkpoint, half for the others; half of each for either side.
     """
-    count = len(trace.rounds)
     checkpoints = []
+    shares = error_shares(len(trace.rounds))
     for number, (rounds, bound) in enumerate(zip(trace.rounds.tolist(), bounds.tolist(), strict=True)):
-        last = number == count - 1
-        share = error / 2 * (1.0 if count == 1 else 0.5 if last else 0.5 / (count - 1))
+        share = error / 2 * shares[number]
         least = rounds * floor
         above = trace.regret[number] - least
         checkpoints.append(

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from algorithms.catalogue.contextual_entries import contextual_builder
 from algorithms.catalogue.linear_entries import linear_builder
 from algorithms.catalogue.structured_entries import learner_builder
 from algorithms.epochs import epoch_end
+from algorithms.linear.contextual_learner import ContextualLearner
 from algorithms.linear.dp_pe import StandardElimination
 from algorithms.linear.phased_elimination import PhasedElimination
-from algorithms.problems import LinearBandit, Problem, Value
+from algorithms.problems import LinearBandit, LinearContexts, Problem, Value
 from algorithms.theory.confidence_theorem import (
     ClickTheorem,
     ConfidenceTheorem,
     EliminationTheorem,
     PhaseTheorem,
+    WidthTheorem,
 )
 from algorithms.theory.regret_bound import Instance, RegretBound
 from verify.regret_claims.click_checks import check_clicks
@@ -31,6 +35,7 @@ from verify.regret_claims.phase_checks import check_phases
 from verify.regret_claims.plain_problem import plain_problem
 from verify.regret_claims.proof_run import ProofCheck
 from verify.regret_claims.speaking_instances import with_clients
+from verify.regret_claims.width_checks import check_widths
 from verify.regret_claims.worst_clicks import check_worst_clicks, worst_lists
 from verify.regret_claims.worst_data import check_worst_data, worst_instance
 from verify.regret_claims.worst_rewards import check_worst_rewards, worst_actions
@@ -46,6 +51,8 @@ _EPOCH_MEANS, _EPOCH_ROUNDS = (
     20_500,
 )  # one arm goes in each of the first two epochs
 _LINEAR_ROUNDS, _LINEAR_LANES = 512, 24
+_PARAMETER, _OFFERED = np.array([0.6, -0.3]), 4
+_MOMENT_LANES, _MOST_MOMENTS = 64, 4096
 _SHUFFLED_EPSILON = 10.0
 
 
@@ -57,6 +64,8 @@ def check_proof(
     Two of four arms (of a bandit one) are played for 256 rounds in 128 lanes, one of six vectors for 512 rounds in 24:
     proofs speak at any horizon, where bounds do not. A learner by epochs is played until the third one; one by
     elimination among four arms for 512 rounds in 64 lanes, or among three for 20,500, where a phase takes thousands.
+    One on moments plays four actions of R^2, drawn anew for each of 256 rounds, in 64 lanes; up to 4,096 rounds where
+    the first batches are long.
 
     Parameters
     ----------
@@ -84,6 +93,8 @@ def check_proof(
         problem, checks = plain_problem("cascade", _ATTRACTIONS, 2), check_clicks
     elif isinstance(theorem, PhaseTheorem) and issubclass(make, PhasedElimination | StandardElimination):
         return _checked_phases(make, bound, played, seed=seed, error=error)
+    elif isinstance(theorem, WidthTheorem) and issubclass(make, ContextualLearner):
+        return _checked_widths(make, bound, theorem, played, seed=seed, error=error)
     elif isinstance(theorem, EliminationTheorem) and hasattr(make, "confidence"):
         return _checked_elimination(make, bound, played, fresh=theorem.fresh, seed=seed, error=error)
     else:
@@ -105,7 +116,7 @@ def check_proof(
 
 
 def _builder(make: type[Any], instance: Instance) -> Any:
-    assert not isinstance(instance.problem, LinearBandit)
+    assert not isinstance(instance.problem, LinearBandit | LinearContexts)
     return learner_builder(
         make,
         instance.problem,
@@ -151,6 +162,32 @@ def _checked_phases(
     if any(check.violated for check in found) or not bound.covers(worst):
         return found
     return found + check_worst_rewards(build, bound, worst, seed=seed)
+
+
+def _checked_widths(
+    make: type[Any],
+    bound: RegretBound,
+    theorem: WidthTheorem,
+    played: Instance,
+    *,
+    seed: int,
+    error: float,
+) -> tuple[ProofCheck, ...]:
+    shorter = min(1.0, float(played.settings.get("norm", 1.0)))
+    problem = LinearContexts(shorter * _PARAMETER, _OFFERED)
+    instance = replace(played, problem=problem, horizon=_ROUNDS)
+    first = bound.number(theorem.first, instance)
+    if first > _ROUNDS / 3:  # for three releases
+        instance = replace(instance, horizon=min(_MOST_MOMENTS, math.ceil(3 * first)))
+    build = contextual_builder(
+        make,
+        problem,
+        epsilon=instance.epsilon,
+        delta=instance.delta,
+        horizon=instance.horizon,
+        settings=instance.settings,
+    )
+    return check_widths(build, bound, instance, lanes=_MOMENT_LANES, seed=seed, error=error)
 
 
 def _linear_builder(make: type[Any], instance: Instance) -> Any:

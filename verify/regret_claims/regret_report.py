@@ -43,11 +43,13 @@ class TheoremValue:
     speaks_from
         The smallest horizon at which the bound is at most a third of that, None if there is none up to 2^40.
     gaps
-        How the instance's gaps were found.
+        How the instance's gaps were found; empty if it needs none.
     dominant
         The largest term, in words, and its value.
     statement
         The whole bound, in words.
+    of_runs
+        Whether its largest term is a limit on the mean of what the radii of these runs allow, and no function of T.
     """
 
     source: str
@@ -62,6 +64,7 @@ class TheoremValue:
     correction: str = ""
     unproved: str = ""
     statement: str = ""
+    of_runs: bool = False
 
 
 @dataclass(frozen=True)
@@ -142,9 +145,14 @@ class RegretReport(FromJson):
             said.append(f"{missing}: {theorem.regime}")
         elif theorem.bound >= theorem.trivial:
             first = "no horizon" if theorem.speaks_from is None else f"T = {theorem.speaks_from:,}"
+            speaks = (
+                "longer runs may tell more"
+                if theorem.of_runs
+                else f"on this instance it speaks from {first} on"
+            )
             said.append(
                 f"the bound, {theorem.bound:.5g}, exceeds the largest possible regret, {theorem.trivial:.5g}: no "
-                f"learner could violate it; on this instance it speaks from {first} on"
+                f"learner could violate it; {speaks}"
             )
         elif last.verdict == "consistent":
             said.append(
@@ -161,6 +169,11 @@ class RegretReport(FromJson):
             for check in self.proof
             if check.violated and not check.binding
         ]
+        if theorem.of_runs and theorem.covered:
+            said.append(
+                "the bound is of these runs, and no function of T: what their radii allow, in expectation "
+                f"{theorem.dominant[1]:.5g} at most, and what is lost where estimates are off by more"
+            )
         if theorem.unproved:
             said.append(f"the theorem has no complete proof: {theorem.unproved}")
         return tuple(said)
@@ -245,6 +258,7 @@ def _read_theorem(read: JsonObject) -> TheoremValue:
         correction=read.text("correction"),
         unproved=read.text("unproved"),
         statement=read.text("statement"),
+        of_runs=read.flag("of_runs"),
     )
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from algorithms.learner import Family
-from algorithms.problems import LinearBandit, Problem, Value
+from algorithms.problems import LinearBandit, LinearContexts, Problem, Value
 from algorithms.theory.regret_bound import Instance
 from verify.regret_claims.plain_problem import plain_problem
 
@@ -22,12 +22,14 @@ _EPSILONS = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0, 2000.
 _MEANS = (0.05, 0.95)  # the best arm last: ties go to the lowest id, so to the worst
 
 
-def speaking_problem(family: Family, *, dimension: int = 1) -> Problem | LinearBandit:
+def speaking_problem(family: Family, *, dimension: int = 1) -> Problem | LinearBandit | LinearContexts:
     """Return the easiest problem of a family: two arms, one at a time, far apart.
 
     A bound divided by T times the largest regret grows with 1 / gap^2 and with K, so that nothing speaks earlier.
-    Linear bandits have actions e1 and -e1, and theta* = e1.
+    Linear bandits have actions e1 and -e1, and theta* = e1; those with contexts two actions that are either.
     """
+    if family == "contextual":
+        return LinearContexts(np.eye(dimension)[0], 2)
     if family == "linear":
         e1 = np.eye(dimension)[0]
         return LinearBandit(np.array([e1, -e1]), e1, 0.0, 1, "signs")

@@ -14,12 +14,15 @@ import numpy as np
 import sympy as sp
 
 from algorithms.blocks import BlockStore, Executor
+from algorithms.catalogue.contextual_entries import contextual_builder
 from algorithms.catalogue.linear_entries import linear_builder
 from algorithms.catalogue.structured_entries import learner_builder
 from algorithms.learner import DEFAULT_DELTA, check_delta, check_epsilon, check_horizon
+from algorithms.linear.contextual_play import ContextualTrace, simulate_contexts
 from algorithms.linear.linear_play import simulate_phases
 from algorithms.problems import (
     LinearBandit,
+    LinearContexts,
     Problem,
     SettingError,
     Value,
@@ -31,11 +34,11 @@ from algorithms.theory.regret import BOUNDS, WITHOUT_BOUND
 from algorithms.theory.regret_bound import Instance, RegretBound
 from verify.conduct.progress import Progress, silent
 from verify.learners.learner_subject import AnyProblem, LearnerSubject, blaming, choose_problem
-from verify.linear.contextual_subject import is_contextual
+from verify.linear.contextual_subject import build_contextual, is_contextual
 from verify.linear.linear_subject import build_linear, is_linear
-from verify.regret_claims.outcome import outcome
+from verify.regret_claims.outcome import allowed_at_most, outcome
 from verify.regret_claims.proof import check_proof
-from verify.regret_claims.proof_run import ProofCheck
+from verify.regret_claims.proof_run import TOLERANCE, ProofCheck
 from verify.regret_claims.regret_report import RegretReport, TheoremValue
 from verify.regret_claims.speaking_instances import (
     StatedBound,
@@ -57,6 +60,9 @@ _LONGEST = {
 }
 """The longest horizons that are chosen by themselves, the first unless the bound says nothing up to there."""
 
+_CONTEXTS, _PRINTED_EPSILON = 4000, 1000.0
+"""After how many rounds bounds that runs tell say something on the easiest problem, at epsilon = 1; and as printed."""
+
 DEFAULT_ERROR = 1e-4
 """The probability that a learner which keeps its bound is called violated, at most."""
 
@@ -64,7 +70,7 @@ DEFAULT_ERROR = 1e-4
 def regret(
     learner: object,
     *,
-    problem: Problem | LinearBandit | str | None = None,
+    problem: Problem | LinearBandit | LinearContexts | str | None = None,
     settings: Mapping[str, Value] | None = None,
     epsilon: float | None = None,
     delta: float = DEFAULT_DELTA,
@@ -88,11 +94,12 @@ def regret(
         problem, on which a bound speaks first.
     epsilon
         The learner's epsilon; by default the least of 1, 2, 5, ... at which the bound speaks within a horizon that can
-        be run, or 1.
+        be run, or 1. Learners of contexts, whose bound only runs tell, have 1, or 1000 as printed.
     delta
         Of learners that need one.
     horizon
-        Rounds per run; by default the smallest at which the bound is at most a third of the worst possible regret.
+        Rounds per run; by default the smallest at which the bound is at most a third of the worst possible regret, and
+        4,000 of contexts.
     runs
         Independent runs; by default 64, and 40 of linear bandits.
     bound
@@ -127,11 +134,6 @@ def regret(
     subject = resolve(learner)
     if not isinstance(subject, LearnerSubject):
         raise SubjectError(f"{subject.name}: only learners have regret")
-    if is_contextual(subject):
-        raise SubjectError(
-            f"{subject.name}: there is no bound on its regret to check ({_stated(subject, None).missing}); "
-            "`dpwitness simulate` measures it"
-        )
     _check(epsilon, delta, horizon, runs, error, seed)
     asked = _choose(
         subject, loaded_problem(problem), settings or {}, epsilon, delta, horizon, _stated(subject, bound)
@@ -154,7 +156,14 @@ def regret(
             progress=lambda share: progress(share, "simulating"),
         )
     floor, ceiling = _regret_range(played.problem)
-    bounds = np.array([_bound_at(asked, int(t)) for t in rounds])
+    theorem, limits = asked.theorem.on(played), error / 2
+    if isinstance(trace, ContextualTrace) and isinstance(stated, RegretBound) and stated.of_runs:
+        limits /= 2  # half for what radii allow, half for regret
+        allowed = allowed_at_most(trace, ceiling, limits) * (1 + TOLERANCE)
+        bounds = np.array([stated.number(stated.constant, played, W=each) for each in allowed.tolist()])
+        theorem = replace(theorem, bound=float(bounds[-1]), dominant=("W", float(allowed[-1])))
+    else:
+        bounds = np.array([_bound_at(asked, int(t)) for t in rounds])
     return RegretReport(
         learner=subject.name,
         problem=problem if isinstance(problem, str) and names_file(problem) else asked.problem,
@@ -165,9 +174,9 @@ def regret(
         lanes=runs,
         seed=seed,
         error=error,
-        theorem=asked.theorem.on(played),
+        theorem=theorem,
         proof=proof,
-        outcome=outcome(trace, bounds, floor, ceiling, error / 2),
+        outcome=outcome(trace, bounds, floor, ceiling, limits),
         reproduce=_again(subject, problem, settings or {}, played, runs, error, seed),
     )
 
@@ -212,7 +221,9 @@ class _Theorem:
                 name: getattr(self.bound, name)
                 for name in ("source", "regime", "printed", "correction", "unproved")
             }
-            if not isinstance(instance.problem, LinearBandit):
+            if isinstance(instance.problem, LinearContexts):
+                gaps = ""
+            elif not isinstance(instance.problem, LinearBandit):
                 try:
                     gaps = instance.gaps.method
                 except GapsUnavailable as error:
@@ -222,13 +233,15 @@ class _Theorem:
             term, value = self.bound.dominant(instance)
             stated["dominant"] = (str(term), value)
             stated["statement"] = self.bound.words(anytime=instance.anytime)
-        from_round = smallest_horizon(self.value, instance, 1 << 40)
+        of_runs = isinstance(self.bound, RegretBound) and self.bound.of_runs
+        from_round = None if of_runs else smallest_horizon(self.value, instance, 1 << 40)
         return TheoremValue(
             covered=covered,
             bound=self.value(instance),
             trivial=trivial,
             speaks_from=from_round,
             gaps=gaps,
+            of_runs=of_runs,
             **stated,
         )
 
@@ -285,10 +298,25 @@ def _choose(
     """Return the instance that was asked for, filled in with one on which the bound speaks."""
     own = {parameter.name: parameter for parameter in subject.entry.parameters} if subject.entry else {}
     owned = {key: value for key, value in settings.items() if key in own}
+    if is_contextual(subject):
+        if epsilon is None:
+            epsilon = _PRINTED_EPSILON if subject.name.startswith("published/") else 1.0
+        horizon = horizon or _CONTEXTS
+        contexts, name = (
+            speaking_problem("contextual"),
+            "two actions, each 1 or -1, drawn anew in every round",
+        )
+        if problem is not None or len(owned) < len(settings):
+            _, contexts, name = build_contextual(
+                subject, problem, settings, epsilon=epsilon, delta=delta, horizon=horizon
+            )
+        return _Asked(
+            Instance(contexts, epsilon, horizon, delta, parse_settings(owned, own.values())), name, theorem
+        )
     if problem is None and len(owned) == len(settings):
         linear = is_linear(subject)
         printed = linear and subject.name.startswith("published/")
-        played: Problem | LinearBandit = speaking_problem(subject.make.family, dimension=3 if printed else 1)
+        played: AnyProblem = speaking_problem(subject.make.family, dimension=3 if printed else 1)
         checked: Mapping[str, Value] = parse_settings(owned, own.values())
         name = "two arms of means 0.05 and 0.95, one played at a time"
         kind = "phases" if hasattr(subject.make, "committed") else "rounds"
@@ -328,6 +356,14 @@ def _simulated(subject: LearnerSubject, played: Instance, **simulation: Any) -> 
         build = linear_builder(subject.make, played.problem, **numbers)
         phased = simulate_phases(build, played.problem, **simulation)
         return phased.at(checkpoint_rounds(played.horizon, _CHECKPOINTS))
+    if isinstance(played.problem, LinearContexts):
+        return simulate_contexts(
+            contextual_builder(subject.make, played.problem, **numbers),
+            played.problem,
+            horizon=played.horizon,
+            checkpoints=_CHECKPOINTS,
+            **simulation,
+        )
     return simulate(
         learner_builder(subject.make, played.problem, **numbers),
         played.problem,
@@ -337,13 +373,15 @@ def _simulated(subject: LearnerSubject, played: Instance, **simulation: Any) -> 
     )
 
 
-def _regret_range(problem: Problem | LinearBandit) -> tuple[float, float]:
+def _regret_range(problem: Problem | LinearBandit | LinearContexts) -> tuple[float, float]:
     """Return the least and the largest regret of one round.
 
     No reward is below that of worse means, all 0: rewards are monotone (Chen et al. 2020, assumption 3).
     """
     if isinstance(problem, LinearBandit):
         return 0.0, float(problem.gaps.max())
+    if isinstance(problem, LinearContexts):
+        return 0.0, problem.largest_regret
     floor = min(0.0, problem.benchmark - problem.optimum)
     try:
         return floor, Instance(problem, 1.0, 1).gaps.largest_regret
@@ -373,7 +411,7 @@ def _check(
 
 def _again(
     subject: LearnerSubject,
-    problem: Problem | LinearBandit | str | None,
+    problem: Problem | LinearBandit | LinearContexts | str | None,
     settings: Mapping[str, Value],
     played: Instance,
     runs: int,

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 from accountant import Simulation
+from accountant.gates.random_streams import RandomStream
 from algorithms import DPLinUCB, LinUCB
 from algorithms.linear.contextual_play import ContextualUsers, play_contexts, play_users, simulate_contexts
 from algorithms.problems import LinearContexts
+from mechanisms import LaneStreams
 
 PROBLEM = LinearContexts([0.6, 0.8], 4)
 BUILD = functools.partial(DPLinUCB, 2, epsilon=4.0, delta=1e-3, horizon=40)
@@ -49,6 +51,24 @@ def test_a_run_depends_on_the_seed_and_its_number_only():
     other = simulate_contexts(BUILD, PROBLEM, horizon=40, runs=3, seed=2, checkpoints=4)
     assert (other.regret[-1] != few.regret[-1]).all()
     assert (many.regret[-1, :2] != many.regret[-1, 64:]).all()
+
+
+def test_what_radii_allow_adds_up():
+    """Twice ``beta |x|_(V^-1)`` of what is played, and the largest regret of a round at most, in plain loops."""
+    problem, horizon = LinearContexts([0.6, 0.8], 4), 200
+    build = functools.partial(LinUCB, 2, horizon=horizon)
+    found = simulate_contexts(build, problem, horizon=horizon, runs=64, seed=1, checkpoints=1)
+    gate, environment = Simulation(1, 64), LaneStreams(1, 64, 0, key=(RandomStream.ENVIRONMENT,))
+    lane, total, less = 7, 0.0, 0
+    for played in play_contexts(build(gate), problem, gate, environment, horizon):
+        x = played.contexts[lane, played.chosen[lane]]
+        radius = played.policy.width[lane] * np.sqrt(x @ played.policy.covariance[lane] @ x)
+        assert played.allowed[lane] == pytest.approx(2 * radius)
+        total += min(2 * radius, 2.0)
+        less += 2 * radius < 2.0
+    assert found.allowed[-1, lane] == pytest.approx(total)
+    assert (found.regret <= found.allowed).all()  # the widths fail in one of 100 runs at most, and are wide
+    assert 20 < less < 180
 
 
 @pytest.mark.parametrize(("name", "value"), [("runs", 0), ("horizon", 0), ("checkpoints", 0), ("seed", -1)])

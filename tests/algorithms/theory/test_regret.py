@@ -13,6 +13,7 @@ from algorithms.problems import (
     Arms,
     Cascade,
     LinearBandit,
+    LinearContexts,
     MaximumCoverage,
     SemiBandit,
     ShortestPath,
@@ -162,13 +163,14 @@ def test_paths_and_coverage_have_bounds_too():
 @pytest.mark.few(22)
 @pytest.mark.parametrize("name", sorted(BOUNDS))
 def test_every_bound_says_which_of_its_terms_is_largest(name):
-    family = {**learners, **linear_learners}[name].family
+    family = {**learners, **linear_learners, **contextual_learners}[name].family
     problem = {
         "bandit": SemiBandit(Arms(3), [0.2, 0.5, 0.9]),
         "semi-bandit": SemiBandit(TopK(3, 2), [0.2, 0.5, 0.9]),
         "matroid": MATROID,
         "cascade": Cascade(5, 3, [0.1, 0.6, 0.5, 0.4, 0.3]),
         "linear": LinearBandit(np.eye(3), np.eye(3)[0], 0.0, 100, "signs"),
+        "contextual": LinearContexts(np.eye(3)[0], 4),
     }[family]
     instance = Instance(problem, 2.0, 1000)
     whole = BOUNDS[name].evaluate(instance)

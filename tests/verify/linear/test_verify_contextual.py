@@ -7,8 +7,6 @@ import pytest
 from algorithms.claim import View
 from verify import verify
 from verify.faults.planted_subject import Planted
-from verify.regret_claims.verify_regret import regret
-from verify.subject_error import SubjectError
 
 FEW = {"epsilon": 4.0, "delta": 1e-3, "effort": "quick", "samples": 20_000, "horizon": 40}
 
@@ -67,11 +65,6 @@ def test_all_faults_are_caught():
 def test_where_nothing_is_released_the_report_says_so():
     result = verify("dp-linucb", **(FEW | {"horizon": 3}))
     assert result.details["tested_view"] == "nothing is released"
-
-
-def test_no_bound_on_regret_is_claimed():
-    with pytest.raises(SubjectError, match=r"dp-linucb: there is no bound .* \(.* in one batch"):
-        regret("dp-linucb")
 
 
 def test_commands_know_the_learner_and_its_problem(command):

@@ -1,0 +1,226 @@
+"""What the regret proof of optimism on released moments rests on, read from a running learner.
+
+The checker draws contexts and rewards, so it knows the sums G and u of the moments that a release is of; what is left
+of it is its noise (`algorithms.theory.confidence_theorem.WidthTheorem` has the symbols).
+
+- *bookkeeping*: something is released in the rounds that the theorem says, and in no others; V and theta are those of
+  all that was released, and of nothing else;
+- *radius*: the width is the theorem's;
+- *oracle*: what is played has the largest estimate and radius of what is offered;
+- *noise*: its law;
+- *good event*: ``|theta - theta*|_V <= width`` at all times, but in as many runs as the proof allows;
+- *gap lemma*: on it, no estimate of an action that is offered is off by more than its radius, and a round costs twice
+  the radius of what is played at most;
+- *path*: on it, a run's regret is at most the sum of these, or of the largest regret of a round where that is less.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from accountant import Simulation
+from accountant.gates.random_streams import RandomStream
+from accountant.gates.simulation import lane_randomness
+from algorithms.linear.contextual_learner import LinearUCB
+from algorithms.linear.contextual_play import BuildContextual, ContextualRound, play_contexts
+from algorithms.problems import LinearContexts
+from algorithms.theory.confidence_theorem import WidthTheorem
+from algorithms.theory.regret_bound import Instance, RegretBound
+from mechanisms import RegressionMoments
+from mechanisms.arrays import FloatArray
+from verify.regret_claims.noise_tests import AdditiveNoise
+from verify.regret_claims.proof_run import TOLERANCE, Contradiction, ProofCheck, ProofRun
+
+_GRID = 1e-6  # moments are rounded to a grid of 2^-25 where they enter
+_SOLVED = 1e-6  # relative: what rounding may do to an inverse
+
+
+def check_widths(
+    build: BuildContextual, bound: RegretBound, instance: Instance, *, lanes: int, seed: int, error: float
+) -> tuple[ProofCheck, ...]:
+    """Play a learner and check what its regret proof rests on, until the first counterexample.
+
+    Parameters
+    ----------
+    build
+        Makes a `ContextualLearner` on a gate.
+    bound, instance
+        The theorem, whose `confidence` is a `WidthTheorem`, and the instance: contexts.
+    lanes
+        Independent runs, a multiple of 64.
+    seed
+        Of all randomness.
+    error
+        The probability that a true learner violates anything, at most.
+
+    Raises
+    ------
+    ValueError
+        If the theorem is none of widths, or the problem has no contexts.
+    """
+    run = _WidthRun(bound, instance, lanes)
+    gate = Simulation(seed, lanes, transcript=True)
+    environment = lane_randomness(seed, lanes, 0, RandomStream.ENVIRONMENT)
+    assert gate.published is not None
+    try:
+        learner = build(gate)
+        run.made(learner.policy)
+        for played in play_contexts(learner, run.problem, gate, environment, instance.horizon):
+            run.played(played)
+            run.released([sent for _, sent in gate.published], learner.policy)
+            gate.published.clear()
+        run.ended()
+    except Contradiction as contradiction:
+        return (contradiction.check,)
+    exact = (1.0, f"none in {len(run.spans)} releases of each run")
+    return run.tested(error, (run.noise.p, run.noise.words) if run.scale > 0 else exact, None)
+
+
+class _WidthRun(ProofRun):
+    """What has been seen so far of a learner on moments.
+
+    Attributes
+    ----------
+    spans
+        Of how many rounds releases are, by the round in which they are due.
+
+    Raises
+    ------
+    ValueError
+        As `check_widths`.
+    """
+
+    def __init__(self, bound: RegretBound, instance: Instance, lanes: int) -> None:
+        theorem, problem = bound.confidence, instance.problem
+        if not isinstance(theorem, WidthTheorem):
+            raise ValueError("bound: its theorem says nothing of widths")
+        if not isinstance(problem, LinearContexts):
+            raise ValueError(f"problem={problem!r}: must be a contextual linear bandit")
+        super().__init__(bound, instance, lanes, bound.number(theorem.failure, instance))
+        self.theorem, self.problem = theorem, problem
+        self.domain = RegressionMoments(problem.features, theorem.weight)
+        self.scale = bound.number(theorem.scale, instance)
+        self.noise = AdditiveNoise("Gaussian", 1.0)
+        self.spans = theorem.spans(instance.horizon, int(np.ceil(bound.number(theorem.first, instance))))
+        self._width = theorem.width_on(bound.values(instance))
+        nothing = np.zeros((lanes, *self.domain.shape))
+        self._told = [nothing]  # after each round: the sum of all moments
+        self._total, self._noises = (
+            {0: nothing},
+            {0: 0},
+        )  # after releases: what they add up to, and how many they are
+        self._last = 0  # the round of the last release
+        self._policy: LinearUCB | None = None
+        self._allowed: FloatArray = np.zeros(lanes)
+
+    def made(self, policy: LinearUCB) -> None:
+        """Check a policy that is new, of what was released so far."""
+        d, after = self.problem.features, self._last
+        numbers = {"n": float(after), "j": float(self._noises[after])}
+        shift, least, cap = (
+            self.bound.number(each, self.instance, **numbers)
+            for each in (self.theorem.shift, self.theorem.least, self.theorem.volume)
+        )
+        matrix, vector = self.domain.parts(self._total[after])
+        values, axes = np.linalg.eigh(matrix + shift * np.eye(d))
+        values = np.maximum(values, least)
+        inverse = (axes / values[:, np.newaxis, :]) @ np.swapaxes(axes, 1, 2)
+        estimate = np.einsum("lde,le->ld", inverse, vector)
+        for name, shown, expected in (
+            ("V^-1", policy.covariance, inverse),
+            ("theta", policy.estimate, estimate),
+        ):
+            off = np.abs(shown - expected).reshape(len(expected), -1).max(axis=1)
+            most = _SOLVED * np.abs(expected).reshape(len(expected), -1).max(axis=1)
+            self.refuse(
+                "bookkeeping",
+                ~(off <= most + TOLERANCE),
+                lambda lane, name=name, off=off: (  # type: ignore[misc]
+                    f"{name} is off by {off[lane]:.6g} from that of the {self._noises[after]} releases so far"
+                ),
+            )
+        volume = np.minimum(np.log(values / least).sum(axis=1), cap)
+        width = self._width(numbers["n"], numbers["j"], volume)
+        self.refuse(
+            "radius",
+            ~(np.abs(policy.width - width) <= _SOLVED * width),
+            lambda lane: f"the width is {policy.width[lane]:.6g}, and the theorem's is {width[lane]:.6g}",
+        )
+        along = np.einsum("ld,lde->le", policy.estimate - self.problem.parameter, axes)
+        self.failed |= np.sqrt((values * along**2).sum(axis=1)) > policy.width * (1 + TOLERANCE)
+        self._policy = policy
+
+    def played(self, played: ContextualRound) -> None:
+        """Check a round against the policy that it was played by."""
+        self.round += 1
+        lane, policy, contexts = np.arange(len(self.failed)), played.policy, played.contexts
+        self.refuse(
+            "bookkeeping",
+            np.full(len(lane), policy is not self._policy),
+            lambda lane: "the policy is another one, and nothing was released",
+        )
+        spread = np.einsum("lad,lde,lae->la", contexts, policy.covariance, contexts)
+        radii = policy.width[:, np.newaxis] * np.sqrt(np.maximum(spread, 0.0))
+        means = np.einsum("lad,ld->la", contexts, policy.estimate)
+        upper = means + radii
+        self.refuse(
+            "oracle",
+            upper[lane, played.chosen] < upper.max(axis=1) - TOLERANCE * (1 + np.abs(upper).max(axis=1)),
+            lambda lane: (
+                f"the action of index {upper[lane, played.chosen[lane]]:.6g} is played where the largest is "
+                f"{upper[lane].max():.6g}"
+            ),
+        )
+        off = np.abs(means - self.problem.means(contexts))
+        at = (off - radii).argmax(axis=1)
+        self.refuse(
+            "gap lemma",
+            ~self.failed & (off[lane, at] > radii[lane, at] * (1 + TOLERANCE) + TOLERANCE),
+            lambda lane: (
+                f"an estimate is off by {off[lane, at[lane]]:.6g}, and its radius is {radii[lane, at[lane]]:.6g}"
+            ),
+        )
+        allowed = 2 * radii[lane, played.chosen]
+        self.refuse(
+            "gap lemma",
+            ~self.failed & (played.regret > allowed * (1 + TOLERANCE) + TOLERANCE),
+            lambda lane: f"the round costs {played.regret[lane]:.6g}, and radii allow {allowed[lane]:.6g}",
+        )
+        self.regret += played.regret
+        self._allowed += np.minimum(allowed, self.problem.largest_regret)
+        self._told.append(self._told[-1] + played.moments)
+
+    def released(self, sent: list[FloatArray], policy: LinearUCB) -> None:
+        """Check what a round has released, and take its noise; then check the policy that is made of it."""
+        span = self.spans.get(self.round, 0)
+        self.refuse(
+            "bookkeeping",
+            np.full(len(self.failed), len(sent) != (span > 0)),
+            lambda lane: f"there are {len(sent)} releases where {int(span > 0)} should be",
+        )
+        if not span:
+            return
+        before = self.round - span
+        self._total[self.round] = self._total[before] + sent[0]
+        self._noises[self.round] = self._noises[before] + 1
+        self._last = self.round
+        noise = sent[0] - (self._told[self.round] - self._told[before])
+        if self.scale > 0:
+            self.noise.add(noise / self.scale)
+        else:
+            self.refuse(
+                "noise",
+                np.abs(noise).max(axis=1) > _GRID * span,
+                lambda lane: f"a sum is off by {np.abs(noise[lane]).max():.6g}, and there should be no noise",
+            )
+        self.made(policy)
+
+    def ended(self) -> None:
+        """Check that no run on the good event has lost more than what its radii allow."""
+        self.refuse(
+            "path",
+            ~self.failed & (self.regret > self._allowed * (1 + TOLERANCE) + TOLERANCE),
+            lambda lane: (
+                f"a run on the good event lost {self.regret[lane]:.6g}, and its radii allow {self._allowed[lane]:.6g}"
+            ),
+        )
