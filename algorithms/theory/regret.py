@@ -42,5 +42,6 @@ WITHOUT_BOUND: dict[str, str] = {
     "published/tree-linucb-gaussian": "Theorem 5 is `algorithms.published.tree_linucb.theorem_5`, which is above 2 T, "
     "what no learner exceeds, up to 25 million rounds at d = 4, epsilon = 1, delta = 1e-5; no proof is read from "
     "learners of contexts",
+    "published/tree-linucb-wishart": "as of published/tree-linucb-gaussian, with more noise",
 }
 """Why a learner has no bound that is a number, by its registered name."""
