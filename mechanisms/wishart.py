@@ -131,6 +131,14 @@ class Wishart(BuiltInMechanism):
     def _domain(self) -> RegressionMoments:
         return RegressionMoments(self.features, MOST_WEIGHT)
 
+    def _checked(self, value: npt.ArrayLike) -> FloatArray:
+        array, size = np.asarray(value, dtype=np.float64), self._domain.shape[0]
+        if array.shape[-1:] != (size,):
+            raise ParameterError(
+                f"value of shape {array.shape}: must have {size} coordinates on its last axis"
+            )
+        return array
+
     def release(self, value: npt.ArrayLike, noise: NoiseSource | np.random.Generator) -> FloatArray:
         """Return value + noise, same shape; each row of the last axis gets one matrix.
 
@@ -142,11 +150,7 @@ class Wishart(BuiltInMechanism):
         ParameterError
             If the last axis is not of the moments' length, or the noise source is secure.
         """
-        array, d, size = np.asarray(value, dtype=np.float64), self.features, self._domain.shape[0]
-        if array.shape[-1:] != (size,):
-            raise ParameterError(
-                f"value of shape {array.shape}: must have {size} coordinates on its last axis"
-            )
+        array, d = self._checked(value), self.features
         source = noise_source(noise)
         if source.secure:
             raise ParameterError(f"noise = {source.name}: Wishart noise has no secure sampler")
@@ -167,10 +171,15 @@ class Wishart(BuiltInMechanism):
         """Return the log of the joint density of a row's coordinates, divided evenly among them.
 
         Of the noise, M is ``W_d(scale I, freedom)`` and u given M is ``N(0, scale M)``.
+
+        Raises
+        ------
+        ParameterError
+            If the last axis is not of the moments' length.
         """
-        noise = np.subtract(output, value)
+        noise = self._checked(np.subtract(output, value))
         d, k = self.features, self.freedom
-        matrix, vector = self._domain.parts(np.asarray(noise, dtype=np.float64) / self.scale)
+        matrix, vector = self._domain.parts(noise / self.scale)
         values, axes = np.linalg.eigh(matrix)
         inside = values[..., 0] > 0.0
         values = np.where(inside[..., np.newaxis], values, 1.0)

@@ -20,9 +20,9 @@ it has L~ for L~^2 as a Wishart matrix's scale, log2 for ln in f, and takes c fr
 techniques in differentially private linear regression"), at ``epsilon' = epsilon / sqrt(8 m ln(2 / delta))`` and
 ``delta' = delta / (2 m)``, which advanced composition gives a node. That code, older than the paper, divides delta by
 m + 1 there, and has ``4 n / alpha`` in f. gamma is from it: ``u' N^-1 u`` is L~^2 times a chi-square variable with d
-degrees of freedom, and ``(N - c I)^-1`` is at most ``(r - f)^2 / (4 r f)`` times N^-1, as N is at least ``L~^2 (r - f)^2 I``.
-In the last form of its tree each sum has the noise of m nodes. The corner of y^2 is left out: no action depends on it.
-The paper's own text was not at hand: neither k, c and rho nor the theorem on Wishart noise are read from it.
+degrees of freedom, and ``(N - c I)^-1`` is at most ``(r - f)^2 / (4 r f)`` times N^-1, as N is at least ``L~^2 (r -
+f)^2 I``. In the last form of its tree each sum has the noise of m nodes. The corner of y^2 is left out: no action
+depends on it. The paper's text was not at hand: neither k, c and rho nor a theorem on Wishart noise are read from it.
 
 Verdict (joint (epsilon, delta)-differential privacy): **holds, with very much slack**. `Wishart`'s theorem bounds a
 node's loss, and basic composition the sum of all of a round's nodes, by less than the claim: at d = 4, n = 20,000 and

@@ -174,6 +174,8 @@ def test_wrong_parameters_are_refused(wrong: dict[str, object], message: str) ->
 def test_values_of_another_length_and_secure_sources_are_refused() -> None:
     with pytest.raises(ParameterError, match="5 coordinates"):
         made(2, 9).release(np.zeros((4, 4)), np.random.default_rng(0))
+    with pytest.raises(ParameterError, match="5 coordinates"):
+        made(2, 9).log_density(np.ones(4), 0.0)
     with pytest.raises(ParameterError, match="no secure sampler"):
         made(2, 9).release(np.zeros((4, 5)), OpenDPNoise())
 
@@ -187,6 +189,8 @@ def test_an_accountant_with_secure_noise_refuses_before_it_charges() -> None:
     for mechanism_used, value in ((mechanism, moments), (counted, whole)):
         with pytest.raises(ValueError, match=f"{type(mechanism_used).__name__} has no secure sampler"):
             accountant.release(mechanism_used, value)
+        with pytest.raises(ValueError, match="no secure sampler"):
+            accountant.price(mechanism_used, value)
     with pytest.raises(ValueError, match="no secure sampler"):
         accountant.sums(5).add(moments, np.arange(5)[np.newaxis], release=mechanism)
     assert accountant.spent("ann").epsilon == 0
