@@ -141,3 +141,13 @@ def test_epsilons_without_a_bound_and_wrong_ones_are_refused():
             TreeLinUCBWishart(2, Simulation(0, 64), epsilon=epsilon, delta=1e-3, horizon=4)
     with pytest.raises(ValueError, match="delta"):
         TreeLinUCBWishart(2, Simulation(0, 64), epsilon=1.0, delta=0.0, horizon=4)
+
+
+def test_with_secure_noise_a_round_is_refused_and_nothing_changes():
+    accountant = Accountant(Budget(1.0, 1e-3))
+    learner = TreeLinUCBWishart(2, accountant, epsilon=1.0, delta=1e-3, horizon=4)
+    domain, policy = learner.feedback_domain, learner.policy
+    with pytest.raises(ValueError, match="Wishart has no secure sampler"):
+        learner.observe(accountant.private(domain.of([0.6, 0.8], 1.0), domain, "ann"))
+    assert (learner.sums.steps, learner.rounds.observed, accountant.spent("ann").epsilon) == (0, 0, 0)
+    assert learner.policy is policy
