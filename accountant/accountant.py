@@ -25,7 +25,14 @@ from accountant.gates.movement import with_rounding
 from accountant.gates.on_tape import OnTape
 from accountant.gates.private import Private, refuse_read
 from accountant.gates.private_sums import PrivateSums
-from accountant.gates.release import check_domain, check_owner, check_release, checked_mechanism, sample
+from accountant.gates.release import (
+    check_domain,
+    check_owner,
+    check_release,
+    check_source,
+    checked_mechanism,
+    sample,
+)
 from accountant.ledger.accounts import Accounts
 from accountant.ledger.entry import Entry, declassification, entries_to_dict
 from accountant.ledger.quote import Quote, Reservation
@@ -276,7 +283,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
             If the value is not private, or belongs to another gate.
         ValueError
             If the mask is not boolean or not of the value's shape, or the request's key was used for another release or
-            a reservation that was given back.
+            a reservation that was given back, or the noise source is secure and the mechanism has no secure sampler.
         TrustViolation
             Under `Trust.LOCAL`, if the released value holds more than one record; under `Trust.SHUFFLE`, if it is no
             sum of messages of single records that leaves through a shuffler of all of them.
@@ -291,6 +298,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         self.check_open()
         with self._charging:
             own, private, where, assumptions = check_release(self, mechanism, private, where)
+            check_source(own, self._noise)
             entries = self._entries(own, private, where, place)
             values = private._values[0].copy()
             self._assume_for(assumptions)
@@ -406,6 +414,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         asked: list[tuple[Entry, int]] = []
         for mechanism, private, times in releases:
             own, given, _, assumptions = check_release(self, mechanism, private, None)
+            check_source(own, self._noise)
             self.assume(*assumptions)
             assert isinstance(given._provenance, Traced)
             for held in sums:
@@ -446,6 +455,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         """
         place = calling_place()
         own, private, where, assumptions = check_release(self, mechanism, private, where)
+        check_source(own, self._noise)
         entries = self._entries(own, private, where, place)
         refused = self._first_refused(entries, place)
         kept = None if where is None else where.copy()

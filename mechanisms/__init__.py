@@ -69,6 +69,7 @@ from mechanisms.transformations import (
     Transformed,
 )
 from mechanisms.tree_counter import BinaryTree
+from mechanisms.wishart import Wishart
 
 __all__ = [
     "BLOCK",
@@ -152,6 +153,7 @@ __all__ = [
     "Table",
     "Transformation",
     "Transformed",
+    "Wishart",
     "ZeroConcentratedProfile",
     "assumptions_of",
     "convert",

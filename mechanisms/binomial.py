@@ -105,6 +105,11 @@ class Binomial(BuiltInMechanism):
         return BinomialProfile(self.trials, shift * self.ones, self.probability, coordinates, bound)
 
     @property
+    def samples_securely(self) -> bool:
+        """Whether p = 1/2: random bits are counted."""
+        return self.probability == 0.5
+
+    @property
     def counts_in_public(self) -> bool:
         """Whether the sum is a shuffler's of so many clients."""
         return self.clients is not None

@@ -29,7 +29,7 @@ class Mechanism(Protocol):
 
     ``release`` returns an array of the value's shape whose coordinates are independent given the value;
     ``log_density`` gives the logarithm of each coordinate's density (or probability), output and value
-    broadcast against each other.
+    broadcast against each other. (Of `Wishart` rows are independent, and its coordinates share a row's density.)
     """
 
     @property
@@ -95,6 +95,11 @@ class BuiltInMechanism(abc.ABC):
         return stated(self.profile(sensitivity), neighbouring)
 
     @property
+    def samples_securely(self) -> bool:
+        """Whether secure noise sources can draw it; where they cannot, accountants refuse before they charge."""
+        return True
+
+    @property
     def categorical(self) -> bool:
         """Whether values are category names, 0 or 1 apart, rather than numbers."""
         return False
@@ -154,6 +159,11 @@ def needs_whole_numbers(mechanism: Mechanism) -> bool:
 def counts_in_public(mechanism: Mechanism) -> bool:
     """Whether the number of records is seen; of a mechanism that does not say so it is not."""
     return bool(getattr(mechanism, "counts_in_public", False))
+
+
+def samples_securely(mechanism: Mechanism) -> bool:
+    """Whether secure noise sources can draw a mechanism's noise; of one that does not say so they can."""
+    return bool(getattr(mechanism, "samples_securely", True))
 
 
 def needs_domain(mechanism: Mechanism) -> bool:

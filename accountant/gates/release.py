@@ -12,7 +12,7 @@ from accountant.gates.private_sums import PrivateSums, checked_mask
 from accountant.place import calling_place
 from accountant.refusals import ForeignValue, SensitivityExceeded
 from mechanisms import Assumption, LaneStreams, Mechanism, NoiseSource, NumpyNoise, Randomness, Transformed
-from mechanisms.mechanism import is_categorical, needs_whole_numbers
+from mechanisms.mechanism import is_categorical, needs_whole_numbers, samples_securely
 
 if TYPE_CHECKING:
     from accountant.gates.gate import Gate, Mask
@@ -88,6 +88,15 @@ def checked_mechanism(mechanism: Mechanism) -> Mechanism:
             f"mechanism={mechanism!r}: must be a mechanism, such as Laplace(scale=...) (an instance, not the class)"
         )
     return mechanism
+
+
+def check_source(mechanism: Mechanism, noise: NoiseSource) -> None:
+    """Raise `ValueError` if the noise source is secure and cannot draw the mechanism's noise."""
+    if noise.secure and not samples_securely(mechanism):
+        raise ValueError(
+            f"noise={noise.name}: {type(mechanism).__name__} has no secure sampler with these parameters; for "
+            "simulations and audits pass a numpy.random.Generator"
+        )
 
 
 def check_release(

@@ -11,6 +11,8 @@ release of a node fails: then the counter starts afresh, and what came before is
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
@@ -18,6 +20,28 @@ from accountant import Gate, Private, PrivateSums, add_to_all
 from algorithms.lanes import scatter_add
 from mechanisms import BinaryTree, Hybrid, Mechanism
 from mechanisms.arrays import FloatArray, IntArray
+from mechanisms.continual import checked_steps
+
+
+@dataclass(frozen=True, kw_only=True)
+class TreeNodes:
+    """The nodes of a binary tree, which a mechanism of any kind releases whole.
+
+    Attributes
+    ----------
+    horizon
+        The largest number of steps.
+    mechanism
+        What releases a node.
+    """
+
+    horizon: int
+    mechanism: Mechanism
+
+    @property
+    def levels(self) -> int:
+        """How many nodes hold one record, at most."""
+        return self.horizon.bit_length()
 
 
 class PrivateTreeSums:
@@ -28,7 +52,7 @@ class PrivateTreeSums:
     gate
         Where values are kept and released.
     tree
-        Its mechanism adds the noise of each coordinate of a node, its horizon bounds the steps.
+        Its mechanism adds the noise of a node, its horizon bounds the steps.
     size
         Coordinates of a running sum.
 
@@ -40,7 +64,7 @@ class PrivateTreeSums:
         How many values each running sum holds, shape (lanes, size): all so far, if no release has failed.
     """
 
-    def __init__(self, gate: Gate, tree: BinaryTree, size: int) -> None:
+    def __init__(self, gate: Gate, tree: BinaryTree | TreeNodes, size: int) -> None:
         self._gate = gate
         self._tree = tree
         self.steps = 0
@@ -63,7 +87,7 @@ class PrivateTreeSums:
         RecordWaiting, BudgetExceeded, SensitivityExceeded, TheoremMissing, ForeignValue, TypeError, ValueError
             As `PrivateSums.add`, before anything is added; from the release of a node, after which the sums are empty.
         """
-        self._tree.variance(self.steps + 1)  # refuses a step beyond the horizon
+        checked_steps(self.steps + 1, self._tree.horizon)
         holding = [self._open[level] for level in self._released_levels(self.steps + 1)]
         add_to_all(holding, values, at, ((self._tree.mechanism, values, len(holding)),))
         self.steps += 1

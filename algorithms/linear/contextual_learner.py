@@ -20,7 +20,7 @@ from algorithms.claim import ClaimForm
 from algorithms.learner import Family, check_horizon
 from algorithms.structured_learner import RoundCount
 from algorithms.tickets import Ticket, TicketedLearner
-from mechanisms import Gaussian, RegressionMoments
+from mechanisms import Gaussian, RegressionMoments, Wishart
 from mechanisms.arrays import FloatArray, IntArray
 
 ONE_CONTEXTUAL_ROUND = "one round: the contexts offered and the reward"
@@ -117,14 +117,19 @@ class ContextualLearner(TicketedLearner, abc.ABC):
     policy: LinearUCB
 
     def __init__(
-        self, gate: Gate, domain: RegressionMoments, mechanism: Gaussian | None, horizon: int, norm: float
+        self,
+        gate: Gate,
+        domain: RegressionMoments,
+        mechanism: Gaussian | Wishart | None,
+        horizon: int,
+        norm: float,
     ) -> None:
         super().__init__()
         check_gate(gate, self.claim.model, type(self).__name__)
         if isinstance(norm, bool | str) or not 0 < norm < math.inf:
             raise ValueError(f"norm={norm!r}: must be a finite number above 0")
         self.feedback_domain = domain
-        self.mechanism = mechanism
+        self.mechanism: Gaussian | Wishart | None = mechanism
         self.gate = gate
         self.horizon = check_horizon(horizon)
         self.rounds = RoundCount(self.horizon)

@@ -74,6 +74,7 @@ class BatchedLinUCB(ContextualLearner):
 
     growth: ClassVar[float] = 0.5
     """By which share of what was released the data grow with the next batch."""
+    mechanism: Gaussian | None
 
     def __init__(
         self, gate: Gate, domain: RegressionMoments, mechanism: Gaussian | None, horizon: int, norm: float

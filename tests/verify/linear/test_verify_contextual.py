@@ -22,11 +22,12 @@ def test_the_private_one_is_certified_for_joint_privacy():
     assert result.findings == ()
 
 
-def test_the_printed_one_is_certified_far_below_its_claim():
-    result = verify("published/tree-linucb-gaussian", **FEW)
+@pytest.mark.parametrize(("noise", "most"), [("gaussian", 0.4), ("wishart", 0.8)])
+def test_the_printed_ones_are_certified_far_below_their_claim(noise, most):
+    result = verify(f"published/tree-linucb-{noise}", **FEW)
     assert result.verdict == "certified"
     assert result.claim.view == View.OTHER_ACTIONS.value == result.details["tested_view"]
-    assert 0.0 < result.upper.epsilon < 0.4
+    assert 0.0 < result.upper.epsilon < most
     assert result.findings == ()
 
 
@@ -72,6 +73,7 @@ def test_commands_know_the_learner_and_its_problem(command):
     assert [entry["name"] for entry in found["learners"]] == [
         "dp-linucb",
         "published/tree-linucb-gaussian",
+        "published/tree-linucb-wishart",
         "linucb",
     ]
     assert [entry["name"] for entry in found["problems"]] == ["contexts"]
