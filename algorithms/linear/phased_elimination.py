@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import math
+from dataclasses import replace
 from typing import Required, TypedDict
 
 import numpy as np
@@ -24,7 +25,7 @@ _EIGENVALUE_TOLERANCE = 1e-10  # public; below this share of the largest one a d
 class PhasedSettings(TypedDict, total=False):
     """Keywords of `PhasedElimination`."""
 
-    horizon: Required[int]
+    horizon: Required[int | None]
     population: Required[int]
     sigma: Required[float]
     alpha: float
@@ -43,9 +44,10 @@ class PhasedElimination(Elimination[Phase]):
     gate
         Where reports come from; one lane.
     horizon
-        T.
+        T; None if it is not known.
     population
-        How many clients there are; each reports at most once.
+        How many clients there are; each reports at most once. Without a horizon, each epoch takes new ones, and one
+        that may need more than are left is not begun.
     sigma
         Sub-Gaussian parameter of clients' deviations.
     alpha
@@ -76,7 +78,7 @@ class PhasedElimination(Elimination[Phase]):
         actions: npt.ArrayLike,
         gate: Gate,
         *,
-        horizon: int,
+        horizon: int | None,
         population: int,
         sigma: float,
         alpha: float = 0.8,
@@ -84,23 +86,21 @@ class PhasedElimination(Elimination[Phase]):
         fixed_clients: int | None = None,
         replacement: bool = False,
     ) -> None:
-        super().__init__(actions, gate)
+        super().__init__(actions, gate, horizon)
         if isinstance(population, bool) or not isinstance(population, int | np.integer) or population < 1:
             raise ValueError(f"population={population!r}: must be a whole number of at least 1")
         self.sigma = checked_sigma(sigma)
         self.reward_bound = None if reward_bound is None else checked_reward_bound(reward_bound)
-        self.schedule = Schedule(horizon, alpha, fixed_clients)
-        self.schedule.check_population(population, replacement=replacement)
-        self.exponent = math.log(2.0 * self.active.size * max(self.schedule.phases, 1) * horizon)
+        self.population, self.replacement = int(population), replacement
+        self.schedule = Schedule(self.horizon, alpha, fixed_clients)
+        self._begin(self.horizon)
 
-    @property
-    def horizon(self) -> int:
-        """T."""
-        return self.schedule.horizon
-
-    @property
-    def _horizon(self) -> int:
-        return self.schedule.horizon
+    def _begin(self, horizon: int) -> None:
+        schedule = replace(self.schedule, horizon=horizon)
+        left = self.population if self.replacement else self.population - self.reported
+        schedule.check_population(left, replacement=self.replacement, asked=self.population - left)
+        self.schedule = schedule
+        self.exponent = math.log(2.0 * self.actions.shape[0] * max(schedule.phases, 1) * horizon)
 
     def length(self, number: int) -> int:
         """Return h_l = 2^l."""
