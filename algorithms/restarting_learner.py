@@ -6,7 +6,7 @@ import abc
 from typing import ClassVar
 
 from accountant import Gate, Private
-from algorithms.restarts import SQUARES, Restarts
+from algorithms.restarts import restart_horizon
 from algorithms.structured_learner import HorizonLearner, StructureType
 from algorithms.tickets import Ticket
 from mechanisms.arrays import IntArray
@@ -34,7 +34,6 @@ class RestartingLearner(HorizonLearner[StructureType], abc.ABC):
     """
 
     needs_horizon: ClassVar[str] = ""
-    restarts: ClassVar[Restarts] = SQUARES
 
     def __init__(self, structure: StructureType, gate: Gate, horizon: int | None) -> None:
         super().__init__(structure, gate, horizon)
@@ -44,7 +43,7 @@ class RestartingLearner(HorizonLearner[StructureType], abc.ABC):
     def horizon(self) -> int:
         """T, or that of the epoch."""
         told = self.rounds.horizon
-        return self.restarts.horizon(self.epoch) if told is None else told
+        return restart_horizon(self.epoch) if told is None else told
 
     @abc.abstractmethod
     def begin(self, horizon: int) -> None:
@@ -65,6 +64,6 @@ class RestartingLearner(HorizonLearner[StructureType], abc.ABC):
     def counted(self) -> None:
         """Begin the next epoch where the last one has ended."""
         if self.rounds.horizon is None and self.taken >= self.horizon:
-            self.begin(self.restarts.horizon(self.epoch + 1))
+            self.begin(restart_horizon(self.epoch + 1))
             self.begun = int(self.rounds.observed)
             self.epoch += 1

@@ -28,7 +28,7 @@ from algorithms.learner import Family, check_horizon
 from algorithms.linear.g_optimal import g_optimal_design
 from algorithms.linear.linear_parameters import checked_actions, checked_gate
 from algorithms.linear.linear_phases import Following, Learned, Phase
-from algorithms.restarts import DOUBLES, Restarts
+from algorithms.restarts import restart_horizon
 from mechanisms import Communication
 from mechanisms.arrays import FloatArray, IntArray
 
@@ -69,7 +69,6 @@ class Elimination(abc.ABC, Generic[P]):
     claim: ClassVar[ClaimForm]
     family: ClassVar[Family] = "linear"
     needs_horizon: ClassVar[str] = ""
-    restarts: ClassVar[Restarts] = DOUBLES
     _waited_for: ClassVar[str] = "reports"
 
     def __init__(self, actions: npt.ArrayLike, gate: Gate, horizon: int | None) -> None:
@@ -100,7 +99,7 @@ class Elimination(abc.ABC, Generic[P]):
         RuntimeError
             If reports of the open phase are missing.
         PopulationTooSmall
-            If an epoch may need more clients than are left. Nothing has changed.
+            If the phase needs more clients than are left, without a horizon; with one, it was seen in the beginning.
         """
         if self._phase is not None:
             missing = self._phase.clients - self._reports
@@ -115,6 +114,7 @@ class Elimination(abc.ABC, Generic[P]):
         phase = self._exploration(left, None if self.learned is None else float(self.learned.widths.max()))
         if phase is None:
             phase = self._planned(self._number, np.array([self._leader]), np.array([left]), 0)
+        self._check_clients(phase)
         self.played += phase.rounds
         self.reported += phase.clients
         if phase.clients:
@@ -125,7 +125,7 @@ class Elimination(abc.ABC, Generic[P]):
     @property
     def horizon(self) -> int:
         """T, or that of the epoch."""
-        return self.restarts.horizon(self.epoch) if self.told is None else self.told
+        return restart_horizon(self.epoch) if self.told is None else self.told
 
     @property
     def _left(self) -> int:
@@ -134,14 +134,17 @@ class Elimination(abc.ABC, Generic[P]):
 
     def _restart(self) -> None:
         """Begin the next epoch: with its horizon, all actions, and nothing learned."""
-        self._begin(self.restarts.horizon(self.epoch + 1))
+        self._begin(restart_horizon(self.epoch + 1))
         self.active = np.arange(self.actions.shape[0])
         self.learned, self._number = None, 0
         self.epoch, self._begun = self.epoch + 1, self.played
 
     @abc.abstractmethod
     def _begin(self, horizon: int) -> None:
-        """Set what depends on the horizon, or refuse it; also the first time."""
+        """Set what depends on the horizon; also the first time."""
+
+    def _check_clients(self, phase: P) -> None:
+        """Refuse a phase that more clients are to report in than are left, and undo its number."""
 
     @abc.abstractmethod
     def length(self, number: int) -> int:

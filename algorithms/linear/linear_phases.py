@@ -258,19 +258,18 @@ class Schedule:
             return self.fixed_clients
         return math.ceil(math.pow(2.0, self.alpha * number) - _WHOLE)
 
-    def check_population(self, population: int, *, replacement: bool = False, asked: int = 0) -> None:
+    def check_population(self, population: int, *, replacement: bool = False) -> None:
         """Raise `PopulationTooSmall` unless every phase that can complete finds enough clients.
 
-        Without `replacement` they must be new in every phase, and `asked` more have reported in earlier epochs.
+        Without `replacement` they must be new in every phase.
         """
         numbers = [self.clients(number) for number in range(1, self.phases + 1)]
         needed = max(numbers, default=0) if replacement else sum(numbers)
         if needed > population:
             rule = "the largest of them" if replacement else "each reporting once"
-            before = f", of whom {asked} have reported in earlier epochs" if asked else ""
             raise PopulationTooSmall(
-                f"population={population + asked!r}{before}: {self.phases} phases within horizon {self.horizon} need "
-                f"{needed} clients, {rule}"
+                f"population={population!r}: {self.phases} phases within horizon {self.horizon} need {needed} clients, "
+                f"{rule}"
             )
 
 

@@ -13,7 +13,14 @@ import numpy.typing as npt
 from accountant import Gate, Private
 from algorithms.linear.elimination import Elimination
 from algorithms.linear.linear_parameters import checked_reward_bound, checked_sigma
-from algorithms.linear.linear_phases import Learned, Phase, ReportMean, Schedule, check_reports
+from algorithms.linear.linear_phases import (
+    Learned,
+    Phase,
+    PopulationTooSmall,
+    ReportMean,
+    Schedule,
+    check_reports,
+)
 from mechanisms import Mechanism, ShuffledMean
 from mechanisms.arrays import FloatArray, IntArray
 
@@ -46,8 +53,8 @@ class PhasedElimination(Elimination[Phase]):
     horizon
         T; None if it is not known.
     population
-        How many clients there are; each reports at most once. Without a horizon, each epoch takes new ones, and one
-        that may need more than are left is not begun.
+        How many clients there are; each reports at most once. Without a horizon, each epoch takes new ones, and `act`
+        refuses the first phase that needs more than are left.
     sigma
         Sub-Gaussian parameter of clients' deviations.
     alpha
@@ -93,14 +100,22 @@ class PhasedElimination(Elimination[Phase]):
         self.reward_bound = None if reward_bound is None else checked_reward_bound(reward_bound)
         self.population, self.replacement = int(population), replacement
         self.schedule = Schedule(self.horizon, alpha, fixed_clients)
+        if self.told is not None:
+            self.schedule.check_population(population, replacement=replacement)
         self._begin(self.horizon)
 
     def _begin(self, horizon: int) -> None:
-        schedule = replace(self.schedule, horizon=horizon)
+        self.schedule = replace(self.schedule, horizon=horizon)
+        self.exponent = math.log(2.0 * self.actions.shape[0] * max(self.schedule.phases, 1) * horizon)
+
+    def _check_clients(self, phase: Phase) -> None:
         left = self.population if self.replacement else self.population - self.reported
-        schedule.check_population(left, replacement=self.replacement, asked=self.population - left)
-        self.schedule = schedule
-        self.exponent = math.log(2.0 * self.actions.shape[0] * max(schedule.phases, 1) * horizon)
+        if phase.clients > left:
+            self._number -= 1
+            raise PopulationTooSmall(
+                f"population={self.population!r}: after {self.played} rounds {self.reported} clients have reported, and "
+                f"phase {phase.number} of epoch {self.epoch} needs {phase.clients} more, each reporting once"
+            )
 
     def length(self, number: int) -> int:
         """Return h_l = 2^l."""

@@ -291,6 +291,7 @@ SEMI_BANDIT_BOUNDS: dict[str, RegretBound] = {
             (N, 8 * B1**2 * K**2 * x / Delta**2 + 8 * K * B1 * F / Delta),
         ),
         source="Chen et al. 2020, Theorem 8, for the exact noise and radius (summed as Theorem 1c)",
+        restarts=True,
         confidence=_tree(least=False),
     ),
     "cucb-dp-least": RegretBound(
@@ -299,6 +300,7 @@ SEMI_BANDIT_BOUNDS: dict[str, RegretBound] = {
         per_member=spread(2 * B**2 * x, R_max) + 4 * B * F * (1 + sp.log(R_max / Delta)) + R_max,
         definitions=((b, _nodes / epsilon), _tree_exponent, _tree_tail),
         source="this library: a tree fed by the least-counted arm, B_inf (counted as in Theorem 1b)",
+        restarts=True,
         confidence=_tree(least=True),
     ),
     "published/cucb-dp": RegretBound(
