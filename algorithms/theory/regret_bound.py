@@ -11,7 +11,6 @@ regret ``int_0 N(u) du`` is at most ``a (2 / Delta - 1 / Delta_max) + c (1 + ln(
 from __future__ import annotations
 
 import functools
-import itertools
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -302,8 +301,9 @@ class RegretBound:
             first = ", ".join(f"{restart_horizon(epoch):,}" for epoch in range(3))
             when = (
                 f"Without a horizon the learner restarts, for {first}, ... rounds, each number the square of the last: "
-                "expected regret is at most the sum of its bounds for these horizons, of all epochs that have begun. "
-                "Where it knows the horizon, after T rounds"
+                "expected regret is at most the sum of its bounds for these horizons, of all epochs that have begun"
+                + (", or of the open one what its phases so far may cost" if self.begun is not None else "")
+                + ". Where it knows the horizon, after T rounds"
             )
         return (
             f"{when} expected regret is at most {' + '.join(terms)}"
@@ -330,15 +330,7 @@ class RegretBound:
         Of a learner that restarts, they are summed over its epochs, too.
         """
         if instance.anytime and self.restarts:
-            last = restart_epoch(instance.horizon - 1)
-            each = [self._summands(instance.told(restart_horizon(k)), whole=whole) for k in range(last + 1)]
-            if self.begun is not None:
-                rounds = instance.horizon - (restart_end(last - 1) if last else 0)
-                each[-1] = self._least_of_the_open(instance.told(restart_horizon(last)), rounds, each[-1])
-            return [
-                (terms[0][0], sum(value for _, value in terms))
-                for terms in itertools.zip_longest(*each, fillvalue=(sp.S.Zero, 0.0))
-            ]
+            return self._summands_of_epochs(instance, whole=whole)
         if isinstance(instance.problem, LinearBandit):
             values = self.values(instance)
             parts = [self.constant] if whole else sp.Add.make_args(self.constant)
@@ -362,13 +354,20 @@ class RegretBound:
             for part in ([expression] if whole else sp.Add.make_args(expression))
         ]
 
-    def _least_of_the_open(
-        self, instance: Instance, rounds: int, ended: list[tuple[sp.Expr, float]]
-    ) -> list[tuple[sp.Expr, float]]:
-        """Return the bound on the first rounds of a run, or the one at its end where that is less."""
-        assert self.begun is not None
-        value = self.number(self.begun, instance, t=rounds)
-        return [(self.begun, value)] if value < sum(value for _, value in ended) else ended
+    def _summands_of_epochs(self, instance: Instance, *, whole: bool) -> list[tuple[sp.Expr, float]]:
+        """Return the summands of a learner that restarts, summed over its epochs; `begun` of the open one if less."""
+        last = restart_epoch(instance.horizon - 1)
+        told = [instance.told(restart_horizon(epoch)) for epoch in range(last + 1)]
+        each = [self._summands(epoch, whole=whole) for epoch in told]
+        opened: list[tuple[sp.Expr, float]] = []
+        if self.begun is not None:
+            rounds = instance.horizon - (restart_end(last - 1) if last else 0)
+            value = self.number(self.begun, told[-1], t=rounds)
+            if value < sum(summand for _, summand in each[-1]):
+                opened = [(self.begun, value)]
+                del each[-1]
+        ended = [(terms[0][0], sum(value for _, value in terms)) for terms in zip(*each, strict=True)]
+        return ended + opened
 
     def _function(self, expression: sp.Expr) -> Callable[[Mapping[sp.Symbol, float]], float]:
         return _compiled(expression, self.definitions)
