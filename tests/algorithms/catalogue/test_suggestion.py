@@ -73,7 +73,6 @@ def test_reasons(name, settings, expected):
         ("arms", {"epsilon": -1.0}, "epsilon=-1.0"),
         ("arms", {"horizon": 0}, "horizon=0"),
         ("arms", {"delta": 2.0}, "delta=2.0"),
-        ("linear", {"delta": 1e-5, "horizon": None}, "horizon=None: must be given: its noise"),
     ],
 )
 def test_what_cannot_be_suggested_is_refused(name, settings, words):
