@@ -113,8 +113,8 @@ class PhasedElimination(Elimination[Phase]):
         if phase.clients > left:
             self._number -= 1
             raise PopulationTooSmall(
-                f"population={self.population!r}: after {self.played} rounds {self.reported} clients have reported, and "
-                f"phase {phase.number} of epoch {self.epoch} needs {phase.clients} more, each reporting once"
+                f"population={self.population!r}: after {self.played} rounds {self.reported} clients have reported, "
+                f"and phase {phase.number} of epoch {self.epoch} needs {phase.clients} more, each reporting once"
             )
 
     def length(self, number: int) -> int:
