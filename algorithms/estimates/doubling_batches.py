@@ -82,11 +82,6 @@ class DoublingBatches:
             self._sums.clear(full)
         return full
 
-    def forget(self) -> None:
-        """Empty the open batches: nobody waits in them any more, and what they held is not released."""
-        self._filled[:] = 0.0
-        self._sums.clear(np.ones(self._filled.shape, dtype=np.bool_))
-
     def _awaited(self, elements: IntArray) -> Mechanism:
         """Return what the open batches of some elements will be released through."""
         return self._mechanism
