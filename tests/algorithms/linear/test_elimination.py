@@ -211,7 +211,7 @@ def test_a_run_of_phases_goes_on_over_an_epoch_s_end(short_epochs, tmp_path):
         build = functools.partial(built, "dp-dpe-central", horizon=None)
         run = DurableRun(build, Accountant(Budget(20.0, 0.1), noise=np.random.default_rng(1), seed=1))
         client, shown = 0, []
-        for step in range(6):
+        for step in range(9):
             phase = run.learner.act()
             shown.append([phase.support.tolist(), phase.counts.tolist(), phase.clients, run.learner.epoch])
             if interrupted:
