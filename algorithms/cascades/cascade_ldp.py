@@ -10,32 +10,42 @@ from __future__ import annotations
 import math
 from typing import ClassVar
 
+import numpy as np
+import numpy.typing as npt
+
 from accountant import Gate, Private
+from algorithms.anytime_learner import AnytimeLearner
 from algorithms.cascades.click_estimates import AdditiveNoiseBound, ClickEstimates
 from algorithms.claim import ONE_USER_LOCAL, ClaimForm, View
 from algorithms.estimates.chernoff import NoiseTail
 from algorithms.learner import ClickConfidence, Family, check_delta, check_epsilon
 from algorithms.problems import RankedLists
-from algorithms.structured_learner import HorizonLearner
 from mechanisms import Gaussian, Laplace, OneHot
 from mechanisms.arrays import BoolArray, IntArray
 
 
-class _ClickVectorLearner(HorizonLearner[RankedLists]):
+class _ClickVectorLearner(AnytimeLearner[RankedLists]):
     """Show the K items of largest upper bound; average every user's noisy click vector."""
 
     family: ClassVar[Family] = "cascade"
     needs_all_arms: ClassVar[str] = ""
 
     def __init__(
-        self, structure: RankedLists, gate: Gate, randomizer: Laplace | Gaussian, horizon: int
+        self, structure: RankedLists, gate: Gate, randomizer: Laplace | Gaussian, horizon: int | None
     ) -> None:
         super().__init__(structure, gate, horizon)
         self.randomizer = randomizer
-        # Two sides of C - wE and one of E, for each item and each number of displays: failure 1/T.
-        self.exponent = math.log(3 * structure.arms * self.horizon**2)
+        self.exponent: float = self.exponent_for(self.horizon)
         bound = AdditiveNoiseBound(structure.size, NoiseTail.of(randomizer), self.exponent)
         self.estimates = ClickEstimates(gate.lanes, structure, bound)
+
+    def exponent_for(self, horizon: int) -> float:
+        """Return ``ln(3 L T^2)``: C - wE on two sides and E on one, for each item and number of displays."""
+        return math.log(3 * self.structure.arms * horizon**2)
+
+    def renew(self, lanes: npt.NDArray[np.bool_]) -> None:
+        """Compute all indices again."""
+        self.estimates.renew(self.exponent, lanes)
 
     def choose(self, available: BoolArray | None = None) -> IntArray:
         """Return the K items of largest index, the least displayed first."""
@@ -66,7 +76,7 @@ class CascadeUCBLDPLaplace(_ClickVectorLearner):
     epsilon
         The privacy of one user's message.
     horizon
-        The number of rounds T.
+        The number of rounds T; None if it is not known (`algorithms.epochs`).
     """
 
     claim: ClassVar[ClaimForm] = ClaimForm(
@@ -76,7 +86,7 @@ class CascadeUCBLDPLaplace(_ClickVectorLearner):
         source="cascading bandits paper, Algorithm 2, repaired: Laplace noise on the click vector",
     )
 
-    def __init__(self, structure: RankedLists, gate: Gate, *, epsilon: float, horizon: int) -> None:
+    def __init__(self, structure: RankedLists, gate: Gate, *, epsilon: float, horizon: int | None) -> None:
         clicks = OneHot(self.size_of(structure)).sensitivity
         randomizer = Laplace.for_epsilon(check_epsilon(epsilon), sensitivity=clicks)
         super().__init__(structure, gate, randomizer, horizon)
@@ -105,7 +115,7 @@ class CascadeUCBLDPGaussian(_ClickVectorLearner):
     )
 
     def __init__(
-        self, structure: RankedLists, gate: Gate, *, epsilon: float, delta: float, horizon: int
+        self, structure: RankedLists, gate: Gate, *, epsilon: float, delta: float, horizon: int | None
     ) -> None:
         clicks = OneHot(self.size_of(structure)).sensitivity
         randomizer = Gaussian.for_epsilon_delta(

@@ -29,7 +29,7 @@ def contextual_builder(
     problem: LinearContexts,
     *,
     epsilon: float,
-    horizon: int,
+    horizon: int | None,
     delta: float = DEFAULT_DELTA,
     settings: Mapping[str, Value] | None = None,
 ) -> BuildContextual:

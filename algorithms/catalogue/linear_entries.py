@@ -38,7 +38,7 @@ def linear_builder(
     problem: LinearBandit,
     *,
     epsilon: float,
-    horizon: int,
+    horizon: int | None,
     delta: float = DEFAULT_DELTA,
     settings: Mapping[str, Value] | None = None,
 ) -> BuildPhased:

@@ -92,7 +92,6 @@ def suggest(
     if isinstance(problem, LinearContexts):
         name, why = _contextual(trust, delta)
         needed = needs_horizon(contextual_learners[name].make)
-        check_horizon(horizon, needed)
         return Suggestion(name, why, None, None, needed)
     if isinstance(problem, LinearBandit):
         name, why = _linear(trust, delta)

@@ -14,7 +14,7 @@ def ratio_or_infinity(numerator: FloatArray | float, count: FloatArray) -> Float
     return result
 
 
-def ucb1_radius(weight: float, count: FloatArray) -> FloatArray:
+def ucb1_radius(weight: float | FloatArray, count: FloatArray) -> FloatArray:
     """Return ``sqrt(weight / count)``, and +inf where the count is 0."""
     radius: FloatArray = np.sqrt(ratio_or_infinity(weight, count))
     return radius

@@ -44,6 +44,13 @@ class MessageMeans:
         self.mean.reshape(-1)[at] = mean
         self.index.reshape(-1)[at] = np.clip(self._upper(at, mean, count), 0.0, 1.0)
 
+    def widen(self, *, root: float, tail: float = 0.0) -> None:
+        """Compute all indices again, with other widths."""
+        self._root, self._tail = root, tail
+        at = np.flatnonzero(self.count)
+        upper = self._upper(at, self.mean.take(at), self.count.take(at))
+        self.index.reshape(-1)[at] = np.clip(upper, 0.0, 1.0)
+
     def _upper(self, at: IntArray, mean: FloatArray, count: FloatArray) -> FloatArray:
         """Return upper confidence bounds of arms from their new means and counts; `at` is where they stand."""
         upper = mean + self._root / np.sqrt(count)

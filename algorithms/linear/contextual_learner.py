@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from accountant import Gate, Private, check_feedback, check_gate
 from algorithms.claim import ClaimForm
+from algorithms.epochs import epoch_horizon, epoch_of
 from algorithms.learner import Family, check_horizon
 from algorithms.structured_learner import RoundCount
 from algorithms.tickets import Ticket, TicketedLearner
@@ -97,23 +98,26 @@ class ContextualLearner(TicketedLearner, abc.ABC):
     mechanism
         The noise of what is released; None if it is released raw.
     horizon, norm
-        T and S of the widths.
+        T and S of the widths; without a horizon, they are of each epoch's (`algorithms.epochs`).
 
     Attributes
     ----------
     policy
         What to play now.
+    epoch
+        Whose widths it has; 0 with a horizon.
 
     Raises
     ------
     ValueError
-        If a parameter is out of range, or the gate is none.
+        If a parameter is out of range, or the gate is none; or the horizon None, and the learner needs one.
     TrustViolation
         If the gate's trust is local.
     """
 
     claim: ClassVar[ClaimForm]
     family: ClassVar[Family] = "contextual"
+    needs_horizon: ClassVar[str] = "its noise or its widths are for a known number of rounds"
     policy: LinearUCB
 
     def __init__(
@@ -121,7 +125,7 @@ class ContextualLearner(TicketedLearner, abc.ABC):
         gate: Gate,
         domain: RegressionMoments,
         mechanism: Gaussian | Wishart | None,
-        horizon: int,
+        horizon: int | None,
         norm: float,
     ) -> None:
         super().__init__()
@@ -131,9 +135,16 @@ class ContextualLearner(TicketedLearner, abc.ABC):
         self.feedback_domain = domain
         self.mechanism: Gaussian | Wishart | None = mechanism
         self.gate = gate
-        self.horizon = check_horizon(horizon)
-        self.rounds = RoundCount(self.horizon)
+        if self.needs_horizon:
+            horizon = check_horizon(horizon, self.needs_horizon)
+        self.rounds = RoundCount(horizon)
+        self.epoch = 0
         self.norm = float(norm)
+
+    @property
+    def horizon(self) -> int:
+        """T, or that of the epoch."""
+        return epoch_horizon(self.epoch) if self.rounds.horizon is None else self.rounds.horizon
 
     def issue(self) -> Ticket:
         """Return a ticket for the feedback on one round.
@@ -168,6 +179,14 @@ class ContextualLearner(TicketedLearner, abc.ABC):
         if own is not None:
             self.waiting.close(own)
         self.rounds.add(None, self)
+        if self.rounds.horizon is None:
+            epoch = int(epoch_of(self.rounds.observed))
+            if epoch != self.epoch:
+                self.epoch = epoch
+                self.renew()
+
+    def renew(self) -> None:
+        """Make the policy of what was released before, with the widths of now: nothing, where a horizon is needed."""
 
     @abc.abstractmethod
     def learn(self, feedback: Private) -> None:

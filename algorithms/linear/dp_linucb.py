@@ -35,6 +35,10 @@ that of ``(G + lam I)^-1``, so at most ``sqrt(2 ln(J T) + ln det(G / lam + I))``
 as ``V - G <= V``; the third ``gam / sqrt(lam)``, as ``lam I <= V``. QED (The gate rounds moments to 2^-25, which is not
 in it.)
 
+Without a horizon, the policies of epoch k have the widths of H_k (`algorithms.epochs`), whose J counts all releases
+until then; what is released and when is as it was, the first batch that of H_0. They hold in the whole epoch but with
+probability ``2 / H_k``: of all rounds at most ``sum 2 N_k / H_k <= 2`` have others in expectation, as with a horizon.
+
 On that event a round's regret is at most ``2 beta_j |x_t|_(V_j^-1)``, and a run's the sum of these: a bound that runs
 tell (`algorithms.theory.contextual_regret`). For any contexts, regret is therefore at most ``4 beta sqrt(d T ln(1 + T /
 (d lam)))``, with the largest beta and the least lam, and twice the length of the ``d log2(1 + T / (d lam))`` longest
@@ -75,12 +79,17 @@ class BatchedLinUCB(ContextualLearner):
     growth: ClassVar[float] = 0.5
     """By which share of what was released the data grow with the next batch."""
     mechanism: Gaussian | None
+    needs_horizon: ClassVar[str] = ""
 
     def __init__(
-        self, gate: Gate, domain: RegressionMoments, mechanism: Gaussian | None, horizon: int, norm: float
+        self,
+        gate: Gate,
+        domain: RegressionMoments,
+        mechanism: Gaussian | None,
+        horizon: int | None,
+        norm: float,
     ) -> None:
         super().__init__(gate, domain, mechanism, horizon, norm)
-        self.most_releases = max(1, len(released_counts(self.horizon, 1, self.growth)))
         operator, _ = self.noise_bounds(1)
         self.first = max(1, math.ceil(operator))  # before, the noise has more to say than the data
         self.releases = 0
@@ -90,9 +99,20 @@ class BatchedLinUCB(ContextualLearner):
         self._total: FloatArray = np.zeros((gate.lanes, self.feedback_domain.shape[0]))
         self.policy = self._policy(0.0, 0.0)
 
+    @property
+    def most_releases(self) -> int:
+        """J."""
+        return max(1, len(released_counts(self.horizon, 1, self.growth)))
+
+    def renew(self) -> None:
+        """Make the policy again, of what was released and with the widths of the epoch."""
+        self.policy = self._policy(*self.noise_bounds(self.releases))
+
     def noise_bounds(self, releases: int) -> tuple[float, float]:
         """Return op_j and gam_j, beyond which noise is after j releases with probability ``1 / (J T)`` at most."""
         d = self.feedback_domain.features
+        if not releases:
+            return 0.0, 0.0
         far = math.sqrt(2.0 * math.log(3.0 * self.most_releases * self.horizon))
         deviation = 0.0 if self.mechanism is None else math.sqrt(releases) * self.mechanism.sigma
         return deviation * (math.sqrt(2.0 * d) + far), deviation * (math.sqrt(d) + far)
@@ -147,7 +167,8 @@ class DPLinUCB(BatchedLinUCB):
     epsilon, delta
         The privacy of one round: the contexts offered, and the reward.
     horizon
-        The number of rounds T that the widths are for; when more are observed, it warns once (`HorizonPassed`).
+        The number of rounds T that the widths are for; when more are observed, it warns once (`HorizonPassed`). None if
+        it is not known: then they are for each epoch's (`algorithms.epochs`), and nothing else changes.
     norm
         S, a bound on ``|theta*|``.
 
@@ -183,7 +204,14 @@ class DPLinUCB(BatchedLinUCB):
     )
 
     def __init__(
-        self, features: int, gate: Gate, *, epsilon: float, delta: float, horizon: int, norm: float = 1.0
+        self,
+        features: int,
+        gate: Gate,
+        *,
+        epsilon: float,
+        delta: float,
+        horizon: int | None,
+        norm: float = 1.0,
     ) -> None:
         domain = RegressionMoments(features)
         mechanism = Gaussian.for_epsilon_delta(
@@ -210,5 +238,5 @@ class LinUCB(BatchedLinUCB):
         "central", View.OTHER_ACTIONS, ONE_CONTEXTUAL_ROUND, "none: the learner makes no privacy claim"
     )
 
-    def __init__(self, features: int, gate: Gate, *, horizon: int, norm: float = 1.0) -> None:
+    def __init__(self, features: int, gate: Gate, *, horizon: int | None, norm: float = 1.0) -> None:
         super().__init__(gate, RegressionMoments(features), None, horizon, norm)

@@ -39,7 +39,7 @@ import numpy.typing as npt
 
 from accountant import Gate, Private, add_to_all
 from algorithms.claim import ClaimForm, View
-from algorithms.learner import check_delta, check_epsilon, check_horizon
+from algorithms.learner import check_delta, check_epsilon
 from algorithms.linear.elimination import Elimination
 from algorithms.linear.g_optimal import support_bound
 from algorithms.linear.linear_parameters import checked_reward_bound
@@ -69,7 +69,7 @@ class StandardElimination(Elimination[RewardPhase]):
     gate
         Where rewards come from; one lane.
     horizon
-        T, also the number of clients.
+        T, also the number of clients; None if it is not known.
     reward_bound
         B: rewards are clipped to [-B, B] and must lie there for the regret theorem to hold.
 
@@ -84,26 +84,24 @@ class StandardElimination(Elimination[RewardPhase]):
     _waited_for: ClassVar[str] = "rewards"
 
     def __init__(
-        self, actions: npt.ArrayLike, gate: Gate, *, horizon: int, reward_bound: float = 1.0
+        self, actions: npt.ArrayLike, gate: Gate, *, horizon: int | None, reward_bound: float = 1.0
     ) -> None:
-        super().__init__(actions, gate)
+        super().__init__(actions, gate, horizon)
         self.reward_bound = checked_reward_bound(reward_bound, ": a single reward is not concentrated")
-        self.horizon = check_horizon(horizon)
         self._received: IntArray = np.zeros(
             0, dtype=np.int64
         )  # rewards of each action of the open phase's support
+        self._begin(self.horizon)
+
+    def _begin(self, horizon: int) -> None:
         # The first phase has h_1 = S rounds, so T/S + 1 >= 2^L for L completed ones.
         first = self.length(1)
         self.phases = max(1, math.floor(math.log2(horizon / first + 1)))
-        self.exponent = math.log(2.0 * self.active.size * self.phases * horizon)
+        self.exponent = math.log(2.0 * self.actions.shape[0] * self.phases * horizon)
 
     def length(self, number: int) -> int:
         """Return h_l = 2^{l-1} S, S = 4d ln ln d + 16 the largest support of a design."""
         return (1 << (number - 1)) * support_bound(self.actions.shape[1])
-
-    @property
-    def _horizon(self) -> int:
-        return self.horizon
 
     def _clients(self, number: int, counts: IntArray) -> int:
         return int(counts.sum())
@@ -301,7 +299,7 @@ class _Private(StandardElimination):
         *,
         epsilon: float,
         delta: float,
-        horizon: int,
+        horizon: int | None,
         reward_bound: float = 1.0,
     ) -> None:
         self.epsilon, self.delta = check_epsilon(epsilon), check_delta(delta)

@@ -24,10 +24,11 @@ import numpy.typing as npt
 
 from accountant import Gate
 from algorithms.claim import ClaimForm
-from algorithms.learner import Family
+from algorithms.learner import Family, check_horizon
 from algorithms.linear.g_optimal import g_optimal_design
 from algorithms.linear.linear_parameters import checked_actions, checked_gate
 from algorithms.linear.linear_phases import Following, Learned, Phase
+from algorithms.restarts import restart_horizon
 from mechanisms import Communication
 from mechanisms.arrays import FloatArray, IntArray
 
@@ -43,25 +44,44 @@ class Elimination(abc.ABC, Generic[P]):
         Shape (k, d), each of length at most 1.
     gate
         Where reports come from; one lane.
+    horizon
+        T; None if it is not known: then the learner restarts (`algorithms.restarts`), with all actions, and clients
+        that have not reported before.
+
+    Attributes
+    ----------
+    played
+        The rounds so far, with all of the open phase.
+    reported
+        The clients that were asked so far, with all of the open phase.
+    epoch
+        How often it has begun afresh; 0 with a horizon.
 
     Raises
     ------
     ValueError
-        If a parameter is out of range, or the gate has more than one lane.
+        If a parameter is out of range, or the gate has more than one lane; or the horizon None, and the learner needs
+        one.
     TrustViolation
         If the gate's trust is local and the learner's claim is not.
     """
 
     claim: ClassVar[ClaimForm]
     family: ClassVar[Family] = "linear"
+    needs_horizon: ClassVar[str] = ""
     _waited_for: ClassVar[str] = "reports"
 
-    def __init__(self, actions: npt.ArrayLike, gate: Gate) -> None:
+    def __init__(self, actions: npt.ArrayLike, gate: Gate, horizon: int | None) -> None:
         self.gate = checked_gate(gate, self.claim, type(self).__name__)
         self.actions = checked_actions(actions)
         self.active: IntArray = np.arange(self.actions.shape[0])
         self.learned: Learned | None = None
-        self.played = 0
+        if horizon is not None or self.needs_horizon:
+            horizon = check_horizon(horizon, self.needs_horizon)
+        self.told = horizon
+        self.epoch = 0
+        self.played = self.reported = 0
+        self._begun = 0  # rounds played when the epoch began
         self.communication = Communication()
         self._number = 0
         self._phase: P | None = None
@@ -70,34 +90,61 @@ class Elimination(abc.ABC, Generic[P]):
     def act(self) -> P | None:
         """Return the next phase: ⌈h_l π_l(x)⌉ plays of each action in the design's support.
 
-        None when the horizon is reached. In the last phase, where ``clients`` is 0, nobody reports: a certified learner
-        plays its leader, a published one the phase that the horizon cuts.
+        None when the horizon is reached; without one there is always a next. In the last phase of a horizon or epoch,
+        where ``clients`` is 0, nobody reports: a certified learner plays its leader, a published one the phase that the
+        horizon cuts.
 
         Raises
         ------
         RuntimeError
             If reports of the open phase are missing.
+        PopulationTooSmall
+            If the phase needs more clients than are left, without a horizon; with one, it was seen in the beginning.
         """
         if self._phase is not None:
             missing = self._phase.clients - self._reports
             raise RuntimeError(f"phase {self._number}: {missing} {self._waited_for} are missing")
-        left = self._horizon - self.played
+        left = self._left
         if left == 0:
-            return None
+            if self.told is not None:
+                return None
+            self._restart()
+            left = self._left
         self._number += 1
         phase = self._exploration(left, None if self.learned is None else float(self.learned.widths.max()))
         if phase is None:
             phase = self._planned(self._number, np.array([self._leader]), np.array([left]), 0)
+        self._check_clients(phase)
         self.played += phase.rounds
+        self.reported += phase.clients
         if phase.clients:
             self._phase, self._reports = phase, 0
             self._open(phase)
         return phase
 
     @property
+    def horizon(self) -> int:
+        """T, or that of the epoch."""
+        return restart_horizon(self.epoch) if self.told is None else self.told
+
+    @property
+    def _left(self) -> int:
+        """The rounds to the end of the horizon or epoch."""
+        return self.horizon - (self.played - self._begun)
+
+    def _restart(self) -> None:
+        """Begin the next epoch: with its horizon, all actions, and nothing learned."""
+        self._begin(restart_horizon(self.epoch + 1))
+        self.active = np.arange(self.actions.shape[0])
+        self.learned, self._number = None, 0
+        self.epoch, self._begun = self.epoch + 1, self.played
+
     @abc.abstractmethod
-    def _horizon(self) -> int:
-        """Return T."""
+    def _begin(self, horizon: int) -> None:
+        """Set what depends on the horizon; also the first time."""
+
+    def _check_clients(self, phase: P) -> None:
+        """Refuse a phase that more clients are to report in than are left, and undo its number."""
 
     @abc.abstractmethod
     def length(self, number: int) -> int:
@@ -177,9 +224,11 @@ class Elimination(abc.ABC, Generic[P]):
         return phases[0]
 
     def after(self, kept: npt.NDArray[np.bool_]) -> Following | None:
-        """Return what follows the open phase if these active actions survive; None at the horizon. Nothing changes."""
-        phase = self._phase
-        left = self._horizon - self.played
+        """Return what follows the open phase if these active actions survive; None at the horizon. Nothing changes.
+
+        Nor does anything follow from them at an epoch's end: all actions are active again.
+        """
+        phase, left = self._phase, self._left
         if phase is None or left == 0:
             return None
         widest = float(self.widths(phase, self.read(phase, np.zeros(phase.support.size))[1]).max())

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import functools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -92,6 +92,17 @@ class Phase:
         """
         scaled: FloatArray = np.asarray(averages) / self.bounds
         return np.clip(scaled, -1.0, 1.0) if self.clipped else scaled
+
+
+PhaseType = TypeVar("PhaseType", bound=Phase)
+
+
+def cut(phase: PhaseType, rounds: int) -> PhaseType:
+    """Return the first plays of a phase, in which nobody reports."""
+    played = np.diff(np.minimum(np.cumsum(phase.counts), rounds), prepend=0)
+    kept = played > 0
+    bounds = phase.bounds[kept]
+    return replace(phase, support=phase.support[kept], counts=played[kept], clients=0, bounds=bounds)
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,7 +202,7 @@ class DistributedLearner(Protocol):
         """What the last phase that was reported on has taught; None before the first."""
 
     def act(self) -> Phase | None:
-        """Return the phase to play next; None when the horizon is reached."""
+        """Return the phase to play next; None when the horizon is reached, never without one."""
 
     def observe(self, report: Private) -> None:
         """Take one new client's report of the open phase, in `Phase.domain`."""

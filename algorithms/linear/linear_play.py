@@ -13,8 +13,9 @@ import numpy.typing as npt
 
 from accountant import Gate, Simulation
 from algorithms.blocks import Arrays, Blocks, BlockStore, Executor, Processes, Tell, run_blocks
+from algorithms.learner import check_horizon
 from algorithms.linear.dp_pe import StandardElimination
-from algorithms.linear.linear_phases import DistributedLearner, Phase
+from algorithms.linear.linear_phases import DistributedLearner, Phase, cut
 from algorithms.problems.linear import LinearBandit
 from algorithms.simulate import Trace
 from mechanisms import Communication
@@ -50,6 +51,7 @@ def play_clients(
     environment: np.random.Generator,
     *,
     together: bool = False,
+    rounds: int | None = None,
 ) -> Iterator[Phase]:
     """Play until the learner's horizon; yield each phase after its clients have reported.
 
@@ -64,10 +66,17 @@ def play_clients(
         Where the problem's randomness comes from.
     together
         Hand over many reports at once, under `Simulation`: who reports is of no account there.
+    rounds
+        The most that are played, by a learner that has no horizon: of the phase that they cut nobody reports.
+
+    Raises
+    ------
+    ValueError
+        If there is no end: rounds is None, and the learner has no horizon.
     """
     order = None if together else environment.permutation(problem.population)
     used = 0
-    while (phase := learner.act()) is not None:
+    for phase in _phases(learner, rounds):
         averages = problem.draw_averages(phase.support, phase.counts, phase.clients, environment)
         if order is None:
             _hand_over(learner, gate, phase, averages)
@@ -80,6 +89,19 @@ def play_clients(
         used += phase.clients
         for client, average in zip(clients.tolist(), averages, strict=True):
             learner.observe(gate.private(phase.report(average)[np.newaxis], phase.domain, client))
+        yield phase
+
+
+def _phases(learner: LinearLearner, rounds: int | None) -> Iterator[Phase]:
+    """Yield what a learner plays, and the first plays of the phase that goes beyond so many rounds."""
+    if rounds is None and getattr(learner, "told", 0) is None:
+        raise ValueError("rounds=None: must be given: the learner has no horizon")
+    played = 0
+    while played != rounds and (phase := learner.act()) is not None:
+        played += phase.rounds
+        if rounds is not None and played > rounds:
+            yield cut(phase, phase.rounds - (played - rounds))
+            return
         yield phase
 
 
@@ -100,16 +122,17 @@ def play_rewards(
     environment: np.random.Generator,
     *,
     together: bool = False,
+    rounds: int | None = None,
 ) -> Iterator[Phase]:
     """Play a standard linear bandit until the learner's horizon: every round is a new client, 0, 1, 2, ...
 
     Parameters
     ----------
-    learner, problem, gate, environment, together
-        As for `play_clients`; `problem.sigma` should be 0, its population is not used.
+    learner, problem, gate, environment, together, rounds
+        As for `play_clients`, also what is raised; `problem.sigma` should be 0, its population is not used.
     """
     client = 0
-    while (phase := learner.act()) is not None:
+    for phase in _phases(learner, rounds):
         for action, plays in zip(phase.support, phase.counts if phase.clients else (), strict=False):
             one = np.ones(1, dtype=np.int64)
             rewards = problem.draw_averages(np.array([action]), one, int(plays), environment)
@@ -129,11 +152,12 @@ def play_linear(
     environment: np.random.Generator,
     *,
     together: bool = False,
+    rounds: int | None = None,
 ) -> Iterator[Phase]:
     """Play a learner of either kind; see `play_clients` and `play_rewards`."""
     if isinstance(learner, StandardElimination):
-        return play_rewards(learner, problem, gate, environment, together=together)
-    return play_clients(learner, problem, gate, environment, together=together)
+        return play_rewards(learner, problem, gate, environment, together=together, rounds=rounds)
+    return play_clients(learner, problem, gate, environment, together=together, rounds=rounds)
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,6 +206,7 @@ def simulate_phases(
     *,
     runs: int,
     seed: int,
+    rounds: int | None = None,
     workers: int | Executor = 1,
     store: BlockStore | None = None,
     progress: Callable[[float], None] | None = None,
@@ -198,6 +223,8 @@ def simulate_phases(
         How many runs.
     seed
         A non-negative integer.
+    rounds
+        The most of every run: to be given where the learner has no horizon.
     workers
         Worker processes (1 runs in this one), or an executor (`algorithms.blocks`).
     store
@@ -209,12 +236,15 @@ def simulate_phases(
     Raises
     ------
     ValueError
-        If runs or workers is below 1 or seed negative; or a stored run is damaged.
+        If runs, rounds or workers is below 1 or seed negative; or a stored run is damaged; or a run has no end, as
+        `play_clients`.
     BlocksMissing
         If the store is for a part of the runs only, and others are not there yet.
     """
     if runs < 1 or seed < 0:
         raise ValueError(f"runs={runs!r}, seed={seed!r}: must be at least 1 and at least 0")
+    if rounds is not None:
+        check_horizon(rounds)
     executor = Processes(workers) if isinstance(workers, int) else workers
     start = time.perf_counter()
     says = {
@@ -223,7 +253,9 @@ def simulate_phases(
         "problem": repr(problem)[:1000],
         "seed": seed,
     }
-    blocks = Blocks(functools.partial(_simulate_runs, build, problem, seed), runs, says=says)
+    if rounds is not None:
+        says["rounds"] = rounds
+    blocks = Blocks(functools.partial(_simulate_runs, build, problem, seed, rounds), runs, says=says)
     finished = run_blocks([blocks], executor, store=store, progress=progress)
     done = finished.results[0]
     curves = tuple(run["path"][:, run["ends"]] for run in done)
@@ -240,19 +272,27 @@ def simulate_phases(
 
 
 def _simulate_runs(
-    build: BuildPhased, problem: LinearBandit, seed: int, numbers: range, progress: Tell
+    build: BuildPhased,
+    problem: LinearBandit,
+    seed: int,
+    rounds: int | None,
+    numbers: range,
+    progress: Tell,
 ) -> list[Arrays]:
-    return [_simulate_run(build, problem, seed, number) for number in numbers]
+    return [_simulate_run(build, problem, seed, rounds, number) for number in numbers]
 
 
-def _simulate_run(build: BuildPhased, problem: LinearBandit, seed: int, number: int) -> Arrays:
+def _simulate_run(
+    build: BuildPhased, problem: LinearBandit, seed: int, rounds: int | None, number: int
+) -> Arrays:
     own, clients = np.random.SeedSequence(seed, spawn_key=(number,)).spawn(2)
     gate = Simulation(own, 1)
     learner = build(gate)
     counts, costs, ends = [np.zeros(1)], [np.zeros(1)], []
     changes = 0
     together = hasattr(type(learner), "observe_many")
-    for phase in play_linear(learner, problem, gate, np.random.default_rng(clients), together=together):
+    drawn = np.random.default_rng(clients)
+    for phase in play_linear(learner, problem, gate, drawn, together=together, rounds=rounds):
         counts.append(phase.counts.astype(np.float64))
         costs.append(problem.gaps[phase.support] * phase.counts)
         changes += phase.counts.size

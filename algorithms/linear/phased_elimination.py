@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import math
+from dataclasses import replace
 from typing import Required, TypedDict
 
 import numpy as np
@@ -12,7 +13,14 @@ import numpy.typing as npt
 from accountant import Gate, Private
 from algorithms.linear.elimination import Elimination
 from algorithms.linear.linear_parameters import checked_reward_bound, checked_sigma
-from algorithms.linear.linear_phases import Learned, Phase, ReportMean, Schedule, check_reports
+from algorithms.linear.linear_phases import (
+    Learned,
+    Phase,
+    PopulationTooSmall,
+    ReportMean,
+    Schedule,
+    check_reports,
+)
 from mechanisms import Mechanism, ShuffledMean
 from mechanisms.arrays import FloatArray, IntArray
 
@@ -24,7 +32,7 @@ _EIGENVALUE_TOLERANCE = 1e-10  # public; below this share of the largest one a d
 class PhasedSettings(TypedDict, total=False):
     """Keywords of `PhasedElimination`."""
 
-    horizon: Required[int]
+    horizon: Required[int | None]
     population: Required[int]
     sigma: Required[float]
     alpha: float
@@ -43,9 +51,10 @@ class PhasedElimination(Elimination[Phase]):
     gate
         Where reports come from; one lane.
     horizon
-        T.
+        T; None if it is not known.
     population
-        How many clients there are; each reports at most once.
+        How many clients there are; each reports at most once. Without a horizon, each epoch takes new ones, and `act`
+        refuses the first phase that needs more than are left.
     sigma
         Sub-Gaussian parameter of clients' deviations.
     alpha
@@ -76,7 +85,7 @@ class PhasedElimination(Elimination[Phase]):
         actions: npt.ArrayLike,
         gate: Gate,
         *,
-        horizon: int,
+        horizon: int | None,
         population: int,
         sigma: float,
         alpha: float = 0.8,
@@ -84,23 +93,29 @@ class PhasedElimination(Elimination[Phase]):
         fixed_clients: int | None = None,
         replacement: bool = False,
     ) -> None:
-        super().__init__(actions, gate)
+        super().__init__(actions, gate, horizon)
         if isinstance(population, bool) or not isinstance(population, int | np.integer) or population < 1:
             raise ValueError(f"population={population!r}: must be a whole number of at least 1")
         self.sigma = checked_sigma(sigma)
         self.reward_bound = None if reward_bound is None else checked_reward_bound(reward_bound)
-        self.schedule = Schedule(horizon, alpha, fixed_clients)
-        self.schedule.check_population(population, replacement=replacement)
-        self.exponent = math.log(2.0 * self.active.size * max(self.schedule.phases, 1) * horizon)
+        self.population, self.replacement = int(population), replacement
+        self.schedule = Schedule(self.horizon, alpha, fixed_clients)
+        if self.told is not None:
+            self.schedule.check_population(population, replacement=replacement)
+        self._begin(self.horizon)
 
-    @property
-    def horizon(self) -> int:
-        """T."""
-        return self.schedule.horizon
+    def _begin(self, horizon: int) -> None:
+        self.schedule = replace(self.schedule, horizon=horizon)
+        self.exponent = math.log(2.0 * self.actions.shape[0] * max(self.schedule.phases, 1) * horizon)
 
-    @property
-    def _horizon(self) -> int:
-        return self.schedule.horizon
+    def _check_clients(self, phase: Phase) -> None:
+        left = self.population if self.replacement else self.population - self.reported
+        if phase.clients > left:
+            self._number -= 1
+            raise PopulationTooSmall(
+                f"population={self.population!r}: after {self.played} rounds {self.reported} clients have reported, "
+                f"and phase {phase.number} of epoch {self.epoch} needs {phase.clients} more, each reporting once"
+            )
 
     def length(self, number: int) -> int:
         """Return h_l = 2^l."""

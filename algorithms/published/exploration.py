@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import ClassVar
 
 from algorithms.linear.elimination import Elimination, P, design_counts
 from algorithms.linear.g_optimal import g_optimal_design
+from algorithms.linear.linear_phases import cut
 
 
 class ExploresToTheEnd(Elimination[P]):
     """No commitment: of the phase that the horizon cuts, the first plays are made, and nobody reports."""
+
+    needs_horizon: ClassVar[str] = "its widths are printed for a known number of rounds"
 
     @property
     def _settled(self) -> bool:
@@ -25,5 +28,4 @@ class ExploresToTheEnd(Elimination[P]):
         counts = design_counts(self.length(number), design.weights)
         if counts.sum() <= left:
             return self._planned(number, support, counts, self._clients(number, counts))
-        played = np.diff(np.minimum(np.cumsum(counts), left), prepend=0)
-        return self._planned(number, support[played > 0], played[played > 0], 0)
+        return cut(self._planned(number, support, counts, 0), left)

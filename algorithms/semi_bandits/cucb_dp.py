@@ -27,10 +27,10 @@ from algorithms.claim import ONE_ROUND_CENTRAL, ClaimForm, View
 from algorithms.estimates.continual_sums import PrivateTreeSums
 from algorithms.estimates.message_means import least_counted
 from algorithms.lanes import gather
-from algorithms.learner import Confidence, Family, check_epsilon, check_horizon
+from algorithms.learner import Confidence, Family, check_epsilon
 from algorithms.problems import SuperArms
 from algorithms.problems.availability import among
-from algorithms.structured_learner import StructuredLearner
+from algorithms.restarting_learner import RestartingLearner
 from mechanisms import BinaryTree, Box, Laplace
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
 
@@ -48,33 +48,45 @@ def laplace_sum_width(terms: int, exponent: float) -> float:
     return float(((exponent - terms * np.log1p(-u * u)) / u).min())
 
 
-class _TreeLearner(StructuredLearner[SuperArms]):
+class _TreeLearner(RestartingLearner[SuperArms]):
     """The oracle's super arm for the indices; one step of the tree per round."""
 
     family: ClassVar[Family] = "semi-bandit"
     needs_all_arms: ClassVar[str] = ""
 
-    def __init__(self, structure: SuperArms, gate: Gate, *, fed: int, epsilon: float, horizon: int) -> None:
-        horizon = check_horizon(horizon)
-        super().__init__(structure, gate)
-        outcomes = Box(0, 1, fed).sensitivity
-        exact = BinaryTree.for_epsilon(
-            check_epsilon(epsilon), horizon=horizon, sensitivity=outcomes
-        ).mechanism
+    def __init__(
+        self, structure: SuperArms, gate: Gate, *, fed: int, epsilon: float, horizon: int | None
+    ) -> None:
+        super().__init__(structure, gate, horizon)
+        self.few, self.epsilon = fed, check_epsilon(epsilon)
+        self.begin(self.horizon)
+
+    def begin(self, horizon: int) -> None:
+        """Take a new tree: of the last one all nodes are released, as many steps as it has."""
+        gate, structure, outcomes = self.gate, self.structure, Box(0, 1, self.few).sensitivity
+        exact = BinaryTree.for_epsilon(self.epsilon, horizon=horizon, sensitivity=outcomes).mechanism
         assert isinstance(exact, Laplace)
         self.mechanism = Laplace(
             scale=exact.scale, sensitivity=outcomes
         )  # a record moves one node by K at most
         self.tree = BinaryTree(horizon=horizon, mechanism=self.mechanism, sensitivity=outcomes)
-        self.sums = PrivateTreeSums(gate, self.tree, structure.arms)
+        sums = PrivateTreeSums(gate, self.tree, structure.arms)
         self.exponent = math.log(4 * structure.arms * horizon**2)
         self.widths = [
             self.mechanism.scale * laplace_sum_width(terms, self.exponent)
             for terms in range(1, self.tree.levels + 1)
         ]
-        self.count = self.sums.count  # of the outcomes in the running sums
+        self.count = sums.count  # of the outcomes in the running sums
         self.running: FloatArray = np.zeros((gate.lanes, structure.arms))
         self.index: FloatArray = np.ones((gate.lanes, structure.arms))
+        self.sums = (
+            sums  # last: until then the old tree is full, and a beginning that is interrupted due again
+        )
+
+    @property
+    def taken(self) -> int:
+        """The steps of the tree: a round whose release failed is one, too."""
+        return self.sums.steps
 
     def choose(self, available: BoolArray | None = None) -> IntArray:
         """Return the oracle's answer to the indices."""
@@ -109,7 +121,8 @@ class CUCBDP(_TreeLearner):
     epsilon
         The privacy of one round's outcome vector, in the view of everything released: exactly that.
     horizon
-        The number of rounds T; `observe` raises `HorizonExceeded` beyond it, before anything is added.
+        The number of rounds T; `observe` raises `HorizonExceeded` beyond it, before anything is added. None if it is
+        not known (`algorithms.restarts`).
     """
 
     claim: ClassVar[ClaimForm] = ClaimForm(
@@ -119,7 +132,7 @@ class CUCBDP(_TreeLearner):
         source="Chen et al. 2020, Algorithm 3, with the exact scale and radius",
     )
 
-    def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int) -> None:
+    def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int | None) -> None:
         super().__init__(structure, gate, fed=self.size_of(structure), epsilon=epsilon, horizon=horizon)
 
     def learn(self, action: IntArray, feedback: Private) -> None:
@@ -145,7 +158,7 @@ class CUCBDPLeast(_TreeLearner):
         source="Chen et al. 2020, least-pulled variant of Algorithm 3, with the exact scale and radius",
     )
 
-    def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int) -> None:
+    def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int | None) -> None:
         super().__init__(structure, gate, fed=1, epsilon=epsilon, horizon=horizon)
 
     @property

@@ -9,19 +9,22 @@ from __future__ import annotations
 import math
 from typing import ClassVar
 
+import numpy as np
+import numpy.typing as npt
+
 from accountant import Gate, Private
+from algorithms.anytime_learner import AnytimeLearner
 from algorithms.claim import ONE_USER_LOCAL, ClaimForm, View
 from algorithms.estimates.message_means import MessageMeans, least_counted
 from algorithms.lanes import gather
 from algorithms.learner import Confidence, Family, check_epsilon
 from algorithms.problems import SuperArms
 from algorithms.problems.availability import among
-from algorithms.structured_learner import HorizonLearner
 from mechanisms import Box, Laplace
 from mechanisms.arrays import BoolArray, IntArray
 
 
-class CUCBLDP1(HorizonLearner[SuperArms]):
+class CUCBLDP1(AnytimeLearner[SuperArms]):
     """CUCB-LDP1 (Algorithm 1): every played arm's outcome is sent with noise ``Lap(K / epsilon)``.
 
     A user's message is ``|S_t|`` numbers, each in [0, 1], so replacing the user moves it by at most K
@@ -36,7 +39,8 @@ class CUCBLDP1(HorizonLearner[SuperArms]):
     epsilon
         The privacy of one user's message.
     horizon
-        The number of rounds T, which the radius ``4 sqrt(2 K^2 ln T / (epsilon^2 T_i))`` needs.
+        The number of rounds T, which the radius ``4 sqrt(2 K^2 ln T / (epsilon^2 T_i))`` needs; None if it is not known
+        (`algorithms.epochs`).
     """
 
     claim: ClassVar[ClaimForm] = ClaimForm(
@@ -48,12 +52,24 @@ class CUCBLDP1(HorizonLearner[SuperArms]):
     family: ClassVar[Family] = "semi-bandit"
     needs_all_arms: ClassVar[str] = ""
 
-    def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int) -> None:
+    def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int | None) -> None:
         epsilon = check_epsilon(epsilon)
         super().__init__(structure, gate, horizon)
         self.randomizer = Laplace.for_epsilon(epsilon, sensitivity=self.feedback_domain.sensitivity)
-        width = 4 * math.sqrt(2 * structure.size**2 * math.log(self.horizon)) / epsilon
-        self.estimates = MessageMeans(gate.lanes, structure.arms, root=width)
+        self.epsilon = epsilon
+        self.exponent: float = self.exponent_for(self.horizon)
+        self.estimates = MessageMeans(gate.lanes, structure.arms, root=self._root())
+
+    def exponent_for(self, horizon: int) -> float:
+        """Return ``ln T``."""
+        return math.log(horizon)
+
+    def _root(self) -> float:
+        return 4 * math.sqrt(2 * self.structure.size**2 * self.exponent) / self.epsilon
+
+    def renew(self, lanes: npt.NDArray[np.bool_]) -> None:
+        """Compute all indices: messages come one in every lane."""
+        self.estimates.widen(root=self._root())
 
     def choose(self, available: BoolArray | None = None) -> IntArray:
         """Return the oracle's answer to the indices."""
@@ -75,7 +91,7 @@ class CUCBLDP1(HorizonLearner[SuperArms]):
         self.estimates.add(action, messages)
 
 
-class CUCBLDP2(HorizonLearner[SuperArms]):
+class CUCBLDP2(AnytimeLearner[SuperArms]):
     """CUCB-LDP2 (Algorithm 2): only the least-pulled played arm's outcome is sent, with ``Lap(1 / epsilon)``.
 
     ``I_t = argmin_{i in S_t} T_i`` is a function of public counters, so the message is one number in
@@ -96,12 +112,24 @@ class CUCBLDP2(HorizonLearner[SuperArms]):
     family: ClassVar[Family] = "semi-bandit"
     needs_all_arms: ClassVar[str] = ""
 
-    def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int) -> None:
+    def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int | None) -> None:
         epsilon = check_epsilon(epsilon)
         super().__init__(structure, gate, horizon)
         self.randomizer = Laplace.for_epsilon(epsilon, sensitivity=Box(0, 1, 1).sensitivity)
-        width = 4 * math.sqrt(2 * math.log(self.horizon)) / epsilon
-        self.estimates = MessageMeans(gate.lanes, structure.arms, root=width)
+        self.epsilon = epsilon
+        self.exponent: float = self.exponent_for(self.horizon)
+        self.estimates = MessageMeans(gate.lanes, structure.arms, root=self._root())
+
+    def exponent_for(self, horizon: int) -> float:
+        """Return ``ln T``."""
+        return math.log(horizon)
+
+    def _root(self) -> float:
+        return 4 * math.sqrt(2 * self.exponent) / self.epsilon
+
+    def renew(self, lanes: npt.NDArray[np.bool_]) -> None:
+        """Compute all indices: messages come one in every lane."""
+        self.estimates.widen(root=self._root())
 
     def choose(self, available: BoolArray | None = None) -> IntArray:
         """Return the oracle's answer to the indices."""

@@ -10,35 +10,49 @@ from __future__ import annotations
 import math
 from typing import ClassVar
 
+import numpy as np
+import numpy.typing as npt
+
 from accountant import Gate, Private
+from algorithms.anytime_learner import AnytimeLearner
 from algorithms.claim import ONE_USER_LOCAL, ClaimForm, View
 from algorithms.estimates.message_means import MessageMeans
 from algorithms.learner import Confidence, Family, check_delta, check_epsilon
 from algorithms.problems import SuperArms
 from algorithms.problems.availability import among
-from algorithms.structured_learner import HorizonLearner
 from mechanisms import Box, Gaussian, Laplace
 from mechanisms.arrays import BoolArray, IntArray
 
 
-class _AllValuesLearner(HorizonLearner[SuperArms]):
+class _AllValuesLearner(AnytimeLearner[SuperArms]):
     """The oracle's super arm for the indices, and a noisy message about each of its arms."""
 
     family: ClassVar[Family] = "semi-bandit"
     needs_all_arms: ClassVar[str] = ""
 
     def __init__(
-        self, structure: SuperArms, gate: Gate, randomizer: Laplace | Gaussian, horizon: int
+        self, structure: SuperArms, gate: Gate, randomizer: Laplace | Gaussian, horizon: int | None
     ) -> None:
         super().__init__(structure, gate, horizon)
         self.randomizer = randomizer
-        # Two sides of a mean, for each arm and each number of messages: failure 1/T.
-        self.exponent = x = math.log(2 * structure.arms * self.horizon**2)
-        if isinstance(randomizer, Gaussian):
-            root, tail = math.sqrt(2 * x * (0.25 + randomizer.sigma**2)), 0.0
-        else:
-            root, tail = math.sqrt(x * (0.5 + 4 * randomizer.scale**2)), randomizer.scale * x
+        self.exponent: float = self.exponent_for(self.horizon)
+        root, tail = self._widths()
         self.estimates = MessageMeans(gate.lanes, structure.arms, root=root, tail=tail)
+
+    def exponent_for(self, horizon: int) -> float:
+        """Return ``ln(2 m T^2)``: two sides of a mean, for each arm and each number of messages, failure 1/T."""
+        return math.log(2 * self.structure.arms * horizon**2)
+
+    def _widths(self) -> tuple[float, float]:
+        x, randomizer = self.exponent, self.randomizer
+        if isinstance(randomizer, Gaussian):
+            return math.sqrt(2 * x * (0.25 + randomizer.sigma**2)), 0.0
+        return math.sqrt(x * (0.5 + 4 * randomizer.scale**2)), randomizer.scale * x
+
+    def renew(self, lanes: npt.NDArray[np.bool_]) -> None:
+        """Compute all indices: messages come one in every lane."""
+        root, tail = self._widths()
+        self.estimates.widen(root=root, tail=tail)
 
     def choose(self, available: BoolArray | None = None) -> IntArray:
         """Return the oracle's answer to the indices."""
@@ -75,7 +89,7 @@ class CUCBLDPLaplaceAll(_AllValuesLearner):
     epsilon
         The privacy of one user's message.
     horizon
-        The number of rounds T.
+        The number of rounds T; None if it is not known (`algorithms.epochs`).
     """
 
     claim: ClassVar[ClaimForm] = ClaimForm(
@@ -85,7 +99,7 @@ class CUCBLDPLaplaceAll(_AllValuesLearner):
         source="Chen et al. 2020, Algorithm 1, with a radius for every epsilon",
     )
 
-    def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int) -> None:
+    def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int | None) -> None:
         outcomes = Box(0, 1, self.size_of(structure)).sensitivity
         randomizer = Laplace.for_epsilon(check_epsilon(epsilon), sensitivity=outcomes)
         super().__init__(structure, gate, randomizer, horizon)
@@ -113,7 +127,7 @@ class CUCBLDPGaussian(_AllValuesLearner):
     )
 
     def __init__(
-        self, structure: SuperArms, gate: Gate, *, epsilon: float, delta: float, horizon: int
+        self, structure: SuperArms, gate: Gate, *, epsilon: float, delta: float, horizon: int | None
     ) -> None:
         outcomes = Box(0, 1, self.size_of(structure)).sensitivity
         randomizer = Gaussian.for_epsilon_delta(

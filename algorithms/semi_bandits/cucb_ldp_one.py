@@ -132,7 +132,7 @@ class CUCBLDPBit(_OneMessageLearner, AnytimeLearner[SuperArms]):
         self.estimates.add(about, self.bits.read(message))
 
 
-class CUCBLDPLaplaceOne(_OneMessageLearner):
+class CUCBLDPLaplaceOne(_OneMessageLearner, AnytimeLearner[SuperArms]):
     """Every user sends one value with ``Lap(1 / epsilon)``.
 
     epsilon-locally differentially private, and no better; radius ``sqrt(x (1/2 + 4 b^2) / n) + b x / n`` with
@@ -151,15 +151,26 @@ class CUCBLDPLaplaceOne(_OneMessageLearner):
         source="Chen et al. 2020, Algorithm 2, with a radius for every epsilon",
     )
 
-    def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int) -> None:
+    def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int | None) -> None:
         super().__init__(structure, gate, horizon)
         sensitivity = Interval(0, 1).sensitivity
         self.randomizer = Laplace.for_epsilon(check_epsilon(epsilon), sensitivity=sensitivity)
+        self.exponent: float = self.exponent_for(self.horizon)
+        root, tail = self._widths()
+        self.estimates = MessageMeans(gate.lanes, structure.arms, root=root, tail=tail)
+
+    def exponent_for(self, horizon: int) -> float:
+        """Return ``ln(2 m T^2)``: two sides of a mean, for each arm and each number of messages, failure 1/T."""
+        return math.log(2 * self.structure.arms * horizon**2)
+
+    def _widths(self) -> tuple[float, float]:
         b = self.randomizer.scale
-        # Two sides of a mean, for each arm and each number of messages: failure 1/T.
-        self.exponent = math.log(2 * structure.arms * self.horizon**2)
-        root = math.sqrt(self.exponent * (0.5 + 4 * b * b))
-        self.estimates = MessageMeans(gate.lanes, structure.arms, root=root, tail=b * self.exponent)
+        return math.sqrt(self.exponent * (0.5 + 4 * b * b)), b * self.exponent
+
+    def renew(self, lanes: npt.NDArray[np.bool_]) -> None:
+        """Compute all indices: messages come one in every lane."""
+        root, tail = self._widths()
+        self.estimates.widen(root=root, tail=tail)
 
     @property
     def _of_few(self) -> Mechanism:

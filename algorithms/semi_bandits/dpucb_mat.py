@@ -5,50 +5,60 @@ a released batch are taken first, and the first batch has size 1. Privacy: each 
 elements of one basis, each enters one released sum, so with ``Lap(K / epsilon)`` on every sum a record
 pays ``K * epsilon / K = epsilon``, exactly. Loops are in no basis and never observed.
 
-Radii are those of the regret theorem proved for known horizon T (see `algorithms.theory.regret`):
+Radii are those of the regret theorem proved for known horizon T (see `algorithms.theory.regret`), or for each epoch's:
 ``x = ln(3 L J T)`` with ``J = floor(log2(T + 1))`` batches per element at most, and Laplace scale
 ``b = K / epsilon``.
 """
 
 from __future__ import annotations
 
+import abc
 import math
 from typing import ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from accountant import Gate, Private
+from algorithms.anytime_learner import AnytimeLearner
 from algorithms.claim import ONE_ROUND_CENTRAL, ClaimForm, View
 from algorithms.estimates.confidence import ratio_or_infinity, ucb1_radius
 from algorithms.estimates.doubling_batches import DoublingBatches
 from algorithms.learner import Confidence, Family, check_epsilon
 from algorithms.problems import SuperArms
 from algorithms.problems.availability import among
+from algorithms.restarting_learner import RestartingLearner
 from algorithms.structured_learner import HorizonLearner
 from mechanisms import Laplace
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
 
 
-class _MatroidLearner(HorizonLearner[SuperArms]):
+class _MatroidLearner(HorizonLearner[SuperArms], abc.ABC):
     """State that both learners share: released batch means and the exponent x of their radii."""
 
     family: ClassVar[Family] = "matroid"
     needs_all_arms: ClassVar[str] = ""
 
-    def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int) -> None:
+    def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int | None) -> None:
         super().__init__(structure, gate, horizon)
-        mechanism = Laplace.for_epsilon(check_epsilon(epsilon), sensitivity=self.feedback_domain.sensitivity)
-        self.scale = mechanism.scale
-        self.batches = DoublingBatches(gate, structure.arms, mechanism, first_size=1)
-        batches_per_element = (self.horizon + 1).bit_length() - 1  # floor(log2(T + 1)), exact
-        self.exponent = math.log(3 * structure.arms * batches_per_element * self.horizon)
+        self.mechanism = Laplace.for_epsilon(
+            check_epsilon(epsilon), sensitivity=self.feedback_domain.sensitivity
+        )
+        self.scale = self.mechanism.scale
+        self.batches = DoublingBatches(gate, structure.arms, self.mechanism, first_size=1)
+        self.exponent: float | FloatArray = self.exponent_for(self.horizon)
+
+    def exponent_for(self, horizon: int) -> float:
+        """Return ``ln(3 L J T)``."""
+        batches_per_element = (horizon + 1).bit_length() - 1  # floor(log2(T + 1)), exact
+        return math.log(3 * self.structure.arms * batches_per_element * horizon)
 
     def learn(self, action: IntArray, feedback: Private, rounds: IntArray | None = None) -> None:
         """Put the basis's outcomes, or their totals of some rounds, in their batches."""
         self.batches.add(action, feedback, rounds)
 
 
-class DPUCBMat(_MatroidLearner):
+class DPUCBMat(_MatroidLearner, AnytimeLearner[SuperArms]):
     """Play the maximum-weight basis for ``U_e = mean_e + sqrt(x / 2n) + b x / n``, +inf without a release.
 
     Parameters
@@ -60,7 +70,7 @@ class DPUCBMat(_MatroidLearner):
     epsilon
         The privacy of one round's outcome vector, in the view of everything released.
     horizon
-        The number of rounds T.
+        The number of rounds T; None if it is not known (`algorithms.epochs`).
     """
 
     claim: ClassVar[ClaimForm] = ClaimForm(
@@ -87,19 +97,24 @@ class DPUCBMat(_MatroidLearner):
 
     @property
     def committed(self) -> IntArray:
-        """The rounds until a batch is full: before, nothing changes."""
-        return self.batches.room(self.action)
+        """The rounds until a batch is full, or an epoch ends: before, nothing changes."""
+        return self.until_renewed(self.batches.room(self.action))
+
+    def renew(self, lanes: npt.NDArray[np.bool_]) -> None:
+        """Nothing: indices are computed when they are asked for, with the exponents of now."""
 
 
-class DPTSMat(_MatroidLearner):
+class DPTSMat(_MatroidLearner, RestartingLearner[SuperArms]):
     """Play the maximum-weight basis for samples ``theta_e ~ N(mean_e + b x / n, 1 / n)``.
 
     The draws are data-independent randomness on released means: they cost no privacy and give none.
 
     Parameters
     ----------
-    structure, gate, epsilon, horizon
+    structure, gate, epsilon
         As for `DPUCBMat`.
+    horizon
+        The number of rounds T; None if it is not known (`algorithms.restarts`).
     """
 
     claim: ClassVar[ClaimForm] = ClaimForm(
@@ -109,9 +124,15 @@ class DPTSMat(_MatroidLearner):
         source="matroid bandits paper, Algorithm 3, repaired: no round-0 vector",
     )
 
-    def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int) -> None:
+    def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int | None) -> None:
         super().__init__(structure, gate, epsilon=epsilon, horizon=horizon)
         self.sample: FloatArray = np.full(self.batches.size.shape, np.inf)
+
+    def begin(self, horizon: int) -> None:
+        """Put all batches aside, so that who is in an open one pays nothing, and take the exponent of this horizon."""
+        self.batches = DoublingBatches(self.gate, self.structure.arms, self.mechanism, first_size=1)
+        self.exponent = self.exponent_for(horizon)
+        self.sample = np.full(self.batches.size.shape, np.inf)
 
     def choose(self, available: BoolArray | None = None) -> IntArray:
         """Return the greedy basis of one sample."""

@@ -17,7 +17,7 @@ import sympy as sp
 from algorithms.linear.g_optimal import support_bound
 from algorithms.linear.linear_phases import SHUFFLED, calibrated_bits
 from algorithms.problems.linear import LinearBandit
-from algorithms.theory.confidence_theorem import PhaseTheorem, clients, deviation, n, phase, size
+from algorithms.theory.confidence_theorem import PhaseTheorem, clients, deviation, n, phase, size, t
 from algorithms.theory.regret_bound import FloorLog2, Instance, RegretBound, T, delta, epsilon, mu, unit_mu
 
 d, n_actions, alpha, support = sp.symbols("d k_A alpha S", positive=True)
@@ -106,6 +106,15 @@ def _remainder(term: sp.Expr, phases: sp.Expr, first: sp.Expr) -> sp.Expr:
     horizon does not cut is played at 2 W_l. Where the leader is played earlier, 2 W_l in all rounds to come is no more.
     """
     return 4 * sp.Sum(term, (_l, first, phases - 1)) + 2 * term.subs(_l, phases)
+
+
+def _explored(term: sp.Expr, phases: sp.Expr) -> sp.Expr:
+    """Return 4 times the terms of all phases: of those that have ended, where the horizon is still to come.
+
+    Where the leader is played already, that is no more: what exploring costs grows ever more slowly, as widths shrink,
+    and at the horizon it is at least what the leader costs, which grows evenly.
+    """
+    return 4 * sp.Sum(term, (_l, 1, phases))
 
 
 _phases_dpe = sp.Max(FloorLog2(T + 2) - 1, 1)
@@ -368,6 +377,8 @@ LINEAR_BOUNDS: dict[str, RegretBound] = {
             regime=_regime(name, "no report is clipped", 30),
             applies=_shuffled_wide if name.endswith("shuffle") else _wide,
             confidence=_PROOFS[name],
+            restarts=True,
+            begun=2 * support + 8 + _explored(term, _phases_dpe.subs(T, t)),
         )
         for name, term in _TERMS_DPE.items()
     },
@@ -381,6 +392,8 @@ LINEAR_BOUNDS: dict[str, RegretBound] = {
             regime=_regime(name, "rewards in [-B, B]", 10),
             applies=_shuffled_bounded if name.endswith("shuffle") else _bounded,
             confidence=_PROOFS[name],
+            restarts=True,
+            begun=_NEEDS_BOUND + 4 * support + 2 + _explored(term, _phases_pe.subs(T, t)),
         )
         for name, term in _TERMS_PE.items()
     },

@@ -116,6 +116,7 @@ MATROID_BOUNDS: dict[str, RegretBound] = {
         per_arm=spread(sp.Rational(81, 2) * x) + 24 * b * x * sp.Min(k, 1 + sp.log(rho)) + Delta_max,
         per_optimal=2 * sp.Integer(61) / Delta,
         definitions=_matroid,
+        restarts=True,
         source="this library: Gaussian samples of variance 1/n on truncated noise (Theorem 4T, c = 1)",
         confidence=ConfidenceTheorem(
             radius=sp.sqrt(x / (2 * n)) + b * x / n,

@@ -22,6 +22,7 @@ import sympy as sp
 from algorithms.epochs import epoch_end, epoch_horizon, epoch_of
 from algorithms.learner import DEFAULT_DELTA
 from algorithms.problems import LinearBandit, LinearContexts, Problem, Value
+from algorithms.restarts import restart_end, restart_epoch, restart_horizon
 from algorithms.theory.confidence_theorem import (
     ClickTheorem,
     ConfidenceTheorem,
@@ -130,6 +131,11 @@ class Instance:
         epochs = range(int(epoch_of(self.horizon - 1)) + 1)
         return [replace(self, horizon=min(self.horizon, int(epoch_end(epoch)))) for epoch in epochs]
 
+    def told(self, horizon: int) -> Instance:
+        """Return the instance on which the learner is told this horizon."""
+        settings = {name: value for name, value in self.settings.items() if name != "anytime"}
+        return replace(self, horizon=horizon, settings=settings)
+
     @functools.cached_property
     def gaps(self) -> Gaps:
         """The gaps of the problem.
@@ -189,6 +195,11 @@ class RegretBound:
         the theorem holds at every T, whatever T_0.
     outlasting
         What is added without a horizon, as actions are held longer than the epoch that they are chosen in.
+    restarts
+        Whether a learner that is not told T restarts: its bound is the sum of those for the horizons of all epochs that
+        have begun (`algorithms.restarts`).
+    begun
+        Of such a learner of linear bandits: a bound after the first t rounds of a run with horizon T.
     """
 
     constant: sp.Expr
@@ -208,11 +219,13 @@ class RegretBound:
     )
     levels: bool = True
     outlasting: sp.Expr = sp.S.Zero
+    restarts: bool = False
+    begun: sp.Expr | None = None
 
     def values(self, instance: Instance) -> dict[sp.Symbol, float]:
         """Return the value of every symbol that is not about one arm.
 
-        Of a learner that is not told T (`algorithms.epochs`), T is the last epoch's horizon.
+        Of a learner by epochs that is not told T (`algorithms.epochs`), T is the last epoch's horizon.
         """
         if isinstance(instance.problem, LinearBandit):
             from algorithms.theory.linear_regret import linear_values
@@ -277,7 +290,7 @@ class RegretBound:
         anytime
             Whether it is that of a learner that is not told T.
         """
-        by_epochs = anytime and self.levels
+        by_epochs = anytime and self.levels and not self.restarts
         sums = (
             (self.constant + self.outlasting if by_epochs else self.constant, ""),
             (self.per_arm, "the sum over all arms that are not optimal of "),
@@ -300,6 +313,14 @@ class RegretBound:
             if by_epochs
             else "After T rounds"
         )
+        if anytime and self.restarts:
+            first = ", ".join(f"{restart_horizon(epoch):,}" for epoch in range(3))
+            when = (
+                f"Without a horizon the learner restarts, for {first}, ... rounds, each number the square of the last: "
+                "expected regret is at most the sum of its bounds for these horizons, of all epochs that have begun"
+                + (", or of the open one what its phases so far may cost" if self.begun is not None else "")
+                + ". Where it knows the horizon, after T rounds"
+            )
         return (
             f"{when} expected regret is at most {' + '.join(terms)}"
             + (f", where {', '.join(abbreviations)}" if abbreviations else "")
@@ -320,7 +341,12 @@ class RegretBound:
         return _number(self._function(expression), self.values(instance) | own)
 
     def _summands(self, instance: Instance, *, whole: bool) -> list[tuple[sp.Expr, float]]:
-        """Return the parts, or the terms they add, with their values summed over the arms that they count."""
+        """Return the parts, or the terms they add, with their values summed over the arms that they count.
+
+        Of a learner that restarts, they are summed over its epochs, too.
+        """
+        if instance.anytime and self.restarts:
+            return self._summands_of_epochs(instance, whole=whole)
         if isinstance(instance.problem, LinearBandit | LinearContexts):
             values = self.values(instance)
             parts = [self.constant] if whole else sp.Add.make_args(self.constant)
@@ -343,6 +369,21 @@ class RegretBound:
             for expression, owned in summed
             for part in ([expression] if whole else sp.Add.make_args(expression))
         ]
+
+    def _summands_of_epochs(self, instance: Instance, *, whole: bool) -> list[tuple[sp.Expr, float]]:
+        """Return the summands of a learner that restarts, summed over its epochs; `begun` of the open one if less."""
+        last = restart_epoch(instance.horizon - 1)
+        told = [instance.told(restart_horizon(epoch)) for epoch in range(last + 1)]
+        each = [self._summands(epoch, whole=whole) for epoch in told]
+        opened: list[tuple[sp.Expr, float]] = []
+        if self.begun is not None:
+            rounds = instance.horizon - (restart_end(last - 1) if last else 0)
+            value = self.number(self.begun, told[-1], t=rounds)
+            if value < sum(summand for _, summand in each[-1]):
+                opened = [(self.begun, value)]
+                del each[-1]
+        ended = [(terms[0][0], sum(value for _, value in terms)) for terms in zip(*each, strict=True)]
+        return ended + opened
 
     def _function(self, expression: sp.Expr) -> Callable[[Mapping[sp.Symbol, float]], float]:
         return _compiled(expression, self.definitions)

@@ -157,6 +157,7 @@ SEMI_BANDIT_BOUNDS: dict[str, RegretBound] = {
         constant=3 * L * R_max,
         per_arm=sp.S.Zero,
         per_member=spread(128 * K**2 * B**2 * sp.log(T) / epsilon**2, R_max),
+        definitions=((x, sp.log(T)),),
         source="Chen et al. 2020, Theorem 2; constants from the counting argument of its appendix, its "
         "O(m Delta_max) taken as 3 m Delta_max",
         regime="epsilon <= 3.65 K: beyond, the printed radius is too small for its own sampling error",
@@ -165,7 +166,7 @@ SEMI_BANDIT_BOUNDS: dict[str, RegretBound] = {
         correction="its radius, printed without a term for sampling, fails with probability T^-3 at most for "
         "epsilon <= 3.65 K only (T^-1 up to 7.48 K); beyond, the regret is larger than the bound",
         confidence=_messages(
-            4 * K * sp.sqrt(2 * sp.log(T) / n) / epsilon,
+            4 * K * sp.sqrt(2 * x / n) / epsilon,
             "Laplace",
             K / epsilon,
             least=False,
@@ -177,6 +178,7 @@ SEMI_BANDIT_BOUNDS: dict[str, RegretBound] = {
         constant=3 * L * R_max,
         per_arm=sp.S.Zero,
         per_member=spread(128 * B**2 * sp.log(T) / epsilon**2, R_max),
+        definitions=((x, sp.log(T)),),
         source="Chen et al. 2020, Theorem 4; constants from the counting argument of its appendix, its "
         "O(m Delta_max) taken as 3 m Delta_max",
         regime="epsilon <= 3.65: beyond, the printed radius is too small for its own sampling error",
@@ -185,7 +187,7 @@ SEMI_BANDIT_BOUNDS: dict[str, RegretBound] = {
         correction="its radius, printed without a term for sampling, fails with probability T^-3 at most for "
         "epsilon <= 3.65 only (T^-1 up to 7.48); beyond, the regret is larger than the bound",
         confidence=_messages(
-            4 * sp.sqrt(2 * sp.log(T) / n) / epsilon,
+            4 * sp.sqrt(2 * x / n) / epsilon,
             "Laplace",
             1 / epsilon,
             least=True,
@@ -291,6 +293,7 @@ SEMI_BANDIT_BOUNDS: dict[str, RegretBound] = {
             (N, 8 * B1**2 * K**2 * x / Delta**2 + 8 * K * B1 * F / Delta),
         ),
         source="Chen et al. 2020, Theorem 8, for the exact noise and radius (summed as Theorem 1c)",
+        restarts=True,
         confidence=_tree(least=False),
     ),
     "cucb-dp-least": RegretBound(
@@ -299,6 +302,7 @@ SEMI_BANDIT_BOUNDS: dict[str, RegretBound] = {
         per_member=spread(2 * B**2 * x, R_max) + 4 * B * F * (1 + sp.log(R_max / Delta)) + R_max,
         definitions=((b, _nodes / epsilon), _tree_exponent, _tree_tail),
         source="this library: a tree fed by the least-counted arm, B_inf (counted as in Theorem 1b)",
+        restarts=True,
         confidence=_tree(least=True),
     ),
     "published/cucb-dp": RegretBound(

@@ -34,6 +34,7 @@ def test_list_shows_linear_learners_and_their_problem(run):
     assert "Theorem 4.2" in linear["published/dp-dpe-central"]["source"]
     assert {parameter["name"] for parameter in linear["dp-dpe-local"]["parameters"]} == {
         "alpha",
+        "anytime",
         "reward_bound",
     }
     problem = next(entry for entry in catalogue["problems"] if entry["name"] == "linear")

@@ -124,9 +124,10 @@ def play_on(
     clients: Clients,
     gate: Gate,
     seed: np.random.SeedSequence,
+    rounds: int,
 ) -> Iterator[Phase]:
-    """Let a learner play to its horizon on a data set; the seed is of the clients' order and draws."""
-    return play_linear(learner, clients, gate, np.random.default_rng(seed))
+    """Let a learner play so many rounds on a data set; the seed is of the clients' order and draws."""
+    return play_linear(learner, clients, gate, np.random.default_rng(seed), rounds=rounds)
 
 
 def same_phase(phase: Phase, other: Phase) -> bool:

@@ -132,7 +132,7 @@ def simulate_linear(
     if checkpoints < 1:
         raise ValueError(f"checkpoints={checkpoints!r}: must be at least 1")
     phased = simulate_phases(
-        build, problem, runs=runs, seed=seed, workers=workers, store=store, progress=progress
+        build, problem, runs=runs, seed=seed, rounds=horizon, workers=workers, store=store, progress=progress
     )
     sent = phased.communication
     further = {

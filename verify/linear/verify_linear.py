@@ -127,7 +127,7 @@ def _collect(evidence: Evidence, case: LinearCase, conduct: Conduct, tester: Tes
     environment, accounting_seed, mechanism_seed, replay_seed, view_seed = seeds
     conduct.progress(0.0, "accounting runs")
     datasets = _datasets(problem)
-    plays = [_player(clients, environment) for clients in datasets]
+    plays = [_player(clients, environment, case.horizon) for clients in datasets]
     accounting = enforced_accounting(build, plays, claim, rounds=case.horizon, seed=accounting_seed)
     add_composed(evidence, accounting, claim)
     add_false_profiles(evidence, accounting.mechanisms, conduct, mechanism_seed)
@@ -138,7 +138,7 @@ def _collect(evidence: Evidence, case: LinearCase, conduct: Conduct, tester: Tes
     goes_on = (FindingKind.DECLASSIFIED, FindingKind.REPLACEMENT)
     stopped = any(finding.kind not in goes_on for finding in evidence.findings)
     if not stopped:
-        _add_replays(evidence, build, accounting, datasets, environment, replay_seed)
+        _add_replays(evidence, case, accounting, datasets, environment, replay_seed)
     paid = accounting.paid
     open_phase = _first_open(build)
     if open_phase is not None and not open_phase[1].clipped:
@@ -186,13 +186,13 @@ def _add_view(evidence: Evidence, case: LinearCase, paid: tuple[Entry, ...]) -> 
         evidence.findings.append(Statement.VIEW_NOT_TESTED.finding(view=view, why=why))
 
 
-def _player(clients: Callable[[], Clients], seed: np.random.SeedSequence) -> Play:
-    return lambda learner, accountant: play_on(learner, clients(), accountant, seed)
+def _player(clients: Callable[[], Clients], seed: np.random.SeedSequence, rounds: int) -> Play:
+    return lambda learner, accountant: play_on(learner, clients(), accountant, seed, rounds)
 
 
 def _add_replays(
     evidence: Evidence,
-    build: BuildPhased,
+    case: LinearCase,
     accounting: Accounting,
     datasets: Sequence[Callable[[], Clients]],
     environment: np.random.SeedSequence,
@@ -205,14 +205,14 @@ def _add_replays(
         def changed() -> Clients:
             return OtherClients(datasets[run.number](), numbers, group.members, np.random.default_rng(own))
 
-        return OtherData(group.words, _player(changed, environment))
+        return OtherData(group.words, _player(changed, environment, case.horizon))
 
     told = []
     for run, child in zip(accounting.taped, seed.spawn(len(accounting.taped)), strict=True):
         groups = groups_of_records(run.recording, np.random.default_rng(child))
         others = [other(run, group, own) for group, own in zip(groups, child.spawn(len(groups)), strict=True)]
-        told.append((run, _player(datasets[run.number], environment), others))
-    Replays(build, same_phase, Statement.PHASE_DIFFERS).add(evidence, told)
+        told.append((run, _player(datasets[run.number], environment, case.horizon), others))
+    Replays(case.build, same_phase, Statement.PHASE_DIFFERS).add(evidence, told)
 
 
 def _first_open(build: BuildPhased) -> tuple[Any, Phase] | None:

@@ -49,7 +49,7 @@ def acts(subject: LearnerSubject, fault: Fault, options: Options, epsilon: float
     if is_linear(subject):
         build_phased, clients, _ = build_linear(subject, asked, settings, **numbers)
         learner = build_phased(gate)
-        steps = play_on(learner, clients, gate, seed)
+        steps = play_on(learner, clients, gate, seed, rounds)
     elif is_contextual(subject):
         build_policy, contexts, _ = build_contextual(subject, asked, settings, **numbers)
         learner = build_policy(gate)

@@ -62,10 +62,10 @@ def check_proof(
     """Check what a theorem rests on, at the learner's epsilon; nothing if neither says it.
 
     Two of four arms (of a bandit one) are played for 256 rounds in 128 lanes, one of six vectors for 512 rounds in 24:
-    proofs speak at any horizon, where bounds do not. A learner by epochs is played until the third one; one by
-    elimination among four arms for 512 rounds in 64 lanes, or among three for 20,500, where a phase takes thousands.
-    One on moments plays four actions of R^2, drawn anew for each of 256 rounds, in 64 lanes; up to 4,096 rounds where
-    the first batches are long.
+    proofs speak at any horizon, where bounds do not. A learner by epochs is played until the third one, one that
+    restarts as in each of its epochs; one by elimination among four arms for 512 rounds in 64 lanes, or among three for
+    20,500, where a phase takes thousands. One on moments plays four actions of R^2, drawn anew for each of 256 rounds,
+    in 64 lanes; up to 4,096 rounds where the first batches are long.
 
     Parameters
     ----------
@@ -78,6 +78,8 @@ def check_proof(
     error
         The probability that a true learner violates anything, at most.
     """
+    if bound.restarts and played.anytime:
+        played = played.told(played.horizon)  # what every epoch is a run of
     theorem = bound.confidence
     if (
         isinstance(theorem, ConfidenceTheorem)

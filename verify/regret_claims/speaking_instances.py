@@ -10,6 +10,7 @@ import numpy as np
 
 from algorithms.learner import Family
 from algorithms.problems import LinearBandit, LinearContexts, Problem, Value
+from algorithms.restarts import restart_epoch, restart_horizon
 from algorithms.theory.regret_bound import Instance
 from verify.regret_claims.plain_problem import plain_problem
 
@@ -100,7 +101,11 @@ def speaking_instance(
 def with_clients(problem: LinearBandit, horizon: int, settings: Mapping[str, Value]) -> LinearBandit:
     """Return a linear problem with as many clients as a distributed learner asks within a horizon."""
     alpha, fixed = float(settings.get("alpha", 0.8)), int(settings.get("fixed_clients", 0))
-    phases = range(1, max(2, horizon).bit_length())
+    horizons = [horizon]
+    if settings.get("anytime") == "yes":
+        ended = range(restart_epoch(horizon - 1))
+        horizons += [restart_horizon(epoch) for epoch in ended]
+    phases = [phase for each in horizons for phase in range(1, max(2, each).bit_length())]
     return replace(
         problem, population=1 + sum(fixed or math.ceil(2.0 ** (alpha * phase)) for phase in phases)
     )

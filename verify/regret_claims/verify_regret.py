@@ -354,7 +354,7 @@ def _simulated(subject: LearnerSubject, played: Instance, **simulation: Any) -> 
     }
     if isinstance(played.problem, LinearBandit):
         build = linear_builder(subject.make, played.problem, **numbers)
-        phased = simulate_phases(build, played.problem, **simulation)
+        phased = simulate_phases(build, played.problem, rounds=played.horizon, **simulation)
         return phased.at(checkpoint_rounds(played.horizon, _CHECKPOINTS))
     if isinstance(played.problem, LinearContexts):
         return simulate_contexts(

@@ -10,7 +10,7 @@ from accountant import Simulation
 from algorithms.catalogue.linear_entries import linear_learners
 from algorithms.catalogue.structured_entries import learners
 from algorithms.catalogue.suggestion import suggest
-from algorithms.problems import linear_problems, problems
+from algorithms.problems import contextual_problems, linear_problems, problems
 from verify.commands.command_group import cli
 
 NAMES = [
@@ -19,7 +19,7 @@ NAMES = [
 
 
 def built(name):
-    return {**problems, **linear_problems}[name].build()
+    return {**problems, **linear_problems, **contextual_problems}[name].build()
 
 
 @pytest.mark.parametrize("trust", ["central", "local", "none"])
@@ -73,7 +73,6 @@ def test_reasons(name, settings, expected):
         ("arms", {"epsilon": -1.0}, "epsilon=-1.0"),
         ("arms", {"horizon": 0}, "horizon=0"),
         ("arms", {"delta": 2.0}, "delta=2.0"),
-        ("linear", {"delta": 1e-5, "horizon": None}, "horizon=None: must be given: its noise"),
     ],
 )
 def test_what_cannot_be_suggested_is_refused(name, settings, words):
@@ -89,6 +88,13 @@ def test_without_a_horizon_the_same_learners_are_suggested(name, trust):
     told = suggest(built(name), trust=trust, epsilon=1.0, horizon=10**5)
     assert (free.name, free.bound, free.needs_horizon) == (told.name, None, told.needs_horizon)
     assert not free.needs_horizon
+
+
+@pytest.mark.parametrize("name", ["linear", "contexts"])
+def test_so_are_those_of_linear_bandits_and_contexts(name):
+    free = suggest(built(name), trust="central", epsilon=1.0, horizon=None, delta=1e-5)
+    told = suggest(built(name), trust="central", epsilon=1.0, horizon=10**5, delta=1e-5)
+    assert (free.name, free.bound, free.needs_horizon) == (told.name, None, "")
 
 
 def test_the_command():

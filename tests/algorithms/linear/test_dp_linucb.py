@@ -19,7 +19,10 @@ from accountant import (
 )
 from algorithms import DPLinUCB, DurableRun, HorizonPassed, TicketRefused
 from algorithms.claim import View
+from algorithms.epochs import epoch_horizon, epoch_of
+from algorithms.estimates.doubling_batches import released_counts
 from algorithms.linear.contextual_play import play_contexts
+from algorithms.linear.dp_linucb import LinUCB
 from algorithms.problems import LinearContexts, ProblemError
 from mechanisms import DomainError, LaneStreams
 
@@ -276,3 +279,34 @@ def test_a_run_that_was_saved_and_loaded_is_the_run_that_never_stopped(stops, tm
         return shown, run.learner.policy.estimate.tolist(), float(run.accountant.worst()[1].epsilon)
 
     assert play(stops) == play(())
+
+
+@pytest.mark.parametrize("make", [DPLinUCB, LinUCB])
+def test_without_a_horizon_only_the_widths_are_of_the_epoch(make, monkeypatch):
+    """When an epoch begins, the policy is that of a learner that was told its horizon and has released the same."""
+    monkeypatch.setattr("algorithms.epochs.FIRST_EPOCH", 16)
+    private = {"epsilon": 5.0, "delta": 0.1} if make is DPLinUCB else {}
+    gate = Simulation(1, 1)
+    learner = make(2, gate, horizon=None, **private)
+    first, widths = learner.first, []
+    rng = np.random.default_rng(1)
+    for t in range(1, 130):
+        moments = learner.feedback_domain.of(*(rng.uniform(-0.5, 0.5, shape) for shape in ((1, 2), (1,))))
+        learner.observe(gate.private(moments, learner.feedback_domain, t))
+        epoch = int(epoch_of(t))
+        assert (learner.epoch, learner.horizon) == (epoch, epoch_horizon(epoch))
+        twin = make(2, gate, horizon=epoch_horizon(epoch), **private)
+        twin._total, twin.releases, twin.released = learner._total, learner.releases, learner.released
+        twin.renew()
+        for name in ("estimate", "covariance", "width"):
+            np.testing.assert_array_equal(getattr(learner.policy, name), getattr(twin.policy, name))
+        widths.append(float(learner.policy.width[0]))
+    assert learner.epoch == 4
+    assert learner.first == first == make(2, gate, horizon=32, **private).first
+    assert learner.releases > 2
+    assert all(widths[t - 1] > widths[t - 2] for t in (16, 32, 64, 128) if t not in _releases(first))
+
+
+def _releases(first):
+    """After how many rounds batches are released."""
+    return released_counts(200, first, 0.5)

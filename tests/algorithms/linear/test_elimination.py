@@ -1,18 +1,24 @@
 """The leader is played to the end where that has the least bound on regret; printed forms explore on."""
 
+import dataclasses
 import functools
+import re
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accountant import Simulation
+from accountant import Accountant, Budget, Simulation
+from accountant.refusals import Refusal
+from algorithms import DurableRun
 from algorithms.catalogue.linear_entries import linear_learners
 from algorithms.linear.dp_pe import PE, DPPECentral
 from algorithms.linear.elimination import commits
+from algorithms.linear.linear_phases import PopulationTooSmall
 from algorithms.linear.linear_play import simulate_phases
 from algorithms.problems import linear_problems
+from verify.linear.linear_data import same_phase
 
 PROBLEM = linear_problems["linear"].build(dimension=4, actions=30)
 
@@ -106,3 +112,134 @@ def test_a_printed_form_explores_what_the_horizon_cuts():
     assert path[0, -1] == 50
     assert (counts > 0).all()
     assert len(counts) > 10
+
+
+# --- without a horizon -------------------------------------------------------------------------------
+
+CERTIFIED = [name for name in linear_learners if not name.startswith("published/")]
+
+
+def built(name, gate, horizon, population=10**5):
+    problem = dataclasses.replace(PROBLEM, population=population)
+    return linear_learners[name].build(problem, epsilon=20.0, delta=0.1, horizon=horizon)(gate)
+
+
+def report_all(learner, gate, phase, client):
+    """Let all clients of a phase report what is expected, and a little that follows from who they are."""
+    means = PROBLEM.means[phase.order if hasattr(phase, "order") else phase.support]
+    for number in range(client, client + phase.clients):
+        own = means[[number - client]] if hasattr(phase, "order") else means
+        values = own + 0.01 * np.cos(number + np.arange(own.size))
+        learner.observe(gate.private(phase.report(values)[np.newaxis], phase.domain, number))
+    return client + phase.clients
+
+
+@pytest.fixture
+def short_epochs(monkeypatch):
+    """Let epochs have 600, 360,000 rounds."""
+    monkeypatch.setattr("algorithms.restarts.FIRST_RUN", 600)
+
+
+@pytest.mark.few(4)
+@pytest.mark.parametrize("name", CERTIFIED)
+def test_every_epoch_is_a_run_that_was_told_its_horizon(name, short_epochs):
+    """The same reports and noise: the same phases, estimates and widths, bit for bit."""
+    gate, twin_gate = Simulation(1, 1), Simulation(1, 1)
+    learner, client, fewest = built(name, gate, None), 0, 30
+    for epoch, horizon in enumerate((600, 360_000)):
+        twin = built(name, twin_gate, horizon)
+        for _ in range(2 if epoch else 9):
+            other = twin.act()
+            if other is None:
+                assert learner.played == 600
+                break
+            phase = learner.act()
+            assert same_phase(phase, other)
+            assert (learner.epoch, learner.horizon) == (epoch, horizon)
+            np.testing.assert_array_equal(phase.bounds, other.bounds)
+            report_all(twin, twin_gate, other, client)
+            client = report_all(learner, gate, phase, client)
+            np.testing.assert_array_equal(learner.active, twin.active)
+            fewest = min(fewest, learner.active.size)
+            if phase.clients:
+                np.testing.assert_array_equal(learner.learned.values, twin.learned.values)
+                np.testing.assert_array_equal(learner.learned.widths, twin.learned.widths)
+    assert learner.epoch == 1
+    assert learner.reported == client
+    if name in ("dpe", "dp-dpe-central"):
+        assert fewest < 30  # some were eliminated in epoch 0, and are back
+
+
+def test_clients_run_out_in_the_phase_that_needs_more():
+    """It is refused, again and again, with the numbers; nothing changes, and nobody was asked."""
+    gate = Simulation(1, 1)
+    learner = built("dp-dpe-central", gate, None, population=60)
+    phases = iter(learner.act, None)
+    with pytest.raises(PopulationTooSmall) as refused:
+        client = functools.reduce(lambda first, phase: report_all(learner, gate, phase, first), phases, 0)
+    client = learner.reported
+    before = (learner.played, learner.reported, learner.epoch, learner.active.size)
+    assert client == learner.reported <= 60
+    assert str(refused.value).startswith(
+        f"population=60: after {learner.played} rounds {client} clients have reported, and phase "
+    )
+    with pytest.raises(PopulationTooSmall, match=re.escape(str(refused.value))):
+        learner.act()
+    assert before == (learner.played, learner.reported, learner.epoch, learner.active.size)
+    with pytest.raises(PopulationTooSmall, match="phases within horizon"):  # who is told sees it at once
+        built("dp-dpe-central", gate, 10**6, population=60)
+
+
+@pytest.mark.parametrize("name", ["dp-dpe-central", "dp-pe-local"])
+def test_a_client_pays_once_in_all_epochs(name, short_epochs):
+    gate = Accountant(Budget(20.0, 0.1), noise=np.random.default_rng(1), seed=1)
+    learner, client = built(name, gate, None), 0
+    while learner.epoch == 0 or learner.learned is None:
+        client = report_all(learner, gate, learner.act(), client)
+    assert gate.worst()[1].epsilon <= 20.0
+    assert all(gate.spent(number).epsilon > 0 for number in range(client))
+    phase = learner.act()
+    values = np.zeros((1, *phase.domain.shape))
+    with pytest.raises(Refusal):  # client 0 reported in another phase, or epoch
+        learner.observe(gate.private(values, phase.domain, 0))
+    assert learner.open_phase is phase
+
+
+@pytest.mark.slow
+def test_a_run_of_phases_goes_on_over_an_epoch_s_end(short_epochs, tmp_path):
+    def play(interrupted):
+        build = functools.partial(built, "dp-dpe-central", horizon=None)
+        run = DurableRun(build, Accountant(Budget(20.0, 0.1), noise=np.random.default_rng(1), seed=1))
+        client, shown = 0, []
+        for step in range(9):
+            phase = run.learner.act()
+            shown.append([phase.support.tolist(), phase.counts.tolist(), phase.clients, run.learner.epoch])
+            if interrupted:
+                run.save(tmp_path / "run")
+                run.close()
+                run = DurableRun.load(tmp_path / "run", build, noise=np.random.default_rng(step))
+            client = report_all(run.learner, run.accountant, phase, client)
+        return shown, [run.accountant.spent(number).epsilon for number in range(client)]
+
+    whole = play(False)
+    assert whole == play(True)
+    assert whole[0][-1][-1] == 1
+
+
+@pytest.mark.parametrize("name", ["dpe", "pe"])
+def test_rounds_cut_the_last_phase_and_nobody_reports_in_it(name):
+    build = functools.partial(built, name, horizon=None)
+    for rounds in (1, 31, 200, 3000):
+        trace = simulate_phases(build, PROBLEM, runs=2, seed=1, rounds=rounds)
+        assert [int(path[0, -1]) for path in trace.paths] == [rounds, rounds]
+    with pytest.raises(ValueError, match="rounds=None: must be given: the learner has no horizon"):
+        simulate_phases(build, PROBLEM, runs=2, seed=1)
+    with pytest.raises(ValueError, match="horizon=0"):
+        simulate_phases(build, PROBLEM, runs=2, seed=1, rounds=0)
+
+
+def test_as_printed_they_need_a_horizon():
+    for name in linear_learners:
+        if name.startswith("published/"):
+            with pytest.raises(ValueError, match="horizon=None: must be given: its widths are printed for"):
+                linear_learners[name].build(PROBLEM, epsilon=2.0, delta=0.1, horizon=None)

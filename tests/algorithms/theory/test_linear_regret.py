@@ -2,11 +2,12 @@
 
 import math
 
+import numpy as np
 import pytest
 
 from algorithms.catalogue.linear_entries import linear_learners
 from algorithms.linear.linear_play import simulate_phases
-from algorithms.problems import linear_problems
+from algorithms.problems import LinearBandit, linear_problems
 from algorithms.theory.linear_regret import LINEAR_BOUNDS
 from algorithms.theory.regret import BOUNDS
 from algorithms.theory.regret_bound import Instance
@@ -136,3 +137,42 @@ def test_shuffled_noise_is_as_the_theorem_says_up_to_some_epsilon(
     covers = BOUNDS[name].covers
     assert covers(Instance(PROBLEM, least, 1000))
     assert not covers(Instance(PROBLEM, largest, 1000))
+
+
+CERTIFIED = [name for name in linear_learners if not name.startswith("published/")]
+
+
+@pytest.mark.parametrize("name", CERTIFIED)
+def test_without_a_horizon_the_bound_is_the_sum_over_the_epochs(name):
+    """Of all that have ended what it is with their horizon; of the open one the least of that and of its phases'."""
+    problem = LinearBandit(np.eye(3), np.array([0.6, 0.0, 0.0]), 0.1, 10**6, "signs")
+    bound, anytime = BOUNDS[name], {"anytime": "yes"}
+
+    def told(horizon):
+        return bound.evaluate(Instance(problem, 2.0, horizon, 0.1))
+
+    def free(rounds):
+        return bound.evaluate(Instance(problem, 2.0, rounds, 0.1, anytime))
+
+    for rounds in (33, 500, 1056):
+        own = bound.number(bound.begun, Instance(problem, 2.0, 1024, 0.1), t=rounds - 32)
+        assert free(rounds) == pytest.approx(told(32) + min(own, told(1024)), rel=1e-12)
+    own = bound.number(bound.begun, Instance(problem, 2.0, 2**20, 0.1), t=10**5 - 1056)
+    assert free(10**5) == pytest.approx(told(32) + told(1024) + min(own, told(2**20)), rel=1e-12)
+    values = [free(rounds) for rounds in (1, 32, 33, 200, 1056, 1057, 20_000, 10**6)]
+    assert values == sorted(values)
+    assert free(10**5) < 2.5 * told(10**5)
+    dominant = bound.dominant(Instance(problem, 2.0, 10**5, 0.1, anytime))[1]
+    assert 0 < dominant <= free(10**5)
+
+
+@pytest.mark.parametrize("name", ["dpe", "dp-dpe-central", "pe"])
+def test_a_run_that_is_not_over_keeps_the_bound_on_its_phases(name):
+    """Regret of single runs, told a horizon far away: below it in every round, and so it is in expectation."""
+    problem = LinearBandit(np.array([[1.0], [-1.0], [0.5]]), np.array([0.9]), 0.0, 10**6, "signs")
+    instance = Instance(problem, 5.0, 2**20, 0.1)
+    build = linear_learners[name].build(problem, epsilon=5.0, delta=0.1, horizon=2**20)
+    bound = BOUNDS[name]
+    for path in simulate_phases(build, problem, runs=4, seed=1, rounds=5000).paths:
+        for rounds, regret in path.T[1:]:
+            assert regret <= bound.number(bound.begun, instance, t=float(rounds))

@@ -101,8 +101,8 @@ def test_a_run_is_created_without_a_horizon(run: Run, tmp_path: Path) -> None:
     assert (code, "each record may lose epsilon = 1" in out) == (0, True)
     with load_named_run(tmp_path / "free") as kept:
         assert kept.learner.rounds.horizon is None
-    code, _, err = run("run", "create", tmp_path / "bound", "dpucb-mat", "--epsilon", 1)
-    assert (code, "horizon=None: must be given: its radii are" in err) == (2, True)
+    code, _, err = run("run", "create", tmp_path / "bound", "published/cucb-dp", "--epsilon", 1)
+    assert (code, "horizon=None: must be given: its noise or" in err) == (2, True)
     assert not (tmp_path / "bound").exists()
 
 
