@@ -64,4 +64,4 @@ class AnytimeLearner(HorizonLearner[StructureType], abc.ABC):
             levels = np.array([self.exponent_for(epoch_horizon(k)) for k in range(EPOCHS)])
             self.exponent = levels[epoch][:, np.newaxis] if epoch.ndim else float(levels[epoch])
             self.renew(np.broadcast_to(begins, self.gate.lanes))
-            self.epoch = epoch  # last: if this is interrupted, it is done again after the next round
+            self.epoch = epoch  # last: if this is interrupted, it is done again

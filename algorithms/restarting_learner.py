@@ -5,11 +5,9 @@ from __future__ import annotations
 import abc
 from typing import ClassVar
 
-from accountant import Gate, Private
+from accountant import Gate
 from algorithms.restarts import restart_horizon
 from algorithms.structured_learner import HorizonLearner, StructureType
-from algorithms.tickets import Ticket
-from mechanisms.arrays import IntArray
 
 
 class RestartingLearner(HorizonLearner[StructureType], abc.ABC):
@@ -53,13 +51,6 @@ class RestartingLearner(HorizonLearner[StructureType], abc.ABC):
     def taken(self) -> int:
         """The rounds of the epoch so far."""
         return int(self.rounds.observed) - self.begun
-
-    def observe(
-        self, feedback: Private, rounds: IntArray | None = None, *, ticket: Ticket | str | None = None
-    ) -> None:
-        """Learn from the private feedback on an action; see `StructuredLearner.observe`."""
-        self.counted()  # if a restart was interrupted, it is made up for
-        super().observe(feedback, rounds, ticket=ticket)
 
     def counted(self) -> None:
         """Begin the next epoch where the last one has ended."""

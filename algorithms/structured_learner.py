@@ -312,9 +312,10 @@ class HorizonLearner(StructuredLearner[StructureType]):
         self, feedback: Private, rounds: IntArray | None = None, *, ticket: Ticket | str | None = None
     ) -> None:
         """Learn from the private feedback on an action, and count the rounds; see `StructuredLearner.observe`."""
+        self.counted()  # if it was interrupted, it is made up for
         super().observe(feedback, rounds, ticket=ticket)
         self.rounds.add(rounds, self)
         self.counted()
 
     def counted(self) -> None:
-        """Do what the number of rounds asks for: nothing, where the horizon is known."""
+        """Do what the number of rounds asks for, once: nothing, where the horizon is known."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from math import isfinite
@@ -13,7 +13,7 @@ from algorithms.problems.problem_errors import SettingError
 Value = int | float | str
 """What a parameter of a problem or a learner may be set to."""
 
-__all__ = ["Parameter", "Value", "known_name", "parse_settings"]
+__all__ = ["Parameter", "Value", "known_name", "meant", "parse_settings"]
 
 
 @dataclass(frozen=True)
@@ -121,6 +121,10 @@ def known_name(what: str, name: str, known: Iterable[str]) -> str:
     names = list(known)
     if name in names:
         return name
-    close = get_close_matches(name, names, n=1)
-    suggestion = f"did you mean {close[0]}? " if close else ""
-    raise SettingError(f"unknown {what} {name!r}: {suggestion}known are {', '.join(names) or 'none'}")
+    raise SettingError(f"unknown {what} {name!r}: {meant(name, names)}known are {', '.join(names) or 'none'}")
+
+
+def meant(name: str, known: Sequence[str]) -> str:
+    """Return a question whether the closest known name is meant; nothing if none is close."""
+    close = get_close_matches(name, known, n=1)
+    return f"did you mean {close[0]}? " if close else ""

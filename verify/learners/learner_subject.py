@@ -24,6 +24,7 @@ from algorithms.problems import (
     parse_settings,
     problems,
 )
+from algorithms.problems.problem_settings import meant
 from algorithms.theory.linear_plans import LINEAR_PLANNED
 from verify.conduct.effort import Effort
 from verify.subject_error import SubjectError, failing_place, words_of_error
@@ -80,8 +81,8 @@ def choose_problem(
         unknown = [key for key in problem_settings if key not in known]
         if unknown:
             raise ProblemError(
-                f"unknown parameter {unknown[0]!r}: {subject.name} takes {', '.join(own)}; {name} takes "
-                f"{', '.join(known)}"
+                f"unknown parameter {unknown[0]!r}: {meant(unknown[0], [*own, *known])}{subject.name} takes "
+                f"{', '.join(own)}; {name} takes {', '.join(known)}"
             )
     return build_problem(name, problem_settings), checked, name
 

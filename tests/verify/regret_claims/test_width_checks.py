@@ -16,6 +16,7 @@ from algorithms.theory.regret_bound import Instance
 from mechanisms import Gaussian, RegressionMoments
 from verify.regret_claims.width_checks import check_widths
 
+WITH_BOUND = [name for name in contextual_learners if name in BOUNDS]
 PLAYED = Instance(LinearContexts([0.6, -0.3], 3), 10.0, 96, 1e-2)  # 9 releases
 
 
@@ -35,7 +36,7 @@ def violated(*arguments, **keywords):
     return {check.name for check in checks(*arguments, **keywords) if check.violated}
 
 
-@pytest.mark.parametrize("name", contextual_learners)
+@pytest.mark.parametrize("name", WITH_BOUND)
 @pytest.mark.parametrize(
     ("epsilon", "norm", "features"),
     [
@@ -64,8 +65,8 @@ def test_true_learners_pass(name, epsilon, norm, features):
 
 @pytest.mark.parametrize("horizon", [1, 2, 3])
 def test_few_rounds_are_checked_too(horizon):
-    for name, entry in contextual_learners.items():
-        assert violated(entry.make, replace(PLAYED, horizon=horizon), BOUNDS[name]) == set()
+    for name in WITH_BOUND:
+        assert violated(contextual_learners[name].make, replace(PLAYED, horizon=horizon), BOUNDS[name]) == set()
 
 
 class HalfWidth(DPLinUCB):
