@@ -66,7 +66,9 @@ def test_true_learners_pass(name, epsilon, norm, features):
 @pytest.mark.parametrize("horizon", [1, 2, 3])
 def test_few_rounds_are_checked_too(horizon):
     for name in WITH_BOUND:
-        assert violated(contextual_learners[name].make, replace(PLAYED, horizon=horizon), BOUNDS[name]) == set()
+        assert (
+            violated(contextual_learners[name].make, replace(PLAYED, horizon=horizon), BOUNDS[name]) == set()
+        )
 
 
 class HalfWidth(DPLinUCB):
