@@ -300,7 +300,8 @@ def _choose(
     owned = {key: value for key, value in settings.items() if key in own}
     if is_contextual(subject):
         if epsilon is None:
-            epsilon = _PRINTED_EPSILON if subject.name.startswith("published/") else 1.0
+            printed = subject.name.startswith("published/") and theorem.bound is not None
+            epsilon = _PRINTED_EPSILON if printed else 1.0
         horizon = horizon or _CONTEXTS
         contexts, name = (
             speaking_problem("contextual"),
