@@ -68,6 +68,19 @@ def test_it_is_the_largest_of_all(question: LossNumber, pure: bool) -> None:
     )
 
 
+@pytest.mark.parametrize("question", [Question(delta=1e-6), TruePositiveRate(0.01)])
+def test_one_contour_leaves_those_that_lose_more(question: LossNumber) -> None:
+    """Whoever loses more is left, whoever surely loses less is not, and what comes first loses most."""
+    releases = platform(12)
+    answers = [question.of(compose(releases.counted(group))) for group in releases.groups]
+    worst, *left = np.random.default_rng(4).permutation(len(answers)).tolist()
+    most = float(np.median([each.upper for each in answers]))
+    found = losing_most_of_all._may_lose_more(releases, question, 1.0, worst, most, left)
+    assert set(found) >= {i for i in left if answers[i].lower > most}
+    assert not any(answers[i].upper < 0.99 * most for i in found)
+    assert answers[found[0]].upper >= 0.99 * max(answers[i].upper for i in left)
+
+
 def test_few_of_many_are_composed(monkeypatch: pytest.MonkeyPatch) -> None:
     made = []
 
