@@ -68,7 +68,7 @@ def test_it_is_the_largest_of_all(question: LossNumber, pure: bool) -> None:
     )
 
 
-@pytest.mark.parametrize("question", [Question(delta=1e-6), TruePositiveRate(0.01)])
+@pytest.mark.parametrize("question", [Question(delta=1e-6), AttackAccuracy()])
 def test_one_contour_leaves_those_that_lose_more(question: LossNumber) -> None:
     """Whoever loses more is left, whoever surely loses less is not, and what comes first loses most."""
     releases = platform(12)
