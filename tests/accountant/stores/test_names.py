@@ -92,6 +92,11 @@ def test_a_key_is_told_from_others(key: NameKey, other: bytes) -> None:
             key.split(NameKey((*key.keys, other)).check)
 
 
+def test_a_key_is_never_shown() -> None:
+    secret = b"0123456789abcdef0123456789abcdef"
+    assert "0123" not in repr(NameKey((secret,)))
+
+
 def test_labels_of_erased_names_are_never_the_same() -> None:
     assert len({erased_label() for _ in range(100)}) == 100
     assert pseudonym(str(named(erased_label()))) is not None
