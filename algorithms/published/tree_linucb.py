@@ -228,7 +228,7 @@ class TreeLinUCBGaussian(TreeLinUCB):
             sensitivity=domain.sensitivity,
             delta=delta / (2 * self.noise.nodes),  # the share of a node, in the paper
         )
-        tree = BinaryTree(horizon=check_horizon(horizon), mechanism=node, sensitivity=domain.sensitivity)
+        tree = BinaryTree(horizon=horizon, mechanism=node, sensitivity=domain.sensitivity)
         super().__init__(gate, domain, node, tree, self.noise, horizon, norm)
 
     def _filled(self, total: FloatArray) -> FloatArray:

@@ -51,7 +51,7 @@ orthogonal. There the loss is a function of the 2 x 2 block of N^-1 on u and v, 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from accountant import Gate
@@ -157,28 +157,20 @@ class TreeLinUCBWishart(TreeLinUCB):
             delta=check_delta(delta),
             horizon=check_horizon(horizon),
         )
-        node = Wishart(
+        self._node = Wishart(
             features=domain.features,
             freedom=self.noise.freedom,
             scale=SQUARED_NORM,
             delta=delta / (2 * self.noise.nodes),  # the share of a node, in the paper
             sensitivity=domain.sensitivity,
         )
-        self._node = node
-        super().__init__(
-            gate, domain, node, TreeNodes(horizon=horizon, mechanism=node), self.noise, horizon, norm
-        )
+        tree = TreeNodes(horizon=horizon, mechanism=self._node)
+        super().__init__(gate, domain, self._node, tree, self.noise, horizon, norm)
 
     def _filled(self, total: FloatArray) -> FloatArray:
         """Return the sum with noise of its own for the nodes that it does not have."""
         missing = self.noise.nodes - self.sums.steps.bit_count()
         if not missing:  # after the only round of one
             return total
-        rest = Wishart(
-            features=self._node.features,
-            freedom=missing * self._node.freedom,
-            scale=self._node.scale,
-            delta=self._node.delta,
-            sensitivity=self._node.sensitivity,
-        )
+        rest = replace(self._node, freedom=missing * self._node.freedom)
         return rest.release(total, NumpyNoise(self.gate.random))

@@ -79,9 +79,8 @@ class _TreeLearner(RestartingLearner[SuperArms]):
         self.count = sums.count  # of the outcomes in the running sums
         self.running: FloatArray = np.zeros((gate.lanes, structure.arms))
         self.index: FloatArray = np.ones((gate.lanes, structure.arms))
-        self.sums = (
-            sums  # last: until then the old tree is full, and a beginning that is interrupted due again
-        )
+        # Last: until then the old tree is full, and a beginning that is interrupted due again.
+        self.sums = sums
 
     @property
     def taken(self) -> int:

@@ -105,10 +105,8 @@ class _WidthRun(ProofRun):
         self._width = theorem.width_on(bound.values(instance))
         nothing = np.zeros((lanes, *self.domain.shape))
         self._told = [nothing]  # after each round: the sum of all moments
-        self._total, self._noises = (
-            {0: nothing},
-            {0: 0},
-        )  # after releases: what they add up to, and how many they are
+        self._total = {0: nothing}  # after releases: what they add up to
+        self._noises = {0: 0}  # and how many they are
         self._last = 0  # the round of the last release
         self._policy: LinearUCB | None = None
         self._allowed: FloatArray = np.zeros(lanes)
