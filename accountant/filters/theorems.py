@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from types import MappingProxyType
 
 import numpy as np
@@ -21,9 +22,11 @@ from accountant.losses.deadline import OutOfTime, check_time
 from mechanisms import (
     ApproximateProfile,
     GaussianProfile,
+    PrivacyProfile,
     PureProfile,
     ZeroConcentratedProfile,
 )
+from mechanisms.arrays import FloatArray
 from mechanisms.gaussian import gaussian_epsilons
 from mechanisms.neighbouring import common_neighbouring
 from mechanisms.parameters import ParameterError, open_unit, whole
@@ -181,7 +184,19 @@ def zcdp(releases: CountedProfiles, delta: float) -> CertifiedInterval | None:
 
 
 def renyi(releases: CountedProfiles, delta: float) -> CertifiedInterval | None:
-    """Return the ε of Σ D_α, the best of 91 orders (Mironov 2017, Prop. 1; conversion as in zCDP).
+    """Return the ε of Σ D_α, the best of 91 orders (Mironov 2017, Prop. 1; conversion as in zCDP)."""
+    largest = _divergences(tuple(releases))
+    if largest is None:
+        return None
+    finite = np.isfinite(largest)
+    if not finite.any():
+        return None
+    return _upper(renyi_to_epsilon(RENYI_ORDERS[finite], largest[finite], delta), "Renyi DP")
+
+
+@lru_cache(maxsize=32)  # a search for δ asks for the same ones at every step
+def _divergences(releases: tuple[tuple[PrivacyProfile, int], ...]) -> FloatArray | None:
+    """Return Σ D_α in the worse direction, for all orders, or None if a loss is infinite with some probability.
 
     D_α from the moments of the losses with their certified error, from αρ where only ρ-zCDP is known.
     """
@@ -199,10 +214,8 @@ def renyi(releases: CountedProfiles, delta: float) -> CertifiedInterval | None:
             elif own.infinite_mass > 0.0:
                 return None
         largest = np.maximum(largest, total)
-    finite = np.isfinite(largest)
-    if not finite.any():
-        return None
-    return _upper(renyi_to_epsilon(RENYI_ORDERS[finite], largest[finite], delta), "Renyi DP")
+    largest.setflags(write=False)
+    return largest
 
 
 def _sides(releases: CountedProfiles) -> list[CountedProfiles]:

@@ -23,6 +23,7 @@ from algorithms.problems import (
     known_name,
     problems,
 )
+from mechanisms.mechanism import samples_securely
 
 _KEPT = "learner"
 _FORMAT = "dpwitness-learner-1"
@@ -106,7 +107,8 @@ def begin_named_run(where: str | Path, learner: NamedLearner, accountant: Accoun
     Raises
     ------
     ValueError
-        If the learner starts on the outcomes of all arms; also as `DurableRun.save`.
+        If the learner starts on the outcomes of all arms, or its noise is for simulations only; also as
+        `DurableRun.save`.
     OSError
         As `DurableRun.save`.
     """
@@ -116,6 +118,12 @@ def begin_named_run(where: str | Path, learner: NamedLearner, accountant: Accoun
             raise ValueError(
                 f"learner={learner.learner!r}: starts on the outcomes of all arms at once, which nobody has in "
                 f"production; use {RUN_LEARNERS[learner.learner].certified_form}, or begin the run in Python"
+            )
+        noise = getattr(run.learner, "mechanism", None)
+        if noise is not None and not samples_securely(noise):
+            raise ValueError(
+                f"learner={learner.learner!r}: {type(noise).__name__} noise has no secure sampler: it is for "
+                f"simulations and audits; use {RUN_LEARNERS[learner.learner].certified_form}"
             )
         text = json.dumps({"format": _FORMAT, **learner.written()})
         run.save(where, keep={_KEPT: text.encode()})

@@ -182,8 +182,17 @@ class ContextualLearner(TicketedLearner, abc.ABC):
         if self.rounds.horizon is None:
             epoch = int(epoch_of(self.rounds.observed))
             if epoch != self.epoch:
-                self.epoch = epoch
-                self.renew()
+                self._begin(epoch)
+
+    def _begin(self, epoch: int) -> None:
+        """Begin an epoch; if this is interrupted, the next round begins it."""
+        before = self.epoch
+        try:
+            self.epoch = epoch
+            self.renew()
+        except BaseException:
+            self.epoch = before
+            raise
 
     def renew(self) -> None:
         """Make the policy of what was released before, with the widths of now: nothing, where a horizon is needed."""

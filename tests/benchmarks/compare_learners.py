@@ -131,6 +131,12 @@ class Outcome:
     regret: float
     error: float
 
+    @property
+    def words(self) -> str:
+        """The regret, and its error to two digits."""
+        error = float(f"{self.error:.2g}") if self.error > 1e-9 * self.regret else 0.0
+        return f"{self.regret:,.0f} ± {error:,g}"
+
     def above(self, other: Outcome) -> bool:
         """Say whether it has more regret than another, by more than two standard errors of the difference."""
         return self.regret - other.regret > 2 * math.hypot(self.error, other.error)
@@ -338,7 +344,7 @@ class Comparison:
             cells = []
             for outcomes, names in zip(columns, named, strict=True):
                 outcome = outcomes.get(label)
-                text = "" if outcome is None else f"{outcome.regret:,.0f} ± {outcome.error:.2g}"
+                text = "" if outcome is None else outcome.words
                 cells.append(f"**{text}**" if outcome is not None and outcome.row.name in names else text)
             print(f"| {label} | " + " | ".join(cells) + " |", flush=True)
         for epsilon, outcomes, names in zip(epsilons, columns, named, strict=True):

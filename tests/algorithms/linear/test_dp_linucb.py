@@ -307,6 +307,31 @@ def test_without_a_horizon_only_the_widths_are_of_the_epoch(make, monkeypatch):
     assert all(widths[t - 1] > widths[t - 2] for t in (16, 32, 64, 128) if t not in _releases(first))
 
 
+def test_an_epoch_that_was_interrupted_as_it_began_begins_with_the_next_round(monkeypatch):
+    monkeypatch.setattr("algorithms.epochs.FIRST_EPOCH", 4)
+    gate = Simulation(1, 1)
+    learner = LinUCB(2, gate, horizon=None)
+    moments = learner.feedback_domain.of([[0.3, 0.1]], [0.5])
+
+    def observe():
+        learner.observe(gate.private(moments, learner.feedback_domain, learner.rounds.observed))
+
+    def stopped():
+        raise KeyboardInterrupt
+
+    for _ in range(3):
+        observe()
+    with monkeypatch.context() as patched:
+        patched.setattr(learner, "renew", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            observe()
+    before = learner.policy
+    assert (learner.rounds.observed, learner.epoch) == (4, 0)
+    observe()
+    assert learner.epoch == 1
+    assert learner.policy.width[0] > before.width[0]
+
+
 def _releases(first):
     """After how many rounds batches are released."""
     return released_counts(200, first, 0.5)

@@ -28,6 +28,7 @@ def test_estimates_are_their_formulas():
     assert math.isnan(self_normalised(np.zeros(4), REWARDS).value)
     shown = replayed(REWARDS, 0.05)
     assert (shown.value, shown.effective_sample_size) == (0.625, 4.0)
+    assert shown.interval == bernstein_interval(REWARDS, 1.0, 0.05)
     assert math.isnan(replayed(REWARDS[:1], 0.05).standard_error)
 
 

@@ -84,7 +84,8 @@ def test_it_plays_as_the_pseudocode(name, learner, recorded_run):
         assert GaussianProfile(math.sqrt(size) / b).delta(EPSILON) == pytest.approx(DELTA, rel=1e-7)
     else:
         independent = isinstance(problem.structure, TopK | UniformMatroid)
-        few = {CUCBBatchLeast: 1, CUCBBatch: min(size, 2) if independent else size}.get(learner, size)
+        share = 1 / 4 if independent else HORIZON**0.4 / 36
+        few = {CUCBBatchLeast: 1, CUCBBatch: min(size, math.ceil(epsilon * share))}.get(learner, size)
         b = few / epsilon
         assert mechanism.scale == pytest.approx(b, rel=1e-15)
     x, first = exponent(m, HORIZON), 1
@@ -176,11 +177,23 @@ def test_how_many_arms_are_fed(epsilon, few):
     assert learner.mechanism.scale == pytest.approx(few / epsilon, rel=1e-15)
 
 
-@pytest.mark.parametrize(("epsilon", "few"), [(0.01, 1), (0.5, 1), (0.51, 2), (1.1, 3), (1e6, 3)])
-def test_more_arms_are_fed_where_they_are_played_together(epsilon, few):
+@pytest.mark.parametrize(
+    ("epsilon", "horizon", "few"),
+    [
+        (0.01, 100, 1), (5.7, 100, 1), (5.71, 100, 2), (1e6, 100, 3),  # 100^(2/5) / 36 = 0.1753
+        (0.35, 100_000, 1), (0.37, 100_000, 2), (0.37, None, 2), (0.73, None, 3),  # 100 / 36
+    ],
+)  # fmt: skip
+def test_more_arms_are_fed_where_they_are_played_together_the_more_the_longer(epsilon, horizon, few):
     gate = Simulation(1, 64)
-    assert CUCBBatch(PATHS, gate, epsilon=epsilon, horizon=100).few == few
-    assert CUCBBatch(FailingTopK(9, 4, 0.9), gate, epsilon=4.1, horizon=100).few == 2
+    assert CUCBBatch(PATHS, gate, epsilon=epsilon, horizon=horizon).few == few
+    assert CUCBBatch(FailingTopK(9, 4, 0.9), gate, epsilon=4.1, horizon=horizon).few == 2
+
+
+@pytest.mark.parametrize("horizon", [0, -1, True, 2.5])
+def test_a_horizon_is_refused_before_arms_are_counted(horizon):
+    with pytest.raises(ValueError, match=r"horizon=.*: must be a whole number of at least 1"):
+        CUCBBatch(PATHS, Simulation(1, 64), epsilon=1.0, horizon=horizon)
 
 
 @pytest.mark.parametrize("record", [1, 2])
