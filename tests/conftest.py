@@ -1,16 +1,37 @@
 """Hypothesis profiles: the suite repeats itself exactly; HYPOTHESIS_PROFILE=explore looks further. One browser."""
 
+import functools
 import gc
 import os
 import shutil
 import signal
+from pathlib import Path
+from types import ModuleType
 
 import pytest
 from hypothesis import settings
+from hypothesis.internal.conjecture import providers
 
 settings.register_profile("repeatable", derandomize=True, deadline=None, database=None, max_examples=50)
 settings.register_profile("explore", deadline=None, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
+
+
+@functools.cache
+def _constants_of_all_modules():
+    """Return the constants of our source that Hypothesis tries as values."""
+    found = providers.Constants()
+    for package in ("mechanisms", "accountant", "algorithms", "verify"):
+        for path in sorted((Path(__file__).parent.parent / package).rglob("*.py")):
+            module = ModuleType(path.stem)
+            module.__file__ = str(path)
+            found |= providers.constants_from_module(module)
+    return found
+
+
+if hasattr(providers, "_get_local_constants"):
+    # It takes those of the modules that the process has imported so far: examples would depend on the tests before.
+    providers._get_local_constants = _constants_of_all_modules
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # started in the background, where shells ignore Ctrl-C
     signal.signal(signal.SIGINT, signal.default_int_handler)

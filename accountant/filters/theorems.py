@@ -14,6 +14,7 @@ from functools import lru_cache
 from types import MappingProxyType
 
 import numpy as np
+from scipy.optimize import brentq
 
 from accountant.filters.conversions import corollary_4_1, gaussian_dp_of, renyi_to_epsilon, zcdp_of
 from accountant.losses.certified_interval import CertifiedInterval
@@ -35,6 +36,7 @@ from mechanisms.rounding import up
 
 RENYI_ORDERS = 1.0 + np.geomspace(1e-3, 1e6, 91)
 _UP = 1.0 + 1e-12
+_FAR = 1e3  # what is further off is not told apart
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,18 +60,22 @@ class CompositionTheorem:
         return None if found is None else found.stated_for(relation)
 
     def delta(self, releases: CountedProfiles, epsilon: float) -> CertifiedInterval | None:
-        """Return the smallest δ (to 1e-4 of itself) at which the theorem promises ``epsilon``, by bisection."""
+        """Return the smallest δ (to 1e-4 of itself, and at least 1e-290) at which the theorem promises ``epsilon``."""
+
+        def excess(log_delta: float) -> float:
+            check_time()
+            found = self.epsilon(releases, math.exp(log_delta))
+            return _FAR if found is None else min(found.upper - epsilon, _FAR)
+
         low, high = math.log(1e-290), math.log(0.999999)
         if (best := self.epsilon(releases, math.exp(high))) is None:
             return None
         if best.upper > epsilon:
             return CertifiedInterval(0.0, 1.0, NOTHING, self.name, best.neighbouring)
-        while high - low > 1e-4:
-            check_time()
-            middle = 0.5 * (low + high)
-            found = self.epsilon(releases, math.exp(middle))
-            low, high = (low, middle) if found is not None and found.upper <= epsilon else (middle, high)
-        return CertifiedInterval(0.0, math.exp(high), NOTHING, self.name, best.neighbouring)
+        found, step = low if excess(low) <= 0.0 else float(brentq(excess, low, high, xtol=2e-5)), 2e-5
+        while found < high and excess(found) > 0.0:  # the root may lie on the other side
+            found, step = min(found + step, high), 2.0 * step
+        return CertifiedInterval(0.0, math.exp(found), NOTHING, self.name, best.neighbouring)
 
 
 def _upper(value: float, name: str) -> CertifiedInterval:
