@@ -103,10 +103,7 @@ def _theorems(
 ) -> dict[str, CertifiedInterval]:
     if answer.lower == (math.inf if question.asked == "epsilon" else 1.0):
         return {EXACT: answer}  # no theorem has a number for what has none
-    return {
-        **theorem_table(counted, delta=question.delta, epsilon=question.epsilon),
-        **({EXACT: answer} if time_is_over() else {}),
-    }
+    return theorem_table(counted, delta=question.delta, epsilon=question.epsilon, exact=answer)
 
 
 def _remaining(

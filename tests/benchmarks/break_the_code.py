@@ -205,7 +205,9 @@ def main() -> None:
     if options.list:
         print(*mutants, sep="\n")
         return
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # the tests that run are in sessions of their own
+    signal.signal(
+        signal.SIGTERM, signal.default_int_handler
+    )  # the tests that run are in sessions of their own
     calls = known_calls()
     fates: dict[Mutant, str] = {}
     with tempfile.TemporaryDirectory() as folder:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from poisson import subsampled
 
 from accountant.filters.theorems import EXACT, THEOREMS, theorem_table
+from accountant.losses.certified_interval import CertifiedInterval
 from accountant.losses.composed_loss import compose
 from mechanisms import (
     ApproximateProfile,
@@ -52,6 +53,14 @@ def test_delta_at_an_epsilon(releases: list[tuple[PrivacyProfile, int]]) -> None
         assert interval.upper >= table[EXACT].lower
         if name != EXACT and 0.0 < interval.upper < 0.9:
             assert THEOREMS[name].epsilon(releases, interval.upper).upper <= 6.0
+
+
+@pytest.mark.parametrize("asked", [{"delta": 1e-6}, {"delta": 0.0}, {"epsilon": 1.0}])
+def test_what_is_known_of_the_distributions_is_not_computed_again(asked: dict[str, float]) -> None:
+    known = CertifiedInterval(0.25, 0.75, "here", "here")
+    releases = [(LaplaceProfile(1.0, 4.0), 3)]
+    assert theorem_table(releases, **asked, exact=known)[EXACT] is known
+    assert theorem_table(releases, **asked)[EXACT] != known
 
 
 def test_formulas() -> None:
