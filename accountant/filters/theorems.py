@@ -72,10 +72,12 @@ class CompositionTheorem:
             return None
         if best.upper > epsilon:
             return CertifiedInterval(0.0, 1.0, NOTHING, self.name, best.neighbouring)
-        found, step = low if excess(low) <= 0.0 else float(brentq(excess, low, high, xtol=2e-5)), 2e-5
-        while found < high and excess(found) > 0.0:  # the root may lie on the other side
-            found, step = min(found + step, high), 2.0 * step
-        return CertifiedInterval(0.0, math.exp(found), NOTHING, self.name, best.neighbouring)
+        log_delta, step = low, 2e-5
+        if excess(low) > 0.0:
+            log_delta = float(brentq(excess, low, high, xtol=step, maxiter=300))
+        while log_delta < high and excess(log_delta) > 0.0:  # the root may lie on the other side
+            log_delta, step = min(log_delta + step, high), 2.0 * step
+        return CertifiedInterval(0.0, math.exp(log_delta), NOTHING, self.name, best.neighbouring)
 
 
 def _upper(value: float, name: str) -> CertifiedInterval:
@@ -305,7 +307,7 @@ def theorem_table(
         whole("count", count, least=1)
     table: dict[str, CertifiedInterval] = {}
     if delta == 0.0:
-        largest = exact or compose(releases).epsilon(0.0)
+        largest = compose(releases).epsilon(0.0) if exact is None else exact
         return {"basic composition": _upper(largest.upper, "basic composition"), EXACT: largest}
     for name, theorem in THEOREMS.items():
         if name == EXACT and exact is not None:

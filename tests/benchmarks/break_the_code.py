@@ -205,9 +205,8 @@ def main() -> None:
     if options.list:
         print(*mutants, sep="\n")
         return
-    signal.signal(
-        signal.SIGTERM, signal.default_int_handler
-    )  # the tests that run are in sessions of their own
+    # As Ctrl-C, which ends the tests that run: they are in sessions of their own.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     calls = known_calls()
     fates: dict[Mutant, str] = {}
     with tempfile.TemporaryDirectory() as folder:
