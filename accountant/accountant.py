@@ -298,7 +298,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         self.check_open()
         with self._charging:
             own, private, where, assumptions = check_release(self, mechanism, private, where)
-            check_source(own, self._noise)
+            self.check_source(own)
             entries = self._entries(own, private, where, place)
             values = private._values[0].copy()
             self._assume_for(assumptions)
@@ -414,7 +414,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         asked: list[tuple[Entry, int]] = []
         for mechanism, private, times in releases:
             own, given, _, assumptions = check_release(self, mechanism, private, None)
-            check_source(own, self._noise)
+            self.check_source(own)
             self.assume(*assumptions)
             assert isinstance(given._provenance, Traced)
             for held in sums:
@@ -445,6 +445,10 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
             )
         ]
 
+    def check_source(self, mechanism: Mechanism) -> None:
+        """Raise `ValueError` if the noise source is secure and cannot draw the mechanism's noise."""
+        check_source(mechanism, self._noise)
+
     def price(self, mechanism: Mechanism, private: Private | PrivateSums, where: Mask | None = None) -> Quote:
         """Check a release and say what it would charge whom; nothing is charged or sampled.
 
@@ -455,7 +459,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         """
         place = calling_place()
         own, private, where, assumptions = check_release(self, mechanism, private, where)
-        check_source(own, self._noise)
+        self.check_source(own)
         entries = self._entries(own, private, where, place)
         refused = self._first_refused(entries, place)
         kept = None if where is None else where.copy()

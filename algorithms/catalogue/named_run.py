@@ -23,7 +23,6 @@ from algorithms.problems import (
     known_name,
     problems,
 )
-from mechanisms.mechanism import samples_securely
 
 _KEPT = "learner"
 _FORMAT = "dpwitness-learner-1"
@@ -107,8 +106,8 @@ def begin_named_run(where: str | Path, learner: NamedLearner, accountant: Accoun
     Raises
     ------
     ValueError
-        If the learner starts on the outcomes of all arms, or its noise is for simulations only; also as
-        `DurableRun.save`.
+        If the learner starts on the outcomes of all arms, or the accountant's noise source is secure and
+        cannot draw its noise; also as `DurableRun.save`.
     OSError
         As `DurableRun.save`.
     """
@@ -120,11 +119,12 @@ def begin_named_run(where: str | Path, learner: NamedLearner, accountant: Accoun
                 f"production; use {RUN_LEARNERS[learner.learner].certified_form}, or begin the run in Python"
             )
         noise = getattr(run.learner, "mechanism", None)
-        if noise is not None and not samples_securely(noise):
-            raise ValueError(
-                f"learner={learner.learner!r}: {type(noise).__name__} noise has no secure sampler: it is for "
-                f"simulations and audits; use {RUN_LEARNERS[learner.learner].certified_form}"
-            )
+        if noise is not None:
+            try:
+                accountant.check_source(noise)
+            except ValueError as error:
+                form = RUN_LEARNERS[learner.learner].certified_form
+                raise ValueError(f"learner={learner.learner!r}: {error}, or use {form}") from None
         text = json.dumps({"format": _FORMAT, **learner.written()})
         run.save(where, keep={_KEPT: text.encode()})
     except BaseException:

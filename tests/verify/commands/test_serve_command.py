@@ -181,7 +181,7 @@ def test_a_run_is_created_with_rules(run: Run, tmp_path: Path) -> None:
         (("published/dpucb-mat", "--epsilon", 1), "starts on the outcomes of all arms at once"),
         (
             ("published/tree-linucb-wishart", "--epsilon", 1, "--delta", 1e-3),
-            "no secure sampler: it is for simul",
+            "numpy.random.Generator, or use dp-linucb",
         ),
     ],
 )
