@@ -29,7 +29,6 @@ from verify.regret_claims.proof_run import (
     allotted,
     largest_tilt,
     levelled_at,
-    play_checked,
     renewed_after,
     rounded,
 )
@@ -40,20 +39,6 @@ _WITHOUT_BOUND = 5e11  # an index from there on says that there is no upper boun
 _PASSES = 3  # of randomized response's index, from u = 1
 _STEPS = 60
 _CHERNOFF_TOLERANCE = 1e-6
-
-
-def check_clicks(
-    build: BuildLists, bound: RegretBound, instance: Instance, *, lanes: int, seed: int, error: float
-) -> tuple[ProofCheck, ...]:
-    """Play a learner and check what its regret proof rests on, until the first counterexample.
-
-    Parameters, results and errors are those of `verify.regret_claims.mean_checks.check_means`, on a `Cascade`.
-    """
-    run = ClickRun(bound, instance, lanes)
-    contradiction = play_checked(run, build, lanes=lanes, seed=seed)
-    if contradiction is not None:
-        return (contradiction,)
-    return run.tested(error, (run.noise.p, run.noise.words), None if run.theorem.phases else 1.0)
 
 
 class ClickRun(StructuredRun[ClickConfidence]):
@@ -108,6 +93,11 @@ class ClickRun(StructuredRun[ClickConfidence]):
             if theorem.noise == "symbol"
             else AdditiveNoise(theorem.noise, self.scale)
         )
+
+    def checks(self, error: float) -> tuple[ProofCheck, ...]:
+        """Return the checks once all rounds are played."""
+        sides = None if self.theorem.phases else 1.0
+        return self.tested(error, (self.noise.p, self.noise.words), sides)
 
     def state(self, learner: ExplainedLists) -> ClickConfidence:
         """Return the sums and indices."""

@@ -28,14 +28,12 @@ from algorithms.theory.confidence_theorem import EliminationTheorem
 from algorithms.theory.regret_bound import Instance, RegretBound
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
 from verify.regret_claims.chernoff_search import search_separation
-from verify.regret_claims.mean_checks import BuildExplained
 from verify.regret_claims.noise_tests import AdditiveNoise
 from verify.regret_claims.proof_run import (
     TOLERANCE,
     ProofCheck,
     StructuredRun,
     allotted,
-    play_checked,
     rounded,
 )
 
@@ -43,40 +41,7 @@ _CLOSE = 1e-5  # relative: so little above equality an arm may be left, and so l
 _UNSURE = 1e-3  # the same of exponents below which a learner's search ends
 
 
-def check_elimination(
-    build: BuildExplained, bound: RegretBound, instance: Instance, *, lanes: int, seed: int, error: float
-) -> tuple[ProofCheck, ...]:
-    """Play a learner and check what its regret proof rests on, until the first counterexample.
-
-    Parameters
-    ----------
-    build
-        Makes an `ExplainedLearner` on a gate.
-    bound, instance
-        The theorem, with an `EliminationTheorem`, and the instance: arms, with outcomes in {0, 1}.
-    lanes
-        Independent runs, a multiple of 64.
-    seed
-        Of all randomness.
-    error
-        The probability that a true learner violates anything, at most.
-
-    Raises
-    ------
-    ValueError
-        If the theorem has no such `confidence`, or the problem is another.
-    """
-    run = _EliminationRun(bound, instance, lanes)
-    contradiction = play_checked(run, build, lanes=lanes, seed=seed)
-    if contradiction is not None:
-        return (contradiction,)
-    lemmas = ("gap lemma",) if run.theorem.largest is None else ("gap lemma", "path")
-    return run.tested(
-        error, (run.noise.p, run.noise.words), run.theorem.sides, lemmas=lemmas, radius=run.words
-    )
-
-
-class _EliminationRun(StructuredRun[Confidence]):
+class EliminationRun(StructuredRun[Confidence]):
     """What has been seen so far of a learner.
 
     Attributes
@@ -118,14 +83,16 @@ class _EliminationRun(StructuredRun[Confidence]):
         self.batch: FloatArray = np.zeros(shape)  # not rounded
         self._begin_phase(np.ones((lanes, 1), dtype=bool))
 
-    @property
-    def words(self) -> str:
-        """How much was seen."""
+    def checks(self, error: float) -> tuple[ProofCheck, ...]:
+        """Return the checks once all rounds are played."""
         phases, removed = self.phase - 1, (~self.left).sum()
-        return (
+        seen = (
             f"exact in {self.round:,} rounds, in which {phases.min():g} to {phases.max():g} phases of each run ended "
             f"and {removed:,} arms were removed"
         )
+        noise = self.noise.p, self.noise.words
+        lemmas = ("gap lemma",) if self.theorem.largest is None else ("gap lemma", "path")
+        return self.tested(error, noise, self.theorem.sides, lemmas=lemmas, radius=seen)
 
     def _begin_phase(self, lanes: BoolArray) -> None:
         """Set how many values each arm's batch of the phase has in some lanes, and their x."""

@@ -24,44 +24,14 @@ from algorithms.lanes import gather
 from algorithms.learner import Confidence
 from algorithms.theory.regret_bound import Instance, RegretBound
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
-from verify.regret_claims.mean_checks import BuildExplained, MeanRun
-from verify.regret_claims.proof_run import TOLERANCE, ProofCheck, play_checked
+from verify.regret_claims.mean_checks import MeanRun
+from verify.regret_claims.proof_run import TOLERANCE
 
 _HALVINGS = 60
 _INDEX_TOLERANCE = 1e-6  # of what halving finds, where the learner makes twelve of Newton's steps from above
 
 
-def check_episodes(
-    build: BuildExplained, bound: RegretBound, instance: Instance, *, lanes: int, seed: int, error: float
-) -> tuple[ProofCheck, ...]:
-    """Play a learner and check what its regret proof rests on, until the first counterexample.
-
-    Parameters
-    ----------
-    build
-        Makes an `ExplainedLearner` on a gate.
-    bound, instance
-        The theorem, whose `confidence` has an index of "divergence", and the instance: arms, with outcomes in {0, 1}.
-    lanes
-        Independent runs, a multiple of 64.
-    seed
-        Of all randomness.
-    error
-        The probability that a true learner violates anything, at most.
-
-    Raises
-    ------
-    ValueError
-        If the theorem has no `confidence`, or the problem is another.
-    """
-    run = _EpisodeRun(bound, instance, lanes)
-    contradiction = play_checked(run, build, lanes=lanes, seed=seed)
-    if contradiction is not None:
-        return (contradiction,)
-    return run.tested(error, (run.noise.p, run.noise.words), run.theorem.sides, lemmas=("gap lemma",))
-
-
-class _EpisodeRun(MeanRun):
+class EpisodeRun(MeanRun):
     """What has been seen so far of a learner that plays episodes.
 
     Attributes

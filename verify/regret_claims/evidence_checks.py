@@ -23,48 +23,17 @@ from algorithms.estimates.laplace_sums import FAR, MOST, OFF
 from algorithms.lanes import gather
 from algorithms.learner import Confidence
 from algorithms.semi_bandits.dp_bandit import EXCUSED
-from algorithms.theory.regret_bound import Instance, RegretBound
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
-from verify.regret_claims.mean_checks import BuildExplained, MeanRun
+from verify.regret_claims.mean_checks import MeanRun
 from verify.regret_claims.noise_tests import AdditiveNoise
-from verify.regret_claims.proof_run import TOLERANCE, ProofCheck, play_checked, rounded
+from verify.regret_claims.proof_run import TOLERANCE, rounded
 
 _EXPONENT_TOLERANCE = 1e-4  # of what two searches find of one maximum, where the learner makes twelve steps
 _ALL_ALIKE = 1e-9  # a mean of bits this near 0 or 1 is 0 or 1 but for rounding
 _POINTS = 3000
 
 
-def check_evidence(
-    build: BuildExplained, bound: RegretBound, instance: Instance, *, lanes: int, seed: int, error: float
-) -> tuple[ProofCheck, ...]:
-    """Play a learner and check what its regret proof rests on, until the first counterexample.
-
-    Parameters
-    ----------
-    build
-        Makes an `ExplainedLearner` on a gate.
-    bound, instance
-        The theorem, whose `confidence` has an index of "evidence", and the instance: arms, with outcomes in {0, 1}.
-    lanes
-        Independent runs, a multiple of 64.
-    seed
-        Of all randomness.
-    error
-        The probability that a true learner violates anything, at most.
-
-    Raises
-    ------
-    ValueError
-        If the theorem has no `confidence`, or the problem is another.
-    """
-    run = _EvidenceRun(bound, instance, lanes)
-    contradiction = play_checked(run, build, lanes=lanes, seed=seed)
-    if contradiction is not None:
-        return (contradiction,)
-    return run.tested(error, (run.noise.p, run.noise.words), run.theorem.sides, lemmas=("gap lemma",))
-
-
-class _EvidenceRun(MeanRun):
+class EvidenceRun(MeanRun):
     """What has been seen so far of a learner that plays the arm of least index."""
 
     def _check_oracle(self, shown: Confidence, action: IntArray) -> None:

@@ -35,54 +35,13 @@ from verify.regret_claims.proof_run import (
     StructuredRun,
     allotted,
     levelled_at,
-    play_checked,
     renewed_after,
     rounded,
 )
 
 BuildExplained = Callable[[Gate], ExplainedLearner]
 _CHERNOFF_TOLERANCE = 1e-6
-
-
-def check_means(
-    build: BuildExplained, bound: RegretBound, instance: Instance, *, lanes: int, seed: int, error: float
-) -> tuple[ProofCheck, ...]:
-    """Play a learner and check what its regret proof rests on, until the first counterexample.
-
-    Parameters
-    ----------
-    build
-        Makes an `ExplainedLearner` on a gate.
-    bound, instance
-        The theorem, with its `confidence`, and the instance: a semi-bandit with a linear reward and outcomes in {0, 1},
-        or a cascade.
-    lanes
-        Independent runs, a multiple of 64.
-    seed
-        Of all randomness.
-    error
-        The probability that a true learner violates anything, at most.
-
-    Raises
-    ------
-    ValueError
-        If the theorem has no `confidence`, or the problem is another.
-    """
-    run = MeanRun(bound, instance, lanes)
-    theorem = run.theorem
-    contradiction = play_checked(run, build, lanes=lanes, seed=seed)
-    if contradiction is not None:
-        return (contradiction,)
-    level = error / (4 if theorem.index == "sampled" else 3)
-    further = (
-        (ProofCheck("samples", run.samples.p, level, run.samples.words),)
-        if theorem.index == "sampled"
-        else ()
-    )
-    noise = (1.0, "there is none") if theorem.noise == "none" else (run.noise.p, run.noise.words)
-    lemmas = ("gap lemma", "path") if theorem.lemma != "none" else ()
-    radius = "no radius was small enough to be seen: all indices were 1" if run.clipped else ""
-    return run.tested(3 * level, noise, theorem.sides, further=further, lemmas=lemmas, radius=radius)
+_GAP = ("gap lemma",)
 
 
 class MeanRun(StructuredRun[Confidence]):
@@ -136,6 +95,19 @@ class MeanRun(StructuredRun[Confidence]):
         )
         self.samples = AdditiveNoise("Gaussian", 1.0)
         self.clipped = theorem.index in ("clipped", "Chernoff", "mixture", "least")
+
+    def checks(self, error: float) -> tuple[ProofCheck, ...]:
+        """Return the checks once all rounds are played."""
+        theorem, sampled = self.theorem, self.theorem.index == "sampled"
+        level = error / (4 if sampled else 3)
+        return self.tested(
+            3 * level,
+            (1.0, "there is none") if theorem.noise == "none" else (self.noise.p, self.noise.words),
+            theorem.sides,
+            further=(ProofCheck("samples", self.samples.p, level, self.samples.words),) if sampled else (),
+            lemmas={"none": (), "evidence": _GAP, "episode": _GAP}.get(theorem.lemma, (*_GAP, "path")),
+            radius="no radius was small enough to be seen: all indices were 1" if self.clipped else "",
+        )
 
     def _set_levels(self, there: Instance) -> None:
         """Set the exponents of the radii, and of the indices if they have others."""

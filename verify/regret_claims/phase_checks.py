@@ -36,7 +36,7 @@ def check_phases(
 ) -> tuple[ProofCheck, ...]:
     """Play learners and check what their regret proof rests on, until the first counterexample.
 
-    Parameters, results and errors are those of `verify.regret_claims.mean_checks.check_means`, on a `LinearBandit` with
+    Parameters, results and errors are those of `verify.regret_claims.proof_run.check_rounds`, on a `LinearBandit` with
     rewards that are signs; a lane is a learner of its own.
     """
     run = PhaseRun(bound, instance, lanes)

@@ -26,14 +26,14 @@ from algorithms.theory.confidence_theorem import (
     WidthTheorem,
 )
 from algorithms.theory.regret_bound import Instance, RegretBound
-from verify.regret_claims.click_checks import check_clicks
-from verify.regret_claims.elimination_checks import check_elimination
-from verify.regret_claims.episode_checks import check_episodes
-from verify.regret_claims.evidence_checks import check_evidence
-from verify.regret_claims.mean_checks import check_means
+from verify.regret_claims.click_checks import ClickRun
+from verify.regret_claims.elimination_checks import EliminationRun
+from verify.regret_claims.episode_checks import EpisodeRun
+from verify.regret_claims.evidence_checks import EvidenceRun
+from verify.regret_claims.mean_checks import MeanRun
 from verify.regret_claims.phase_checks import check_phases
 from verify.regret_claims.plain_problem import plain_problem
-from verify.regret_claims.proof_run import ProofCheck
+from verify.regret_claims.proof_run import ProofCheck, check_rounds
 from verify.regret_claims.speaking_instances import with_clients
 from verify.regret_claims.width_checks import check_widths
 from verify.regret_claims.worst_clicks import check_worst_clicks, worst_lists
@@ -88,11 +88,9 @@ def check_proof(
     ):
         means = _ATTRACTIONS if make.family == "cascade" else _MEANS
         problem: Problem = plain_problem(make.family, means, 1 if make.family == "bandit" else 2)
-        checks: Any = {"evidence": check_evidence, "divergence": check_episodes}.get(
-            theorem.index, check_means
-        )
+        run: Any = {"evidence": EvidenceRun, "divergence": EpisodeRun}.get(theorem.index, MeanRun)
     elif isinstance(theorem, ClickTheorem) and hasattr(make, "click_confidence"):
-        problem, checks = plain_problem("cascade", _ATTRACTIONS, 2), check_clicks
+        problem, run = plain_problem("cascade", _ATTRACTIONS, 2), ClickRun
     elif isinstance(theorem, PhaseTheorem) and issubclass(make, PhasedElimination | StandardElimination):
         return _checked_phases(make, bound, played, seed=seed, error=error)
     elif isinstance(theorem, WidthTheorem) and issubclass(make, ContextualLearner):
@@ -103,9 +101,7 @@ def check_proof(
         return ()
     rounds = _ROUNDS if not played.anytime or not bound.levels else int(epoch_end(1)) + _ROUNDS
     instance = replace(played, problem=problem, horizon=rounds)
-    found: tuple[ProofCheck, ...] = checks(
-        _builder(make, instance), bound, instance, lanes=_LANES, seed=seed, error=error
-    )
+    found = check_rounds(run, _builder(make, instance), bound, instance, lanes=_LANES, seed=seed, error=error)
     if any(check.violated for check in found):
         return found
     if isinstance(theorem, ClickTheorem):
@@ -134,8 +130,9 @@ def _checked_elimination(
 ) -> tuple[ProofCheck, ...]:
     means, rounds = (_EPOCH_MEANS, _EPOCH_ROUNDS) if fresh else (_MEANS, _ELIMINATED)
     instance = replace(played, problem=plain_problem("bandit", means), horizon=rounds)
-    return check_elimination(
-        _builder(make, instance), bound, instance, lanes=_ELIMINATION_LANES, seed=seed, error=error
+    build = _builder(make, instance)
+    return check_rounds(
+        EliminationRun, build, bound, instance, lanes=_ELIMINATION_LANES, seed=seed, error=error
     )
 
 

@@ -256,6 +256,10 @@ class StructuredRun(ProofRun, abc.ABC, Generic[State]):
     """What has been seen so far of a learner that plays round by round, and shows its state."""
 
     @abc.abstractmethod
+    def checks(self, error: float) -> tuple[ProofCheck, ...]:
+        """Return the checks, in the proof's order, once all rounds are played; `error` is shared by the tests."""
+
+    @abc.abstractmethod
     def state(self, learner: Any) -> State:
         """Return what a learner shows, in arrays of its own."""
 
@@ -270,6 +274,44 @@ class StructuredRun(ProofRun, abc.ABC, Generic[State]):
     @abc.abstractmethod
     def observed(self, before: State, after: State, action: IntArray, feedback: FloatArray) -> None:
         """Check what a learner makes of feedback, and note what is random."""
+
+
+def check_rounds(
+    make_run: Callable[[RegretBound, Instance, int], StructuredRun[Any]],
+    build: Callable[[Gate], Learner],
+    bound: RegretBound,
+    instance: Instance,
+    *,
+    lanes: int,
+    seed: int,
+    error: float,
+) -> tuple[ProofCheck, ...]:
+    """Play a learner and check what its regret proof rests on, until the first counterexample.
+
+    Parameters
+    ----------
+    make_run
+        What checks the rounds, as the theorem's `confidence` needs it: `MeanRun`, `EvidenceRun`, `EpisodeRun`,
+        `ClickRun` or `EliminationRun`.
+    build
+        Makes the learner on a gate: one that shows its state (`ExplainedLearner`, `ExplainedLists`).
+    bound, instance
+        The theorem, and the instance that is played.
+    lanes
+        Independent runs, a multiple of 64.
+    seed
+        Of all randomness.
+    error
+        The probability that a true learner violates anything, at most.
+
+    Raises
+    ------
+    ValueError
+        If the theorem is another than `make_run` is for, or the problem is.
+    """
+    run = make_run(bound, instance, lanes)
+    contradiction = play_checked(run, build, lanes=lanes, seed=seed)
+    return run.checks(error) if contradiction is None else (contradiction,)
 
 
 def play_checked(

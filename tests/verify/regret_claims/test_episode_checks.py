@@ -12,7 +12,8 @@ from algorithms.theory.regret import BOUNDS
 from algorithms.theory.regret_bound import Instance
 from mechanisms import Laplace
 from verify import regret
-from verify.regret_claims.episode_checks import check_episodes
+from verify.regret_claims.episode_checks import EpisodeRun
+from verify.regret_claims.proof_run import check_rounds
 
 NAME = "published/adap-klucb"
 MADE = learners[NAME].make
@@ -21,7 +22,7 @@ PLAYED = Instance(SemiBandit(Arms(4), (0.3, 0.45, 0.6, 0.9)), 2.0, 128)
 
 def checks(make=MADE, played=PLAYED, seed=7, bound=BOUNDS[NAME]):
     build = learner_builder(make, played.problem, epsilon=played.epsilon, horizon=played.horizon)
-    return check_episodes(build, bound, played, lanes=64, seed=seed, error=1e-4)
+    return check_rounds(EpisodeRun, build, bound, played, lanes=64, seed=seed, error=1e-4)
 
 
 def violated(*arguments, **keywords):

@@ -13,7 +13,8 @@ from algorithms.theory.regret import BOUNDS
 from algorithms.theory.regret_bound import Instance
 from mechanisms import Gaussian, Laplace, RandomizedResponse
 from verify import regret
-from verify.regret_claims.evidence_checks import check_evidence
+from verify.regret_claims.evidence_checks import EvidenceRun
+from verify.regret_claims.proof_run import check_rounds
 
 CHECKED = ["dp-bandit", "dp-bandit-gaussian", "dp-bandit-shuffle", "dp-bandit-ldp"]
 PLAYED = Instance(SemiBandit(Arms(4), (0.3, 0.45, 0.6, 0.9)), 2.0, 80)
@@ -21,7 +22,7 @@ PLAYED = Instance(SemiBandit(Arms(4), (0.3, 0.45, 0.6, 0.9)), 2.0, 80)
 
 def checks(name, make=None, seed=7):
     build = learner_builder(make or learners[name].make, PLAYED.problem, epsilon=2.0, horizon=PLAYED.horizon)
-    return check_evidence(build, BOUNDS[name], PLAYED, lanes=64, seed=seed, error=1e-4)
+    return check_rounds(EvidenceRun, build, BOUNDS[name], PLAYED, lanes=64, seed=seed, error=1e-4)
 
 
 @pytest.mark.slow_cells("dp-bandit")
@@ -216,5 +217,5 @@ def test_no_epsilon_is_too_small_or_too_large(name, epsilon):
     """Bits that are never flipped, means of all ones, and exponents that stop at 600."""
     played = replace(PLAYED, epsilon=epsilon)
     build = learner_builder(learners[name].make, played.problem, epsilon=epsilon, horizon=played.horizon)
-    found = check_evidence(build, BOUNDS[name], played, lanes=64, seed=7, error=1e-4)
+    found = check_rounds(EvidenceRun, build, BOUNDS[name], played, lanes=64, seed=7, error=1e-4)
     assert [check.words for check in found if check.violated] == []

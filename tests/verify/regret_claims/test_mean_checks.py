@@ -14,7 +14,8 @@ from algorithms.theory.confidence_theorem import ConfidenceTheorem
 from algorithms.theory.regret import BOUNDS
 from algorithms.theory.regret_bound import Instance
 from mechanisms import Laplace
-from verify.regret_claims.mean_checks import check_means
+from verify.regret_claims.mean_checks import MeanRun
+from verify.regret_claims.proof_run import check_rounds
 
 MEANS = (0.3, 0.45, 0.6, 0.9)  # near 1/2, where estimates vary most, and off it, where a wrong gain shows
 CHECKED = [
@@ -46,7 +47,7 @@ def checks(name, make=None, *, seed=7, error=1e-4, lanes=LANES, **changed):
     build = learner_builder(
         make or learners[name].make, played.problem, epsilon=played.epsilon, horizon=played.horizon
     )
-    return check_means(build, BOUNDS[name], played, lanes=lanes, seed=seed, error=error)
+    return check_rounds(MeanRun, build, BOUNDS[name], played, lanes=lanes, seed=seed, error=error)
 
 
 def violated(name, make):
@@ -407,9 +408,9 @@ def test_a_printed_radius_beyond_its_regime_leaves_the_good_event():
 def test_what_cannot_be_checked_is_refused():
     played = instance("semi-bandit")
     with pytest.raises(ValueError, match="bound"):
-        check_means(None, BOUNDS["cascade-ucb-rr"], played, lanes=64, seed=0, error=0.1)
+        check_rounds(MeanRun, None, BOUNDS["cascade-ucb-rr"], played, lanes=64, seed=0, error=0.1)
     with pytest.raises(ValueError, match="cascade"):
-        check_means(None, BOUNDS["cascade-ucb1"], played, lanes=64, seed=0, error=0.1)
+        check_rounds(MeanRun, None, BOUNDS["cascade-ucb1"], played, lanes=64, seed=0, error=0.1)
 
 
 class NeverRenewed:
@@ -449,5 +450,5 @@ def test_faults_of_epochs_are_seen(fault):
     build = learner_builder(
         make, played.problem, epsilon=2.0, horizon=played.horizon, settings=played.settings
     )
-    found = check_means(build, BOUNDS["cucb-batch-least"], played, lanes=64, seed=1, error=1e-4)
+    found = check_rounds(MeanRun, build, BOUNDS["cucb-batch-least"], played, lanes=64, seed=1, error=1e-4)
     assert [check.name for check in found if check.violated] == ([] if fault is None else ["radius"])
