@@ -123,6 +123,7 @@ def chernoff_upper(
 _EXPONENT_STEPS = 24
 _HALVINGS = 60
 _CLOSE = 1e-9  # of the exponent, and as much absolutely
+_SETTLED = 1e-9  # of s: after so short a Newton step the next one is below what floats tell apart
 
 
 def chernoff_exponent(
@@ -166,7 +167,7 @@ def chernoff_exponent(
 
     s = np.minimum((n * u - y) / np.maximum(variance, 1e-300), 0.5 * noise.limit)
     low, high = np.zeros_like(s), np.full_like(s, noise.limit)
-    moving = np.arange(s.size)  # where a step changes nothing, no further one does
+    moving = np.arange(s.size)
     for _ in range(_EXPONENT_STEPS):
         at = s[moving]
         slope, curvature = slope_at(at, moving)
@@ -175,7 +176,7 @@ def chernoff_exponent(
         inside = (step >= below) & (step <= above)
         step = np.where(inside, step, np.where(below > 0, np.sqrt(below * above), 0.1 * above))
         s[moving], low[moving], high[moving] = step, below, above
-        moving = moving[step != at]
+        moving = moving[np.abs(step - at) > _SETTLED * at]
         if not moving.size:
             break
     exponent = np.zeros_like(mean)
