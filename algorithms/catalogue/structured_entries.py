@@ -248,7 +248,7 @@ learners: dict[str, LearnerEntry] = {
             CUCBBatchLeast,
             "combinatorial UCB, doubling batches of the least-counted arm with Laplace noise, Chernoff index",
             "Chen et al. 2020, least-pulled variant of Algorithm 3, repaired",
-            "certified repair of the least-pulled variant; cucb-batch has less regret, and no theorem on paths",
+            "certified repair of the least-pulled variant; cucb-batch has less regret",
             "top-k",
         ),
         LearnerEntry(

@@ -104,7 +104,8 @@ def suggest(
         return Suggestion(name, why, None, None, needed)
     horizon = check_horizon(horizon, needed)
     instance = Instance(problem, epsilon, horizon, delta or DEFAULT_DELTA)
-    bound = BOUNDS.get(name)
+    stated = BOUNDS.get(name)
+    bound = None if stated is None else stated.about(instance)
     if bound is None or not bound.covers(instance):
         return Suggestion(name, why, None, None, needed)
     return Suggestion(name, why, bound.evaluate(instance), instance.trivial_regret, needed)
@@ -156,11 +157,7 @@ def _structured(
     if isinstance(structure, TopK | Matroid):
         measured = "the least regret measured on sets and matroids, at every epsilon from 0.2 to 10"
         return "cucb-batch", measured + _singly(structure, "dp-bandit")
-    return (
-        "cucb-batch",
-        "the least regret measured on paths and coverage, at every epsilon from 0.2 to 10; cucb-batch-least has a "
-        "theorem there",
-    )
+    return "cucb-batch", "the least regret measured on paths and coverage, at every epsilon from 0.2 to 10"
 
 
 def _singly(structure: object, learner: str) -> str:

@@ -33,7 +33,8 @@ from algorithms.problems.availability import among
 from mechanisms import Box, Gaussian, Interval, Laplace
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
 
-_UNKNOWN_HORIZON = 100_000  # T of the number of arms that are fed, where it is not known
+UNKNOWN_HORIZON = 100_000
+"""T of the number of arms that are fed, where it is not known."""
 
 
 class _BatchLearner(AnytimeLearner[SuperArms]):
@@ -213,7 +214,8 @@ class CUCBBatch(_BatchLearner):
 
     In simulation it had 1.15 to 2 times less regret than the better one of `CUCBBatchLeast` and `CUCBBatchAll`, and
     2.5 to 11 times less than `DPUCBMat`. The rules for q are measured (the second on paths, disjoint paths and
-    coverage, T from 1,000 to 1,000,000); its regret theorem is for sets and bases.
+    coverage, T from 1,000 to 1,000,000). Its regret theorems, one for sets and bases and one for all structures else,
+    hold for any q.
 
     Parameters
     ----------
@@ -233,7 +235,7 @@ class CUCBBatch(_BatchLearner):
     def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int | None) -> None:
         size = self.size_of(structure)
         exchanged = isinstance(structure, TopK | FailingTopK | Matroid)
-        rounds = _UNKNOWN_HORIZON if horizon is None else check_horizon(horizon)
+        rounds = UNKNOWN_HORIZON if horizon is None else check_horizon(horizon)
         share = 0.25 if exchanged else rounds**0.4 / 36.0
         self.few = min(size, math.ceil(share * check_epsilon(epsilon)))
         mechanism = Laplace.for_epsilon(epsilon, sensitivity=Box(0, 1, self.few).sensitivity)

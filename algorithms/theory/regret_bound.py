@@ -23,6 +23,7 @@ from algorithms.epochs import epoch_end, epoch_horizon, epoch_of
 from algorithms.learner import DEFAULT_DELTA
 from algorithms.problems import LinearBandit, LinearContexts, Problem, Value
 from algorithms.restarts import restart_end, restart_epoch, restart_horizon
+from algorithms.semi_bandits.cucb_batch import UNKNOWN_HORIZON
 from algorithms.theory.confidence_theorem import (
     ClickTheorem,
     ConfidenceTheorem,
@@ -39,7 +40,7 @@ R_max, Delta_0, p0 = sp.symbols("R_max Delta_0 p_0", positive=True)
 w_K, mu, delta = sp.symbols("w_K mu delta", positive=True)
 b, A, v, N = sp.symbols("b A v N", positive=True)
 sigma, F, M = sp.symbols("sigma F M", positive=True)
-T0 = sp.Symbol("T_0", positive=True)
+T0, Tq = sp.symbols("T_0 T_q", positive=True)
 allowed = sp.Symbol("W", positive=True)
 
 
@@ -47,6 +48,7 @@ _SYMBOLS: Mapping[str, str] = MappingProxyType(
     {
         "T": "rounds",
         "T_0": f"T, and {epoch_horizon(0)} for a learner that is not told it",
+        "T_q": f"T, and {UNKNOWN_HORIZON:,} for a learner that is not told it",
         "epsilon": "the learner's ε",
         "delta": "the learner's δ",
         "K": "arms played at once",
@@ -164,8 +166,8 @@ class RegretBound:
     Attributes
     ----------
     constant, per_arm, per_optimal, per_member
-        SymPy expressions. Free symbols: T, T_0 (T; of a learner that is not told, its first epoch's horizon),
-        epsilon, delta, K (size of a super arm), L (number of arms), B_inf and B_1,
+        SymPy expressions. Free symbols: T, T_0 (T; of a learner that is not told, its first epoch's horizon), T_q (T;
+        of one that is not told, 100,000), epsilon, delta, K (size of a super arm), L (number of arms), B_inf and B_1,
         R_max (the largest regret of a round), Delta_0 (the least gap of all), p_0 (a cascade's least examination
         probability), w_K (the least mean of the K best arms), mu (1/sigma of the Gaussian mechanism that is
         (epsilon, delta)-differentially private at distance 1), W (what radii allow, which runs tell); in `per_arm`
@@ -200,6 +202,8 @@ class RegretBound:
         have begun (`algorithms.restarts`).
     begun
         Of such a learner of linear bandits: a bound after the first t rounds of a run with horizon T.
+    elsewhere
+        The learner's theorem on structures that this one is not about; see `about`.
     """
 
     constant: sp.Expr
@@ -221,6 +225,12 @@ class RegretBound:
     outlasting: sp.Expr = sp.S.Zero
     restarts: bool = False
     begun: sp.Expr | None = None
+    elsewhere: RegretBound | None = None
+
+    def about(self, instance: Instance) -> RegretBound:
+        """Return the learner's theorem about an instance: this one, or the one elsewhere."""
+        other = self.elsewhere
+        return self if other is None or not other.applies(instance) else other
 
     def values(self, instance: Instance) -> dict[sp.Symbol, float]:
         """Return the value of every symbol that is not about one arm.
@@ -420,6 +430,7 @@ def instance_values(instance: Instance) -> dict[sp.Symbol, float]:
     return {
         T: instance.horizon,
         T0: epoch_horizon(0) if instance.anytime else instance.horizon,
+        Tq: UNKNOWN_HORIZON if instance.anytime else instance.horizon,
         epsilon: instance.epsilon,
         delta: instance.delta,
         K: structure.size,

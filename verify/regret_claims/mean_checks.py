@@ -23,7 +23,7 @@ from scipy import optimize, special
 from accountant import Gate
 from algorithms.lanes import gather, lookup
 from algorithms.learner import Confidence, ExplainedLearner
-from algorithms.problems import Cascade, Matroid, RankedLists, SemiBandit, TopK
+from algorithms.problems import Cascade, DisjointPaths, Matroid, RankedLists, SemiBandit, TopK
 from algorithms.theory.confidence_theorem import ConfidenceTheorem, x
 from algorithms.theory.regret_bound import Instance, RegretBound
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
@@ -66,9 +66,12 @@ class MeanRun(StructuredRun[Confidence]):
         if theorem.feeds == "examined":
             if not isinstance(problem, Cascade):
                 raise ValueError(f"problem={problem!r}: must be a cascade")
-        elif not isinstance(problem, SemiBandit) or not isinstance(problem.structure, TopK | Matroid):
+        elif not isinstance(problem, SemiBandit) or not isinstance(
+            problem.structure, TopK | Matroid | DisjointPaths
+        ):
             raise ValueError(
-                f"problem={problem!r}: must be a semi-bandit with a linear reward, on sets or a matroid"
+                f"problem={problem!r}: must be a semi-bandit with a linear reward, on sets, a matroid or disjoint "
+                "paths"
             )
         failure = None if theorem.failure is None else allotted(theorem.failure, bound, instance)
         super().__init__(bound, instance, lanes, failure)

@@ -1,11 +1,14 @@
-"""The plainest problem of a family: sets of so many arms, bases of a uniform matroid, or lists, of given means."""
+"""The plainest problem of a family, or of a theorem: sets of so many arms, bases, lists, or paths, of given means."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
-from algorithms.problems import Arms, Cascade, ProblemError, SemiBandit, TopK, UniformMatroid
+from algorithms.problems import Arms, Cascade, DisjointPaths, ProblemError, SemiBandit, TopK, UniformMatroid
+from algorithms.theory.regret_bound import Instance, RegretBound
 
 
 def plain_problem(family: str, means: npt.ArrayLike, size: int = 1) -> SemiBandit | Cascade:
@@ -29,3 +32,21 @@ def plain_problem(family: str, means: npt.ArrayLike, size: int = 1) -> SemiBandi
     if family == "semi-bandit":
         return SemiBandit(TopK(arms, size), given)
     raise ProblemError(f"family={family!r}: must be learners of arms, bases or lists")
+
+
+def plain_instance(
+    family: str, bound: RegretBound, played: Instance, means: npt.ArrayLike, size: int = 1
+) -> Instance:
+    """Return the same with the plainest problem: that of the family, or disjoint paths if a theorem is of those only.
+
+    Raises
+    ------
+    ProblemError
+        As `plain_problem`.
+    """
+    given = np.asarray(means, dtype=np.float64)
+    plain = replace(played, problem=plain_problem(family, given, size))
+    if family != "semi-bandit" or bound.covers(plain):
+        return plain
+    paths = replace(played, problem=SemiBandit(DisjointPaths(len(given) // size, size), given))
+    return paths if bound.covers(paths) else plain

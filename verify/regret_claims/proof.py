@@ -17,7 +17,7 @@ from algorithms.epochs import epoch_end
 from algorithms.linear.contextual_learner import ContextualLearner
 from algorithms.linear.dp_pe import StandardElimination
 from algorithms.linear.phased_elimination import PhasedElimination
-from algorithms.problems import LinearBandit, LinearContexts, Problem, Value
+from algorithms.problems import LinearBandit, LinearContexts, Value
 from algorithms.theory.confidence_theorem import (
     ClickTheorem,
     ConfidenceTheorem,
@@ -32,7 +32,7 @@ from verify.regret_claims.episode_checks import EpisodeRun
 from verify.regret_claims.evidence_checks import EvidenceRun
 from verify.regret_claims.mean_checks import MeanRun
 from verify.regret_claims.phase_checks import check_phases
-from verify.regret_claims.plain_problem import plain_problem
+from verify.regret_claims.plain_problem import plain_instance, plain_problem
 from verify.regret_claims.proof_run import ProofCheck, check_rounds
 from verify.regret_claims.speaking_instances import with_clients
 from verify.regret_claims.width_checks import check_widths
@@ -87,10 +87,10 @@ def check_proof(
         and (theorem.feeds != "least" or hasattr(make, "fed"))
     ):
         means = _ATTRACTIONS if make.family == "cascade" else _MEANS
-        problem: Problem = plain_problem(make.family, means, 1 if make.family == "bandit" else 2)
+        instance = plain_instance(make.family, bound, played, means, 1 if make.family == "bandit" else 2)
         run: Any = {"evidence": EvidenceRun, "divergence": EpisodeRun}.get(theorem.index, MeanRun)
     elif isinstance(theorem, ClickTheorem) and hasattr(make, "click_confidence"):
-        problem, run = plain_problem("cascade", _ATTRACTIONS, 2), ClickRun
+        instance, run = plain_instance("cascade", bound, played, _ATTRACTIONS, 2), ClickRun
     elif isinstance(theorem, PhaseTheorem) and issubclass(make, PhasedElimination | StandardElimination):
         return _checked_phases(make, bound, played, seed=seed, error=error)
     elif isinstance(theorem, WidthTheorem) and issubclass(make, ContextualLearner):
@@ -100,14 +100,14 @@ def check_proof(
     else:
         return ()
     rounds = _ROUNDS if not played.anytime or not bound.levels else int(epoch_end(1)) + _ROUNDS
-    instance = replace(played, problem=problem, horizon=rounds)
+    instance = replace(instance, horizon=rounds)
     found = check_rounds(run, _builder(make, instance), bound, instance, lanes=_LANES, seed=seed, error=error)
     if any(check.violated for check in found):
         return found
     if isinstance(theorem, ClickTheorem):
         worst = worst_lists(played)
         return found + check_worst_clicks(_builder(make, worst), bound, worst, seed=seed)
-    worst = worst_instance(make.family, played)
+    worst = worst_instance(make.family, bound, played)
     if theorem.lemma in ("none", "evidence", "episode") or not bound.covers(worst):
         return found
     return found + check_worst_data(_builder(make, worst), bound, worst, seed=seed)

@@ -141,7 +141,7 @@ def regret(
     played = asked.instance
     runs = runs if runs is not None else 40 if is_linear(subject) else 64
     rounds = checkpoint_rounds(played.horizon, _CHECKPOINTS)
-    stated = asked.theorem.bound
+    stated = asked.theorem.about(played)
     proof: tuple[ProofCheck, ...] = ()
     with blaming(subject):
         if isinstance(stated, RegretBound) and (stated.covers(played) or stated.printed):
@@ -189,36 +189,36 @@ class _Theorem:
     missing: str
     knows_horizon: bool
 
+    def about(self, instance: Instance) -> RegretBound | StatedBound | None:
+        """Return the bound about an instance, of a learner that has two."""
+        return self.bound.about(instance) if isinstance(self.bound, RegretBound) else self.bound
+
     def value(self, instance: Instance) -> float:
         """Return the bound on an instance; infinite where there is none."""
-        if self.bound is None:
+        bound = self.about(instance)
+        if bound is None:
             return math.inf
         try:
-            value = (
-                self.bound.evaluate(instance)
-                if isinstance(self.bound, RegretBound)
-                else _number(self.bound(instance))
-            )
+            value = bound.evaluate(instance) if isinstance(bound, RegretBound) else _number(bound(instance))
         except GapsUnavailable:
             return math.inf
         return math.inf if math.isnan(value) else value
 
     def covers(self, instance: Instance) -> bool:
         """Whether the theorem is about this instance."""
-        if isinstance(self.bound, RegretBound):
-            return self.bound.covers(instance)
-        return self.bound is not None
+        bound = self.about(instance)
+        return bound.covers(instance) if isinstance(bound, RegretBound) else bound is not None
 
     def on(self, instance: Instance) -> TheoremValue:
         """Return what the theorem says on an instance."""
-        trivial = instance.horizon * _regret_range(instance.problem)[1]
-        if self.bound is None:
+        trivial, bound = instance.horizon * _regret_range(instance.problem)[1], self.about(instance)
+        if bound is None:
             return TheoremValue("none", self.missing, False, math.inf, trivial)
         covered, gaps = self.covers(instance), "its own"
         stated: dict[str, Any] = {"source": "stated with the learner", "regime": "every instance"}
-        if isinstance(self.bound, RegretBound):
+        if isinstance(bound, RegretBound):
             stated = {
-                name: getattr(self.bound, name)
+                name: getattr(bound, name)
                 for name in ("source", "regime", "printed", "correction", "unproved")
             }
             if isinstance(instance.problem, LinearContexts):
@@ -230,10 +230,10 @@ class _Theorem:
                     return TheoremValue(
                         stated["source"], str(error), False, math.inf, trivial, gaps="unavailable"
                     )
-            term, value = self.bound.dominant(instance)
+            term, value = bound.dominant(instance)
             stated["dominant"] = (str(term), value)
-            stated["statement"] = self.bound.words(anytime=instance.anytime)
-        of_runs = isinstance(self.bound, RegretBound) and self.bound.of_runs
+            stated["statement"] = bound.words(anytime=instance.anytime)
+        of_runs = isinstance(bound, RegretBound) and bound.of_runs
         from_round = None if of_runs else smallest_horizon(self.value, instance, 1 << 40)
         return TheoremValue(
             covered=covered,

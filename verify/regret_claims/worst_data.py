@@ -14,7 +14,7 @@ import numpy as np
 from algorithms.theory.regret_bound import Instance, RegretBound
 from mechanisms.arrays import FloatArray, IntArray
 from verify.regret_claims.mean_checks import BuildExplained, MeanRun
-from verify.regret_claims.plain_problem import plain_problem
+from verify.regret_claims.plain_problem import plain_instance
 from verify.regret_claims.proof_run import ProofCheck, ProofRun, play_checked
 
 WORST_EPSILON = 1000.0
@@ -24,9 +24,9 @@ _MEANS = np.array([0.3, 0.7])
 _ROUNDS = 1024
 
 
-def worst_instance(family: str, played: Instance) -> Instance:
-    """Return two arms, one of which is played at a time, with next to no noise."""
-    return replace(played, problem=plain_problem(family, _MEANS), epsilon=WORST_EPSILON, horizon=_ROUNDS)
+def worst_instance(family: str, bound: RegretBound, played: Instance) -> Instance:
+    """Return two arms (paths of one arm), one of which is played at a time, with next to no noise."""
+    return plain_instance(family, bound, replace(played, epsilon=WORST_EPSILON, horizon=_ROUNDS), _MEANS)
 
 
 def check_worst_data(

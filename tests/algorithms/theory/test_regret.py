@@ -1,17 +1,22 @@
 import functools
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from algorithms import CascadeUCBRR, DPUCBMat, simulate
+from accountant import Simulation
+from algorithms import CascadeUCBRR, CUCBBatch, DPUCBMat, simulate
 from algorithms.catalogue.contextual_entries import contextual_learners
 from algorithms.catalogue.linear_entries import linear_learners
 from algorithms.catalogue.structured_entries import learners
+from algorithms.estimates.doubling_batches import released_counts
 from algorithms.problems import (
     Arms,
     Cascade,
+    DisjointPaths,
+    FailingTopK,
     LinearBandit,
     LinearContexts,
     MaximumCoverage,
@@ -20,6 +25,7 @@ from algorithms.problems import (
     TopK,
     UniformMatroid,
 )
+from algorithms.theory.confidence_theorem import ConfidenceTheorem
 from algorithms.theory.regret import BOUNDS, WITHOUT_BOUND
 from algorithms.theory.regret_bound import Instance
 
@@ -94,7 +100,6 @@ def test_the_other_bounds():
 
 @pytest.mark.parametrize("horizon", [1, 3, 7, 2**20 - 1, 2**20, 10**6])
 def test_learner_and_theorem_have_the_same_exponent(horizon):
-    from accountant import Simulation
     from algorithms.theory.confidence_theorem import x
     from algorithms.theory.regret_bound import K, L, T, epsilon
 
@@ -158,6 +163,34 @@ def test_paths_and_coverage_have_bounds_too():
     assert 0 < bound("cucb-batch-least", paths, 1.0, 10**6) < math.inf
     coverage = SemiBandit(MaximumCoverage(3, 1, 1), [1.0, 0.6, 0.8])
     assert 0 < bound("cucb-ldp-bit", coverage, 1.0, 10**6) < math.inf
+
+
+def test_few_arms_of_a_path():
+    """The theorem elsewhere in plain numbers: one path of gap 1.5, of which two of three arms are fed."""
+    played = Instance(SemiBandit(DisjointPaths(2, 3), [0.9, 0.8, 0.6, 0.5, 0.1, 0.2]), 3.0, 1000)
+    few, batches, steepness, gap = 2, len(released_counts(1000, 1, 0.5)), 3, 1.5
+    x = math.log(6 * batches * 1000)
+    noise = few / 3.0 * (2 * math.sqrt(batches * x) + x)
+    charged = 3 * steepness**2 * x / gap + 6 * steepness * noise + gap
+    theorem = BOUNDS["cucb-batch"].about(played)
+    assert theorem.evaluate(played) == pytest.approx(2 * gap + 3 * charged)
+    untold = replace(played, settings={"anytime": "yes"})
+    for instance, arms in ((played, 2), (untold, 3)):
+        confidence = theorem.confidence
+        assert isinstance(confidence, ConfidenceTheorem)
+        told = None if instance.anytime else instance.horizon
+        learner = CUCBBatch(instance.problem.structure, Simulation(0, 64), epsilon=3.0, horizon=told)
+        assert theorem.number(confidence.few, instance) == learner.few == arms
+
+
+def test_a_theorem_elsewhere_is_about_no_other_structure():
+    bound = BOUNDS["cucb-batch"]
+    for structure, own in ((TopK(4, 2), True), (UniformMatroid(4, 2), True), (DisjointPaths(2, 2), False)):
+        about = bound.about(Instance(SemiBandit(structure, [0.3, 0.45, 0.6, 0.9]), 1.0, 100))
+        assert (about is bound) is own
+    failing = Instance(SemiBandit(FailingTopK(4, 2, 0.5), [0.3, 0.45, 0.6, 0.9]), 1.0, 100)
+    assert bound.about(failing) is bound
+    assert not bound.covers(failing)
 
 
 @pytest.mark.few(22)

@@ -9,7 +9,7 @@ import pytest
 from algorithms.catalogue.structured_entries import learner_builder, learners
 from algorithms.epochs import epoch_end
 from algorithms.lanes import gather
-from algorithms.problems import Cascade, SemiBandit, TopK, UniformMatroid
+from algorithms.problems import Cascade, DisjointPaths, SemiBandit, TopK, UniformMatroid
 from algorithms.theory.confidence_theorem import ConfidenceTheorem
 from algorithms.theory.regret import BOUNDS
 from algorithms.theory.regret_bound import Instance
@@ -65,6 +65,22 @@ def test_true_learners_pass_that_feed_several_arms():
     """cucb-batch feeds ceil(epsilon / 4) of two arms."""
     found = checks("cucb-batch", epsilon=6.0)
     assert [check.name for check in found if check.violated] == []
+
+
+def checks_on_paths(make, epsilon):
+    """Check cucb-batch on two disjoint paths, where it feeds ceil(epsilon T^(2/5) / 36) of a path's two arms."""
+    played = Instance(SemiBandit(DisjointPaths(2, 2), MEANS), epsilon, HORIZON)
+    bound = BOUNDS["cucb-batch"].about(played)
+    assert int(bound.number(bound.confidence.few, played)) == (2 if epsilon > 6 else 1)
+    build = learner_builder(make, played.problem, epsilon=epsilon, horizon=HORIZON)
+    return check_rounds(MeanRun, build, bound, played, lanes=LANES, seed=7, error=1e-4)
+
+
+@pytest.mark.parametrize("epsilon", [5.0, 7.0])
+def test_true_learners_pass_on_paths(epsilon):
+    found = checks_on_paths(learners["cucb-batch"].make, epsilon)
+    assert [check.name for check in found if check.violated] == []
+    assert {"gap lemma", "good event", "path"} <= {check.name for check in found}
 
 
 def plant(name, *methods):
@@ -322,6 +338,12 @@ class AllFedAlike:
     def __init__(self, *args, **keywords):
         super().__init__(*args, **keywords)
         self.few += 1
+
+
+@pytest.mark.parametrize(("fault", "check"), [(MostCounted, "bookkeeping"), (HalfRadius, "radius")])
+def test_faults_of_few_arms_are_seen_on_paths(fault, check):
+    found = checks_on_paths(plant("cucb-batch", fault), 5.0)
+    assert [each.name for each in found if each.violated] == [check]
 
 
 @pytest.mark.slow_cells("cucb-batch-StaleBatch-noise")

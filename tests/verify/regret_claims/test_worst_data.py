@@ -16,7 +16,8 @@ from verify.regret_claims.worst_data import check_worst_data, worst_instance
 
 def checks(name, bound=None):
     bound = bound or BOUNDS[name]
-    instance = worst_instance(learners[name].family, Instance(SemiBandit(TopK(2, 1), [0.3, 0.5]), 1.0, 1))
+    played = Instance(SemiBandit(TopK(2, 1), [0.3, 0.5]), 1.0, 1)
+    instance = worst_instance(learners[name].family, bound, played)
     build = learner_builder(
         learners[name].make, instance.problem, epsilon=instance.epsilon, horizon=instance.horizon
     )
@@ -55,6 +56,15 @@ def test_a_constant_that_is_a_tenth_too_small_is_violated(name):
 )
 def test_true_theorems_hold_for_the_worst_data(name):
     assert [check.violated for check in checks(name)] == [False]
+
+
+@pytest.mark.slow
+def test_the_theorem_of_few_arms_on_paths_holds_for_the_worst_data_and_no_third_of_it():
+    bound = BOUNDS["cucb-batch"].elsewhere
+    (sound,) = checks("cucb-batch", bound)
+    assert not sound.violated
+    (found,) = checks("cucb-batch", replace(bound, constant=sp.S.Zero, per_member=bound.per_member / 3))
+    assert found.violated
 
 
 @pytest.mark.slow
