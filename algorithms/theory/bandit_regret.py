@@ -12,29 +12,34 @@ law of the noises' sum L, and 0 where ``y >= 0``. J is at most I, nondecreasing 
 **Theorem** (IMED on accumulated batches). For every ``0 < z < Delta / 2``, the expected number of plays of an arm of
 gap Delta is at most
 
-``max{f, n_(k+1)} + sum_j (n_(j+1) - n_j) e^-C_j(z) + a (1 + ln T) sum_j (n_(j+1) + 1) e^-C_j(z)``,
+``max{f, n_(k+1)} + sum_j (n_(j+1) - n_j) e^-C_j(z) + a sum_j B_j e^-C_j(z)``,
+``B_j = (n_(j+1) + 1) (M(v_T) - M(v_j) + 1[v_j = 0])``, ``M(v) = t^0.4 + t^1.4 / (5.6 pi)`` of ``t = 1 + 4 pi v``,
 
-where n_k is the largest count with ``C_k(Delta - 2 z) <= x``; a = 1 and ``x = ln T`` with Chernoff's exponents; a = 2
-and ``x = ln T + 0.05`` with those of the exact law, which are computed to that as far as 28, and J so as far as 20;
-beyond e^20 rounds the theorem says T.
+where n_k is the largest count with ``H_k(C_k(Delta - 2 z) - o) <= ln T``; a = 1 and o = 0 with Chernoff's exponents; a
+= 2 and o = 0.05 with those of the exact law, which are computed to that as far as 28, and J so as far as 20; beyond
+about e^20 rounds the theorem says T. ``H(v_T) = ln T``, ``H(v_j) = ln(max{f, n_(k+1)} / (n_(j+1) + 1))``, and v_j is 0
+where that is below 0; in both w is 1.
 
-*Proof.* Let mu be the arm's mean, mu* the largest, ``u = max_k y_k / n_k`` clipped to [0, 1], ``J_i(u) + ln n_i`` the
-indices. (A) Plays while ``u >= mu* - z``. An arm of largest y / n, which is above 0, has J = 0, so the arm chosen has
-``J(u) <= x``, and J is nondecreasing in u: ``J(mu* - z) <= x``. If ``y <= n (mu + z)``, then J is there at least what
-it is at ``y = n (mu + z)``, where it is I as that is not below 0: ``C_j(Delta - 2 z) <= x``, so the count is n_k at
-most, and such plays, with all before, are ``max{f, n_(k+1)}`` at most. Else, after release j, of probability
-``e^-C_j(z)`` at most, the next batch follows: the second term.
+*Proof.* Let mu be the arm's mean, mu* the largest, ``u = max_k y_k / n_k`` clipped to [0, 1], ``H(J_i(u)) + ln n_i``
+the indices, ``H(v) = v + 0.4 w ln(1 + 4 pi v)`` with w in [0, 1] of the arm's counts. (A) Plays while ``u >= mu* - z``.
+An arm of largest y / n, which is above 0, has J = 0, so the arm chosen has ``H(J(u)) <= ln T``, and J is nondecreasing
+in u: ``H(J(mu* - z)) <= ln T``. If ``y <= n (mu + z)``, then J is there at least what it is at ``y = n (mu + z)``,
+where it is I as that is not below 0: ``H_j(C_j(Delta - 2 z) - o) <= ln T``, so the count is n_k at most, and such
+plays, with all before, are ``max{f, n_(k+1)}`` at most. Else, after release j, of probability ``e^-C_j(z)`` at most,
+the next batch follows: the second term.
 
 (B) Plays while ``u < mu* - z``. Let the best arm be at its release j: ``y < n_j (mu* - z)``; let ``G = I(mu* - z)`` and
-``F = I(mu*)`` of its data. The arm chosen has ``ln n <= J + ln n_j <= G + ln n_j``, so while the best arm stays there
-the other one is chosen at counts up to ``n_j e^G``. Shares fall, so a batch that begins at n_j or later makes a count
-at most ``n_(j+1) / n_j`` times as large, but for rounding by 1: it is played ``(n_(j+1) + 1) min(e^G, T)`` times at
-most. As y falls F grows at least as fast as G: with Chernoff's exponents because their slopes are the maximising s,
-which is larger for the larger u; with the exact law because ``Q_(mu*)(y) / Q_(mu* - z)(y)`` falls as y does. Where y
-comes to ``n_j (mu* - z)``, F is ``c = C_j(z)`` at least, and G is 0, or ``ln 2`` at most with the exact law: half of
-all sums of noises are negative. So ``P(G > v) <= P(F >= v + c - ln a) <= a e^(-v - c)``, and the mean of ``min(e^G,
-T)`` where ``y < n_j (mu* - z)`` is at most ``e^-c + int_0^(ln T) e^v a e^(-v - c) dv <= a (1 + ln T) e^-c``. The best
-arm is at each release once: the third term. QED.
+``F = I(mu*)`` of its data. The arm chosen has ``ln n <= H(J) + ln n_j <= H(G) + ln n_j``, H with the best arm's w, so
+while the best arm stays there the other one is chosen at counts up to ``n_j e^H(G)``. Shares fall, so a batch that
+begins at n_j or later makes a count at most ``n_(j+1) / n_j`` times as large, but for rounding by 1: it is played
+``(n_(j+1) + 1) min(e^H(G), T)`` times at most, and up to ``max{f, n_(k+1)}`` of these are counted already. As y falls F
+grows at least as fast as G: with Chernoff's exponents because their slopes are the maximising s, which is larger for
+the larger u; with the exact law because ``Q_(mu*)(y) / Q_(mu* - z)(y)`` falls as y does. Where y comes to ``n_j (mu* -
+z)``, F is ``c = C_j(z)`` at least, and G is 0, or ``ln 2`` at most with the exact law: half of all sums of noises are
+negative. So ``P(G > v) <= P(F >= v + c - ln a) <= a e^(-v - c)``, and what is not counted is in the mean, H with w = 1,
+which is the largest, at most ``n_(j+1) + 1`` times the integral of ``H'(v) e^H(v) a e^(-v - c)`` from v_j to v_T, and
+``e^-c`` more where it begins at 0: ``a B_j e^-c``, as ``H'(v) e^(H(v) - v) = (1 + 4 pi v)^0.4 + 1.6 pi (1 + 4 pi
+v)^-0.6`` is the derivative of M. The best arm is at each release once: the third term. QED.
 
 As T grows f does, so that the sums vanish, as z may. With the exponents' own divergences in place of C_j in (A), an arm
 is played ``(1 + max(0.1, 1.5 / k)) ln(T) / d_eps`` times in the limit, k its batches by then: 2.5 where it needs little
@@ -44,9 +49,9 @@ Shuffled, a value is the bit that it was rounded to, of the same mean, and the n
 log moment is at most that of normal noise of the deviation that the index counts (`ShuffledCounts`), which is all that
 the proof asks of it.
 
-On randomized bits there are no noises, gaps of the bits' means are ``tanh(epsilon / 2) Delta``, and batches are
-single messages. The same proof gives ``max{f, nu + 1} + sum_{n >= f} e^-C_n(z) + (1 + ln T) sum_{n >= f} (n + 1)
-e^-C_n(z)`` with ``C_n(D) = 2 n D^2``.
+On randomized bits there are no noises, gaps of the bits' means are ``tanh(epsilon / 2) Delta``, and batches are single
+messages. The same proof, with ``H(2 nu (Delta - 2 z)^2) = ln T``, gives ``max{f, nu + 1} + sum_{n >= f} e^-C_n(z) + B
+sum_{n >= f} (n + 1) e^-C_n(z)`` with ``C_n(D) = 2 n D^2`` and ``B = M(v_T) - M(0) + 1``.
 
 No index depends on T, and nothing in the proof on f: so a learner that is not told T, whose first batches are those of
 another horizon T_0, has the theorem with its f at every T.
@@ -64,13 +69,46 @@ from sympy.utilities.lambdify import implemented_function
 from algorithms.estimates.doubling_batches import released_counts
 from algorithms.estimates.laplace_sums import FAR, OFF
 from algorithms.estimates.shuffled_counts import NOISE
-from algorithms.semi_bandits.dp_bandit import EXCUSED, DPBandit
+from algorithms.semi_bandits.dp_bandit import EXCUSED, UNCOUNTED, DPBandit, sharpened
 from algorithms.theory.confidence_theorem import ConfidenceTheorem, j, n, x
 from algorithms.theory.regret_bound import T0, Delta, RegretBound, T, b, epsilon, mu, sigma
 from mechanisms.arrays import FloatArray
 
 _SHARES = np.linspace(0.02, 0.48, 47)
 """The values of z / Delta among which the least bound is taken."""
+
+
+def _mass(v: FloatArray) -> FloatArray:
+    """Return M(v), of derivative ``H'(v) e^(H(v) - v)`` with w = 1."""
+    t = 1.0 + 4.0 * math.pi * v
+    return np.asarray(t**UNCOUNTED + t ** (1.0 + UNCOUNTED) / (4.0 * math.pi * (1.0 + UNCOUNTED)))
+
+
+def _inverse(index: FloatArray) -> FloatArray:
+    """Return at most v with ``H(v) = index``, w = 1: Newton's steps stay below, as H is concave."""
+    v = np.zeros_like(index)
+    for _ in range(8):
+        slope = 1.0 + 4.0 * math.pi * UNCOUNTED / (1.0 + 4.0 * math.pi * v)
+        v = np.maximum(v + (index - sharpened(v)) * (1.0 - 1e-12) / slope, 0.0)
+    return v
+
+
+def _behind(horizon: float, plays: FloatArray, counted: float) -> FloatArray:
+    """Return what is played of another arm while the best one looks bad, beyond what is counted, over ``a e^-c``.
+
+    Parameters
+    ----------
+    horizon
+        T.
+    plays
+        ``n_(j+1) + 1``, the plays where nothing speaks against the best arm.
+    counted
+        The plays that the first term counts.
+    """
+    most = _inverse(np.array([math.log(horizon)])) * (1.0 + 1e-9)
+    short = np.maximum(np.log(counted / plays), 0.0)
+    started = np.where(plays >= counted, 1.0, 0.0)
+    return np.asarray(plays * (np.maximum(_mass(most) - _mass(_inverse(short)), 0.0) + started))
 
 
 def batch_plays(horizon: float, first: float, proxy: float, scale: float, gap: float) -> float:
@@ -102,29 +140,34 @@ def batch_plays(horizon: float, first: float, proxy: float, scale: float, gap: f
         h = scale * moved / variance
         return np.asarray(moved**2 / (variance * (1 + h + np.sqrt(1 + 2 * h))))
 
-    plays, level = float(horizon), math.log(horizon) + (OFF if exact else 0.0)
-    if exact and level > FAR - EXCUSED:
+    plays, off, level = float(horizon), OFF if exact else 0.0, math.log(horizon)
+    if exact and level + off > FAR - EXCUSED:
         return plays
+    share = counts / 4 / variance if exact else 1.0
     for z in (_SHARES * gap).tolist():
-        needed = float(later[exponent(gap - 2 * z) <= level].max(initial=0.0))
+        index = sharpened(np.maximum(exponent(gap - 2 * z) - off, 0.0), share)
+        needed = float(later[index <= level].max(initial=0.0))
         rare = np.exp(-exponent(z))
         late = float(np.sum((later - counts) * rare))
-        behind = (2 if exact else 1) * (1 + math.log(horizon)) * float(np.sum((later + 1) * rare))
-        plays = min(plays, max(f, needed) + late + behind)
+        counted = max(f, needed)
+        behind = (2 if exact else 1) * float(np.sum(_behind(horizon, later + 1, counted) * rare))
+        plays = min(plays, counted + late + behind)
     return plays
 
 
 def bit_plays(horizon: float, first: float, gain: float, gap: float) -> float:
     """Return the theorem's bound for randomized bits, whose means differ by gap / gain, and T at most."""
     f, plays = max(1, math.ceil(first)), float(horizon)
+    level = float(_inverse(np.array([math.log(horizon)]))[0]) * (1.0 + 1e-9)
+    longest = float(_behind(horizon, np.ones(1), 0.5)[0])
     for z in (_SHARES * gap / gain).tolist():
-        nu = math.log(horizon) / (2 * (gap / gain - 2 * z) ** 2)
+        nu = level / (2 * (gap / gain - 2 * z) ** 2)
         share = math.exp(-2 * z * z)
         rest = -math.expm1(-2 * z * z)
         if rest == 0:  # the sums have more terms than there are numbers
             continue
         late = share**f / rest
-        behind = (1 + math.log(horizon)) * share**f * ((f + 1) / rest + share / rest**2)
+        behind = longest * share**f * ((f + 1) / rest + share / rest**2)
         plays = min(plays, max(f, nu + 1) + late + behind)
     return plays
 

@@ -56,10 +56,10 @@ class ConfidenceTheorem:
         "clipped": estimate + radius in [0, 1]; "Chernoff": at most that, and valid by Chernoff's inequality; "mixture":
         at most that, and valid for randomized bits at all counts at once, by a mixture of their likelihoods; "least":
         the least of these so far, with the sum of Laplace noises valid by Chernoff's; "unclipped": infinite before the
-        first value; "sampled": normal around estimate + `shift`, of variance 1 / n; "evidence": ``J(u) + ln n``, the
-        least of which is played, with J(u) the exponent with which Chernoff's inequality rejects a mean of u (for bits
-        ``n kl``) less what data below 0 say against every mean, at the largest estimate; "divergence": the largest q
-        with ``n kl(p, q) <= x``, p the estimate and what its noise exceeds.
+        first value; "sampled": normal around estimate + `shift`, of variance 1 / n; "evidence": ``H(J(u)) + ln n``, the
+        least of which is played, ``H(v) = v + 0.4 w ln(1 + 4 pi v)``, with J(u) the exponent with which Chernoff's
+        inequality rejects a mean of u (for bits ``n kl``) less what data below 0 say against every mean, at the largest
+        estimate; "divergence": the largest q with ``n kl(p, q) <= x``, p the estimate and what its noise exceeds.
     lemma
         Which arms of a bad action allow its gap: "B_inf", twice B_inf times the largest radius; "B_1", twice B_1 times
         their sum; "exchange", twice the sum over arms outside the best basis; "item", each item's own distance to the
@@ -78,7 +78,8 @@ class ConfidenceTheorem:
         See `index`, `feeds` and `counting`; `first` is rounded up, and the share is ``falling / j`` after j releases as
         long as that is more.
     exact
-        Whether evidence is of the exact law of a sum of noises (`laplace_exponent`), not Chernoff's.
+        Whether evidence is of the exact law of a sum of noises (`laplace_exponent`), not Chernoff's; then w is the
+        share of values in the variance, else 1.
     index_level
         The x of the index, where that is to bound the means of the best arms only; else it is the radius's. A mixture's
         is without what the mixture costs, which the radius's has.

@@ -82,6 +82,8 @@ def _say(suggestion: Suggestion, console: Console) -> None:
     if suggestion.bound is not None:
         console.print(
             f"its theorem: regret at most {suggestion.bound:.5g} here, and the worst is {suggestion.trivial:.5g}"
+            if suggestion.trivial
+            else "whatever is played earns the share of the best reward that the oracle promises: there is no regret"
         )
 
 

@@ -1,7 +1,7 @@
 """What the regret proofs of learners by empirical divergence rest on, read from a running one.
 
-Their indices are what speaks against an arm, ``J_i(largest estimate) + ln n_i``, J an exponent I less what noisy data
-below 0 say against every mean, and the arm of least index is played
+Their indices are what speaks against an arm, ``H(J_i(largest estimate)) + ln n_i``, J an exponent I less what noisy
+data below 0 say against every mean and ``H(v) = v + 0.4 w ln(1 + 4 pi v)``, and the arm of least index is played
 (`algorithms.theory.bandit_regret`). Bookkeeping, noise and estimates are checked as for learners on means; further
 
 - *radius*: J_i is of Chernoff's exponent, or that of the exact law of the noises, computed again in another way;
@@ -13,8 +13,6 @@ There is no good event, and no statement of a single lane's regret: the proof ad
 """
 
 from __future__ import annotations
-
-import math
 
 import numpy as np
 from scipy import integrate, special
@@ -74,23 +72,22 @@ class EvidenceRun(MeanRun):
         )
         first = self.first if self.theorem.noise == "bit" else 1  # before, fewest messages first
         here = changed & (after.count >= first)
-        expected = np.full(due.shape, np.nan)
+        least, most = np.full(due.shape, np.nan), np.full(due.shape, np.nan)
         mean = np.broadcast_to(self._largest(after), due.shape)[here]
-        against = self._evidence(after, here, mean) - self._against_all(after, here)
-        expected[here] = np.maximum(against, 0.0) + np.log(after.count[here])
-        shown, expected = (
-            np.minimum(after.index, 1e9),
-            np.minimum(expected, 1e9),
-        )  # a bit rejects a mean of 1 for good
-        slack = _EXPONENT_TOLERANCE * (1 + np.abs(expected))
-        below = slack + (OFF if self.theorem.exact else 0.0)
-        enough = FAR - EXCUSED + np.log(np.maximum(after.count, 1)) if self.theorem.exact else math.inf
+        against = np.maximum(self._evidence(after, here, mean) - self._against_all(after, here), 0.0)
+        computed = against
+        if self.theorem.exact:  # which is to be found as far as this, and but for so much
+            computed = np.maximum(np.minimum(against, FAR - EXCUSED) - OFF, 0.0)
+        share, size = self._share(after, here), np.log(after.count[here])
+        least[here], most[here] = (_sharpened(each, share) + size for each in (computed, against))
+        shown, least, most = (np.minimum(each, 1e9) for each in (after.index, least, most))
+        slack = _EXPONENT_TOLERANCE * (1 + np.abs(most))  # a bit rejects a mean of 1 for good
         self.refuse_arm(
             "radius",
-            here & ~((shown - expected <= slack) & (np.minimum(expected, enough) - shown <= below)),
+            here & ~((shown - most <= slack) & (least - shown <= slack)),
             lambda lane, arm: (
                 f"index {after.index[lane, arm]:.6g} where {after.count[lane, arm]:g} values of mean "
-                f"{after.estimate[lane, arm]:.6g} make {expected[lane, arm]:.6g}"
+                f"{after.estimate[lane, arm]:.6g} make {most[lane, arm]:.6g}"
             ),
         )
         self.refuse_arm(
@@ -101,6 +98,12 @@ class EvidenceRun(MeanRun):
                 "played first"
             ),
         )
+
+    def _share(self, shown: Confidence, where: BoolArray) -> FloatArray:
+        """Return w for arms in a mask: the share of values in the variance with the exact law of noises, and else 1."""
+        n, m = shown.count[where], shown.releases[where]
+        noise = 2.0 * self.scale**2 * m if self.theorem.exact else 0.0 * m
+        return np.asarray(n / (n + 4.0 * noise))
 
     def _largest(self, shown: Confidence) -> FloatArray:
         """Return the mean that arms are held against, (lanes, 1): the largest, in [0, 1] unless all are of bits."""
@@ -184,3 +187,8 @@ class EvidenceRun(MeanRun):
             return against > level, off > self.radius(count, releases, level)
 
         self.note_levels(count, here, far)
+
+
+def _sharpened(exponent: FloatArray, share: FloatArray) -> FloatArray:
+    """Return ``v + 0.4 w ln(1 + 4 pi v)``."""
+    return np.asarray(exponent + 0.4 * share * np.log1p(4.0 * np.pi * exponent))

@@ -102,6 +102,9 @@ def test_the_command():
     assert said.exit_code == 0
     assert said.stdout.startswith("cucb-batch  from algorithms import CUCBBatch")
     assert "it need not know how many rounds there will be" in said.stdout
+    assert "its theorem: regret at most" in said.stdout
+    greedy = CliRunner().invoke(cli, ["list", "--for", "coverage"]).stdout
+    assert "there is no regret" in greedy.replace("\n", " ")
     found = json.loads(
         CliRunner().invoke(cli, ["list", "--for", "arms", "--trust", "local", "--json"]).stdout
     )

@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 from scipy import integrate, stats
-from scipy.optimize import minimize_scalar
+from scipy.optimize import brentq, minimize_scalar
 
 from accountant import Accountant, Budget, BudgetExceeded, Coupled, GaussianComposition, Simulation
 from algorithms import CUCBLDPBit, DPBandit, DPBanditGaussian, DPBanditLDP, simulate
@@ -15,7 +15,7 @@ from algorithms.estimates.doubling_batches import released_counts
 from algorithms.estimates.laplace_sums import laplace_exponent
 from algorithms.play import play_records
 from algorithms.problems import Arms, ProblemError, SemiBandit, TopK
-from algorithms.theory.bandit_regret import batch_plays, bit_plays
+from algorithms.theory.bandit_regret import _behind, batch_plays, bit_plays
 from algorithms.theory.regret import BOUNDS
 from algorithms.theory.regret_bound import Instance
 
@@ -37,8 +37,13 @@ class Kept(Simulation):
 
 
 def literal_index(u, n, j, y, learner):
-    """J(u) + ln n by plain search over s; I of Laplace noises is as `test_laplace_sums` checks it."""
+    """H(J(u)) + ln n by plain search over s; I of Laplace noises is as `test_laplace_sums` checks it."""
     noise = learner.noise
+    share = n / (n + 4 * j * noise.proxy) if noise.scale else 1.0
+
+    def index(left):
+        return left + 0.4 * share * math.log1p(4 * math.pi * left) + math.log(n)
+
     if y >= n * u:
         return math.log(n)
     if noise.scale:
@@ -49,14 +54,14 @@ def literal_index(u, n, j, y, learner):
             lambda g: stats.gamma.pdf(g, j) * stats.gamma.sf(g - y / noise.scale, j), 0, 80
         )[0]
         all_means = -math.log(2 * tail) if y < 0 else 0.0
-        return max(against - min(all_means, 8.0), 0.0) + math.log(n)
+        return index(max(against - min(all_means, 8.0), 0.0))
     all_means = y * y / (2 * j * noise.proxy) if y < 0 else 0.0
 
     def negative(s):
         return s * y + n * math.log(1 - u + u * math.exp(-s)) + j * noise.proxy * s * s / 2
 
     found = minimize_scalar(negative, bounds=(0, 200.0), method="bounded", options={"xatol": 1e-13})
-    return max(-found.fun - min(all_means, 8.0), 0.0) + math.log(n)
+    return index(max(-found.fun - min(all_means, 8.0), 0.0))
 
 
 @pytest.mark.parametrize(("make", "more"), [(DPBandit, {}), (DPBanditGaussian, {"delta": DELTA})])
@@ -203,7 +208,8 @@ def test_the_local_index():
     assert learner.first == 2
     learner.count[:], learner.ones[:] = [20, 30, 8], [12, 15, 0]
     kl = [0.0, 30 * (0.5 * math.log(0.5 / 0.6) + 0.5 * math.log(0.5 / 0.4)), 8 * math.log(1 / 0.4)]
-    index = [kl[i] + math.log((20, 30, 8)[i]) for i in range(3)]
+    against = [kl[i] + 0.4 * math.log(1 + 4 * math.pi * kl[i]) for i in range(3)]
+    index = [against[i] + math.log((20, 30, 8)[i]) for i in range(3)]
     assert (learner.act() == int(np.argmin(index))).all()
     learner.count[:, 1] = learner.ones[:, 1] = 1
     assert (learner.act() == 1).all()
@@ -244,6 +250,24 @@ def test_regret_is_below_its_bound_where_that_says_something(name):
     assert bound < 3000 * 0.9 / 3
     mean, error = regret(name, problem, 5.0, 3000, runs=64)
     assert mean + 6 * error < bound
+
+
+def test_the_third_term_of_the_theorem_by_numerical_integration():
+    """What is played while the best arm looks bad: H with w = 1, from where it is not counted to where it is T."""
+    horizon, counted = 10**5, 60.0
+    plays = np.array([4.0, 30.0, 60.0, 500.0])
+
+    def grown(v):
+        return v + 0.4 * math.log1p(4 * math.pi * v)
+
+    end = brentq(lambda v: grown(v) - math.log(horizon), 0, 20)
+    for each, found in zip(plays, _behind(horizon, plays, counted), strict=True):
+        start = brentq(lambda v, n=each: grown(v) - math.log(counted / n), 0, 20) if each < counted else 0.0
+        slope = integrate.quad(
+            lambda v: (1 + 1.6 * math.pi / (1 + 4 * math.pi * v)) * math.exp(grown(v) - v), start, end
+        )[0]
+        assert found == pytest.approx(each * (slope + (each >= counted)), rel=1e-6)
+        assert found >= each * slope
 
 
 def test_what_the_theorem_says_of_plays():
