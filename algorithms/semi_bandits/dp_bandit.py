@@ -27,8 +27,8 @@ pays for one release of one number.
 *Shuffled.* Every user of a batch sends a bit, some bits that are random, and a shuffler leaves how many ones there are:
 the same with hardly more noise than a trusted server adds (`ShuffledCounts`).
 
-*Local.* Every user sends one bit; ``n kl(mean, largest mean)`` takes the place of J, and every message counts at
-once.
+*Local.* Every user sends one bit; ``n kl(mean, largest mean)`` takes the place of J, w is 1/2, and every
+message counts at once.
 """
 
 from __future__ import annotations
@@ -62,6 +62,9 @@ EXCUSED = 8.0
 
 UNCOUNTED = 0.4
 """How much of ``ln(1 + 4 pi J)`` is added to what speaks against a mean; 1/2 where sums are normal."""
+
+BIT_SHARE = 0.5
+"""w where an arm is looked at after every message: it has more chances to look bad than where batches end."""
 
 
 def sharpened(exponent: FloatArray, share: FloatArray | float = 1.0) -> FloatArray:
@@ -285,7 +288,7 @@ class DPBanditLDP(MessageLearner[Arms]):
     """K arms under local differential privacy: every user sends one randomized bit.
 
     Every arm is played ``ceil(sqrt(ln T))`` times first. Then the arm of least ``H(n kl(o / n, largest o / n)) + ln n``
-    is played, with o the ones among an arm's n messages and ``H(v) = v + 0.4 ln(1 + 4 pi v)``. An arm is played ``ln(T)
+    is played, with o the ones among an arm's n messages and ``H(v) = v + 0.2 ln(1 + 4 pi v)``. An arm is played ``ln(T)
     / kl(p, p*)`` times in the limit, p the means of the bits: the least for this message.
 
     Parameters
@@ -330,7 +333,8 @@ class DPBanditLDP(MessageLearner[Arms]):
         with np.errstate(divide="ignore", invalid="ignore"):
             ones = np.where(self.ones > 0, self.ones * np.log(mean / best), 0.0)
             zeros = np.where(mean < 1, (count - self.ones) * (np.log1p(-mean) - np.log1p(-best)), 0.0)
-        index = sharpened(np.where(mean < best, np.maximum(ones + zeros, 0.0), 0.0)) + np.log(count)
+        against = np.where(mean < best, np.maximum(ones + zeros, 0.0), 0.0)
+        index = sharpened(against, BIT_SHARE) + np.log(count)
         return np.where(self.count < self.first, self.count - self.first, index)
 
     def ask(self, action: IntArray) -> Question:

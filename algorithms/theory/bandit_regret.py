@@ -51,7 +51,7 @@ the proof asks of it.
 
 On randomized bits there are no noises, gaps of the bits' means are ``tanh(epsilon / 2) Delta``, and batches are single
 messages. The same proof, with ``H(2 nu (Delta - 2 z)^2) = ln T``, gives ``max{f, nu + 1} + sum_{n >= f} e^-C_n(z) + B
-sum_{n >= f} (n + 1) e^-C_n(z)`` with ``C_n(D) = 2 n D^2`` and ``B = M(v_T) - M(0) + 1``.
+sum_{n >= f} (n + 1) e^-C_n(z)`` with ``C_n(D) = 2 n D^2``, w = 1/2 and ``B = M(v_T) - M(0) + 1``.
 
 No index depends on T, and nothing in the proof on f: so a learner that is not told T, whose first batches are those of
 another horizon T_0, has the theorem with its f at every T.
@@ -69,7 +69,7 @@ from sympy.utilities.lambdify import implemented_function
 from algorithms.estimates.doubling_batches import released_counts
 from algorithms.estimates.laplace_sums import FAR, OFF
 from algorithms.estimates.shuffled_counts import NOISE
-from algorithms.semi_bandits.dp_bandit import EXCUSED, UNCOUNTED, DPBandit, sharpened
+from algorithms.semi_bandits.dp_bandit import BIT_SHARE, EXCUSED, UNCOUNTED, DPBandit, sharpened
 from algorithms.theory.confidence_theorem import ConfidenceTheorem, j, n, x
 from algorithms.theory.regret_bound import T0, Delta, RegretBound, T, b, epsilon, mu, sigma
 from mechanisms.arrays import FloatArray
@@ -78,22 +78,22 @@ _SHARES = np.linspace(0.02, 0.48, 47)
 """The values of z / Delta among which the least bound is taken."""
 
 
-def _mass(v: FloatArray) -> FloatArray:
-    """Return M(v), of derivative ``H'(v) e^(H(v) - v)`` with w = 1."""
-    t = 1.0 + 4.0 * math.pi * v
-    return np.asarray(t**UNCOUNTED + t ** (1.0 + UNCOUNTED) / (4.0 * math.pi * (1.0 + UNCOUNTED)))
+def _mass(v: FloatArray, share: float) -> FloatArray:
+    """Return M(v), of derivative ``H'(v) e^(H(v) - v)``."""
+    t, power = 1.0 + 4.0 * math.pi * v, UNCOUNTED * share
+    return np.asarray(t**power + t ** (1.0 + power) / (4.0 * math.pi * (1.0 + power)))
 
 
-def _inverse(index: FloatArray) -> FloatArray:
-    """Return at most v with ``H(v) = index``, w = 1: Newton's steps stay below, as H is concave."""
+def _inverse(index: FloatArray, share: float) -> FloatArray:
+    """Return at most v with ``H(v) = index``: Newton's steps stay below, as H is concave."""
     v = np.zeros_like(index)
     for _ in range(8):
-        slope = 1.0 + 4.0 * math.pi * UNCOUNTED / (1.0 + 4.0 * math.pi * v)
-        v = np.maximum(v + (index - sharpened(v)) * (1.0 - 1e-12) / slope, 0.0)
+        slope = 1.0 + 4.0 * math.pi * UNCOUNTED * share / (1.0 + 4.0 * math.pi * v)
+        v = np.maximum(v + (index - sharpened(v, share)) * (1.0 - 1e-12) / slope, 0.0)
     return v
 
 
-def _behind(horizon: float, plays: FloatArray, counted: float) -> FloatArray:
+def _behind(horizon: float, plays: FloatArray, counted: float, share: float = 1.0) -> FloatArray:
     """Return what is played of another arm while the best one looks bad, beyond what is counted, over ``a e^-c``.
 
     Parameters
@@ -104,11 +104,14 @@ def _behind(horizon: float, plays: FloatArray, counted: float) -> FloatArray:
         ``n_(j+1) + 1``, the plays where nothing speaks against the best arm.
     counted
         The plays that the first term counts.
+    share
+        w, or more.
     """
-    most = _inverse(np.array([math.log(horizon)])) * (1.0 + 1e-9)
+    most = _inverse(np.array([math.log(horizon)]), share) * (1.0 + 1e-9)
     short = np.maximum(np.log(counted / plays), 0.0)
     started = np.where(plays >= counted, 1.0, 0.0)
-    return np.asarray(plays * (np.maximum(_mass(most) - _mass(_inverse(short)), 0.0) + started))
+    passed = _mass(most, share) - _mass(_inverse(short, share), share)
+    return np.asarray(plays * (np.maximum(passed, 0.0) + started))
 
 
 def batch_plays(horizon: float, first: float, proxy: float, scale: float, gap: float) -> float:
@@ -158,8 +161,8 @@ def batch_plays(horizon: float, first: float, proxy: float, scale: float, gap: f
 def bit_plays(horizon: float, first: float, gain: float, gap: float) -> float:
     """Return the theorem's bound for randomized bits, whose means differ by gap / gain, and T at most."""
     f, plays = max(1, math.ceil(first)), float(horizon)
-    level = float(_inverse(np.array([math.log(horizon)]))[0]) * (1.0 + 1e-9)
-    longest = float(_behind(horizon, np.ones(1), 0.5)[0])
+    level = float(_inverse(np.array([math.log(horizon)]), BIT_SHARE)[0]) * (1.0 + 1e-9)
+    longest = float(_behind(horizon, np.ones(1), 0.5, BIT_SHARE)[0])
     for z in (_SHARES * gap / gain).tolist():
         nu = level / (2 * (gap / gain - 2 * z) ** 2)
         share = math.exp(-2 * z * z)

@@ -79,7 +79,7 @@ class ConfidenceTheorem:
         long as that is more.
     exact
         Whether evidence is of the exact law of a sum of noises (`laplace_exponent`), not Chernoff's; then w is the
-        share of values in the variance, else 1.
+        share of values in the variance, for bits 1/2, else 1.
     index_level
         The x of the index, where that is to bound the means of the best arms only; else it is the radius's. A mixture's
         is without what the mixture costs, which the radius's has.

@@ -100,8 +100,10 @@ class EvidenceRun(MeanRun):
         )
 
     def _share(self, shown: Confidence, where: BoolArray) -> FloatArray:
-        """Return w for arms in a mask: the share of values in the variance with the exact law of noises, and else 1."""
+        """Return w for arms in a mask: the share of values in the variance with the exact law, 1/2 for bits, else 1."""
         n, m = shown.count[where], shown.releases[where]
+        if self.theorem.noise == "bit":
+            return np.full_like(n, 0.5)
         noise = 2.0 * self.scale**2 * m if self.theorem.exact else 0.0 * m
         return np.asarray(n / (n + 4.0 * noise))
 

@@ -208,7 +208,7 @@ def test_the_local_index():
     assert learner.first == 2
     learner.count[:], learner.ones[:] = [20, 30, 8], [12, 15, 0]
     kl = [0.0, 30 * (0.5 * math.log(0.5 / 0.6) + 0.5 * math.log(0.5 / 0.4)), 8 * math.log(1 / 0.4)]
-    against = [kl[i] + 0.4 * math.log(1 + 4 * math.pi * kl[i]) for i in range(3)]
+    against = [kl[i] + 0.2 * math.log(1 + 4 * math.pi * kl[i]) for i in range(3)]
     index = [against[i] + math.log((20, 30, 8)[i]) for i in range(3)]
     assert (learner.act() == int(np.argmin(index))).all()
     learner.count[:, 1] = learner.ones[:, 1] = 1
