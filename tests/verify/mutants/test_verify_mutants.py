@@ -1,11 +1,13 @@
 """No mutant whose true loss exceeds the claim is certified, and harmless ones are as certified as their learner."""
 
+import inspect
 import json
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
+from algorithms.learner import DEFAULT_DELTA
 from mechanisms import Interval, Laplace
 from verify import SubjectError, verify_mutants
 from verify.commands.command_group import cli
@@ -14,6 +16,7 @@ from verify.faults.learner_faults import LEARNER_FAULTS
 from verify.mutants.catalogue_mutants import catalogue_mutants, certified_learners
 from verify.mutants.mutant_options import MutantOptions
 from verify.mutants.mutant_report import as_markdown
+from verify.subjects.resolve import every_learner
 
 # One learner of each way to release: messages, categories, sums of batches; in short runs, so that a tenth of the slow
 # test's mutants costs seconds. Every fault is planted in one of them, but for the one that acts from round 1,001 on.
@@ -74,6 +77,30 @@ def test_no_mutant_that_exceeds_the_claim_is_certified(learner):
     assert not [each.fault.name for each in done.mutants if each.falsely_certified]
     harmless = [each.result.verdict for each in done.mutants if each.fault.harmless]
     assert harmless == ["certified"] * 3
+
+
+@pytest.mark.parametrize("delta", [None, 1e-4])
+def test_mutants_of_all_certified_learners_are_verified_with_the_options(monkeypatch, delta):
+    """What is verified is a matter of the slow test above."""
+    asked, heard = [], []
+
+    def verified(name, **given):
+        asked.append((name, given))
+        given["progress"](0.5, name)
+        return name
+
+    monkeypatch.setattr("verify.mutants.catalogue_mutants.verify_mutants", verified)
+    options = MutantOptions(
+        epsilon=2.0, delta=delta, faults=["raw-value"], progress=lambda *told: heard.append(told)
+    )
+    assert catalogue_mutants(options) == certified_learners()
+    places = [(number + 0.5) / len(asked) for number in range(len(asked))]
+    assert heard == [(pytest.approx(place), name) for place, (name, _) in zip(places, asked, strict=True)]
+    assert [name for name, _ in asked] == certified_learners()
+    for name, given in asked:
+        assert (given["epsilon"], given["faults"]) == (2.0, ["raw-value"])
+        takes = "delta" in inspect.signature(every_learner[name].make).parameters
+        assert given["delta"] == ((delta or DEFAULT_DELTA) if takes else None)
 
 
 def test_there_are_enough_learners_for_three_hundred_mutants():
