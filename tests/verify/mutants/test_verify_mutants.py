@@ -119,7 +119,20 @@ def with_gate(data, gate):
     ("function", "faults"), [(noisy, FUNCTION_FAULTS), (with_gate, GATE_FUNCTION_FAULTS)]
 )
 def test_functions(function, faults):
-    done = verify_mutants(function, epsilon=1.0, effort="quick", neighbours=Interval(0, 1), samples=4_000)
+    told = []
+    done = verify_mutants(
+        function,
+        epsilon=1.0,
+        effort="quick",
+        neighbours=Interval(0, 1),
+        samples=4_000,
+        progress=lambda share, doing: told.append((share, doing.partition(":")[0])),
+    )
+    assert [share for share, _ in told] == sorted(share for share, _ in told)
+    assert 1.0 - 1.0 / (1 + len(faults)) < told[-1][0] <= 1.0
+    names = list(dict.fromkeys(name for _, name in told))  # but for those that a first look decides
+    assert names == [name for name in ("without a fault", *faults) if name in names]
+    assert len(names) > 2
     assert [each.fault.name for each in done.mutants] == list(faults)
     assert not any(each.result.verdict == "certified" for each in done.mutants)
     caught = {each.fault.name for each in done.mutants if each.caught}
