@@ -31,6 +31,7 @@ from accountant import (
 from accountant.filters.groups import spent_together
 from accountant.rules import clock, limits
 from accountant.rules.clock import DAY
+from accountant.rules.limits import Limits, NotPermitted
 from accountant.rules.scope import Scope, current_scope
 from accountant.stores.export import read_export
 from accountant.stores.imports import import_ledger
@@ -55,6 +56,17 @@ def time(monkeypatch: pytest.MonkeyPatch) -> Time:
     monkeypatch.setattr(clock, "wall", lambda: found.now)
     monkeypatch.setattr(clock, "running", lambda: found.now)
     return found
+
+
+def test_what_counted_before_the_rules_permits_nothing_after_them() -> None:
+    """Charges that are replayed need no permission, and what is known of their scopes gives none."""
+    rules = Limits([Rule(Budget(1.0), purpose="ads")], BasicComposition())
+    for scope in (Scope(), Scope("add")):
+        for _ in range(2):
+            assert rules.counting(scope, strict=False) == ()
+            with pytest.raises(NotPermitted, match="no rule permits charges for this"):
+                rules.counting(scope)
+    assert rules.counting(Scope("ads")) == rules.counting(Scope("ads"), strict=False) == (0,)
 
 
 def made(*rules: Rule, store: Any = None, epsilon: float = 10.0, **options: Any) -> Accountant:
@@ -163,7 +175,8 @@ def test_what_is_drawn_late_counts_from_then_on(time: Time) -> None:
 def test_a_request_that_was_never_answered_is_drawn_again_within_the_window(
     time: Time, store: str | None
 ) -> None:
-    accountant: Any = made(WEEK, store=store)
+    """It counts in the window again, and in the rule for ever as little as in what is spent."""
+    accountant: Any = made(WEEK, Rule(Budget(2.0)), store=store)
     answered = accountant._ledger.answered
     accountant._ledger.answered = None
     with pytest.raises(TypeError):
