@@ -203,6 +203,40 @@ def test_a_request_that_was_never_answered_is_drawn_again_within_the_window(
         accountant.ledger.verify()
 
 
+def unanswered(accountant: Any, record: str, request: str) -> None:
+    """Charge for a request, and fail before its answer is kept."""
+    answered, accountant._ledger.answered = accountant._ledger.answered, None
+    with pytest.raises(TypeError):
+        spend(accountant, record, request=request)
+    accountant._ledger.answered = answered
+
+
+@pytest.mark.parametrize("store", [None, "sqlite://"])
+def test_to_draw_again_takes_no_room_in_a_rule_for_ever(time: Time, store: str | None) -> None:
+    accountant: Any = made(WEEK, Rule(Budget(0.5)), store=store)
+    unanswered(accountant, "ann", "a")
+    time.now += 4 * DAY
+    confirm(accountant)
+    spend(accountant, "ann", request="a")
+    with pytest.raises(BudgetExceeded):
+        spend(accountant, "ann")
+    if store is not None:
+        accountant.ledger.verify()
+
+
+def test_rules_for_ever_count_what_was_drawn_again_before_them_once(time: Time, tmp_path: Path) -> None:
+    accountant: Any = made(WEEK, store=tmp_path / "ledger.db")
+    unanswered(accountant, "ann", "a")
+    time.now += 4 * DAY
+    confirm(accountant)
+    spend(accountant, "ann", request="a")
+    accountant.ledger.change_rules([Rule(Budget(9.0), days=7), Rule(Budget(1.0))], "dora", "a policy")
+    spend(accountant, "ann")
+    with pytest.raises(BudgetExceeded):
+        spend(accountant, "ann")
+    accountant.ledger.verify()
+
+
 @pytest.mark.parametrize("rules", [(), (WEEK,)])
 def test_a_reservation_with_a_key_is_stamped_when_it_is_drawn(time: Time, rules: tuple[Rule, ...]) -> None:
     accountant: Any = made(*rules, store="sqlite://")
