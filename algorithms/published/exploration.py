@@ -26,6 +26,5 @@ class ExploresToTheEnd(Elimination[P]):
         design = g_optimal_design(self.actions[self.active])
         support, number = self.active[design.support], self._number
         counts = design_counts(self.length(number), design.weights)
-        if counts.sum() <= left:
-            return self._planned(number, support, counts, self._clients(number, counts))
-        return cut(self._planned(number, support, counts, 0), left)
+        phase = self._planned(number, support, counts, self._clients(number, counts))
+        return phase if phase.rounds <= left else cut(phase, left)

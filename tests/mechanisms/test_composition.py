@@ -198,6 +198,13 @@ def test_zcdp_bound_is_the_known_conversion() -> None:
     assert ZeroConcentratedProfile(0.0).delta(0.0) == 0.0
 
 
+def test_the_largest_losses_of_two_curves_add_where_both_have_one() -> None:
+    half, none = PureProfile(Fraction(1, 2)), GaussianProfile(1.0)
+    assert BasicCompositionProfile(half, half).pure_epsilon == 1
+    for one, two in ((half, none), (none, half), (none, none)):
+        assert BasicCompositionProfile(one, two).pure_epsilon is None
+
+
 def test_basic_composition_of_two_curves() -> None:
     pair = BasicCompositionProfile(GaussianProfile(0.6), GaussianProfile(0.8))
     assert np.all(pair.delta(XS) >= GaussianProfile(1.0).delta(XS) - 1e-15)

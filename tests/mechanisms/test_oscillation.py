@@ -113,3 +113,10 @@ def test_no_cell_of_the_table_hides_a_larger_sum() -> None:
     for q in range(table.values.size - 1):
         t = (q + places) * table.step
         assert (np.cos(np.outer(t, frequencies)) @ amplitudes <= table.values[q]).all()
+
+
+@pytest.mark.parametrize(("many", "displaced", "on_one"), [(9, 0.0, True), (8, 1e-9, True), (9, 1e-9, False)])
+def test_only_many_displaced_values_are_on_no_lattice(many: int, displaced: float, on_one: bool) -> None:
+    losses = tuple(Fraction(k) for k in range(many))
+    loss = AtomicLoss(losses, (1.0 / many,) * many, 0.0, 0.0, displaced)
+    assert loss.lattice == (((losses, 1),) if on_one else None)

@@ -28,7 +28,7 @@ class _ViewSize:
     Attributes
     ----------
     probed
-        Draws on which features that never vary are dropped.
+        Draws of each world; features that are the same in all of both are dropped.
     features
         The most features beside the actions.
     actions
@@ -37,7 +37,7 @@ class _ViewSize:
         Rounds that are played side by side, those of all lanes together.
     """
 
-    probed: int = 2 * BLOCK
+    probed: int = BLOCK
     features: int = 24
     actions: int = 8
     lane_rounds: int = 1 << 18
@@ -62,7 +62,7 @@ def adversary_worlds(
     seed
         Of a few draws that tell which features vary.
     """
-    transcript = Transcript(play(False, _SIZE.probed, seed))
+    transcript = Transcript(np.concatenate([play(other, _SIZE.probed, seed) for other in (False, True)]))
     varying = [
         feature
         for feature in features_for(transcript, space, None)

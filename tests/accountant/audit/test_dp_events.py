@@ -167,6 +167,14 @@ def test_trees_over_an_epoch_are_as_many_nodes_as_hold_a_record():
         from_dp_event(tree, A)
 
 
+@pytest.mark.parametrize(("p", "k"), [(0.5, 1), (0.0, 1), (1.0, 3), (1.0, 1)])
+def test_a_response_that_says_nothing_costs_nothing(p, k):
+    """There is one value to say, or each is drawn at random."""
+    response = dp_event.RandomizedResponseDpEvent(p, k)
+    assert counted(response, R) == counted(dp_event.NoOpDpEvent(), R)
+    assert epsilon(response, R, 0.0).upper == 0.0
+
+
 def test_no_noise_is_no_privacy():
     for event in (
         dp_event.NonPrivateDpEvent(),

@@ -16,3 +16,11 @@ def test_lines_follow_nested_tables_and_strings():
     assert lines.key(5, "scale") == 1
     nested = '{"a": {"release": [{"x": 1}]},\n"release": [\n{"b": {"scale": 3}, "c": [1, 2],\n"scale": 4}]}'
     assert Lines(nested, toml=False).key(0, "scale") == 4
+
+
+def test_strings_that_are_values_are_no_keys():
+    text = '{"delta": "neighbours",\n"names": ["delta", "scale"],\n"neighbours": "scale",\n"release": [\n'
+    text += '{"kind": "scale",\n"tags": ["count", "l1"],\n"count": "l1",\n"scale": 1,\n"l1": {}}]}'
+    lines = Lines(text, toml=False)
+    assert [lines.top_level(key) for key in ("delta", "names", "neighbours", "release")] == [1, 2, 3, 4]
+    assert [lines.key(0, key) for key in ("kind", "tags", "count", "scale", "l1")] == [5, 6, 7, 8, 9]

@@ -5,10 +5,11 @@ from fractions import Fraction
 
 import mpmath
 import pytest
+import sympy as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accountant.plans.formulas import Enclosure, Undefined
+from accountant.plans.formulas import DeclaredSymbol, Enclosure, PlanStatement, Undefined
 
 fractions = st.fractions(min_value=Fraction(1, 10**6), max_value=10**6, max_denominator=10**6)
 signed = st.fractions(min_value=-100, max_value=100, max_denominator=1_000)
@@ -91,3 +92,24 @@ def test_a_floor_is_told_or_undefined(value: Fraction, width: Fraction) -> None:
     else:
         with pytest.raises(Undefined, match="floor"):
             number.floor()
+
+
+N, X = sp.Symbol("n", positive=True), sp.Symbol("x", positive=True)
+
+
+@pytest.mark.parametrize(
+    ("formula", "whole"),
+    [
+        (N, True), (3 * N**2 - N + 7, True), (sp.floor(X), True), (N * sp.floor(X / 2), True),
+        (X, False), (N / 2, False), (N * X, False), (sp.sqrt(N), False), (sp.log(N + 1), False), (1 / N, False),
+        (N + sp.sqrt(2), False), (sp.floor(X) / 3, False),
+    ],
+)  # fmt: skip
+def test_what_is_shown_to_be_whole_is(formula: sp.Expr, whole: bool) -> None:
+    """A number of releases must be: what is whole at some points only would be a hole in a proof."""
+    domain = [
+        DeclaredSymbol(N, whole=True, bound=sp.Integer(1)),
+        DeclaredSymbol(X, whole=False, bound=sp.Integer(1)),
+    ]
+    (case,) = PlanStatement(domain, [formula]).cases()
+    assert case.is_whole(formula) is whole

@@ -31,6 +31,7 @@ from accountant import (
 from accountant.filters.groups import spent_together
 from accountant.rules import clock, limits
 from accountant.rules.clock import DAY
+from accountant.rules.limits import Limits, NotPermitted
 from accountant.rules.scope import Scope, current_scope
 from accountant.stores.export import read_export
 from accountant.stores.imports import import_ledger
@@ -55,6 +56,17 @@ def time(monkeypatch: pytest.MonkeyPatch) -> Time:
     monkeypatch.setattr(clock, "wall", lambda: found.now)
     monkeypatch.setattr(clock, "running", lambda: found.now)
     return found
+
+
+def test_what_counted_before_the_rules_permits_nothing_after_them() -> None:
+    """Charges that are replayed need no permission, and what is known of their scopes gives none."""
+    rules = Limits([Rule(Budget(1.0), purpose="ads")], BasicComposition())
+    for scope in (Scope(), Scope("add")):
+        for _ in range(2):
+            assert rules.counting(scope, strict=False) == ()
+            with pytest.raises(NotPermitted, match="no rule permits charges for this"):
+                rules.counting(scope)
+    assert rules.counting(Scope("ads")) == rules.counting(Scope("ads"), strict=False) == (0,)
 
 
 def made(*rules: Rule, store: Any = None, epsilon: float = 10.0, **options: Any) -> Accountant:
@@ -163,7 +175,8 @@ def test_what_is_drawn_late_counts_from_then_on(time: Time) -> None:
 def test_a_request_that_was_never_answered_is_drawn_again_within_the_window(
     time: Time, store: str | None
 ) -> None:
-    accountant: Any = made(WEEK, store=store)
+    """It counts in the window again, and in the rule for ever as little as in what is spent."""
+    accountant: Any = made(WEEK, Rule(Budget(2.0)), store=store)
     answered = accountant._ledger.answered
     accountant._ledger.answered = None
     with pytest.raises(TypeError):
@@ -188,6 +201,40 @@ def test_a_request_that_was_never_answered_is_drawn_again_within_the_window(
     assert accountant.spent("ann").epsilon == 2  # it was charged once
     if store is not None:
         accountant.ledger.verify()
+
+
+def unanswered(accountant: Any, record: str, request: str) -> None:
+    """Charge for a request, and fail before its answer is kept."""
+    answered, accountant._ledger.answered = accountant._ledger.answered, None
+    with pytest.raises(TypeError):
+        spend(accountant, record, request=request)
+    accountant._ledger.answered = answered
+
+
+@pytest.mark.parametrize("store", [None, "sqlite://"])
+def test_to_draw_again_takes_no_room_in_a_rule_for_ever(time: Time, store: str | None) -> None:
+    accountant: Any = made(WEEK, Rule(Budget(0.5)), store=store)
+    unanswered(accountant, "ann", "a")
+    time.now += 4 * DAY
+    confirm(accountant)
+    spend(accountant, "ann", request="a")
+    with pytest.raises(BudgetExceeded):
+        spend(accountant, "ann")
+    if store is not None:
+        accountant.ledger.verify()
+
+
+def test_rules_for_ever_count_what_was_drawn_again_before_them_once(time: Time, tmp_path: Path) -> None:
+    accountant: Any = made(WEEK, store=tmp_path / "ledger.db")
+    unanswered(accountant, "ann", "a")
+    time.now += 4 * DAY
+    confirm(accountant)
+    spend(accountant, "ann", request="a")
+    accountant.ledger.change_rules([Rule(Budget(9.0), days=7), Rule(Budget(1.0))], "dora", "a policy")
+    spend(accountant, "ann")
+    with pytest.raises(BudgetExceeded):
+        spend(accountant, "ann")
+    accountant.ledger.verify()
 
 
 @pytest.mark.parametrize("rules", [(), (WEEK,)])

@@ -74,6 +74,10 @@ def test_a_file_that_others_may_write_is_not_believed(keys: KeyFile) -> None:
         lambda saved: {**saved, "keys": {}},
         lambda saved: {**saved, "keys": [{}]},
         lambda saved: {**saved, "keys": [{**saved["keys"][0], "scopes": ["all"]}]},
+        lambda saved: {
+            **saved,
+            "keys": [{**saved["keys"][0], "run": ["shop"]}],
+        },  # misspelled, it would limit nothing
         lambda saved: {**saved, "keys": [{**saved["keys"][0], "runs": []}]},
         lambda saved: {**saved, "keys": [{**saved["keys"][0], "runs": "shop"}]},
         lambda saved: {**saved, "keys": [{**saved["keys"][0], "purpose": ""}]},

@@ -27,6 +27,7 @@ from accountant import (
 )
 from accountant.ledger import totals
 from accountant.stores.anchor import Anchor
+from accountant.stores.database import Database
 from accountant.stores.opening import adopt, open_store, verify_store
 from accountant.stores.sql_store import Charge, put_rules_in
 from accountant.stores.store_refusals import LedgerDamaged, OtherTerms, StoreMoved, StoreRefused
@@ -47,6 +48,16 @@ def value(accountant: Accountant, record: Any = "ann") -> Any:
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "ledger.db"
+
+
+def test_a_commit_is_on_the_disk_when_it_returns(path: Path) -> None:
+    """With less than FULL (2), a power failure loses charges whose outputs were seen."""
+    pragmas = {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "busy_timeout": 60_000}
+    database = Database.at(path)
+    with database.writing() as connection:
+        for name, value in pragmas.items():
+            assert connection.exec_driver_sql(f"PRAGMA {name}").scalar_one() == value
+    database.close()
 
 
 def test_what_one_accountant_charges_every_other_sees(path: Path) -> None:

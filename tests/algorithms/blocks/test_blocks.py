@@ -107,6 +107,11 @@ def test_a_stopped_run_goes_on(stops: Sequence[int], together: int, seed: int) -
         assert finished.stored == pytest.approx(stored / 12)
 
 
+@pytest.mark.parametrize(("count", "stored"), [(0, 1.0), (1, 0.0)])
+def test_of_no_blocks_all_are_stored(count: int, stored: float) -> None:
+    assert run_blocks([work(count)]).stored == stored
+
+
 def test_more_blocks_keep_the_first_ones(tmp_path: Path) -> None:
     store = BlockStore(tmp_path / "blocks")
     run_blocks([work(4)], store=store)

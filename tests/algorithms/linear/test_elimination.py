@@ -114,6 +114,19 @@ def test_a_printed_form_explores_what_the_horizon_cuts():
     assert len(counts) > 10
 
 
+@pytest.mark.parametrize("name", ["published/dpe", "published/dp-dpe-central"])
+def test_nobody_reports_in_the_phase_that_the_horizon_cuts(name):
+    gate, phases, client = Simulation(1, 1), [], 0
+    learner = built(name, gate, 300)
+    while (phase := learner.act()) is not None:
+        phases.append(phase)
+        client = report_all(learner, gate, phase, client)
+    assert len(phases) > 1
+    assert [phase.clients > 0 for phase in phases] == [True] * (len(phases) - 1) + [False]
+    assert sum(phase.rounds for phase in phases) == learner.played == 300
+    assert learner.reported == client > 0
+
+
 # --- without a horizon -------------------------------------------------------------------------------
 
 CERTIFIED = [name for name in linear_learners if not name.startswith("published/")]

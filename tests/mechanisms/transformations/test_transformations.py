@@ -153,7 +153,7 @@ def test_each_value_is_transformed_on_its_own(case: Any) -> None:
 def test_public_arrays_are_transformed_too() -> None:
     assert Clip(0, 1)([-1.0, 0.5, 3.0]).tolist() == [0.0, 0.5, 1.0]
     assert float(Affine(2, 1)(0.25)) == 1.5
-    assert FirstAbove()([[0, 1, 0], [0, 0, 0]]).tolist() == [1, 3]
+    assert FirstAbove()([[0, 1, 0], [0, 0, 0], [0.5, 0.501, 1]]).tolist() == [1, 3, 1]
     assert (FirstAbove() >> Table([[1.0, 2.0], [3.0, 4.0]]))([[1], [0]]).tolist() == [[1.0, 2.0], [3.0, 4.0]]
     assert CategoryToOneHot(3)([2, 0]).tolist() == [[0, 0, 1], [1, 0, 0]]
     assert FirstAbove()(CategoryToOneHot(4)(np.arange(4))).tolist() == [0, 1, 2, 3]

@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 
 from verify.bandits.calling.bandit_records import BanditRecords
-from verify.bandits.neighbouring_tables import _rows_in_words, first_tables, variants
+from verify.bandits.neighbouring_tables import (
+    _moved,
+    _rows_in_words,
+    _stretch,
+    first_tables,
+    row_in_words,
+    variants,
+)
 
 RECORDS = BanditRecords(2, 0.0, 1.0)
 
@@ -64,3 +71,31 @@ def test_no_table_has_rewards_that_were_not_said_to_occur(between):
 
 def test_nothing_is_said_of_others_where_there_are_none():
     assert _rows_in_words(np.zeros((2, 2)), 1, 2) == ""
+
+
+@pytest.mark.parametrize(
+    ("record", "stretches"),
+    [
+        (5, {(1, 4), (6, 13), (1, 13), (1, 1), (2, 3), (4, 7), (8, 13)}),
+        (1, {(1, 1), (2, 13), (1, 13), (2, 3), (4, 7), (8, 13)}),
+        (13, {(1, 12), (13, 13), (1, 13), (1, 1), (2, 3), (4, 7), (8, 13)}),
+    ],
+)
+def test_stretches_are_before_the_change_after_it_all_and_between_doublings(record, stretches):
+    """Of 1,000 draws; the rarest has a chance of 1/20: one is missed with probability 4e-22."""
+    rng = np.random.default_rng(3)
+    assert {_stretch(record, 13, rng) for _ in range(1_000)} == stretches
+
+
+@pytest.mark.parametrize(
+    ("record", "near"), [(8, {4, 5, 6, 7, 9, 10, 11, 12}), (1, {1, 2, 3}), (12, {*range(6, 14)} - {12})]
+)
+def test_changed_rounds_move_by_one_or_two_or_up_to_half_as_far_again(record, near):
+    rng = np.random.default_rng(3)
+    assert {_moved(record, 13, rng) for _ in range(1_000)} - {record} == near - {record}
+
+
+def test_the_context_of_a_row_is_said_after_its_rewards():
+    row = np.array([1.0, 1.0, 0.25, -0.5])
+    assert row_in_words(row, 2) == "outcome 1 for all 2 arms and the context (0.25, -0.5)"
+    assert row_in_words(row[:2], 2) == "outcome 1 for all 2 arms"

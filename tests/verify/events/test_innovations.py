@@ -24,6 +24,8 @@ def test_of_running_sums_they_are_the_steps():
     both = running_sums(1.0)
     found = innovations(both, range(4))
     assert [each.indices for each in found] == [(0,), (0, 1), (0, 1, 2), (0, 1, 2, 3)]
+    assert [each.columns for each in found] == [both[0].columns[: i + 1] for i in range(4)]
+    assert [len(each.weights) for each in found] == [1, 2, 3, 4]
     shifts = [abs(float(each.of(both[0]).mean() - each.of(both[1]).mean())) for each in found]
     assert shifts[2] == pytest.approx(1 / np.sqrt(2), abs=0.1)
     assert max(shifts[0], shifts[1], shifts[3]) < 0.1

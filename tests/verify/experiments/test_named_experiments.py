@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+
+import numpy as np
 import pytest
 
 from algorithms.blocks import Processes
@@ -48,6 +51,30 @@ def test_published_learners_are_marked_and_false_ones_have_their_twin(name):
         )
         if line.role == "published" and entry.as_printed.startswith("FALSE"):
             assert entry.certified_form in played
+
+
+def test_paper_sizes_are_those_that_the_words_state_and_quick_ones_no_larger():
+    """Two tables of bounds state no number of rounds."""
+    unstated = set()
+    for name, experiment in experiments.items():
+        quick, paper = experiment.sizes["quick"], experiment.sizes["paper"]
+        assert (
+            (quick.runs <= paper.runs) & (quick.horizon <= paper.horizon) & (quick.points <= paper.points)
+        ), name
+        words = f"{experiment.shows} {experiment.setting}".replace("10⁶", "1,000,000")
+        if paper.horizon > 1 and f"{paper.horizon:,}" not in re.findall(r"\d+(?:,\d+)*", words):
+            unstated.add(name)
+    assert unstated == {"csb/table1", "matroid/table1"}
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [("matroid/fig5b", np.linspace(0.5, 50.0, 50)), ("cascade/fig1e", 0.02 * np.arange(1, 101))],
+)
+def test_paper_sizes_have_the_values_of_epsilon_that_the_words_state(name, values):
+    for line in experiments[name].lines(experiments[name].sizes["paper"]):
+        if len(line.points) > 11:  # a few for the certified twins
+            np.testing.assert_allclose([value for value, _ in line.points], values, rtol=1e-9)
 
 
 def test_the_beginning_of_a_name_stands_for_all_that_begin_so():

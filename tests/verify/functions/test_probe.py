@@ -51,6 +51,19 @@ def test_what_a_first_look_finds(function, kinds):
     assert [finding.kind for finding in look(function).findings] == kinds
 
 
+@pytest.mark.parametrize(
+    ("most", "listed"),
+    [
+        (4, "1 entry, 2 entries, 3 entries, 4 entries"),
+        (6, "1 entry, 2 entries, 3 entries, 4 entries, ..."),
+    ],
+)
+def test_four_shapes_of_outputs_are_listed(most, listed):
+    lengths = iter([*range(1, most + 1), *[1] * 10_000])
+    (finding,) = look(lambda data, rng: [rng.normal()] * next(lengths)).findings
+    assert f"({listed})" in finding.message
+
+
 def test_lanes_with_a_seed_of_their_own_repeat_each_other():
     def seeded(data, rng, lanes):
         return data + np.random.default_rng(int(rng.integers(2))).normal(size=lanes)

@@ -131,6 +131,8 @@ def test_telling_numbers_are_those_of_the_code_and_what_lies_between() -> None:
     with pytest.MonkeyPatch.context() as patched:
         patched.setitem(__import__("sys").modules, "of_a_test", module)
         numbers = telling_numbers(Learner, 0.0, 1.0)
+        patched.setattr("verify.learners.other_records._MOST_NUMBERS", 3)
+        assert telling_numbers(Learner, 0.0, 1.0).tolist() == [0.0, 0.125, 0.25, 0.0625, 0.1875]
     known = {0.0, 1.0, 0.5, 1 / 3, 2 / 3, 0.25, 0.75, 0.125}
     assert known <= set(numbers)
     assert 3.0 not in numbers

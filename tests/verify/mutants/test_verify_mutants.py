@@ -1,11 +1,13 @@
 """No mutant whose true loss exceeds the claim is certified, and harmless ones are as certified as their learner."""
 
+import inspect
 import json
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
+from algorithms.learner import DEFAULT_DELTA
 from mechanisms import Interval, Laplace
 from verify import SubjectError, verify_mutants
 from verify.commands.command_group import cli
@@ -14,6 +16,7 @@ from verify.faults.learner_faults import LEARNER_FAULTS
 from verify.mutants.catalogue_mutants import catalogue_mutants, certified_learners
 from verify.mutants.mutant_options import MutantOptions
 from verify.mutants.mutant_report import as_markdown
+from verify.subjects.resolve import every_learner
 
 # One learner of each way to release: messages, categories, sums of batches; in short runs, so that a tenth of the slow
 # test's mutants costs seconds. Every fault is planted in one of them, but for the one that acts from round 1,001 on.
@@ -76,6 +79,30 @@ def test_no_mutant_that_exceeds_the_claim_is_certified(learner):
     assert harmless == ["certified"] * 3
 
 
+@pytest.mark.parametrize("delta", [None, 1e-4])
+def test_mutants_of_all_certified_learners_are_verified_with_the_options(monkeypatch, delta):
+    """What is verified is a matter of the slow test above."""
+    asked, heard = [], []
+
+    def verified(name, **given):
+        asked.append((name, given))
+        given["progress"](0.5, name)
+        return name
+
+    monkeypatch.setattr("verify.mutants.catalogue_mutants.verify_mutants", verified)
+    options = MutantOptions(
+        epsilon=2.0, delta=delta, faults=["raw-value"], progress=lambda *told: heard.append(told)
+    )
+    assert catalogue_mutants(options) == certified_learners()
+    places = [(number + 0.5) / len(asked) for number in range(len(asked))]
+    assert heard == [(pytest.approx(place), name) for place, (name, _) in zip(places, asked, strict=True)]
+    assert [name for name, _ in asked] == certified_learners()
+    for name, given in asked:
+        assert (given["epsilon"], given["faults"]) == (2.0, ["raw-value"])
+        takes = "delta" in inspect.signature(every_learner[name].make).parameters
+        assert given["delta"] == ((delta or DEFAULT_DELTA) if takes else None)
+
+
 def test_there_are_enough_learners_for_three_hundred_mutants():
     assert 13 * len(certified_learners()) >= 300
 
@@ -92,7 +119,20 @@ def with_gate(data, gate):
     ("function", "faults"), [(noisy, FUNCTION_FAULTS), (with_gate, GATE_FUNCTION_FAULTS)]
 )
 def test_functions(function, faults):
-    done = verify_mutants(function, epsilon=1.0, effort="quick", neighbours=Interval(0, 1), samples=4_000)
+    told = []
+    done = verify_mutants(
+        function,
+        epsilon=1.0,
+        effort="quick",
+        neighbours=Interval(0, 1),
+        samples=4_000,
+        progress=lambda share, doing: told.append((share, doing.partition(":")[0])),
+    )
+    assert [share for share, _ in told] == sorted(share for share, _ in told)
+    assert 1.0 - 1.0 / (1 + len(faults)) < told[-1][0] <= 1.0
+    names = list(dict.fromkeys(name for _, name in told))  # but for those that a first look decides
+    assert names == [name for name in ("without a fault", *faults) if name in names]
+    assert len(names) > 2
     assert [each.fault.name for each in done.mutants] == list(faults)
     assert not any(each.result.verdict == "certified" for each in done.mutants)
     caught = {each.fault.name for each in done.mutants if each.caught}

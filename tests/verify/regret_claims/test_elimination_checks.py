@@ -1,6 +1,7 @@
 """Learners by elimination pass the checks of their proofs; planted faults do not."""
 
 import inspect
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -346,6 +347,17 @@ class LastPulledFirst:
 )
 def test_faults_of_dp_se_are_seen(fault, seen):
     assert violated("published/dp-se", plant("published/dp-se", fault)) & seen
+
+
+def test_one_epoch_of_dp_se_passes():
+    """Two arms as far apart as twice the radius of the first epoch, so that some runs remove one: by default, too."""
+    played = Instance(SemiBandit(Arms(2), (0.58, 0.7)), 100.0, 3_200)
+    found = checks("published/dp-se", played=played)
+    assert not any(check.violated for check in found)
+    removed = re.search(
+        r"in which 1 to 1 phases of each run ended and (\d+) arms were removed", found[1].words
+    )
+    assert 0 < int(removed[1]) < 64
 
 
 @pytest.mark.slow

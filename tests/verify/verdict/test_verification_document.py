@@ -148,6 +148,7 @@ def test_each_verdict_says_what_it_is_worth() -> None:
 def test_a_black_box_with_a_failing_check_did_not_pass() -> None:
     failing = verification(PASSED.kind, PASSED.upper, PASSED.lower, findings=UNPROVEN.findings)
     assert "Nothing was found" not in said(failing)
+    assert "| arithmetic | real numbers" in said(failing)
 
 
 def test_what_the_last_bits_tell_is_said_first() -> None:
@@ -159,6 +160,7 @@ def test_what_the_last_bits_tell_is_said_first() -> None:
     told = replace(found, details={**found.details, "floating_point": {"epsilon_lower": 4.0}})
     assert "**Nothing was found against the claim about real numbers. As it is executed" in said(told)
     assert "ε is at least 4: see Findings.**" in said(told)
+    assert "| arithmetic | real numbers: what only the last bits" in said(told)
     assert (
         "| floating-point | in floating-point arithmetic epsilon is at least 4 | does not count here |"
         in said(told)

@@ -3,8 +3,12 @@
 import functools
 import inspect
 
+import numpy as np
 import pytest
 
+from accountant import Simulation
+from algorithms.catalogue.structured_entries import learner_builder
+from algorithms.problems import SemiBandit, TopK
 from verify import verify
 from verify.zoo import specimens
 
@@ -85,6 +89,17 @@ def test_a_records_charges_are_counted():
     assert "7 releases through Laplace" in finding.message
     assert result.upper.epsilon == pytest.approx(7 / 6)
     assert result.lower.epsilon == pytest.approx(7 / 6, abs=1e-6)
+
+
+def test_shared_noise_is_one_number_for_all_arms():
+    learner = learner_builder(
+        specimens["bandit-shared-noise"].subject,
+        SemiBandit(TopK(2, 1), np.full(2, 0.5)),
+        epsilon=1.0,
+        horizon=64,
+    )(Simulation(1, 64))
+    assert learner.noise.shape == (64, 1)
+    assert np.unique(learner.noise).size == 64
 
 
 def test_every_specimen_has_its_row():

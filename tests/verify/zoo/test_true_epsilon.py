@@ -22,7 +22,18 @@ from scipy import integrate, stats
 from sparse_vector_laws import SCALES, gap_masses, numerical_masses, transcript_masses, value_masses
 
 from mechanisms import GaussianProfile
-from verify.zoo import gaussian_noise, local, rappor, selection, specimens
+from verify.zoo import (
+    gaussian_noise,
+    histograms,
+    laplace_noise,
+    local,
+    rappor,
+    secrets_in_the_noise,
+    selection,
+    sparse_vector,
+    specimens,
+    sums,
+)
 from verify.zoo.discrete import PEOPLE
 
 CLOSED = {
@@ -82,6 +93,19 @@ COMPUTED = {
 @pytest.mark.parametrize("name", CLOSED)
 def test_closed_forms(name):
     assert specimens[name].true_epsilon == pytest.approx(CLOSED[name], rel=1e-9)
+
+
+def test_the_parameters_that_all_else_is_computed_from():
+    """Those of DP-Sniper, for what it has; laws and samplers both read the modules', and would change together."""
+    assert {module.EPSILON for module in (laplace_noise, histograms, selection, sparse_vector, sums)} == {0.1}
+    assert (laplace_noise.BOUND, laplace_noise.LATTICE) == (100.0, 16.0)
+    assert pytest.approx(10.0 + 2000.0 * 2.0**-50, rel=1e-15) == laplace_noise.SNAPPING_SCALE
+    assert (sparse_vector.QUERIES, sparse_vector.MOST_TRUE, sparse_vector.NUMERICAL_MOST_TRUE) == (10, 1, 2)
+    assert (histograms.CELLS, laplace_noise.PARALLEL, selection.OPTIONS) == (5, 20, 5)
+    assert (sums.LENGTH, sums.BLOCK, sums.SMART_LENGTH) == (10, 5, 11)
+    assert (rappor.BITS, rappor.HASHES, rappor.VALUES, rappor.ONE_TIME_F) == (20, 4, 11, 0.95)
+    assert pytest.approx(1.0 + math.log(50.0), rel=1e-12) == histograms.THRESHOLD
+    assert secrets_in_the_noise.LEAK == 1e-9
 
 
 def test_every_function_of_the_zoo_has_its_epsilon_checked():

@@ -15,7 +15,7 @@ from verify.bandits.calling.bandit_calls import BanditError
 from verify.sampling import tester
 from verify.sampling.black_box import black_box_test
 from verify.transcripts.adversary import AdversaryError, ChallengeOnPlay, Turn
-from verify.transcripts.adversary_view import _learner_against
+from verify.transcripts.adversary_view import _learner_against, adversary_worlds
 from verify.zoo import specimens
 from verify.zoo.bandits import EpisodicUCB
 
@@ -295,6 +295,17 @@ def test_an_adversary_sees_the_past_and_challenges_once():
     result = verify(longer, epsilon=1.0, **FEW)
     assert result.verdict == "refuted"
     assert "adversary" in result.witness.neighbours["data"]
+
+
+def test_what_only_tells_the_worlds_apart_is_read_of_an_adversarys_run():
+    """Late actions that no draw of either world varies: the first ones, which are read as they are, are all alike."""
+    adversary = ChallengeOnPlay(arm=1, number=10, others=0.0)
+    bandit = PlainBandit(Alternating, arms=2, rounds=41, select="choose", update="learn").against(adversary)
+    seed = np.random.SeedSequence(0)
+    worlds = adversary_worlds(adversary, bandit.actions_against, bandit.action_space, seed)
+    first, second = (worlds.draw(other, 64, seed) for other in (False, True))
+    assert np.ptp(first.values, axis=0).max() == np.ptp(second.values, axis=0).max() == 0.0
+    assert (first.values[0] != second.values[0]).any()
 
 
 class Greedy:

@@ -1,0 +1,30 @@
+"""Convolutions of finitely many losses: exact losses, and probabilities within the stated rounding."""
+
+from collections import defaultdict
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from mechanisms import AtomicProfile
+
+
+@pytest.mark.parametrize(("one", "two"), [(1, 1), (2, 9), (40, 40)])
+def test_a_convolution_is_within_its_rounding(one: int, two: int) -> None:
+    """It counts a rounding for every product and every sum, and what both were off by: 2^-53 each."""
+    rng = np.random.default_rng(one)
+    sides = []
+    for count, off in ((one, 2.0**-50), (two, 2.0**-51)):
+        masses = rng.dirichlet(np.ones(count)).tolist()
+        sides.append(AtomicProfile(tuple(Fraction(k, 3) for k in range(count)), tuple(masses), 0.0, "", off))
+    found = sides[0].convolved(sides[1])
+    assert found is not None
+    exact: dict[Fraction, Fraction] = defaultdict(Fraction)
+    for left, p in zip(sides[0].losses, sides[0].probabilities, strict=True):
+        for right, q in zip(sides[1].losses, sides[1].probabilities, strict=True):
+            exact[left + right] += Fraction(p) * Fraction(q)
+    assert found.losses == tuple(sorted(exact))
+    own = found.relative_rounding - 2.0**-50 - 2.0**-51
+    for loss, p in zip(found.losses, found.probabilities, strict=True):
+        assert abs(Fraction(p) - exact[loss]) <= Fraction(own) * exact[loss]
+    assert own >= 2.0**-53 * min(one, two)
