@@ -38,6 +38,7 @@ from mechanisms import (
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.parameters import delta_of_approximate, nonnegative, whole
 from mechanisms.related_profile import stated
+from mechanisms.sensitivity import UNIT
 from mechanisms.toeplitz_counter import ToeplitzCounter
 
 ALIASES = {"k": "size"}
@@ -70,6 +71,8 @@ class Kind:
         The keys that take whole numbers, and those that may be null.
     most
         The largest values of keys that have one.
+    moved
+        From the parameters to how far a record moves the value, if the table does not say it.
     """
 
     keys: tuple[str, ...]
@@ -79,6 +82,7 @@ class Kind:
     whole: frozenset[str] = frozenset()
     optional: frozenset[str] = frozenset()
     most: Mapping[str, int] = field(default_factory=dict)
+    moved: Callable[[Mapping[str, Any]], Sensitivity] = lambda _: UNIT
 
 
 def _built_in(mechanism: type[Any]) -> Kind:
@@ -97,7 +101,21 @@ def _built_in(mechanism: type[Any]) -> Kind:
     aliases = [alias for alias, name in ALIASES.items() if name in keys]
     integers = {name for name in keys if str(fields[name].type).startswith("int")}
     optional = {name for name in keys if fields[name].default is None}
-    return Kind((*keys, *aliases), required, profile, whole=frozenset(integers), optional=frozenset(optional))
+
+    def moved(parameters: Mapping[str, Any]) -> Sensitivity:
+        if calibrated:
+            return UNIT
+        own: Sensitivity = mechanism(**parameters).sensitivity  # of Binomial, `shift` and `dimension` say it
+        return own
+
+    return Kind(
+        (*keys, *aliases),
+        required,
+        profile,
+        whole=frozenset(integers),
+        optional=frozenset(optional),
+        moved=moved,
+    )
 
 
 def _notion(

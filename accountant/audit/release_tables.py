@@ -239,7 +239,7 @@ def _kind_of_release(table: Mapping[str, Any], index: int, neighbours: Neighbour
             "loss at this sensitivity, or the mechanism and its noise",
         )
     parameters = {ALIASES.get(key, key): table[key] for key in table if key in kind.keys}
-    sensitivity = _sensitivity(table.get("sensitivity", 1.0))
+    sensitivity = _sensitivity(table["sensitivity"]) if "sensitivity" in table else None
     rate = _checked("sampling_rate", lambda: _rate(table.get("sampling_rate", 1.0)))
     sampling = _sampling(table)
     if rate < 1.0 and neighbours is None:
@@ -266,7 +266,8 @@ def _kind_of_release(table: Mapping[str, Any], index: int, neighbours: Neighbour
         if factor == 1.0 and as_written is not None:
             return as_written
         noise = {} if factor == 1.0 else scaled(parameters, factor)
-        base = kind.profile(parameters | noise, sensitivity, needed)
+        given = parameters | noise
+        base = kind.profile(given, kind.moved(given) if sensitivity is None else sensitivity, needed)
         own = sampled(base, rate, relation, sampling, coordinates=coordinates)
         return own if clients is None else shuffled(own, clients)
 

@@ -13,7 +13,7 @@ Theorem. For g <= 2 min e_i over n Laplace losses, whatever the e_i, and sums x 
     A_{k+1} is the convolution of A_k with e^{-x/2}/2, which shifts the series by one. []
 
 Rounding. All terms are nonnegative: the relative error is that of one term. The distance g - x has 2u, which counts
-at most n + 1 times; the series 4(n + 60) u; probabilities what they carry, once for each release.
+at most n + 1 times; the series 4(n + 160) u; probabilities what they carry, once for each release.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from mechanisms.privacy_loss import ROUNDING, CeilingLaw, PrivacyLoss
 _MOST_SUMS = 100
 _MOST_LAPLACE = 500
 _FARTHEST = 60.0
-_MORE = 60  # terms of the series beyond the n-th
+_MORE = 160  # terms of the series beyond the n-th: (_FARTHEST / 2)^160 / 160! is below e^{-110}
 
 
 class NearCeiling:
@@ -84,7 +84,7 @@ class NearCeiling:
             return 0.0, 1.0
         gaps, masses = self._parts(epsilon)
         value = float((self._weights @ self._series(gaps)[1:]) @ masses)
-        # What the series leaves out is below e^{-100} of its first term: (30^60 / 60!) e^{-30} and less.
+        # What the series leaves out is below e^{-100} of its first term, whatever k: (a/2)^_MORE / _MORE! and less.
         least = 1e-310 if value < 1e-290 else 0.0
         error = value * self._relative + least
         return max(0.0, value - error), min(1.0, value + error)

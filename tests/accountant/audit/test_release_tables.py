@@ -13,6 +13,7 @@ from accountant.audit.releases import ReleaseFileError
 from accountant.losses.composed_loss import compose
 from mechanisms import (
     BandedCounter,
+    Binomial,
     DiscreteGaussian,
     DiscreteLaplace,
     Gaussian,
@@ -54,6 +55,12 @@ def one(releases, factor=1.0):
         ('mechanism = "laplace"\nscale = 4', Laplace(scale=4.0).profile()),
         ('mechanism = "Laplace"\nscale = 4\nsensitivity = 2', LaplaceProfile(2.0, 4.0)),
         ('mechanism = "gaussian"\nsigma = 0.5', GaussianProfile(2.0)),
+        # What moves is what the mechanism itself says, not one coordinate by 1, as if shift had not been read.
+        ('mechanism = "binomial"\ntrials = 400\nshift = 3', Binomial(trials=400, shift=3).profile()),
+        (
+            'mechanism = "binomial"\ntrials = 400\nshift = 3\ndimension = 5',
+            Binomial(trials=400, shift=3, dimension=5).profile(),
+        ),
         (
             'mechanism = "gaussian"\nsigma = 2.0\ndelta = 1e-6',
             Gaussian(sigma=2.0, sensitivity=UNIT).profile(),

@@ -168,6 +168,21 @@ def test_far_from_the_largest_loss_the_engine_says_nothing() -> None:
     assert engine.bounds(2.75)[1] < 0.1
 
 
+@pytest.mark.parametrize("gap", [30.0, 45.0, 55.0, 59.9])
+def test_the_series_reaches_as_far_as_the_closed_form_is_used(gap: float) -> None:
+    """It ended too early: at 60 below the largest loss both ends were too small by 2e-7 of δ."""
+    case = Case(random.Random(0))
+    case.releases, case.laplace, case.atoms = [], 0, [(mp.mpf(0), mp.mpf(1))]
+    with mp.workdps(60):
+        for epsilon in (35.0, 40.0):
+            profile = RandomizedResponse(size=3, epsilon=epsilon).profile()
+            case._add(profile, 1, of_response(epsilon, 3))
+        case.ceiling, case.reach = Fraction(75), Fraction(60)
+        interval, delta = compose(case.releases).delta(75.0 - gap), case.delta(75.0 - gap)
+        assert delta is not None
+        assert interval.lower <= delta <= interval.upper
+
+
 def test_a_vanished_probability_at_the_top() -> None:
     """The largest loss is known, its probability is below every float: no closed form, still sound."""
     profile = AtomicProfile((Fraction(2), Fraction(1), Fraction(-1)), (0.0, 0.5, 0.5))
