@@ -198,18 +198,22 @@ class ZeroConcentratedProfile(PrivacyProfile):
         if rho == 0.0:
             return np.zeros_like(epsilon)
         epsilon = np.minimum(epsilon, 1e100)  # keeps the arithmetic finite; δ falls with ε
-        # Bisection on t = ln(α - 1); ln(1 - 1/α) = -ln(1 + e^{-t}). At t = high the slope is positive.
+        # Bisection on t = ln(α - 1); ln(1 - 1/α) = -ln(1 + e^{-t}). At t = high = ln((ε + 1) / 2ρ + 2) the slope is
+        # positive; larger α than floats hold serve nobody.
         low = np.full(epsilon.shape, -750.0)
-        high = np.log((epsilon + 1.0) / (2.0 * rho) + 2.0)
+        highest = np.logaddexp(np.log(epsilon + 1.0) - math.log(2.0) - math.log(rho), math.log(2.0))
+        high = np.minimum(highest, 700.0)
         for _ in range(70):
             t = 0.5 * (low + high)
             rising = (2.0 * np.exp(t) + 1.0) * rho - epsilon - np.logaddexp(0.0, -t) > 0.0
             low, high = np.where(rising, low, t), np.where(rising, t, high)
         t = 0.5 * (low + high)
         a = np.exp(t)
-        # ln of the bound: (α-1)(αρ-ε) + (α-1) ln(α-1) - α ln α
-        exponent = a * ((a + 1.0) * rho - epsilon) + a * t - (a + 1.0) * np.log1p(a)
-        return np.minimum(1.0, np.exp(np.minimum(exponent, 0.0)))
+        # ln of the bound at this α = 1 + a, in parts that are no differences of large numbers: their errors are
+        # relative to ε²/ρ, 1 and ln α, however small ρ is.
+        with np.errstate(over="ignore"):
+            exponent = a * ((a + 1.0) * rho - epsilon) - a * np.logaddexp(0.0, -t) - np.log1p(a)
+        return np.asarray(np.exp(np.minimum(exponent, 0.0)))
 
     def _composed_closed(self, other: PrivacyProfile) -> PrivacyProfile | None:
         if not isinstance(other, ZeroConcentratedProfile):

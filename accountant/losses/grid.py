@@ -366,7 +366,7 @@ def _anchor(profile: PrivacyProfile, low: float, high: float) -> Fraction:
 
     P(L > x) = δ(x) - δ'(x), the derivative from differences: nothing is proved by it.
     """
-    step = 1e-6 * (high - low)
+    step = 1e-6 * (high - low) or 1e-6  # a loss of a single finite value has no width
     first, last = low, high
     for _ in range(30):
         middle = 0.5 * (first + last)

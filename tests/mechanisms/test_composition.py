@@ -3,6 +3,7 @@
 import math
 from fractions import Fraction
 
+import mpmath as mp
 import numpy as np
 import pytest
 from scipy import stats
@@ -186,6 +187,29 @@ def test_bounds_lie_above_what_they_bound() -> None:
         tight = ApproximateProfile(Fraction(gaussian.epsilon(0.01)), 0.01)
         assert np.all(tight.delta(x) >= gaussian.delta(x) - 1e-15)
         np.testing.assert_allclose(tight.delta(x), tight.atoms().delta(x), atol=1e-14)
+
+
+@pytest.mark.parametrize("rho", [1e-4, 1e-8, 1e-16, 1e-28, 1e-32])
+@pytest.mark.parametrize("deviations", [0.1, 2.0, 10.0])
+def test_zcdp_bound_of_a_small_rho(rho: float, deviations: float) -> None:
+    """Its exponent was a difference of numbers of size ε/ρ: δ = 1.6e-28 for 1.1e-17 at ρ = 1e-32."""
+    epsilon = deviations * math.sqrt(rho)
+    with mp.workdps(60):
+        r, x = mp.mpf(rho), mp.mpf(epsilon)
+        a = mp.findroot(
+            lambda a: (2 * a + 1) * r - x - mp.log1p(1 / a), mp.mpf(epsilon) / (2 * rho) + 1 / mp.sqrt(r)
+        )
+        expected = mp.exp(a * ((a + 1) * r - x) - a * mp.log1p(1 / a) - mp.log1p(a))
+        lower, upper = ZeroConcentratedProfile(rho).bounds(np.array(epsilon))
+        assert lower <= expected <= upper
+
+
+def test_zcdp_bound_of_extreme_rho() -> None:
+    at = np.array([0.0, 1.0, 1e5, 1e300])
+    for rho in (5e-324, 1e-300, 800.0, 1e300, 1.7e308):
+        found = ZeroConcentratedProfile(rho).delta(at)
+        assert np.all((found >= 0.0) & (found <= 1.0))
+        assert np.all(np.diff(found) <= 0.0)
 
 
 def test_zcdp_bound_is_the_known_conversion() -> None:

@@ -367,6 +367,13 @@ def test_bounds_known_only_by_their_curve() -> None:
     )
 
 
+def test_a_failure_without_any_other_loss_beside_a_curve() -> None:
+    """The finite loss of the one is always 0: a grid divided by its width."""
+    curve, mass = ZeroConcentratedProfile(0.1), 0.1
+    found = compose([(ApproximateProfile(Fraction(0), mass), 1), (curve, 1)]).delta(1.0)
+    assert found.lower <= mass + (1.0 - mass) * curve.delta(1.0) <= found.upper
+
+
 def test_directions_are_composed_apart() -> None:
     """The larger of both totals, not the total of the larger curves."""
     profile = subsampled(gaussian(1), 0.1)
