@@ -51,9 +51,10 @@ class LaplaceProfile(PrivacyProfile):
     bound: str = ""
 
     def __post_init__(self) -> None:
-        if math.isinf(nonnegative("shift", self.shift)):
+        object.__setattr__(self, "shift", nonnegative("shift", self.shift))
+        object.__setattr__(self, "scale", positive("scale", self.scale))
+        if math.isinf(self.shift):
             raise ParameterError("shift = inf: must be finite")
-        positive("scale", self.scale)
         check_largest_loss("shift / scale", self._pure)
 
     @cached_property

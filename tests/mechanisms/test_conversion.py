@@ -177,3 +177,13 @@ def test_all_other_conversions_are_refused() -> None:
         assert convert(profile, relation) is profile
     with pytest.raises(ParameterError, match="must be for 'add or remove one'"):
         GroupOfTwoProfile(GaussianProfile(1.0))
+
+
+def test_whole_numbers_are_parameters_like_any_others() -> None:
+    """A shift of 1 was kept as it is, and the conversion asked it for what only floats have."""
+    whole, real = (
+        RelatedProfile(LaplaceProfile(*pair), Neighbouring.ADD_OR_REMOVE) for pair in ((1, 2), (1.0, 2.0))
+    )
+    changed = [convert(each, Neighbouring.REPLACE_ONE) for each in (whole, real)]
+    assert changed[0].gaussian_mu == changed[1].gaussian_mu
+    assert changed[0].bounds(np.array(0.3)) == changed[1].bounds(np.array(0.3))
