@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from accountant import Place
-from mechanisms import Laplace, Sensitivity
+from mechanisms import DiscreteLaplace, Laplace, Sensitivity
+from verify import verify
 from verify.conduct.conduct import Conduct
 from verify.conduct.effort import EFFORTS
 from verify.findings import FindingKind
@@ -38,3 +39,38 @@ def test_a_declared_profile_is_tested_where_nobody_else_answers_for_it(own, fals
     assert [finding.kind for finding in evidence.findings] == ([FindingKind.MECHANISM] if false else [])
     if false:
         assert "declares epsilon = 1 but loses at least 1." in evidence.findings[0].message
+
+
+def test_what_a_mechanism_kept_of_earlier_parameters_is_not_asked():
+    """It was certified at ε = 1 by a profile of scale 1."""
+    mechanism = Laplace(scale=1.0)
+    assert mechanism.profile().pure_epsilon == 1
+    object.__setattr__(mechanism, "scale", 0.99)
+    result = verify(mechanism, epsilon=1.0, effort="quick")
+    assert (result.verdict, result.upper.epsilon) == ("refuted", pytest.approx(1 / 0.99))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        np.sum,
+        lambda noisy: noisy / np.linalg.norm(noisy),
+        lambda noisy: [str(each) for each in noisy],
+        lambda noisy: None,
+    ],
+)
+def test_a_function_of_what_is_released_is_not_given_many_draws_at_once(function):
+    """It ended with a traceback, or its outputs were found to depend on each other."""
+    result = verify(Laplace(scale=1.0) >> function, epsilon=1.0, effort="quick")
+    assert (result.verdict, result.findings) == ("certified", ())
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "epsilon"),
+    [
+        (DiscreteLaplace(scale=1e-3), 1000.0),  # e^1000 is no float
+        (Laplace(scale=5e-324, sensitivity=Sensitivity(5e-324, 5e-324, 5e-324)), 1.0),
+    ],
+)
+def test_mechanisms_of_extreme_parameters_have_a_verdict(mechanism, epsilon):
+    assert verify(mechanism, epsilon=epsilon, effort="quick").verdict == "certified"

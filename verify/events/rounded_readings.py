@@ -64,9 +64,10 @@ class Rounding:
         """Return 1e-12 of what the sizes of columns add up to, or the next power of two; 0 if all values are whole."""
         terms = [self._size(index) for index in indices]
         size = sum(largest for largest, _ in terms)
-        if all(whole for _, whole in terms) or not 0.0 < size < math.inf:
+        least = _RELATIVE * size
+        if all(whole for _, whole in terms) or not 0.0 < least < math.inf:
             return 0.0
-        return 2.0 ** math.ceil(math.log2(_RELATIVE * size))
+        return 2.0 ** math.ceil(math.log2(least))
 
     def _size(self, index: int) -> tuple[float, bool]:
         """The largest finite value of a column, and whether all are whole."""

@@ -22,5 +22,5 @@ def likeliest_event(delta: Callable[[float], float], epsilon: float) -> tuple[fl
         At least 0.
     """
     at, beyond = delta(epsilon), delta(epsilon + _STEP)
-    q = min(1.0, max(0.0, (at - beyond) / (math.exp(epsilon) * math.expm1(_STEP))))
-    return min(1.0, at + math.exp(epsilon) * q), q
+    rest = max(0.0, (at - beyond) / math.expm1(_STEP))  # e^ε Q, which a float may not hold at large ε
+    return min(1.0, at + rest), min(1.0, rest * math.exp(-epsilon))
