@@ -34,7 +34,7 @@ class AtomicProfile(PrivacyProfile):
     Parameters
     ----------
     losses : tuple of Fraction (or floats, taken exactly)
-        Distinct values of ln P/Q.
+        Values of ln P/Q; of equal ones the probabilities are added up.
     probabilities : tuple of float
         Their probabilities under P. They and ``infinite_mass`` add up to one.
     infinite_mass : float
@@ -69,6 +69,11 @@ class AtomicProfile(PrivacyProfile):
         if not abs(total - 1.0) <= 1e-9:
             raise ParameterError(f"probabilities add up to {total!r}: must add up to 1")
         check_largest_loss("losses", max(map(abs, losses)))
+        if len(set(losses)) < len(losses):  # as of ±ε at ε = 0: sums of atoms are found by their values
+            together: dict[Fraction, float] = {}
+            for loss, p in zip(losses, probabilities, strict=True):
+                together[loss] = together.get(loss, 0.0) + p
+            losses, probabilities = tuple(together), tuple(together.values())
         object.__setattr__(self, "losses", losses)
         object.__setattr__(self, "probabilities", probabilities)
         object.__setattr__(self, "infinite_mass", float(self.infinite_mass))

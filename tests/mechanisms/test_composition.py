@@ -307,3 +307,9 @@ def test_mixtures_carry_the_bound_and_the_infinite_mass_of_both_parts() -> None:
     pair = MixtureProfile(failing, BasicCompositionProfile(approximate, GaussianProfile(1.0)))
     assert pair.delta(math.inf) == pytest.approx(0.19)
     assert pair.delta(500.0) == pytest.approx(0.19)
+
+
+def test_equal_losses_of_atoms_are_one() -> None:
+    profile = AtomicProfile((Fraction(1, 2), 0.5, Fraction(-1, 2)), (0.3, 0.3, 0.4))
+    assert profile.losses == (Fraction(1, 2), Fraction(-1, 2))
+    assert profile.probabilities == (0.6, 0.4)

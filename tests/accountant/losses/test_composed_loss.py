@@ -374,6 +374,18 @@ def test_a_failure_without_any_other_loss_beside_a_curve() -> None:
     assert found.lower <= mass + (1.0 - mass) * curve.delta(1.0) <= found.upper
 
 
+@pytest.mark.parametrize("count", [1, 30])
+@pytest.mark.parametrize("beside", [PureProfile(Fraction(1)), DiscreteLaplaceProfile(1, 1.0), gaussian(1)])
+def test_failures_without_any_other_loss_take_no_mass_away(count: int, beside: PrivacyProfile) -> None:
+    """Their two losses ±0 were taken for one, and half of what was released beside each was lost: δ = 3e-9 for 0.46."""
+    failure = ApproximateProfile(Fraction(0), 1e-12)
+    found = compose([(beside, 1), (failure, count)]).delta(0.0)
+    mass = -math.expm1(count * math.log1p(-1e-12))
+    expected = mass + (1.0 - mass) * beside.delta(0.0)
+    assert found.lower <= expected * (1.0 + 1e-14)
+    assert found.upper >= expected * (1.0 - 1e-14)
+
+
 def test_directions_are_composed_apart() -> None:
     """The larger of both totals, not the total of the larger curves."""
     profile = subsampled(gaussian(1), 0.1)
