@@ -193,10 +193,11 @@ class AtomicLoss(PrivacyLoss):
             mixed[-value] = mixed.get(-value, 0.0) + under_q
         mass = rate * self.mass
         rest = math.fsum([1.0, -mass, *(-p for p in mixed.values())])
-        mixed[Fraction(0)] = max(0.0, rest)
+        nothing = Fraction(0)  # where a loss has become too small for a float, too
+        mixed[nothing] = mixed.get(nothing, 0.0) + max(0.0, rest)
         relative, displaced = self._sampled_rounding
         # What is left at 0 is a difference: it carries the rounding of the sum.
-        relative += ROUNDING * (len(mixed) + 8.0) / max(mixed[Fraction(0)], 1e-3)
+        relative += ROUNDING * (len(mixed) + 8.0) / max(mixed[nothing], 1e-3)
         return AtomicLoss(tuple(mixed), tuple(mixed.values()), mass, relative, displaced)
 
     def log_mgf_line(self, s: float, t: FloatArray) -> tuple[ComplexArray, FloatArray]:

@@ -68,6 +68,10 @@ class _Work:
     """Relative error of δ that costs next to nothing."""
     not_tight: float
     """Relative width of ε from which on the grid may do better."""
+    wide: float
+    """Relative width of δ from which on the grid may do better."""
+    of_grid: float
+    """δ below which a grid's rounding is too large to help."""
     rough: float
     """Relative error of δ, beside a Chernoff bound's, that tells where ε is."""
     overshoot: float
@@ -87,6 +91,8 @@ class _Work:
 _WORK = _Work(
     tight=1e-12,
     not_tight=4e-6,
+    wide=1e-2,
+    of_grid=1e-13,
     rough=1e-3,
     overshoot=1.5,
     far=1.5,
@@ -517,7 +523,10 @@ class Direction:
         least = 5e-324  # below the largest loss delta is positive, even where no float can show it
         upper = min(1.0, max(least, (result.upper + mass) * (1.0 + 4 * ROUNDING)))
         lower = (result.lower + low_mass) * (1.0 - 4 * ROUNDING)
-        return CertifiedInterval(lower, upper, result.lower_by, result.upper_by)
+        result = CertifiedInterval(lower, upper, result.lower_by, result.upper_by)
+        if result.width > _WORK.wide * upper and upper > _WORK.of_grid and not time_is_over():
+            result = result.intersect(self._grid_delta(epsilon, width))
+        return result
 
     def _delta_by_engines(self, epsilon: float, width: float, known: list[Contour]) -> CertifiedInterval:
         assert self.loss is not None

@@ -186,6 +186,14 @@ def test_curve_of_a_replaced_record_under_laplace_noise(q: float, e: float, shar
     assert computed == pytest.approx(float(exact), rel=1e-9, abs=1e-15)
 
 
+def test_fixed_size_of_losses_that_vanish_keeps_all_probability() -> None:
+    """ln(1-q + q e^l) of a loss of 1e-30 at q = 1e-300 is 0 for a float, beside what has no loss anyway."""
+    base = AtomicLoss((Fraction(1, 10**30), Fraction(-1, 10**30)), (0.5, 0.5))
+    own = base.fixed_size(1e-300)
+    assert isinstance(own, AtomicLoss)
+    assert sum(own.probabilities) == pytest.approx(1.0, rel=1e-12)
+
+
 def test_fixed_size_of_atoms() -> None:
     """Randomized response on a sample of fixed size, from the pairs of the theorem."""
     base = RandomizedResponse(size=4, epsilon=1.0).profile().loss()

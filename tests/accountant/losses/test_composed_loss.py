@@ -179,6 +179,19 @@ def test_lower_is_at_most_upper_and_delta_at_epsilon_comes_back(releases: Releas
         assert loss.delta(interval.lower * (1.0 - 1e-12)).upper >= delta * (1.0 - 1e-9)
 
 
+@pytest.mark.parametrize(
+    ("sigma", "rate", "count", "delta"), [(0.369, 0.003, 3, 1e-3), (0.5, 0.1, 2, 0.05), (0.5, 0.1, 2, 1e-5)]
+)
+def test_delta_of_a_few_samples_is_as_narrow_as_epsilon(
+    sigma: float, rate: float, count: int, delta: float
+) -> None:
+    """No contour is short enough for them: a grid is left, for δ as for ε."""
+    loss = compose([(subsampled(joining(gaussian(sigma)), rate), count)])
+    interval = loss.epsilon(delta)
+    assert loss.delta(interval.upper).upper <= 1.01 * delta
+    assert loss.delta(interval.lower).lower >= 0.99 * delta
+
+
 @law
 @given(st.lists(st.tuples(PROFILES, st.integers(1, 4)), min_size=1, max_size=3), DELTAS, st.randoms())
 def test_count_is_that_many_single_releases_in_any_order(
