@@ -199,6 +199,10 @@ class Private:
     def _transformed(self, transformation: Transformation) -> Private:
         transformation, assumptions = self._gate.examine(transformation)
         self._gate.assume(*assumptions)
+        if self._categorical and self.shape[-1] != 1:
+            raise DomainError(
+                f"{type(transformation).__name__} takes one category, and this value has {self.shape[-1]}: take one"
+            )
         self._gate.operates(self, None if assumptions else transformation)
         known = self._domain if self._parts == 1 else None
         if known is None:

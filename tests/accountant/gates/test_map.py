@@ -124,6 +124,16 @@ def test_a_transformation_for_other_values_is_refused_and_the_gate_stays_open() 
     gate.check_open()
 
 
+@pytest.mark.parametrize("taken", [[[0, 0]], [[0, 0, 0]], np.zeros((1, 0), int)])
+def test_a_transformation_of_one_category_refuses_several(taken: Any) -> None:
+    gate = accountant()
+    value = gate.private(1, Categories(3), "ann").take(np.asarray(taken))
+    for transformation in (CategoryToOneHot(3), Table([0.0, 1.0, 5.0])):
+        with pytest.raises(DomainError, match="takes one category, and this value has"):
+            value.map(transformation)
+    gate.check_open()
+
+
 def test_an_overflow_closes_the_gate() -> None:
     """That there is one tells something about the value."""
     gate = accountant()
