@@ -155,7 +155,7 @@ class CUCBBatchGaussian(_BatchLearner):
     )
 
     def __init__(
-        self, structure: SuperArms, gate: Gate, *, epsilon: float, delta: float, horizon: int
+        self, structure: SuperArms, gate: Gate, *, epsilon: float, delta: float, horizon: int | None
     ) -> None:
         outcomes = Box(0, 1, self.size_of(structure)).sensitivity
         together = Gaussian.for_epsilon_delta(
