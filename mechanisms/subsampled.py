@@ -114,7 +114,7 @@ class SubsampledDirection(SampledProfile):
             high = keep * (1.0 + off) * self.base.bounds(at - 2.0 * off - rounding)[1]
             low = np.where(inside & (off < 0.25), low, 0.0)
             # Where the distance is mostly rounding: δ at a distance that is larger for certain.
-            far = -np.expm1(-np.maximum(gap, 0.0) - unit * (1.0 + abs(math.log1p(-q))))
+            far = -np.expm1(-np.maximum(gap + unit * (1.0 + abs(math.log1p(-q)) + np.abs(epsilon)), 0.0))
             high = np.where(inside & (off < 0.25), high, far)
         else:
             far = self._is_far(epsilon)

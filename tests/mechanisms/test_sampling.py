@@ -236,3 +236,12 @@ def test_a_direction_is_of_a_record_that_joins_and_is_not_mixed_with_the_other()
     zeroed = RelatedProfile(GaussianProfile(1.0), Z).loss()
     assert zeroed is not None
     assert zeroed.poisson_replaced(0.1) is None
+
+
+def test_beyond_its_largest_loss_an_added_record_counts_nothing() -> None:
+    """It is ln 2 at q = 1/2; a removed record has q times the base's δ at ln(1 + (w - 1)/q)."""
+    base = joining(GaussianProfile(0.2))
+    low, high = subsampled(base, 0.5).bounds(np.array([3.0, 1.0]))
+    expected = 0.5 * GaussianProfile(0.2).delta(np.log1p(2.0 * np.expm1([3.0, 1.0])))
+    assert low == pytest.approx(expected, rel=1e-9, abs=0.0)
+    assert high == pytest.approx(expected, rel=1e-9, abs=0.0)
