@@ -20,10 +20,11 @@ from mechanisms.noise import NoiseSource, noise_source
 from mechanisms.parameters import ParameterError, open_unit, positive, whole
 from mechanisms.privacy_loss import PrivacyLoss
 from mechanisms.profile import PrivacyProfile
-from mechanisms.rounding import up
+from mechanisms.rounding import Ceiling, exact_product, up
 from mechanisms.sensitivity import Sensitivity
 
 _LARGEST_SIGMA = 100_000.0  # a sum over about 10 sigma terms for each epsilon
+_AT_ONCE = 1 << 18  # terms in one array
 
 
 def _total_weight(sigma: float) -> float:
@@ -40,7 +41,7 @@ class DiscreteGaussianProfile(PrivacyProfile):
 
     The loss at noise k is s(s - 2k)/2σ², so δ(x) = Σ_{k<u} P(k) (1 - exp(-(s/σ²)(u - k))) with
     u = s/2 - σ²x/s: all terms are positive and fall faster than a Gaussian; those left out are below
-    1e-18 of the sum. The relative error is about 1e-14.
+    1e-18 of the sum. The relative error is about 1e-14, and below 3e-13 where δ is least.
 
     Parameters
     ----------
@@ -78,24 +79,52 @@ class DiscreteGaussianProfile(PrivacyProfile):
         return _total_weight(self.sigma)
 
     def _curve(self, epsilon: FloatArray) -> FloatArray:
-        flat = [self._delta_at(float(x)) for x in np.ravel(epsilon)]
-        return np.array(flat).reshape(np.shape(epsilon))
+        x = np.ravel(epsilon)
+        found = np.zeros(x.shape)
+        longest = 20.0 * self.sigma + 3.0
+        some = np.flatnonzero(x < self._far)  # below the smallest float beyond
+        for own in np.array_split(some, math.ceil(some.size * longest / _AT_ONCE)) if some.size else ():
+            found[own] = self._sums(x[own])
+        return found.reshape(np.shape(epsilon))
 
-    def _delta_at(self, x: float) -> float:
-        s, variance = self.shift, self.sigma * self.sigma
-        u = s / 2.0 - variance * x / s
-        if u < -40.0 * self.sigma - 1.0:
-            return 0.0  # below the smallest float
+    @cached_property
+    def _far(self) -> float:
+        """The x at which u is 40σ + 1 below 0."""
+        return (self.shift / 2.0 + 40.0 * self.sigma + 1.0) * self.shift / (self.sigma * self.sigma)
+
+    def _sums(self, x: FloatArray) -> FloatArray:
+        s, sigma = self.shift, self.sigma
+        last, beyond = self._end(x)
         # Keep k with (k² - top²)/2σ² <= 45, where top is the likeliest noise in the sum.
-        # Just above a whole number u - k is small, and rounding u would spoil it: so u is exact.
-        exact = Fraction(s, 2) - Fraction(self.sigma) ** 2 * Fraction(x) / s
-        last = min(math.ceil(exact) - 1, math.ceil(10.0 * self.sigma))
-        top = min(last, 0)
-        first = math.floor(-math.sqrt(top * top + 90.0 * variance)) - 1
-        k = np.arange(first, last + 1, dtype=np.float64)
-        beyond = float(exact - last) + (last - k)  # u - k
-        terms = np.exp(-0.5 * (k / self.sigma) ** 2) * -np.expm1(-(s / variance) * beyond)
-        return float(np.sum(terms)) / self._total
+        top = np.minimum(last, 0.0)
+        first = np.floor(-np.sqrt(top * top + 90.0 * sigma * sigma)) - 1.0
+        steps = np.arange(float(np.max(last - first)) + 1.0)
+        standard = (last[:, np.newaxis] - steps) / sigma
+        falls = -np.expm1(-(s / (sigma * sigma)) * (beyond[:, np.newaxis] + steps))
+        terms = np.exp(-0.5 * standard * standard) * falls
+        total: FloatArray = terms.sum(axis=1) / self._total
+        return total
+
+    def _end(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the largest whole number k below u, at most about 10σ, and u - k, to a relative error of 1e-15."""
+        unit = Fraction(self.sigma) ** 2 / self.shift
+        near = Ceiling.of(unit)
+        product, error = exact_product(near.near, x)
+        error = error + near.rest * x
+
+        def beyond(k: FloatArray | float) -> FloatArray:
+            return np.asarray(((self.shift / 2.0 - k) - product) - error)  # u - k
+
+        u = beyond(0.0)
+        last = np.ceil(u) - 1.0
+        gap = beyond(last)
+        close = np.abs(beyond(np.rint(u))) <= 1e-15 * (1.0 + np.abs(product))
+        for i in np.flatnonzero(close):  # two floats are not enough
+            exact = Fraction(self.shift, 2) - unit * Fraction(x[i])
+            last[i] = math.ceil(exact) - 1
+            gap[i] = float(exact - int(last[i]))
+        most = float(math.ceil(10.0 * self.sigma))
+        return np.minimum(last, most), np.where(last > most, beyond(most), gap)
 
 
 @register

@@ -110,17 +110,22 @@ class Ceiling:
 
 
 def product_gap(ceiling: Ceiling, factor: float, below: FloatArray) -> FloatArray:
-    """Return ceiling - factor · below to a relative error of 4u, element by element, for factor · below >= 0.
+    """Return ceiling - factor · below to a relative error of 4u, element by element, for factor · below >= 0."""
+    product, error = exact_product(factor, below)
+    return (ceiling.near - product) + (ceiling.rest - error)
 
-    The product's rounding error is found exactly (Dekker's product of halves, after powers of 2 are taken out).
+
+def exact_product(factor: float, values: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the rounded products, and what is missing of them, element by element.
+
+    The rounding error is found exactly (Dekker's product of halves, after powers of 2 are taken out).
     """
     mantissa, power = math.frexp(factor)
-    scaled = np.ldexp(below, power)
+    scaled = np.ldexp(values, power)
     product = mantissa * scaled
     splitter = 2.0**27 + 1.0
     high = splitter * mantissa - (splitter * mantissa - mantissa)
     low = mantissa - high
     own = splitter * scaled - (splitter * scaled - scaled)
     rest = scaled - own
-    error = ((high * own - product) + high * rest + low * own) + low * rest
-    return (ceiling.near - product) + (ceiling.rest - error)
+    return product, ((high * own - product) + high * rest + low * own) + low * rest

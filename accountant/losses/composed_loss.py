@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -39,6 +39,7 @@ CLOSED = "closed form"
 _RENYI = "Renyi composition"
 NOTHING = "nothing"
 _CEILING = "mass near the largest loss"
+_ONE = "one of the releases"
 
 _LEAST_DELTA = 1e-290
 _FIXED_WIDTH = 1e-6
@@ -399,7 +400,17 @@ class Direction:
                 lower = (bound + math.log1p(-math.exp(math.log(delta) - log_mass))) * (1.0 - 4 * ROUNDING)
                 if lower > result.lower:
                     result = result.intersect(CertifiedInterval(lower, math.inf, _CEILING, NOTHING))
-        return result, contour
+        return self._at_least_one(result, lambda profile: _closed_epsilon(profile, delta).lower), contour
+
+    def _at_least_one(
+        self, result: CertifiedInterval, lower: Callable[[PrivacyProfile], float]
+    ) -> CertifiedInterval:
+        """Raise the lower end to what one release costs: the others take nothing of it away (post-processing)."""
+        for profile in () if time_is_over() else self.profiles:
+            alone = lower(profile)
+            if alone > result.lower:
+                result = result.intersect(CertifiedInterval(alone, math.inf, _ONE, NOTHING))
+        return result
 
     def _near_the_ceiling(self) -> list[tuple[float, float]]:
         """Return (x, ln q) with P(total loss > x) >= q, for x a little below the largest loss.
@@ -526,6 +537,8 @@ class Direction:
         result = CertifiedInterval(lower, upper, result.lower_by, result.upper_by)
         if result.width > _WORK.wide * upper and upper > _WORK.of_grid and not time_is_over():
             result = result.intersect(self._grid_delta(epsilon, width))
+        if result.width > _WORK.wide * result.upper:
+            result = self._at_least_one(result, lambda profile: _closed_delta(profile, epsilon).lower)
         return result
 
     def _delta_by_engines(self, epsilon: float, width: float, known: list[Contour]) -> CertifiedInterval:

@@ -66,6 +66,32 @@ def test_discrete_gaussian_against_high_precision(shift: int, log_sigma: float, 
     )
 
 
+@pytest.mark.parametrize(
+    ("shift", "sigma", "atom"),
+    [
+        (1, 0.1932002857975424, 93.76753846729692),
+        (2, 0.31221981981671515, 205.16773224608454),
+        (3, 0.0660657262410951, 1718.3389582357302),
+        (1, 0.5, 2.0),
+    ],
+)
+def test_discrete_gaussian_where_a_loss_is_a_float_away(shift: int, sigma: float, atom: float) -> None:
+    """There δ is all from one noise, of a probability times how far the loss is beyond x: down to 1e-21 of itself."""
+    profile = DiscreteGaussianProfile(shift, sigma)
+    near = [atom * (1.0 - 2e-14), math.nextafter(atom, 0.0), atom, math.nextafter(atom, math.inf)]
+    found = profile.delta(np.array(near)).tolist()
+    for x, own in zip(near, found, strict=True):
+        with mpmath.workdps(60):
+            s, e = mpmath.mpf(sigma), mpmath.mpf(x)
+            weights = {k: mpmath.exp(-(mpmath.mpf(k) ** 2) / (2 * s * s)) for k in range(-60, 61)}
+            losses = {k: shift * (shift - 2 * k) / (2 * s * s) for k in weights}
+            true = sum(w * max(mpmath.mpf(0), -mpmath.expm1(e - losses[k])) for k, w in weights.items())
+            expected = float(true / sum(weights.values()))
+        rounded = 4e-16 * (atom * sigma / shift) ** 2  # the probability of k: u (k / sigma)^2
+        assert own == pytest.approx(expected, rel=2e-14 + rounded, abs=0.0)
+        assert profile.delta(x) == own
+
+
 @pytest.mark.parametrize("size", [2, 3, 7])
 @pytest.mark.parametrize("epsilon", [0.01, 1.0, 30.0, 1000.0])
 def test_randomized_response_closed_form(size: int, epsilon: float) -> None:

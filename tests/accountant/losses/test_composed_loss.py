@@ -28,6 +28,7 @@ from mechanisms import (
     RandomizedResponse,
     ZeroConcentratedProfile,
 )
+from mechanisms.fixed_size import FixedSizeProfile
 
 Releases = list[tuple[PrivacyProfile, int]]
 
@@ -190,6 +191,14 @@ def test_delta_of_a_few_samples_is_as_narrow_as_epsilon(
     interval = loss.epsilon(delta)
     assert loss.delta(interval.upper).upper <= 1.01 * delta
     assert loss.delta(interval.lower).lower >= 0.99 * delta
+
+
+def test_where_rounding_down_loses_the_tail_one_release_is_a_lower_bound() -> None:
+    alone = FixedSizeProfile(gaussian(1.0), 0.0016)
+    one, two = compose([(alone, 1)]).epsilon(1e-12), compose([(alone, 2)]).epsilon(1e-12)
+    assert one.lower <= two.lower <= two.upper <= 1.3 * one.upper
+    x = one.lower
+    assert compose([(alone, 1)]).delta(x).lower <= compose([(alone, 2)]).delta(x).lower
 
 
 @law
