@@ -44,6 +44,8 @@ _LEAST_DELTA = 1e-290
 _FIXED_WIDTH = 1e-6
 """Width of the lower end that fixed data give: composing the worse pair of every release costs more than that."""
 _ORDERS = 1.0 + np.geomspace(1e-2, 1e4, 61)
+_GAP = 1e-3
+"""Relative width of δ from which on the grid may do better."""
 _DELTA_WIDTH = 10.0
 """A relative width of δ that is good enough, in units of s times that of ε."""
 _MATTERS = 2.0
@@ -517,7 +519,19 @@ class Direction:
         least = 5e-324  # below the largest loss delta is positive, even where no float can show it
         upper = min(1.0, max(least, (result.upper + mass) * (1.0 + 4 * ROUNDING)))
         lower = (result.lower + low_mass) * (1.0 - 4 * ROUNDING)
-        return CertifiedInterval(lower, upper, result.lower_by, result.upper_by)
+        known_ends = CertifiedInterval(lower, upper, result.lower_by, result.upper_by)
+        return self._with_grid_delta(known_ends, epsilon, width) if near is None else known_ends
+
+    def _with_grid_delta(self, known: CertifiedInterval, epsilon: float, width: float) -> CertifiedInterval:
+        """Bound δ(epsilon) by a grid, too, where the engines leave a gap that is not their rounding."""
+        loss = self.loss
+        assert loss is not None
+        if known.width <= _GAP * known.upper or known.upper < _LEAST_DELTA or time_is_over():
+            return known
+        line = TiltedLoss(loss, saddle_for_epsilon(loss, epsilon).s)
+        if line.log_size(epsilon) - math.log(known.upper) > math.log(_GAP / _WORK.tight):
+            return known
+        return known.intersect(self._grid_delta(epsilon, width))
 
     def _delta_by_engines(self, epsilon: float, width: float, known: list[Contour]) -> CertifiedInterval:
         assert self.loss is not None
