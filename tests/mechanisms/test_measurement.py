@@ -247,7 +247,7 @@ def test_distances_that_count_records_are_whole(dp: Any) -> None:
     for measurement in (counts, dp.m.make_randomized_response_bool(0.75)):
         at = from_opendp(measurement, d_in=1.0).profile().pure_epsilon
         assert at == from_opendp(measurement, d_in=1).profile().pure_epsilon
-        with pytest.raises(ParameterError, match="d_in = 0.5: must be whole"):
+        with pytest.raises(ParameterError, match=r"d_in = 0\.5: must be whole"):
             from_opendp(measurement, d_in=0.5)
 
 
