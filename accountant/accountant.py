@@ -230,10 +230,9 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         domain, assumptions = examined(domain)
         self.assume(*assumptions)
         record = _checked_record(record)
-        checked = domain.check(values, "values")
-        array = on_grid(domain, np.array(checked)).reshape(
-            1, 1, -1
-        )  # copied: the caller may use its buffer again
+        # Copied, and then checked: the caller may use its buffer again at any time.
+        checked = domain.check(values.copy() if isinstance(values, np.ndarray) else values, "values")
+        array = on_grid(domain, np.array(checked)).reshape(1, 1, -1)
         influence = Influence.of_domain(domain)
         if math.inf in influence.widths and not np.isfinite(array).all():
             raise DomainError("values hold an infinite number: must be finite, also in an unbounded domain")

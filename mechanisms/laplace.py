@@ -19,7 +19,7 @@ from mechanisms.mechanism import BuiltInMechanism, checked_sensitivity, register
 from mechanisms.noise import NoiseSource, noise_source
 from mechanisms.parameters import ParameterError, check_largest_loss, nonnegative, positive
 from mechanisms.privacy_loss import PrivacyLoss
-from mechanisms.profile import PrivacyProfile, gaussian_mu_at
+from mechanisms.profile import HARDLY_ANY, PrivacyProfile, gaussian_mu_at
 from mechanisms.rounding import Ceiling, up
 from mechanisms.sensitivity import UNIT, Sensitivity
 
@@ -83,7 +83,8 @@ class LaplaceProfile(PrivacyProfile):
         """
         size = self._pure_up
         if size < 0.01:  # the series alternates: e²/2 - e³/6 + e⁴/24 - ...
-            return size * size / 2.0 * (1.0 - size / 3.0 + size * size / 12.0) * (1.0 + 1e-15)
+            about = size * size / 2.0 * (1.0 - size / 3.0 + size * size / 12.0) * (1.0 + 1e-15)
+            return math.nextafter(about, math.inf) if size else 0.0  # the square may vanish, or lose digits
         return (size + math.expm1(-size)) * (1.0 + 1e-13)
 
     @property
@@ -97,8 +98,9 @@ class LaplaceProfile(PrivacyProfile):
         outside because G is convex and has the line's ends on or below it.
         """
         size = self._pure_up
-        if size > 1000.0:
-            return super().gaussian_mu or math.inf
+        if not HARDLY_ANY <= size <= 1000.0:
+            mu = super().gaussian_mu
+            return math.inf if mu is None else mu
         return gaussian_mu_at(0.5 * math.exp(-0.5 * size), -math.expm1(-0.5 * size))
 
     @property

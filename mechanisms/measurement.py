@@ -92,12 +92,24 @@ def _approximate_concentrated(rho: float, delta: float) -> PrivacyProfile:
     return MixtureProfile(failure, concentrated)
 
 
+def _certified(
+    curve: Callable[[float, float], PrivacyProfile], distance: float, delta: float
+) -> PrivacyProfile:
+    """Return the curve of what a map certifies; infinity, as of noise of scale 0, is no privacy."""
+    size, failure = nonnegative("what the privacy map certifies", distance), nonnegative("its delta", delta)
+    return NoPrivacy() if math.isinf(size) or failure >= 1.0 else curve(size, failure)
+
+
+def _pure(epsilon: float, delta: float) -> PrivacyProfile:
+    return ApproximateProfile(Fraction(epsilon), delta) if delta else PureProfile(Fraction(epsilon))
+
+
 # From the name of an OpenDP measure to the profile that its distance certifies.
 _PROFILE_OF: Mapping[str, Callable[[Any], PrivacyProfile]] = {
-    "MaxDivergence": lambda epsilon: PureProfile(Fraction(epsilon)),
-    "ZeroConcentratedDivergence": ZeroConcentratedProfile,
-    "Approximate(MaxDivergence)": lambda d: ApproximateProfile(Fraction(d[0]), d[1]),
-    "Approximate(ZeroConcentratedDivergence)": lambda d: _approximate_concentrated(d[0], d[1]),
+    "MaxDivergence": lambda epsilon: _certified(_pure, epsilon, 0.0),
+    "ZeroConcentratedDivergence": lambda rho: _certified(_approximate_concentrated, rho, 0.0),
+    "Approximate(MaxDivergence)": lambda d: _certified(_pure, *d),
+    "Approximate(ZeroConcentratedDivergence)": lambda d: _certified(_approximate_concentrated, *d),
     "SmoothedMaxDivergence": OpenDPProfile,
 }
 
@@ -118,9 +130,19 @@ def _is_integer(words: str) -> bool:
     return re.search(r"\b([iu](8|16|32|64|128)|usize)\b", words) is not None
 
 
+_OF_DATA_SETS = ("SymmetricDistance", "InsertDeleteDistance")
+_COUNTED = (*_OF_DATA_SETS, "ChangeOneDistance", "HammingDistance", "DiscreteDistance")
+"""Metrics whose distances are numbers of records, or 1, and which do not name their type."""
+
+
+def _is_counted(metric: str) -> bool:
+    """Return whether distances in a metric, as OpenDP writes it, are whole numbers."""
+    return metric.startswith(_COUNTED) or _is_integer(metric)
+
+
 def _relation_of(metric: str, d_in: float) -> Neighbouring:
     """Return what data sets at distance d_in are: a replaced record counts 2 where records are added and removed."""
-    added = metric.startswith(("SymmetricDistance", "InsertDeleteDistance"))
+    added = metric.startswith(_OF_DATA_SETS)
     return Neighbouring.ADD_OR_REMOVE if added and d_in < 2.0 else Neighbouring.REPLACE_ONE
 
 
@@ -148,7 +170,8 @@ class OpenDPMeasurement(BuiltInMechanism):
     Raises
     ------
     ParameterError
-        If the measure is not supported.
+        If the measure is not supported, or ``d_in`` is no distance of two data sets in the measurement's domain. By
+        ``profile``, if the map certifies a number that is none.
     """
 
     opaque: ClassVar[bool] = True  # a measurement cannot be rebuilt
@@ -160,9 +183,15 @@ class OpenDPMeasurement(BuiltInMechanism):
 
     def __post_init__(self) -> None:
         distance = nonnegative("d_in", self.d_in)
-        if _is_integer(str(self.measurement.input_metric)) and not distance.is_integer():
+        metric, domain = str(self.measurement.input_metric), str(self.measurement.input_domain)
+        if _is_counted(metric) and not distance.is_integer():
             raise ParameterError(
-                f"d_in = {self.d_in!r}: must be whole, as {self.measurement.input_metric} is counted in whole numbers"
+                f"d_in = {self.d_in!r}: must be whole, as {metric} is counted in whole numbers"
+            )
+        if metric.startswith(_OF_DATA_SETS) and distance < 2.0 and re.search(r"\bsize=\d", domain):
+            raise ParameterError(
+                f"d_in = {self.d_in!r}: must be at least 2, as data sets of a fixed size, in {domain}, differ by "
+                "replaced records, each of which counts 2"
             )
         object.__setattr__(self, "nominal_delta", delta_of_approximate("nominal_delta", self.nominal_delta))
         measure = str(self.measurement.output_measure)
@@ -207,7 +236,7 @@ class OpenDPMeasurement(BuiltInMechanism):
         return self._profile_at(self.d_in)
 
     def _profile_at(self, d_in: float) -> PrivacyProfile:
-        distance = int(d_in) if _is_integer(str(self.measurement.input_metric)) else d_in
+        distance = int(d_in) if _is_counted(str(self.measurement.input_metric)) else d_in
         profile = _PROFILE_OF[str(self.measurement.output_measure)](self.measurement.map(distance))
         return stated(profile, self.neighbouring)
 

@@ -96,6 +96,8 @@ class PrivacyProfile(abc.ABC):
         if self.pure_epsilon is None:
             return None
         size = up(self.pure_epsilon)
+        if size < HARDLY_ANY:
+            return 2.0 * size  # √(π/2) ε is enough; what is computed below could vanish
         if size > 600.0:
             return 2.0 * math.sqrt(2.0 * size) * (1.0 + 1e-15)
         return gaussian_mu_at(1.0 / (1.0 + math.exp(size)), math.tanh(0.5 * size))
@@ -267,6 +269,10 @@ class PrivacyProfile(abc.ABC):
                 assert total is not None
                 return total
             power = power.compose(power)
+
+
+HARDLY_ANY = 1e-290
+"""Below it products of ε with numbers near 1 may be no normal floats, and lose digits."""
 
 
 def gaussian_mu_at(meeting: float, gap: float) -> float:

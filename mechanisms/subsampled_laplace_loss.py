@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +19,12 @@ from mechanisms.subsampled_gaussian_loss import log_mixture
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(32)
 _RATIO = 5.5  # semi-axis sum of the ellipses
+_REACH = 0.5 * (_RATIO + 1.0 / _RATIO)  # their real semi-axis, in half-widths
+
+
+def _bend(steepness: Any) -> Any:
+    """Return 4 κ(1-κ) at its largest, where κ is at most the steepness, below 1/2, or anything (1)."""
+    return 1.0 - (1.0 - 2.0 * np.minimum(steepness, 0.5)) ** 2
 
 
 @dataclass(frozen=True)
@@ -32,8 +39,10 @@ class SubsampledLaplaceLoss(PrivacyLoss):
     A rule on [-1, 1] is off by at most (64/15) m r^{-2(k-1)} / (1 - r^{-2}) for an integrand below m in
     the Bernstein ellipse of semi-axis sum r = 5.5 (Trefethen, "Approximation theory and approximation practice",
     Thm 19.3). With α = H (r - 1/r) / 2 < π, |Im l0| <= α in the ellipse: there |Im l| <= α, and Re l lies between
-    l' + ln(1 - 4κ(1-κ) sin²(α/2)) / 2 and l' = ln(1-q + q e^{Re l0}), κ = dl/dl0 at Re l0. Panels far from the
-    end where e^{bl} is largest, with less than e^{-50} of A, are left out.
+    l' + ln(1 - 4κ(1-κ) sin²(α/2)) / 2 and l' = ln(1-q + q e^{Re l0}), κ = dl/dl0 at Re l0. Where κ < 1/2 even
+    |Im l| <= κα: at y = Im l0 >= 0 dl/dl0 has the real part (κ² + κ(1-κ) cos y) / |1 - κ + κ e^{iy}|², which grows with
+    cos y up to κ, and Im l is not negative. Panels far from the end where e^{bl} is largest, with less than e^{-50}
+    of A, are left out.
 
     Parameters
     ----------
@@ -77,11 +86,10 @@ class SubsampledLaplaceLoss(PrivacyLoss):
         """Minus the other direction's supremum."""
         return -self._range[1] if self.added else self._range[0]
 
-    @cached_property
-    def _bend(self) -> float:
-        """Return 4 κ(1-κ) at its largest, κ = dl/dl0, or 1."""
-        steepest = 1.0 / (1.0 + (1.0 - self.rate) / self.rate * math.exp(-self._e))
-        return 4.0 * steepest * (1.0 - steepest) if steepest < 0.5 else 1.0
+    def _steepness(self, furthest: FloatArray) -> FloatArray:
+        """Return a bound on |Im l| / |Im l0| where Re l0 is at most ``furthest``: κ there, which increases, or 1."""
+        steepest = 1.0 / (1.0 + (1.0 - self.rate) / self.rate * np.exp(-furthest))
+        return np.where(steepest < 0.5, steepest, 1.0)
 
     def _power(self, s: float) -> float:
         return -s if self.added else s + 1.0
@@ -89,16 +97,27 @@ class SubsampledLaplaceLoss(PrivacyLoss):
     def _panels(self, b: float, height: float) -> tuple[FloatArray, FloatArray]:
         """Return centres and half-widths of panels of (-ε, ε), narrow where e^{bl} is large."""
         e = self._e
-        steepest = 1.0 / (1.0 + (1.0 - self.rate) / self.rate * math.exp(-e))  # largest dl/dl0
-        widest = min(0.6, 16.0 / (height + 1.0), math.sqrt(10.0 / max(-b * self._bend, 1e-300)))
+        largest = 1.0 / (1.0 + (1.0 - self.rate) / self.rate * math.exp(-e))  # dl/dl0
         top = float(self._mixture(np.array(e if b >= 0.0 else -e)))
-        half, distance = [min(widest, e, 5.0 / (abs(b) * steepest))], 0.0
+
+        def half_width(begin: float, most: float) -> float:
+            """Return that of a panel that begins so far from the end where e^{bl} is largest."""
+            most = own = min(most, 0.6)
+            for _ in range(2):  # how steep l is depends on how far the panel's ellipse goes
+                furthest = e - begin + (_REACH - 1.0) * own if b >= 0.0 else begin - e + (_REACH + 1.0) * own
+                steep = float(self._steepness(np.array(furthest)))
+                own = min(most, 16.0 / (height * steep + 1.0))
+                if b < 0.0:
+                    own = min(own, math.sqrt(10.0 / max(-b * _bend(steep), 1e-300)))
+            return own
+
+        half, distance = [min(half_width(0.0, e), 5.0 / (abs(b) * largest))], 0.0
         while distance + 2.0 * half[-1] < 2.0 * e * (1.0 - 1e-12):
             distance += 2.0 * half[-1]
             at = e - distance
             if abs(b) * abs(top - float(self._mixture(np.array(at if b >= 0.0 else -at)))) >= 51.0 + e:
                 break  # what is left is below 2e^{-51} of the larger atom
-            own = min(widest, 0.5 * distance)
+            own = half_width(distance, 0.5 * distance)
             rest = e - 0.5 * distance
             half.append(rest if own > 0.7 * rest else own)
         halves = np.array(half)
@@ -115,10 +134,11 @@ class SubsampledLaplaceLoss(PrivacyLoss):
         centres, halves = self._panels(b, height)
         l0, log_masses, log_ratio = self._masses(b, centres, halves)
         angles = 0.5 * (_RATIO - 1.0 / _RATIO) * halves
-        reach = 0.5 * halves * (_RATIO + 1.0 / _RATIO)  # real semi-axes
+        reach = _REACH * halves  # real semi-axes
         growth = b * self._mixture(centres + (reach if b >= 0.0 else -reach))
-        angular = angles * height + (
-            0.5 * b * np.log1p(-self._bend * np.sin(0.5 * angles) ** 2) if b < 0.0 else 0.0
+        steep = self._steepness(centres + reach)
+        angular = angles * height * steep + (
+            0.5 * b * np.log1p(-_bend(steep) * np.sin(0.5 * angles) ** 2) if b < 0.0 else 0.0
         )
         logs = growth - 0.5 * (e + centres - reach) + np.log(0.25 * halves) + angular
         log_error = (
@@ -142,9 +162,14 @@ class SubsampledLaplaceLoss(PrivacyLoss):
 
     def cost(self, s: float, height: float) -> float:
         """The quadrature nodes, at a tenth (a matrix product); their number grows with the height."""
-        steepest = 1.0 / (1.0 + (1.0 - self.rate) / self.rate * math.exp(-self._e))
-        length = min(self._e, 2.0 * (51.0 + self._e) / ((s + 1.0) * steepest))
-        return 0.1 * 32.0 * (10.0 + length * max(1.7, (height + 1.0) / 16.0))
+        b, e, q = self._power(s), self._e, self.rate
+        fall = min((51.0 + e) / abs(b), self.supremum - self.infimum)  # of l, within the panels
+        if b >= 0.0:
+            end = math.exp(self.supremum - fall) - (1.0 - q)
+            length = e - math.log(end / q) if end > q * math.exp(-e) else 2.0 * e
+        else:
+            length = math.log1p((1.0 - q + q * math.exp(-e)) * math.expm1(fall) / q * math.exp(e))
+        return 3.2 * (10.0 + 0.85 * min(length, 2.0 * e) + fall * (height + 1.0) / 16.0)
 
     def log_mgf_line(self, s: float, t: FloatArray) -> tuple[ComplexArray, FloatArray]:
         """Return the sum over both atoms and the quadrature nodes.

@@ -12,7 +12,13 @@ from accountant.audit.losing_most import LossNumber, TruePositiveRate, at_most, 
 from accountant.audit.question import Question
 from accountant.audit.releases import Counted, Group, Releases, is_within
 from accountant.losses.deadline import OutOfTime, deadline, time_is_over
-from accountant.losses.least_noise import Compositions, OutOfReach, least_noise, least_noise_for_risk
+from accountant.losses.least_noise import (
+    MOST_EPSILON,
+    Compositions,
+    OutOfReach,
+    least_noise,
+    least_noise_for_risk,
+)
 from mechanisms.neighbouring import Neighbouring
 
 
@@ -63,11 +69,11 @@ def calibrate(
     Raises
     ------
     ValueError
-        If epsilon is not a finite number above 0, delta outside [0, 1), no amount of noise is enough, or none was
-        proved to be within the time limit.
+        If epsilon is not a number above 0 and at most 1e100, delta outside [0, 1), no amount of noise is enough, or
+        none was proved to be within the time limit.
     """
-    if not 0 < epsilon < math.inf:
-        raise ValueError(f"epsilon={epsilon!r}: must be a finite number above 0")
+    if not 0 < epsilon <= MOST_EPSILON:
+        raise ValueError(f"epsilon={epsilon!r}: must be a finite number above 0, at most {MOST_EPSILON:g}")
     if not 0 <= delta < 1:
         raise ValueError(f"delta={delta!r}: must lie in [0, 1)")
     target = f"epsilon={epsilon:g} at delta={delta:g}"

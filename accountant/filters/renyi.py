@@ -173,6 +173,7 @@ class RenyiComposition(DeclaredFailures):
         """
         profile = mechanism.profile(sensitivity)
         bounds = divergences(profile, self.orders)
+        least = 0 if profile.pure_epsilon == 0 else 1  # a divergence may be too small for a float
         if min(bounds) == math.inf:
             raise UnsupportedCharge(
                 f"{type(mechanism).__name__} has no finite Rényi divergence at these orders"
@@ -180,7 +181,10 @@ class RenyiComposition(DeclaredFailures):
         return self.amount(
             (
                 self.paid_by_failures(mechanism, profile.infinite_mass),
-                *(None if math.isinf(b) else Fraction(math.ceil(Fraction(b) * _UNIT), _UNIT) for b in bounds),
+                *(
+                    None if math.isinf(b) else Fraction(max(least, math.ceil(Fraction(b) * _UNIT)), _UNIT)
+                    for b in bounds
+                ),
             )
         )
 

@@ -89,7 +89,7 @@ class Private:
         ValueError
             If the index has another shape or type, or an entry is not below n.
         """
-        index = np.asarray(index)
+        index = np.array(index)  # copied: what is checked is what is done, whoever uses the buffer again
         lanes, size = self.shape
         wrong = index.ndim != 2 or index.shape[0] != lanes or index.dtype.kind not in "iu"
         if wrong or index.max(initial=-1) >= size:
@@ -331,7 +331,7 @@ class Private:
             if given.dtype.kind not in "biufO":
                 raise TypeError("complex numbers and texts are none")
             with np.errstate(all="ignore"):  # what is beyond floats is refused below
-                array = np.asarray(given, dtype=np.float64)
+                array = np.array(given, dtype=np.float64)  # copied, as an index is
         except (OverflowError, TypeError, ValueError) as error:
             raise ValueError(
                 f"a public operand of a private value must be a number, or an array of them, that fits a float: {error}"

@@ -84,7 +84,7 @@ class PrivateSums:
         if values._gate is not self._gate:
             raise ForeignValue("a private value of another gate cannot be added", calling_place())
         values._check_number("added to")
-        at = np.asarray(at)
+        at = np.array(at)  # copied, as a mask is
         if at.shape != values.shape or at.dtype.kind not in "iu" or at.max(initial=-1) >= self.shape[1]:
             raise ValueError(
                 f"at of shape {at.shape} and type {at.dtype}: must be whole numbers of the values' shape "
@@ -204,11 +204,12 @@ def add_to_all(
 
 
 def checked_mask(where: npt.ArrayLike, shape: tuple[int, ...]) -> npt.NDArray[np.bool_]:
-    """Return a public mask; raise `ValueError` unless it is boolean and of this shape.
+    """Return a copy of a public mask; raise `ValueError` unless it is boolean and of this shape.
 
-    Numbers would be taken for indices, which choose other coordinates than the same numbers as a mask.
+    Numbers would be taken for indices, which choose other coordinates than the same numbers as a mask. What was checked
+    and charged is what is released, also where another thread uses the caller's buffer again meanwhile.
     """
-    mask = np.asarray(where)
+    mask = np.array(where)
     if mask.dtype != np.bool_ or mask.shape != shape:
         raise ValueError(
             f"where of shape {mask.shape} and type {mask.dtype}: must be a boolean mask of the value's shape {shape}"

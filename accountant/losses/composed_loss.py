@@ -92,7 +92,7 @@ class _Work:
 _WORK = _Work(
     tight=1e-12,
     not_tight=4e-6,
-    wide=1e-2,
+    wide=1e-3,
     of_grid=1e-13,
     rough=1e-3,
     overshoot=1.5,

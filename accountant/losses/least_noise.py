@@ -19,6 +19,8 @@ Compositions = Callable[[float], Sequence[CountedProfiles]]
 
 RELATIVE = 1e-7
 """The factor found is at most this much above the least one, where bounds on δ are tight."""
+MOST_EPSILON = 1e100
+"""The largest target: squares of what is near it are floats."""
 _FARTHEST = 2.0**60
 
 
@@ -48,14 +50,14 @@ def least_noise(compositions: Compositions, epsilon: float, delta: float) -> flo
     OutOfTime
         If none was proved to be enough before a deadline; else the least that was is returned.
     ParameterError
-        If epsilon is not positive and finite (or 0, with a positive delta: then delta is the advantage of attacks), or
-        delta outside [0, 1).
+        If epsilon is not positive and at most `MOST_EPSILON` (or 0, with a positive delta: then delta is the advantage
+        of attacks), or delta outside [0, 1).
     MixedNeighbours
         If two compositions are for different neighbouring relations.
     """
     delta_of_approximate("delta", delta)
-    if epsilon != 0.0 or delta == 0.0:
-        positive("epsilon", epsilon)
+    if (epsilon != 0.0 or delta == 0.0) and positive("epsilon", epsilon) > MOST_EPSILON:
+        raise ParameterError(f"epsilon = {epsilon!r}: a target must be at most {MOST_EPSILON:g}")
     if delta == 0.0:
         return _bisect(
             lambda factor: _largest(compositions(factor), lambda loss: loss.epsilon(0.0).upper) <= epsilon

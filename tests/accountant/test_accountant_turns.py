@@ -71,6 +71,21 @@ def test_nobody_enters_sums_between_their_charge_and_their_release(
     assert sums._values.item() == 1.0  # now bob is there
 
 
+def test_what_is_released_is_what_the_mask_said_when_it_was_charged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a caller uses its buffer again meanwhile, the other record would be shown and pay nothing."""
+    accountant = Accountant(Budget(1.0), noise=np.random.default_rng(0))
+    sums = accountant.sums(2)
+    for place, record in enumerate(("ann", "bob")):
+        sums.add(accountant.private([1.0], SHARE, record), np.array([[place]]))
+    mask = np.array([[True, False]])
+    thread = meanwhile(accountant, monkeypatch, lambda: mask.fill(True))
+    shown = accountant.release(NOISE, sums, where=mask)
+    thread.join()
+    assert mask.all()
+    assert shown[0, 0] != 0.0 == shown[0, 1]
+    assert set(accountant.ledger.records()) == {"ann"}
+
+
 def test_assumptions_are_saved_with_the_ledger(tmp_path: Any) -> None:
     accountant = Accountant(Budget(1.0), noise=np.random.default_rng(0))
     accountant.private([0.5], SHARE, "ann").map(lambda values: values / 3, stability=1 / 3)

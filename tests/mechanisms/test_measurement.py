@@ -210,3 +210,51 @@ def test_integers_are_asked_for_where_a_measurement_takes_them(dp: Any) -> None:
     with pytest.raises(ParameterError, match=r"d_in = 0.5: must be whole"):
         from_opendp(single, 0.5)
     assert from_opendp(vector, 0.5).profile().rho == ZeroConcentratedProfile(0.5**2 / 8).rho
+
+
+def user_measurement(dp: Any, measure: Any, certified: Any) -> Any:
+    """Return a measurement whose privacy map gives this at every distance."""
+    space = dp.atom_domain(T=float, nan=False), dp.absolute_distance(T=float)
+    return dp.m.make_user_measurement(*space, measure, lambda value: value, lambda d_in: certified)
+
+
+def test_a_map_without_a_finite_number_certifies_nothing(dp: Any) -> None:
+    space = dp.atom_domain(T=float, nan=False), dp.absolute_distance(T=float)
+    measurements = [
+        dp.m.make_laplace(*space, 0.0),
+        dp.m.make_gaussian(*space, 0.0),
+        user_measurement(dp, dp.approximate(dp.max_divergence()), (math.inf, 0.5)),
+        user_measurement(dp, dp.approximate(dp.zero_concentrated_divergence()), (math.inf, 0.5)),
+        user_measurement(dp, dp.approximate(dp.max_divergence()), (1.0, 1.0)),
+    ]
+    for measurement in measurements:
+        profile = from_opendp(measurement, d_in=1.0).profile()
+        assert float(profile.delta(100.0)) == 1.0
+        assert profile.neighbouring is Neighbouring.REPLACE_ONE
+
+
+@pytest.mark.parametrize("certified", [math.nan, -1.0])
+def test_a_map_that_certifies_what_is_no_number_is_refused(dp: Any, certified: float) -> None:
+    for measure in (dp.max_divergence(), dp.zero_concentrated_divergence()):
+        mechanism = from_opendp(user_measurement(dp, measure, certified), d_in=1.0)
+        with pytest.raises(ParameterError, match="what the privacy map certifies = "):
+            mechanism.profile()
+
+
+def test_distances_that_count_records_are_whole(dp: Any) -> None:
+    space = dp.vector_domain(dp.atom_domain(T=int)), dp.symmetric_distance()
+    counts = space >> dp.t.then_count() >> dp.m.then_laplace(1.0)
+    for measurement in (counts, dp.m.make_randomized_response_bool(0.75)):
+        at = from_opendp(measurement, d_in=1.0).profile().pure_epsilon
+        assert at == from_opendp(measurement, d_in=1).profile().pure_epsilon
+        with pytest.raises(ParameterError, match=r"d_in = 0\.5: must be whole"):
+            from_opendp(measurement, d_in=0.5)
+
+
+def test_data_sets_of_a_fixed_size_are_two_apart_or_more(dp: Any) -> None:
+    """At distance 1 there are none, and OpenDP's map says 1e-14."""
+    space = dp.vector_domain(dp.atom_domain(T=float, nan=False), size=10), dp.symmetric_distance()
+    mean = space >> dp.t.then_clamp((0.0, 10.0)) >> dp.t.then_mean() >> dp.m.then_laplace(1.0)
+    with pytest.raises(ParameterError, match="d_in = 1: must be at least 2, as data sets of a fixed size"):
+        from_opendp(mean, d_in=1)
+    assert from_opendp(mean, d_in=2).profile().epsilon(0.0) == pytest.approx(1.0, rel=1e-9)

@@ -134,6 +134,16 @@ def test_the_digits_of_the_file_are_those_of_a_quadrature(known: Known) -> None:
         assert abs(value - again) <= mp.mpf(10) ** -20 * abs(again)
 
 
+@pytest.mark.parametrize("s", [1e6, 1e12])
+def test_a_sampled_laplace_loss_takes_few_panels_at_every_order(s: float) -> None:
+    """Where e^{-sl} is large the loss of a record added hardly moves: at s = 1e12 there were millions of panels."""
+    loss = SubsampledLaplaceLoss(1e-4, Fraction(20), added=True)
+    for height in (0.0, 1e3, s):
+        centres, _ = loss._panels(-s, height)
+        assert 32 * centres.size <= 1e5
+        assert 0.1 * 32 * centres.size <= 4.0 * loss.cost(s, height)
+
+
 @pytest.mark.parametrize(("q", "sigma"), [(0.01, 1.0), (0.2, 3.0)])
 @pytest.mark.parametrize("k", [2, 3, 6])
 def test_subsampled_gaussian_at_whole_orders(q: float, sigma: float, k: int) -> None:

@@ -20,6 +20,9 @@ from verify.repository.callables import FoundCallable, found_in, python_files
 from verify.repository.wrappers import Wrapper, WrapperFile, wrap
 from verify.subject_error import SubjectError
 
+_LONGEST_NAME = 60
+"""Characters, of up to 4 bytes, of a file of wrappers: file systems take names of 255 bytes."""
+
 
 @dataclass(frozen=True, eq=False)
 class _Subject:
@@ -86,17 +89,20 @@ def _wrapped(path: Path) -> Iterator[tuple[WrapperFile, list[FoundCallable]]]:
     for file in python_files(path):
         try:
             found = found_in(file)
+            wrapped = wrap(found, root) if found else None
         except SubjectError as error:
             printed(str(error))
-            continue
-        if found:
-            yield wrap(found, root), found
+        except RecursionError:
+            printed(f"{file}: what is in it is nested too deep to be wrapped")
+        else:
+            if wrapped is not None:
+                yield wrapped, found
 
 
 def _file_name(path: Path, source: Path) -> str:
     parts = source.relative_to(path).parts if path.is_dir() else (source.name,)
     name = "_".join(parts).rpartition(".")[0]
-    return "".join(each if each.isalnum() else "_" for each in name)
+    return "".join(each if each.isalnum() else "_" for each in name)[-_LONGEST_NAME:]
 
 
 def _another(folder: Path, name: str, taken: Collection[Path]) -> Path:

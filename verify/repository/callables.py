@@ -111,8 +111,10 @@ def found_in(path: Path) -> list[FoundCallable]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of their escapes in texts
             module = ast.parse(source, str(path))
-    except (SyntaxError, ValueError, RecursionError, OSError) as error:
-        raise SubjectError(f"{path}: cannot be read as Python: {error}") from None
+    except (SyntaxError, ValueError, RecursionError, MemoryError, OSError) as error:
+        raise SubjectError(
+            f"{path}: cannot be read as Python: {str(error) or type(error).__name__}"
+        ) from None
     found = []
     for node in module.body:
         if isinstance(node, ast.FunctionDef) and _is_mechanism(node):

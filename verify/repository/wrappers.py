@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import keyword
 import re
 import sys
 from collections.abc import Sequence
@@ -15,6 +16,7 @@ from pathlib import Path
 
 from verify.bandits.calling.bandit_calls import plain_name
 from verify.bandits.calling.bandit_construction import drawn_role, known_role
+from verify.printable import printable
 from verify.repository.callables import FoundCallable, FunctionNode
 from verify.subjects.needed_statements import needed_statements
 
@@ -92,10 +94,9 @@ def wrap(found: Sequence[FoundCallable], root: Path) -> WrapperFile:
     path, root = first.file.resolve(), _import_root(root.resolve())
     imports, imported = _imports(first, names, root)
     lines = [
-        f'"""Wrappers of {path.name}, written by dpwitness audit-repo.',
-        "",
-        "Guesses are marked. A verdict is about what stands here: check the guesses before you believe it.",
-        '"""',
+        # What a file is called may hold line breaks and quotes: it stands in comments, and there in one line.
+        f"# Wrappers of {printable(path.name)}, written by dpwitness audit-repo.",
+        "# Guesses are marked. A verdict is about what stands here: check the guesses before you believe it.",
         "",
         "import sys",
         "",
@@ -129,8 +130,10 @@ def _imports(first: FoundCallable, names: Sequence[str], root: Path) -> tuple[li
     if relative and path.suffix == ".py":
         folder = _import_root(path.parent)
         folder = root if folder == path.parent else folder
-        name = ".".join(path.relative_to(folder).with_suffix("").parts)
-        return [f"sys.path.insert(0, {str(folder)!r})", f"from {name} import {', '.join(names)}"], module.body
+        parts = path.relative_to(folder).with_suffix("").parts
+        if all(part.isidentifier() and not keyword.iskeyword(part) for part in parts):
+            line = f"from {'.'.join(parts)} import {', '.join(names)}"
+            return [f"sys.path.insert(0, {str(folder)!r})", line], module.body
     if path.suffix == ".py" and not _has_main_part(module):
         return [f"{name} = load_object({f'{path}:{name}'!r})" for name in names], module.body
     colon = "::" if path.suffix == ".py" else ":"
@@ -259,7 +262,7 @@ def _mechanism(found: FoundCallable) -> Wrapper:
         data, words = _neighbours(arguments.data, called)
     guesses = [words, *arguments.guesses]
     text = (
-        f"# {found.file.name}:{found.line}. Guesses: {'; '.join(guesses)}.\n"
+        f"# {printable(found.file.name)}:{found.line}. Guesses: {'; '.join(guesses)}.\n"
         f"{_to_fill_in(arguments)}"
         f"@claimed(data={data})\n"
         f"def {name}(data, rng):\n"
@@ -282,7 +285,7 @@ def _bandit(found: FoundCallable) -> Wrapper:
     name = f"{found.node.name}_bandit"
     guesses = [f"{ARMS} arms", f"{ROUNDS} rounds", "rewards 0 and 1", *arguments.guesses]
     text = (
-        f"# {found.file.name}:{found.line}. Guesses: {'; '.join(guesses)}.\n"
+        f"# {printable(found.file.name)}:{found.line}. Guesses: {'; '.join(guesses)}.\n"
         f"{_to_fill_in(arguments)}"
         f"def made_{found.node.name}({', '.join(['rng', *known])}):\n"
         f"    return {found.node.name}({', '.join(given)})\n\n\n"

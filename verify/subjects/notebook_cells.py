@@ -104,6 +104,10 @@ def _wrong_line(lines: list[str]) -> int | None:
         ast.parse("\n".join(lines))
     except SyntaxError as error:
         return error.lineno or 0
-    except (ValueError, RecursionError):
+    except (
+        ValueError,
+        RecursionError,
+        MemoryError,
+    ):  # nested too deep: a C stack that is full is MemoryError
         return 0
     return None

@@ -94,7 +94,7 @@ def read_parts(path: Path, wanted: str) -> FileParts:
     notebook = notebook_code(path) if path.suffix == NOTEBOOK else None
     try:
         tree = ast.parse(path.read_bytes() if notebook is None else notebook.source, str(path))
-    except (SyntaxError, ValueError, RecursionError) as error:
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         line = f":{error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
         raise SubjectError(f"{path}{line} does not import: {words_of_error(error)}") from None
     needed = needed_statements(tree, wanted)

@@ -470,3 +470,25 @@ def test_prv_accountant_agrees() -> None:
     ours = compose([(subsampled(gaussian(2), 0.1), 100)]).epsilon(1e-6)
     assert low <= ours.upper
     assert ours.lower <= high
+
+
+@pytest.mark.parametrize(
+    ("scale", "epsilon", "least", "most"),
+    [(0.11460579219566365, 1.0, 3.861080838837254e-07, 3.868728832370253e-07),
+     (0.08242619225240268, 1e-3, 0.009631664314948194, 0.00971109953421869)],
+)  # fmt: skip
+def test_delta_of_sampled_noise_with_large_losses_is_not_left_to_orders(
+    scale: float, epsilon: float, least: float, most: float
+) -> None:
+    """Rényi orders alone said 1e-5 and 0.3; the ends are dp-accounting 0.6's, optimistic and pessimistic at 1e-4."""
+    composed = compose([(subsampled(LaplaceProfile(1.0, scale), 1e-4), 100)])
+    found = composed.delta(epsilon)
+    assert least <= found.upper <= most * (1 + 1e-3)
+    assert found.lower <= most
+
+
+def test_a_direction_that_loses_little_is_soon_composed() -> None:
+    """Removing a record may lose 1,000, adding one 0.01: the order that is best for the latter is about 1e12."""
+    composed = compose([(subsampled(LaplaceProfile(1.0, 0.0515), 1e-4), 100)])
+    found = composed.epsilon(1e-12)
+    assert found.lower <= found.upper <= 41.0

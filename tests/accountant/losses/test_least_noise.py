@@ -87,3 +87,16 @@ def test_records_of_two_relations_have_no_common_noise() -> None:
     for delta in (0.0, 1e-6):
         with pytest.raises(MixedNeighbours):
             least_noise(lambda factor: both, 1.0, delta)
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_targets_are_numbers_whose_squares_are_floats(delta):
+    """At 1e155 the search ended where it began, and at 1e300 it ended in an error."""
+
+    def noise(factor):
+        return [[(LaplaceProfile(1.0, factor), 1)]]
+
+    assert least_noise(noise, 1e15, delta) == pytest.approx(1e-15, rel=1e-6)
+    for epsilon in (1e155, 1e300):
+        with pytest.raises(ParameterError, match="a target must be at most 1e"):
+            least_noise(noise, epsilon, delta)

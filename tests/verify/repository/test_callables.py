@@ -83,3 +83,13 @@ def test_what_is_no_python_is_said(tmp_path: Path) -> None:
     path.write_text("print 'Python 2'")
     with pytest.raises(SubjectError, match=r"old\.py: cannot be read as Python"):
         found_in(path)
+
+
+def test_one_file_that_is_nested_too_deep_is_passed_over(tmp_path: Path) -> None:
+    path = tmp_path / "deep.py"
+    path.write_text("x = " + "-" * 20_000 + "1")  # MemoryError of the parser, RecursionError of later ones
+    with pytest.raises(SubjectError, match=r"deep\.py: cannot be read as Python: \w"):
+        found_in(path)
+    cell = {"cell_type": "code", "source": path.read_text()}
+    (tmp_path / "deep.ipynb").write_text(json.dumps({"cells": [cell]}))
+    assert found_in(tmp_path / "deep.ipynb") == []

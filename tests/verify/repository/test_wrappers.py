@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 from pathlib import Path
 
@@ -172,3 +173,52 @@ def test_a_checkout_without_anything_says_so(tmp_path: Path) -> None:
     run = CliRunner().invoke(audit_repo_command, [str(tmp_path), "--wrappers", str(tmp_path / "none")])
     assert "nothing in it looks like a mechanism or a bandit" in run.output
     assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["a\nimport nothing.py", "b\rimport nothing.py", 'c"""\nimport nothing.py', "d\udcff.py", "e;x/f.py"],
+)
+def test_names_of_files_are_no_code_in_wrappers(tmp_path: Path, name: str) -> None:
+    file = tmp_path / "source" / name
+    file.parent.mkdir(parents=True)
+    try:
+        file.write_text(
+            "def private(x, epsilon):\n    from . import z\n    return x + z.laplace(1 / epsilon)\n"
+        )
+    except (OSError, UnicodeError) as error:
+        pytest.skip(f"no file can be named so here: {error}")
+    (file.parent / "__init__.py").touch()
+    folder = tmp_path / "wrappers"
+    run = CliRunner().invoke(audit_repo_command, [str(tmp_path / "source"), "--wrappers", str(folder)])
+    assert run.exit_code == 0, run.exception
+    (written,) = folder.iterdir()
+    imported = [
+        alias.name
+        for each in ast.walk(ast.parse(written.read_bytes()))
+        if isinstance(each, ast.Import)
+        for alias in each.names
+    ]
+    assert imported == ["sys", "numpy"]
+
+
+def test_a_file_that_is_nested_too_deep_leaves_the_others(tmp_path: Path) -> None:
+    mechanism = "def private(x{}, epsilon):\n    return x + np.random.laplace(1 / epsilon)\n"
+    (tmp_path / "deep.py").write_text(mechanism.format(": a" + ".b" * 1_500))
+    (tmp_path / "plain.py").write_text(mechanism.format(""))
+    folder = tmp_path / "wrappers"
+    run = CliRunner().invoke(audit_repo_command, [str(tmp_path), "--wrappers", str(folder)])
+    assert run.exit_code == 0, run.exception
+    assert "deep.py: what is in it is nested too deep to be wrapped" in run.stderr
+    assert [each.name for each in folder.iterdir()] == ["plain.py"]
+
+
+def test_wrappers_of_deep_checkouts_have_names_that_fit(tmp_path: Path) -> None:
+    sources = [tmp_path / "source" / ("α" * 100) / folder / ("c" * 90) / "x.py" for folder in "ab"]
+    for source in sources:
+        source.parent.mkdir(parents=True)
+        source.write_text("def private(x, epsilon):\n    return x + np.random.laplace(1 / epsilon)\n")
+    folder = tmp_path / "wrappers"
+    run = CliRunner().invoke(audit_repo_command, [str(tmp_path / "source"), "--wrappers", str(folder)])
+    assert run.exit_code == 0, run.exception
+    assert len(list(folder.iterdir())) == len(sources)
