@@ -190,7 +190,7 @@ def test_balls_of_any_size_know_what_is_outside(radius, order):
         (np.ma.masked_array([1.0], mask=[True]), "holds masked values"),
         ([10**400], "larger than every float"),
     ],
-    ids=repr,
+    ids=range(10),
 )
 def test_what_is_no_number_is_refused_and_not_made_one(domain: Domain, value: Any, reason: str) -> None:
     """A number missing under its mask was taken as data, a whole number of 401 digits ended in OverflowError."""
