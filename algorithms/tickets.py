@@ -12,6 +12,8 @@ import numpy as np
 
 from mechanisms.arrays import IntArray
 
+_DIGITS = 19  # of the largest int64, which no ticket's number exceeds; Python refuses to read more than 4,300
+
 
 class TicketRefused(ValueError):
     """Feedback came with a ticket that is not open: used, withdrawn, or of another run."""
@@ -124,7 +126,8 @@ class OpenActions:
         """
         name = ticket.name if isinstance(ticket, Ticket) else ticket
         run, _, number = str(name).rpartition("-")
-        if not self.run or run != self.run or not number.isdecimal():
+        counts = number.isascii() and number.isdecimal() and len(number) <= _DIGITS
+        if not self.run or run != self.run or not counts:
             self._refuse(name, "it is not of this run")
         numbers, wanted = self.open[0], min(int(number), self.issued + 1)
         at = int(np.searchsorted(numbers, wanted))

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray, IntArray
-from mechanisms.domain import as_values, box_corners, check_within
+from mechanisms.domain import as_numbers, as_values, box_corners, check_within
 from mechanisms.parameters import DomainError, ParameterError, whole
 from mechanisms.rounding import square_root_up
 from mechanisms.sensitivity import Sensitivity
@@ -61,7 +61,7 @@ class Integers:
 
     def clip(self, values: npt.ArrayLike) -> IntArray:
         """Return the nearest whole numbers in the range."""
-        nearest: IntArray = np.clip(np.rint(np.asarray(values)), self.lower, self.upper).astype(np.int64)
+        nearest: IntArray = np.clip(np.rint(as_numbers(values)), self.lower, self.upper).astype(np.int64)
         return nearest
 
     def extremes(self) -> IntArray:
@@ -146,13 +146,11 @@ class Categories:
 
     def check(self, values: npt.ArrayLike, name: str = "value") -> IntArray:
         """Return the values as int64; raise `DomainError` on fractions or categories outside."""
-        array = np.asarray(values) if isinstance(values, np.ndarray) else as_values(values, (), name, self)
-        whole_numbers = array.dtype.kind in "iu"
-        if not whole_numbers:
-            array = as_values(array, (), name, self)
+        plain = type(values) is np.ndarray and values.dtype.kind in "iu"
+        array = np.asarray(values) if plain else as_values(values, (), name, self)
         check_within(array, 0.0, self.size - 1.0, name, self)
         categories = array.astype(np.int64)
-        if not (whole_numbers or (categories == array).all()):
+        if not (plain or (categories == array).all()):
             raise DomainError(f"{name} holds a number that is not whole: outside {self}")
         return categories
 

@@ -48,13 +48,33 @@ class Domain(Protocol):
 
 def as_values(values: npt.ArrayLike, shape: tuple[int, ...], name: str, domain: object) -> FloatArray:
     """Return the values as float64; raise `DomainError` unless their trailing axes are ``shape``."""
-    try:
-        array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise DomainError(f"{name}: not an array of real numbers ({error})") from None
+    array = as_numbers(values, name)
     if array.shape[array.ndim - len(shape) :] != shape or array.ndim < len(shape):
         raise DomainError(f"{name} has shape {array.shape}: its trailing axes must be {shape} for {domain}")
     return array
+
+
+def as_numbers(values: npt.ArrayLike, name: str = "value") -> FloatArray:
+    """Return numbers as float64; raise `DomainError` for what NumPy would only make numbers of.
+
+    Dates, texts that read as numbers, and what stands under a mask are somebody's mistake, not their data.
+    """
+    if type(values) is np.ndarray and values.dtype == np.float64:
+        return values
+    if np.ma.is_masked(values):
+        raise DomainError(f"{name}: holds masked values; what is missing is no number")
+    try:
+        given = np.asarray(values)
+        texts = given.dtype == object and any(isinstance(each, str | bytes) for each in given.flat)
+        if texts or given.dtype.kind not in "biufO":
+            raise DomainError(f"{name}: not an array of real numbers (of type {given.dtype})")
+        return np.asarray(given, dtype=np.float64)
+    except OverflowError:
+        raise DomainError(f"{name}: holds a whole number that is larger than every float") from None
+    except (TypeError, ValueError) as error:
+        if isinstance(error, DomainError):
+            raise
+        raise DomainError(f"{name}: not an array of real numbers ({error})") from None
 
 
 def _width(lower: float, upper: float) -> float:
@@ -131,7 +151,7 @@ class Interval:
 
     def clip(self, values: npt.ArrayLike) -> FloatArray:
         """Return the nearest points of the interval."""
-        return np.clip(np.asarray(values, dtype=np.float64), self.lower, self.upper)
+        return np.clip(as_numbers(values), self.lower, self.upper)
 
     def extremes(self) -> FloatArray:
         """Return the two ends, shape (2,)."""
@@ -182,7 +202,7 @@ class Box:
 
     def clip(self, values: npt.ArrayLike) -> FloatArray:
         """Return the nearest points of the box."""
-        return np.clip(np.asarray(values, dtype=np.float64), self.lower, self.upper)
+        return np.clip(as_numbers(values), self.lower, self.upper)
 
     def extremes(self) -> FloatArray:
         """Return all-low, all-high, then each corner with one coordinate high and its complement."""
@@ -257,7 +277,7 @@ class Ball:
         Rescaling is the nearest point for order 2. For order 1 it is a point of the ball, not the
         nearest one. The factor is 2⁻⁵⁰ below one, so that the result passes `check` after rounding.
         """
-        array = np.asarray(values, dtype=np.float64)
+        array = as_numbers(values)
         if self.order == math.inf:
             return np.clip(array, -self.radius, self.radius)
         norms = self._norms(array)[..., None]

@@ -80,7 +80,9 @@ def self_normalised(weights: FloatArray, rewards: FloatArray) -> Estimate:
     if total == 0.0:
         return Estimate("snips", math.nan, math.nan, None, 0.0)
     value = float((weights * rewards).sum()) / total
-    spread = math.sqrt(float((weights**2 * (rewards - value) ** 2).sum())) / total
+    squares = float((weights**2 * (rewards - value) ** 2).sum())
+    several = np.count_nonzero(weights) > 1  # of one event the reward is the mean, whatever its spread
+    spread = math.sqrt(squares) / total if several else math.nan
     return Estimate("snips", value, spread, None, _effective_size(weights))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +11,7 @@ from algorithms.lanes import lookup
 from algorithms.problems.problem_errors import ProblemError
 from mechanisms.arrays import FloatArray, IntArray
 
-__all__ = ["SuperArms", "checked_weights", "linear_reward"]
+__all__ = ["SuperArms", "check_super_arms", "checked_weights", "linear_reward"]
 
 
 class SuperArms(Protocol):
@@ -74,6 +74,47 @@ def checked_weights(weights: npt.ArrayLike, arms: int) -> FloatArray:
     if checked.size and not checked.min() > -np.inf:  # min passes NaN on
         raise ProblemError("weights contain NaN or -inf: a weight must be a number or +inf")
     return checked
+
+
+def check_super_arms(answers: Any, lanes: int, structure: Any, name: str) -> IntArray:
+    """Return super arms that a structure names, after checking that they may be played.
+
+    Parameters
+    ----------
+    answers
+        Super arms, one a lane, of an oracle or a list.
+    lanes
+        How many were asked for.
+    structure
+        Whose arms and size they are to have.
+    name
+        Whose answers they are, for errors.
+
+    Raises
+    ------
+    ProblemError
+        Unless these are whole numbers of shape (lanes, size): in each row different arms, and -1 after them.
+    """
+    found, arms, size = np.asarray(answers), structure.arms, structure.size
+    if found.shape != (lanes, size) or found.dtype.kind not in "iu":
+        raise ProblemError(
+            f"{name} returned {found.dtype} of shape {found.shape}; must be whole numbers of shape (lanes, size) = "
+            f"{(lanes, size)}"
+        )
+    if not found.size:
+        return found
+    ordered = np.sort(found, axis=1)
+    twice = (ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)
+    wrong = (ordered[:, 0] < -1) | (ordered[:, -1] >= arms) | twice.any(axis=1)
+    if wrong.any():
+        raise ProblemError(
+            f"{name} returned {found[wrong][0].tolist()}; must be different arms from 0 to {arms - 1}, and -1 as "
+            "padding"
+        )
+    wrong = ((found[:, 1:] >= 0) & (found[:, :-1] < 0)).any(axis=1)
+    if wrong.any():
+        raise ProblemError(f"{name} returned {found[wrong][0].tolist()}; padding must stand at the end")
+    return found
 
 
 def linear_reward(super_arm: IntArray, means: FloatArray) -> FloatArray:

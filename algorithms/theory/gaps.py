@@ -11,7 +11,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from algorithms.lanes import lookup
-from algorithms.problems import Matroid, Problem, RankedLists, SuperArms, TopK
+from algorithms.problems import Matroid, Problem, ProblemError, RankedLists, SuperArms, TopK
+from algorithms.problems.super_arms import check_super_arms
 from mechanisms.arrays import IntArray
 
 _GapMethod = Literal["closed form", "enumeration", "oracle"]
@@ -169,6 +170,8 @@ def enumerated_gaps(problem: Problem) -> Gaps:
     ------
     GapsUnavailable
         If it does not, or lists more than 2,000,000.
+    ProblemError
+        If what it lists are no super arms, or the best is not among them.
     """
     structure = problem.structure
     name = type(structure).__name__
@@ -178,27 +181,36 @@ def enumerated_gaps(problem: Problem) -> Gaps:
         )
     benchmark = structure.alpha * problem.optimum
     least = np.full(structure.arms, np.inf)
-    largest, seen = 0.0, 0
+    largest, best, seen = 0.0, -np.inf, 0
     remaining = iter(structure.super_arms())
     while rows := list(islice(remaining, _CHUNK)):
         seen += len(rows)
         if seen > _MOST_SUPER_ARMS:
             raise GapsUnavailable(f"{name}: it has more than {_MOST_SUPER_ARMS:,} super arms to enumerate")
-        padded = _padded(rows, structure.size)
-        regret = benchmark - problem.expected_reward(padded)
+        padded = _padded(rows, structure)
+        rewards = problem.expected_reward(padded)
+        best = max(best, float(rewards.max()))
+        regret = benchmark - rewards
         largest = max(largest, float(regret.max()))
         bad = regret > _ROUNDING * max(1.0, abs(benchmark))
         held = padded[bad]
         np.minimum.at(least, held[held >= 0], np.repeat(regret[bad], (held >= 0).sum(axis=1)))
+    optimum = problem.optimum
+    if abs(best - optimum) > 1e-9 * max(1.0, abs(optimum)):
+        raise ProblemError(
+            f"{name}: super_arms lists {seen:,} super arms, the best of which earns {best:.6g}, but optimum is "
+            f"{optimum:.6g}; must list all"
+        )
     members = tuple(least[np.isfinite(least)].tolist())
     return Gaps((), (), members, largest, "enumeration")
 
 
-def _padded(rows: list[tuple[int, ...]], size: int) -> IntArray:
-    padded = np.full((len(rows), size), -1, dtype=np.int64)
+def _padded(rows: list[tuple[int, ...]], structure: SuperArms) -> IntArray:
+    longest = max(structure.size, *(len(arms) for arms in rows))
+    padded = np.full((len(rows), longest), -1, dtype=np.int64)
     for row, arms in enumerate(rows):
         padded[row, : len(arms)] = arms
-    return padded
+    return check_super_arms(padded, len(rows), structure, f"{type(structure).__name__}: super_arms")
 
 
 def oracle_gaps(problem: Problem, otherwise: str = "") -> Gaps:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -13,6 +13,7 @@ import pytest
 from accountant import Accountant, Budget, Simulation
 from algorithms import (
     CUCBDP,
+    CUCBLDP1,
     CUCBLDP2,
     CascadeUCBBatch,
     CascadeUCBRR,
@@ -23,7 +24,7 @@ from algorithms import (
 )
 from algorithms.catalogue.structured_entries import learner_builder, learners
 from algorithms.play import play_phases, start_warm
-from algorithms.problems import Arms, ProblemError, RankedLists, TopK, build_problem
+from algorithms.problems import Arms, ProblemError, RankedLists, TopK, UniformMatroid, build_problem
 from algorithms.structured_learner import PLAYS
 from mechanisms import HorizonExceeded
 
@@ -201,3 +202,45 @@ def test_a_numpy_horizon_is_the_same_number(name: str) -> None:
     assert type(theirs.horizon) is int
     if hasattr(mine, "exponent"):
         assert theirs.exponent == mine.exponent
+
+
+class _Mislaid(UniformMatroid):
+    """Sets of 2 of 5, until the oracle returns something else."""
+
+    answer: ClassVar[Any] = None
+
+    def solve(self, weights: Any) -> Any:
+        return super().solve(weights) if self.answer is None else self.answer
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        ([[0, 5]], r"_Mislaid: solve returned \[0, 5\]; must be different arms from 0 to 4"),
+        ([[-2, 1]], "must be different arms"),
+        ([[1, 1]], "must be different arms"),
+        ([[-1, 1]], "padding must stand at the end"),
+        (
+            [[0, 1], [0, 1]],
+            r"int64 of shape \(2, 2\); must be whole numbers of shape \(lanes, size\) = \(1, 2\)",
+        ),
+        ([[0.0, 1.0]], "float64 of shape"),
+        ([[True, False]], "bool of shape"),
+        ([0, 1], r"shape \(2,\)"),
+    ],
+)
+@pytest.mark.parametrize("way", ["act", "issue"])
+@pytest.mark.parametrize("kind", [CUCBLDP1, CUCBBatchLeast])
+def test_an_oracle_that_loses_its_way_is_refused_before_anything_is_shown(
+    monkeypatch, kind, way, answer, words
+):
+    """CUCBLDP1 charged feedback on an arm that is none, released it, and failed, with its ticket still open."""
+    gate = accountant()
+    learner = kind(_Mislaid(5, rank=2), gate, epsilon=1.0, horizon=HORIZON)
+    first = learner.issue()
+    monkeypatch.setattr(_Mislaid, "answer", np.array(answer))
+    with pytest.raises(ProblemError, match=words):
+        getattr(learner, way)()
+    assert list(learner.tickets) == [first.number]
+    monkeypatch.undo()
+    assert learner.act().max() < 5

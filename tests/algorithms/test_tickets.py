@@ -128,6 +128,8 @@ def test_every_learner_takes_late_feedback_once(name: str) -> None:
         (foreign, "not of this run"),
         (f"{tickets[0].run}-99", "never issued"),
         ("nonsense", "not of this run"),
+        (f"{tickets[0].run}-{'1' * 5000}", "not of this run"),  # ended in Python's limit on digits
+        (f"{tickets[0].run}-\N{ARABIC-INDIC DIGIT THREE}", "not of this run"),
     ):
         with pytest.raises(TicketRefused, match=why):
             send(learner, "late", values, wrong)

@@ -1,4 +1,6 @@
 import math
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from mechanisms import (
     Categories,
     Domain,
     DomainError,
+    Integers,
     Interval,
     OneHot,
     ParameterError,
@@ -159,3 +162,46 @@ def test_balls_of_any_size_know_what_is_outside(radius, order):
             continue
         with pytest.raises(DomainError):
             ball.check(outside)
+
+
+@pytest.mark.parametrize(
+    "domain",
+    [
+        Interval(0, 5),
+        Box(0, 5, 1),
+        Ball(5.0, 1),
+        OneHot(1, allow_none=True),
+        Integers(0, 5, 1),
+        Categories(6),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        (np.array(["1"]), "of type <U1"),
+        (["1"], "of type <U1"),
+        (np.array(["1"], dtype=object), "of type object"),
+        (np.array([b"1"]), "of type [|]S1"),
+        (np.array([1], dtype="M8[s]"), "of type datetime64"),
+        (np.array([1], dtype="m8[s]"), "of type timedelta64"),
+        (np.array([1.0 + 0.0j]), "of type complex128"),
+        (np.ma.masked_array([1], mask=[True]), "holds masked values"),
+        (np.ma.masked_array([1.0], mask=[True]), "holds masked values"),
+        ([10**400], "larger than every float"),
+    ],
+    ids=range(10),
+)
+def test_what_is_no_number_is_refused_and_not_made_one(domain: Domain, value: Any, reason: str) -> None:
+    """A number missing under its mask was taken as data, a whole number of 401 digits ended in OverflowError."""
+    with pytest.raises(DomainError, match=reason):
+        domain.check(value)
+    if not isinstance(domain, OneHot | Categories):
+        with pytest.raises(DomainError, match=reason):
+            domain.clip(value)
+
+
+def test_numbers_of_other_types_are_taken() -> None:
+    unmasked = np.ma.masked_array([1.0], mask=[False])
+    for value in (True, np.uint8(1), np.float16(1), Fraction(1), [Fraction(1)], np.longdouble(1), unmasked):
+        assert Box(0, 1, 1).check(np.atleast_1d(value)).tolist() == [1.0]

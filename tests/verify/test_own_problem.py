@@ -86,6 +86,12 @@ def test_python_takes_the_name_too():
         ("worst", "but alpha = 1 of the optimum .* is more"),
         ("low_optimum", r"above optimum 0.1; must be the largest of all"),
         ("no_share", "alpha = 0.0: must be above 0 and at most 1"),
+        ("not_a_number", r"reward of \[2, 5\] is nan"),
+        ("no_optimum", r"optimum of \[2, 5\] is nan"),
+        ("rough", "smoothness_linf = 1, but the reward of .* moves by"),
+        ("rougher", "smoothness_l1 = 0.5, but the reward of .* moves by"),
+        ("negative", "smoothness_linf = -1.0: must be a finite number of at least 0"),
+        ("clears_weights", "solve changed the weights that it was given"),
         ("matrix", r"reward of one lane has shape \(1, 2\); must be \(1,\)"),
         (
             "bare",
@@ -96,6 +102,28 @@ def test_python_takes_the_name_too():
 def test_what_is_wrong_is_said(name, words):
     with pytest.raises(ProblemError, match=words):
         own_problem(f"{SHOP}:{name}")
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("lists_none", "super_arms lists 0 super arms, .* must list all"),
+        ("lists_few", "super_arms lists 2 super arms, the best of which earns 0.5, but optimum is 1.7"),
+        ("lists_beyond", r"super_arms returned \[0, 6\]; must be different arms from 0 to 5"),
+        ("lists_long", r"super_arms returned int64 of shape \(1, 3\)"),
+    ],
+)
+def test_regret_refuses_a_list_of_other_super_arms(name, words):
+    with pytest.raises(ProblemError, match=words):
+        regret("cucb-ldp2", problem=f"{SHOP}:{name}", horizon=100, runs=2)
+
+
+@pytest.mark.parametrize("command", ["simulate", "regret"])
+def test_what_fails_later_is_its_authors(run, command):
+    problem = f"{SHOP}:fails_later"
+    code, _, err = run(command, "cucb-ldp2", "--problem", problem, "--horizon", "100", "--runs", "2")
+    assert code == 2
+    assert f"cucb-ldp2 on {problem} raised RuntimeError: no shelves left (at " in " ".join(err.split())
 
 
 @pytest.mark.parametrize(

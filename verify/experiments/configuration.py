@@ -127,6 +127,7 @@ def simulated(
     privacy: dict[str, Any] = {"epsilon": configuration.epsilon, "delta": configuration.delta}
     named = configuration.problem
     problem = loaded_problem(named)
+    own_file = named if problem is not named else None
     share: Callable[[float], None] = lambda done: progress(done, "simulating")  # noqa: E731
     further: dict[str, Any] = {}
     problem_played: object
@@ -141,7 +142,7 @@ def simulated(
             subject, problem, configuration.settings, horizon=configuration.horizon, **privacy
         )
         problem_played = linear
-        with blaming(subject):
+        with blaming(subject, own_file):
             trace, further = simulate_linear(phased, linear, progress=share, **where, **sizes)
         from algorithms.theory.communication import most_sent  # SymPy takes half a second
         from algorithms.theory.regret_bound import Instance
@@ -160,7 +161,7 @@ def simulated(
             subject, problem, configuration.settings, horizon=configuration.horizon, **privacy
         )
         problem_played = contexts
-        with blaming(subject):
+        with blaming(subject, own_file):
             trace = simulate_contexts(policy, contexts, progress=share, **where, **sizes)
     else:
         played, own, problem_name = choose_problem(subject, problem, configuration.settings)
@@ -173,7 +174,7 @@ def simulated(
             made.append(build(gate))
             return made[-1]
 
-        with blaming(subject):
+        with blaming(subject, own_file):
             if configuration.recommends:
                 trace = simulate(build_and_keep, played, progress=share, **sizes)
                 next_actions = np.concatenate([learner.act() for learner in made])[: configuration.runs]
@@ -181,8 +182,8 @@ def simulated(
                 further["best"] = played.structure.solve(played.means[np.newaxis])[0].tolist()
             else:
                 trace = simulate(build, played, progress=share, **where, **sizes)
-    if named is not None and problem is not named:
-        problem_name = named
+    if own_file is not None:
+        problem_name = own_file
     neighbours = subject.form.neighbours.value
     return SimulatedRuns(trace, subject.name, problem_name, neighbours, _instance(problem_played), further)
 

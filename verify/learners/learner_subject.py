@@ -186,15 +186,17 @@ class LearnerSubject:
 
 
 @contextmanager
-def blaming(subject: LearnerSubject) -> Iterator[None]:
-    """Turn whatever a user's learner raises into an input error that names its line."""
+def blaming(subject: LearnerSubject, problem: str | None = None) -> Iterator[None]:
+    """Turn whatever a user's learner raises, or any on the problem of a user's file, into an input error."""
     try:
         yield
     except BlocksMissing:  # no fault of anybody
         raise
     except (Exception, SystemExit) as error:
-        if subject.entry is not None or (isinstance(error, ValueError) and type(error) is not ValueError):
+        known = subject.entry is not None and problem is None
+        if known or (isinstance(error, ValueError) and type(error) is not ValueError):
             raise
+        on = "" if problem is None else f" on {problem}"
         raise SubjectError(
-            f"{subject.name} raised {words_of_error(error)} (at {failing_place(error)})"
+            f"{subject.name}{on} raised {words_of_error(error)} (at {failing_place(error)})"
         ) from error

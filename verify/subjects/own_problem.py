@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from algorithms.problems import LinearBandit, LinearContexts, Problem, ProblemError, SuperArms
+from algorithms.problems.super_arms import check_super_arms
 from verify.learners.learner_subject import AnyProblem
 from verify.subject_error import SubjectError, failing_place, words_of_error
 from verify.subjects.resolve import load_object, names_file
@@ -32,7 +35,7 @@ def own_problem(reference: str) -> AnyProblem:
     """Return the problem that a user's file has or makes.
 
     A structure of the user's own is asked a few questions: what its oracle returns, and whether that is worth what
-    `alpha` says (where `beta` is 1).
+    `alpha` says (where `beta` is 1), and whether the reward is as smooth as it says.
 
     Raises
     ------
@@ -102,28 +105,12 @@ def _check_structure(problem: Problem, reference: str) -> None:
         value = getattr(structure, each)
         if not 0.0 < value <= 1.0:
             raise ProblemError(f"{name}: {each} = {value!r}: must be above 0 and at most 1")
-    arms, size = structure.arms, structure.size
-    weights = np.random.default_rng(0).random((_LANES, arms))
+    weights = np.random.default_rng(0).random((_LANES, structure.arms))
     weights[0] = problem.means
-    answers = np.asarray(structure.solve(weights))
-    if answers.shape != (_LANES, size) or answers.dtype.kind not in "iu":
-        raise ProblemError(
-            f"{name}: solve of weights {weights.shape} returned {answers.dtype} of shape {answers.shape}; must be "
-            f"whole numbers of shape (lanes, size) = {(_LANES, size)}"
-        )
-    for answer in answers:
-        played = answer[answer >= 0]
-        if (
-            np.unique(played).size < played.size
-            or played.max(initial=-1) >= arms
-            or answer.min(initial=0) < -1
-        ):
-            raise ProblemError(
-                f"{name}: solve returned {answer.tolist()}; must be different arms from 0 to {arms - 1}, and -1 as "
-                "padding"
-            )
-        if (answer[played.size :] >= 0).any():
-            raise ProblemError(f"{name}: solve returned {answer.tolist()}; padding must stand at the end")
+    given = weights.copy()
+    answers = check_super_arms(structure.solve(given), _LANES, structure, f"{name}: solve")
+    if not np.array_equal(given, weights):
+        raise ProblemError(f"{name}: solve changed the weights that it was given; they are the learner's own")
     for lane in range(_LANES):
         alone = np.asarray(structure.solve(weights[lane : lane + 1]))
         if not np.array_equal(alone, answers[lane : lane + 1]):
@@ -132,6 +119,7 @@ def _check_structure(problem: Problem, reference: str) -> None:
                 "answer must depend on the weights of its own lane only"
             )
         _check_worth(structure, answers[lane : lane + 1], weights[lane], name)
+    _check_smoothness(structure, answers, weights, name)
 
 
 def _check_worth(structure: SuperArms, answer: Any, weights: Any, name: str) -> None:
@@ -140,6 +128,11 @@ def _check_worth(structure: SuperArms, answer: Any, weights: Any, name: str) -> 
     if rewards.shape != (1,):
         raise ProblemError(f"{name}: reward of one lane has shape {rewards.shape}; must be (1,)")
     reward, tolerance = float(rewards[0]), _ROUNDING * max(1.0, abs(best))
+    for what, value in (("reward", reward), ("optimum", best)):
+        if not math.isfinite(value):
+            raise ProblemError(
+                f"{name}: {what} of {answer[0].tolist()} is {value} at means in [0, 1]; must be a number"
+            )
     if reward > best + tolerance:
         raise ProblemError(
             f"{name}: solve found reward {reward:.6g}, above optimum {best:.6g}; must be the largest of all"
@@ -149,6 +142,25 @@ def _check_worth(structure: SuperArms, answer: Any, weights: Any, name: str) -> 
             f"{name}: solve found reward {reward:.6g}, but alpha = {structure.alpha:g} of the optimum {best:.6g} is "
             "more; say a smaller alpha, or beta below 1 if it only sometimes fails"
         )
+
+
+def _check_smoothness(structure: SuperArms, answers: Any, weights: Any, name: str) -> None:
+    """Refuse constants of smoothness that are none, or that the reward exceeds between two of the lanes' means."""
+    for constant, norm in (("smoothness_l1", np.sum), ("smoothness_linf", np.max)):
+        value = getattr(structure, constant)
+        if not 0.0 <= value < math.inf:
+            raise ProblemError(f"{name}: {constant} = {value!r}: must be a finite number of at least 0")
+        for answer in answers:
+            rewards = [float(np.asarray(structure.reward(answer[np.newaxis], row))[0]) for row in weights]
+            for one, other in itertools.combinations(range(len(weights)), 2):
+                moved = abs(rewards[one] - rewards[other])
+                arms = answer[answer >= 0]
+                distance = float(norm(np.abs(weights[one, arms] - weights[other, arms]), initial=0.0))
+                if moved > value * distance + _ROUNDING * max(1.0, moved):
+                    raise ProblemError(
+                        f"{name}: {constant} = {value:g}, but the reward of {answer.tolist()} moves by {moved:.6g} "
+                        f"between means that are {distance:.6g} apart"
+                    )
 
 
 _STRUCTURE = (

@@ -26,6 +26,9 @@ def test_estimates_are_their_formulas():
     assert snips.standard_error == pytest.approx(math.sqrt(4 / 9 + 16 / 36) / 6)
     assert snips.interval is None
     assert math.isnan(self_normalised(np.zeros(4), REWARDS).value)
+    one = self_normalised(np.array([0.0, 3.0, 0.0, 0.0]), REWARDS)  # it had a standard error of 0
+    assert one.value == REWARDS[1]
+    assert math.isnan(one.standard_error)
     shown = replayed(REWARDS, 0.05)
     assert (shown.value, shown.effective_sample_size) == (0.625, 4.0)
     assert shown.interval == bernstein_interval(REWARDS, 1.0, 0.05)

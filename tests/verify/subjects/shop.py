@@ -56,6 +56,33 @@ of_others = with_oracle(lambda self, weights: good(self, weights[np.zeros(len(we
 worst = with_oracle(lambda self, weights: good(self, -weights), beta=1.0, alpha=1.0)
 low_optimum = with_oracle(good, optimum=lambda self, means: 0.1)
 no_share = with_oracle(good, alpha=0.0)
+not_a_number = with_oracle(good, reward=lambda self, super_arm, means: np.full(1, np.nan))
+no_optimum = with_oracle(good, optimum=lambda self, means: float("nan"))
+rough = with_oracle(good, smoothness_linf=1.0)
+rougher = with_oracle(good, smoothness_l1=0.5)
+negative = with_oracle(good, smoothness_linf=-1.0)
+lists_none = with_oracle(good, super_arms=lambda self: iter(()))
+lists_few = with_oracle(good, super_arms=lambda self: iter([(0, 3), (1, 3)]))
+lists_beyond = with_oracle(good, super_arms=lambda self: iter([(0, 6)]))
+lists_long = with_oracle(good, super_arms=lambda self: iter([(0, 3, 4)]))
+
+
+def clears(self, weights):
+    answer = good(self, weights)
+    weights[:] = 0.0
+    return answer
+
+
+def later(self, weights):
+    """Fail after the questions that are asked at first."""
+    self.asked = getattr(self, "asked", 0) + 1
+    if self.asked > 12:
+        raise RuntimeError("no shelves left")
+    return good(self, weights)
+
+
+clears_weights = with_oracle(clears)
+fails_later = with_oracle(later)
 matrix = with_oracle(good, reward=lambda self, super_arm, means: means[super_arm])
 
 
