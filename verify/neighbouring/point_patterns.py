@@ -87,6 +87,19 @@ def telling_points(domain: Domain) -> list[tuple[str, Data]]:
     return _distinct([(words, typed(domain, point)) for words, point in inside])
 
 
+def rising_point(domain: Domain) -> list[Data]:
+    """Return the point of a box whose coordinates rise evenly from the lowest to the highest; none of a number.
+
+    The ends have equal coordinates: where these are keys, one record has several only if they differ.
+    """
+    ends = ends_of(domain)
+    if ends is None or ends[0].size < 2:
+        return []
+    low, high = ends
+    share = np.linspace(0.0, 1.0, low.size).reshape(low.shape)
+    return [typed(domain, _whole(domain, low + share * (high - low)))]
+
+
 def ends_of(domain: Domain) -> tuple[FloatArray, FloatArray] | None:
     """Return the lowest and the highest point of a box-shaped domain, both finite; None for other domains."""
     if isinstance(domain, Interval | Box | Integers):

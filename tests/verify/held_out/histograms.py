@@ -9,7 +9,7 @@ from held_out_entry import held_out, impossible
 from noise_laws import analytic_mu, laplace_sum
 from oracle import Masses, Oracle, by_likelihood_ratio
 
-from mechanisms import Categories, Integers, OneHot
+from mechanisms import Box, Categories, Integers, OneHot
 from mechanisms.arrays import FloatArray
 from verify import AddOrRemoveOne, AnyTwo, ReplaceOne, Within
 
@@ -92,6 +92,24 @@ COUNTS = Oracle(np.zeros(2, dtype=int), np.ones(2, dtype=int), "the counts are a
 def discrete_gaussian_counts(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
     """Wrong: discrete Gaussian noise for sensitivity 1 on two counts that both move by 1."""
     return np.asarray(data) + rng.choice(LATTICE, size=(lanes, 2), p=WEIGHTS)
+
+
+@held_out(
+    data=AddOrRemoveOne(Box(0, 20, 3), 5),
+    epsilon=1.0,
+    delta=0.01,
+    true_epsilon=math.inf,
+    source="stability-based histograms (Bun, Nissim, Stemmer 2016) of users with several keys; noise divided, δ not",
+    oracle=Oracle(
+        np.array([[0.0, 10.0, 20.0]]), np.zeros((0, 3)), "some key is shown", impossible(1 - 0.99**3)
+    ),
+    limit=5.770,
+)
+def three_keys_one_threshold(data: FloatArray, rng: np.random.Generator) -> dict[int, float]:
+    """Wrong: Lap(3/ε) for users with three keys each, and the threshold that one key passes with probability δ."""
+    keys, counts = np.unique([key for user in data for key in {int(x) for x in user}], return_counts=True)
+    noisy = {int(key): float(count + rng.laplace(scale=3.0)) for key, count in zip(keys, counts, strict=True)}
+    return {key: value for key, value in noisy.items() if value > 1.0 + 3.0 * math.log(50.0)}
 
 
 FEW = AddOrRemoveOne(Categories(3), 6)
@@ -187,6 +205,7 @@ HELD_OUT = (
     counts_from_three_on,
     one_hot,
     discrete_gaussian_counts,
+    three_keys_one_threshold,
     perturbed_table,
     exact_total,
     padded_count,
