@@ -112,6 +112,27 @@ def three_keys_one_threshold(data: FloatArray, rng: np.random.Generator) -> dict
     return {key: value for key, value in noisy.items() if value > 1.0 + 3.0 * math.log(50.0)}
 
 
+def six_at_most_zero() -> Masses:
+    """Six coordinates are rounded to 0 in one world, to 1 in the other: that each is at most 0 with its noise."""
+    ratio = math.exp(-1.0)
+    return np.array([(1.0 / (1.0 + ratio)) ** 6]), np.array([(ratio / (1.0 + ratio)) ** 6])
+
+
+@held_out(
+    data=Within(Box(0, 100, 6), l1=1),
+    epsilon=1.0,
+    true_epsilon=6.0,
+    source="amounts that are rounded to whole units for discrete Laplace noise, whose scale is that of the amounts",
+    oracle=Oracle(np.full(6, 0.42), np.full(6, 0.58), "all outputs are at most 0", six_at_most_zero),
+    limit=5.944,
+)
+def rounded_before_the_noise(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
+    """Wrong: six amounts that move by 1 in all are rounded, after which each may move by 1."""
+    stop = 1.0 - math.exp(-1.0)
+    noise = rng.geometric(stop, size=(lanes, 6)) - rng.geometric(stop, size=(lanes, 6))
+    return np.round(data) + noise
+
+
 FEW = AddOrRemoveOne(Categories(3), 6)
 ONE, NOBODY = np.array([0]), np.zeros(0, dtype=int)
 
@@ -206,6 +227,7 @@ HELD_OUT = (
     one_hot,
     discrete_gaussian_counts,
     three_keys_one_threshold,
+    rounded_before_the_noise,
     perturbed_table,
     exact_total,
     padded_count,
