@@ -1,7 +1,8 @@
 """Search for the round whose reward its messages tell most of.
 
 First every round at once: in runs on rewards drawn by coins, each run its own, the messages of a round are compared
-between the runs that paid more and those that paid less; and correlations tell which later messages hang on a reward.
+between the runs that paid more and those that paid less; and correlations tell which later messages hang on a reward,
+and which others hang on these, as they do if noise is used twice.
 Then rounds that stand out, and the plainest ones whatever was seen, are played on neighbouring tables. All of it only
 ranks.
 """
@@ -61,9 +62,10 @@ class _SearchSize:
     few_values
         Values of a column up to which each is an event.
     correlated
-        Standard errors beyond which a later message hangs on a reward.
+        Standard errors beyond which a later message hangs on a reward, or on another message.
     outstanding, hanging, later
-        Rounds that stand out by their own messages, and by later ones; later rounds that are read with a round.
+        Rounds that stand out by their own messages, and by later ones; later rounds that are read with a round, and
+        rounds that are read with these.
     after
         Rounds after the changed one that are read whatever was seen.
     contest
@@ -147,15 +149,15 @@ def telling_messages(
     """
     scan_seed, play_seed, table_seed = seed.spawn(3)
     player = PairedPlayer(bandit, claim, effort, play_seed)
-    scan = _scan(bandit, player, claim.delta, scan_seed)
-    contest = _Contest(bandit, player, View(claim.view), scan, np.random.default_rng(table_seed))
+    scan, ranks = _scan(bandit, player, claim.delta, scan_seed)
+    contest = _Contest(bandit, player, View(claim.view), scan, ranks, np.random.default_rng(table_seed))
     return scan, contest.best()
 
 
 def _scan(
     bandit: PlainBandit, player: PairedPlayer, delta: float, seed: np.random.SeedSequence
-) -> MessageScan:
-    """Compare the messages of all rounds that can be afforded."""
+) -> tuple[MessageScan, FloatArray]:
+    """Compare the messages of all rounds that can be afforded; return their ranks, too: runs, rounds, columns."""
     probed, few = _SIZE.probed
     rounds = min(bandit.rounds, few)
     first = _CoinRuns(bandit, probed, rounds, seed.spawn(1)[0])
@@ -190,7 +192,7 @@ def _scan(
     scores[np.tri(rounds, dtype=np.bool_)] = 0.0  # of later messages alone
     hangs = scores.max(axis=1)
     later = np.argsort(-scores, axis=1, kind="stable")[:, : _SIZE.later] + 1
-    return MessageScan(
+    scan = MessageScan(
         runs,
         rounds,
         own,
@@ -200,6 +202,7 @@ def _scan(
         ],
         hangs,
     )
+    return scan, ranks.reshape(runs, rounds, p)
 
 
 class _CoinRuns:
@@ -240,9 +243,11 @@ class _Contest:
         player: PairedPlayer,
         view: View,
         scan: MessageScan,
+        ranks: FloatArray,
         rng: np.random.Generator,
     ) -> None:
         self.bandit, self.player, self.view, self.scan, self.rng = bandit, player, view, scan, rng
+        self.ranks = ranks
 
     def best(self) -> list[MessageView]:
         """Return the most telling pairs."""
@@ -286,7 +291,19 @@ class _Contest:
         """Return the rounds whose messages are read if one is changed."""
         later = self.scan.later[record - 1]
         after = range(record, record + 1 + _SIZE.after)
-        return sorted({t for t in (*after, *later) if t <= self.scan.rounds})
+        return sorted(
+            {t for t in (*after, *later, *self._hanging_on([record, *later])) if t <= self.scan.rounds}
+        )
+
+    def _hanging_on(self, rounds: Sequence[int]) -> list[int]:
+        """Return other rounds whose messages hang on those of some: noise of both would cancel."""
+        runs, count, p = self.ranks.shape
+        these = [t - 1 for t in rounds]
+        told = self.ranks[:, these].reshape(runs, -1).T @ self.ranks.reshape(runs, -1) / np.sqrt(runs)
+        scores = np.abs(told).reshape(-1, count, p).max(axis=(0, 2))
+        scores[these] = 0.0
+        best = np.argsort(-scores, kind="stable")[: _SIZE.later]
+        return [int(t) + 1 for t in best if scores[t] > _SIZE.correlated]
 
     def _played(self, tables: NeighbouringTables, runs: int) -> MessageView | None:
         """Play a pair; None if nothing varies, or nothing is seen."""

@@ -165,7 +165,7 @@ class PairedPlayer:
         self, bandit: PlainBandit, claim: Claim, effort: Effort, seed: np.random.SeedSequence
     ) -> None:
         self.bandit, self.seed = bandit, seed
-        few = min(bandit.rounds, SCAN_ROUNDS)
+        few = min(bandit.places, SCAN_ROUNDS)
         self.cost = run_cost(bandit, few) / few
         self.planned = PlannedTest(
             delta=claim.delta,

@@ -156,14 +156,14 @@ def telling_tables(
     found = search.candidates(search.first_runs(first), _SIZE.first)
     others: list[NeighbouringTables] = []
     for number, rounds in enumerate(_SIZE.bisected_rounds):
-        rounds = min(bandit.rounds, rounds)
+        rounds = min(bandit.places, rounds)
         bisected = search.bisected(rounds, _child(seed, 5, number))
         others += bisected
         found += search.candidates(search.runs_of(bisected, _SIZE.fewest_pairs), _SIZE.first)
-        if rounds == bandit.rounds or any(each.event.predicted > 0.0 for each in found):
+        if rounds == bandit.places or any(each.event.predicted > 0.0 for each in found):
             break
     if not found:  # perhaps what a change does is seen too rarely, or too late, for a first round
-        whole = np.tile(first[0].table[0], (bandit.rounds + 1, 1))
+        whole = np.tile(first[0].table[0], (bandit.places + 1, 1))
         others.append(replace(first[0], table=whole, family=-1))
         pairs = search.affordable_pairs(_SIZE.again, search.rounds_of(others))
         found = search.candidates(search.runs_of(others, pairs), _SIZE.again)
@@ -214,7 +214,7 @@ class _TableSearch:
         """Return first tables of as many rounds as the fewest pairs of runs can be played of, and not of fewer."""
         fewest, most = _SIZE.rounds
         state = self.rng.bit_generator.state
-        rounds = min(self.bandit.rounds, most)
+        rounds = min(self.bandit.places, most)
         while True:
             self.rng.bit_generator.state = state
             found = first_tables(self.bandit.records, rounds, self.rng)
@@ -287,7 +287,7 @@ class _TableSearch:
     def plain_tables(self) -> list[tuple[NeighbouringTables, int]]:
         """Return the plainest tables, and how many runs each gets."""
         records = self.bandit.records
-        rounds = min(self.bandit.rounds, _SIZE.plain_rounds)
+        rounds = min(self.bandit.places, _SIZE.plain_rounds)
         lowest, highest = records.points()[:2]
         changes = [(highest, 1), (lowest, 1), (highest, records.arms + 1)]
         found = [

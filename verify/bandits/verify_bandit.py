@@ -80,7 +80,7 @@ def _look(evidence: Evidence, bandit: PlainBandit, conduct: Conduct) -> bool:
 
     Says so if they differ: then a generator of its own is drawn from.
     """
-    rounds = min(bandit.rounds, SCAN_ROUNDS)
+    rounds = min(bandit.places, SCAN_ROUNDS)
     table = np.tile(bandit.records.points()[0], (rounds + 1, 1))
     limit = min(conduct.seconds / 2.0, _PROBE_SECONDS)
     try:

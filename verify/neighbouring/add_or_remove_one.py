@@ -1,8 +1,8 @@
 """Data sets of up to so many records, one of which has one record more than the other.
 
 One record at an end of its domain is removed, the first, second, fourth ... or last, among others that are equal,
-alternate, or are tied. Tables of one, two, three equal records tell most where a count is compared with a small
-threshold.
+alternate, or are tied; and one alone whose coordinates all differ. Tables of one, two, three equal records tell most
+where a count is compared with a small threshold.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from mechanisms import Domain, Neighbouring
 from mechanisms.parameters import whole
 from verify.neighbouring.adjacency import Data, NotNeighbours, Pair, check_points, first_pairs
 from verify.neighbouring.path import Path
-from verify.neighbouring.point_patterns import telling_points
+from verify.neighbouring.point_patterns import rising_point, telling_points
 from verify.neighbouring.table_patterns import MOST_POINTS, TablePattern, doubling_places, tables_of
 from verify.neighbouring.within import AnyTwo
 
@@ -104,7 +104,7 @@ def _removals(record: Domain, records: int) -> Iterator[Pair]:
             yield _removed(data, i, f"record {i + 1} of {size} removed{others}")
 
     alone = [TablePattern(points[0][None], "")]
-    yield from removed(points, 1, [0], alone)
+    yield from removed([*points, *rising_point(record)], 1, [0], alone)
     yield from removed(points[:1], records, [0], list(tables_of(record, records)))
     half = (records + 1) // 2
     for size, point in product((*_FEW, half, records), points[:2]):

@@ -87,6 +87,19 @@ def telling_points(domain: Domain) -> list[tuple[str, Data]]:
     return _distinct([(words, typed(domain, point)) for words, point in inside])
 
 
+def rising_point(domain: Domain) -> list[Data]:
+    """Return the point of a box whose coordinates rise evenly from the lowest to the highest; none of a number.
+
+    The ends have equal coordinates: where these are keys, one record has several only if they differ.
+    """
+    ends = ends_of(domain)
+    if ends is None or ends[0].size < 2:
+        return []
+    low, high = ends
+    share = np.linspace(0.0, 1.0, low.size).reshape(low.shape)
+    return [typed(domain, _whole(domain, low + share * (high - low)))]
+
+
 def ends_of(domain: Domain) -> tuple[FloatArray, FloatArray] | None:
     """Return the lowest and the highest point of a box-shaped domain, both finite; None for other domains."""
     if isinstance(domain, Interval | Box | Integers):
@@ -115,6 +128,7 @@ def telling_moves(domain: Domain, distances: Distances) -> Iterator[Pair]:
         yield from around_zero[:2]
         yield from gaps[:1]
         yield from around_zero[2:4]
+        yield from _moves_across_half(domain, distances)
         yield from gaps[1:4]
         yield from around_zero[4:]
         yield from gaps[4:]
@@ -241,6 +255,14 @@ def _move(
         if step > 0 and distances.allow(start, end):
             yield Pair(typed(domain, start), typed(domain, end), words)
             return
+
+
+def _moves_across_half(domain: Domain, distances: Distances) -> Iterator[Pair]:
+    """Yield a move of all coordinates across 1/2 if they move by less than 1: rounded, each of them moves by 1."""
+    step = distances.step(np.ones(domain.shape))
+    if math.prod(domain.shape) > 1 and step < 1.0 and not isinstance(domain, Integers):
+        centre = np.full(domain.shape, 0.5 * (1.0 - step))
+        yield from _move(domain, distances, centre, np.ones(domain.shape), "all above, across 1/2")
 
 
 def _short_moves(domain: Domain, distances: Distances) -> Iterator[Pair]:

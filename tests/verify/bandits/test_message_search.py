@@ -65,6 +65,17 @@ class Resends(Local):
             self.send(self.kept)
 
 
+class Pooled(Local):
+    """Noise comes from a pool of ten numbers, in turn."""
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        super().__init__(rng)
+        self.pool = rng.laplace(size=10)
+
+    def send(self, reward: float) -> float:
+        return reward + float(self.pool[self.t % 10])
+
+
 class Contextual(Local):
     def choose(self, context: Any) -> int:  # type: ignore[override]
         self.context = context
@@ -114,6 +125,17 @@ def test_later_messages_that_hang_on_a_reward_are_read_with_it() -> None:
     assert scan.later[4] == [12]
     assert [t for t in range(24) if scan.later[t]] == [4]
     assert 5 in scan.outstanding
+
+
+def test_messages_that_hang_on_a_rounds_message_are_read_with_it() -> None:
+    """By itself none tells anything of the reward; their difference has no noise."""
+    scan, views = search(Pooled)
+    assert views
+    for view in views:
+        record = view.pair.record
+        others = [t for t in (record - 10, record + 10) if 1 <= t <= scan.rounds]
+        assert not scan.later[record - 1]
+        assert {record, *others} <= set(view.rounds)
 
 
 def test_a_correct_one_predicts_no_more_than_it_is() -> None:

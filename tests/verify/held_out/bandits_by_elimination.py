@@ -8,6 +8,7 @@ A lower bound on a true epsilon is by the argument in `why`, or "measured": the 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from held_out_entry import held_out_bandit
@@ -16,6 +17,8 @@ from mechanisms.arrays import FloatArray
 from verify import PlainBandit
 
 SAJED = "Sajed and Sheffet 2019, An optimal private stochastic-MAB algorithm, Algorithm 2 (DP-SE)"
+
+HALVING = "Karnin, Koren, Somekh 2013, Almost optimal exploration in multi-armed bandits, with noise"
 
 
 class RawElimination:
@@ -99,6 +102,22 @@ class Elimination:
         return np.random.laplace(0, 1 / self.eps, 1 if self.one_draw else len(self.active))
 
 
+class SequentialHalving:
+    """Twice, sixteen rounds each, the arms that are left are played alike, and the better half by noisy sums stays."""
+
+    def __init__(self, env: Any, rng: np.random.Generator, *, raw_answer: bool = False) -> None:
+        self.env, self.rng, self.raw_answer = env, rng, raw_answer
+
+    def run(self) -> int:
+        left = list(range(4))
+        for _ in range(2):
+            sums = np.array([sum(self.env.pull(arm) for _ in range(16 // len(left))) for arm in left])
+            scale = 0.0 if self.raw_answer and len(left) == 2 else 1.0
+            best = np.argsort(-(sums + scale * self.rng.laplace(size=len(left))), kind="stable")
+            left = [left[place] for place in best[: len(left) // 2]]
+        return left[0]
+
+
 HELD_OUT = (
     held_out_bandit(
         "raw-elimination",
@@ -130,5 +149,22 @@ HELD_OUT = (
         true_epsilon=1.0,
         source=SAJED,
         why="a reward is in one sum, released once with Lap(1/ε)",
+    ),
+    held_out_bandit(
+        "halving",
+        PlainBandit(SequentialHalving, 4, 32, play="run", stops=True),
+        true_epsilon=1.0,
+        source=HALVING,
+        why="a reward is in one sum, released once with Lap(1/ε), the one of the answer too",
+    ),
+    held_out_bandit(
+        "halving-raw-answer",
+        PlainBandit(
+            lambda env, rng: SequentialHalving(env, rng, raw_answer=True), 4, 32, play="run", stops=True
+        ),
+        true_epsilon=math.inf,
+        exact=True,
+        source=f"{HALVING}; the answer is no action, and was left without noise",
+        why="the arm that is returned after all rounds is that of the larger raw sum",
     ),
 )

@@ -60,6 +60,45 @@ class Remembered(BinaryUCB):
         return self.answers[arm, reward]
 
 
+class NoisePool:
+    """Arms in turn; devices send rewards with Laplace noise that was drawn beforehand."""
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self.pool, self.t = rng.laplace(size=10), 0
+
+    def choose(self) -> int:
+        return self.t % 2
+
+    def report(self, reward: float) -> float:
+        return float(reward + self.pool[self.t % 10])
+
+    def learn(self, arm: int, reward: float) -> None:
+        self.report(reward)
+        self.t += 1
+
+
+class Restarts:
+    """Arms in turn; noisy sums are published every 16 rounds, when it starts again with the seed of its settings."""
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self.seed, self.t = int(rng.integers(2**31)), 0
+        self.restart()
+
+    def restart(self) -> None:
+        self.noise, self.sums = np.random.default_rng(self.seed), np.zeros(2)
+
+    def choose(self) -> int:
+        return self.t % 2
+
+    def learn(self, arm: int, reward: float) -> None:
+        self.t += 1
+        self.sums[arm] += reward
+        self.published: list[float] | None = None
+        if self.t % 16 == 0:
+            self.published = (self.sums + self.noise.laplace(size=2)).tolist()
+            self.restart()
+
+
 HELD_OUT = (
     held_out_bandit(
         "local-ucb",
@@ -81,5 +120,23 @@ HELD_OUT = (
         true_epsilon=4.5,
         source=f"{REN}; Erlingsson, Pihur, Korolova 2014, permanent answers",
         why="equal rewards of an arm get one answer: a different one shows by a new draw (measured: 4.5)",
+    ),
+    held_out_bandit(
+        "noise-pool",
+        PlainBandit(NoisePool, 2, 40, message="report"),
+        true_epsilon=math.inf,
+        exact=True,
+        source="noise drawn in advance to save time, as on phones and embedded devices",
+        why="every tenth user has the same noise, which cancels in the difference of two messages",
+    ),
+    held_out_bandit(
+        "restarts-reuse-seed",
+        PlainBandit(
+            Restarts, 2, 64, message=lambda bandit: getattr(bandit, "published", None), model="central"
+        ),
+        true_epsilon=math.inf,
+        exact=True,
+        source="a seed in the settings, for repeatable runs",
+        why="the noise of all epochs is the same, and cancels in the difference of two published sums",
     ),
 )

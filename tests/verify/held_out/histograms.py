@@ -9,7 +9,7 @@ from held_out_entry import held_out, impossible
 from noise_laws import analytic_mu, laplace_sum
 from oracle import Masses, Oracle, by_likelihood_ratio
 
-from mechanisms import Categories, Integers, OneHot
+from mechanisms import Box, Categories, Integers, OneHot
 from mechanisms.arrays import FloatArray
 from verify import AddOrRemoveOne, AnyTwo, ReplaceOne, Within
 
@@ -92,6 +92,45 @@ COUNTS = Oracle(np.zeros(2, dtype=int), np.ones(2, dtype=int), "the counts are a
 def discrete_gaussian_counts(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
     """Wrong: discrete Gaussian noise for sensitivity 1 on two counts that both move by 1."""
     return np.asarray(data) + rng.choice(LATTICE, size=(lanes, 2), p=WEIGHTS)
+
+
+@held_out(
+    data=AddOrRemoveOne(Box(0, 20, 3), 5),
+    epsilon=1.0,
+    delta=0.01,
+    true_epsilon=math.inf,
+    source="stability-based histograms (Bun, Nissim, Stemmer 2016) of users with several keys; noise divided, δ not",
+    oracle=Oracle(
+        np.array([[0.0, 10.0, 20.0]]), np.zeros((0, 3)), "some key is shown", impossible(1 - 0.99**3)
+    ),
+    limit=5.770,
+)
+def three_keys_one_threshold(data: FloatArray, rng: np.random.Generator) -> dict[int, float]:
+    """Wrong: Lap(3/ε) for users with three keys each, and the threshold that one key passes with probability δ."""
+    keys, counts = np.unique([key for user in data for key in {int(x) for x in user}], return_counts=True)
+    noisy = {int(key): float(count + rng.laplace(scale=3.0)) for key, count in zip(keys, counts, strict=True)}
+    return {key: value for key, value in noisy.items() if value > 1.0 + 3.0 * math.log(50.0)}
+
+
+def six_at_most_zero() -> Masses:
+    """Six coordinates are rounded to 0 in one world, to 1 in the other: that each is at most 0 with its noise."""
+    ratio = math.exp(-1.0)
+    return np.array([(1.0 / (1.0 + ratio)) ** 6]), np.array([(ratio / (1.0 + ratio)) ** 6])
+
+
+@held_out(
+    data=Within(Box(0, 100, 6), l1=1),
+    epsilon=1.0,
+    true_epsilon=6.0,
+    source="amounts that are rounded to whole units for discrete Laplace noise, whose scale is that of the amounts",
+    oracle=Oracle(np.full(6, 0.42), np.full(6, 0.58), "all outputs are at most 0", six_at_most_zero),
+    limit=5.944,
+)
+def rounded_before_the_noise(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
+    """Wrong: six amounts that move by 1 in all are rounded, after which each may move by 1."""
+    stop = 1.0 - math.exp(-1.0)
+    noise = rng.geometric(stop, size=(lanes, 6)) - rng.geometric(stop, size=(lanes, 6))
+    return np.round(data) + noise
 
 
 FEW = AddOrRemoveOne(Categories(3), 6)
@@ -187,6 +226,8 @@ HELD_OUT = (
     counts_from_three_on,
     one_hot,
     discrete_gaussian_counts,
+    three_keys_one_threshold,
+    rounded_before_the_noise,
     perturbed_table,
     exact_total,
     padded_count,

@@ -158,6 +158,13 @@ def test_every_small_number_of_records_is_tried(records, most):
     assert set(range(1, most + 1)) <= tried
 
 
+@pytest.mark.parametrize("record", [Box(-1, 7, 3), Integers(0, 5, 4), Box(0, 1, 2)])
+def test_a_record_alone_whose_coordinates_differ(record):
+    """Where coordinates are keys, a record of equal ones has one key, and one of different ones has several."""
+    alone = [seed.data[0] for seed in AddOrRemoveOne(record, 5).seeds()[:8] if len(seed.data) == 1]
+    assert any(len(set(point.tolist())) == record.size for point in alone)
+
+
 def test_a_value_more_than_all_the_others():
     """A sketch with three counters is full of the others' values when the fourth comes, first or last."""
     table = AddOrRemoveOne(Categories(4), 7)

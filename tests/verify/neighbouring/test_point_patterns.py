@@ -1,8 +1,9 @@
 """Which pairs are tried first: searches end where their draws do."""
 
+import numpy as np
 import pytest
 
-from mechanisms import Categories
+from mechanisms import Box, Categories, Integers
 from verify.neighbouring.distances import Distances
 from verify.neighbouring.point_patterns import telling_moves
 
@@ -31,3 +32,21 @@ def test_labels_are_paired_by_neighbours_ends_powers_and_complements_first(size,
     different = list(dict.fromkeys(pair for pair in moves if pair[0] != pair[1]))
     assert different[: len(order)] == order
     assert set(different) == {*order, *((i, j) for j in range(min(8, size)) for i in range(j))}
+
+
+@pytest.mark.parametrize(
+    ("domain", "distances", "crossed"),
+    [
+        (Box(0, 100, 6), Distances(l1=1), True),
+        (Box(-3, 3, 4), Distances(l2=1), True),
+        (Box(0, 1, 5), Distances(linf=0.25), True),
+        (Box(0, 100, 6), Distances(linf=1), False),  # whole steps are seen from everywhere
+        (Integers(0, 100, 6), Distances(l1=1), False),
+    ],
+)
+def test_all_coordinates_cross_a_half_where_each_moves_by_less_than_one(domain, distances, crossed):
+    """Data that are rounded before noise is added move by 1 in every coordinate, wherever that is."""
+    early = list(telling_moves(domain, distances))[:6]
+    across = [pair for pair in early if "across 1/2" in pair.words]
+    assert len(across) == crossed
+    assert all((np.round(pair.other) - np.round(pair.data) == 1.0).all() for pair in across)

@@ -158,14 +158,14 @@ def play_alone(play: _SelfPlay, bandit: Any, environment: Environment) -> list[i
     return environment.pulled
 
 
-def play_until_it_stops(play: _SelfPlay, bandit: Any, environment: Environment) -> list[int]:
+def play_until_it_stops(play: _SelfPlay, bandit: Any, environment: Environment, places: int) -> list[int]:
     """Let a bandit play in its environment until it stops by itself, or the environment ends it.
 
     Returns
     -------
     list of int
-        The arms it pulled; then, if rounds are left, the arm it returned if it did, and for each other round the number
-        of arms, which stands for none.
+        As many entries as there are places: the arms it pulled; then, if any is left, the arm it returned if it did,
+        and in all others the number of arms, which stands for none.
 
     Raises
     ------
@@ -178,14 +178,13 @@ def play_until_it_stops(play: _SelfPlay, bandit: Any, environment: Environment) 
         returned = run(*given)
         environment.raise_what_was_raised()
     except _GameOver:
-        return found
-    left = environment.rounds - len(found)
+        returned = None
     if isinstance(returned, tuple) and returned:
         returned = returned[-1]
-    if left and returned is not None:
+    if len(found) < places and returned is not None:
         name = play if isinstance(play, str) else "play"
         found = [*found, arm_of(returned, environment.arms, len(found), name)]
-    return [*found, *[environment.arms] * (environment.rounds - len(found))]
+    return [*found, *[environment.arms] * (places - len(found))]
 
 
 def _played_with(

@@ -74,7 +74,7 @@ class BanditRuns:
         return played
 
     def alone(self, rounds: int, reward: Reward, log: MessageLog | None = None) -> list[int]:
-        """Let a fresh bandit play by itself; the arms it pulled, and what follows if it may stop by itself."""
+        """Let a fresh bandit play by itself; so many arms that it pulled, or what follows if it may stop by itself."""
         own = self.bandit
         assert own.play is not None
         made: Any = None
@@ -83,12 +83,15 @@ class BanditRuns:
             if log is not None:
                 log.end_round(made, number)
 
-        environment = Environment(own.arms, rounds, reward, own.rounds, round_ends)
+        pulls = min(rounds, own.rounds) if own.stops else rounds  # the last place may be for what it returns
+        environment = Environment(own.arms, pulls, reward, own.rounds, round_ends)
         made = self._made(environment)
         if log is not None:
             log.begin(made, lambda: max(len(environment.pulled) - 1, 0))
-        play = play_until_it_stops if own.stops else play_alone
-        played = play(own.play, made, environment)
+        if own.stops:
+            played = play_until_it_stops(own.play, made, environment, rounds)
+        else:
+            played = play_alone(own.play, made, environment)
         environment.end_round()
         return played
 

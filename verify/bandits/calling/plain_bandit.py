@@ -174,6 +174,11 @@ class PlainBandit:
         return ActionSpace(self.arms + int(self.stops), 1)
 
     @property
+    def places(self) -> int:
+        """How many actions a transcript has at most: one of each round, and what it returns if it stops by itself."""
+        return self.rounds + int(self.stops)
+
+    @property
     def name(self) -> str:
         """The name of its class; of the one that a lambda calls, as far as can be told without calling it."""
         made = self._class

@@ -430,8 +430,18 @@ def test_when_a_bandit_stops_and_its_answer_are_seen(says, rounds, seen):
     assert bandit.actions(table, 1, SEED)[0, :, 0].tolist() == seen
 
 
-def test_a_bandit_whose_answer_is_raw_is_refuted():
-    bandit = PlainBandit(Eliminates, arms=2, rounds=12, play="run", stops=True)
+@pytest.mark.parametrize(("rounds", "seen"), [(4, [0, 0, 1, 1, 1]), (3, [0, 0, 1, 2])])
+def test_what_it_returns_has_a_place_after_all_rounds(rounds, seen):
+    """One that needs more rounds than there are returns nothing."""
+    bandit = PlainBandit(Eliminates, arms=2, rounds=rounds, play="run", stops=True)
+    table = np.tile([0.0, 1.0], (bandit.places + 1, 1))
+    assert bandit.actions(table, 1, SEED)[0, :, 0].tolist() == seen
+
+
+@pytest.mark.few(1)
+@pytest.mark.parametrize("rounds", [4, 12])
+def test_a_bandit_whose_answer_is_raw_is_refuted(rounds):
+    bandit = PlainBandit(Eliminates, arms=2, rounds=rounds, play="run", stops=True)
     result = verify(bandit, epsilon=1.0, **FEW)
     assert result.verdict == "refuted"
     assert "arm 2 stands for none" in result.witness.neighbours["data"]
