@@ -16,7 +16,9 @@ COMPARISONS = {
     ast.Eq: (ast.NotEq,), ast.NotEq: (ast.Eq,), ast.Is: (ast.IsNot,), ast.IsNot: (ast.Is,),
     ast.In: (ast.NotIn,), ast.NotIn: (ast.In,),
 }  # fmt: skip
-SYMMETRIC = {"max", "min", "maximum", "minimum", "gcd", "hypot", "isclose", "allclose", "array_equal", "cast"}
+SYMMETRIC = {
+    "max", "min", "maximum", "minimum", "gcd", "hypot", "logaddexp", "isclose", "allclose", "array_equal", "cast",
+}  # fmt: skip
 REMOVED = (ast.Expr, ast.AugAssign, ast.Raise, ast.If, ast.For, ast.Continue, ast.Break)
 UNTOUCHED = (ast.JoinedStr, ast.Import, ast.ImportFrom, ast.Assert)
 
@@ -94,6 +96,8 @@ def untouched(node: ast.AST) -> bool:
         case ast.Assign([ast.Name("__all__" | "__slots__")]):
             return True
         case ast.Call(ast.Name("cast" | "TypeVar" | "NewType")):
+            return True
+        case ast.keyword(arg="strict"):  # of `zip`: an assertion
             return True
     return isinstance(node, UNTOUCHED)
 
