@@ -33,7 +33,8 @@ def poisson_replaced_gaussian_delta(rate: float, sigma: float, epsilon: FloatArr
     near = np.exp(2.0 * (half - over))
     far = -np.expm1(2.0 * (half - over))
     one = np.asarray(GaussianProfile(1.0 / sigma).delta(over - 0.5 / variance))
-    two = np.asarray(GaussianProfile(2.0 / sigma).delta(2.0 * over))
+    with np.errstate(over="ignore"):
+        two = np.asarray(GaussianProfile(2.0 / sigma).delta(2.0 * over))
     return rate * (far * one + near * two)
 
 

@@ -167,8 +167,13 @@ class PrivacyProfile(abc.ABC):
             return 0.0
         if target == 0.0:
             return math.inf if self.pure_epsilon is None else up(self.pure_epsilon)
-        if target < self.infinite_mass:
+        mass = self.infinite_mass
+        if target < mass:
             return math.inf
+        if 0.0 < target - mass <= 1e-12 * mass or target == mass > 0.0:
+            # What the finite losses add to δ would be rounded away: only what none of them exceeds is enough.
+            loss = self.loss()
+            return math.inf if loss is None else max(0.0, loss.supremum)
         return smallest(self._invert(target), lambda x: self.delta(x) <= target)
 
     def _invert(self, delta: float) -> float:
