@@ -102,6 +102,11 @@ class AtomicProfile(PrivacyProfile):
         return max(self.losses)
 
     @property
+    def largest_finite(self) -> Fraction:
+        """The largest value, at least 0."""
+        return max(self._largest, Fraction(0))
+
+    @property
     def pure_epsilon(self) -> Fraction | None:
         """The largest loss; None if infinite losses have positive probability."""
         return None if self.infinite_mass else max(self._largest, Fraction(0))

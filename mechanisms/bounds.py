@@ -145,6 +145,11 @@ class ApproximateProfile(PrivacyProfile):
         """Delta."""
         return self.delta_bound
 
+    @property
+    def largest_finite(self) -> Fraction:
+        """Epsilon."""
+        return self.epsilon_bound
+
     def atoms(self) -> AtomicProfile:
         """Return the loss distribution that dominates every (ε, δ)-DP mechanism."""
         return response_atoms(self.epsilon_bound, self.delta_bound, self.bound)

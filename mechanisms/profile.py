@@ -80,6 +80,11 @@ class PrivacyProfile(abc.ABC):
         return 0.0
 
     @property
+    def largest_finite(self) -> Fraction | None:
+        """What no finite loss exceeds: from there on δ is `infinite_mass`, exactly; None if none is known."""
+        return self.pure_epsilon
+
+    @property
     def rho(self) -> float | None:
         """A ρ for which ρ-zCDP is known to hold (Bun & Steinke 2016), or None."""
         return None
@@ -144,9 +149,9 @@ class PrivacyProfile(abc.ABC):
         value, error = np.clip(self._everywhere(x), 0.0, 1.0), self.relative_error
         least = np.where(value < 1e-290, 1e-310, 0.0)
         lower, upper = value * (1.0 - error) - least, value * (1.0 + error) + least
-        largest = self.pure_epsilon
+        largest = self.largest_finite
         if largest is not None:
-            upper = np.where(x >= up(largest), 0.0, upper)
+            upper = np.where(x >= up(largest), self.infinite_mass, upper)
         return np.maximum(lower, 0.0), np.minimum(upper, 1.0)
 
     def epsilon(self, delta: float) -> float:
@@ -172,8 +177,7 @@ class PrivacyProfile(abc.ABC):
             return math.inf
         if 0.0 < target - mass <= 1e-12 * mass or target == mass > 0.0:
             # What the finite losses add to δ would be rounded away: only what none of them exceeds is enough.
-            loss = self.loss()
-            return math.inf if loss is None else max(0.0, loss.supremum)
+            return math.inf if self.largest_finite is None else up(self.largest_finite)
         return smallest(self._invert(target), lambda x: self.delta(x) <= target)
 
     def _invert(self, delta: float) -> float:

@@ -743,10 +743,6 @@ def _closed_epsilon(profile: PrivacyProfile, delta: float) -> CertifiedInterval:
     guess = profile.epsilon(delta)
     start = guess if math.isfinite(guess) else 1.0
     upper = smallest(start, lambda x: bounds(x)[1] <= delta) if math.isfinite(guess) else math.inf
-    if math.isinf(upper) and profile.infinite_mass <= delta:
-        # Bounds on δ may not tell its infinite losses from the δ asked for; finite ones are at most the largest.
-        loss = profile.loss()
-        upper = math.inf if loss is None else max(0.0, loss.supremum)
     lower = math.nextafter(smallest(start, lambda x: bounds(x)[0] < delta), 0.0)
     if not (math.isfinite(lower) and bounds(lower)[0] >= delta):
         lower = 0.0
