@@ -177,8 +177,18 @@ class PrivacyProfile(abc.ABC):
             return math.inf
         if 0.0 < target - mass <= 1e-12 * mass or target == mass > 0.0:
             # What the finite losses add to δ would be rounded away: only what none of them exceeds is enough.
-            return math.inf if self.largest_finite is None else up(self.largest_finite)
+            return self._largest_finite_loss(target)
         return smallest(self._invert(target), lambda x: self.delta(x) <= target)
+
+    def _largest_finite_loss(self, mass: float) -> float:
+        """Return ε at the mass of an infinite loss: what no finite loss exceeds, or inf."""
+        if self.largest_finite is not None:
+            return up(self.largest_finite)
+        sides = self.directions()
+        if sides != (self,):
+            return max(side.epsilon(mass) for side in sides)
+        loss = self.loss()
+        return math.inf if loss is None else max(0.0, loss.supremum)
 
     def _invert(self, delta: float) -> float:
         """Return ε > 0 close to δ(ε) = delta, by bracketing and Brent's method on ln δ."""

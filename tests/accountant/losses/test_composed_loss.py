@@ -28,10 +28,11 @@ from mechanisms import (
     RandomizedResponse,
     ZeroConcentratedProfile,
 )
+from mechanisms.atomic import MixtureProfile
 from mechanisms.fixed_size import FixedSizeProfile
 from mechanisms.related_profile import stated
 from mechanisms.sampling import Sampling, sampled
-from mechanisms.subsampled import SubsampledDirection
+from mechanisms.subsampled import SubsampledDirection, SubsampledProfile
 
 Releases = list[tuple[PrivacyProfile, int]]
 
@@ -546,11 +547,20 @@ def test_no_epsilon_reaches_the_mass_of_an_infinite_loss(rest: PrivacyProfile) -
     assert failing.epsilon(0.11) < 5.0
 
 
+def rare_mass(mass: float) -> AtomicProfile:
+    return AtomicProfile((Fraction(0),), (1.0 - mass,), mass)
+
+
 def test_the_largest_finite_loss_reaches_it() -> None:
-    """Also of atoms whose probability vanishes beside the mass."""
+    """Also of atoms whose probability vanishes beside the mass, and whatever relation it is stated for."""
     assert ApproximateProfile(1.0, 1e-5).epsilon(1e-5) == 1.0
     found = compose([(ApproximateProfile(1.0, 1e-5), 1)]).epsilon(1e-5)
     assert found.lower <= 1.0 == found.upper
+    joining = stated(ApproximateProfile(1.0, 1e-5), Neighbouring.ADD_OR_REMOVE)
+    assert joining.epsilon(1e-5) == 1.0
+    part = SubsampledProfile(joining, 0.5)
+    assert part.epsilon(5e-6) == pytest.approx(math.log1p(0.5 * math.expm1(1.0)), rel=1e-12)
+    assert 1.0 <= MixtureProfile(rare_mass(1e-3), LaplaceProfile(1.0, 1.0)).epsilon(1e-3) <= 1.0 + 1e-14
     rare = AtomicProfile((Fraction(50), Fraction(1), Fraction(-50)), (1e-20, 0.9, 0.0), 0.1)
     assert rare.epsilon(0.1) == 50.0
 
