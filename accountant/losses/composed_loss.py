@@ -72,6 +72,8 @@ class _Work:
     """Relative width of ε from which on the grid may do better."""
     wide: float
     """Relative width of δ from which on the grid may do better."""
+    shared: float
+    """Relative width of ε from which on shares of δ may do better."""
     of_grid: float
     """δ below which a grid's rounding is too large to help."""
     rough: float
@@ -94,6 +96,7 @@ _WORK = _Work(
     tight=1e-12,
     not_tight=4e-6,
     wide=1e-3,
+    shared=0.1,
     of_grid=1e-13,
     rough=1e-3,
     overshoot=1.5,
@@ -411,7 +414,7 @@ class Direction:
                 if lower > result.lower:
                     result = result.intersect(CertifiedInterval(lower, math.inf, _CEILING, NOTHING))
         result = self._at_least_one(result, lambda profile: _closed_epsilon(profile, delta).lower)
-        if result.width > _WORK.not_tight * max(1.0, result.lower) and not time_is_over():
+        if result.width > _WORK.shared * result.upper and not time_is_over():
             result = result.intersect(CertifiedInterval(0.0, self._shared_epsilon(delta), NOTHING, _SHARED))
         return result, contour
 
