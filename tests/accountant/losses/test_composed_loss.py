@@ -586,3 +586,11 @@ def test_discrete_noise_whose_square_is_no_float() -> None:
     with pytest.raises(ParameterError, match="at least 1e-140"):
         DiscreteGaussianProfile(1, 1e-300)
     assert compose([(DiscreteGaussianProfile(1, 1e-140), 1)]).delta(1.0).upper == 1.0
+
+
+def test_curves_beyond_the_largest_loss_do_not_overflow(recwarn: pytest.WarningsRecorder) -> None:
+    """Calibration, which asks there, printed a warning of NumPy's."""
+    base = stated(laplace(1e-18), Neighbouring.ADD_OR_REMOVE)
+    profile = sampled(base, 1e-3, Neighbouring.REPLACE_ONE, coordinates=1)
+    assert profile.delta(4e18) == 0.0
+    assert not recwarn.list
