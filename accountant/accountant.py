@@ -66,6 +66,7 @@ from mechanisms import (
     assumptions_of,
 )
 from mechanisms.assumptions import class_assumptions, examined
+from mechanisms.domain import own_copy
 from mechanisms.float_bounds import bounds_of, on_grid
 
 if TYPE_CHECKING:
@@ -230,15 +231,14 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         domain, assumptions = examined(domain)
         self.assume(*assumptions)
         record = _checked_record(record)
-        # Copied, and then checked: the caller may use its buffer again at any time.
-        checked = domain.check(values.copy() if isinstance(values, np.ndarray) else values, "values")
-        array = on_grid(domain, np.array(checked)).reshape(1, 1, -1)
+        given = own_copy(values, "values")
+        array = on_grid(domain, np.array(domain.check(given, "values"))).reshape(1, 1, -1)
         influence = Influence.of_domain(domain)
         if math.inf in influence.widths and not np.isfinite(array).all():
             raise DomainError("values hold an infinite number: must be finite, also in an unbounded domain")
         if array.shape[-1] != len(influence.widths):
             raise ValueError(
-                f"values of shape {np.shape(values)}: an accountant has one lane, so the shape must be "
+                f"values of shape {given.shape}: an accountant has one lane, so the shape must be "
                 f"{domain.shape} or {(1, *domain.shape)}"
             )
         if self._tape is not None:

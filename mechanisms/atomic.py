@@ -16,7 +16,7 @@ from mechanisms.neighbouring import Neighbouring
 from mechanisms.parameters import ParameterError, check_largest_loss
 from mechanisms.privacy_loss import PrivacyLoss, add_losses, related_loss
 from mechanisms.profile import PrivacyProfile
-from mechanisms.rounding import Ceiling
+from mechanisms.rounding import Ceiling, either_up
 
 _LARGEST = 100_000  # atoms of an exact convolution
 _LARGEST_PRODUCT = 20_000_000  # pairs of atoms summed one by one
@@ -102,6 +102,11 @@ class AtomicProfile(PrivacyProfile):
         return max(self.losses)
 
     @property
+    def largest_finite(self) -> Fraction:
+        """The largest value, at least 0."""
+        return max(self._largest, Fraction(0))
+
+    @property
     def pure_epsilon(self) -> Fraction | None:
         """The largest loss; None if infinite losses have positive probability."""
         return None if self.infinite_mass else max(self._largest, Fraction(0))
@@ -136,7 +141,7 @@ class AtomicProfile(PrivacyProfile):
 
         Probabilities below the smallest float vanish; their losses stay, so `pure_epsilon` is exact.
         """
-        mass = self.infinite_mass + other.infinite_mass - self.infinite_mass * other.infinite_mass
+        mass = either_up(self.infinite_mass, other.infinite_mass)
         denominator, (a, b) = _on_common_lattice(self.losses, other.losses)
         summed = _convolve(a, np.array(self.probabilities), b, np.array(other.probabilities))
         if summed is None:
@@ -227,9 +232,8 @@ class MixtureProfile(PrivacyProfile):
 
     @property
     def infinite_mass(self) -> float:
-        """m_∞ + (1 - m_∞) m₂, with m₂ the other mechanism's."""
-        one, two = self.finite.infinite_mass, self.rest.infinite_mass
-        return one + two - one * two
+        """m_∞ + (1 - m_∞) m₂, with m₂ the other mechanism's, rounded up."""
+        return either_up(self.finite.infinite_mass, self.rest.infinite_mass)
 
     def loss(self) -> PrivacyLoss | None:
         """Return the sum of both losses, if the second is known."""

@@ -24,7 +24,7 @@ from mechanisms.privacy_loss import (
     PrivacyLoss,
     RelatedLoss,
 )
-from mechanisms.rounding import up
+from mechanisms.rounding import multiply_up, up
 from mechanisms.subsampled_gaussian_loss import log_mixture
 
 _FEW = 8
@@ -146,7 +146,7 @@ class AtomicLoss(PrivacyLoss):
             add(float(loss), under_q if added else (1.0 - rate) * under_q + rate * p)
         if self.mass > 0.0:
             add(-math.inf, self.mass if added else (1.0 - rate) * self.mass)
-        mass = 0.0 if added else rate * self.mass
+        mass = 0.0 if added else multiply_up(rate, self.mass)
         sampled = AtomicLoss(tuple(mixed), tuple(mixed.values()), mass, *self._sampled_rounding)
         return RelatedLoss(sampled, Neighbouring.ADD_OR_REMOVE)
 
@@ -191,7 +191,7 @@ class AtomicLoss(PrivacyLoss):
             value = Fraction(float(log_mixture(rate, np.array(float(loss)))))
             mixed[value] = mixed.get(value, 0.0) + (1.0 - rate) * under_q + rate * p
             mixed[-value] = mixed.get(-value, 0.0) + under_q
-        mass = rate * self.mass
+        mass = multiply_up(rate, self.mass)
         rest = math.fsum([1.0, -mass, *(-p for p in mixed.values())])
         nothing = Fraction(0)  # where a loss has become too small for a float, too
         mixed[nothing] = mixed.get(nothing, 0.0) + max(0.0, rest)

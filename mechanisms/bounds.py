@@ -115,7 +115,7 @@ def response_atoms(epsilon: Fraction, delta: float, bound: str) -> AtomicProfile
     """
     small = math.exp(-float(epsilon))
     keep = (1.0 - delta) / (1.0 + small)
-    rounding = 2.0**-53 * (12.0 + 2.0 * float(epsilon))
+    rounding = 2.0**-53 * (12.0 + 2.0 * min(float(epsilon), 746.0))  # beyond e^{-ε} is 0, or as good as that
     return AtomicProfile((epsilon, -epsilon), (keep, keep * small), delta, bound, rounding)
 
 
@@ -144,6 +144,11 @@ class ApproximateProfile(PrivacyProfile):
     def infinite_mass(self) -> float:
         """Delta."""
         return self.delta_bound
+
+    @property
+    def largest_finite(self) -> Fraction:
+        """Epsilon."""
+        return self.epsilon_bound
 
     def atoms(self) -> AtomicProfile:
         """Return the loss distribution that dominates every (ε, δ)-DP mechanism."""

@@ -19,7 +19,7 @@ from mechanisms.bounds import (
 from mechanisms.neighbouring import Neighbouring, common_neighbouring
 from mechanisms.profile import PrivacyProfile
 from mechanisms.related_profile import HeldProfile, bare, stated
-from mechanisms.rounding import add_up
+from mechanisms.rounding import add_up, either_up
 
 PURE = "pure differential privacy"
 
@@ -80,7 +80,7 @@ def _convolve(first: AtomicProfile | None, second: AtomicProfile | None) -> Atom
     if exact is not None:
         return exact
     # Too many atoms: the largest losses and the infinite masses add, dominated by randomized response.
-    mass = first.infinite_mass + second.infinite_mass - first.infinite_mass * second.infinite_mass
+    mass = either_up(first.infinite_mass, second.infinite_mass)
     return response_atoms(first._largest + second._largest, mass, BASIC)
 
 

@@ -23,6 +23,7 @@ from mechanisms.profile import PrivacyProfile
 from mechanisms.rounding import Ceiling, exact_product, up
 from mechanisms.sensitivity import Sensitivity
 
+_SMALLEST_SIGMA = 1e-140
 _LARGEST_SIGMA = 100_000.0  # a sum over about 10 sigma terms for each epsilon
 _AT_ONCE = 1 << 18  # terms in one array
 
@@ -48,7 +49,7 @@ class DiscreteGaussianProfile(PrivacyProfile):
     shift : int
         At least 1.
     sigma : float
-        Positive, at most 100,000 (a sum over about 10 sigma terms).
+        At least 1e-140 (squares are floats), at most 100,000 (a sum over about 10 sigma terms).
     """
 
     shift: int
@@ -57,8 +58,10 @@ class DiscreteGaussianProfile(PrivacyProfile):
     def __post_init__(self) -> None:
         object.__setattr__(self, "shift", whole("shift", self.shift, least=1))
         object.__setattr__(self, "sigma", positive("sigma", self.sigma))
-        if self.sigma > _LARGEST_SIGMA:
-            raise ParameterError(f"sigma = {self.sigma!r}: must be at most {_LARGEST_SIGMA:g}")
+        if not _SMALLEST_SIGMA <= self.sigma <= _LARGEST_SIGMA:
+            raise ParameterError(
+                f"sigma = {self.sigma!r}: must be at least {_SMALLEST_SIGMA:g} and at most {_LARGEST_SIGMA:g}"
+            )
 
     @property
     def pure_epsilon(self) -> None:

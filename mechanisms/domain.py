@@ -14,7 +14,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from mechanisms.arrays import FloatArray
+from mechanisms.arrays import FloatArray, plain_copy
 from mechanisms.parameters import DomainError, ParameterError, positive, real, whole
 from mechanisms.rounding import multiply_up, square_root_up, up
 from mechanisms.sensitivity import Sensitivity
@@ -52,6 +52,22 @@ def as_values(values: npt.ArrayLike, shape: tuple[int, ...], name: str, domain: 
     if array.shape[array.ndim - len(shape) :] != shape or array.ndim < len(shape):
         raise DomainError(f"{name} has shape {array.shape}: its trailing axes must be {shape} for {domain}")
     return array
+
+
+def own_copy(values: npt.ArrayLike, name: str = "value") -> npt.NDArray[Any]:
+    """Return a plain array that nobody else holds; see `mechanisms.arrays.plain_copy`.
+
+    Raises
+    ------
+    DomainError
+        If no array can be made of them, or some are missing (masked).
+    """
+    if np.ma.is_masked(values):
+        raise DomainError(f"{name}: holds masked values; what is missing is no number")
+    try:
+        return plain_copy(values)
+    except (TypeError, ValueError) as error:
+        raise DomainError(f"{name}: not an array of real numbers ({error})") from None
 
 
 def as_numbers(values: npt.ArrayLike, name: str = "value") -> FloatArray:

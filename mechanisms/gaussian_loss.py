@@ -14,6 +14,14 @@ from mechanisms.poisson_replaced_loss import PoissonReplacedGaussianLoss
 from mechanisms.privacy_loss import ROUNDING, ComplexArray, PrivacyLoss
 from mechanisms.subsampled_gaussian_loss import SubsampledGaussianLoss
 
+_MOST_OF_SAMPLED = 2000.0
+"""Of ρ: e^L of a record in the sample is beyond floats, and nodes are as many as 1/σ."""
+
+
+def sigma_of_sampled(rho: float) -> float | None:
+    """Return 1/√ρ, or None if a quadrature of the loss on a sample is out of reach: then curves have to do."""
+    return 1.0 / math.sqrt(rho) if rho <= _MOST_OF_SAMPLED else None
+
 
 @dataclass(frozen=True)
 class GaussianLoss(PrivacyLoss):
@@ -46,17 +54,20 @@ class GaussianLoss(PrivacyLoss):
         """|M(s+it)| e^{ρt²/2} = M(s)."""
         return np.full(heights.shape, 0.5 * self.rho * s * (s + 1.0) * (1.0 + 20 * ROUNDING))
 
-    def subsampled(self, rate: float, added: bool) -> PrivacyLoss:
-        """Return the loss of the subsampled pair at σ = 1/√ρ."""
-        return SubsampledGaussianLoss(rate, 1.0 / math.sqrt(self.rho), added)
+    def subsampled(self, rate: float, added: bool) -> PrivacyLoss | None:
+        """Return the loss of the subsampled pair at σ = 1/√ρ; None if that is beyond quadratures."""
+        sigma = sigma_of_sampled(self.rho)
+        return None if sigma is None else SubsampledGaussianLoss(rate, sigma, added)
 
-    def poisson_replaced(self, rate: float) -> PrivacyLoss:
-        """Return the loss of the pair with movements 1 and -1 at σ = 1/√ρ."""
-        return PoissonReplacedGaussianLoss(rate, 1.0 / math.sqrt(self.rho))
+    def poisson_replaced(self, rate: float) -> PrivacyLoss | None:
+        """Return the loss of the pair with movements 1 and -1 at σ = 1/√ρ; None if that is beyond quadratures."""
+        sigma = sigma_of_sampled(self.rho)
+        return None if sigma is None else PoissonReplacedGaussianLoss(rate, sigma)
 
-    def fixed_size(self, rate: float) -> PrivacyLoss:
-        """Return the loss on a sample of fixed size at σ = 1/√ρ."""
-        return FixedSizeGaussianLoss(rate, 1.0 / math.sqrt(self.rho))
+    def fixed_size(self, rate: float) -> PrivacyLoss | None:
+        """Return the loss on a sample of fixed size at σ = 1/√ρ; None if that is beyond quadratures."""
+        sigma = sigma_of_sampled(self.rho)
+        return None if sigma is None else FixedSizeGaussianLoss(rate, sigma)
 
     @classmethod
     def together(cls, losses: Sequence[PrivacyLoss], counts: Sequence[int]) -> PrivacyLoss:

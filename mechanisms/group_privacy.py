@@ -201,6 +201,13 @@ class GroupProfile(PrivacyProfile):
         """The base's and that of the sums; 1e-310 at the least is added where floats have fewer digits."""
         return 2.0 * self.base.relative_error + 1e-11
 
+    @property
+    def largest_finite(self) -> Fraction | None:
+        """Where the bound by steps is least, if the base's losses are bounded, or K times the base's."""
+        if not self.base.infinite_mass:
+            return self.pure_epsilon
+        return None if self.base.largest_finite is None else Fraction(self._lowest[0])
+
     @cached_property
     def _families(self) -> tuple[PrivacyProfile, ...]:
         mu, rho, largest = self.gaussian_mu, self.rho, self.pure_epsilon

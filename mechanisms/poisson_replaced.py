@@ -109,11 +109,16 @@ class PoissonReplacedProfile(SampledProfile):
         return None if base is None else base.poisson_replaced(self.rate)
 
     def bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Bound the curve; of Laplace noise at both ends of what the rounded distance to the largest loss may be."""
-        if self._laplace_ends is None or self._largest is None:
-            return super().bounds(epsilon)
+        """Bound the curve; of Laplace noise at both ends of what the rounded distance to the largest loss may be.
+
+        Of Gaussian noise by the rate, too, which is the probability that the record is in the sample at all.
+        """
         x = np.asarray(epsilon, dtype=np.float64)
         size = np.abs(x)
+        if self._laplace_ends is None or self._largest is None:
+            low, high = super().bounds(epsilon)
+            most = np.where(x >= 0.0, self.rate, -np.expm1(-size) + np.exp(-size) * self.rate)
+            return low, np.minimum(high, most * (1.0 + 8.0 * ROUNDING))
         off = 16.0 * ROUNDING * (abs(self._laplace_ends[0]) + abs(self._laplace_ends[1]) + size)
         error = 16.0 * ROUNDING * (8.0 + float(self.base.pure_epsilon or 0) + size)
         low = self._curve(size + off) * (1.0 - error)
@@ -128,5 +133,6 @@ class PoissonReplacedProfile(SampledProfile):
     def _curve(self, epsilon: FloatArray) -> FloatArray:
         curve = bare(self.base)
         if isinstance(curve, GaussianProfile):
-            return poisson_replaced_gaussian_delta(self.rate, 1.0 / curve.mu, epsilon)
+            # With less noise than that squares are no floats; `relative_error` is far above 1 there.
+            return poisson_replaced_gaussian_delta(self.rate, max(1.0 / curve.mu, 1e-150), epsilon)
         return poisson_replaced_laplace_delta(self.rate, float(curve.pure_epsilon or 0), epsilon)

@@ -33,7 +33,8 @@ def poisson_replaced_gaussian_delta(rate: float, sigma: float, epsilon: FloatArr
     near = np.exp(2.0 * (half - over))
     far = -np.expm1(2.0 * (half - over))
     one = np.asarray(GaussianProfile(1.0 / sigma).delta(over - 0.5 / variance))
-    two = np.asarray(GaussianProfile(2.0 / sigma).delta(2.0 * over))
+    with np.errstate(over="ignore"):
+        two = np.asarray(GaussianProfile(2.0 / sigma).delta(2.0 * over))
     return rate * (far * one + near * two)
 
 
@@ -56,6 +57,8 @@ def poisson_replaced_laplace_delta(rate: float, largest: float, epsilon: FloatAr
     lost = (1.0 + (1.0 - q) / q * math.exp(-e)) * -np.expm1(-gap)
     with np.errstate(divide="ignore"):
         grown = x + np.log(-np.expm1(-x)) + math.log1p(-q) - math.log(q)  # ln((e^ε - 1) (1-q)/q)
-    kept = np.exp(0.5 * (np.logaddexp(grown, x - e) - e))
+    kept = np.exp(
+        np.minimum(0.5 * (np.logaddexp(grown, x - e) - e), 1.0)
+    )  # above 0 beyond the largest loss only
     near = -np.expm1(0.5 * np.log1p(-np.minimum(lost, 0.9)))
     return np.asarray(q * np.where(kept > 0.5, near, 1.0 - kept))

@@ -80,6 +80,11 @@ class PrivacyProfile(abc.ABC):
         return 0.0
 
     @property
+    def largest_finite(self) -> Fraction | None:
+        """What no finite loss exceeds: from there on δ is `infinite_mass`, exactly; None if none is known."""
+        return self.pure_epsilon
+
+    @property
     def rho(self) -> float | None:
         """A ρ for which ρ-zCDP is known to hold (Bun & Steinke 2016), or None."""
         return None
@@ -144,9 +149,9 @@ class PrivacyProfile(abc.ABC):
         value, error = np.clip(self._everywhere(x), 0.0, 1.0), self.relative_error
         least = np.where(value < 1e-290, 1e-310, 0.0)
         lower, upper = value * (1.0 - error) - least, value * (1.0 + error) + least
-        largest = self.pure_epsilon
+        largest = self.largest_finite
         if largest is not None:
-            upper = np.where(x >= up(largest), 0.0, upper)
+            upper = np.where(x >= up(largest), self.infinite_mass, upper)
         return np.maximum(lower, 0.0), np.minimum(upper, 1.0)
 
     def epsilon(self, delta: float) -> float:
@@ -167,9 +172,23 @@ class PrivacyProfile(abc.ABC):
             return 0.0
         if target == 0.0:
             return math.inf if self.pure_epsilon is None else up(self.pure_epsilon)
-        if target < self.infinite_mass:
+        mass = self.infinite_mass
+        if target < mass:
             return math.inf
+        if 0.0 < target - mass <= 1e-12 * mass or target == mass > 0.0:
+            # What the finite losses add to δ would be rounded away: only what none of them exceeds is enough.
+            return self._largest_finite_loss(target)
         return smallest(self._invert(target), lambda x: self.delta(x) <= target)
+
+    def _largest_finite_loss(self, mass: float) -> float:
+        """Return ε at the mass of an infinite loss: what no finite loss exceeds, or inf."""
+        if self.largest_finite is not None:
+            return up(self.largest_finite)
+        sides = self.directions()
+        if sides != (self,):
+            return max(side.epsilon(mass) for side in sides)
+        loss = self.loss()
+        return math.inf if loss is None else max(0.0, loss.supremum)
 
     def _invert(self, delta: float) -> float:
         """Return ε > 0 close to δ(ε) = delta, by bracketing and Brent's method on ln δ."""

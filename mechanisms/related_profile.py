@@ -56,6 +56,11 @@ class SameCurve(PrivacyProfile):
         return self.profile.infinite_mass
 
     @property
+    def largest_finite(self) -> Fraction | None:
+        """The curve's."""
+        return self.profile.largest_finite
+
+    @property
     def rho(self) -> float | None:
         """The curve's."""
         return self.profile.rho

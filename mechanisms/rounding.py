@@ -53,6 +53,11 @@ def multiply_up(a: float, b: float) -> float:
     return math.nextafter(nearest, math.inf) if a_top * b_top * low > top * a_low * b_low else nearest
 
 
+def either_up(a: float, b: float) -> float:
+    """Return the smallest float that is at least ``a + b - ab``, the probability of either of two events."""
+    return up(Fraction(a) + Fraction(b) - Fraction(a) * Fraction(b)) if a and b else a + b
+
+
 def divide_up(a: float, b: float) -> float:
     """Return the smallest float that is at least ``a / b``, for nonnegative ``a`` and positive ``b``."""
     if math.isinf(a):

@@ -12,6 +12,7 @@ from scipy.special import logsumexp
 
 from mechanisms.arrays import FloatArray
 from mechanisms.gaussian import GaussianProfile
+from mechanisms.gaussian_loss import sigma_of_sampled
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.parameters import ParameterError, whole
 from mechanisms.privacy_loss import ROUNDING, PrivacyLoss, stated_alike
@@ -110,9 +111,12 @@ class SampledGroupDirection(GroupOnSample):
         """False: adding a group is another pair than removing it."""
         return False
 
-    def loss(self) -> PrivacyLoss:
-        """Return the law of the loss in this direction."""
-        own = SubsampledGaussianLoss(self.rate, 1.0 / self._mu, self.added, self.size)
+    def loss(self) -> PrivacyLoss | None:
+        """Return the law of the loss in this direction; None if it is beyond quadratures."""
+        sigma = sigma_of_sampled(self._mu * self._mu)
+        if sigma is None:
+            return None
+        own = SubsampledGaussianLoss(self.rate, sigma, self.added, self.size)
         return stated_alike(own, self.neighbouring)
 
     def _parts(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -16,7 +16,7 @@ from mechanisms.parameters import ParameterError, real
 from mechanisms.privacy_loss import ROUNDING, PrivacyLoss
 from mechanisms.profile import PrivacyProfile
 from mechanisms.related_profile import bare
-from mechanisms.rounding import up
+from mechanisms.rounding import multiply_up, up
 from mechanisms.subsampled_gaussian_loss import log_mixture
 
 
@@ -87,8 +87,8 @@ class SubsampledDirection(SampledProfile):
 
     @property
     def infinite_mass(self) -> float:
-        """Of the base times q if removed, 0 if added."""
-        return 0.0 if self.added else self.rate * self.base.infinite_mass
+        """Of the base times q if removed, rounded up; 0 if added."""
+        return 0.0 if self.added else multiply_up(self.rate, self.base.infinite_mass)
 
     def loss(self) -> PrivacyLoss | None:
         """Return the law of the loss in this direction, if the base's is known."""

@@ -26,6 +26,7 @@ from mechanisms.neighbouring import Neighbouring
 from mechanisms.parameters import nonnegative, positive, real
 from mechanisms.privacy_loss import ROUNDING
 from mechanisms.related_profile import stated
+from mechanisms.rounding import add_up
 
 _PESSIMISTIC = "pessimistic privacy-loss distribution"
 
@@ -333,7 +334,7 @@ def _side(saved: Mapping[str, Any], which: str, interval: float) -> AtomicProfil
             f"{name}: no pair of distributions has it: under the other one its outputs would have {under_other:g}"
         )
     losses = tuple(multiple * Fraction(interval) for multiple in kept)
-    return AtomicProfile(losses, tuple(kept.values()), infinite + max(0.0, missing), _PESSIMISTIC)
+    return AtomicProfile(losses, tuple(kept.values()), add_up(infinite, max(0.0, missing)), _PESSIMISTIC)
 
 
 def _without_lowest(masses: dict[int, float], excess: float) -> dict[int, float]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from accountant.audit.losing_most import LossNumber, TruePositiveRate, at_most, losing_most
 from accountant.audit.question import Question
-from accountant.audit.releases import Counted, Group, Releases, is_within
+from accountant.audit.releases import POWER, Counted, Group, Releases, is_within
 from accountant.losses.deadline import OutOfTime, deadline, time_is_over
 from accountant.losses.least_noise import (
     MOST_EPSILON,
@@ -159,7 +159,13 @@ def _calibrated(releases: Releases, goal: _Goal, delta: float, time_limit: float
             complete = not time_is_over()
             reached = losing_most(releases, Question(delta=delta), factor)[0].upper
     except OutOfReach:
-        raise ValueError(f"no amount of noise gives {goal.words}") from None
+        fixed = [repr(kind.name) for kind in releases.kinds if not kind.parameters]
+        why = (
+            f": release {', '.join(fixed[:3])} has no noise that a factor changes ({', '.join(POWER)})"
+            if fixed
+            else ""
+        )
+        raise ValueError(f"no amount of noise gives {goal.words}{why}") from None
     except OutOfTime:
         raise ValueError(
             f"time_limit={time_limit:g}: no noise was proved to give {goal.words} by then"

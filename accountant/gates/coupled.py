@@ -28,6 +28,7 @@ from accountant.gates.release import check_owner, check_release, sample
 from accountant.gates.simulation import lane_randomness
 from accountant.place import Place, calling_place
 from mechanisms import Categories, Domain, Mechanism, NumpyNoise, PostProcessed, Randomness
+from mechanisms.domain import own_copy
 from mechanisms.float_bounds import on_grid
 
 
@@ -120,7 +121,7 @@ class Coupled(Closing, Assuming, OnTape):
             If there are not as many data sets or lanes as the gate has.
         """
         self.check_open()
-        array = on_grid(domain, np.asarray(domain.check(values, "values")))
+        array = on_grid(domain, np.asarray(domain.check(own_copy(values, "values"), "values")))
         allowed = [(worlds, self.lanes, *domain.shape) for worlds in (1 + self.neighbours, 1)]
         if array.shape not in allowed:
             raise ValueError(f"values of shape {array.shape}: must be {allowed[0]} or {allowed[1]}")

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mechanisms import Assumption, AssumptionKind, Categories, Domain, Mechanism, OneHot
+from mechanisms.arrays import plain_copy
 from mechanisms.mechanism import needs_whole_numbers
 
 DRAWN_BY = "the record's device"
@@ -41,7 +42,7 @@ def checked_message(mechanism: Mechanism, message: npt.ArrayLike, shape: tuple[i
     """
     kinds, words = ("iu", "whole numbers") if needs_whole_numbers(mechanism) else ("iuf", "numbers")
     try:
-        found = np.asarray(message)
+        found = plain_copy(message)  # copied, as a mask is
     except ValueError:  # lists of different lengths
         found = np.asarray(None)
     if found.dtype.kind not in kinds or found.shape not in (shape, shape[1:]):

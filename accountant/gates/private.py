@@ -20,6 +20,7 @@ from accountant.gates.lineage import UNTRACKED, Lineage
 from accountant.place import Place, calling_place
 from accountant.refusals import ForeignValue, RawRead
 from mechanisms import Box, Categories, Chain, Domain, DomainError, Transformation
+from mechanisms.arrays import plain_copy
 from mechanisms.float_bounds import is_bounded, on_grid
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ class Private:
         ValueError
             If the index has another shape or type, or an entry is not below n.
         """
-        index = np.array(index)  # copied: what is checked is what is done, whoever uses the buffer again
+        index = plain_copy(index)  # copied: what is checked is what is done, whoever uses the buffer again
         lanes, size = self.shape
         wrong = index.ndim != 2 or index.shape[0] != lanes or index.dtype.kind not in "iu"
         if wrong or index.max(initial=-1) >= size:
@@ -327,11 +328,11 @@ class Private:
     def _public(self, number: _PublicNumber) -> npt.NDArray[np.float64]:
         """Check a public operand: finite numbers that stretch the value over no further axis."""
         try:
-            given = np.asarray(number)
+            given = plain_copy(number)  # as an index is
             if given.dtype.kind not in "biufO":
                 raise TypeError("complex numbers and texts are none")
             with np.errstate(all="ignore"):  # what is beyond floats is refused below
-                array = np.array(given, dtype=np.float64)  # copied, as an index is
+                array = given.astype(np.float64)
         except (OverflowError, TypeError, ValueError) as error:
             raise ValueError(
                 f"a public operand of a private value must be a number, or an array of them, that fits a float: {error}"

@@ -13,6 +13,7 @@ from accountant.gates.private import Private, refuse_read
 from accountant.place import calling_place
 from accountant.refusals import ForeignValue
 from accountant.trust import Trust, check_message
+from mechanisms.arrays import plain_copy
 
 if TYPE_CHECKING:
     from accountant.gates.gate import Gate
@@ -84,7 +85,7 @@ class PrivateSums:
         if values._gate is not self._gate:
             raise ForeignValue("a private value of another gate cannot be added", calling_place())
         values._check_number("added to")
-        at = np.array(at)  # copied, as a mask is
+        at = plain_copy(at)  # copied, as a mask is
         if at.shape != values.shape or at.dtype.kind not in "iu" or at.max(initial=-1) >= self.shape[1]:
             raise ValueError(
                 f"at of shape {at.shape} and type {at.dtype}: must be whole numbers of the values' shape "
@@ -209,7 +210,7 @@ def checked_mask(where: npt.ArrayLike, shape: tuple[int, ...]) -> npt.NDArray[np
     Numbers would be taken for indices, which choose other coordinates than the same numbers as a mask. What was checked
     and charged is what is released, also where another thread uses the caller's buffer again meanwhile.
     """
-    mask = np.array(where)
+    mask = plain_copy(where)
     if mask.dtype != np.bool_ or mask.shape != shape:
         raise ValueError(
             f"where of shape {mask.shape} and type {mask.dtype}: must be a boolean mask of the value's shape {shape}"

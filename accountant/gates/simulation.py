@@ -74,7 +74,10 @@ class Simulation(Closing, OnTape):
     def private(self, values: npt.ArrayLike, domain: Domain, record: RecordId) -> Private:
         """Let data in, unchecked: simulated data are in their domain by construction."""
         self.check_open()
-        array = on_grid(domain, np.asarray(values))
+        given = np.asarray(values)
+        array = on_grid(domain, given)
+        if array is given:  # nothing to round: the caller may use its buffer again
+            array = array.copy()
         self._record = record
         return Private(
             self,

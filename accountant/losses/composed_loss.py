@@ -40,6 +40,7 @@ _RENYI = "Renyi composition"
 NOTHING = "nothing"
 _CEILING = "mass near the largest loss"
 _ONE = "one of the releases"
+_SHARED = "equal shares of every release"
 
 _LEAST_DELTA = 1e-290
 _FIXED_WIDTH = 1e-6
@@ -71,6 +72,8 @@ class _Work:
     """Relative width of ε from which on the grid may do better."""
     wide: float
     """Relative width of δ from which on the grid may do better."""
+    shared: float
+    """Relative width of ε from which on shares of δ may do better."""
     of_grid: float
     """δ below which a grid's rounding is too large to help."""
     rough: float
@@ -93,6 +96,7 @@ _WORK = _Work(
     tight=1e-12,
     not_tight=4e-6,
     wide=1e-3,
+    shared=0.1,
     of_grid=1e-13,
     rough=1e-3,
     overshoot=1.5,
@@ -365,6 +369,15 @@ class Direction:
         return loss is not None and (math.isinf(loss.supremum) or loss.infinite_mass > 0.0)
 
     @cached_property
+    def _largest(self) -> Fraction | None:
+        """The sum of the largest losses in this direction, exactly; None if one is unbounded."""
+        known = [
+            (profile.pure_epsilon, count) for profile, count in zip(self.profiles, self.counts, strict=True)
+        ]
+        terms = [(largest, count) for largest, count in known if largest is not None]
+        return exact_sum(terms) if len(terms) == len(known) else None
+
+    @cached_property
     def _closed(self) -> PrivacyProfile | None:
         """A profile whose own curve is that of the composition."""
         first = self.profiles[0]
@@ -400,7 +413,10 @@ class Direction:
                 lower = (bound + math.log1p(-math.exp(math.log(delta) - log_mass))) * (1.0 - 4 * ROUNDING)
                 if lower > result.lower:
                     result = result.intersect(CertifiedInterval(lower, math.inf, _CEILING, NOTHING))
-        return self._at_least_one(result, lambda profile: _closed_epsilon(profile, delta).lower), contour
+        result = self._at_least_one(result, lambda profile: _closed_epsilon(profile, delta).lower)
+        if result.width > _WORK.shared * result.upper and not time_is_over():
+            result = result.intersect(CertifiedInterval(0.0, self._shared_epsilon(delta), NOTHING, _SHARED))
+        return result, contour
 
     def _at_least_one(
         self, result: CertifiedInterval, lower: Callable[[PrivacyProfile], float]
@@ -411,6 +427,31 @@ class Direction:
             if alone > result.lower:
                 result = result.intersect(CertifiedInterval(alone, math.inf, _ONE, NOTHING))
         return result
+
+    def _shared_epsilon(self, delta: float) -> float:
+        """Bound ε(δ) by the curves alone: Σ n_i ε_i(d) for 1 - (1-d)^n = δ, n = Σ n_i.
+
+        Of each P_i the part min(P_i, e^{x_i} Q_i) has the mass 1 - δ_i(x_i); the product of these parts has the
+        product of their masses, and is nowhere above e^{Σ x_i} times the product of the Q_i. The rest is
+        δ(Σ n_i x_i) <= 1 - Π (1 - δ_i(x_i))^{n_i} (Kairouz, Oh & Viswanath 2015, Thm 3.3, with one δ for all).
+        """
+        share = -math.expm1(math.log1p(-delta) / sum(self.counts)) * (1.0 - 16 * ROUNDING)
+        total = 0.0
+        for profile, count in zip(self.profiles, self.counts, strict=True):
+            if time_is_over():
+                return math.inf
+            total += count * _closed_epsilon(profile, share).upper
+        return total * (1.0 + (len(self.counts) + 4) * ROUNDING)
+
+    def _shared_delta(self, epsilon: float) -> float:
+        """Bound δ(ε) by the curves alone, at equal shares of ε; see `_shared_epsilon`."""
+        at, log_kept = epsilon / sum(self.counts) * (1.0 - 2 * ROUNDING), 0.0
+        for profile, count in zip(self.profiles, self.counts, strict=True):
+            alone = _closed_delta(profile, at).upper
+            if not alone < 1.0:
+                return 1.0
+            log_kept += count * math.log1p(-alone)
+        return -math.expm1(log_kept) * (1.0 + (len(self.counts) + 8) * ROUNDING)
 
     def _near_the_ceiling(self) -> list[tuple[float, float]]:
         """Return (x, ln q) with P(total loss > x) >= q, for x a little below the largest loss.
@@ -521,7 +562,9 @@ class Direction:
         if self._closed is not None:
             return _closed_delta(self._closed, epsilon)
         if self.loss is None:
-            return self._grid_delta(epsilon, width)
+            if self._largest is not None and Fraction(epsilon) >= self._largest:
+                return CertifiedInterval(0.0, 0.0, PURE, PURE)
+            return self._by_each(self._grid_delta(epsilon, width), epsilon)
         loss, mass = self.loss, self.loss.infinite_mass
         low_mass = loss.least_infinite_mass
         if epsilon >= loss.supremum:
@@ -537,8 +580,14 @@ class Direction:
         result = CertifiedInterval(lower, upper, result.lower_by, result.upper_by)
         if result.width > _WORK.wide * upper and upper > _WORK.of_grid and not time_is_over():
             result = result.intersect(self._grid_delta(epsilon, width))
+        return self._by_each(result, epsilon)
+
+    def _by_each(self, result: CertifiedInterval, epsilon: float) -> CertifiedInterval:
+        """Return δ(ε) with what the curve of each release says of it, if what is known is wide."""
         if result.width > _WORK.wide * result.upper:
             result = self._at_least_one(result, lambda profile: _closed_delta(profile, epsilon).lower)
+        if result.width > _WORK.wide * result.upper:
+            result = result.intersect(CertifiedInterval(0.0, self._shared_delta(epsilon), NOTHING, _SHARED))
         return result
 
     def _delta_by_engines(self, epsilon: float, width: float, known: list[Contour]) -> CertifiedInterval:

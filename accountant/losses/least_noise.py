@@ -131,7 +131,7 @@ def _secants(height: Callable[[float], tuple[bool, float]], goal: float) -> floa
     """Find the least private factor: secants through the origin and the last points, inside a bracket."""
     goal *= 1.0 + 0.5 * RELATIVE  # aim at the private side
     low, high = 0.0, math.inf  # not private; private
-    previous, factor = (0.0, 0.0), 1.0
+    previous, factor, flat = (0.0, 0.0), 1.0, False
     for _ in range(300):
         private, reached = height(factor)
         if time_is_over():
@@ -144,7 +144,9 @@ def _secants(height: Callable[[float], tuple[bool, float]], goal: float) -> floa
         rise = reached - previous[1]
         guess = factor + (goal - reached) * (factor - previous[0]) / rise if rise else math.nan
         if private and abs(guess - factor) <= 0.5 * RELATIVE * factor:
-            return factor
+            # δ may be the goal over a range of factors, that of an infinite loss for example: does less noise do?
+            guess = math.nan if flat else factor * (1.0 - 0.9 * RELATIVE)
+            flat = True
         if not low < guess < high:
             guess = 2.0 * low if math.isinf(high) else 0.5 * high if low == 0.0 else math.sqrt(low * high)
         previous, factor = (factor, reached), guess

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, overload
 import numpy as np
 import numpy.typing as npt
 
-from mechanisms.arrays import FloatArray
+from mechanisms.arrays import FloatArray, plain_copy
 from mechanisms.choices import Categories, Integers, OneHot
 from mechanisms.domain import Ball, Box, Domain, Interval
 from mechanisms.parameters import DomainError, ParameterError
@@ -234,7 +234,7 @@ def _plain_copy(name: str, value: Any) -> npt.NDArray[Any]:
             f"{name} is a {type(value).__name__}: must be a plain numpy array, not of a subclass"
         )
     try:
-        return np.array(value, subok=False)
+        return plain_copy(value)
     except (TypeError, ValueError) as error:
         raise ParameterError(f"{name}: not an array of numbers ({error})") from None
 

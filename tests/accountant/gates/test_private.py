@@ -1,5 +1,6 @@
 """Private values: what may be done with them, and that nothing reads them."""
 
+import array
 import copy
 import dataclasses
 import json
@@ -320,6 +321,77 @@ def test_the_caller_may_use_its_buffer_again():
     private = accountant.private(buffer, Box(0, 1, 1), "u")
     buffer[:] = 77.0
     assert declassified(private).item() == SECRET
+
+
+class Shared:
+    """What makes an array of itself, always the same."""
+
+    def __init__(self, buffer):
+        self._buffer = np.asarray(buffer)
+
+    def __array__(self, dtype=None, copy=None):
+        return self._buffer
+
+
+class Lazy(np.ndarray):
+    """An array whose own copy is none."""
+
+    def copy(self, order="C"):
+        return self
+
+
+@pytest.mark.parametrize("form", [np.asarray, memoryview, Shared, lambda each: np.asarray(each).view(Lazy)])
+@pytest.mark.parametrize("coupled", [False, True])
+def test_what_is_checked_is_what_is_let_in(form, coupled, monkeypatch):
+    """The caller uses its buffer again between the check and what is done next, whatever kind of buffer it is."""
+    buffer, check = array.array("d", [SECRET]), Box.check
+
+    def checked_and_gone(domain, values, name="value"):
+        found = check(domain, values, name)
+        buffer[0] = 77.0
+        return found
+
+    monkeypatch.setattr(Box, "check", checked_and_gone)
+    gate = Coupled(0, 1, 0) if coupled else unlimited()
+    values = form(np.asarray(buffer).reshape(1, 1, 1) if coupled else np.asarray(buffer))
+    private = gate.private(values, Box(-math.inf, math.inf, 1), "u")
+    assert private._values.item() == SECRET
+
+
+def test_what_makes_another_array_every_time_is_asked_once():
+    class Changing:
+        asked = 0
+
+        def __array__(self, dtype=None, copy=None):
+            self.asked += 1
+            return np.array([0.25 if self.asked == 1 else 77.0])
+
+    assert declassified(unlimited().private(Changing(), Box(0, 1, 1), "u")).item() == 0.25
+
+
+@pytest.mark.parametrize(
+    "values", [np.ma.array([0.5], mask=[True]), ["0.5"], [[0.5], [0.5, 0.5]], [10**401], [1j]]
+)
+def test_what_is_no_number_is_refused_before_it_is_let_in(values):
+    for gate in (unlimited(), Coupled(0, 1, 0)):
+        with pytest.raises(DomainError, match=r"^values"):
+            gate.private(values, Box(0, 1, 1), "u")
+
+
+def test_simulated_categories_are_the_gates_own():
+    """Nothing is rounded there, and the caller's buffer was what was kept."""
+    names = np.arange(64).reshape(64, 1) % 3
+    private = Simulation(0, 64).private(names, Categories(3), "u")
+    names[:] = 0
+    assert private._values.sum() == 63
+
+
+def test_public_operands_that_keep_their_buffer_are_copied(monkeypatch):
+    """An index that changed after its check would choose other coordinates than those that are charged."""
+    gate = unlimited()
+    private, index = gate.private([SECRET, 0.5], Box(0, 1, 2), "u"), np.array([[0]])
+    monkeypatch.setattr(type(gate), "operates", lambda *_: index.fill(1))
+    assert private.take(Shared(index))._values.item() == SECRET
 
 
 @pytest.mark.parametrize("arguments", [{}, {"into": Interval(0, 1), "stability": 1.0}])

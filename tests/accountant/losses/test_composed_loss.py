@@ -28,7 +28,11 @@ from mechanisms import (
     RandomizedResponse,
     ZeroConcentratedProfile,
 )
+from mechanisms.atomic import MixtureProfile
 from mechanisms.fixed_size import FixedSizeProfile
+from mechanisms.related_profile import stated
+from mechanisms.sampling import Sampling, sampled
+from mechanisms.subsampled import SubsampledDirection, SubsampledProfile
 
 Releases = list[tuple[PrivacyProfile, int]]
 
@@ -492,3 +496,101 @@ def test_a_direction_that_loses_little_is_soon_composed() -> None:
     composed = compose([(subsampled(LaplaceProfile(1.0, 0.0515), 1e-4), 100)])
     found = composed.epsilon(1e-12)
     assert found.lower <= found.upper <= 41.0
+
+
+@pytest.mark.parametrize("sigma", [1e-300, 4e-19, 1e-9, 1e-3])
+@pytest.mark.parametrize(
+    ("relation", "sampling"),
+    [
+        (Neighbouring.ADD_OR_REMOVE, Sampling.POISSON),
+        (Neighbouring.REPLACE_ONE, Sampling.POISSON),
+        (Neighbouring.REPLACE_ONE, Sampling.FIXED_SIZE),
+    ],
+)
+def test_next_to_no_noise_on_a_sample_costs_what_taking_part_does(
+    relation: Neighbouring, sampling: Sampling, sigma: float
+) -> None:
+    """Nodes were as many as 1/σ: 373 GiB, an `IndexError`, minutes; of a fixed size ε was at most 0."""
+
+    def three(noise: float) -> ComposedLoss:
+        base = stated(gaussian(noise), sampling.movement(relation))
+        return compose([(sampled(base, 1e-4, relation, sampling), 3)])
+
+    leak = -math.expm1(3.0 * math.log1p(-1e-4))
+    found = three(sigma).delta(1.0)
+    assert found.lower <= leak * (1.0 + 1e-12)
+    assert leak * (1.0 - 1e-12) <= found.upper <= leak * (1.0 + 1e-9)
+    # Less noise costs no less.
+    assert three(sigma).epsilon(1e-5).upper >= three(0.125).epsilon(1e-5).lower > 20.0
+
+
+def test_pure_losses_beyond_floats_do_not_blur_an_infinite_loss() -> None:
+    """The rounding of e^{-ε} was taken for one of all probabilities, of 1e20 times themselves."""
+    wide = compose([(ApproximateProfile(Fraction(10) ** 36, 1e-7), 3)]).epsilon(1e-6)
+    assert wide.lower <= 3e36 * (1.0 + 1e-12)
+    assert 1e36 <= wide.upper <= 3e36 * (1.0 + 1e-12)
+
+
+def test_equal_shares_bound_what_no_engine_reaches() -> None:
+    """Sampled Laplace noise of little scale has no grid: δ was at most 1."""
+    base = stated(laplace(1e-3), Neighbouring.ADD_OR_REMOVE)
+    found = compose([(sampled(base, 1e-4, Neighbouring.ADD_OR_REMOVE), 3)]).delta(1.0)
+    assert 1e-4 * (1.0 - 1e-9) <= found.lower <= found.upper <= 3e-4
+
+
+@pytest.mark.parametrize("rest", [ZeroConcentratedProfile(0.1), GaussianProfile(1.0)])
+def test_no_epsilon_reaches_the_mass_of_an_infinite_loss(rest: PrivacyProfile) -> None:
+    """0.1 and 1e-17 more is 0.1 in floats: an ε of 3.86 was said to be enough."""
+    failing = ApproximateProfile(0.0, 0.1).compose(rest)
+    assert failing.epsilon(0.1) == math.inf
+    assert compose([(failing, 1)]).epsilon(0.1).upper == math.inf
+    assert failing.epsilon(0.11) < 5.0
+
+
+def rare_mass(mass: float) -> AtomicProfile:
+    return AtomicProfile((Fraction(0),), (1.0 - mass,), mass)
+
+
+def test_the_largest_finite_loss_reaches_it() -> None:
+    """Also of atoms whose probability vanishes beside the mass, and whatever relation it is stated for."""
+    assert ApproximateProfile(1.0, 1e-5).epsilon(1e-5) == 1.0
+    found = compose([(ApproximateProfile(1.0, 1e-5), 1)]).epsilon(1e-5)
+    assert found.lower <= 1.0 == found.upper
+    joining = stated(ApproximateProfile(1.0, 1e-5), Neighbouring.ADD_OR_REMOVE)
+    assert joining.epsilon(1e-5) == 1.0
+    part = SubsampledProfile(joining, 0.5)
+    assert part.epsilon(5e-6) == pytest.approx(math.log1p(0.5 * math.expm1(1.0)), rel=1e-12)
+    assert 1.0 <= MixtureProfile(rare_mass(1e-3), LaplaceProfile(1.0, 1.0)).epsilon(1e-3) <= 1.0 + 1e-14
+    rare = AtomicProfile((Fraction(50), Fraction(1), Fraction(-50)), (1e-20, 0.9, 0.0), 0.1)
+    assert rare.epsilon(0.1) == 50.0
+
+
+@pytest.mark.parametrize("first", [0.1, 1e-5, 0.3])
+def test_infinite_masses_are_rounded_up(first: float) -> None:
+    """One rounded to the nearest float undercuts what is asked at that float."""
+    one = AtomicProfile((Fraction(0),), (1.0 - first,), first)
+    total, exact = one, Fraction(first)
+    for _ in range(20):
+        total = total.convolved(one)
+        exact = exact + Fraction(first) - exact * Fraction(first)
+        assert Fraction(total.infinite_mass) >= exact
+    side = SubsampledDirection(stated(one, Neighbouring.ADD_OR_REMOVE), 0.3, False)
+    loss = side.loss()
+    assert loss is not None
+    assert Fraction(loss.infinite_mass) >= Fraction(0.3) * Fraction(first)
+    assert Fraction(side.infinite_mass) >= Fraction(0.3) * Fraction(first)
+
+
+def test_discrete_noise_whose_square_is_no_float() -> None:
+    """It ended in a division by zero."""
+    with pytest.raises(ParameterError, match="at least 1e-140"):
+        DiscreteGaussianProfile(1, 1e-300)
+    assert compose([(DiscreteGaussianProfile(1, 1e-140), 1)]).delta(1.0).upper == 1.0
+
+
+def test_curves_beyond_the_largest_loss_do_not_overflow(recwarn: pytest.WarningsRecorder) -> None:
+    """Calibration, which asks there, printed a warning of NumPy's."""
+    base = stated(laplace(1e-18), Neighbouring.ADD_OR_REMOVE)
+    profile = sampled(base, 1e-3, Neighbouring.REPLACE_ONE, coordinates=1)
+    assert profile.delta(4e18) == 0.0
+    assert not recwarn.list

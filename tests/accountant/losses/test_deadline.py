@@ -54,7 +54,7 @@ def test_what_is_proved_in_no_time_contains_what_is_proved_later(name: str) -> N
         name == "a curve"
     ):  # the grid takes seconds; zCDP of 0.02 + 3 · 0.1² / 2 costs 2 √(ρ ln 1/δ) + ρ and less
         assert 0.0 <= short.lower <= short.upper < 0.035 + 2.0 * math.sqrt(0.035 * math.log(1e5))
-        assert (small.lower, small.upper) == (0.0, 1.0)
+        assert 0.0 == small.lower < small.upper < 0.03  # five shares of ε, each by its own curve
         return
     full, true = loss.epsilon(1e-5), loss.delta(1.0)
     assert short.lower <= full.lower <= full.upper <= short.upper < math.inf
