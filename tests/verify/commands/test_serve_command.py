@@ -334,3 +334,13 @@ def test_tickets_of_a_run_are_listed_and_lapse(run: Run, where: str, monkeypatch
         assert (code, "must be a number with its unit" in err) == (2, True), err
     code, out, _ = run("ledger", "verify", where)
     assert (code, "entries" in out) == (0, True)
+
+
+def test_a_url_in_the_learners_place_is_not_printed(run: Run) -> None:
+    """It was, with its password, as the name of an unknown learner."""
+    code, _, err = run(
+        "run", "create", "dp-bandit", "postgresql+psycopg://me:hidden@host/run", "--epsilon", 1
+    )
+    assert code == 2
+    assert "WHERE stands before LEARNER" in err
+    assert "hidden" not in err
