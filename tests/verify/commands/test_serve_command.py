@@ -245,7 +245,8 @@ from algorithms.problems import SemiBandit
 
 class Shelves:
     arms, size = 4, 2
-    alpha = beta = smoothness_l1 = smoothness_linf = 1.0
+    alpha = beta = smoothness_l1 = 1.0
+    smoothness_linf = 2.0
 
     def solve(self, weights):
         return np.stack([weights[:, :2].argmax(axis=1), 2 + weights[:, 2:].argmax(axis=1)], axis=1)
