@@ -228,12 +228,14 @@ def check_horizon(horizon: int | None, needed: str = _NEEDED) -> int:
     Raises
     ------
     ValueError
-        Unless it is a whole number of at least 1.
+        Unless it is a whole number of at least 1, and below 2^63: rounds are counted in 64 bits.
     """
     if horizon is None:
         raise ValueError(f"horizon=None: must be given: {needed}")
     if isinstance(horizon, bool) or not (isinstance(horizon, int | np.integer) and horizon >= 1):
         raise ValueError(f"horizon={horizon!r}: must be a whole number of at least 1")
+    if int(horizon) >= 2**63:  # of more than 4300 digits it could not be printed
+        raise ValueError(f"horizon: has {int(horizon).bit_length()} binary digits: must be below 2^63")
     return int(horizon)
 
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from accountant import Simulation
 from accountant.gates.random_streams import RandomStream
 from algorithms.blocks import Arrays, Blocks, BlockStore, Executor, Processes, Tell, run_blocks
-from algorithms.learner import PhasedLearner
+from algorithms.learner import PhasedLearner, check_horizon
 from algorithms.play import BuildLearner, play_fresh, play_phases
 from algorithms.problems import Problem
 from algorithms.reward_curve import RewardCurve
@@ -150,6 +150,7 @@ def check_counts(horizon: int, runs: int, checkpoints: int, seed: int) -> None:
     for name, value in (("horizon", horizon), ("runs", runs), ("checkpoints", checkpoints)):
         if value < 1:
             raise ValueError(f"{name}={value!r}: must be at least 1")
+    check_horizon(horizon)
     if seed < 0:
         raise ValueError(f"seed={seed!r}: must be at least 0")
 

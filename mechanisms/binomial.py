@@ -14,7 +14,7 @@ import numpy.typing as npt
 from scipy.special import ndtr
 
 from mechanisms.arrays import FloatArray, IntArray
-from mechanisms.binomial_law import log_binomial, window
+from mechanisms.binomial_law import checked_trials, log_binomial, window
 from mechanisms.binomial_profile import BinomialProfile
 from mechanisms.bounds import NoPrivacy, PerfectPrivacy
 from mechanisms.mechanism import BuiltInMechanism, register
@@ -22,6 +22,8 @@ from mechanisms.noise import NoiseSource, noise_source
 from mechanisms.parameters import DomainError, ParameterError, open_unit, whole
 from mechanisms.profile import PrivacyProfile
 from mechanisms.sensitivity import Sensitivity
+
+_PART = 2**26
 
 
 @register
@@ -66,7 +68,8 @@ class Binomial(BuiltInMechanism):
     ones: int = 1
 
     def __post_init__(self) -> None:
-        for name in ("trials", "shift", "dimension", "ones"):
+        object.__setattr__(self, "trials", checked_trials(self.trials))
+        for name in ("shift", "dimension", "ones"):
             object.__setattr__(self, name, whole(name, getattr(self, name), least=1))
         object.__setattr__(self, "probability", open_unit("probability", self.probability))
         if self.shift * self.ones > self.trials:
@@ -151,7 +154,7 @@ class Binomial(BuiltInMechanism):
         if source.secure:
             if self.probability != 0.5:
                 raise ParameterError(f"probability = {self.probability}: secure binomial noise needs 1/2")
-            bits = [secrets.randbits(self.trials).bit_count() for _ in range(array.size)]
+            bits = [_ones_of(self.trials) for _ in range(array.size)]
             return np.asarray(array + np.array(bits, dtype=np.int64).reshape(array.shape))
         low, table = _distribution(self.trials, self.probability)
         uniform = ndtr(source.gaussian(np.zeros(array.shape), 1.0))
@@ -164,6 +167,12 @@ class Binomial(BuiltInMechanism):
         )
         count = np.rint(step)
         return np.where(count == step, log_binomial(count, self.trials, self.probability), -np.inf)
+
+
+def _ones_of(trials: int) -> int:
+    """Return how many of so many of the operating system's random bits are ones, 8 MB of them at a time."""
+    whole_parts, rest = divmod(trials, _PART)
+    return sum(secrets.randbits(size).bit_count() for size in (*(_PART,) * whole_parts, rest))
 
 
 @functools.lru_cache(maxsize=32)

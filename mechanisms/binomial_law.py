@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray
+from mechanisms.parameters import ParameterError, whole
 
 _HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
 _EXACT = np.array(
@@ -15,6 +16,18 @@ _EXACT = np.array(
 )
 NEGLIGIBLE = 700.0
 """`window` leaves out tails below exp(-NEGLIGIBLE) on either side."""
+MOST_TRIALS = 2**38
+"""Of a law that is summed term by term: a window has 37 terms for each square root."""
+
+
+def checked_trials(value: object) -> int:
+    """Return a number of trials as an int; raise `ParameterError` unless it is whole, from 1 to `MOST_TRIALS`."""
+    trials = whole("trials", value, least=1)
+    if trials > MOST_TRIALS:
+        raise ParameterError(
+            f"trials = {trials}: must be at most {MOST_TRIALS}, or its law has too many terms"
+        )
+    return trials
 
 
 def _stirling_error(n: FloatArray) -> FloatArray:

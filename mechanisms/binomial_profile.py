@@ -12,7 +12,7 @@ import numpy as np
 
 from mechanisms.arrays import FloatArray
 from mechanisms.atomic_loss import AtomicLoss
-from mechanisms.binomial_law import NEGLIGIBLE, log_binomial, window
+from mechanisms.binomial_law import NEGLIGIBLE, checked_trials, log_binomial, window
 from mechanisms.loss_product import GridMasses, LossProduct, grid_range, on_grid
 from mechanisms.parameters import open_unit, whole
 from mechanisms.privacy_loss import PrivacyLoss
@@ -27,7 +27,7 @@ _SLACK = 2.0**-49  # 16 roundings, relative to 1 + |ln pmf|
 
 @functools.lru_cache(maxsize=16)
 def _one_loss(
-    trials: int, shift: int, probability: float, side: float = 1.0
+    trials: int, shift: int, probability: float, side: float
 ) -> tuple[FloatArray, FloatArray, float]:
     """Return the losses ln P/Q of Bin + shift against Bin (ascending), their masses, the infinite mass.
 
@@ -37,7 +37,11 @@ def _one_loss(
     low, high = window(trials, probability)
     noise = np.arange(low, high + 1)
     log_p = log_binomial(noise, trials, probability)
-    log_q = log_binomial(noise + shift, trials, probability)
+    if shift < noise.size:
+        beyond = log_binomial(np.arange(high + 1, high + 1 + shift), trials, probability)
+        log_q = np.concatenate([log_p[shift:], beyond])
+    else:
+        log_q = log_binomial(noise + shift, trials, probability)
     scale = 1.0 + math.log1p(trials)
     masses = np.exp(log_p) * (1.0 + side * _SLACK * (scale - log_p))
     finite = np.isfinite(log_q)
@@ -102,7 +106,7 @@ def _loss_of(trials: int, shift: int, probability: float) -> AtomicLoss | None:
     if high - low >= _MOST_ATOMS:
         return None
     below, _, _ = _one_loss(trials, shift, probability, -1.0)
-    above, masses, infinite = _one_loss(trials, shift, probability)
+    above, masses, infinite = _one_loss(trials, shift, probability, 1.0)
     losses = 0.5 * (below + above)
     if (
         probability == 0.5
@@ -166,7 +170,7 @@ class BinomialShift(PrivacyProfile):
     @property
     def infinite_mass(self) -> float:
         """Probability of an infinite loss, rounded up."""
-        return _one_loss(self.trials, self.shift, self.probability)[2]
+        return _one_loss(self.trials, self.shift, self.probability, 1.0)[2]
 
     def loss(self) -> PrivacyLoss | None:
         """Return the law of the losses, unless there are very many."""
@@ -225,7 +229,8 @@ class BinomialProfile(PrivacyProfile):
     bound: str = ""
 
     def __post_init__(self) -> None:
-        for name in ("trials", "shift", "coordinates"):
+        object.__setattr__(self, "trials", checked_trials(self.trials))
+        for name in ("shift", "coordinates"):
             object.__setattr__(self, name, whole(name, getattr(self, name), least=1))
         object.__setattr__(self, "probability", open_unit("probability", self.probability))
         if self.coordinates > 1 and not self.bound:
@@ -242,7 +247,7 @@ class BinomialProfile(PrivacyProfile):
         return (
             min(1.0, max((product.infinite_mass for product in self._products), default=1.0))
             if self._many
-            else max(_one_loss(self.trials, self.shift, p)[2] for p in self._laws)
+            else max(_one_loss(self.trials, self.shift, p, 1.0)[2] for p in self._laws)
         )
 
     @property
@@ -256,7 +261,7 @@ class BinomialProfile(PrivacyProfile):
 
     @cached_property
     def _products(self) -> list[LossProduct]:
-        laws = [_one_loss(self.trials, self.shift, p) for p in self._laws]
+        laws = [_one_loss(self.trials, self.shift, p, 1.0) for p in self._laws]
         if not all(losses.size for losses, _, _ in laws):
             return []  # whoever moves leaves what the noise reaches: nothing is hidden
         ranges = [grid_range(losses, masses) for losses, masses, _ in laws]
@@ -291,7 +296,8 @@ class BinomialProfile(PrivacyProfile):
 
     def _curve(self, epsilon: FloatArray) -> FloatArray:
         if not self._many:
-            return self.bounds(epsilon)[1]
+            upper = [_curve_at(self.trials, self.shift, p, epsilon, 1.0) for p in self._laws]
+            return np.asarray(np.maximum.reduce(upper))
         flat = np.ravel(epsilon).tolist()
         values = [max((product.delta(x) for product in self._products), default=1.0) for x in flat]
         return np.asarray(values).reshape(np.shape(epsilon))

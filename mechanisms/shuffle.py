@@ -31,6 +31,7 @@ from scipy.special import ndtr
 
 from mechanisms.arrays import FloatArray, IntArray
 from mechanisms.binomial import Binomial
+from mechanisms.binomial_law import MOST_TRIALS
 from mechanisms.binomial_profile import BinomialProfile
 from mechanisms.gaussian import Gaussian
 from mechanisms.noise import NoiseSource, noise_source
@@ -39,6 +40,9 @@ from mechanisms.privatizer import Communication, TrustModel, checked_vectors
 from mechanisms.profile import PrivacyProfile
 from mechanisms.sensitivity import Sensitivity
 from mechanisms.transformations.categories import RandomRounding
+
+_MOST_BITS = 2**34
+_LONG = 2**24  # trials from which on a curve takes a tenth of a second
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,13 +109,15 @@ class ShuffledMean:
         """Return the protocol with fair bits and the least b that is (ε, δ)-private, found by bisection.
 
         δ falls with b (Bin(N + n) = Bin(N) + Bin(n) is post-processing), and is the exact worst case over
-        inputs: all coordinates from -B to B. Default levels g = 2 √n μ / √s, μ that of the analytic
-        Gaussian mechanism at (ε, δ): the noise is then within a few percent of the central Gaussian's.
+        inputs: all coordinates from -B to B. Where bn > 2^24, b is the least up to one part in 4096. Default levels
+        g = 2 √n μ / √s, μ that of the analytic Gaussian mechanism at (ε, δ): the noise is then within a few
+        percent of the central Gaussian's.
 
         Raises
         ------
         ParameterError
-            If epsilon or bound is not positive and finite, delta not in (0, 1), or a number not positive.
+            If epsilon or bound is not positive and finite, delta not in (0, 1), or a number not positive; or if more
+            than 2^34 random bits a coordinate would be needed.
         """
         loss, target = positive("epsilon", epsilon), open_unit("delta", delta)
         n, s = whole("clients", clients, least=1), whole("size", size, least=1)
@@ -121,6 +127,7 @@ class ShuffledMean:
         def private(b: int) -> bool:
             if b * n < g:
                 return False
+            _check_bits(b * n, _MOST_BITS, loss, target, n)
             profile = BinomialProfile(b * n, g, 0.5, s)
             return profile.delta(loss) <= target
 
@@ -136,7 +143,7 @@ class ShuffledMean:
             while not private(high + step):
                 high, step = high + step, 2 * step
             low, high = high, high + step
-        while high - low > 1:
+        while high - low > (high >> 12 if high * n > _LONG else 1):
             middle = (low + high) // 2
             low, high = (low, middle) if private(middle) else (middle, high)
         return cls(clients=n, size=s, bound=bound, levels=g, added=high, delta=target)
@@ -163,6 +170,7 @@ class ShuffledMean:
         g = math.ceil(max(shrunk * math.sqrt(n) / (6.0 * math.sqrt(5.0 * log_term)), math.sqrt(s), 10.0))
         b, p = _printed_bits(180.0 * g * g * log_term / (shrunk * shrunk * n))
         wide = positive("bound", bound) * math.sqrt(s)
+        _check_bits(b * n, MOST_TRIALS, loss, target, n)
         return cls(
             clients=n, size=s, bound=bound, levels=g, added=b, probability=p, half_range=wide, delta=target
         )
@@ -182,6 +190,7 @@ class ShuffledMean:
         n = whole("clients", clients, least=1)
         g = math.ceil(2.0 * positive("bound", bound) * math.sqrt(n))
         b, p = _printed_bits(180.0 * g * g * math.log(2.0 / target) / (0.25 * loss * loss * n))
+        _check_bits(b * n, MOST_TRIALS, loss, target, n)
         return cls(clients=n, size=1, bound=bound, levels=g, added=b, probability=p, delta=target)
 
     @property
@@ -288,6 +297,15 @@ class ShuffledMean:
         """Return 2D/(gn) (ones - bnp) - D; ``noise`` is not used."""
         mean_of_noise = self.mechanism.trials * self.probability
         return self.step * (np.asarray(seen) - mean_of_noise) - self.half_range
+
+
+def _check_bits(bits: int, most: int, epsilon: float, delta: float, clients: int) -> None:
+    """Raise `ParameterError` if a claim takes more random bits a coordinate than can be drawn, or their law summed."""
+    if bits > most:
+        raise ParameterError(
+            f"epsilon = {epsilon:g}, delta = {delta:g}: must be larger, as {clients} clients would send {bits:.2g} "
+            f"random bits a coordinate, and at most {most:.2g} are supported"
+        )
 
 
 def _printed_bits(x: float) -> tuple[int, float]:

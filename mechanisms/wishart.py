@@ -160,7 +160,7 @@ class Wishart(BuiltInMechanism):
         factor[..., columns, rows] = normal[..., : rows.size]
         axes = np.arange(d)
         uniform = np.minimum(ndtr(factor[..., axes, axes]), math.nextafter(1.0, 0.0))
-        factor[..., axes, axes] = np.sqrt(2.0 * gammaincinv(0.5 * (self.freedom - axes), uniform))
+        factor[..., axes, axes] = np.sqrt(2.0 * gammaincinv(0.5 * (float(self.freedom) - axes), uniform))
         matrix = self.scale * (factor @ np.swapaxes(factor, -1, -2))
         vector = self.scale * np.einsum("...ij,...j->...i", factor, normal[..., rows.size :])
         weights = np.where(rows == columns, 1.0, math.sqrt(2.0))

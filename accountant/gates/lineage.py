@@ -335,19 +335,25 @@ class TracedSums:
         self.empty(np.flatnonzero(where[0]).tolist())
 
     def empty(self, coordinates: list[int]) -> None:
-        """Forget the records of some coordinates."""
+        """Forget the records of some coordinates; their sums are zero already.
+
+        An interruption (Ctrl-C) may fall on any line here and in `put`: what is noted first is that they are empty, and
+        a record that was not counted as held is no reason to keep it for ever.
+        """
+        if self.changes is not None:
+            self.changes.append((next(self._serials), coordinates, None))
         for coordinate in coordinates:
             for record, _ in self._entries[coordinate]:
-                self._held[record] -= 1
-                if not self._held[record]:
-                    del self._held[record]
+                left = self._held.get(record, 1) - 1
+                if left:
+                    self._held[record] = left
+                else:
+                    self._held.pop(record, None)
             self._entries[coordinate] = []
             self._bounds[coordinate] = NOTHING
         if not any(self._entries):
             self._caps = {}
             self._all_capped = True
-        if self.changes is not None:
-            self.changes.append((next(self._serials), coordinates, None))
 
     @property
     def last_change(self) -> int:

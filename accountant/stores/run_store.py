@@ -305,7 +305,8 @@ class RunStore:
                 with suppress(OSError):  # then whoever begins a run there replaces it
                     opening.unmake_run(self._store.database, self._name)
         finally:
-            self._close()
+            self._store.database.close()  # a finalizer runs once, also where it was interrupted: again would do nothing
+            self._close.detach()
 
 
 def _last_save(database: Database) -> tuple[int, str]:

@@ -46,7 +46,8 @@ class DoublingBatches:
         missing = gather(self._next_size - self._filled, elements)
         missing[elements < 0] = np.inf
         first = missing.min(axis=1)
-        return np.where(np.isfinite(first), first, 1.0).astype(np.int64)
+        # A full batch was interrupted (Ctrl-C) before its release: it takes one more value, and is released with that.
+        return np.where(np.isfinite(first), np.maximum(first, 1.0), 1.0).astype(np.int64)
 
     def add(
         self, elements: IntArray, values: Private, rounds: IntArray | None = None
@@ -75,7 +76,7 @@ class DoublingBatches:
             return None
         try:
             sums = self._released(full)
-            self._learn(full, sums[full], self._next_size[full])
+            self._learn(full, sums[full], self._filled[full])
             self._next_size[full] = self._following(full)
         finally:  # if a record spent its budget elsewhere meanwhile, the batch is lost, and the next one starts
             self._filled[full] = 0.0

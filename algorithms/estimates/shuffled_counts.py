@@ -25,6 +25,7 @@ from mechanisms.arrays import FloatArray, IntArray
 NOISE = Fraction(11, 10)
 """How far shuffled noise may exceed the central Gaussian's; bits are chosen so that it does not."""
 
+_LARGEST_SIGMA = 8192.0
 _ALIKE = 5  # numbers of clients with as many leading bits in common get the same bits
 
 
@@ -62,12 +63,27 @@ class ShuffledCounts:
         How many counts there are.
     moved
         How many of them change by 1 at most if a client answers otherwise.
+
+    Raises
+    ------
+    ValueError
+        If epsilon and delta ask for more random bits than are supported.
     """
 
     epsilon: float
     delta: float
     coordinates: int = 1
     moved: int = 1
+
+    def __post_init__(self) -> None:
+        # Whatever is built on counts is refused here, not at a batch that turns out to take too many bits.
+        sigma = _central_sigma(self.epsilon, self.delta, self.moved)
+        if sigma > _LARGEST_SIGMA:
+            raise ValueError(
+                f"epsilon={self.epsilon!r}, delta={self.delta!r}: must be larger for shuffled counts, whose noise of "
+                f"deviation {sigma:.3g} (at most {_LARGEST_SIGMA:g} is supported) would take {4.0 * sigma**2:.2g} "
+                "random bits a count"
+            )
 
     @property
     def sigma(self) -> float:

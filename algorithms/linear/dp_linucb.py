@@ -121,7 +121,7 @@ class BatchedLinUCB(ContextualLearner):
         """Add the moments to the open batch, and release it if it is full."""
         self._sums.add(feedback, at=self._places(), release=self.mechanism)
         self._filled += 1
-        if self._filled == self._next:
+        if self._filled >= self._next:  # beyond it, where it was interrupted (Ctrl-C) before its release
             self._release()
 
     def _release(self) -> None:

@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from mechanisms.arrays import FloatArray
+from mechanisms.arrays import FloatArray, IntArray
 
 Estimator = Literal["replay", "ips", "snips"]
 """What estimators are called: the replayer, inverse propensities, and those normalised by their sum."""
@@ -29,9 +29,11 @@ class Estimate:
     value
         The estimate.
     standard_error
-        The root of its estimated variance; NaN of fewer than two events.
+        The root of its estimated variance; NaN of fewer than two events. Of several runs it is from how they differ,
+        and counts that a learner may take another path; of one run it cannot: it is given what the learner played.
     interval
-        Both ends of a confidence interval (`bernstein_interval`); None where none is proved.
+        Both ends of a confidence interval (`bernstein_interval`) for what the policies in force earn, on the paths that
+        the runs took; None where none is proved.
     effective_sample_size
         ``(sum w)^2 / sum w^2`` of the events' weights: as many events of equal weight would say as much.
     """
@@ -43,15 +45,26 @@ class Estimate:
     effective_sample_size: float
 
 
-def replayed(rewards: FloatArray, error: float) -> Estimate:
-    """Return the mean reward of the events that a learner was shown: the replayer of Li et al. (2011)."""
+def replayed(rewards: FloatArray, error: float, runs: IntArray | None = None) -> Estimate:
+    """Return the mean reward of the events that a learner was shown: the replayer of Li et al. (2011).
+
+    Of several runs, `runs` has the number of each event's.
+    """
     low, high = bernstein_interval(rewards, 1.0, error)
+    value = float(rewards.mean())
+    spread = _between(rewards - value, float(rewards.size), runs)
     return Estimate(
-        "replay", float(rewards.mean()), _standard_error(rewards), (low, high), float(rewards.size)
+        "replay",
+        value,
+        _standard_error(rewards) if spread is None else spread,
+        (low, high),
+        float(rewards.size),
     )
 
 
-def inverse_propensity(weights: FloatArray, rewards: FloatArray, largest: float, error: float) -> Estimate:
+def inverse_propensity(
+    weights: FloatArray, rewards: FloatArray, largest: float, error: float, runs: IntArray | None = None
+) -> Estimate:
     """Return the mean of weight times reward over all events, 0 where the policy takes another action.
 
     Parameters
@@ -62,27 +75,37 @@ def inverse_propensity(weights: FloatArray, rewards: FloatArray, largest: float,
         A bound on weights, known without the rewards.
     error
         How often the interval may miss.
+    runs
+        Of several runs, the number of each event's.
     """
     weighted = weights * rewards
     low, high = bernstein_interval(weighted, largest, error)
+    value = float(weighted.mean())
+    spread = _between(weighted - value, float(weighted.size), runs)
     return Estimate(
         "ips",
-        float(weighted.mean()),
-        _standard_error(weighted),
+        value,
+        _standard_error(weighted) if spread is None else spread,
         (low, min(high, 1.0)),
         _effective_size(weights),
     )
 
 
-def self_normalised(weights: FloatArray, rewards: FloatArray) -> Estimate:
-    """Return the mean reward by weight, with the delta method's standard error; it is consistent, not unbiased."""
+def self_normalised(weights: FloatArray, rewards: FloatArray, runs: IntArray | None = None) -> Estimate:
+    """Return the mean reward by weight, with the delta method's standard error; it is consistent, not unbiased.
+
+    Of several runs, `runs` has the number of each event's.
+    """
     total = float(weights.sum())
     if total == 0.0:
         return Estimate("snips", math.nan, math.nan, None, 0.0)
     value = float((weights * rewards).sum()) / total
-    squares = float((weights**2 * (rewards - value) ** 2).sum())
-    several = np.count_nonzero(weights) > 1  # of one event the reward is the mean, whatever its spread
-    spread = math.sqrt(squares) / total if several else math.nan
+    some = weights > 0.0
+    spread = _between((weights * (rewards - value))[some], total, None if runs is None else runs[some])
+    if spread is None:
+        squares = float((weights**2 * (rewards - value) ** 2).sum())
+        several = np.count_nonzero(some) > 1  # of one event the reward is the mean, whatever its spread
+        spread = math.sqrt(squares) / total if several else math.nan
     return Estimate("snips", value, spread, None, _effective_size(weights))
 
 
@@ -113,6 +136,17 @@ def bernstein_interval(values: FloatArray, largest: float, error: float) -> tupl
     width = min(((-math.log1p(-rate) - rate) * spread + cost) / rate for rate in _RATES) / scaled.size
     mean = float(scaled.mean())
     return max(mean - width, 0.0) * largest, min(mean + width, 1.0) * largest
+
+
+def _between(residuals: FloatArray, total: float, runs: IntArray | None) -> float | None:
+    """Return the standard error of a ratio of sums over independent runs (the delta method); None of fewer than two.
+
+    Runs are independent, their events are not: which arm a learner comes to play moves the rewards of all that follow.
+    """
+    if runs is None or not runs.size or runs.min() == runs.max():
+        return None
+    sums = np.bincount(np.unique(runs, return_inverse=True)[1], residuals)
+    return math.sqrt(sums.size / (sums.size - 1) * float(sums @ sums)) / total
 
 
 def _standard_error(values: FloatArray) -> float:

@@ -118,6 +118,9 @@ def read_log(file: str | Path, *, position: int | None = None) -> LoggedBandit:
 
 def _read(file: str, header: Sequence[str], rows: Iterable[list[str]], position: int | None) -> LoggedBandit:
     columns = _columns(file, header)
+    for name in (*columns, "position"):
+        if header.count(name) > 1:
+            raise ProblemError(f"{file}: has {header.count(name)} columns {name}: must have one")
     at = [header.index(name) for name in columns]
     place = None
     if position is not None:

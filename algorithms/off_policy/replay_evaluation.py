@@ -20,7 +20,8 @@ read, accepted or not, by ``1 / p_t`` if the action of the round agrees, and 0 i
 value of the policy in force, so that it estimates their mean over the events; `snips` divides by the weights in place
 of the events. (c is read off the log here: an action that is taken more seldom than any logged one was in its context
 is as if it did not exist.) Several runs share the events of one log among them at random, no event twice, so they are
-independent.
+independent, and standard errors are from how they differ. One run cannot tell what path the learner would take another
+time: standard errors of one, and intervals of any number, are for what the policies in force earn, given the path.
 
 The estimates are computed from raw logs: they are not private.
 """
@@ -137,10 +138,12 @@ def evaluate(
     rewards = np.concatenate([each.rewards for each in done])
     played = np.array([each.accepted.size for each in done])
     most = 1.0 / log.least_propensity
+    of_rounds = np.repeat(np.arange(runs), played)
+    of_events = np.repeat(np.arange(runs), [each.weights.size for each in done])
     estimates = (
-        replayed(accepted, error),
-        inverse_propensity(weights, rewards, most, error),
-        self_normalised(weights, rewards),
+        replayed(accepted, error, of_rounds),
+        inverse_propensity(weights, rewards, most, error, of_events),
+        self_normalised(weights, rewards, of_events),
     )
     common = int(played.min())
     rounds = checkpoint_rounds(common, checkpoints) if common else np.zeros(0, dtype=np.int64)

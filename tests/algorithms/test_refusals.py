@@ -43,6 +43,7 @@ from algorithms import (
 )
 from algorithms.catalogue.linear_entries import linear_learners
 from algorithms.catalogue.structured_entries import learners
+from algorithms.catalogue.suggestion import suggest
 from algorithms.play import start_warm
 from algorithms.problems import (
     LinearBandit,
@@ -51,8 +52,10 @@ from algorithms.problems import (
     SemiBandit,
     TopK,
     UniformMatroid,
+    build_problem,
     problems,
 )
+from algorithms.simulate import simulate
 from mechanisms import BinaryTree, Box, DomainError, Hybrid, Laplace, OneHot
 
 ROUNDS = 14
@@ -428,3 +431,17 @@ def test_a_gate_that_trusts_nobody_takes_local_learners_only(name: str) -> None:
             build(gate)
     build(Simulation(0, 1))
     assert not len(gate.ledger)
+
+
+@pytest.mark.parametrize("name", ["dp-bandit", "cucb-ldp-bit", "cascade-ucb-rr", "cucb-dp"])
+@pytest.mark.parametrize("horizon", [10**5000, 2**63], ids=["huge", "64 bits"])
+def test_horizons_beyond_64_bits_are_refused(name, horizon):
+    """They were an OverflowError, of `simulate` and `suggest`, too."""
+    problem = build_problem(learners[name].default_problem)
+    with pytest.raises(ValueError, match=r"horizon: has \d+ binary digits: must be below 2\^63"):
+        learners[name].build(problem, epsilon=1.0, horizon=horizon)
+    with pytest.raises(ValueError, match="must be below"):
+        suggest(problem, trust="central", epsilon=1.0, horizon=horizon)
+    build = learners[name].build(problem, epsilon=1.0, horizon=10)
+    with pytest.raises(ValueError, match="must be below"):
+        simulate(build, problem, horizon=horizon, runs=1, seed=1)

@@ -1,6 +1,7 @@
 import itertools
 import json
 import math
+from functools import partial
 
 import mpmath
 import numpy as np
@@ -240,3 +241,19 @@ def test_coordinates_that_leave_what_the_noise_reaches_are_seen():
     profile = BinomialProfile(10**6, 10**6, 0.5, 2)
     assert profile.delta(1.0) == 1.0
     assert profile.infinite_mass == 1.0
+
+
+@pytest.mark.parametrize("make", [partial(Binomial, shift=1), partial(BinomialProfile, shift=1)])
+def test_a_law_of_too_many_terms_is_refused(make) -> None:  # type: ignore[no-untyped-def]
+    """Its curve took all memory."""
+    with pytest.raises(ParameterError, match=r"trials = 1000000000000000: must be at most 274877906944"):
+        make(trials=10**15)
+
+
+def test_secure_bits_are_counted_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 10^10 bits at once, more than a GB was held."""
+    drawn = []
+    monkeypatch.setattr("secrets.randbits", lambda size: (drawn.append(size), (1 << size) - 1)[1])
+    monkeypatch.setattr("mechanisms.binomial._PART", 8)
+    assert Binomial(trials=21, shift=1).release(np.array([3]), OpenDPNoise()).tolist() == [24]
+    assert drawn == [8, 8, 5]

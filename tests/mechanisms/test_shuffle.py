@@ -212,3 +212,24 @@ def test_refusals() -> None:
     central = PRIVATIZERS["central"]
     with pytest.raises(ParameterError, match="calibrated for a movement"):
         CentralGaussian(clients=20, size=3, bound=2.0, mechanism=central.mechanism)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("make", [ShuffledMean.vector_as_printed, ShuffledMean.calibrated])
+def test_claims_that_take_too_many_bits_are_refused_before_their_law_is_summed(make) -> None:  # type: ignore[no-untyped-def]
+    """They took minutes, or all memory."""
+    with pytest.raises(
+        ParameterError, match=r"epsilon = 1e-06, delta = 1e-09: must be larger, as 10 clients"
+    ):
+        make(1e-6, 1e-9, clients=10, size=1, bound=1.0)
+
+
+def test_many_bits_are_found_in_a_few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """There were 22 curves of 200,000 terms each; a thousandth less is not private."""
+    asked = []
+    own = BinomialProfile._curve
+    monkeypatch.setattr(BinomialProfile, "_curve", lambda self, x: (asked.append(1), own(self, x))[1])
+    protocol = ShuffledMean.calibrated(1e-3, 1e-6, clients=1, size=1, bound=0.5)
+    assert len(asked) < 14
+    assert protocol.added > 2**24
+    for trials, private in ((protocol.added, True), (protocol.added - protocol.added // 1000, False)):
+        assert (BinomialProfile(trials, protocol.levels).delta(1e-3) <= 1e-6) == private

@@ -198,3 +198,10 @@ def test_an_accountant_with_secure_noise_refuses_before_it_charges() -> None:
     moments = drawing.private(domain.of([0.6, 0.8], 1.0), domain, record="ann")
     assert drawing.release(mechanism, moments).shape == (1, 5)
     assert float(drawing.spent("ann").epsilon) == pytest.approx(mechanism.epsilon, rel=1e-3)
+
+
+def test_freedom_beyond_64_bits_is_drawn() -> None:
+    """It was an OverflowError: `published/tree-linucb-wishart` has so much at epsilon = 1e-6."""
+    noise = made(1, 2**70, scale=1.0)
+    drawn = noise.release(np.zeros(2), np.random.default_rng(1))
+    assert drawn[0] == pytest.approx(2.0**70, rel=1e-6)

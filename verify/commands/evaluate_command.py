@@ -246,10 +246,22 @@ def _render(data: Mapping[str, Any], console: Console) -> None:
     console.print(table)
     for name, meaning in _WORDS.items():
         console.print(f"{name}: {meaning}", highlight=False)
+    console.print(_uncertainty(data["evaluations"]), highlight=False)
     console.print(
         f"the logging policy earned {log['mean_reward']:.4g} per event; these numbers are not private",
         highlight=False,
     )
+
+
+def _uncertainty(evaluations: Sequence[Mapping[str, Any]]) -> str:
+    """Say what standard errors and intervals count."""
+    runs = evaluations[0]["runs"]
+    if runs == 1:
+        return (
+            "± s.e. and intervals are given the actions that this one run took; on another path a learner earns "
+            "something else, and --runs shows how much"
+        )
+    return f"± s.e. is from how {runs} runs differ; intervals are given the actions that they took"
 
 
 def _number(value: float | None) -> str:

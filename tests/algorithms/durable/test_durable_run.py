@@ -22,6 +22,7 @@ import pytest
 
 from accountant import Accountant, Budget, BudgetExceeded, GateClosed, InUse, RenyiComposition
 from accountant.stored_accountant import RandomnessMismatch
+from accountant.stores.database import Database
 from accountant.stores.opening import adopt, open_store, verify_store
 from accountant.stores.waiting import Notes
 from algorithms import (
@@ -646,6 +647,26 @@ def test_a_fork_and_a_closed_run_release_nothing(tmp_path: Path) -> None:
     assert refusals() == [*["GateClosed False"] * 4, "InUse False"]
     for end in ends:
         os.close(end)
+
+
+def test_a_close_that_was_interrupted_is_ended_by_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A second Ctrl-C left the run locked, until the process ended: to close it again did nothing."""
+    own, presses = Database.close, [KeyboardInterrupt]
+
+    def close(database: Database) -> None:
+        if presses:
+            raise presses.pop()
+        own(database)
+
+    monkeypatch.setattr(Database, "close", close)
+    run = DurableRun(build_least, open_accountant())
+    run.save(tmp_path / "run")
+    with pytest.raises(KeyboardInterrupt):
+        run.close()
+    run.close()
+    DurableRun.load(tmp_path / "run", build_least, noise=np.random.default_rng(0)).close()
 
 
 def test_a_fork_that_closes_a_run_removes_nothing(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accountant import Accountant, Budget, Simulation
+from algorithms.estimates import doubling_batches
 from algorithms.estimates.doubling_batches import DoublingBatches
 from mechanisms import Box, Laplace
 
@@ -67,3 +68,29 @@ def test_a_record_is_charged_when_its_batch_closes_and_never_again():
     assert spent[1] == spent[0]
     assert spent[2] == pytest.approx([1, 1, 1, 0, 0, 0, 0])
     assert spent[6] == pytest.approx([1] * 7)
+
+
+def test_a_batch_that_was_interrupted_before_its_release_is_released_with_the_next_value(monkeypatch):
+    """Ctrl-C left it full: it had room for 0 values, so that learners which hold actions took no round any more."""
+    accountant = Accountant(Budget(epsilon=1.0), noise=np.random.default_rng(0))
+    mechanism = Laplace(scale=1.0, sensitivity=Box(0, 1, 1).sensitivity)
+    batches, own = DoublingBatches(accountant, ELEMENTS, mechanism, 2), doubling_batches.scatter_add
+    at = np.array([[1]])
+
+    def add(record):
+        batches.add(at, accountant.private([1.0], Box(0, 1, 1), record))
+
+    def interrupted(*given):
+        own(*given)
+        raise KeyboardInterrupt
+
+    add("ann")
+    monkeypatch.setattr(doubling_batches, "scatter_add", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        add("bob")
+    monkeypatch.setattr(doubling_batches, "scatter_add", own)
+    assert batches.room(at).tolist() == [1]
+    add("cid")
+    assert batches.size[0, 1] == 3  # as many values as it holds
+    assert [accountant.spent(record).epsilon for record in ("ann", "bob", "cid")] == [1, 1, 1]
+    assert batches.room(at).tolist() == [4]

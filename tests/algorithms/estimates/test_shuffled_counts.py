@@ -1,6 +1,7 @@
 """Shuffled counts: private by the exact law of the bits, and never noisier than the theorems count."""
 
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -9,7 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accountant import Accountant, Budget, Simulation, Trust
+from algorithms import CascadeUCBBatchShuffle, DPBanditShuffle
 from algorithms.estimates.shuffled_counts import NOISE, ShuffledBatches, ShuffledCounts
+from algorithms.problems import Arms, RankedLists
 from mechanisms import Box, Gaussian, OneHot, Sensitivity
 
 CLICKS = Sensitivity(2.0, math.sqrt(2.0), 1.0)
@@ -111,3 +114,13 @@ def test_batches_wait_for_the_shuffler_of_their_own_length():
     assert released == [False, False, True, False, True, False, False, True]
     assert [entry.mechanism.clients for entry in accountant.ledger.entries] == [3, 2, 3]
     assert batches.size[0].tolist() == [8, 0]
+
+
+@pytest.mark.parametrize(("epsilon", "delta", "sigma"), [(1e-4, 1e-6, "1.72e+04"), (3e-4, 1e-12, "1.74e+04")])
+def test_claims_that_take_too_many_bits_are_refused_when_a_learner_is_built(epsilon, delta, sigma):
+    """They took minutes; nothing is spent before they are refused."""
+    rule = rf"epsilon={epsilon}, delta={delta}: must be larger for shuffled counts, .* {re.escape(sigma)} "
+    with pytest.raises(ValueError, match=rule):
+        DPBanditShuffle(Arms(2), Simulation(1, 64), epsilon=epsilon, delta=delta, horizon=10)
+    with pytest.raises(ValueError, match=r"must be larger for shuffled counts"):
+        CascadeUCBBatchShuffle(RankedLists(3, 2), Simulation(1, 64), epsilon=epsilon, delta=delta, horizon=10)

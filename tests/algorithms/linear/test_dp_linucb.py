@@ -335,3 +335,26 @@ def test_an_epoch_that_was_interrupted_as_it_began_begins_with_the_next_round(mo
 def _releases(first):
     """After how many rounds batches are released."""
     return released_counts(200, first, 0.5)
+
+
+def test_a_batch_that_was_interrupted_before_its_release_is_released_with_the_next_round(monkeypatch):
+    """Ctrl-C left it full, and no later number of rounds was the batch's: nothing was learned any more."""
+    accountant = Accountant(
+        Budget(4.0, 1e-3), composition=GaussianComposition(), noise=np.random.default_rng(0)
+    )
+    learner = made(accountant)
+
+    def play(user):
+        learner.observe(accountant.private(np.zeros(9), learner.feedback_domain, user))
+
+    def interrupted():
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(learner, "_release", interrupted)
+    for user in range(learner.first - 1):
+        play(user)
+    with pytest.raises(KeyboardInterrupt):
+        play("interrupted")
+    monkeypatch.undo()
+    play("next")
+    assert (learner.releases, learner.released) == (1, learner.first + 1)

@@ -61,3 +61,18 @@ def test_intervals_miss_as_seldom_as_they_say_however_means_adapt(largest):
         missed += not low <= largest * np.mean(means) <= high
     assert binom.sf(80, 400, 0.1) < 1e-8
     assert missed <= 80
+
+
+def test_standard_errors_of_several_runs_are_from_how_they_differ():
+    """Two runs that settled on two arms have means of 1 and 0: they had that of six independent events."""
+    rewards, runs, weights = np.repeat([1.0, 0.0], 3), np.repeat([0, 4], 3), np.full(6, 2.0)
+    for estimate in (
+        replayed(rewards, 0.05, runs),
+        inverse_propensity(weights / 2.0, rewards, 1.0, 0.05, runs),
+        self_normalised(weights, rewards, runs),
+    ):
+        assert estimate.value == 0.5
+        assert estimate.standard_error == pytest.approx(np.std([1.0, 0.0], ddof=1) / math.sqrt(2))
+    alone = np.array([1.0, 1.0, 0.0, 0.0, 0.0, 0.0])  # the other run agrees with no event
+    assert self_normalised(alone, rewards, runs) == self_normalised(alone, rewards)
+    assert replayed(rewards, 0.05, np.zeros(6, dtype=int)) == replayed(rewards, 0.05)

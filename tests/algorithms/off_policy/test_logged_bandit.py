@@ -52,6 +52,8 @@ def test_a_plain_csv(written):
         ("action,reward\n1,0\n", "no column propensity: without the probability"),
         ("item_id,position,click\n1,1,0\n", "no column propensity_score: without the probability"),
         ("action,reward,propensity\n", "has no events"),
+        ("action,reward,propensity,reward\na,0,1,1\n", "has 2 columns reward: must have one"),
+        ("item_id,position,click,propensity_score,position\n1,1,0,1,2\n", "has 2 columns position"),
         ("action,reward,propensity\na,0,0.5\na,2,0.5\n", r"log.csv:3: reward = '2': must be a number in \[0, 1\]"),
         ("action,reward,propensity\na,nan,0.5\n", "log.csv:2: reward = 'nan'"),
         ("action,reward,propensity\na,1,0\n", "log.csv:2: propensity = '0': must be a number above 0"),

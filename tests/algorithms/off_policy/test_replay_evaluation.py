@@ -128,3 +128,26 @@ def test_a_warm_start_is_refused():
 
     with pytest.raises(ProblemError, match="starts on the outcomes of all arms"):
         evaluate(Warm, logged(60, [1 / 3] * 3, 1), horizon=5)
+
+
+class Settled(Fixed):
+    """Plays one arm for ever, drawn at random."""
+
+    def __init__(self, gate):
+        super().__init__(gate)
+        self.arm = int(gate.random.random((1, 1))[0, 0] < 0.5)
+
+    def act(self):
+        return np.array([[self.arm]])
+
+    def observe(self, feedback):
+        pass
+
+
+def test_standard_errors_of_several_runs_count_the_learners_own_path():
+    """Arms pay 0 and 1, so that runs have no variance but their path's: 32 runs, each mean 0 or 1."""
+    log = logged(3200, [0.5, 0.5], 5, np.array([0.0, 1.0]))
+    found = evaluate(Settled, log, horizon=20, runs=32, seed=3)
+    share = found.estimates[0].value
+    assert 0.0 < share < 1.0
+    assert found.estimates[0].standard_error == pytest.approx(np.sqrt(share * (1 - share) / 31), rel=1e-9)

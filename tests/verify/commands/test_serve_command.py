@@ -245,7 +245,8 @@ from algorithms.problems import SemiBandit
 
 class Shelves:
     arms, size = 4, 2
-    alpha = beta = smoothness_l1 = smoothness_linf = 1.0
+    alpha = beta = smoothness_l1 = 1.0
+    smoothness_linf = 2.0
 
     def solve(self, weights):
         return np.stack([weights[:, :2].argmax(axis=1), 2 + weights[:, 2:].argmax(axis=1)], axis=1)
@@ -334,3 +335,13 @@ def test_tickets_of_a_run_are_listed_and_lapse(run: Run, where: str, monkeypatch
         assert (code, "must be a number with its unit" in err) == (2, True), err
     code, out, _ = run("ledger", "verify", where)
     assert (code, "entries" in out) == (0, True)
+
+
+def test_a_url_in_the_learners_place_is_not_printed(run: Run) -> None:
+    """It was, with its password, as the name of an unknown learner."""
+    code, _, err = run(
+        "run", "create", "dp-bandit", "postgresql+psycopg://me:hidden@host/run", "--epsilon", 1
+    )
+    assert code == 2
+    assert "WHERE stands before LEARNER" in err
+    assert "hidden" not in err
