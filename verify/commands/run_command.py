@@ -124,6 +124,12 @@ def create(
     click.echo(
         f"{printable(shown(place(where)))}: {learner}; each record may lose {left} ({accountant.composition.name})"
     )
+    if epsilon > most:
+        click.echo(
+            f"a round of {learner} may lose ε = {epsilon:g}, which is more than each record may lose: feedback that "
+            "would is refused",
+            err=True,
+        )
     if entry.claim.model != trust:
         click.echo(
             f"{learner} is made for {entry.claim.model} trust: served, its messages are randomized in the service, "

@@ -96,6 +96,14 @@ def test_a_run_is_created_by_name(run: Run, tmp_path: Path) -> None:
     assert (code, "holds a run" in err) == (2, True)
 
 
+def test_a_run_whose_records_cannot_pay_says_so(run: Run, tmp_path: Path) -> None:
+    code, _, err = run("run", "create", tmp_path / "a", "dp-bandit", "--epsilon", 1, "--budget-epsilon", 0.5)
+    assert code == 0
+    assert "may lose ε = 1, which is more than each record may lose" in err
+    code, _, err = run("run", "create", tmp_path / "b", "dp-bandit", "--epsilon", 1)
+    assert (code, err) == (0, "")
+
+
 def test_a_run_is_created_without_a_horizon(run: Run, tmp_path: Path) -> None:
     code, out, _ = run("run", "create", tmp_path / "free", "cucb-batch", "--epsilon", 1)
     assert (code, "each record may lose epsilon = 1" in out) == (0, True)
