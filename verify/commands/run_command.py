@@ -127,7 +127,7 @@ def create(
     if epsilon > most:
         click.echo(
             f"a round of {learner} may lose ε = {epsilon:g}, which is more than each record may lose: feedback that "
-            "would is refused",
+            "costs so much is refused",
             err=True,
         )
     if entry.claim.model != trust:
