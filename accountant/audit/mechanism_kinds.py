@@ -35,6 +35,7 @@ from mechanisms import (
     SquareRootCounter,
     ZeroConcentratedProfile,
 )
+from mechanisms.binomial_law import MOST_TRIALS
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.parameters import delta_of_approximate, nonnegative, whole
 from mechanisms.related_profile import stated
@@ -114,6 +115,7 @@ def _built_in(mechanism: type[Any]) -> Kind:
         profile,
         whole=frozenset(integers),
         optional=frozenset(optional),
+        most={"trials": MOST_TRIALS} if "trials" in keys else {},
         moved=moved,
     )
 
