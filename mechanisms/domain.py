@@ -62,8 +62,7 @@ def own_copy(values: npt.ArrayLike, name: str = "value") -> npt.NDArray[Any]:
     DomainError
         If no array can be made of them, or some are missing (masked).
     """
-    if np.ma.is_masked(values):
-        raise DomainError(f"{name}: holds masked values; what is missing is no number")
+    _check_complete(values, name)
     try:
         return plain_copy(values)
     except (TypeError, ValueError) as error:
@@ -77,20 +76,23 @@ def as_numbers(values: npt.ArrayLike, name: str = "value") -> FloatArray:
     """
     if type(values) is np.ndarray and values.dtype == np.float64:
         return values
-    if np.ma.is_masked(values):
-        raise DomainError(f"{name}: holds masked values; what is missing is no number")
+    _check_complete(values, name)
     try:
         given = np.asarray(values)
         texts = given.dtype == object and any(isinstance(each, str | bytes) for each in given.flat)
         if texts or given.dtype.kind not in "biufO":
-            raise DomainError(f"{name}: not an array of real numbers (of type {given.dtype})")
+            raise TypeError(f"of type {given.dtype}")
         return np.asarray(given, dtype=np.float64)
     except OverflowError:
         raise DomainError(f"{name}: holds a whole number that is larger than every float") from None
     except (TypeError, ValueError) as error:
-        if isinstance(error, DomainError):
-            raise
         raise DomainError(f"{name}: not an array of real numbers ({error})") from None
+
+
+def _check_complete(values: npt.ArrayLike, name: str) -> None:
+    """Raise `DomainError` if some values are missing (masked)."""
+    if np.ma.is_masked(values):
+        raise DomainError(f"{name}: holds masked values; what is missing is no number")
 
 
 def _width(lower: float, upper: float) -> float:

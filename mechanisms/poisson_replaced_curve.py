@@ -57,8 +57,7 @@ def poisson_replaced_laplace_delta(rate: float, largest: float, epsilon: FloatAr
     lost = (1.0 + (1.0 - q) / q * math.exp(-e)) * -np.expm1(-gap)
     with np.errstate(divide="ignore"):
         grown = x + np.log(-np.expm1(-x)) + math.log1p(-q) - math.log(q)  # ln((e^ε - 1) (1-q)/q)
-    kept = np.exp(
-        np.minimum(0.5 * (np.logaddexp(grown, x - e) - e), 1.0)
-    )  # above 0 beyond the largest loss only
+    # The exponent is above 0 beyond the largest loss only, where it may be too large.
+    kept = np.exp(np.minimum(0.5 * (np.logaddexp(grown, x - e) - e), 1.0))
     near = -np.expm1(0.5 * np.log1p(-np.minimum(lost, 0.9)))
     return np.asarray(q * np.where(kept > 0.5, near, 1.0 - kept))

@@ -88,8 +88,12 @@ class SubsampledLaplaceLoss(PrivacyLoss):
 
     def _steepness(self, furthest: FloatArray) -> FloatArray:
         """Return a bound on |Im l| / |Im l0| where Re l0 is at most ``furthest``: κ there, which increases, or 1."""
-        steepest = 1.0 / (1.0 + (1.0 - self.rate) / self.rate * np.exp(-furthest))
+        steepest = self._slope(furthest)
         return np.where(steepest < 0.5, steepest, 1.0)
+
+    def _slope(self, l0: FloatArray) -> FloatArray:
+        """Return κ = dl/dl0 at real l0."""
+        return np.asarray(1.0 / (1.0 + (1.0 - self.rate) / self.rate * np.exp(-l0)))
 
     def _power(self, s: float) -> float:
         return -s if self.added else s + 1.0
@@ -97,7 +101,7 @@ class SubsampledLaplaceLoss(PrivacyLoss):
     def _panels(self, b: float, height: float) -> tuple[FloatArray, FloatArray]:
         """Return centres and half-widths of panels of (-ε, ε), narrow where e^{bl} is large."""
         e = self._e
-        largest = 1.0 / (1.0 + (1.0 - self.rate) / self.rate * math.exp(-e))  # dl/dl0
+        largest = float(self._slope(np.array(e)))
         top = float(self._mixture(np.array(e if b >= 0.0 else -e)))
 
         def half_width(begin: float, most: float) -> float:

@@ -209,9 +209,7 @@ class ComposedLoss:
 
     @cached_property
     def _largest_losses(self) -> list[tuple[Fraction, int]] | None:
-        known = [(profile.pure_epsilon, count) for profile, count in self.releases]
-        terms = [(largest, count) for largest, count in known if largest is not None]
-        return terms if len(terms) == len(known) else None
+        return _largest_losses(self.releases)
 
     def _exceeds_largest_loss(self, epsilon: float) -> bool:
         """Whether a number is at least the largest loss: exactly, but only where a sum of floats leaves it open."""
@@ -344,6 +342,15 @@ class ComposedLoss:
         return CertifiedInterval(max(0.0, -up(-least)), up(total), PURE, PURE)
 
 
+def _largest_losses(
+    releases: Iterable[tuple[PrivacyProfile, int]],
+) -> list[tuple[Fraction, int]] | None:
+    """Return each release's largest loss, and how often it is made; None if one is unbounded."""
+    known = [(profile.pure_epsilon, count) for profile, count in releases]
+    terms = [(largest, count) for largest, count in known if largest is not None]
+    return terms if len(terms) == len(known) else None
+
+
 def _at_most(value: float) -> CertifiedInterval:
     return CertifiedInterval(0.0, value, NOTHING, PURE)
 
@@ -371,11 +378,8 @@ class Direction:
     @cached_property
     def _largest(self) -> Fraction | None:
         """The sum of the largest losses in this direction, exactly; None if one is unbounded."""
-        known = [
-            (profile.pure_epsilon, count) for profile, count in zip(self.profiles, self.counts, strict=True)
-        ]
-        terms = [(largest, count) for largest, count in known if largest is not None]
-        return exact_sum(terms) if len(terms) == len(known) else None
+        terms = _largest_losses(zip(self.profiles, self.counts, strict=True))
+        return None if terms is None else exact_sum(terms)
 
     @cached_property
     def _closed(self) -> PrivacyProfile | None:

@@ -51,15 +51,8 @@ def replayed(rewards: FloatArray, error: float, runs: IntArray | None = None) ->
     Of several runs, `runs` has the number of each event's.
     """
     low, high = bernstein_interval(rewards, 1.0, error)
-    value = float(rewards.mean())
-    spread = _between(rewards - value, float(rewards.size), runs)
-    return Estimate(
-        "replay",
-        value,
-        _standard_error(rewards) if spread is None else spread,
-        (low, high),
-        float(rewards.size),
-    )
+    spread = _standard_error(rewards, runs)
+    return Estimate("replay", float(rewards.mean()), spread, (low, high), float(rewards.size))
 
 
 def inverse_propensity(
@@ -80,15 +73,9 @@ def inverse_propensity(
     """
     weighted = weights * rewards
     low, high = bernstein_interval(weighted, largest, error)
-    value = float(weighted.mean())
-    spread = _between(weighted - value, float(weighted.size), runs)
-    return Estimate(
-        "ips",
-        value,
-        _standard_error(weighted) if spread is None else spread,
-        (low, min(high, 1.0)),
-        _effective_size(weights),
-    )
+    spread = _standard_error(weighted, runs)
+    ends = low, min(high, 1.0)
+    return Estimate("ips", float(weighted.mean()), spread, ends, _effective_size(weights))
 
 
 def self_normalised(weights: FloatArray, rewards: FloatArray, runs: IntArray | None = None) -> Estimate:
@@ -149,7 +136,11 @@ def _between(residuals: FloatArray, total: float, runs: IntArray | None) -> floa
     return math.sqrt(sums.size / (sums.size - 1) * float(sums @ sums)) / total
 
 
-def _standard_error(values: FloatArray) -> float:
+def _standard_error(values: FloatArray, runs: IntArray | None) -> float:
+    """Return that of the mean: from how runs differ, or from how values do; NaN of fewer than two."""
+    spread = _between(values - values.mean(), float(values.size), runs)
+    if spread is not None:
+        return spread
     return float(values.std(ddof=1)) / math.sqrt(values.size) if values.size > 1 else math.nan
 
 

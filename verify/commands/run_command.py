@@ -90,9 +90,8 @@ def create(
     from verify.subjects.own_problem import own_structure, placed
     from verify.subjects.resolve import names_file
 
-    if (
-        where in RUN_LEARNERS and learner not in RUN_LEARNERS
-    ):  # it may be a URL with a password: it is not repeated
+    if where in RUN_LEARNERS and learner not in RUN_LEARNERS:
+        # What stands in the learner's place may be a URL with a password: it is not repeated.
         raise click.UsageError(f"WHERE stands before LEARNER: dpwitness run create WHERE {where} ...")
     entry = RUN_LEARNERS[known_name("learner", learner, RUN_LEARNERS)]
     played = problem or entry.default_problem

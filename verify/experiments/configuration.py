@@ -32,7 +32,7 @@ from verify.learners.learner_subject import LearnerSubject, blaming, choose_prob
 from verify.linear.contextual_subject import build_contextual, is_contextual
 from verify.linear.linear_subject import build_linear, is_linear, simulate_linear
 from verify.subject_error import SubjectError
-from verify.subjects.own_problem import loaded_problem
+from verify.subjects.own_problem import loaded_problem, problem_file
 from verify.subjects.resolve import every_learner, names_file, resolve
 
 
@@ -127,7 +127,7 @@ def simulated(
     privacy: dict[str, Any] = {"epsilon": configuration.epsilon, "delta": configuration.delta}
     named = configuration.problem
     problem = loaded_problem(named)
-    own_file = named if problem is not named else None
+    own_file = problem_file(named)
     share: Callable[[float], None] = lambda done: progress(done, "simulating")  # noqa: E731
     further: dict[str, Any] = {}
     problem_played: object

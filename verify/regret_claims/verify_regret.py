@@ -48,7 +48,7 @@ from verify.regret_claims.speaking_instances import (
     with_clients,
 )
 from verify.subject_error import SubjectError
-from verify.subjects.own_problem import loaded_problem
+from verify.subjects.own_problem import loaded_problem, problem_file
 from verify.subjects.resolve import names_file, resolve
 
 _CHECKPOINTS = 10
@@ -135,15 +135,15 @@ def regret(
     if not isinstance(subject, LearnerSubject):
         raise SubjectError(f"{subject.name}: only learners have regret")
     _check(epsilon, delta, horizon, runs, error, seed)
-    loaded = loaded_problem(problem)
-    own_file = problem if isinstance(problem, str) and loaded is not problem else None
-    asked = _choose(subject, loaded, settings or {}, epsilon, delta, horizon, _stated(subject, bound))
+    asked = _choose(
+        subject, loaded_problem(problem), settings or {}, epsilon, delta, horizon, _stated(subject, bound)
+    )
     played = asked.instance
     runs = runs if runs is not None else 40 if is_linear(subject) else 64
     rounds = checkpoint_rounds(played.horizon, _CHECKPOINTS)
     stated = asked.theorem.about(played)
     proof: tuple[ProofCheck, ...] = ()
-    with blaming(subject, own_file):
+    with blaming(subject, problem_file(problem)):
         if isinstance(stated, RegretBound) and (stated.covers(played) or stated.printed):
             proof = check_proof(subject.make, stated, played, seed=seed, error=error / 2)
         trace = _simulated(

@@ -104,10 +104,6 @@ def _wrong_line(lines: list[str]) -> int | None:
         ast.parse("\n".join(lines))
     except SyntaxError as error:
         return error.lineno or 0
-    except (
-        ValueError,
-        RecursionError,
-        MemoryError,
-    ):  # nested too deep: a C stack that is full is MemoryError
+    except (ValueError, RecursionError, MemoryError):  # the last where the parser's own stack is full
         return 0
     return None

@@ -28,7 +28,13 @@ def loaded_problem(problem: AnyProblem | str | None) -> AnyProblem | str | None:
     SubjectError, ProblemError
         As `own_problem`.
     """
-    return own_problem(problem) if isinstance(problem, str) and names_file(problem) else problem
+    file = problem_file(problem)
+    return problem if file is None else own_problem(file)
+
+
+def problem_file(problem: AnyProblem | str | None) -> str | None:
+    """Return the name of a problem in a user's file; None of any other."""
+    return problem if isinstance(problem, str) and names_file(problem) else None
 
 
 def own_problem(reference: str) -> AnyProblem:
