@@ -97,7 +97,7 @@ def gaussian_epsilons(mus: FloatArray, delta: float) -> FloatArray:
     x = np.where(at_zero * (1.0 + 2e-12 + 1e-14 * mus) <= delta, 0.0, x * (1.0 + 5e-10) + 1e-300)
     proved = _gaussian_delta(mus, x) * (1.0 + 2e-12 + 1e-14 * mus) <= delta
     for i in np.flatnonzero(~proved):
-        x[i] = GaussianProfile(float(mus[i])).epsilon(delta * (1.0 - 1e-12))
+        x[i] = GaussianProfile(float(mus[i])).epsilon(delta)
     return x
 
 
@@ -177,15 +177,18 @@ def _mu_for(epsilon: float, delta: float) -> float:
     return math.exp(brentq(excess, low, high, xtol=1e-300, rtol=8.9e-16, maxiter=300)) if low < high else 1.0
 
 
+_ROOM = 2.0**-50  # of a calibrated μ
+
+
 @functools.lru_cache(maxsize=1024)  # a learner that plans its phases asks for the same few, run after run
-def _least_sigma(epsilon: float, delta: float, l2: float) -> float:
-    """Return the least sigma with which a movement of l2 is (epsilon, delta)-DP as evaluated, by both of its curves."""
+def largest_mu(epsilon: float, delta: float) -> float:
+    """Return the largest μ whose Gaussian profile is proved to be (epsilon, delta)-DP; delta in (0, 1)."""
 
-    def private(sigma: float) -> bool:
-        profile = GaussianProfile(divide_up(l2, sigma))
-        return profile.delta(epsilon) <= delta and profile.epsilon(delta) <= epsilon
+    def too_large(mu: float) -> bool:
+        profile = GaussianProfile(mu)
+        return not (profile.proves(epsilon, delta) and profile.epsilon(delta) <= epsilon)
 
-    return smallest(divide_up(l2, _mu_for(epsilon, delta)), private)
+    return math.nextafter(smallest(_mu_for(epsilon, delta), too_large), 0.0)
 
 
 @register
@@ -225,8 +228,8 @@ class Gaussian(BuiltInMechanism):
     def for_epsilon_delta(cls, epsilon: float, delta: float, *, sensitivity: Sensitivity) -> Gaussian:
         """Return the mechanism with the least noise that is (ε, δ)-DP (analytic, Balle & Wang 2018, Alg. 1).
 
-        Sigma is rounded up so that ``profile().delta(epsilon) <= delta`` and ``.epsilon <= epsilon`` hold as
-        evaluated.
+        Sigma is what `largest_mu` allows, and a little more: ``.epsilon <= epsilon``, and n releases with noise of
+        sigma √n fit into a budget that one fits into, though √n is rounded.
 
         Raises
         ------
@@ -235,8 +238,7 @@ class Gaussian(BuiltInMechanism):
         """
         loss, target = positive("epsilon", epsilon), open_unit("delta", delta)
         l2 = positive("sensitivity.l2", sensitivity.l2)
-
-        return cls(sigma=_least_sigma(loss, target, l2), sensitivity=sensitivity, delta=target)
+        return cls(sigma=divide_up(l2, largest_mu(loss, target) * (1.0 - _ROOM)), sensitivity=sensitivity, delta=target)
 
     @classmethod
     def classical(cls, epsilon: float, delta: float, *, sensitivity: Sensitivity) -> Gaussian:

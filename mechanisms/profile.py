@@ -154,11 +154,14 @@ class PrivacyProfile(abc.ABC):
             upper = np.where(x >= up(largest), self.infinite_mass, upper)
         return np.maximum(lower, 0.0), np.minimum(upper, 1.0)
 
-    def epsilon(self, delta: float) -> float:
-        """Return the smallest ε >= 0 with δ(ε) <= delta; inf if there is none.
+    def proves(self, epsilon: float, delta: float) -> bool:
+        """Whether the certified upper end of the curve at a finite epsilon is at most delta."""
+        return float(self.bounds(np.array(epsilon))[1]) <= delta
 
-        The result is rounded so that ``self.delta(result) <= delta`` holds as evaluated, and lies within
-        a few units in the last place of the exact inverse.
+    def epsilon(self, delta: float) -> float:
+        """Return the smallest ε >= 0 for which (ε, delta) is proved; inf if there is none.
+
+        An upper bound of the exact inverse, rounding included, as near to it as the ends of `bounds` are.
 
         Raises
         ------
@@ -168,17 +171,18 @@ class PrivacyProfile(abc.ABC):
         target = real("delta", delta)
         if not 0.0 <= target <= 1.0:
             raise ParameterError(f"delta = {delta!r}: must lie in [0, 1]")
-        if self.delta(0.0) <= target:
+        if self.proves(0.0, target):
             return 0.0
         if target == 0.0:
             return math.inf if self.pure_epsilon is None else up(self.pure_epsilon)
         mass = self.infinite_mass
         if target < mass:
             return math.inf
-        if 0.0 < target - mass <= 1e-12 * mass or target == mass > 0.0:
+        if mass > 0.0 and target - mass <= max(1e-12, self.relative_error) * mass:
             # What the finite losses add to δ would be rounded away: only what none of them exceeds is enough.
             return self._largest_finite_loss(target)
-        return smallest(self._invert(target), lambda x: self.delta(x) <= target)
+        guess = self._invert(target)
+        return guess if math.isinf(guess) else smallest(guess, lambda x: self.proves(x, target))
 
     def _largest_finite_loss(self, mass: float) -> float:
         """Return ε at the mass of an infinite loss: what no finite loss exceeds, or inf."""

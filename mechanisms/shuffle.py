@@ -129,7 +129,7 @@ class ShuffledMean:
                 return False
             _check_bits(b * n, _MOST_BITS, loss, target, n)
             profile = BinomialProfile(b * n, g, 0.5, s)
-            return profile.delta(loss) <= target
+            return profile.proves(loss, target)
 
         high = max(
             1, math.ceil(4.0 * g * g * s / (mu * mu * n))

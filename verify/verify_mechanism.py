@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from accountant import Place, Plan, Step
+from accountant import Place, Plan, Step, compose
 from algorithms.claim import Claim, ClaimForm, View
 from mechanisms import Composed, Mechanism, NumpyNoise, OpenDPMeasurement, Repeated, assumptions_of
 from mechanisms.mechanism import is_categorical, mechanism_from_dict, needs_whole_numbers, neighbouring_of
@@ -55,7 +55,7 @@ def verify_mechanism(
                 second = second_unless(known, effort)
                 tests = hold_tests(tester, candidates, claim, conduct, second=second)
                 evidence.profile = UpperProfile(
-                    lambda epsilon: min(1.0, float(profile.delta(epsilon))), PROFILE
+                    lambda epsilon: float(profile.bounds(np.array(epsilon))[1]), PROFILE
                 )
                 for result in tests:
                     evidence.keep(result, conduct.reproduce)
@@ -105,7 +105,7 @@ def _exact_lower(mechanism: Mechanism, claim: Claim, reproduce: str) -> tuple[Lo
     profile = mechanism.profile()
     p, q = likeliest_event(lambda at: float(profile.delta(at)), claim.epsilon)
     lower = LowerBound(
-        epsilon=max(0.0, math.nextafter(profile.epsilon(claim.delta), 0.0)),
+        epsilon=compose([(profile, 1)]).epsilon(claim.delta).lower,
         delta=claim.delta,
         confidence=1.0,
         method="the exact privacy profile",

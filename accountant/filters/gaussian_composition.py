@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,13 +14,11 @@ from accountant.filters.failures import DeclaredFailures, limits_nothing
 from accountant.filters.spend import Spend, difference
 from accountant.filters.zero_concentrated import ZeroConcentratedComposition
 from accountant.losses.certified_interval import CertifiedInterval
-from mechanisms import Gaussian, GaussianProfile, Mechanism, Sensitivity
-from mechanisms.profile import gaussian_mu_at
-from mechanisms.rounding import divide_up, square_root_up, up
-from mechanisms.sensitivity import UNIT
+from mechanisms import GaussianProfile, Mechanism, Sensitivity
+from mechanisms.gaussian import largest_mu
+from mechanisms.rounding import square_root_up, up
 
 _NAMES = ("mu²", "delta")
-_ULPS = 1 + 4 * 2.0**-52  # calibration rounds sigma, and the ratio to the sensitivity
 
 
 @dataclass(frozen=True)
@@ -150,17 +147,6 @@ def _rank(spent: Spend) -> tuple[bool, Fraction, Fraction]:
     return square is None, square or Fraction(0), delta
 
 
-@functools.lru_cache(maxsize=1024)
 def square_limit(epsilon: float, delta: float) -> Fraction:
-    """Return the square of the largest μ whose Gaussian profile passes through (epsilon, delta).
-
-    As the exact calibration has it: one release that is calibrated for (epsilon, delta) fits. Both are as
-    accurate as the profile, whose δ has a relative error of about 1e-12.
-    """
-    if delta <= 0.0:
-        return Fraction(0)
-    if epsilon == 0.0:
-        mu = gaussian_mu_at(0.5 * (1.0 - delta), delta)
-    else:
-        mu = divide_up(1.0, Gaussian.for_epsilon_delta(epsilon, delta, sensitivity=UNIT).sigma)
-    return Fraction(mu * _ULPS) ** 2
+    """Return the square of the largest μ whose Gaussian profile is proved to be (epsilon, delta)-DP."""
+    return Fraction(largest_mu(epsilon, delta)) ** 2 if delta > 0.0 else Fraction(0)

@@ -89,7 +89,7 @@ def _guarantees(releases: CountedProfiles, delta: float) -> list[tuple[float, fl
     others = sum(n for profile, n in releases if profile.pure_epsilon is None)
     share = delta / others if others else 0.0
     mus = [profile.mu for profile, _ in releases if isinstance(profile, GaussianProfile) and profile.mu]
-    of_gaussians = iter(gaussian_epsilons(np.array(mus), share * (1.0 - 1e-12)).tolist() if mus else ())
+    of_gaussians = iter(gaussian_epsilons(np.array(mus), share).tolist() if mus else ())
     result = []
     for profile, n in releases:
         largest = profile.pure_epsilon
@@ -98,7 +98,7 @@ def _guarantees(releases: CountedProfiles, delta: float) -> list[tuple[float, fl
         elif isinstance(profile, GaussianProfile):
             result.append((next(of_gaussians), share, n))
         else:
-            result.append((profile.epsilon(share * (1.0 - 1e-12)), share, n))
+            result.append((profile.epsilon(share), share, n))
     return result
 
 
@@ -243,7 +243,7 @@ def gaussian(releases: CountedProfiles, delta: float) -> CertifiedInterval | Non
     if any(mu is None or math.isinf(mu) for mu, _ in known):
         return None
     total = math.sqrt(math.fsum(n * mu * mu for mu, n in known if mu is not None)) * _UP
-    return _upper(GaussianProfile(total).epsilon(delta * (1.0 - 1e-12)), "Gaussian DP")
+    return _upper(GaussianProfile(total).epsilon(delta), "Gaussian DP")
 
 
 def exact(releases: CountedProfiles, delta: float) -> CertifiedInterval:

@@ -737,7 +737,7 @@ def _with_a_shorter_period(line: TiltedLoss, saddle: Saddle, relative: float) ->
 
 
 def _closed_epsilon(profile: PrivacyProfile, delta: float) -> CertifiedInterval:
-    """Guess ε(δ), then move each end outwards until the curve's certified bounds prove it."""
+    """Return the ends that the curve's certified bounds prove."""
 
     def bounds(x: float) -> tuple[float, float]:
         lower, upper = profile.bounds(np.array(x))
@@ -747,9 +747,8 @@ def _closed_epsilon(profile: PrivacyProfile, delta: float) -> CertifiedInterval:
         return CertifiedInterval(math.inf, math.inf, CLOSED, CLOSED)
     if bounds(0.0)[1] <= delta:
         return CertifiedInterval(0.0, 0.0, CLOSED, CLOSED)
-    guess = profile.epsilon(delta)
-    start = guess if math.isfinite(guess) else 1.0
-    upper = smallest(start, lambda x: bounds(x)[1] <= delta) if math.isfinite(guess) else math.inf
+    upper = profile.epsilon(delta)
+    start = upper if math.isfinite(upper) else 1.0
     lower = math.nextafter(smallest(start, lambda x: bounds(x)[0] < delta), 0.0)
     if not (math.isfinite(lower) and bounds(lower)[0] >= delta):
         lower = 0.0

@@ -63,7 +63,8 @@ def test_golden_heterogeneous_randomized_response() -> None:
     a, b = RandomizedResponse(size=2, epsilon=0.1), RandomizedResponse(size=2, epsilon=0.25)
     profile = Composed((Repeated(a, 60), Repeated(b, 40))).profile()
     assert profile.exact
-    assert profile.epsilon(1e-6) == pytest.approx(8.980260852838054650753, rel=1e-14, abs=0.0)
+    exact = 8.980260852838054650753
+    assert exact <= profile.epsilon(1e-6) <= exact * (1.0 + 1e-12)
     one_by_one = Composed((*[a] * 60, *[b] * 40)).profile()
     np.testing.assert_allclose(one_by_one.delta(XS), profile.delta(XS), rtol=1e-12)
 
