@@ -23,6 +23,7 @@ from mechanisms import BLOCK, LaneStreams
 from mechanisms.arrays import FloatArray
 
 _BLOCKS_AT_ONCE = 32  # of lanes, in one array: with 16, a run takes a tenth to a fifth longer
+_MOST_RESULTS = 10**9  # 8 GB
 
 
 @dataclass(frozen=True)
@@ -150,6 +151,11 @@ def check_counts(horizon: int, runs: int, checkpoints: int, seed: int) -> None:
     for name, value in (("horizon", horizon), ("runs", runs), ("checkpoints", checkpoints)):
         if value < 1:
             raise ValueError(f"{name}={value!r}: must be at least 1")
+    if runs * checkpoints > _MOST_RESULTS:
+        raise ValueError(
+            f"runs={runs!r}, checkpoints={checkpoints!r}: their product must be at most {_MOST_RESULTS:,}, for as many "
+            "results are kept"
+        )
     check_horizon(horizon)
     if seed < 0:
         raise ValueError(f"seed={seed!r}: must be at least 0")

@@ -13,11 +13,10 @@ import numpy.typing as npt
 
 from accountant import Gate, Simulation
 from algorithms.blocks import Arrays, Blocks, BlockStore, Executor, Processes, Tell, run_blocks
-from algorithms.learner import check_horizon
 from algorithms.linear.dp_pe import StandardElimination
 from algorithms.linear.linear_phases import DistributedLearner, Phase, cut
 from algorithms.problems.linear import LinearBandit
-from algorithms.simulate import Trace
+from algorithms.simulate import Trace, check_counts
 from mechanisms import Communication
 from mechanisms.arrays import FloatArray, IntArray
 
@@ -241,10 +240,7 @@ def simulate_phases(
     BlocksMissing
         If the store is for a part of the runs only, and others are not there yet.
     """
-    if runs < 1 or seed < 0:
-        raise ValueError(f"runs={runs!r}, seed={seed!r}: must be at least 1 and at least 0")
-    if rounds is not None:
-        check_horizon(rounds)
+    check_counts(1 if rounds is None else rounds, runs, 1, seed)
     executor = Processes(workers) if isinstance(workers, int) else workers
     start = time.perf_counter()
     says = {

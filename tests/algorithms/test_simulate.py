@@ -88,7 +88,16 @@ def test_checkpoints_ascend_from_the_first_round_to_the_horizon():
 
 @pytest.mark.parametrize(
     ("setting", "value"),
-    [("horizon", 0), ("runs", 0), ("runs", -1), ("workers", 0), ("checkpoints", 0), ("seed", -1)],
+    [
+        ("horizon", 0),
+        ("runs", 0),
+        ("runs", -1),
+        ("workers", 0),
+        ("checkpoints", 0),
+        ("seed", -1),
+        ("runs", 10**20),
+        ("checkpoints", 10**20),
+    ],
 )
 def test_what_cannot_be_simulated_is_refused(setting, value):
     settings = {"horizon": 10, "runs": 1, "seed": 1, setting: value}
