@@ -238,7 +238,11 @@ class Gaussian(BuiltInMechanism):
         """
         loss, target = positive("epsilon", epsilon), open_unit("delta", delta)
         l2 = positive("sensitivity.l2", sensitivity.l2)
-        return cls(sigma=divide_up(l2, largest_mu(loss, target) * (1.0 - _ROOM)), sensitivity=sensitivity, delta=target)
+        return cls(
+            sigma=divide_up(l2, largest_mu(loss, target) * (1.0 - _ROOM)),
+            sensitivity=sensitivity,
+            delta=target,
+        )
 
     @classmethod
     def classical(cls, epsilon: float, delta: float, *, sensitivity: Sensitivity) -> Gaussian:

@@ -140,7 +140,9 @@ def test_runs_do_not_depend_on_workers_and_regret_is_exact_in_between() -> None:
 def test_simulation_refusals(runs: int, seed: int, workers: int) -> None:
     problem = LINEAR.build()
     build = linear_learners["dpe"].build(problem, epsilon=1, horizon=9)
-    with pytest.raises(ValueError, match=rf"(runs=(0|{10**20})|seed=-1|workers=0).*: .*must be at (least|most)"):
+    with pytest.raises(
+        ValueError, match=rf"(runs=(0|{10**20})|seed=-1|workers=0).*: .*must be at (least|most)"
+    ):
         simulate_phases(build, problem, runs=runs, seed=seed, workers=workers)
 
 
