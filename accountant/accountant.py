@@ -40,7 +40,7 @@ from accountant.ledger.summary import Summary, summarise
 from accountant.losses.inversion import most_that_fit
 from accountant.place import Place, calling_place
 from accountant.plans.plan import Plan
-from accountant.refusals import ForeignValue, RecordWaiting
+from accountant.refusals import ForeignValue, RecordWaiting, SensitivityExceeded
 from accountant.rules.rule import Rule, checked_rules
 from accountant.rules.scope import Scope
 from accountant.tenure import Tenure
@@ -68,6 +68,7 @@ from mechanisms import (
 from mechanisms.assumptions import class_assumptions, examined
 from mechanisms.domain import own_copy
 from mechanisms.float_bounds import bounds_of, on_grid
+from mechanisms.mechanism import needs_whole_values
 
 if TYPE_CHECKING:
     from accountant.gates.private_sums import Awaited
@@ -299,7 +300,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
             own, private, where, assumptions = check_release(self, mechanism, private, where)
             self.check_source(own)
             entries = self._entries(own, private, where, place)
-            values = private._values[0].copy()
+            values = _leaving(private)
             self._assume_for(assumptions)
         receipt = self._pay(entries, place, request=request)
         if receipt.answer is not None:
@@ -572,7 +573,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         self.check_open()
         with self._charging:
             self._check_unchanged(quote)
-            values = quote._private._values[0].copy()
+            values = _leaving(quote._private)
         with self._bookkeeping():
             self._ledger.draw(position)
         return self._kept(
@@ -604,7 +605,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
             self._check_shuffler(None, private, None, place)
             records = [record for _, group in movements for record in group]
             entries = [declassification(records, place, reason, self.composition.infinite)]
-            values = private._values[0].copy()
+            values = _leaving(private)
             self._assume_for(())
         self._pay(entries, place)
         return self._publish(values, private, None, None, place)
@@ -669,7 +670,14 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         self._check_holders(movements, place)
         if leaves:
             self._check_shuffler(mechanism, private, where, place)
-        rounding = cast("Traced | TracedSums", private._provenance).rounding(where)
+        origin = cast("Traced | TracedSums", private._provenance)
+        if needs_whole_values(mechanism) and private._values.dtype.kind not in "iu" and not origin.whole(where):
+            raise SensitivityExceeded(
+                f"{type(mechanism).__name__} takes whole numbers, and the released values are not known to be whole: "
+                "let them in through Integers or OneHot, and scale them by whole numbers only",
+                place,
+            )
+        rounding = origin.rounding(where)
         if rounding:
             movements = [
                 (with_rounding(sensitivity, rounding, mechanism.sensitivity, place), records)
@@ -735,6 +743,12 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         from accountant.stores.export import export_ledger
 
         export_ledger(self._ledger, self.terms(), self.assumptions, self.closed, path)
+
+
+def _leaving(private: Private | PrivateSums) -> npt.NDArray[Any]:
+    """Return a copy of what a value holds, zeros without their sign: it would tell of records that move nothing."""
+    values: npt.NDArray[Any] = private._values[0] + 0
+    return values
 
 
 def _checked_record(record: RecordId) -> RecordId:

@@ -229,6 +229,9 @@ def _kind_of_release(table: Mapping[str, Any], index: int, neighbours: Neighbour
             raise TableError(
                 key, f"unknown key {key!r}{hint(key, keys[:-2]) or '; the only ones are ' + ', '.join(keys)}"
             )
+    for alias, key in ALIASES.items():
+        if alias in table and key in table:
+            raise TableError(alias, f"{alias}: is another name of {key!r}, which stands here, too: name one of them")
     for key in kind.required:
         if key not in table and not any(ALIASES.get(other) == key for other in table):
             raise TableError(None, f"{table['mechanism']} needs the key {key!r}")
