@@ -8,7 +8,6 @@ from contextlib import contextmanager
 
 from accountant.place import Place, calling_place
 from accountant.refusals import GateBusy, GateClosed
-from mechanisms import DomainError
 
 
 class Closing:
@@ -36,13 +35,10 @@ class Closing:
 
     @contextmanager
     def drawing(self) -> Iterator[None]:
-        """Keep the gate shut to what runs inside of a draw, and for good if that refuses the values."""
+        """Keep the gate shut to what runs inside of a draw."""
         self._drawing = threading.get_ident()
         try:
             yield
-        except DomainError:
-            self.close("a mechanism refused the values that it was to release", calling_place())
-            raise
         finally:
             self._drawing = None
 
