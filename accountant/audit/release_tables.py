@@ -404,4 +404,12 @@ def _holders(key: str | None, value: Any) -> tuple[str | None, ...]:
     good = isinstance(labels, list) and all(type(item) in (str, int) for item in labels)
     if not good or not labels:
         raise TableError(key, f"{key} = {value!r}: must be a label or a list of labels")
-    return (str(labels[0]),) if len(labels) == 1 else tuple(dict.fromkeys(map(str, labels)))
+    if len(labels) == 1:
+        return (str(labels[0]),)
+    counts = dict.fromkeys(map(str, labels), 0)
+    if len(counts) < len(labels):
+        for label in map(str, labels):
+            counts[label] += 1
+        twice = next(label for label, count in counts.items() if count > 1)
+        raise TableError(key, f"{key}: {twice!r} stands twice; name each once, or write a release for each time")
+    return tuple(counts)
