@@ -671,7 +671,11 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         if leaves:
             self._check_shuffler(mechanism, private, where, place)
         origin = cast("Traced | TracedSums", private._provenance)
-        if needs_whole_values(mechanism) and private._values.dtype.kind not in "iu" and not origin.whole(where):
+        if (
+            needs_whole_values(mechanism)
+            and private._values.dtype.kind not in "iu"
+            and not origin.whole(where)
+        ):
             raise SensitivityExceeded(
                 f"{type(mechanism).__name__} takes whole numbers, and the released values are not known to be whole: "
                 "let them in through Integers or OneHot, and scale them by whole numbers only",

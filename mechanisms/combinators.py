@@ -34,7 +34,7 @@ _BELOW_ONE = math.nextafter(1.0, 0.0)
 
 
 def _check_bare(name: str, mechanism: Mechanism, instead: str) -> None:
-    """Refuse what is no mechanism, and a transformation inside: only in front does a gate know where its results lie."""
+    """Refuse what is no mechanism, and a transformation inside: only in front of all does a gate know its results."""
     if isinstance(mechanism, type) or not hasattr(mechanism, "release"):
         raise ParameterError(
             f"{name}: {mechanism!r} must be a mechanism, such as Laplace(scale=...) (an instance, not the class)"

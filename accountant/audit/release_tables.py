@@ -231,7 +231,9 @@ def _kind_of_release(table: Mapping[str, Any], index: int, neighbours: Neighbour
             )
     for alias, key in ALIASES.items():
         if alias in table and key in table:
-            raise TableError(alias, f"{alias}: is another name of {key!r}, which stands here, too: name one of them")
+            raise TableError(
+                alias, f"{alias}: is another name of {key!r}, which stands here, too: name one of them"
+            )
     for key in kind.required:
         if key not in table and not any(ALIASES.get(other) == key for other in table):
             raise TableError(None, f"{table['mechanism']} needs the key {key!r}")
@@ -411,5 +413,7 @@ def _holders(key: str | None, value: Any) -> tuple[str | None, ...]:
         for label in map(str, labels):
             counts[label] += 1
         twice = next(label for label, count in counts.items() if count > 1)
-        raise TableError(key, f"{key}: {twice!r} stands twice; name each once, or write a release for each time")
+        raise TableError(
+            key, f"{key}: {twice!r} stands twice; name each once, or write a release for each time"
+        )
     return tuple(counts)

@@ -424,7 +424,10 @@ RESPONSE = '[[release]]\nmechanism = "randomized-response"\nepsilon = 1\n'
     ("text", "problem"),
     [
         (RESPONSE + "size = 2\nsensitivity = 0.5", "each norm must be 0 or at least 1"),
-        (RESPONSE + "size = 2\nsensitivity = {l1 = 2, l2 = 1, linf = 0.5}", "each norm must be 0 or at least 1"),
+        (
+            RESPONSE + "size = 2\nsensitivity = {l1 = 2, l2 = 1, linf = 0.5}",
+            "each norm must be 0 or at least 1",
+        ),
         ('[[release]]\nmechanism = "binomial"\ntrials = 400\nshift = 1\nsensitivity = 0.5', "each norm"),
         (RESPONSE + "size = 2\nk = 100000", "line 5: release 1: k: is another name of 'size'"),
         (RESPONSE + 'size = 2\nrecords = ["ann", "bob", "ann"]', "records: 'ann' stands twice"),

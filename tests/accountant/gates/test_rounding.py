@@ -348,7 +348,11 @@ def test_the_bounds_of_waiting_sums_survive_a_restart(tmp_path: Any) -> None:
     ("domain", "values", "factors"),
     [
         (Interval(0, 1e300), (0.0, 1e300), (1e300,)),
-        (Interval(1.7e300, 1.9e300), (1.7e300, 1.9e300), (1e8,)),  # the product overflows for one of them only
+        (
+            Interval(1.7e300, 1.9e300),
+            (1.7e300, 1.9e300),
+            (1e8,),
+        ),  # the product overflows for one of them only
         (Interval(-math.inf, math.inf), (1.0, 1e300), (1e200, 1e200)),
     ],
 )
