@@ -36,6 +36,7 @@ from accountant.gates.release import (
 from accountant.ledger.accounts import Accounts
 from accountant.ledger.entry import Entry, declassification, entries_to_dict
 from accountant.ledger.quote import Quote, Reservation
+from accountant.ledger.store import KeyUsed
 from accountant.ledger.summary import Summary, summarise
 from accountant.losses.inversion import most_that_fit
 from accountant.place import Place, calling_place
@@ -275,7 +276,8 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         request
             A key of the caller's, never used for anything else: of all releases with this key one is charged, and all
             return the same outputs, also after a crash and in other processes on the same store. If `reserve` has
-            charged for it already, that is the charge, and it is final from here on.
+            charged for it already, that is the charge, and it is final from here on. If the draw, or a function that
+            follows it, raises an error, the key is used up.
 
         Raises
         ------
@@ -304,8 +306,8 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
             self._assume_for(assumptions)
         receipt = self._pay(entries, place, request=request)
         if receipt.answer is not None:
-            return _decoded(receipt.answer)
-        return self._kept(request, self._publish(values, private, own, where, place))
+            return _decoded(receipt.answer, request)
+        return self._kept(request, self._publish(values, private, own, where, place, request))
 
     def receive(
         self, mechanism: Mechanism, message: npt.ArrayLike, domain: Domain, record: RecordId
@@ -356,7 +358,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         if request is None:
             return outputs
         with self._bookkeeping():
-            return _decoded(self._ledger.answered(request, _encoded(outputs)))
+            return _decoded(self._ledger.answered(request, _encoded(outputs)), request)
 
     def _assume_for(self, assumptions: Sequence[Assumption]) -> None:
         """Note what a release rests on, before it is charged."""
@@ -369,6 +371,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         mechanism: Mechanism | None,
         where: Mask | None,
         place: Place,
+        request: str | None = None,
     ) -> npt.NDArray[Any]:
         """Let a value out, the only way, when it has been paid for: draw the mechanism that was charged.
 
@@ -378,12 +381,21 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
             What `private` held when its entries were made up: its records have paid, and none that came later.
         mechanism
             The gate's own copy; None for a value that is published as it is.
+        request
+            Its key, which is used up if this fails: a function that follows the mechanism has seen what was drawn, and
+            would see another draw in a retry.
         """
-        with self._charging:
-            if self._tape is None:
-                return self._drawn(values, where, mechanism)
-            draw = functools.partial(self._drawn, values, where)
-            return self._tape.leaves(mechanism, private, where, place, draw)
+        try:
+            with self._charging:
+                if self._tape is None:
+                    return self._drawn(values, where, mechanism)
+                draw = functools.partial(self._drawn, values, where)
+                return self._tape.leaves(mechanism, private, where, place, draw)
+        except Exception:
+            if request is not None:
+                with self._bookkeeping():
+                    self._ledger.answered(request, _FAILED)
+            raise
 
     def _drawn(
         self, values: npt.NDArray[Any], where: Mask | None, mechanism: Mechanism | None
@@ -577,7 +589,8 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         with self._bookkeeping():
             self._ledger.draw(position)
         return self._kept(
-            request, self._publish(values, quote._private, quote.mechanism, quote._where, quote.place)
+            request,
+            self._publish(values, quote._private, quote.mechanism, quote._where, quote.place, request),
         )
 
     def declassify(
@@ -769,7 +782,16 @@ def _encoded(outputs: npt.NDArray[Any]) -> bytes:
     return file.getvalue()
 
 
-def _decoded(answer: bytes) -> npt.NDArray[Any]:
+_FAILED = b"failed"
+"""The answer to a request whose draw failed; no array is written so."""
+
+
+def _decoded(answer: bytes, request: str | None) -> npt.NDArray[Any]:
+    if answer == _FAILED:
+        raise KeyUsed(
+            f"request={request!r}: its draw failed after it was charged, and may have been seen; another release needs "
+            "a key of its own"
+        )
     outputs: npt.NDArray[Any] = np.load(io.BytesIO(answer), allow_pickle=False)
     return outputs
 
