@@ -36,11 +36,12 @@ from accountant.gates.release import (
 from accountant.ledger.accounts import Accounts
 from accountant.ledger.entry import Entry, declassification, entries_to_dict
 from accountant.ledger.quote import Quote, Reservation
+from accountant.ledger.store import KeyUsed
 from accountant.ledger.summary import Summary, summarise
 from accountant.losses.inversion import most_that_fit
 from accountant.place import Place, calling_place
 from accountant.plans.plan import Plan
-from accountant.refusals import ForeignValue, RecordWaiting
+from accountant.refusals import ForeignValue, RecordWaiting, SensitivityExceeded
 from accountant.rules.rule import Rule, checked_rules
 from accountant.rules.scope import Scope
 from accountant.tenure import Tenure
@@ -68,6 +69,7 @@ from mechanisms import (
 from mechanisms.assumptions import class_assumptions, examined
 from mechanisms.domain import own_copy
 from mechanisms.float_bounds import bounds_of, on_grid
+from mechanisms.mechanism import needs_whole_values
 
 if TYPE_CHECKING:
     from accountant.gates.private_sums import Awaited
@@ -274,7 +276,8 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         request
             A key of the caller's, never used for anything else: of all releases with this key one is charged, and all
             return the same outputs, also after a crash and in other processes on the same store. If `reserve` has
-            charged for it already, that is the charge, and it is final from here on.
+            charged for it already, that is the charge, and it is final from here on. If the draw, or a function that
+            follows it, raises an error, the key is used up.
 
         Raises
         ------
@@ -299,12 +302,12 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
             own, private, where, assumptions = check_release(self, mechanism, private, where)
             self.check_source(own)
             entries = self._entries(own, private, where, place)
-            values = private._values[0].copy()
+            values = _leaving(private)
             self._assume_for(assumptions)
         receipt = self._pay(entries, place, request=request)
         if receipt.answer is not None:
-            return _decoded(receipt.answer)
-        return self._kept(request, self._publish(values, private, own, where, place))
+            return _decoded(receipt.answer, request)
+        return self._kept(request, self._publish(values, private, own, where, place, request))
 
     def receive(
         self, mechanism: Mechanism, message: npt.ArrayLike, domain: Domain, record: RecordId
@@ -355,7 +358,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         if request is None:
             return outputs
         with self._bookkeeping():
-            return _decoded(self._ledger.answered(request, _encoded(outputs)))
+            return _decoded(self._ledger.answered(request, _encoded(outputs)), request)
 
     def _assume_for(self, assumptions: Sequence[Assumption]) -> None:
         """Note what a release rests on, before it is charged."""
@@ -368,6 +371,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         mechanism: Mechanism | None,
         where: Mask | None,
         place: Place,
+        request: str | None = None,
     ) -> npt.NDArray[Any]:
         """Let a value out, the only way, when it has been paid for: draw the mechanism that was charged.
 
@@ -377,12 +381,21 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
             What `private` held when its entries were made up: its records have paid, and none that came later.
         mechanism
             The gate's own copy; None for a value that is published as it is.
+        request
+            Its key, which is used up if this fails: a function that follows the mechanism has seen what was drawn, and
+            would see another draw in a retry.
         """
-        with self._charging:
-            if self._tape is None:
-                return self._drawn(values, where, mechanism)
-            draw = functools.partial(self._drawn, values, where)
-            return self._tape.leaves(mechanism, private, where, place, draw)
+        try:
+            with self._charging:
+                if self._tape is None:
+                    return self._drawn(values, where, mechanism)
+                draw = functools.partial(self._drawn, values, where)
+                return self._tape.leaves(mechanism, private, where, place, draw)
+        except Exception:
+            if request is not None:
+                with self._bookkeeping():
+                    self._ledger.answered(request, _FAILED)
+            raise
 
     def _drawn(
         self, values: npt.NDArray[Any], where: Mask | None, mechanism: Mechanism | None
@@ -572,11 +585,12 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         self.check_open()
         with self._charging:
             self._check_unchanged(quote)
-            values = quote._private._values[0].copy()
+            values = _leaving(quote._private)
         with self._bookkeeping():
             self._ledger.draw(position)
         return self._kept(
-            request, self._publish(values, quote._private, quote.mechanism, quote._where, quote.place)
+            request,
+            self._publish(values, quote._private, quote.mechanism, quote._where, quote.place, request),
         )
 
     def declassify(
@@ -604,7 +618,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
             self._check_shuffler(None, private, None, place)
             records = [record for _, group in movements for record in group]
             entries = [declassification(records, place, reason, self.composition.infinite)]
-            values = private._values[0].copy()
+            values = _leaving(private)
             self._assume_for(())
         self._pay(entries, place)
         return self._publish(values, private, None, None, place)
@@ -669,7 +683,18 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         self._check_holders(movements, place)
         if leaves:
             self._check_shuffler(mechanism, private, where, place)
-        rounding = cast("Traced | TracedSums", private._provenance).rounding(where)
+        origin = cast("Traced | TracedSums", private._provenance)
+        if (
+            needs_whole_values(mechanism)
+            and private._values.dtype.kind not in "iu"
+            and not origin.whole(where)
+        ):
+            raise SensitivityExceeded(
+                f"{type(mechanism).__name__} takes whole numbers, and the released values are not known to be whole: "
+                "let them in through Integers or OneHot, and scale them by whole numbers only",
+                place,
+            )
+        rounding = origin.rounding(where)
         if rounding:
             movements = [
                 (with_rounding(sensitivity, rounding, mechanism.sensitivity, place), records)
@@ -737,6 +762,12 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         export_ledger(self._ledger, self.terms(), self.assumptions, self.closed, path)
 
 
+def _leaving(private: Private | PrivateSums) -> npt.NDArray[Any]:
+    """Return a copy of what a value holds, zeros without their sign: it would tell of records that move nothing."""
+    values: npt.NDArray[Any] = private._values[0] + 0
+    return values
+
+
 def _checked_record(record: RecordId) -> RecordId:
     if isinstance(record, np.integer):
         return int(record)
@@ -751,7 +782,16 @@ def _encoded(outputs: npt.NDArray[Any]) -> bytes:
     return file.getvalue()
 
 
-def _decoded(answer: bytes) -> npt.NDArray[Any]:
+_FAILED = b"failed"
+"""The answer to a request whose draw failed; no array is written so."""
+
+
+def _decoded(answer: bytes, request: str | None) -> npt.NDArray[Any]:
+    if answer == _FAILED:
+        raise KeyUsed(
+            f"request={request!r}: its draw failed after it was charged, and may have been seen; another release needs "
+            "a key of its own"
+        )
     outputs: npt.NDArray[Any] = np.load(io.BytesIO(answer), allow_pickle=False)
     return outputs
 

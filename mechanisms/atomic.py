@@ -66,7 +66,7 @@ class AtomicProfile(PrivacyProfile):
         if not min(probabilities) >= 0.0 or not self.infinite_mass >= 0.0:
             raise ParameterError("probabilities: must not be negative")
         total = math.fsum(probabilities) + self.infinite_mass
-        if not abs(total - 1.0) <= 1e-9:
+        if not abs(total - 1.0) <= 1e-9 + self.relative_rounding:
             raise ParameterError(f"probabilities add up to {total!r}: must add up to 1")
         check_largest_loss("losses", max(map(abs, losses)))
         if len(set(losses)) < len(losses):  # as of ±ε at ε = 0: sums of atoms are found by their values

@@ -113,6 +113,11 @@ class Binomial(BuiltInMechanism):
         return self.probability == 0.5
 
     @property
+    def whole_values(self) -> bool:
+        """True."""
+        return True
+
+    @property
     def counts_in_public(self) -> bool:
         """Whether the sum is a shuffler's of so many clients."""
         return self.clients is not None

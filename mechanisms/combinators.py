@@ -22,6 +22,7 @@ from mechanisms.mechanism import (
     mechanism_from_dict,
     needs_domain,
     needs_whole_numbers,
+    needs_whole_values,
     register,
 )
 from mechanisms.noise import NoiseSource, noise_source
@@ -33,7 +34,11 @@ _BELOW_ONE = math.nextafter(1.0, 0.0)
 
 
 def _check_bare(name: str, mechanism: Mechanism, instead: str) -> None:
-    """Refuse a transformation inside: only in front of all of it does a gate know the domain of its results."""
+    """Refuse what is no mechanism, and a transformation inside: only in front of all does a gate know its results."""
+    if isinstance(mechanism, type) or not hasattr(mechanism, "release"):
+        raise ParameterError(
+            f"{name}: {mechanism!r} must be a mechanism, such as Laplace(scale=...) (an instance, not the class)"
+        )
     if needs_domain(mechanism):
         raise ParameterError(
             f"{name}: {mechanism!r} transforms the value first, which belongs in front of all of it: "
@@ -74,6 +79,11 @@ class Composed(BuiltInMechanism):
     def whole_numbers(self) -> bool:
         """Whether a part needs values of an integer type."""
         return any(needs_whole_numbers(part) for part in self.parts)
+
+    @property
+    def whole_values(self) -> bool:
+        """Whether a part needs whole numbers, of whatever type."""
+        return any(needs_whole_values(part) for part in self.parts)
 
     @property
     def counts_in_public(self) -> bool:
@@ -148,6 +158,11 @@ class Repeated(BuiltInMechanism):
     def whole_numbers(self) -> bool:
         """Whether the repeated mechanism needs values of an integer type."""
         return needs_whole_numbers(self.mechanism)
+
+    @property
+    def whole_values(self) -> bool:
+        """Whether the mechanism needs whole numbers, of whatever type."""
+        return needs_whole_values(self.mechanism)
 
     @property
     def counts_in_public(self) -> bool:
@@ -230,6 +245,11 @@ class PostProcessed(BuiltInMechanism):
     def whole_numbers(self) -> bool:
         """Whether the mechanism needs values of an integer type."""
         return needs_whole_numbers(self.mechanism)
+
+    @property
+    def whole_values(self) -> bool:
+        """Whether the mechanism needs whole numbers, of whatever type."""
+        return needs_whole_values(self.mechanism)
 
     @property
     def counts_in_public(self) -> bool:

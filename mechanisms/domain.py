@@ -261,6 +261,8 @@ class Ball:
         diameter = 2.0 * self.radius
         if self.order == 1:
             return Sensitivity(diameter, diameter, diameter)
+        if math.isinf(diameter):
+            return Sensitivity(math.inf, math.inf, math.inf)
         l1_of_l2 = square_root_up(self.size * Fraction(diameter) ** 2)
         if self.order == 2:
             return Sensitivity(l1_of_l2, diameter, diameter)

@@ -61,6 +61,16 @@ class FloatBounds:
     error: float = 0.0
     exponent: int = NO_GRID
 
+    @property
+    def overflowed(self) -> bool:
+        """Whether a number may have overflowed."""
+        return math.isinf(self.error)
+
+    @property
+    def whole(self) -> bool:
+        """Whether all numbers are whole."""
+        return self.exponent >= 0 and not self.overflowed
+
     def plus(self, other: FloatBounds) -> FloatBounds:
         """Return the bounds of sums."""
         magnitude = add_up(self.magnitude, other.magnitude)
@@ -83,11 +93,12 @@ class FloatBounds:
     def scaled(self, factors: npt.NDArray[np.float64]) -> FloatBounds:
         """Return the bounds after multiplication by public factors.
 
-        A product of multiples of 2^a and 2^b is one of 2^(a+b), and a float if it is at most 2^53 as large.
+        A product of multiples of 2^a and 2^b is one of 2^(a+b), and a float if it is at most 2^53 as large. What may
+        have overflowed stays so: infinity times 0 is no number.
         """
         largest = _largest(factors)
         magnitude = multiply_up(self.magnitude, largest)
-        error = multiply_up(self.error, largest)
+        error = self.error if self.overflowed else multiply_up(self.error, largest)
         exponent = self.exponent + _lowest_bit(factors)
         if exponent >= NO_GRID and magnitude <= _exact_up_to(exponent):
             return FloatBounds(magnitude, error, exponent)

@@ -191,6 +191,11 @@ class GroupProfile(PrivacyProfile):
         place = int(np.argmin(values))
         return float(points[place]), min(1.0, float(values[place]))
 
+    @cached_property
+    def _least_below(self) -> FloatArray:
+        """The least of the bound by steps at so many of the points where it is looked for; 1 at none."""
+        return np.minimum.accumulate(np.append(1.0, self._by_steps(_LEAST_EPSILONS)))
+
     @property
     def infinite_mass(self) -> float:
         """The least of the bound by steps; 0 if the base has none."""
@@ -241,6 +246,7 @@ class GroupProfile(PrivacyProfile):
         x: npt.NDArray[np.float64] = np.asarray(epsilon, dtype=np.float64)
         curves = [self._by_steps(x), *(family.bounds(x)[1] for family in self._families)]
         least = np.minimum.reduce(curves)
+        least = np.minimum(least, self._least_below[np.searchsorted(_LEAST_EPSILONS, x, side="right")])
         if self.base.infinite_mass:
             start, mass = self._lowest
             least = np.where(x >= start, np.minimum(least, mass), least)

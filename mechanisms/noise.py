@@ -85,20 +85,24 @@ class NumpyNoise:
         """Return location + discrete Laplace(scale), P(k) ∝ exp(-|k| / scale).
 
         The difference of two geometric variates; the floor of scale·Exp(1) is geometric with
-        P(>= k) = exp(-k / scale).
+        P(>= k) = exp(-k / scale). Sums beyond 64 bits are the ends of these.
         """
-        pair = np.floor(scale * self._randomness.standard_exponential((*np.shape(location), 2)))
-        return location + (pair[..., 0] - pair[..., 1]).astype(np.int64)
+        pair = np.floor(
+            min(scale, _LARGEST_SCALE) * self._randomness.standard_exponential((*np.shape(location), 2))
+        )
+        return _saturated(location, pair[..., 0] - pair[..., 1])
 
     def discrete_gaussian(self, location: IntArray, sigma: float) -> IntArray:
         """Return location + discrete Gaussian(sigma), P(k) ∝ exp(-k² / 2 sigma²).
 
         One variate each: a table of the distribution function up to sigma = 8192; beyond that a
-        rounded normal, whose total variation distance from it is below 0.021 / sigma² < 4e-10.
+        rounded normal, whose total variation distance from it is below 0.021 / sigma² < 4e-10. Sums beyond 64 bits are
+        the ends of these.
         """
         shape = np.shape(location)
         if sigma > _LARGEST_TABLE:
-            return location + np.rint(sigma * self._randomness.standard_normal(shape)).astype(np.int64)
+            normal = self._randomness.standard_normal(shape)
+            return _saturated(location, np.rint(min(sigma, _LARGEST_SCALE) * normal))
         table, radius = _discrete_gaussian_table(sigma)
         return location + (np.searchsorted(table, self._randomness.random(shape), side="right") - radius)
 
@@ -115,6 +119,21 @@ class NumpyNoise:
 
 
 _LARGEST_TABLE = 8192.0
+_LARGEST_SCALE = 2.0**200
+"""Of more, too, all but 2^-130 of the sums lie beyond 64 bits."""
+
+
+def _saturated(location: IntArray, noise: FloatArray) -> IntArray:
+    """Return location + noise, which is whole; where that is beyond 64 bits, their end, whatever the location is."""
+    if np.abs(noise).max(initial=0.0) < 2.0**62:
+        return location + noise.astype(np.int64)
+    ends = np.iinfo(np.int64)
+    far = np.clip(noise, -(2.0**64), 2.0**64)
+    sums = [
+        min(max(int(at) + int(added), ends.min), ends.max)
+        for at, added in zip(np.ravel(location).tolist(), far.ravel().tolist(), strict=True)
+    ]
+    return np.array(sums, dtype=np.int64).reshape(noise.shape)
 
 
 @functools.lru_cache(maxsize=64)

@@ -36,6 +36,7 @@ from mechanisms import (
     ZeroConcentratedProfile,
 )
 from mechanisms.binomial_law import MOST_TRIALS
+from mechanisms.mechanism import checked_whole_sensitivity
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.parameters import delta_of_approximate, nonnegative, whole
 from mechanisms.related_profile import stated
@@ -96,8 +97,10 @@ def _built_in(mechanism: type[Any]) -> Kind:
         parameters: Mapping[str, Any], sensitivity: Sensitivity, neighbouring: Neighbouring
     ) -> PrivacyProfile:
         given = {**parameters, "sensitivity": sensitivity} if calibrated else dict(parameters)
-        found: PrivacyProfile = mechanism(**given).profile_for(neighbouring, sensitivity)
-        return found
+        built: BuiltInMechanism = mechanism(**given)
+        if built.whole_numbers or built.whole_values:  # less than 1 would be no movement at all
+            checked_whole_sensitivity(sensitivity)
+        return built.profile_for(neighbouring, sensitivity)
 
     aliases = [alias for alias, name in ALIASES.items() if name in keys]
     integers = {name for name in keys if str(fields[name].type).startswith("int")}

@@ -229,6 +229,11 @@ def _kind_of_release(table: Mapping[str, Any], index: int, neighbours: Neighbour
             raise TableError(
                 key, f"unknown key {key!r}{hint(key, keys[:-2]) or '; the only ones are ' + ', '.join(keys)}"
             )
+    for alias, key in ALIASES.items():
+        if alias in table and key in table:
+            raise TableError(
+                alias, f"{alias}: is another name of {key!r}, which stands here, too: name one of them"
+            )
     for key in kind.required:
         if key not in table and not any(ALIASES.get(other) == key for other in table):
             raise TableError(None, f"{table['mechanism']} needs the key {key!r}")
@@ -401,4 +406,14 @@ def _holders(key: str | None, value: Any) -> tuple[str | None, ...]:
     good = isinstance(labels, list) and all(type(item) in (str, int) for item in labels)
     if not good or not labels:
         raise TableError(key, f"{key} = {value!r}: must be a label or a list of labels")
-    return (str(labels[0]),) if len(labels) == 1 else tuple(dict.fromkeys(map(str, labels)))
+    if len(labels) == 1:
+        return (str(labels[0]),)
+    counts = dict.fromkeys(map(str, labels), 0)
+    if len(counts) < len(labels):
+        for label in map(str, labels):
+            counts[label] += 1
+        twice = next(label for label, count in counts.items() if count > 1)
+        raise TableError(
+            key, f"{key}: {twice!r} stands twice; name each once, or write a release for each time"
+        )
+    return tuple(counts)

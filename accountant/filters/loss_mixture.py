@@ -119,6 +119,8 @@ def loss_at_every_moment(
     terms = _Terms.of(orders, weights, divergences, delta)
     if terms is None:
         return math.inf
+    if not terms.divergences.all():  # divergence 0 at some order: no loss at all
+        return 0.0
     at, _ = terms.root(np.zeros(terms.slopes.shape))
     terms = terms.without_negligible(at)
     at, off = terms.root(np.zeros(terms.slopes.shape))

@@ -202,13 +202,14 @@ class Traced:
         return Traced(self.influences, self.bounds.shifted(numbers))
 
     def scaled(self, factor: np.ndarray) -> Traced:
-        """Scale every record's movement by ``|factor|``."""
+        """Scale every record's movement by ``|factor|``; 0 times what may have overflowed depends on whether it has."""
+        times = _times_overflowed if self.bounds.overflowed else multiply_up
         result = {}
         for record, moved in self.influences.items():
             sizes = np.broadcast_to(np.abs(factor), (1, len(moved.widths)))[0].tolist()
             largest = max(sizes, default=0.0)
             result[record] = Influence(
-                tuple(map(multiply_up, moved.widths, sizes)),
+                tuple(map(times, moved.widths, sizes)),
                 _times(largest, moved.l1_cap),
                 _times(largest, moved.l2_cap),
             )
@@ -242,6 +243,10 @@ class Traced:
         size = max((len(moved.widths) for moved in self.influences.values()), default=0)
         return _both_sides(self.bounds.error, size if where is None else int(where.sum()))
 
+    def whole(self, where: np.ndarray | None) -> bool:
+        """Whether the numbers in the coordinates `where` are known to be whole."""
+        return self.bounds.whole
+
     def movements(self, where: np.ndarray | None) -> list[Movement]:
         """Group the records by their sensitivity on the coordinates `where`, shape (1, n)."""
         chosen = None if where is None else tuple(np.flatnonzero(where[0]).tolist())
@@ -256,6 +261,10 @@ class Traced:
 def _both_sides(error: float, coordinates: int) -> float:
     """Return the largest L1 distance that errors of two values make, each coordinate of each off by at most so much."""
     return multiply_up(error, 2.0 * coordinates)
+
+
+def _times_overflowed(width: float, size: float) -> float:
+    return multiply_up(width, size) if size or not width else math.inf
 
 
 def _times(factor: float, cap: float) -> float:
@@ -309,7 +318,7 @@ class TracedSums:
 
     def put(self, record: RecordId, moved: Influence, bounds: FloatBounds, coordinates: list[int]) -> None:
         """Add one record, and numbers of these bounds, at some coordinates; negative is padding."""
-        for coordinate in coordinates if bounds.magnitude else ():
+        for coordinate in coordinates if bounds.magnitude or bounds.error else ():
             if coordinate >= 0:
                 self._bounds[coordinate] = self._bounds[coordinate].plus(bounds)
         for coordinate, width in zip(coordinates, moved.widths, strict=True):
@@ -411,11 +420,15 @@ class TracedSums:
 
     def rounding(self, where: np.ndarray | None) -> float:
         """Return how much further than its movement, in L1 norm, floating point may take a record."""
-        bounds = (
-            self._bounds if where is None else [self._bounds[i] for i in np.flatnonzero(where[0]).tolist()]
-        )
-        errors = [each.error for each in bounds if each.error]
+        errors = [each.error for each in self._bounds_at(where) if each.error]
         return _both_sides(max(errors), len(errors)) if errors else 0.0
+
+    def whole(self, where: np.ndarray | None) -> bool:
+        """Whether the numbers in the coordinates `where` are known to be whole."""
+        return all(each.whole for each in self._bounds_at(where))
+
+    def _bounds_at(self, where: np.ndarray | None) -> list[FloatBounds]:
+        return self._bounds if where is None else [self._bounds[i] for i in np.flatnonzero(where[0]).tolist()]
 
     @staticmethod
     def _single_movements(entries: list[tuple[RecordId, float]]) -> list[Movement]:

@@ -93,11 +93,12 @@ class Private:
         index = plain_copy(index)  # copied: what is checked is what is done, whoever uses the buffer again
         lanes, size = self.shape
         wrong = index.ndim != 2 or index.shape[0] != lanes or index.dtype.kind not in "iu"
-        if wrong or index.max(initial=-1) >= size:
+        if wrong or not (index < size).all():
             raise ValueError(
                 f"index of shape {index.shape} and type {index.dtype}: must be whole numbers of shape "
                 f"(lanes={lanes}, k), all below {size}"
             )
+        index = index.astype(np.int64)  # unsigned and signed numbers have no whole type in common
         self._gate.operates(self, index)
         rows = np.arange(lanes)[:, None]
         if index.size and index.min() < 0:

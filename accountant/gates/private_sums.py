@@ -86,11 +86,12 @@ class PrivateSums:
             raise ForeignValue("a private value of another gate cannot be added", calling_place())
         values._check_number("added to")
         at = plain_copy(at)  # copied, as a mask is
-        if at.shape != values.shape or at.dtype.kind not in "iu" or at.max(initial=-1) >= self.shape[1]:
+        if at.shape != values.shape or at.dtype.kind not in "iu" or not (at < self.shape[1]).all():
             raise ValueError(
                 f"at of shape {at.shape} and type {at.dtype}: must be whole numbers of the values' shape "
                 f"{values.shape}, all below {self.shape[1]}"
             )
+        at = at.astype(np.int64)
         if self._provenance is not None:
             present = at[0][at[0] >= 0].tolist()
             if len(set(present)) < len(present):

@@ -425,8 +425,14 @@ class Direction:
     def _at_least_one(
         self, result: CertifiedInterval, lower: Callable[[PrivacyProfile], float]
     ) -> CertifiedInterval:
-        """Raise the lower end to what one release costs: the others take nothing of it away (post-processing)."""
+        """Raise the lower end to what one release costs: the others take nothing of it away (post-processing).
+
+        That is said of pairs. A bound of which only the curve is known need not be a pair's curve: it may lie above the
+        convex curves of all pairs that it bounds, which is what a composition with it is made of.
+        """
         for profile in () if time_is_over() else self.profiles:
+            if not profile.exact and profile.loss() is None:
+                continue
             alone = lower(profile)
             if alone > result.lower:
                 result = result.intersect(CertifiedInterval(alone, math.inf, _ONE, NOTHING))

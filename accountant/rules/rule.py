@@ -80,6 +80,8 @@ class Rule:
         if isinstance(self.groups, str) or any(isinstance(group, str | int) for group in self.groups):
             raise ValueError(f"groups={self.groups!r}: must be groups of records, such as (('ann', 'bob'),)")
         object.__setattr__(self, "groups", tuple(tuple(group) for group in self.groups))
+        if not all(self.groups):
+            raise ValueError(f"groups={self.groups!r}: a group must have members, or the rule limits nobody")
         members = [record for group in self.groups for record in group]
         for record in members:
             if type(record) not in (int, str, Pseudonym):

@@ -389,6 +389,17 @@ def test_an_odometer_of_sums_is_the_sum():
         accountant.odometer("a", 1e-8)
 
 
+@pytest.mark.parametrize(
+    "theorem",
+    [AdvancedComposition(), ZeroConcentratedComposition(), GaussianComposition(), RenyiComposition()],
+)
+def test_who_has_lost_nothing_reads_nothing(theorem):
+    """Not what chance may add to a loss that is none: 0.004 at δ = 1e-6."""
+    assert theorem.odometer(theorem.zero, 1e-6).epsilon == 0
+    spent = theorem.charge(Laplace(scale=1e6), Sensitivity(1, 1, 1))
+    assert theorem.odometer(spent, 1e-6).epsilon > 0
+
+
 def test_odometers_cover_the_loss_at_a_moment_chosen_by_the_loss():
     """Stop when the loss is largest compared with the odometer; it exceeds it in at most a share δ of runs.
 

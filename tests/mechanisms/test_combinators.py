@@ -144,3 +144,14 @@ def test_a_transformation_belongs_in_front_of_all_of_it() -> None:
     assert after.transformation == doubled.transformation
     assert after.mechanism == Laplace(scale=1.0) >> half
     assert Composed((Clip(0.0, 1.0) >> Laplace(scale=1.0),)).sensitivity == Laplace(scale=1.0).sensitivity
+
+
+@pytest.mark.parametrize("wrong", [None, "ab", Laplace, 2.0])
+def test_what_is_no_mechanism_is_refused(wrong: object) -> None:
+    for build in (
+        lambda: Repeated(wrong, 2),
+        lambda: Composed((LAPLACE, wrong)),
+        lambda: PostProcessed(wrong, half),
+    ):
+        with pytest.raises(ParameterError, match="must be a mechanism"):
+            build()

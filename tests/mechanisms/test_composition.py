@@ -30,6 +30,9 @@ from mechanisms import (
     Repeated,
     ZeroConcentratedProfile,
 )
+from mechanisms.neighbouring import Neighbouring
+from mechanisms.related_profile import HeldProfile, stated
+from mechanisms.subsampled import SubsampledProfile
 
 XS = np.array([-3.0, -0.7, 0.0, 0.2, 0.9, 1.4, 2.5, 6.0])
 
@@ -314,3 +317,30 @@ def test_equal_losses_of_atoms_are_one() -> None:
     profile = AtomicProfile((Fraction(1, 2), 0.5, Fraction(-1, 2)), (0.3, 0.3, 0.4))
     assert profile.losses == (Fraction(1, 2), Fraction(-1, 2))
     assert profile.probabilities == (0.6, 0.4)
+
+
+def test_bounds_of_many_parts_take_no_more_splits_than_of_four() -> None:
+    """Every level multiplied them by 65: 8 releases took half a minute, 16 all memory."""
+    one = SubsampledProfile(stated(GaussianProfile(0.1), Neighbouring.ADD_OR_REMOVE), 0.01)
+    x = np.array([0.0, 1.0])
+    for count in (8, 37, 10**9):
+        many = one.repeat(count)
+        assert isinstance(many, BasicCompositionProfile | HeldProfile)
+        assert (many.delta(x) >= one.delta(x)).all()
+        even = count * one.delta(x / count)
+        assert (many.delta(x) <= np.minimum(even, 1.0) * (1.0 + 1e-9)).all()
+    four = one.repeat(4)
+    pairs = one.repeat(2)
+    splits = np.linspace(0.0, 1.0, 65)
+    least = min(pairs.delta(share) + pairs.delta(1.0 - share) for share in splits)
+    assert four.delta(1.0) == pytest.approx(least, rel=1e-12)
+    mixed = one.repeat(5).compose(SubsampledProfile(one.base, 0.02).repeat(6))
+    assert mixed.delta(1.0) <= 1.0
+
+
+def test_probabilities_of_many_compositions_add_up_within_their_rounding() -> None:
+    """As those of a million randomized responses do; they were refused."""
+    losses, probabilities = (Fraction(1), Fraction(-1)), (0.7, 0.3 + 2e-9)
+    assert AtomicProfile(losses, probabilities, relative_rounding=3e-9).pure_epsilon == 1
+    with pytest.raises(ParameterError, match="must add up to 1"):
+        AtomicProfile(losses, probabilities)

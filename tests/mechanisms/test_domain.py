@@ -205,3 +205,8 @@ def test_numbers_of_other_types_are_taken() -> None:
     unmasked = np.ma.masked_array([1.0], mask=[False])
     for value in (True, np.uint8(1), np.float16(1), Fraction(1), [Fraction(1)], np.longdouble(1), unmasked):
         assert Box(0, 1, 1).check(np.atleast_1d(value)).tolist() == [1.0]
+
+
+@pytest.mark.parametrize("order", [1, 2, math.inf])
+def test_a_ball_whose_diameter_is_beyond_floats_moves_without_bound(order: float) -> None:
+    assert Ball(1.7e308, 3, order).sensitivity == Sensitivity(math.inf, math.inf, math.inf)

@@ -26,6 +26,7 @@ from mechanisms import (
     PrivacyProfile,
     PureProfile,
     RandomizedResponse,
+    Sensitivity,
     ZeroConcentratedProfile,
     convert,
     for_group,
@@ -264,3 +265,27 @@ def test_replacing_records_of_a_sample_goes_by_steps(sampling: Sampling) -> None
 def test_groups_that_no_pair_is_known_for(base: PrivacyProfile, rate: float, size: int, message: str) -> None:
     with pytest.raises(ParameterError, match=message):
         SampledGroupProfile(base, rate, size)
+
+
+SAMPLED = for_group(sampled(RelatedProfile(GaussianProfile(4.868820923358131), A), 0.05, R), 3)
+"""A bound by steps that is 0.21 at epsilon = 1, and would be 0.52 at 3 by itself."""
+
+
+def test_a_bound_by_steps_does_not_grow_again() -> None:
+    for profile in (SAMPLED, GroupProfile(DiscreteLaplace(scale=0.4).profile(), 5)):
+        values = profile.delta(np.geomspace(1e-6, 300.0, 256))  # where it is looked at
+        assert (np.diff(values) <= 1e-12).all()
+    assert SAMPLED.delta(3.0) <= SAMPLED.delta(0.9) * (1.0 + 1e-9)
+
+
+def test_a_bound_that_is_no_pairs_curve_is_no_lower_end() -> None:
+    """The audit of these two ended with an error: one was said to cost more than both."""
+    noise = DiscreteLaplace(scale=2.4000028606659174, sensitivity=Sensitivity(2, 2, 2)).profile()
+    alone = ZeroConcentratedProfile(0.1)
+    for pair in ((noise, SAMPLED), (RandomizedResponse(size=2, epsilon=0.001).profile(), alone)):
+        found = compose(tuple((profile, 1) for profile in pair))
+        for epsilon in (0.0, 0.5, 3.0):
+            interval = found.delta(epsilon)
+            assert 0.0 <= interval.lower <= interval.upper
+            bounds = pair[0].compose(pair[1]).bounds(np.array([epsilon]))[1]
+            assert interval.lower <= bounds * (1.0 + 1e-9)

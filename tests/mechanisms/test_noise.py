@@ -145,3 +145,19 @@ def test_opendp_scalars_keep_their_shape() -> None:
     source = OpenDPNoise()
     assert source.laplace(np.array(1.0), 1.0).shape == ()
     assert source.randomized_response(np.array(1), 3, 1.0).shape == ()
+
+
+@pytest.mark.parametrize("scale", [1e19, 1e30, 1.7e308])
+def test_whole_noise_beyond_64_bits_ends_there(scale: float) -> None:
+    """It was one constant, so that the value could be read from the sum."""
+    at = np.array([0, 1, -5, 2**62] * 50)
+    for mechanism in (DiscreteLaplace(scale=scale), DiscreteGaussian(sigma=scale, sensitivity=UNIT)):
+        out = mechanism.release(at, np.random.default_rng(1))
+        assert out.dtype == np.int64
+        assert {np.iinfo(np.int64).min, np.iinfo(np.int64).max} <= set(out.tolist())
+        again = mechanism.release(at + 1, np.random.default_rng(1))
+        far = np.abs(out.astype(np.float64)) > 2.0**62.9
+        assert far.any()
+        beyond = np.isin(out, [np.iinfo(np.int64).min, np.iinfo(np.int64).max])
+        np.testing.assert_array_equal(out[beyond], again[beyond])
+        np.testing.assert_array_equal(out[~beyond] + 1, again[~beyond])

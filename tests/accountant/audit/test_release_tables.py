@@ -415,3 +415,26 @@ def test_equal_tables_are_one_kind_whatever_is_said_of_them(read):
     releases = read(table.format(2, 1, "a") + table.format(3, 2, "b"))
     assert [kind.name for kind in releases.kinds] == ["1: laplace scale=1"]
     assert one(releases) == (LaplaceProfile(1.0, 1.0), 5)
+
+
+RESPONSE = '[[release]]\nmechanism = "randomized-response"\nepsilon = 1\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (RESPONSE + "size = 2\nsensitivity = 0.5", "each norm must be 0 or at least 1"),
+        (
+            RESPONSE + "size = 2\nsensitivity = {l1 = 2, l2 = 1, linf = 0.5}",
+            "each norm must be 0 or at least 1",
+        ),
+        ('[[release]]\nmechanism = "binomial"\ntrials = 400\nshift = 1\nsensitivity = 0.5', "each norm"),
+        (RESPONSE + "size = 2\nk = 100000", "line 5: release 1: k: is another name of 'size'"),
+        (RESPONSE + 'size = 2\nrecords = ["ann", "bob", "ann"]', "records: 'ann' stands twice"),
+        (RESPONSE + 'size = 2\nrecords = [7, "7"]', "records: '7' stands twice"),
+    ],
+)
+def test_what_would_cost_less_than_it_may_is_refused(read, text, problem):
+    """Half a category moved nothing, the larger of two sizes hid the other, and who stood twice counted once."""
+    with pytest.raises(ReleaseFileError, match=problem):
+        read(text)

@@ -440,3 +440,19 @@ def test_a_public_operand_that_is_no_float_is_refused_without_a_warning(number):
     for use in (lambda: private * number, lambda: private + number, lambda: private - number):
         with pytest.raises(ValueError, match="a public operand of a private value must be"):
             use()
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.uint64, np.int8])
+def test_indices_of_every_integer_type(kind):
+    gate = Accountant(Budget.unlimited(), noise=np.random.default_rng(0))
+    private = gate.private([0.25, 0.5], Box(0, 1, 2), "ann")
+    index = np.array([[1, 0]], kind)
+    assert private.take(index)._values.tolist() == [[[0.5, 0.25]]]
+    sums = gate.sums(2)
+    sums.add(private, index)
+    assert sums._values.tolist() == [[[0.5, 0.25]]]
+    beyond = np.array([[1, np.iinfo(kind).max]], kind)
+    with pytest.raises(ValueError, match="all below 2"):
+        private.take(beyond)
+    with pytest.raises(ValueError, match="all below 2"):
+        sums.add(private, beyond)

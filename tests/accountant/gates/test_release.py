@@ -6,8 +6,10 @@ import pytest
 from accountant import Accountant, Budget, Coupled, ForeignValue, SensitivityExceeded, Simulation
 from accountant.gates.release import sample
 from mechanisms import (
+    Binomial,
     Box,
     Categories,
+    Clip,
     Composed,
     DiscreteLaplace,
     DomainError,
@@ -16,6 +18,7 @@ from mechanisms import (
     LaneStreams,
     Laplace,
     NumpyNoise,
+    OneHot,
     RandomizedResponse,
     Repeated,
     Sensitivity,
@@ -126,3 +129,39 @@ def test_a_scalar_opendp_measurement_releases_one_number_at_a_time():
     assert accountant.release(mechanism, category).item() in (0, 1, 2)
     with pytest.raises(DomainError, match="one number at a time"):
         mechanism.release(np.array([[0, 1]]), np.random.default_rng(0))
+
+
+BITS = Binomial(trials=300, shift=1, dimension=3, delta=1e-3)
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [BITS, Composed((BITS, WIDE)), Repeated(BITS, 2), BITS >> np.ravel, Clip(0, 1) >> BITS],
+    ids=["itself", "composed", "repeated", "followed", "behind a transformation"],
+)
+@pytest.mark.parametrize("value", [0.0, 0.5])
+def test_noise_for_whole_numbers_is_refused_before_it_could_fail_for_others(mechanism, value):
+    """It failed for one of these values and not for the other, and charged nothing: neither moves by a whole 1."""
+    gate = Accountant(Budget(1.0, delta=0.1), noise=np.random.default_rng(0))
+    kept = gate.private([value], Interval(0, 0.9), "ann")
+    half = gate.private([1], Integers(0, 1), "bob") * 0.5
+    for private in (kept, half):
+        with pytest.raises(SensitivityExceeded, match="known to be whole"):
+            gate.release(mechanism, private)
+    sums = gate.sums(2)
+    sums.add(kept, np.array([[1]]))
+    with pytest.raises(SensitivityExceeded, match="known to be whole"):
+        gate.release(BITS, sums)
+    gate.release(BITS, sums, np.array([[True, False]]))  # a coordinate that holds nothing is whole
+    assert len(gate.ledger) == 0
+
+
+def test_whole_numbers_are_known_to_be_whole():
+    gate = Accountant(Budget.unlimited(), noise=np.random.default_rng(0))
+    one = gate.private([1, 0, 1], Integers(0, 1, 3), "ann")
+    hot = gate.private([0, 1, 0], OneHot(3), "bob")
+    sums = gate.sums(3)
+    sums.add(one, np.array([[0, 1, 2]]))
+    sums.add(hot * 1.0, np.array([[0, 1, 2]]))
+    for private in (one, hot.take(np.array([[1, -1]])) + 7, sums):
+        assert gate.release(BITS, private).dtype == np.int64

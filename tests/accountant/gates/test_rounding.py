@@ -339,3 +339,63 @@ def test_the_bounds_of_waiting_sums_survive_a_restart(tmp_path: Any) -> None:
     assert again.learner.waiting._provenance.to_dict() == before
     with pytest.raises(RoundingExceeded):
         again.accountant.release(UNIT, again.learner.waiting)
+
+
+# --- what moves nothing in exact arithmetic ---------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("domain", "values", "factors"),
+    [
+        (Interval(0, 1e300), (0.0, 1e300), (1e300,)),
+        (
+            Interval(1.7e300, 1.9e300),
+            (1.7e300, 1.9e300),
+            (1e8,),
+        ),  # the product overflows for one of them only
+        (Interval(-math.inf, math.inf), (1.0, 1e300), (1e200, 1e200)),
+    ],
+)
+@pytest.mark.parametrize("summed", [False, True])
+def test_zero_times_what_may_have_overflowed_moves(
+    domain: Any, values: tuple[float, float], factors: tuple[float, ...], summed: bool
+) -> None:
+    """Infinity times 0 is no number: such a release told an overflow, and nobody paid."""
+    held = []
+    for number in values:
+        gate = accountant()
+        value = gate.private([number], domain, "ann")
+        for factor in (*factors, 0.0):
+            value = value * factor
+        held.append(value._values.item())
+        sums = gate.sums(1)
+        sums.add(value, HERE)
+        waiting = sums if summed else value
+        with pytest.raises(SensitivityExceeded, match="l1 = inf"):
+            gate.release(UNIT, waiting)
+        assert len(gate.ledger) == 0
+        gate.declassify(waiting, "a test")
+        assert gate.spent("ann").epsilon is None
+    assert math.isnan(held[1])
+
+
+def test_zero_times_finite_numbers_moves_nothing() -> None:
+    gate = accountant()
+    for domain in (Interval(0, 1e300), Interval(-math.inf, math.inf)):
+        gate.release(UNIT, gate.private([1e299], domain, "ann") * 0.0)
+    gate.release(UNIT, gate.private([1.0, 0.5], Box(0, 1, 2), "ann") * np.array([[0.0, 0.0]]))
+    assert gate.spent("ann").epsilon == 0
+
+
+@pytest.mark.parametrize(
+    ("domain", "values", "factor"), [(Interval(-1, 1), (-1.0, 1.0), 0.0), (Interval(0, 0), (-0.0, 0.0), 1.0)]
+)
+def test_a_zero_that_leaves_has_no_sign(domain: Any, values: tuple[float, float], factor: float) -> None:
+    """Its record pays nothing, as the number does not move; its sign did."""
+    for number in values:
+        gate = accountant()
+        value = gate.private([number], domain, "ann") * factor
+        shown = gate.declassify(value, "a test")
+        assert shown.item() == 0.0
+        assert not np.signbit(shown).any()
+        assert gate.spent("ann").epsilon == 0

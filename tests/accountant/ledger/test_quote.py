@@ -304,3 +304,34 @@ def test_an_export_takes_as_long_as_its_ledger(tmp_path):
 
     few, more, most = lines(50), lines(100), lines(150)
     assert most - more <= 1.1 * (more - few)
+
+
+@pytest.mark.parametrize("store", [None, "ledger.db"])
+@pytest.mark.parametrize("reserved", [False, True])
+def test_a_draw_that_a_function_has_seen_is_not_drawn_again(tmp_path, store, reserved):
+    """The function saw two draws for one charge: the retry drew once more."""
+    gate = Accountant(
+        Budget(1.0), noise=np.random.default_rng(0), store=None if store is None else tmp_path / store
+    )
+    seen = []
+
+    def send(output):
+        seen.append(output)
+        if len(seen) == 1:
+            raise ConnectionError
+        return output
+
+    sent = HALF >> send
+    if reserved:
+        gate.reserve(gate.price(sent, entered(gate, 0.5)), request="monday")
+    with pytest.raises(ConnectionError):
+        gate.release(sent, entered(gate, 0.5), request="monday")
+    for _ in range(2):
+        with pytest.raises(ValueError, match=r"request='monday': its draw failed"):
+            gate.release(sent, entered(gate, 0.5), request="monday")
+    assert len(seen) == 1
+    gate.release(sent, entered(gate, 0.5), request="tuesday")
+    assert len(seen) == 2
+    assert gate.left("ann").epsilon == 0
+    if store is not None:
+        gate.ledger.verify()

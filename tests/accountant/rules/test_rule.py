@@ -458,3 +458,10 @@ def test_who_is_nearest_to_each_limit(
     reserved.cancel()
     time.now += 30 * DAY
     assert accountant.ledger.rule_standings()[0].nearest == ()
+
+
+@pytest.mark.parametrize("groups", [[()], [("ann", "bob"), ()]])
+def test_a_group_has_members(groups: Any) -> None:
+    """A rule for nobody alone would limit nobody, and look as if it did."""
+    with pytest.raises(ValueError, match="limits nobody"):
+        Rule(Budget(1.0), groups=groups)
