@@ -1,10 +1,11 @@
 """Mechanisms of a user's own are held to the profile that they declare."""
 
+import mpmath
 import numpy as np
 import pytest
 
 from accountant import Place
-from mechanisms import DiscreteLaplace, Laplace, Sensitivity
+from mechanisms import DiscreteLaplace, Gaussian, Laplace, Sensitivity
 from verify import verify
 from verify.conduct.conduct import Conduct
 from verify.conduct.effort import EFFORTS
@@ -74,3 +75,19 @@ def test_a_function_of_what_is_released_is_not_given_many_draws_at_once(function
 )
 def test_mechanisms_of_extreme_parameters_have_a_verdict(mechanism, epsilon):
     assert verify(mechanism, epsilon=epsilon, effort="quick").verdict == "certified"
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-5), (0.1, 0.25), (3.0, 1e-3), (0.02, 1e-20)])
+def test_the_least_noise_for_a_claim_is_certified_and_the_exact_bounds_hold_the_truth(epsilon, delta):
+    mechanism = Gaussian.for_epsilon_delta(epsilon, delta, sensitivity=MOVED)
+    result = verify(mechanism, epsilon=epsilon, delta=delta, effort="quick")
+    assert result.verdict == "certified"
+    with mpmath.workdps(60):
+        mu = 1 / mpmath.mpf(mechanism.sigma)
+
+        def true_delta(at: float) -> mpmath.mpf:
+            x = mpmath.mpf(at)
+            return mpmath.ncdf(mu / 2 - x / mu) - mpmath.exp(x) * mpmath.ncdf(-mu / 2 - x / mu)
+
+        assert true_delta(result.upper.epsilon) <= delta <= true_delta(result.lower.epsilon)
+    assert result.upper.epsilon - result.lower.epsilon < 1e-9 * epsilon
