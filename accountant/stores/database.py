@@ -16,7 +16,7 @@ from sqlalchemy.pool import StaticPool
 
 from accountant.rules import clock
 from accountant.stores.file_lock import FileLock, one_at_a_time
-from accountant.stores.location import RUN_STORE
+from accountant.stores.location import RUN_STORE, location_of
 from accountant.stores.session_lock import CLIENT_SETTINGS, WRITING, SessionLock, set_session, writer
 from accountant.stores.store_refusals import InUse, LedgerDamaged, OutcomeUnknown, StoreMoved, StoreRefused
 
@@ -29,6 +29,11 @@ _DAMAGED = (
     "42703",
 )  # how codes of errors begin: corrupted, contradicting, without a table or column
 _SECRETS = re.compile(r"(?<=://)([^:/?@]*:)[^?]*(?=@)|((?:ssl)?password=)[^&]*")
+_PLACED = "system", "timeline", "database", "table"
+_PLACE = (
+    "SELECT system_identifier, timeline_id, pg_database.oid AS database_oid, 'store'::regclass::oid AS table_oid "
+    "FROM pg_control_system(), pg_control_checkpoint(), pg_database WHERE datname = current_database()"
+)
 _CHUNK = 500  # parameters of one statement; SQLite's own limit was 999 for long
 
 DatabaseRow = Sequence[Any]
@@ -64,7 +69,7 @@ class Database:
         self._engine: Engine = create_engine(url, **options)
         self._process = os.getpid()
         self._lock: FileLock | SessionLock | None = None
-        self._file: os.stat_result | None = None
+        self._file = None if self.path is None else _found(self.path)
         self._accounts_checked = False
         event.listen(self._engine, "connect", _prepare if self.sqlite else _prepare_postgresql)
 
@@ -115,7 +120,9 @@ class Database:
     def create(self) -> None:
         """Make the file of a new database, which only its owner can read."""
         if self.path is not None and not self.path.exists():
+            self._engine.dispose()  # what was open is of a file that is gone
             os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
+            self._file = _found(self.path)
 
     def hold(self) -> None:
         """Keep everybody else who holds it out, until `close` or the end of the process; again if that was lost.
@@ -151,7 +158,7 @@ class Database:
         """Refuse if another file, or none, has the name: what is written now would be lost."""
         if self.path is None:
             return
-        now = self.path.stat() if self.path.exists() else None
+        now = _found(self.path)
         before, self._file = self._file, self._file or now
         if before is not None and (now is None or not os.path.samestat(before, now)):
             raise StoreMoved(
@@ -221,7 +228,8 @@ class Database:
                 connection.commit()
             except SQLAlchemyError as error:
                 self._engine.dispose()  # after an error of the disk nothing on this connection can be believed
-                raise OutcomeUnknown(f"{self.name}: {error}") from error
+                words = " ".join(str(getattr(error, "orig", None) or error).split())
+                raise OutcomeUnknown(f"{self.name}: {words}") from error
 
     def _wait_to_write(self, connection: Connection) -> None:
         try:
@@ -252,6 +260,22 @@ class Database:
         if not self.sqlite:
             damaged = (getattr(error, "sqlstate", None) or "").startswith(_DAMAGED)
         return LedgerDamaged(words) if damaged else OSError(words)
+
+    def place(self, connection: Connection) -> dict[str, Any]:
+        """Return what tells this database, with the tables of a store, from its copies."""
+        if self.path is not None:
+            return location_of(self.path)
+        return {} if self.sqlite else _named(self.cursor(connection, _PLACE).fetchone())
+
+    def row_in_place(self, connection: Connection, sql: str) -> tuple[DatabaseRow, dict[str, Any] | None]:
+        """Return the row that a statement finds, and what `place` does; None of SQLite, whose file is looked at before.
+
+        A server may be replaced by another, or its tables by those of a dump, while connections are made anew.
+        """
+        if self.sqlite:
+            return self.cursor(connection, sql).fetchone(), None
+        found = self.cursor(connection, f"SELECT * FROM ({sql}) AS found, ({_PLACE}) AS place").fetchone()
+        return found[: -len(_PLACED)], _named(found[-len(_PLACED) :])
 
     def now(self, connection: Connection) -> int:
         """Return milliseconds since 1970, by the clock that all who write here share."""
@@ -318,13 +342,27 @@ class Database:
         if self.sqlite:
             with self._alone(), self.reading() as connection:
                 connection.exec_driver_sql("VACUUM")
-                connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+                self._empty_log(connection)
+
+    def empty_log(self) -> None:
+        """Write what stands in SQLite's log into the file."""
+        if self.path is not None:
+            with self._alone(), self.reading() as connection:
+                self._empty_log(connection)
+
+    @staticmethod
+    def _empty_log(connection: Connection) -> None:
+        connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def close(self) -> None:
         """Close all connections."""
         self._engine.dispose(close=os.getpid() == self._process)
         if self._lock is not None:
             self._lock.release()
+
+
+def _named(place: Sequence[Any]) -> dict[str, Any]:
+    return {name: int(value) for name, value in zip(_PLACED, place, strict=True)}
 
 
 def _prepare_postgresql(connection: Any, _record: Any) -> None:
@@ -342,6 +380,13 @@ def _prepare_postgresql(connection: Any, _record: Any) -> None:
 def _masked(text: str) -> str:
     """Return the text of a URL without what may be a password."""
     return _SECRETS.sub(lambda found: f"{found[1] or found[2]}***", text)
+
+
+def _found(path: Path) -> os.stat_result | None:
+    try:
+        return path.stat()
+    except FileNotFoundError:
+        return None
 
 
 def is_sqlite(path: Path) -> bool:
