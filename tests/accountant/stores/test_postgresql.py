@@ -17,6 +17,7 @@ from accountant import Accountant, Budget, BudgetExceeded, Rule, spending_on
 from accountant.rules import clock
 from accountant.stores.export import read_export
 from accountant.stores.folding import fold
+from accountant.stores.imports import import_ledger
 from accountant.stores.names import NameKey, add_key
 from accountant.stores.naming import erase, rotate
 from accountant.stores.opening import adopt, open_store, verify_store
@@ -125,6 +126,47 @@ def test_a_copy_of_the_database_spends_nothing_until_it_is_adopted(url: str) -> 
     adopt(copy, "a test")
     accountant = opened(copy)
     assert accountant.spent("ann").epsilon == Fraction(1, 2)
+    closed(accountant)
+
+
+def test_who_has_a_ledger_open_notices_that_a_dump_took_its_place(url: str) -> None:
+    accountant = opened(url)
+    accountant.release(HALF, value(accountant))
+    restore = (
+        "CREATE TABLE restored AS SELECT * FROM store; DROP TABLE store; ALTER TABLE restored RENAME TO store"
+    )
+    execute(url, restore)
+    with pytest.raises(StoreMoved, match="was restored from a dump"):
+        accountant.release(HALF, value(accountant))
+    closed(accountant)
+
+
+def test_who_has_a_ledger_open_notices_that_its_database_was_replaced(url: str) -> None:
+    accountant = opened(url)
+    accountant.release(HALF, value(accountant))
+    name = url.partition("?")[0].rpartition("/")[2]
+    server = url.replace(f"/{name}?", "/postgres?")
+    execute(
+        server, f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'"
+    )  # a dump needs nobody out; a copy does
+    execute(server, f"CREATE DATABASE copy_of_{name} TEMPLATE {name}")
+    execute(server, f"DROP DATABASE {name} WITH (FORCE)")
+    execute(server, f"ALTER DATABASE copy_of_{name} RENAME TO {name}")
+    with pytest.raises(StoreMoved, match="was restored from a dump, or moved to another server"):
+        accountant.release(HALF, value(accountant))
+    closed(accountant)
+
+
+def test_who_has_a_ledger_open_does_not_spend_from_another_in_its_place(url: str, tmp_path: Path) -> None:
+    accountant = opened(url)
+    accountant.release(HALF, value(accountant))
+    accountant.export(tmp_path / "ledger.json")
+    with pytest.raises(ValueError, match="exists already"):
+        import_ledger(tmp_path / "ledger.json", url)
+    execute(url, "DROP TABLE store, entry, kind, account, reservation, request")
+    closed(opened(url))
+    with pytest.raises(StoreMoved, match="another store has taken its place"):
+        accountant.release(HALF, value(accountant))
     closed(accountant)
 
 

@@ -334,6 +334,85 @@ def test_a_copy_spends_nothing_until_it_is_adopted(path: Path, tmp_path: Path) -
     assert opened(copy).spent("ann").epsilon == Fraction(1, 2)
 
 
+@pytest.mark.parametrize("other", [False, True])
+def test_a_store_that_was_replaced_before_its_first_charge_is_refused(
+    path: Path, tmp_path: Path, other: bool
+) -> None:
+    opened(path).ledger.close()  # type: ignore[attr-defined]
+    accountant = opened(path)
+    path.unlink()
+    if other:
+        opened(tmp_path / "other.db").ledger.close()  # type: ignore[attr-defined]
+        (tmp_path / "other.db").rename(path)
+    with pytest.raises(StoreMoved, match="was deleted, renamed or replaced"):
+        accountant.release(HALF, value(accountant))
+
+
+def spent_and_killed(path: Path) -> None:
+    """Spend from a process that ends without closing anything: what it charged is in SQLite's log alone."""
+
+    def child(_: Any) -> None:
+        accountant = opened(path)
+        accountant.release(HALF, value(accountant))
+        os._exit(0)
+
+    forked(child).sent()
+    assert Path(f"{path}-wal").stat().st_size
+
+
+def test_a_file_that_was_renamed_without_its_log_spends_nothing(path: Path, tmp_path: Path) -> None:
+    spent_and_killed(path)
+    moved = path.rename(tmp_path / "moved.db")
+    for attempt in (opened, lambda moved: adopt(moved, "a test")):
+        with pytest.raises(
+            StoreMoved, match=r"was ledger.db before, and .*/ledger.db-wal has what was charged last"
+        ):
+            attempt(moved)
+
+
+def test_a_file_that_was_renamed_with_its_log_goes_on_once_that_is_said(path: Path, tmp_path: Path) -> None:
+    spent_and_killed(path)
+    moved = path.rename(tmp_path / "moved.db")
+    Path(f"{path}-wal").rename(f"{moved}-wal")
+    with pytest.raises(StoreMoved, match=r"was renamed, or moved to another folder \(it was ledger.db\)"):
+        opened(moved)
+    adopt(moved, "it was renamed with its log")
+    assert opened(moved).spent("ann").epsilon == Fraction(1, 2)
+
+
+def test_a_file_that_was_moved_to_another_folder_spends_nothing(path: Path, tmp_path: Path) -> None:
+    spent_and_killed(path)
+    (tmp_path / "folder").mkdir()
+    moved = path.rename(tmp_path / "folder" / path.name)
+    with pytest.raises(StoreMoved, match=r"was renamed, or moved to another folder"):
+        opened(moved)
+
+
+def test_a_copy_without_the_log_of_a_store_that_was_never_closed_is_a_copy(
+    path: Path, tmp_path: Path
+) -> None:
+    spent_and_killed(path)
+    shutil.copy(path, tmp_path / "copy.db")
+    with pytest.raises(StoreMoved, match="is a copy"):
+        opened(tmp_path / "copy.db")
+
+
+def test_a_second_name_of_the_file_spends_nothing(path: Path, tmp_path: Path) -> None:
+    """SQLite keeps a log by each name: what is charged by one is not seen by the other."""
+    spent_and_killed(path)
+    (tmp_path / "link.db").hardlink_to(path)
+    for attempt in (opened, lambda link: adopt(link, "a test")):
+        with pytest.raises(StoreMoved, match=r"its file has 2 names \(hard links\)"):
+            attempt(tmp_path / "link.db")
+    assert opened(path).spent("ann").epsilon == Fraction(1, 2)
+
+
+def test_a_symbolic_link_is_no_other_name(path: Path, tmp_path: Path) -> None:
+    spent_and_killed(path)
+    (tmp_path / "link.db").symlink_to(path)
+    assert opened(tmp_path / "link.db").spent("ann").epsilon == Fraction(1, 2)
+
+
 def test_who_has_a_store_open_that_is_adopted_spends_no_more(path: Path) -> None:
     accountant = opened(path)
     adopt(path, "a test")
