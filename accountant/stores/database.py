@@ -256,6 +256,8 @@ class Database:
     def _trouble(self, error: Any, driver: Any) -> Exception:
         """Return what an error of the driver means: the file is damaged, or it cannot be read or written."""
         words = f"{self.name}: {' '.join(str(error).split())}"
+        if self.sqlite and "readonly" in words:
+            words += " (SQLite writes beside a file even to read it: who may not can look at a copy in a folder of theirs)"
         damaged = not isinstance(error, driver.OperationalError) or "malformed" in words
         if not self.sqlite:
             damaged = (getattr(error, "sqlstate", None) or "").startswith(_DAMAGED)

@@ -109,8 +109,7 @@ class SessionLock:
         """Whether this process took the lock, has not given it back, and was not told that it has lost it."""
         if os.getpid() != self._process or self._connection.closed:
             return False
-        told, _, _ = select.select([self._connection.fileno()], [], [], 0)
-        return not told  # a server says nothing unasked but that it ends the session
+        return not _readable(self._connection.fileno())  # a server says nothing unasked but that it ends the session
 
     def release(self) -> None:
         """Give the lock back; again does nothing, nor in a fork, whose connection it is not."""
@@ -121,6 +120,15 @@ class SessionLock:
         """Close a forked child's copy of the socket: it would hold its parent's lock beyond the parent's end."""
         if not self._connection.closed:
             os.close(self._connection.fileno())
+
+
+def _readable(file: int) -> bool:
+    """Whether something can be read from a socket now; ``select`` refuses numbers from 1024 on."""
+    if not hasattr(select, "poll"):  # Windows, where ``select`` takes any
+        return bool(select.select([file], [], [], 0)[0])
+    poll = select.poll()
+    poll.register(file, select.POLLIN)
+    return bool(poll.poll(0))
 
 
 def _forget_all() -> None:
