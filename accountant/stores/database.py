@@ -257,7 +257,7 @@ class Database:
         """Return what an error of the driver means: the file is damaged, or it cannot be read or written."""
         words = f"{self.name}: {' '.join(str(error).split())}"
         if self.sqlite and "readonly" in words:
-            words += " (SQLite writes beside a file even to read it: who may not can look at a copy in a folder of theirs)"
+            words += " (SQLite writes beside a file even to read it: who may not, can look at a copy of their own)"
         damaged = not isinstance(error, driver.OperationalError) or "malformed" in words
         if not self.sqlite:
             damaged = (getattr(error, "sqlstate", None) or "").startswith(_DAMAGED)
