@@ -257,7 +257,9 @@ class Database:
         """Return what an error of the driver means: the file is damaged, or it cannot be read or written."""
         words = f"{self.name}: {' '.join(str(error).split())}"
         if self.sqlite and "readonly" in words:
-            words += " (SQLite writes beside a file even to read it: who may not, can look at a copy of their own)"
+            words += (
+                " (SQLite writes beside a file even to read it: who may not, can look at a copy of their own)"
+            )
         damaged = not isinstance(error, driver.OperationalError) or "malformed" in words
         if not self.sqlite:
             damaged = (getattr(error, "sqlstate", None) or "").startswith(_DAMAGED)
@@ -370,7 +372,7 @@ def _named(place: Sequence[Any]) -> dict[str, Any]:
 def _prepare_postgresql(connection: Any, _record: Any) -> None:
     """Refuse a server that acknowledges what it has not written, and let no role's setting ask for that."""
     with connection.cursor() as cursor:
-        set_session(cursor)
+        set_session(connection, cursor)
         found = cursor.execute("SHOW fsync").fetchone()[0]
     connection.commit()
     if found != "on":

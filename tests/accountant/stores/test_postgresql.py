@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from fractions import Fraction
 from pathlib import Path
@@ -21,6 +22,7 @@ from accountant.stores.imports import import_ledger
 from accountant.stores.names import NameKey, add_key
 from accountant.stores.naming import erase, rotate
 from accountant.stores.opening import adopt, open_store, verify_store
+from accountant.stores.session_lock import _SESSION_SETTINGS
 from accountant.stores.sql_store import SQLStore
 from accountant.stores.store_refusals import LedgerDamaged, StoreMoved
 from mechanisms import Interval, Laplace, Sensitivity
@@ -167,6 +169,33 @@ def test_who_has_a_ledger_open_does_not_spend_from_another_in_its_place(url: str
     closed(opened(url))
     with pytest.raises(StoreMoved, match="another store has taken its place"):
         accountant.release(HALF, value(accountant))
+    closed(accountant)
+
+
+def test_a_fork_does_not_keep_the_turn_of_a_parent_that_was_killed(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    accountant = opened(url)
+    stay = os.pipe()
+
+    def parent(_: Any) -> None:
+        with open_store(url).working(()):
+            if os.fork() == 0:
+                os.close(stay[1])
+                os.read(stay[0], 1)
+            os._exit(0)
+
+    client = forked(parent)
+    os.waitpid(client.process, 0)
+    client._pipe.close()
+    monkeypatch.setitem(_SESSION_SETTINGS, "lock_timeout", "2s")
+    try:
+        again = opened(url)
+        again.release(HALF, value(again))  # though the child lives
+    finally:
+        os.close(stay[1])
+        os.close(stay[0])
+    closed(again)
     closed(accountant)
 
 
