@@ -34,6 +34,7 @@ _PLACE = (
     "SELECT system_identifier, timeline_id, pg_database.oid AS database_oid, 'store'::regclass::oid AS table_oid "
     "FROM pg_control_system(), pg_control_checkpoint(), pg_database WHERE datname = current_database()"
 )
+_opened_here: set[tuple[int, int]] = set()  # device and number of SQLite's files
 _CHUNK = 500  # parameters of one statement; SQLite's own limit was 999 for long
 
 DatabaseRow = Sequence[Any]
@@ -70,6 +71,7 @@ class Database:
         self._process = os.getpid()
         self._lock: FileLock | SessionLock | None = None
         self._file = None if self.path is None else _found(self.path)
+        self._log: tuple[str, list[int | None]] | None = None
         self._accounts_checked = False
         event.listen(self._engine, "connect", _prepare if self.sqlite else _prepare_postgresql)
 
@@ -120,7 +122,7 @@ class Database:
     def create(self) -> None:
         """Make the file of a new database, which only its owner can read."""
         if self.path is not None and not self.path.exists():
-            self._engine.dispose()  # what was open is of a file that is gone
+            self._dispose()  # what was open is of a file that is gone
             os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
             self._file = _found(self.path)
 
@@ -149,7 +151,7 @@ class Database:
 
     def remove(self) -> None:
         """Remove the file of SQLite's, and what lies beside it."""
-        self._engine.dispose()
+        self._dispose()
         self._file = None
         for suffix in ("", "-wal", "-shm"):
             Path(f"{self.path}{suffix}").unlink(missing_ok=True)
@@ -166,6 +168,33 @@ class Database:
                 "put back the file that was there, or open what is there now"
             )
 
+    def _dispose(self) -> None:
+        self._engine.dispose()
+        self._log = None
+
+    def _check_log(self) -> None:
+        """Refuse if SQLite's log was removed while it was open: what is written now would be lost with it.
+
+        Whoever closes a store last removes its log. Who is last is told by locks on the file, and a process loses its
+        own without a word when it closes any other handle of that file, after making a copy of it, say.
+
+        Raises
+        ------
+        StoreMoved
+            If it was.
+        """
+        if self.path is None:
+            return
+        if self._log is None:
+            real = str(self.path.resolve())
+            self._log = real, _beside(real)
+        real, before = self._log
+        if None in before or _beside(real) != before:
+            raise StoreMoved(
+                f"{self.path}: SQLite's log beside it (-wal, -shm) was removed or replaced while it was open, so "
+                "nothing more can be charged here: close it, in all that this process has open of it, and open it again"
+            )
+
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """Yield a connection for reading; what each statement reads is of one moment.
@@ -177,6 +206,8 @@ class Database:
         """
         self._check_process()
         with self._named_trouble(), self._engine.connect() as connection:
+            if self._log is None:
+                self._check_log()
             yield connection
 
     @contextmanager
@@ -219,6 +250,7 @@ class Database:
             else:
                 self._wait_to_write(connection)
             try:
+                self._check_log()
                 yield connection
             except BaseException:
                 with suppress(SQLAlchemyError):  # what went wrong is raised, and not what follows from it
@@ -227,9 +259,10 @@ class Database:
             try:
                 connection.commit()
             except SQLAlchemyError as error:
-                self._engine.dispose()  # after an error of the disk nothing on this connection can be believed
+                self._dispose()  # after an error of the disk nothing on this connection can be believed
                 words = " ".join(str(getattr(error, "orig", None) or error).split())
                 raise OutcomeUnknown(f"{self.name}: {words}") from error
+            self._check_log()  # it may have gone since, and the charge with it
 
     def _wait_to_write(self, connection: Connection) -> None:
         try:
@@ -386,15 +419,27 @@ def _masked(text: str) -> str:
     return _SECRETS.sub(lambda found: f"{found[1] or found[2]}***", text)
 
 
-def _found(path: Path) -> os.stat_result | None:
+def _found(path: str | Path) -> os.stat_result | None:
     try:
-        return path.stat()
+        return os.stat(path)
     except FileNotFoundError:
         return None
 
 
+def _beside(file: str) -> list[int | None]:
+    """Return the numbers of the files of SQLite's log; None for one that is not there."""
+    found = (_found(f"{file}{suffix}") for suffix in ("-wal", "-shm"))
+    return [None if each is None else each.st_ino for each in found]
+
+
 def is_sqlite(path: Path) -> bool:
-    """Whether a file begins as an SQLite database does."""
+    """Whether a file begins as an SQLite database does.
+
+    One that this process has had open is not read: to close it would take SQLite's locks on it away from the process.
+    """
+    found = path.stat()
+    if (found.st_dev, found.st_ino) in _opened_here:
+        return True
     with path.open("rb") as file:
         return file.read(len(_SQLITE)) == _SQLITE
 
@@ -410,3 +455,8 @@ def _prepare(connection: Any, _record: Any) -> None:
                 f"SQLite refuses {name}={value} (it is {found}): a store must be a file on a local disk that can be "
                 "written"
             )
+    connection.execute("SELECT count(*) FROM sqlite_master").fetchone()  # opens the log
+    file = connection.execute("PRAGMA database_list").fetchone()[2]
+    if file:
+        found = os.stat(file)
+        _opened_here.add((found.st_dev, found.st_ino))

@@ -3,6 +3,8 @@
 import os
 import re
 import shutil
+import subprocess
+import sys
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -48,6 +50,20 @@ def value(accountant: Accountant, record: Any = "ann") -> Any:
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "ledger.db"
+
+
+def test_who_may_not_write_beside_a_store_is_told_what_to_do(path: Path) -> None:
+    opened(path).ledger.close()  # type: ignore[attr-defined]
+    database = Database.at(path)
+
+    def write() -> None:
+        with database.writing() as connection:
+            connection.exec_driver_sql("PRAGMA query_only=1")
+            connection.exec_driver_sql("CREATE TABLE another (id INTEGER)")
+
+    with pytest.raises(OSError, match="can look at a copy of their own"):
+        write()
+    database.close()
 
 
 def test_a_commit_is_on_the_disk_when_it_returns(path: Path) -> None:
@@ -405,6 +421,51 @@ def test_a_second_name_of_the_file_spends_nothing(path: Path, tmp_path: Path) ->
         with pytest.raises(StoreMoved, match=r"its file has 2 names \(hard links\)"):
             attempt(tmp_path / "link.db")
     assert opened(path).spent("ann").epsilon == Fraction(1, 2)
+
+
+LOOK = "import sqlite3, sys; look = sqlite3.connect(sys.argv[1]); look.execute('SELECT * FROM store'); look.close()"
+
+
+def looked_at(path: Path) -> None:
+    """Open the file in another process, and close it: whoever does so last removes SQLite's log."""
+    subprocess.run([sys.executable, "-c", LOOK, str(path)], check=True)
+
+
+def test_who_opens_a_store_twice_keeps_its_log(path: Path) -> None:
+    """To look whether the file is SQLite's took SQLite's locks from the process: another one removed the log."""
+    first, second = opened(path), opened(path)
+    first.release(HALF, value(first))
+    looked_at(path)
+    second.release(HALF, value(second))
+    looked_at(path)
+    assert opened(path).spent("ann").epsilon == 1
+    with pytest.raises(BudgetExceeded):
+        first.release(HALF, value(first))
+
+
+def test_who_copies_an_open_store_itself_is_refused_once_the_log_is_gone(path: Path) -> None:
+    accountant = opened(path)
+    accountant.release(HALF, value(accountant))
+    path.read_bytes()  # and with that SQLite's locks are gone
+    looked_at(path)
+    with pytest.raises(StoreMoved, match=r"SQLite's log beside it \(-wal, -shm\) was removed or replaced"):
+        accountant.release(HALF, value(accountant))
+    accountant.ledger.close()  # type: ignore[attr-defined]
+    again = opened(path)
+    again.release(HALF, value(again))
+    assert opened(path).spent("ann").epsilon == 1
+
+
+@pytest.mark.parametrize("suffix", ["-wal", "-shm"])
+def test_a_log_that_is_removed_in_the_middle_of_a_charge_is_noticed_before_anything_is_drawn(
+    path: Path, suffix: str
+) -> None:
+    accountant = opened(path)
+    with (
+        pytest.raises(StoreMoved, match="SQLite's log"),
+        accountant.ledger.database.writing(),  # type: ignore[attr-defined]
+    ):
+        os.remove(f"{path}{suffix}")
 
 
 def test_a_symbolic_link_is_no_other_name(path: Path, tmp_path: Path) -> None:
