@@ -14,6 +14,7 @@ from sqlalchemy.engine import URL, Engine, make_url
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import StaticPool
 
+from accountant.files.sqlite_file import is_sqlite, note_opened
 from accountant.rules import clock
 from accountant.stores.file_lock import FileLock, one_at_a_time
 from accountant.stores.location import RUN_STORE, location_of
@@ -21,7 +22,6 @@ from accountant.stores.session_lock import CLIENT_SETTINGS, WRITING, SessionLock
 from accountant.stores.store_refusals import InUse, LedgerDamaged, OutcomeUnknown, StoreMoved, StoreRefused
 
 _PRAGMAS = {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "busy_timeout": 60_000}
-_SQLITE = b"SQLite format 3\0"
 _DAMAGED = (
     "XX",
     "23",
@@ -34,7 +34,6 @@ _PLACE = (
     "SELECT system_identifier, timeline_id, pg_database.oid AS database_oid, 'store'::regclass::oid AS table_oid "
     "FROM pg_control_system(), pg_control_checkpoint(), pg_database WHERE datname = current_database()"
 )
-_opened_here: set[tuple[int, int]] = set()  # device and number of SQLite's files
 _CHUNK = 500  # parameters of one statement; SQLite's own limit was 999 for long
 
 DatabaseRow = Sequence[Any]
@@ -432,18 +431,6 @@ def _beside(file: str) -> list[int | None]:
     return [None if each is None else each.st_ino for each in found]
 
 
-def is_sqlite(path: Path) -> bool:
-    """Whether a file begins as an SQLite database does.
-
-    One that this process has had open is not read: to close it would take SQLite's locks on it away from the process.
-    """
-    found = path.stat()
-    if (found.st_dev, found.st_ino) in _opened_here:
-        return True
-    with path.open("rb") as file:
-        return file.read(len(_SQLITE)) == _SQLITE
-
-
 def _prepare(connection: Any, _record: Any) -> None:
     """Make a connection durable; read back what was set, since network files refuse it without a word."""
     connection.isolation_level = None  # the driver must not begin by itself
@@ -458,5 +445,4 @@ def _prepare(connection: Any, _record: Any) -> None:
     connection.execute("SELECT count(*) FROM sqlite_master").fetchone()  # opens the log
     file = connection.execute("PRAGMA database_list").fetchone()[2]
     if file:
-        found = os.stat(file)
-        _opened_here.add((found.st_dev, found.st_ino))
+        note_opened(file)

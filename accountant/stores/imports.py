@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from accountant.files.sqlite_file import is_sqlite
 from accountant.gates.assuming import declared_stability
 from accountant.ledger.entry import Entry, entry_from_terms
 from accountant.ledger.store import ANY
@@ -16,7 +17,6 @@ from accountant.recorded import recall
 from accountant.rules.rule import Rule, checked_rules
 from accountant.rules.scope import Scope
 from accountant.stores.charges import check_charge
-from accountant.stores.database import is_sqlite
 from accountant.stores.export import checked_content, is_export, parsed, verified_content
 from accountant.stores.names import NameKey, Names, name_key
 from accountant.stores.opening import (
