@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
@@ -37,6 +38,7 @@ _PLACE = (
 _CHUNK = 500  # parameters of one statement; SQLite's own limit was 999 for long
 
 DatabaseRow = Sequence[Any]
+_databases: weakref.WeakSet[Database] = weakref.WeakSet()
 
 
 class Database:
@@ -61,6 +63,8 @@ class Database:
         self.url = url
         self.sqlite = url.get_backend_name() == "sqlite"
         self.path = Path(url.database).absolute() if self.sqlite and url.database else None
+        if self.path is not None:
+            _close_inherited()
         options: dict[str, Any] = {"pool_pre_ping": True, "connect_args": dict(CLIENT_SETTINGS)}
         if self.sqlite:
             options = {"connect_args": {"check_same_thread": False}}
@@ -68,6 +72,7 @@ class Database:
             options["poolclass"] = StaticPool
         self._engine: Engine = create_engine(url, **options)
         self._process = os.getpid()
+        _databases.add(self)
         self._lock: FileLock | SessionLock | None = None
         self._file = None if self.path is None else _found(self.path)
         self._log: tuple[str, list[int | None]] | None = None
@@ -395,6 +400,14 @@ class Database:
         self._engine.dispose(close=os.getpid() == self._process)
         if self._lock is not None:
             self._lock.release()
+
+
+def _close_inherited() -> None:
+    """Close what a fork has of its parent's SQLite files: SQLite would believe that it has its parent's locks."""
+    for database in list(_databases):
+        if database._process != os.getpid() and database.path is not None:
+            database._engine.dispose()
+            _databases.discard(database)
 
 
 def _named(place: Sequence[Any]) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """A ledger that lasts: charged before anything is drawn, and by nobody who should not."""
 
 import os
+import pickle
 import re
 import shutil
 import subprocess
@@ -443,6 +444,29 @@ def test_who_opens_a_store_twice_keeps_its_log(path: Path) -> None:
     assert Path(f"{path}-wal").exists()
     with pytest.raises(BudgetExceeded):
         first.release(HALF, value(first))
+
+
+def test_a_fork_that_opens_the_store_itself_keeps_its_log(path: Path) -> None:
+    """SQLite believed that the child had its parent's locks: when the parent had ended, nobody knew of the child."""
+    opened(path).ledger.close()  # type: ignore[attr-defined]
+
+    def parent(pipe: Any) -> None:
+        accountant = opened(path)
+        accountant.release(HALF, value(accountant))
+        ended, ends = os.pipe()
+        if os.fork() == 0:
+            os.close(ends)
+            os.read(ended, 1)
+            own = opened(path)
+            looked_at(path)
+            own.release(HALF, value(own))
+            looked_at(path)
+            pickle.dump(Path(f"{path}-wal").exists(), pipe)
+            pipe.flush()
+        os._exit(0)
+
+    assert forked(parent).sent() == [True]
+    assert opened(path).spent("ann").epsilon == 1
 
 
 def test_who_copies_an_open_store_itself_is_refused_once_the_log_is_gone(path: Path) -> None:
