@@ -15,7 +15,7 @@ from sqlalchemy.engine import URL, Engine, make_url
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import StaticPool
 
-from accountant.files.sqlite_file import is_sqlite, note_opened
+from accountant.files.sqlite_file import is_sqlite, note_closed, note_opened
 from accountant.rules import clock
 from accountant.stores.file_lock import FileLock, one_at_a_time
 from accountant.stores.location import RUN_STORE, location_of
@@ -35,6 +35,7 @@ _PLACE = (
     "SELECT system_identifier, timeline_id, pg_database.oid AS database_oid, 'store'::regclass::oid AS table_oid "
     "FROM pg_control_system(), pg_control_checkpoint(), pg_database WHERE datname = current_database()"
 )
+_FILE = "file"  # of a connection's information
 _CHUNK = 500  # parameters of one statement; SQLite's own limit was 999 for long
 
 DatabaseRow = Sequence[Any]
@@ -77,6 +78,8 @@ class Database:
         self._file = None if self.path is None else _found(self.path)
         self._log: tuple[str, list[int | None]] | None = None
         self._accounts_checked = False
+        if self.sqlite:
+            event.listen(self._engine, "close", _note_closed)
         event.listen(self._engine, "connect", _prepare if self.sqlite else _prepare_postgresql)
 
     @classmethod
@@ -444,7 +447,7 @@ def _beside(file: str) -> list[int | None]:
     return [None if each is None else each.st_ino for each in found]
 
 
-def _prepare(connection: Any, _record: Any) -> None:
+def _prepare(connection: Any, record: Any) -> None:
     """Make a connection durable; read back what was set, since network files refuse it without a word."""
     connection.isolation_level = None  # the driver must not begin by itself
     for name, value in _PRAGMAS.items():
@@ -458,4 +461,10 @@ def _prepare(connection: Any, _record: Any) -> None:
     connection.execute("SELECT count(*) FROM sqlite_master").fetchone()  # opens the log
     file = connection.execute("PRAGMA database_list").fetchone()[2]
     if file:
-        note_opened(file)
+        record.info[_FILE] = note_opened(file)
+
+
+def _note_closed(_: Any, record: Any) -> None:
+    opened = record.info.pop(_FILE, None)
+    if opened is not None:
+        note_closed(opened)
