@@ -14,6 +14,7 @@ from accountant.audit.release_rows import from_rows
 from accountant.audit.release_tables import from_tables
 from accountant.audit.releases import ChosenUnder, Release, ReleaseFileError, Releases, grouped, unchanging
 from accountant.files.data_files import from_json, from_toml
+from accountant.files.sqlite_file import is_sqlite
 from accountant.gates.lineage import RecordId
 from mechanisms import NoPrivacy, PrivacyProfile
 from mechanisms.neighbouring import Neighbouring, conversion_hint
@@ -51,9 +52,8 @@ def read_releases(path: str | Path, neighbours: Neighbouring | str | None = None
 def _read(path: Path, neighbours: Neighbouring | None) -> Releases:
     if not path.is_file():
         raise ReleaseFileError(f"{path}: no such file")
-    with path.open("rb") as file:
-        if file.read(16) == b"SQLite format 3\0":
-            return _from_ledger(path)
+    if is_sqlite(path):
+        return _from_ledger(path)
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:

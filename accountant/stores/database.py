@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
@@ -14,14 +15,14 @@ from sqlalchemy.engine import URL, Engine, make_url
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import StaticPool
 
+from accountant.files.sqlite_file import is_sqlite, note_closed, note_opened
 from accountant.rules import clock
 from accountant.stores.file_lock import FileLock, one_at_a_time
-from accountant.stores.location import RUN_STORE
+from accountant.stores.location import RUN_STORE, location_of
 from accountant.stores.session_lock import CLIENT_SETTINGS, WRITING, SessionLock, set_session, writer
 from accountant.stores.store_refusals import InUse, LedgerDamaged, OutcomeUnknown, StoreMoved, StoreRefused
 
 _PRAGMAS = {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "busy_timeout": 60_000}
-_SQLITE = b"SQLite format 3\0"
 _DAMAGED = (
     "XX",
     "23",
@@ -29,9 +30,16 @@ _DAMAGED = (
     "42703",
 )  # how codes of errors begin: corrupted, contradicting, without a table or column
 _SECRETS = re.compile(r"(?<=://)([^:/?@]*:)[^?]*(?=@)|((?:ssl)?password=)[^&]*")
+_PLACED = "system", "timeline", "database", "table"
+_PLACE = (
+    "SELECT system_identifier, timeline_id, pg_database.oid AS database_oid, 'store'::regclass::oid AS table_oid "
+    "FROM pg_control_system(), pg_control_checkpoint(), pg_database WHERE datname = current_database()"
+)
+_FILE = "file"  # of a connection's information
 _CHUNK = 500  # parameters of one statement; SQLite's own limit was 999 for long
 
 DatabaseRow = Sequence[Any]
+_databases: weakref.WeakSet[Database] = weakref.WeakSet()
 
 
 class Database:
@@ -56,6 +64,8 @@ class Database:
         self.url = url
         self.sqlite = url.get_backend_name() == "sqlite"
         self.path = Path(url.database).absolute() if self.sqlite and url.database else None
+        if self.path is not None:
+            _close_inherited()
         options: dict[str, Any] = {"pool_pre_ping": True, "connect_args": dict(CLIENT_SETTINGS)}
         if self.sqlite:
             options = {"connect_args": {"check_same_thread": False}}
@@ -63,9 +73,13 @@ class Database:
             options["poolclass"] = StaticPool
         self._engine: Engine = create_engine(url, **options)
         self._process = os.getpid()
+        _databases.add(self)
         self._lock: FileLock | SessionLock | None = None
-        self._file: os.stat_result | None = None
+        self._file = None if self.path is None else _found(self.path)
+        self._log: tuple[str, list[int | None]] | None = None
         self._accounts_checked = False
+        if self.sqlite:
+            event.listen(self._engine, "close", _note_closed)
         event.listen(self._engine, "connect", _prepare if self.sqlite else _prepare_postgresql)
 
     @classmethod
@@ -115,7 +129,9 @@ class Database:
     def create(self) -> None:
         """Make the file of a new database, which only its owner can read."""
         if self.path is not None and not self.path.exists():
+            self._dispose()  # what was open is of a file that is gone
             os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
+            self._file = _found(self.path)
 
     def hold(self) -> None:
         """Keep everybody else who holds it out, until `close` or the end of the process; again if that was lost.
@@ -142,7 +158,7 @@ class Database:
 
     def remove(self) -> None:
         """Remove the file of SQLite's, and what lies beside it."""
-        self._engine.dispose()
+        self._dispose()
         self._file = None
         for suffix in ("", "-wal", "-shm"):
             Path(f"{self.path}{suffix}").unlink(missing_ok=True)
@@ -151,12 +167,39 @@ class Database:
         """Refuse if another file, or none, has the name: what is written now would be lost."""
         if self.path is None:
             return
-        now = self.path.stat() if self.path.exists() else None
+        now = _found(self.path)
         before, self._file = self._file, self._file or now
         if before is not None and (now is None or not os.path.samestat(before, now)):
             raise StoreMoved(
                 f"{self.path}: was deleted, renamed or replaced since it was opened, so nothing more can be charged; "
                 "put back the file that was there, or open what is there now"
+            )
+
+    def _dispose(self) -> None:
+        self._engine.dispose()
+        self._log = None
+
+    def _check_log(self) -> None:
+        """Refuse if SQLite's log was removed while it was open: what is written now would be lost with it.
+
+        Whoever closes a store last removes its log. Who is last is told by locks on the file, and a process loses its
+        own without a word when it closes any other handle of that file, after making a copy of it, say.
+
+        Raises
+        ------
+        StoreMoved
+            If it was.
+        """
+        if self.path is None:
+            return
+        if self._log is None:
+            real = str(self.path.resolve())
+            self._log = real, _beside(real)
+        real, before = self._log
+        if None in before or _beside(real) != before:
+            raise StoreMoved(
+                f"{self.path}: SQLite's log beside it (-wal, -shm) was removed or replaced while it was open, so "
+                "nothing more can be charged here: close it, in all that this process has open of it, and open it again"
             )
 
     @contextmanager
@@ -170,6 +213,8 @@ class Database:
         """
         self._check_process()
         with self._named_trouble(), self._engine.connect() as connection:
+            if self._log is None:
+                self._check_log()
             yield connection
 
     @contextmanager
@@ -212,6 +257,7 @@ class Database:
             else:
                 self._wait_to_write(connection)
             try:
+                self._check_log()
                 yield connection
             except BaseException:
                 with suppress(SQLAlchemyError):  # what went wrong is raised, and not what follows from it
@@ -220,8 +266,10 @@ class Database:
             try:
                 connection.commit()
             except SQLAlchemyError as error:
-                self._engine.dispose()  # after an error of the disk nothing on this connection can be believed
-                raise OutcomeUnknown(f"{self.name}: {error}") from error
+                self._dispose()  # after an error of the disk nothing on this connection can be believed
+                words = " ".join(str(getattr(error, "orig", None) or error).split())
+                raise OutcomeUnknown(f"{self.name}: {words}") from error
+            self._check_log()  # it may have gone since, and the charge with it
 
     def _wait_to_write(self, connection: Connection) -> None:
         try:
@@ -248,10 +296,30 @@ class Database:
     def _trouble(self, error: Any, driver: Any) -> Exception:
         """Return what an error of the driver means: the file is damaged, or it cannot be read or written."""
         words = f"{self.name}: {' '.join(str(error).split())}"
+        if self.sqlite and "readonly" in words:
+            words += (
+                " (SQLite writes beside a file even to read it: who may not, can look at a copy of their own)"
+            )
         damaged = not isinstance(error, driver.OperationalError) or "malformed" in words
         if not self.sqlite:
             damaged = (getattr(error, "sqlstate", None) or "").startswith(_DAMAGED)
         return LedgerDamaged(words) if damaged else OSError(words)
+
+    def place(self, connection: Connection) -> dict[str, Any]:
+        """Return what tells this database, with the tables of a store, from its copies."""
+        if self.path is not None:
+            return location_of(self.path)
+        return {} if self.sqlite else _named(self.cursor(connection, _PLACE).fetchone())
+
+    def row_in_place(self, connection: Connection, sql: str) -> tuple[DatabaseRow, dict[str, Any] | None]:
+        """Return the row that a statement finds, and what `place` does; None of SQLite, whose file is looked at before.
+
+        A server may be replaced by another, or its tables by those of a dump, while connections are made anew.
+        """
+        if self.sqlite:
+            return self.cursor(connection, sql).fetchone(), None
+        found = self.cursor(connection, f"SELECT * FROM ({sql}) AS found, ({_PLACE}) AS place").fetchone()
+        return found[: -len(_PLACED)], _named(found[-len(_PLACED) :])
 
     def now(self, connection: Connection) -> int:
         """Return milliseconds since 1970, by the clock that all who write here share."""
@@ -318,7 +386,17 @@ class Database:
         if self.sqlite:
             with self._alone(), self.reading() as connection:
                 connection.exec_driver_sql("VACUUM")
-                connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+                self._empty_log(connection)
+
+    def empty_log(self) -> None:
+        """Write what stands in SQLite's log into the file."""
+        if self.path is not None:
+            with self._alone(), self.reading() as connection:
+                self._empty_log(connection)
+
+    @staticmethod
+    def _empty_log(connection: Connection) -> None:
+        connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def close(self) -> None:
         """Close all connections."""
@@ -327,10 +405,22 @@ class Database:
             self._lock.release()
 
 
+def _close_inherited() -> None:
+    """Close what a fork has of its parent's SQLite files: SQLite would believe that it has its parent's locks."""
+    for database in list(_databases):
+        if database._process != os.getpid() and database.path is not None:
+            database._engine.dispose()
+            _databases.discard(database)
+
+
+def _named(place: Sequence[Any]) -> dict[str, Any]:
+    return {name: int(value) for name, value in zip(_PLACED, place, strict=True)}
+
+
 def _prepare_postgresql(connection: Any, _record: Any) -> None:
     """Refuse a server that acknowledges what it has not written, and let no role's setting ask for that."""
     with connection.cursor() as cursor:
-        set_session(cursor)
+        set_session(connection, cursor)
         found = cursor.execute("SHOW fsync").fetchone()[0]
     connection.commit()
     if found != "on":
@@ -344,13 +434,20 @@ def _masked(text: str) -> str:
     return _SECRETS.sub(lambda found: f"{found[1] or found[2]}***", text)
 
 
-def is_sqlite(path: Path) -> bool:
-    """Whether a file begins as an SQLite database does."""
-    with path.open("rb") as file:
-        return file.read(len(_SQLITE)) == _SQLITE
+def _found(path: str | Path) -> os.stat_result | None:
+    try:
+        return os.stat(path)
+    except FileNotFoundError:
+        return None
 
 
-def _prepare(connection: Any, _record: Any) -> None:
+def _beside(file: str) -> list[int | None]:
+    """Return the numbers of the files of SQLite's log; None for one that is not there."""
+    found = (_found(f"{file}{suffix}") for suffix in ("-wal", "-shm"))
+    return [None if each is None else each.st_ino for each in found]
+
+
+def _prepare(connection: Any, record: Any) -> None:
     """Make a connection durable; read back what was set, since network files refuse it without a word."""
     connection.isolation_level = None  # the driver must not begin by itself
     for name, value in _PRAGMAS.items():
@@ -361,3 +458,13 @@ def _prepare(connection: Any, _record: Any) -> None:
                 f"SQLite refuses {name}={value} (it is {found}): a store must be a file on a local disk that can be "
                 "written"
             )
+    connection.execute("SELECT count(*) FROM sqlite_master").fetchone()  # opens the log
+    file = connection.execute("PRAGMA database_list").fetchone()[2]
+    if file:
+        record.info[_FILE] = note_opened(file)
+
+
+def _note_closed(_: Any, record: Any) -> None:
+    opened = record.info.pop(_FILE, None)
+    if opened is not None:
+        note_closed(opened)

@@ -7,7 +7,7 @@ import socket
 import warnings
 import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from typing import Any
 
@@ -18,7 +18,7 @@ try:
 except ImportError:  # not a POSIX system
     fcntl = None  # type: ignore[assignment]
 
-_held: weakref.WeakSet[FileLock] = weakref.WeakSet()
+_held: weakref.WeakSet[_Lock] = weakref.WeakSet()
 
 
 @contextmanager
@@ -36,7 +36,9 @@ class _Lock:
 
     def __init__(self, path: str, *, wait: bool) -> None:
         self.file = _opened(path)
+        self._process = os.getpid()
         self._close = weakref.finalize(self, os.close, self.file)
+        _held.add(self)  # before it is taken: a fork may fall on any line, too
         if fcntl is not None:
             _lock(self.file, path, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
 
@@ -46,7 +48,12 @@ class _Lock:
         return self._close.alive
 
     def release(self) -> None:
-        """Give the lock back; again does nothing."""
+        """Give the lock back; again does nothing. A fork, which shares it with its parent, only closes the file."""
+        if fcntl is not None and self.held and os.getpid() == self._process:
+            with suppress(OSError):  # its file system has no locks
+                fcntl.flock(
+                    self.file, fcntl.LOCK_UN
+                )  # a fork may have the file, too: to close it is not enough
         self._close()
 
 
@@ -78,7 +85,6 @@ class FileLock(_Lock):
         since = datetime.now(UTC).isoformat(timespec="seconds")
         os.ftruncate(self.file, 0)
         os.pwrite(self.file, f"{this_process()} since {since}\n".encode(), 0)
-        _held.add(self)
 
 
 def _opened(path: str) -> int:

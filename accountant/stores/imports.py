@@ -4,23 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from accountant.files.sqlite_file import is_sqlite
 from accountant.gates.assuming import declared_stability
 from accountant.ledger.entry import Entry, entry_from_terms
 from accountant.ledger.store import ANY
 from accountant.place import Place
 from accountant.recorded import recall
-from accountant.rules.rule import Rule
+from accountant.rules.rule import Rule, checked_rules
 from accountant.rules.scope import Scope
 from accountant.stores.charges import check_charge
-from accountant.stores.database import is_sqlite
 from accountant.stores.export import checked_content, is_export, parsed, verified_content
 from accountant.stores.names import NameKey, Names, name_key
-from accountant.stores.opening import make_store, open_store, stored_entries
-from accountant.stores.sql_store import SQLStore
-from accountant.stores.store_refusals import LedgerDamaged
+from accountant.stores.opening import (
+    holds_ledger,
+    make_store,
+    open_store,
+    refuse_existing,
+    stored_entries,
+)
+from accountant.stores.sql_store import SQLStore, import_charges_in, put_rules_in
+from accountant.stores.store_refusals import InUse, LedgerDamaged, OutcomeUnknown
+from accountant.stores.work import Work
 from accountant.written_terms import Terms
 from mechanisms import Assumption, AssumptionKind
 
@@ -53,33 +61,38 @@ def import_ledger(path: str | Path, store: str | Path, names: NameKey | str | Pa
         If a file cannot be read or renamed.
     """
     source = Path(path)
-    if "://" not in str(store) and Path(store).exists():
-        raise ValueError(
-            f"store={str(store)!r}: exists already; a ledger is imported into a store of its own"
-        )
+    refuse_existing(store)
     key = name_key(names)
     found, digest = _read(source)
     Names.of(
         str(source), found.names, key if found.names is not None else None
     )  # refused before anything is made
+    named = Names(found.names if key is None else key.check, key)
     target = source.with_name(f"{source.name}.imported")
     source.rename(target)  # first: whatever happens now, nobody imports it a second time unasked
     try:
-        make_store(store, found.terms, found.names if key is None else key.check)
-        opened = open_store(store, found.terms, names=key)
-        opened.import_entries(found.charges, digest)
-        opened.note_assumptions(found.assumptions)
-        if found.rules:
-            opened.change_rules(found.rules, "the import", "the ledger that was imported had them")
-        if found.closed is not None:
-            opened.note_closed(*found.closed)
-    except BaseException:
-        if "://" not in str(store):
-            for left in ("", "-wal", "-shm", ".lock"):
-                Path(f"{store}{left}").unlink(missing_ok=True)
-        target.rename(source)
+        make_store(store, found.terms, named, partial(_fill, found, digest))
+    except OutcomeUnknown as error:
+        raise OutcomeUnknown(
+            f"{error}; {target} is what was to be imported: look whether {store} holds it, before it is renamed"
+        ) from None
+    except BaseException as error:
+        if isinstance(error, InUse) or not holds_ledger(store):  # an interruption may fall behind the commit
+            target.rename(source)
         raise
-    return opened
+    return open_store(store, found.terms, names=key)
+
+
+def _fill(found: _Found, digest: str, work: Work) -> None:
+    """Add what a ledger in JSON says."""
+    import_charges_in(work, found.charges, digest)
+    for assumption in found.assumptions:
+        work.assume(assumption)
+    if found.rules:
+        rules = checked_rules(found.rules, found.terms.composition)
+        put_rules_in(work, rules, "the import", "the ledger that was imported had them")
+    if found.closed is not None:
+        work.shut(*found.closed)
 
 
 def read_ledger(path: Path) -> tuple[Terms, Sequence[Entry]]:

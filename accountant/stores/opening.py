@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -19,15 +19,22 @@ from accountant.rules.rule import Rule
 from accountant.stores.anchor import Anchor, Mark
 from accountant.stores.chain import FORMAT, START, canonical, chained, row_digest
 from accountant.stores.database import Database
-from accountant.stores.location import RUN_STORE, location_of
+from accountant.stores.location import RUN_STORE, left_log, same_location
 from accountant.stores.names import NameKey, Names, name_key
 from accountant.stores.replayed_entries import ReplayedEntries
 from accountant.stores.schema import METADATA, RUN, VERSION
 from accountant.stores.sql_store import SQLStore, labelled
-from accountant.stores.store_refusals import InUse, LedgerDamaged, OtherTerms, StoreMoved, StoreRefused
+from accountant.stores.store_refusals import (
+    InUse,
+    LedgerDamaged,
+    OtherTerms,
+    OutcomeUnknown,
+    StoreMoved,
+    StoreRefused,
+)
 from accountant.stores.store_verification import Verified, has_run, look_over, verify_database, verifying
 from accountant.stores.upgrades import upgraded
-from accountant.stores.work import last_save
+from accountant.stores.work import Work, last_save
 from accountant.written_terms import Terms
 
 
@@ -115,18 +122,53 @@ def open_store(
     return store
 
 
-def make_store(where: str | Path, terms: Terms, names: str | None = None) -> None:
-    """Make an empty store, unless there is one; it names records under the key of which `NameKey.check` says this.
+def refuse_existing(where: str | Path) -> None:
+    """Refuse a place that holds anything already.
 
     Raises
     ------
     ValueError
-        If it is no place for one.
+        If it does, or it is no place for a store.
     """
     database = Database.at(where)
     try:
-        if not made(database):
-            _make(database, terms, names=names)
+        if made(database) or (database.path is not None and database.path.exists()):
+            raise ValueError(
+                f"store={database.name!r}: exists already; a ledger is imported into a store of its own"
+            )
+    finally:
+        database.close()
+
+
+def holds_ledger(where: str | Path) -> bool:
+    """Whether a place holds the store of a ledger."""
+    database = Database.at(where)
+    try:
+        return made(database)
+    finally:
+        database.close()
+
+
+def make_store(where: str | Path, terms: Terms, names: Names, fill: Callable[[Work], None]) -> None:
+    """Make a new store with what `fill` adds: all of it in one transaction, or nothing, whatever stops it when.
+
+    Raises
+    ------
+    InUse
+        If another process has made one meanwhile.
+    ValueError
+        If there is one already, or it is no place for one.
+    """
+    refuse_existing(where)
+    database = Database.at(where)
+    try:
+        try:
+            if not _make(database, terms, names=names.check, fill=(names, fill)):
+                raise InUse(f"{database.name}: another process has made a store here meanwhile")
+        except BaseException as error:
+            if database.path is not None and not isinstance(error, OutcomeUnknown) and not made(database):
+                database.remove()
+            raise
     finally:
         database.close()
 
@@ -350,6 +392,7 @@ def adopt(where: str | Path, reason: str, anchor: str | Path | None = None) -> M
         pinned = None if anchor is None else Anchor(Path(anchor).absolute())
         before = None if pinned is None else pinned.read()
         missing = 0 if before is None else max(0, before.position - found.head.position)
+        _check_log(database, found.replay.location)
         store = SQLStore(database, found.replay.terms, found.head, names=Names(found.replay.names))
         mark = store.adopt(location(database), reason, missing, 0 if before is None else before.epoch)
         if pinned is not None:
@@ -361,23 +404,39 @@ def adopt(where: str | Path, reason: str, anchor: str | Path | None = None) -> M
 
 def location(database: Database, within: Connection | None = None) -> dict[str, Any]:
     """Return what tells a database from its copies; `within` a transaction that has made its tables."""
-    if database.path is not None:
-        return location_of(database.path)
-    if database.sqlite:
-        return {}
     with nullcontext(within) if within is not None else database.reading() as connection:
-        sql = "SELECT system_identifier, timeline_id FROM pg_control_system(), pg_control_checkpoint()"
-        system, timeline = connection.exec_driver_sql(sql).one()
-        oid = connection.exec_driver_sql(
-            "SELECT oid FROM pg_database WHERE datname = current_database()"
-        ).scalar_one()
-        table = connection.exec_driver_sql("SELECT 'store'::regclass::oid").scalar_one()
-    return {"system": int(system), "timeline": int(timeline), "database": int(oid), "table": int(table)}
+        return database.place(connection)
+
+
+def _check_log(database: Database, made: Any) -> None:
+    """Refuse a file that cannot go on by its name: its log has another, or other names have logs of their own."""
+    if database.path is None:
+        return
+    log = left_log(database.path, made)
+    if log is not None:
+        raise StoreMoved(
+            f"{database.name}: was {made['name']} before, and {log} has what was charged last: give that its new name, "
+            f"too ({database.path.name}-wal), or both their old ones"
+        )
+    names = database.path.stat().st_nlink
+    if names > 1:
+        raise StoreMoved(
+            f"{database.name}: its file has {names} names (hard links), and would have a log by each: remove the other "
+            "names, or copy the file"
+        )
 
 
 def _check_location(database: Database, made: Any) -> None:
     now = location(database)
-    if {key: now.get(key) for key in made} != made:  # earlier versions knew fewer
+    if not same_location(made, now):
+        if {**made, **{key: now.get(key) for key in ("folder", "name") if key in made}} == now:
+            _check_log(database, made)
+            raise StoreMoved(
+                f"{database.name}: was renamed, or moved to another folder (it was {made['name']}): what was charged "
+                f"last may be in {made['name']}-wal, which has to be beside it under its new name. Give it its old "
+                "name and folder, or say that nothing is missing with "
+                f"`dpwitness ledger adopt {database.name} --reason ...`"
+            )
         raise StoreMoved(
             f"{database.name}: is a copy, or was moved to another disk or machine: the original may spend the same "
             "budgets, and may have since. If the original is gone or will never be spent from again, say so with "
@@ -427,7 +486,9 @@ def _make(
     holder: str | None = None,
     at: int | None = None,
     names: str | None = None,
-) -> None:
+    fill: tuple[Names, Callable[[Work], None]] | None = None,
+) -> bool:
+    """Make a store; return whether there was none. With `fill`, in one transaction with what that adds."""
     Terms.from_dict(terms.to_dict())  # a plan of mechanisms that cannot be rebuilt could not be opened again
     database.create()
     with database.writing() as connection:
@@ -436,7 +497,7 @@ def _make(
                 raise LedgerDamaged(f"{database.name}: its table `store` is empty")
             if holder is not None:
                 raise InUse(f"{database.name}: another process has begun here meanwhile")
-            return  # another process was faster
+            return False  # another process was faster
         METADATA.create_all(connection, checkfirst=False)
         if holder is not None:
             RUN.metadata.create_all(connection)
@@ -456,3 +517,11 @@ def _make(
         )
         entry = [(1, text, chained(START, text))]
         database.run(connection, "INSERT INTO entry (position, body, hash) VALUES (?, ?, ?)", entry)
+        if fill is not None:
+            named, add = fill
+            with SQLStore(database, terms, Mark(instance, 0, 1, entry[0][2].hex()), names=named).within(
+                connection
+            ) as work:
+                add(work)
+    database.empty_log()  # a copy or another name of the file alone, without its log, is to be known for what it is
+    return True

@@ -39,11 +39,12 @@ _SESSION_SETTINGS = {
     "tcp_keepalives_count": "3",
     "tcp_user_timeout": "25s",
 }
-_held: weakref.WeakSet[SessionLock] = weakref.WeakSet()
+_connections: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
-def set_session(cursor: Any) -> None:
-    """Make a session what stores rely on, whatever its role or database has as default."""
+def set_session(connection: Any, cursor: Any) -> None:
+    """Make a session what stores rely on, whatever its role or database has as default; forks do not share it."""
+    _connections.add(connection)
     calls = ", ".join("set_config(%s, %s, false)" for _ in _SESSION_SETTINGS)
     values = [(name, value() if callable(value) else value) for name, value in _SESSION_SETTINGS.items()]
     cursor.execute(f"SELECT {calls}", [each for pair in values for each in pair])
@@ -102,31 +103,37 @@ class SessionLock:
         except BaseException:
             self._connection.close()
             raise
-        _held.add(self)
 
     @property
     def held(self) -> bool:
         """Whether this process took the lock, has not given it back, and was not told that it has lost it."""
         if os.getpid() != self._process or self._connection.closed:
             return False
-        told, _, _ = select.select([self._connection.fileno()], [], [], 0)
-        return not told  # a server says nothing unasked but that it ends the session
+        return not _readable(
+            self._connection.fileno()
+        )  # a server says nothing unasked but that it ends the session
 
     def release(self) -> None:
         """Give the lock back; again does nothing, nor in a fork, whose connection it is not."""
         if os.getpid() == self._process:
             self._connection.close()
 
-    def forget(self) -> None:
-        """Close a forked child's copy of the socket: it would hold its parent's lock beyond the parent's end."""
-        if not self._connection.closed:
-            os.close(self._connection.fileno())
+
+def _readable(file: int) -> bool:
+    """Whether something can be read from a socket now; ``select`` refuses numbers from 1024 on."""
+    if not hasattr(select, "poll"):  # Windows, where ``select`` takes any
+        return bool(select.select([file], [], [], 0)[0])
+    poll = select.poll()
+    poll.register(file, select.POLLIN)
+    return bool(poll.poll(0))
 
 
 def _forget_all() -> None:
-    for lock in list(_held):
-        lock.forget()
-    _held.clear()
+    """Close a forked child's copies of sockets: they would hold its parent's locks beyond the parent's end."""
+    for connection in list(_connections):
+        if not connection.closed:
+            os.close(connection.fileno())
+    _connections.clear()
 
 
 if hasattr(os, "register_at_fork"):

@@ -132,6 +132,13 @@ class SQLStore:
         if changed and self._anchor is not None:
             self._anchor.write(mark)
 
+    @contextmanager
+    def within(self, connection: Connection) -> Iterator[Work]:
+        """Yield work in a transaction that somebody else begins and ends; it is written when the block ends."""
+        work = self._work(connection)
+        yield work
+        work.finish()
+
     def _work(self, connection: Connection) -> Work:
         return Work(
             self.database,
@@ -139,7 +146,7 @@ class SQLStore:
             self._amounts,
             self._zero,
             self._kinds,
-            self._epoch,
+            (self._instance, self._epoch),
             self._limits,
             self.terms.composition,
             self.names.label,
@@ -163,22 +170,6 @@ class SQLStore:
         """Check every record and charge all, or none; see `Store`."""
         receipt: Receipt = self._queue.do(Charge(self.names.label, entries, fits, hold, request, scope))
         return receipt
-
-    def import_entries(self, charges: Sequence[tuple[Scope, Sequence[Entry]]], source: str) -> None:
-        """Charge what another ledger, of this digest, had charged: whatever its records have left."""
-        label = self.names.label
-
-        def charge(work: Work) -> None:
-            for scope, entries in charges:
-                for entry in entries:
-                    payers = [label(record) for record in entry.records]
-                    totals = {name: work.plus(work.account(name).spent, entry.charge) for name in payers}
-                    work.append({**work.paid((entry,), (payers,), totals), **_words(scope), "source": source})
-
-        charge.names = {  # type: ignore[attr-defined]
-            label(record) for _, entries in charges for entry in entries for record in entry.records
-        }
-        self._queue.do(charge)
 
     def answered(self, request: str, answer: bytes) -> bytes:
         """Keep the answer to a request, or return the one that is kept; see `Store`."""
@@ -493,11 +484,9 @@ class SQLStore:
 
     def adopt(self, location: dict[str, Any], reason: str, missing: int, epoch: int) -> Mark:
         """Begin an epoch of its own, later than an `epoch` that is known elsewhere; see `accountant.stores.opening`."""
-
-        def adopt(work: Work) -> None:
+        with self.working(()) as work:
+            work.check_open()
             work.adopt(location, reason, missing, epoch)
-
-        self._queue.do(adopt)
         return self.verify().head
 
     # --- verification ----------------------------------------------------------------------------
@@ -521,6 +510,16 @@ def labelled(connection: Connection) -> dict[int, RecordId]:
     """Return what accounts are called, by their numbers."""
     rows = connection.exec_driver_sql("SELECT number, label FROM account").all()
     return {int(number): named(label) for number, label in rows}
+
+
+def import_charges_in(work: Work, charges: Sequence[tuple[Scope, Sequence[Entry]]], source: str) -> None:
+    """Charge in a transaction what another ledger, of this digest, had charged: whatever its records have left."""
+    work.load({work.label(record) for _, entries in charges for entry in entries for record in entry.records})
+    for scope, entries in charges:
+        for entry in entries:
+            payers = [work.label(record) for record in entry.records]
+            totals = {name: work.plus(work.account(name).spent, entry.charge) for name in payers}
+            work.append({**work.paid((entry,), (payers,), totals), **_words(scope), "source": source})
 
 
 def check_said(by: str, reason: str) -> None:

@@ -23,6 +23,7 @@ from accountant.stores.amounts import Amounts
 from accountant.stores.anchor import Mark
 from accountant.stores.chain import canonical, chained, commitment, row_digest
 from accountant.stores.database import Database
+from accountant.stores.location import same_location
 from accountant.stores.replayed_entries import limits_of
 from accountant.stores.store_refusals import LedgerDamaged, StoreMoved
 from mechanisms import Assumption
@@ -63,7 +64,7 @@ class Work:
         amounts: Amounts,
         zero: Any,
         kinds: Kinds,
-        opened: int,
+        opened: tuple[str, int],
         known_limits: dict[int, Limits],
         composition: Composition,
         label: Callable[[RecordId], str],
@@ -73,11 +74,11 @@ class Work:
         self._known_limits = known_limits
         self._database = database
         self._kinds = kinds
-        self._opened = opened  # the epoch
+        self._opened = opened  # which store, and the epoch
         self.connection = connection
         self._amounts = amounts
         self._zero = zero
-        row = database.cursor(connection, STORE_ROW).fetchone()
+        row, self._place = database.row_in_place(connection, STORE_ROW)
         self._row = store_row(database.name, row)
         self.instance, self.epoch, self._location, self._closed, self._rules, self._clock = self._row
         self._now: int | None = None
@@ -102,17 +103,38 @@ class Work:
     # --- reading ---------------------------------------------------------------------------------
 
     def check(self) -> None:
-        """Refuse if the store was adopted elsewhere since it was opened, or shut.
+        """Refuse if the store was replaced, restored or adopted elsewhere since it was opened, or shut.
 
         Raises
         ------
         StoreMoved, GateClosed
             With the reason.
         """
-        if self.epoch != self._opened:
+        if self._place is not None and not same_location(json.loads(self._location), self._place):
+            raise StoreMoved(
+                f"{self._database.name}: was restored from a dump, or moved to another server, since this process "
+                "opened it: what was charged since may be missing; open it again"
+            )
+        self.check_open()
+
+    def check_open(self) -> None:
+        """Refuse as `check` does, wherever the store is.
+
+        Raises
+        ------
+        StoreMoved, GateClosed
+            With the reason.
+        """
+        instance, epoch = self._opened
+        if self.instance != instance:
+            raise StoreMoved(
+                f"{self._database.name}: another store has taken its place since this process opened it: bring it "
+                "back, or open what is there now"
+            )
+        if self.epoch != epoch:
             raise StoreMoved(
                 f"{self._database.name}: was adopted, or its key of names changed, since this process opened it "
-                f"(epoch {self.epoch}, not {self._opened}): open it again"
+                f"(epoch {self.epoch}, not {epoch}): open it again"
             )
         if self._closed is not None:
             why, *place = json.loads(self._closed)

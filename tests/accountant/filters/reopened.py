@@ -8,6 +8,7 @@ from accountant import Accountant
 from accountant.rules.scope import Scope
 from accountant.stores.imports import FORMER_FORMAT, import_ledger
 from accountant.stores.opening import open_store
+from accountant.stores.sql_store import import_charges_in
 
 
 def reopened(accountant: Accountant, folder: Path, **options: Any) -> Accountant:
@@ -34,7 +35,8 @@ def in_a_database(accountant: Accountant, **options: Any) -> Accountant:
     """Return an accountant with the same charges on a database in memory."""
     terms = accountant.terms()
     store = open_store("sqlite://", terms)
-    store.import_entries([(Scope(), accountant.ledger.entries)], "test")
+    with store.working(()) as work:
+        import_charges_in(work, [(Scope(), accountant.ledger.entries)], "test")
     return Accountant(
         terms.budget,
         composition=terms.composition,

@@ -15,12 +15,12 @@ from typing import Any
 import pytest
 
 from accountant.stores import file_lock
-from accountant.stores.file_lock import FileLock
+from accountant.stores.file_lock import FileLock, one_at_a_time
 from accountant.stores.store_refusals import InUse
 
 HOLDER = """
 import sys, time
-from accountant.stores.file_lock import FileLock
+from accountant.stores.file_lock import FileLock, one_at_a_time
 lock = FileLock(sys.argv[1])
 print("held", flush=True)
 time.sleep(60)
@@ -78,6 +78,32 @@ def test_a_fork_neither_has_it_nor_holds_it_up(tmp_path: Path) -> None:
         os.waitpid(child, 0)
         for end in (*ready, *go):
             os.close(end)
+
+
+@pytest.mark.parametrize("killed", [False, True])
+def test_a_fork_that_falls_into_a_turn_holds_nobody_up(tmp_path: Path, killed: bool) -> None:
+    """One thread charges while another forks: all charges of all processes waited until the child ended."""
+    path = str(tmp_path / "lock")
+    go = os.pipe()
+    parent = os.fork() if killed else 0
+    if parent == 0:
+        with one_at_a_time(path):
+            child = os.fork()
+            if child == 0:
+                os.close(go[1])
+                os.read(go[0], 1)
+                os._exit(0)
+            if killed:
+                os._exit(0)
+    else:
+        os.waitpid(parent, 0)
+    try:
+        FileLock(path).release()  # though the child lives
+    finally:
+        os.close(go[1])
+        os.close(go[0])
+        if not killed:
+            os.waitpid(child, 0)
 
 
 def test_symlinks_are_not_followed(tmp_path: Path) -> None:

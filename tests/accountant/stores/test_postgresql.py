@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from fractions import Fraction
 from pathlib import Path
@@ -17,9 +18,11 @@ from accountant import Accountant, Budget, BudgetExceeded, Rule, spending_on
 from accountant.rules import clock
 from accountant.stores.export import read_export
 from accountant.stores.folding import fold
+from accountant.stores.imports import import_ledger
 from accountant.stores.names import NameKey, add_key
 from accountant.stores.naming import erase, rotate
 from accountant.stores.opening import adopt, open_store, verify_store
+from accountant.stores.session_lock import _SESSION_SETTINGS
 from accountant.stores.sql_store import SQLStore
 from accountant.stores.store_refusals import LedgerDamaged, StoreMoved
 from mechanisms import Interval, Laplace, Sensitivity
@@ -125,6 +128,74 @@ def test_a_copy_of_the_database_spends_nothing_until_it_is_adopted(url: str) -> 
     adopt(copy, "a test")
     accountant = opened(copy)
     assert accountant.spent("ann").epsilon == Fraction(1, 2)
+    closed(accountant)
+
+
+def test_who_has_a_ledger_open_notices_that_a_dump_took_its_place(url: str) -> None:
+    accountant = opened(url)
+    accountant.release(HALF, value(accountant))
+    restore = (
+        "CREATE TABLE restored AS SELECT * FROM store; DROP TABLE store; ALTER TABLE restored RENAME TO store"
+    )
+    execute(url, restore)
+    with pytest.raises(StoreMoved, match="was restored from a dump"):
+        accountant.release(HALF, value(accountant))
+    closed(accountant)
+
+
+def test_who_has_a_ledger_open_notices_that_its_database_was_replaced(url: str) -> None:
+    accountant = opened(url)
+    accountant.release(HALF, value(accountant))
+    name = url.partition("?")[0].rpartition("/")[2]
+    server = url.replace(f"/{name}?", "/postgres?")
+    execute(
+        server, f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'"
+    )  # a dump needs nobody out; a copy does
+    execute(server, f"CREATE DATABASE copy_of_{name} TEMPLATE {name}")
+    execute(server, f"DROP DATABASE {name} WITH (FORCE)")
+    execute(server, f"ALTER DATABASE copy_of_{name} RENAME TO {name}")
+    with pytest.raises(StoreMoved, match="was restored from a dump, or moved to another server"):
+        accountant.release(HALF, value(accountant))
+    closed(accountant)
+
+
+def test_who_has_a_ledger_open_does_not_spend_from_another_in_its_place(url: str, tmp_path: Path) -> None:
+    accountant = opened(url)
+    accountant.release(HALF, value(accountant))
+    accountant.export(tmp_path / "ledger.json")
+    with pytest.raises(ValueError, match="exists already"):
+        import_ledger(tmp_path / "ledger.json", url)
+    execute(url, "DROP TABLE store, entry, kind, account, reservation, request")
+    closed(opened(url))
+    with pytest.raises(StoreMoved, match="another store has taken its place"):
+        accountant.release(HALF, value(accountant))
+    closed(accountant)
+
+
+def test_a_fork_does_not_keep_the_turn_of_a_parent_that_was_killed(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    accountant = opened(url)
+    stay = os.pipe()
+
+    def parent(_: Any) -> None:
+        with open_store(url).working(()):
+            if os.fork() == 0:
+                os.close(stay[1])
+                os.read(stay[0], 1)
+            os._exit(0)
+
+    client = forked(parent)
+    os.waitpid(client.process, 0)
+    client._pipe.close()
+    monkeypatch.setitem(_SESSION_SETTINGS, "lock_timeout", "2s")
+    try:
+        again = opened(url)
+        again.release(HALF, value(again))  # though the child lives
+    finally:
+        os.close(stay[1])
+        os.close(stay[0])
+    closed(again)
     closed(accountant)
 
 

@@ -1,8 +1,11 @@
 """A ledger that lasts: charged before anything is drawn, and by nobody who should not."""
 
 import os
+import pickle
 import re
 import shutil
+import subprocess
+import sys
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -25,6 +28,7 @@ from accountant import (
     Trust,
     ZeroConcentratedComposition,
 )
+from accountant.audit.release_file import read_releases
 from accountant.ledger import totals
 from accountant.stores.anchor import Anchor
 from accountant.stores.database import Database
@@ -48,6 +52,20 @@ def value(accountant: Accountant, record: Any = "ann") -> Any:
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "ledger.db"
+
+
+def test_who_may_not_write_beside_a_store_is_told_what_to_do(path: Path) -> None:
+    opened(path).ledger.close()  # type: ignore[attr-defined]
+    database = Database.at(path)
+
+    def write() -> None:
+        with database.writing() as connection:
+            connection.exec_driver_sql("PRAGMA query_only=1")
+            connection.exec_driver_sql("CREATE TABLE another (id INTEGER)")
+
+    with pytest.raises(OSError, match="can look at a copy of their own"):
+        write()
+    database.close()
 
 
 def test_a_commit_is_on_the_disk_when_it_returns(path: Path) -> None:
@@ -330,10 +348,156 @@ def test_a_copy_spends_nothing_until_it_is_adopted(path: Path, tmp_path: Path) -
     assert verify_store(copy).entries == verify_store(path).entries  # reading is free
     with pytest.raises(ValueError, match="must say why"):
         adopt(copy, " ")
-    path.rename(tmp_path / "moved.db")
-    opened(tmp_path / "moved.db").ledger.close()  # type: ignore[attr-defined]  # renamed: the same file
     assert adopt(copy, "the disk of the first was lost").epoch == 1
     assert opened(copy).spent("ann").epsilon == Fraction(1, 2)
+
+
+@pytest.mark.parametrize("other", [False, True])
+def test_a_store_that_was_replaced_before_its_first_charge_is_refused(
+    path: Path, tmp_path: Path, other: bool
+) -> None:
+    opened(path).ledger.close()  # type: ignore[attr-defined]
+    accountant = opened(path)
+    path.unlink()
+    if other:
+        opened(tmp_path / "other.db").ledger.close()  # type: ignore[attr-defined]
+        (tmp_path / "other.db").rename(path)
+    with pytest.raises(StoreMoved, match="was deleted, renamed or replaced"):
+        accountant.release(HALF, value(accountant))
+
+
+def spent_and_killed(path: Path) -> None:
+    """Spend from a process that ends without closing anything: what it charged is in SQLite's log alone."""
+
+    def child(_: Any) -> None:
+        accountant = opened(path)
+        accountant.release(HALF, value(accountant))
+        os._exit(0)
+
+    forked(child).sent()
+    assert Path(f"{path}-wal").stat().st_size
+
+
+def test_a_file_that_was_renamed_without_its_log_spends_nothing(path: Path, tmp_path: Path) -> None:
+    spent_and_killed(path)
+    moved = path.rename(tmp_path / "moved.db")
+    for attempt in (opened, lambda moved: adopt(moved, "a test")):
+        with pytest.raises(
+            StoreMoved, match=r"was ledger.db before, and .*/ledger.db-wal has what was charged last"
+        ):
+            attempt(moved)
+
+
+def test_a_file_that_was_renamed_with_its_log_goes_on_once_that_is_said(path: Path, tmp_path: Path) -> None:
+    spent_and_killed(path)
+    moved = path.rename(tmp_path / "moved.db")
+    Path(f"{path}-wal").rename(f"{moved}-wal")
+    with pytest.raises(StoreMoved, match=r"was renamed, or moved to another folder \(it was ledger.db\)"):
+        opened(moved)
+    adopt(moved, "it was renamed with its log")
+    assert opened(moved).spent("ann").epsilon == Fraction(1, 2)
+
+
+def test_a_file_that_was_moved_to_another_folder_spends_nothing(path: Path, tmp_path: Path) -> None:
+    spent_and_killed(path)
+    (tmp_path / "folder").mkdir()
+    moved = path.rename(tmp_path / "folder" / path.name)
+    with pytest.raises(StoreMoved, match=r"was renamed, or moved to another folder"):
+        opened(moved)
+
+
+def test_a_copy_without_the_log_of_a_store_that_was_never_closed_is_a_copy(
+    path: Path, tmp_path: Path
+) -> None:
+    spent_and_killed(path)
+    shutil.copy(path, tmp_path / "copy.db")
+    with pytest.raises(StoreMoved, match="is a copy"):
+        opened(tmp_path / "copy.db")
+
+
+def test_a_second_name_of_the_file_spends_nothing(path: Path, tmp_path: Path) -> None:
+    """SQLite keeps a log by each name: what is charged by one is not seen by the other."""
+    spent_and_killed(path)
+    (tmp_path / "link.db").hardlink_to(path)
+    for attempt in (opened, lambda link: adopt(link, "a test")):
+        with pytest.raises(StoreMoved, match=r"its file has 2 names \(hard links\)"):
+            attempt(tmp_path / "link.db")
+    assert opened(path).spent("ann").epsilon == Fraction(1, 2)
+
+
+LOOK = "import sqlite3, sys; look = sqlite3.connect(sys.argv[1]); look.execute('SELECT * FROM store'); look.close()"
+
+
+def looked_at(path: Path) -> None:
+    """Open the file in another process, and close it: whoever does so last removes SQLite's log."""
+    subprocess.run([sys.executable, "-c", LOOK, str(path)], check=True)
+
+
+def test_who_opens_a_store_twice_keeps_its_log(path: Path) -> None:
+    """To look whether the file is SQLite's took SQLite's locks from the process: another one removed the log."""
+    first, second = opened(path), opened(path)
+    first.release(HALF, value(first))
+    looked_at(path)
+    second.release(HALF, value(second))
+    read_releases(path)  # of an audit
+    looked_at(path)
+    assert Path(f"{path}-wal").exists()
+    with pytest.raises(BudgetExceeded):
+        first.release(HALF, value(first))
+
+
+def test_a_fork_that_opens_the_store_itself_keeps_its_log(path: Path) -> None:
+    """SQLite believed that the child had its parent's locks: when the parent had ended, nobody knew of the child."""
+    opened(path).ledger.close()  # type: ignore[attr-defined]
+
+    def parent(pipe: Any) -> None:
+        accountant = opened(path)
+        accountant.release(HALF, value(accountant))
+        ended, ends = os.pipe()
+        if os.fork() == 0:
+            os.close(ends)
+            os.read(ended, 1)
+            own = opened(path)
+            looked_at(path)
+            own.release(HALF, value(own))
+            looked_at(path)
+            pickle.dump(Path(f"{path}-wal").exists(), pipe)
+            pipe.flush()
+        os._exit(0)
+
+    assert forked(parent).sent() == [True]
+    assert opened(path).spent("ann").epsilon == 1
+
+
+def test_who_copies_an_open_store_itself_is_refused_once_the_log_is_gone(path: Path) -> None:
+    accountant = opened(path)
+    accountant.release(HALF, value(accountant))
+    path.read_bytes()  # and with that SQLite's locks are gone
+    looked_at(path)
+    with pytest.raises(StoreMoved, match=r"SQLite's log beside it \(-wal, -shm\) was removed or replaced"):
+        accountant.release(HALF, value(accountant))
+    accountant.ledger.close()  # type: ignore[attr-defined]
+    again = opened(path)
+    again.release(HALF, value(again))
+    assert opened(path).spent("ann").epsilon == 1
+
+
+@pytest.mark.parametrize("suffix", ["-wal", "-shm"])
+def test_a_log_that_is_removed_in_the_middle_of_a_charge_is_noticed_before_anything_is_drawn(
+    path: Path, suffix: str
+) -> None:
+    accountant = opened(path)
+    with (
+        pytest.raises(StoreMoved, match="SQLite's log"),
+        accountant.ledger.database.writing(),  # type: ignore[attr-defined]
+    ):
+        os.remove(f"{path}{suffix}")
+
+
+def test_a_symbolic_link_is_no_other_name(path: Path, tmp_path: Path) -> None:
+    spent_and_killed(path)
+    (tmp_path / "link.db").symlink_to(path)
+    assert opened(tmp_path / "link.db").spent("ann").epsilon == Fraction(1, 2)
 
 
 def test_who_has_a_store_open_that_is_adopted_spends_no_more(path: Path) -> None:
