@@ -31,6 +31,7 @@ from accountant.gates.release import (
     check_release,
     check_source,
     checked_mechanism,
+    real_numbers,
     sample,
 )
 from accountant.ledger.accounts import Accounts
@@ -68,6 +69,7 @@ from mechanisms import (
 from mechanisms.assumptions import class_assumptions, examined
 from mechanisms.domain import own_copy
 from mechanisms.float_bounds import bounds_of, on_grid
+from mechanisms.mechanism import needs_whole_values
 
 if TYPE_CHECKING:
     from accountant.gates.private_sums import Awaited
@@ -669,7 +671,11 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         self._check_holders(movements, place)
         if leaves:
             self._check_shuffler(mechanism, private, where, place)
-        rounding = cast("Traced | TracedSums", private._provenance).rounding(where)
+        origin = cast("Traced | TracedSums", private._provenance)
+        # Others move by less than 1, which their noise takes for nothing; and that it fails on them tells of them.
+        if needs_whole_values(mechanism) and private._values.dtype.kind == "f" and not origin.is_whole(where):
+            raise real_numbers(mechanism, place)
+        rounding = origin.rounding(where)
         if rounding:
             movements = [
                 (with_rounding(sensitivity, rounding, mechanism.sensitivity, place), records)

@@ -108,6 +108,11 @@ class Binomial(BuiltInMechanism):
         return BinomialProfile(self.trials, shift * self.ones, self.probability, coordinates, bound)
 
     @property
+    def whole_values(self) -> bool:
+        """True: what moves at all moves by 1 at least."""
+        return True
+
+    @property
     def samples_securely(self) -> bool:
         """Whether p = 1/2: random bits are counted."""
         return self.probability == 0.5

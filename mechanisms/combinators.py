@@ -22,6 +22,7 @@ from mechanisms.mechanism import (
     mechanism_from_dict,
     needs_domain,
     needs_whole_numbers,
+    needs_whole_values,
     register,
 )
 from mechanisms.noise import NoiseSource, noise_source
@@ -74,6 +75,11 @@ class Composed(BuiltInMechanism):
     def whole_numbers(self) -> bool:
         """Whether a part needs values of an integer type."""
         return any(needs_whole_numbers(part) for part in self.parts)
+
+    @property
+    def whole_values(self) -> bool:
+        """Whether any of the parts takes whole numbers only."""
+        return any(needs_whole_values(part) for part in self.parts)
 
     @property
     def counts_in_public(self) -> bool:
@@ -148,6 +154,11 @@ class Repeated(BuiltInMechanism):
     def whole_numbers(self) -> bool:
         """Whether the repeated mechanism needs values of an integer type."""
         return needs_whole_numbers(self.mechanism)
+
+    @property
+    def whole_values(self) -> bool:
+        """The mechanism's."""
+        return needs_whole_values(self.mechanism)
 
     @property
     def counts_in_public(self) -> bool:
@@ -230,6 +241,11 @@ class PostProcessed(BuiltInMechanism):
     def whole_numbers(self) -> bool:
         """Whether the mechanism needs values of an integer type."""
         return needs_whole_numbers(self.mechanism)
+
+    @property
+    def whole_values(self) -> bool:
+        """The mechanism's."""
+        return needs_whole_values(self.mechanism)
 
     @property
     def counts_in_public(self) -> bool:

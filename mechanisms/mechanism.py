@@ -110,6 +110,11 @@ class BuiltInMechanism(abc.ABC):
         return False
 
     @property
+    def whole_values(self) -> bool:
+        """Whether values must be whole numbers, of an integer type or not: on others its profile says nothing."""
+        return self.whole_numbers
+
+    @property
     def nominal_delta(self) -> float:
         """The δ at which basic composition reads the profile; 0 for pure mechanisms."""
         return 0.0
@@ -154,6 +159,11 @@ def is_categorical(mechanism: Mechanism) -> bool:
 def needs_whole_numbers(mechanism: Mechanism) -> bool:
     """Whether a mechanism needs values of an integer type; one that does not say so takes any number."""
     return bool(getattr(mechanism, "whole_numbers", False))
+
+
+def needs_whole_values(mechanism: Mechanism) -> bool:
+    """Whether a mechanism needs whole numbers, of whatever type; one that does not say so takes any number."""
+    return bool(getattr(mechanism, "whole_values", False))
 
 
 def counts_in_public(mechanism: Mechanism) -> bool:

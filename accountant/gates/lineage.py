@@ -242,6 +242,10 @@ class Traced:
         size = max((len(moved.widths) for moved in self.influences.values()), default=0)
         return _both_sides(self.bounds.error, size if where is None else int(where.sum()))
 
+    def is_whole(self, where: np.ndarray | None) -> bool:
+        """Whether all numbers are known to be whole, in every coordinate at once."""
+        return self.bounds.exponent >= 0
+
     def movements(self, where: np.ndarray | None) -> list[Movement]:
         """Group the records by their sensitivity on the coordinates `where`, shape (1, n)."""
         chosen = None if where is None else tuple(np.flatnonzero(where[0]).tolist())
@@ -409,12 +413,17 @@ class TracedSums:
         chosen = self._entries if where is None else map(self._entries.__getitem__, np.flatnonzero(where[0]))
         return [[record for record, _ in entries] for entries in chosen]
 
+    def is_whole(self, where: np.ndarray | None) -> bool:
+        """Whether the sums at the coordinates `where` are known to be of whole numbers."""
+        return all(each.exponent >= 0 for each in self._bounds_at(where))
+
+    def _bounds_at(self, where: np.ndarray | None) -> list[FloatBounds]:
+        chosen = range(len(self._bounds)) if where is None else np.flatnonzero(where[0]).tolist()
+        return [self._bounds[i] for i in chosen]
+
     def rounding(self, where: np.ndarray | None) -> float:
         """Return how much further than its movement, in L1 norm, floating point may take a record."""
-        bounds = (
-            self._bounds if where is None else [self._bounds[i] for i in np.flatnonzero(where[0]).tolist()]
-        )
-        errors = [each.error for each in bounds if each.error]
+        errors = [each.error for each in self._bounds_at(where) if each.error]
         return _both_sides(max(errors), len(errors)) if errors else 0.0
 
     @staticmethod

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from accountant.gates.private import Private
 from accountant.gates.private_sums import PrivateSums, checked_mask
-from accountant.place import calling_place
+from accountant.place import Place, calling_place
 from accountant.refusals import ForeignValue, SensitivityExceeded
 from mechanisms import Assumption, LaneStreams, Mechanism, NoiseSource, NumpyNoise, Randomness, Transformed
 from mechanisms.mechanism import is_categorical, needs_whole_numbers, samples_securely
@@ -60,17 +60,22 @@ def _check_metric(mechanism: Mechanism, private: Private | PrivateSums) -> None:
             f"the released values are {kind}, which {name} is not made for", calling_place()
         )
     if needs_whole_numbers(mechanism) and private._values.dtype.kind not in "iu":
-        raise SensitivityExceeded(
-            f"the released values are real numbers, but {name} takes whole numbers: let them in through "
-            "Integers or Categories",
-            calling_place(),
-        )
+        raise real_numbers(mechanism, calling_place())
     size = getattr(mechanism, "size", None)
     if categorical and size is not None and size < private._categories:
         raise SensitivityExceeded(
             f"the released value is one of {private._categories} categories, but this {name} knows {size}",
             calling_place(),
         )
+
+
+def real_numbers(mechanism: Mechanism, place: Place) -> SensitivityExceeded:
+    """Return the refusal of noise for whole numbers on values that may be others."""
+    return SensitivityExceeded(
+        f"the released values are real numbers, but {type(mechanism).__name__} takes whole numbers: let them in "
+        "through Integers or Categories",
+        place,
+    )
 
 
 def checked_mechanism(mechanism: Mechanism) -> Mechanism:
