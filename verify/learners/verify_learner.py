@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from accountant import Place
 from algorithms.claim import Claim, View
 from algorithms.play import play_records
 from algorithms.problems import Problem
@@ -202,7 +203,10 @@ def _add_replays(
         for group in groups_of_records(run.recording, rng):
             replaced = np.isin(np.arange(len(data)), np.extract(group.members, rows))
             changed = other_records(data, problem.record_domain, numbers, rng, replaced)
-            yield OtherData(group.words, _player(problem, changed))
+            kept = frozenset(
+                record for record, changes in zip(rows, group.members, strict=True) if not changes
+            )
+            yield OtherData(group.words, _player(problem, changed), kept=kept)
         if data is drawn:
             for changed, how in ((lowest, "lowest"), (highest, "highest")):
                 yield OtherData(f"when all records are all {how}", _player(problem, changed), _EARLY)
@@ -210,7 +214,14 @@ def _add_replays(
             yield OtherData("when all records are their opposites", _player(problem, opposite), _EARLY)
 
     told = [(run, _player(problem, datasets[run.number]), list(others(run))) for run in accounting.taped]
-    Replays(case.build, np.array_equal, Statement.ROUND_DIFFERS).add(evidence, told)
+    Replays(case.build, np.array_equal, Statement.ROUND_DIFFERS, _place_of_feedback(problem)).add(
+        evidence, told
+    )
+
+
+def _place_of_feedback(problem: Problem) -> Place:
+    code = getattr(getattr(problem.feedback, "__func__", problem.feedback), "__code__", None)
+    return Place("", 0) if code is None else Place(code.co_filename, code.co_firstlineno)
 
 
 def _player(problem: Problem, data: FloatArray) -> Play:
