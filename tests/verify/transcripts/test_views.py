@@ -64,6 +64,6 @@ def test_messages_of_several_lengths_are_refused_in_words():
 
     view = message_view(lambda gate: Insistent(gate, NOISE), PROBLEM, DATA, 1)
     with pytest.raises(
-        ValueError, match="round 1 sent 6 values in one run and 2 in another: .* of one length"
+        ValueError, match=r"round 1 sent 6 values in one run and 2 in another: .* of one length"
     ):
         view.sample(320, np.random.SeedSequence(1))
