@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -143,10 +143,16 @@ def _groundwork(evidence: Evidence, case: LearnerCase, conduct: Conduct) -> Grou
         View.SHUFFLED.value,
     ):  # a record may be released long after its round
         data = drawn[: _RELEASED_ROUNDS + 1]
-        records: Iterable[int] = spread_records(len(data) - 1)
+        records: Sequence[int] = spread_records(len(data) - 1)
     else:
         data = drawn[: effort.coupled_rounds + 1]
         records = range(1, effort.coupled_rounds + 1)
+    payer = accounting.exceeded.record if accounting.exceeded is not None else None
+    if isinstance(payer, int) and 0 < payer < min(len(drawn), _RELEASED_ROUNDS) and payer not in records:
+        data, records = (
+            drawn[: max(len(data), payer + 1)],
+            [*records, payer],
+        )  # who could not pay lost the most
     neighbours = [
         *initial_replacements(data, problem.record_domain, case.initial),
         *replacements(data, problem.record_domain, records),
