@@ -38,7 +38,7 @@ def play_fresh(
     if hasattr(learner, "observe_initial"):
         start_warm(learner, gate, problem, problem.draw_records(environment, gate.lanes))
     for record in range(1, rounds + 1):
-        super_arm = learner.act()
+        super_arm = np.array(learner.act())  # as it was shown: a learner may write the next one into its own
         values = problem.draw_feedback(super_arm, environment)
         learner.observe(gate.private(values, learner.feedback_domain, record))
         yield super_arm
@@ -68,7 +68,7 @@ def play_phases(
     phase = 0
     while left.any():
         phase += 1
-        super_arm = learner.act()
+        super_arm = np.array(learner.act())
         held = np.minimum(learner.committed, left)
         totals = problem.draw_totals(super_arm, held, environment)
         learner.observe(gate.private(totals, learner.feedback_domain, phase), held)
@@ -115,16 +115,15 @@ class ActionError(ValueError):
 
 
 def checked_action(learner: Learner, problem: Problem, lanes: int) -> IntArray:
-    """Return a learner's next super arms.
+    """Return a learner's next super arms, in an array of their own: it may write the ones after them into its own.
 
     Raises
     ------
     ActionError
         Unless they are whole numbers of shape (lanes, size), each an arm or -1 for padding.
     """
-    super_arm = learner.act()
+    array = np.array(learner.act())
     size, arms = problem.structure.size, problem.structure.arms
-    array = np.asarray(super_arm)
     if array.shape != (lanes, size) or array.dtype.kind not in "iu":
         raise ActionError(
             f"act returned {array.dtype} values of shape {array.shape}: must be whole numbers of shape {(lanes, size)}",
@@ -135,7 +134,7 @@ def checked_action(learner: Learner, problem: Problem, lanes: int) -> IntArray:
             f"act returned arms from {array.min()} to {array.max()}: must be from 0 to {arms - 1} (or -1, padding)",
             place_of_act(learner),
         )
-    return super_arm
+    return array
 
 
 def place_of_act(learner: Learner) -> Place:

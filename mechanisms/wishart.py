@@ -128,11 +128,16 @@ class Wishart(BuiltInMechanism):
         return self.profile().epsilon(self.delta)
 
     @property
+    def coordinates(self) -> int:
+        """How many coordinates a value's last axis has."""
+        return self._domain.shape[0]
+
+    @property
     def _domain(self) -> RegressionMoments:
         return RegressionMoments(self.features, MOST_WEIGHT)
 
     def _checked(self, value: npt.ArrayLike) -> FloatArray:
-        array, size = np.asarray(value, dtype=np.float64), self._domain.shape[0]
+        array, size = np.asarray(value, dtype=np.float64), self.coordinates
         if array.shape[-1:] != (size,):
             raise ParameterError(
                 f"value of shape {array.shape}: must have {size} coordinates on its last axis"

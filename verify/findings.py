@@ -192,6 +192,11 @@ class Statement(Enum):
         FindingKind.RAW_FLOW,
         "the action of round {number} differs although every released value is the same",
     )
+    OBSERVED_OTHERWISE = (
+        FindingKind.RAW_FLOW,
+        "the problem says something else of record {record}, though its outcomes and its action are the same: what is "
+        "observed of a record must depend on these alone, or others' data are in it, for which nobody pays",
+    )
     STATE_DIFFERS = (
         FindingKind.STATE,
         "what the learner holds in {what} differs after step {number} although every released value is the same",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,7 +12,17 @@ import numpy.typing as npt
 
 from accountant import Place, Plan, Step, compose
 from algorithms.claim import Claim, ClaimForm, View
-from mechanisms import Composed, Mechanism, NumpyNoise, OpenDPMeasurement, Repeated, assumptions_of
+from mechanisms import (
+    Composed,
+    Mechanism,
+    NumpyNoise,
+    OpenDPMeasurement,
+    PostProcessed,
+    Repeated,
+    Transformed,
+    Wishart,
+    assumptions_of,
+)
 from mechanisms.mechanism import is_categorical, mechanism_from_dict, needs_whole_numbers, neighbouring_of
 from mechanisms.parameters import ParameterError
 from verify.conduct.conduct import Conduct
@@ -196,9 +206,8 @@ def _moves(mechanism: Mechanism) -> list[tuple[npt.NDArray[Any], npt.NDArray[Any
             f"mechanism = {mechanism}: its sensitivity must be finite and above 0, as no value moves by {allowed}"
         )
     together = min(_MOST_COORDINATES, allowed.l1 / step, (allowed.l2 / step) ** 2 + 1e-9)
-    many = max(1, int(together))
-    size = min(max(2, many), getattr(mechanism, "dimension", max(2, many)))
-    size = 1 if _is_called_singly(mechanism) else size
+    size = 1 if _is_called_singly(mechanism) else _coordinates(mechanism, max(2, int(together)))
+    many = min(max(1, int(together)), size)
     spread = np.zeros(size)
     spread[:many] = step
     single = np.zeros(size)
@@ -209,6 +218,24 @@ def _moves(mechanism: Mechanism) -> list[tuple[npt.NDArray[Any], npt.NDArray[Any
     if needs_whole_numbers(mechanism):
         return [(start.astype(np.int64), end.astype(np.int64)) for start, end in pairs]
     return pairs
+
+
+def _coordinates(mechanism: Mechanism, wanted: int) -> int:
+    """Return how many coordinates a value has: so many, unless a part of the mechanism takes fewer or other numbers."""
+    parts = list(_innermost(mechanism))
+    exact = [part.coordinates for part in parts if isinstance(part, Wishart)]
+    return exact[0] if exact else min([wanted, *(getattr(part, "dimension", wanted) for part in parts)])
+
+
+def _innermost(mechanism: Mechanism) -> Iterator[Mechanism]:
+    """Yield what adds noise, behind whatever it is wrapped in."""
+    if isinstance(mechanism, Composed):
+        for part in mechanism.parts:
+            yield from _innermost(part)
+    elif isinstance(mechanism, Repeated | PostProcessed | Transformed):
+        yield from _innermost(mechanism.mechanism)
+    else:
+        yield mechanism
 
 
 def _samples(mechanism: Mechanism, effort: Effort) -> int:

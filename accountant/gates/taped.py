@@ -179,15 +179,25 @@ class Retelling:
     entrances
         The files from which other data enter; None for all. What the code itself lets in must not depend on raw data:
         it would be charged to a name of its own.
+    kept
+        The records of which nothing was changed: they must enter as they did.
 
     Attributes
     ----------
     difference
         The first call that differs from the recorded run, or None.
+    entered_otherwise
+        The first of the records kept that entered with other values, or None.
     """
 
-    def __init__(self, recording: Recording, entrances: Container[str] | None = None) -> None:
-        self._entrances = entrances
+    def __init__(
+        self,
+        recording: Recording,
+        entrances: Container[str] | None = None,
+        kept: Container[RecordId] = (),
+    ) -> None:
+        self._entrances, self._kept = entrances, kept
+        self.entered_otherwise: RecordId | None = None
         self._inputs = iter(recording.inputs)
         self._operations = iter(recording.operations)
         self._published = iter(recording.published)
@@ -201,6 +211,8 @@ class Retelling:
             self._note("raw-flow", calling_place(), "which record enters here depends on raw data")
         if known != record or before is None or not _same(before, values):
             self._changed.add(record)
+            if self.entered_otherwise is None and known == record and record in self._kept:
+                self.entered_otherwise = record
             if self._entrances is not None and (place := calling_place()).file not in self._entrances:
                 self._note(
                     "raw-flow", place, f"what enters here as record {record!r} depends on other raw data"

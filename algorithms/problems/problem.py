@@ -50,7 +50,7 @@ class Problem(Protocol):
         """Draw one record for each lane, ``(lanes, arms)``."""
 
     def feedback(self, records: FloatArray, super_arm: IntArray) -> FloatArray:
-        """Return what is observed of given records.
+        """Return what is observed of given records: of each its own outcomes and action tell, and nothing else.
 
         Parameters
         ----------

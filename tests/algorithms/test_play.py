@@ -40,6 +40,35 @@ def test_given_records_are_shown_in_order_each_at_the_arms_played():
         np.testing.assert_array_equal(shown, records[t][action])
 
 
+class InOneBuffer(Seen):
+    """Returns its own array, and writes the next action into it as soon as it has observed; or a list of it."""
+
+    def __init__(self, structure, gate, *, told):
+        super().__init__(structure, gate)
+        self.told, self.buffer = told, super().act()
+
+    def act(self):
+        return self.told(self.buffer)
+
+    def observe(self, feedback):
+        super().observe(feedback)
+        self.buffer[:] = super().act()
+
+
+@pytest.mark.parametrize("told", [np.asarray, np.ndarray.tolist])
+def test_an_action_is_what_was_shown_whatever_becomes_of_the_learners_array(told):
+    """It was the one after it; a list was an error of the library's own."""
+    records = np.random.default_rng(1).integers(0, 1024, (6, 4)) / 1024
+    draws = LaneStreams(5, 64)
+    for rounds in (
+        lambda learner, gate: play_records(learner, PROBLEM, gate, records),
+        lambda learner, gate: play_fresh(learner, PROBLEM, gate, draws, 5),
+    ):
+        gate = Simulation(0, 64, permissive=True)
+        actions = list(rounds(InOneBuffer(PROBLEM.structure, gate, told=told), gate))
+        assert [action[0, 0] for action in actions] == [1, 2, 0, 1, 2]
+
+
 def test_neighbours_stand_side_by_side():
     """A neighbour that differs in record 2 loses nothing before it, and epsilon at most after it."""
     gate = Coupled(0, 64, 2)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from algorithms.problems import ProblemError, SemiBandit
-from verify import command_line, regret
+from verify import command_line, regret, verify
 from verify.subject_error import SubjectError
 from verify.subjects.own_problem import own_problem
 
@@ -154,3 +154,14 @@ def test_all_learners_at_once_play_no_file(run):
     code, _, err = run("regret", "--all", "--problem", f"{SHOP}:made")
     assert code == 2
     assert "name a learner" in err
+
+
+@pytest.mark.parametrize("name", ["relative", "tired"])
+def test_what_is_observed_of_others_is_not_to_remember_a_record(name):
+    """Who is remembered is in the feedback of others, who alone pay for it."""
+    few = {"effort": "quick", "horizon": 20, "samples": 1_024}
+    found = verify("cucb-ldp2", epsilon=1.0, problem=f"{SHOP}:{name}", **few)
+    assert found.verdict != "certified"
+    flows = [each for each in found.findings if each.kind.value == "raw-flow"]
+    assert "the problem says something else of record" in flows[0].message
+    assert "shop.py" in flows[0].where

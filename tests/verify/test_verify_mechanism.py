@@ -5,7 +5,17 @@ import numpy as np
 import pytest
 
 from accountant import Place
-from mechanisms import DiscreteLaplace, Gaussian, Laplace, Sensitivity
+from mechanisms import (
+    Binomial,
+    Composed,
+    DiscreteLaplace,
+    Gaussian,
+    Laplace,
+    RegressionMoments,
+    Repeated,
+    Sensitivity,
+    Wishart,
+)
 from verify import verify
 from verify.conduct.conduct import Conduct
 from verify.conduct.effort import EFFORTS
@@ -91,3 +101,27 @@ def test_the_least_noise_for_a_claim_is_certified_and_the_exact_bounds_hold_the_
 
         assert true_delta(result.upper.epsilon) <= delta <= true_delta(result.lower.epsilon)
     assert result.upper.epsilon - result.lower.epsilon < 1e-9 * epsilon
+
+
+COUNT = Binomial(trials=100, shift=1, delta=1e-3)
+MOMENTS = RegressionMoments(2, 2**0.5)
+MATRIX = Wishart(features=2, freedom=287, scale=0.5, delta=1e-3, sensitivity=MOMENTS.sensitivity)
+
+
+@pytest.mark.parametrize("mechanism", [COUNT, MATRIX])
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        lambda noise: noise,
+        lambda noise: noise >> abs,
+        lambda noise: Repeated(noise, 2),
+        lambda noise: Composed((Gaussian(sigma=9.0, sensitivity=noise.sensitivity, delta=1e-9), noise)),
+    ],
+)
+def test_a_mechanism_is_given_as_many_coordinates_as_it_takes(mechanism, wrap):
+    """Two were given to all but bare binomial noise: an error that named the shape of a value nobody had given."""
+    wrapped = wrap(mechanism)
+    result = verify(
+        wrapped, epsilon=wrapped.epsilon, delta=wrapped.nominal_delta, effort="quick", samples=2_048
+    )
+    assert (result.verdict, result.findings) == ("certified", ())

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from accountant import Accountant, Retelling
+from accountant import Accountant, Place, RecordId, Retelling
 from algorithms import play
 from algorithms.linear import contextual_play, linear_play
 from verify.findings import Finding, FindingKind, Statement, add_once
@@ -39,11 +39,14 @@ class OtherData:
         Lets the learner play on the changed data.
     steps
         How much of the run is told again; None for all.
+    kept
+        The records of which nothing changes.
     """
 
     words: str
     play: Play
     steps: int | None = None
+    kept: frozenset[RecordId] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -58,11 +61,14 @@ class Replays:
         Whether two steps of its play are the same.
     differs
         What to say of the first that is not.
+    observed
+        Where a problem that may be a user's says what is observed of a record; None if no user's code says it.
     """
 
     build: Callable[[Accountant], Any]
     same: Callable[[Any, Any], bool]
     differs: Statement
+    observed: Place | None = None
 
     def add(self, evidence: Evidence, runs: Iterable[tuple[TapedRun, Play, Sequence[OtherData]]]) -> None:
         """Tell each run again, with its own play and on each of its other data; add what is found."""
@@ -80,62 +86,75 @@ class Replays:
     def findings(self, run: TapedRun, own: Play, others: Sequence[OtherData]) -> list[Finding]:
         """Return the first difference of each kind; empty if the learner touches data through its gate only."""
         found: dict[FindingKind, Finding] = {}
+        itself = OtherData("", own, kept=_records(run))
         volatile, looked = frozenset[str](), False
         for other in others:
-            difference = self._difference(run, other.play, volatile, other.steps)
+            difference = self._difference(run, other, volatile)
             if difference is not None and not looked:  # does it differ on its own data, too?
-                (volatile, unlike), looked = self._volatile(run, own), True
+                (volatile, unlike), looked = self._volatile(run, itself), True
                 if unlike is not None:
-                    return [Statement.RUNS_DIFFER.finding(unlike.where, how=unlike.message)]
+                    return [unlike]
                 if volatile:
-                    difference = self._difference(run, other.play, volatile, other.steps)
+                    difference = self._difference(run, other, volatile)
             if difference is None or difference.kind in found:
                 continue
             for number in range(CONFIRMATIONS):
-                again = self._difference(run, own, volatile)
+                again = self._difference(run, itself, volatile)
                 if again is None and number % 2:  # once more: runs may differ by turns
-                    again = self._difference(run, own, volatile)
-                if again is None and self._difference(run, other.play, volatile, other.steps) != difference:
+                    again = self._difference(run, itself, volatile)
+                if again is None and self._difference(run, other, volatile) != difference:
                     again = difference
                 if again is not None:
-                    unrepeatable = Statement.RUNS_DIFFER.finding(again.where, how=again.message)
-                    return [*found.values(), unrepeatable]
+                    return [*found.values(), _unrepeatable(again)]
             found[difference.kind] = replace(difference, message=f"{difference.message}, {other.words}")
         return list(found.values())
 
-    def _volatile(self, run: TapedRun, own: Play) -> tuple[frozenset[str], Finding | None]:
+    def _volatile(self, run: TapedRun, itself: OtherData) -> tuple[frozenset[str], Finding | None]:
         """Return what the learner holds that differs when a run is told again on its own data, as a clock does.
 
-        And the first step or call that differs, or None: of a generator of its own, or of what outlives a run.
+        And what to say of the first step or call that differs, or None: of a generator of its own, or of what outlives
+        a run.
         """
-        accountant, tape = run.terms.accountant(run.seed), Retelling(run.recording, _ENTRANCES)
-        accountant.on_tape(tape)
+        accountant, tape = self._told_again(run, itself)
         learner, number = self.build(accountant), 0
         differing: frozenset[str] = frozenset()
-        for number, step in enumerate(own(learner, accountant), start=1):
+        for number, step in enumerate(itself.play(learner, accountant), start=1):
             if number > len(run.steps) or not self.same(step, run.steps[number - 1]):
-                return differing, self.differs.finding(run.act, number=number)
+                return differing, _unrepeatable(self.differs.finding(run.act, number=number))
+            if (observed := self._observed(tape)) is not None:
+                return differing, observed
             if number in run.states and number < len(run.steps):
                 differing |= differences(public_state(learner), run.states[number])
         if tape.difference is not None:
-            return differing, Finding.of_gate(tape.difference)
+            return differing, _unrepeatable(Finding.of_gate(tape.difference))
         return differing | differences(public_state(learner), run.states.get(number, {})), None
 
-    def _difference(
-        self, run: TapedRun, on: Play, volatile: frozenset[str], steps: int | None = None
-    ) -> Finding | None:
-        """Tell a run, or so many steps of it, again; return the first step, call or number held that differs."""
-        accountant, tape = run.terms.accountant(run.seed), Retelling(run.recording, _ENTRANCES)
+    def _told_again(self, run: TapedRun, on: OtherData) -> tuple[Accountant, Retelling]:
+        accountant = run.terms.accountant(run.seed)
+        tape = Retelling(run.recording, _ENTRANCES, on.kept if self.observed is not None else ())
         accountant.on_tape(tape)
+        return accountant, tape
+
+    def _observed(self, tape: Retelling) -> Finding | None:
+        """Return that something else is observed of a record that was kept; asked once its action is the same."""
+        if self.observed is None or tape.entered_otherwise is None:
+            return None
+        return Statement.OBSERVED_OTHERWISE.finding(self.observed, record=tape.entered_otherwise)
+
+    def _difference(self, run: TapedRun, on: OtherData, volatile: frozenset[str]) -> Finding | None:
+        """Tell a run, or the beginning of it, again; return the first step, call or number held that differs."""
+        accountant, tape = self._told_again(run, on)
         learner, number, held = self.build(accountant), 0, None
-        for number, step in enumerate(on(learner, accountant), start=1):
+        for number, step in enumerate(on.play(learner, accountant), start=1):
             if tape.difference is not None:
                 return Finding.of_gate(tape.difference)
             if number > len(run.steps) or not self.same(step, run.steps[number - 1]):
                 return self.differs.finding(run.act, number=number)
+            if (observed := self._observed(tape)) is not None:
+                return observed
             if held is None and number in run.states and number < len(run.steps):
                 held = self._held(run, learner, number, volatile)
-            if number == steps:
+            if number == on.steps:
                 return held
         tape.finish()
         if tape.difference is not None:
@@ -151,3 +170,11 @@ class Replays:
         return (
             Statement.STATE_DIFFERS.finding(run.act, what=path.lstrip("."), number=number) if path else None
         )
+
+
+def _records(run: TapedRun) -> frozenset[RecordId]:
+    return frozenset(record for record, _ in run.recording.inputs)
+
+
+def _unrepeatable(seen: Finding) -> Finding:
+    return Statement.RUNS_DIFFER.finding(seen.where, how=seen.message)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 
+from accountant import Place
 from algorithms.claim import Claim, View
 from algorithms.play import play_records
 from algorithms.problems import Problem
@@ -142,10 +143,16 @@ def _groundwork(evidence: Evidence, case: LearnerCase, conduct: Conduct) -> Grou
         View.SHUFFLED.value,
     ):  # a record may be released long after its round
         data = drawn[: _RELEASED_ROUNDS + 1]
-        records: Iterable[int] = spread_records(len(data) - 1)
+        records: Sequence[int] = spread_records(len(data) - 1)
     else:
         data = drawn[: effort.coupled_rounds + 1]
         records = range(1, effort.coupled_rounds + 1)
+    payer = accounting.exceeded.record if accounting.exceeded is not None else None
+    if isinstance(payer, int) and 0 < payer < min(len(drawn), _RELEASED_ROUNDS) and payer not in records:
+        data, records = (
+            drawn[: max(len(data), payer + 1)],
+            [*records, payer],
+        )  # who could not pay lost the most
     neighbours = [
         *initial_replacements(data, problem.record_domain, case.initial),
         *replacements(data, problem.record_domain, records),
@@ -202,7 +209,10 @@ def _add_replays(
         for group in groups_of_records(run.recording, rng):
             replaced = np.isin(np.arange(len(data)), np.extract(group.members, rows))
             changed = other_records(data, problem.record_domain, numbers, rng, replaced)
-            yield OtherData(group.words, _player(problem, changed))
+            kept = frozenset(
+                record for record, changes in zip(rows, group.members, strict=True) if not changes
+            )
+            yield OtherData(group.words, _player(problem, changed), kept=kept)
         if data is drawn:
             for changed, how in ((lowest, "lowest"), (highest, "highest")):
                 yield OtherData(f"when all records are all {how}", _player(problem, changed), _EARLY)
@@ -210,7 +220,14 @@ def _add_replays(
             yield OtherData("when all records are their opposites", _player(problem, opposite), _EARLY)
 
     told = [(run, _player(problem, datasets[run.number]), list(others(run))) for run in accounting.taped]
-    Replays(case.build, np.array_equal, Statement.ROUND_DIFFERS).add(evidence, told)
+    Replays(case.build, np.array_equal, Statement.ROUND_DIFFERS, _place_of_feedback(problem)).add(
+        evidence, told
+    )
+
+
+def _place_of_feedback(problem: Problem) -> Place:
+    code = getattr(getattr(problem.feedback, "__func__", problem.feedback), "__code__", None)
+    return Place("", 0) if code is None else Place(code.co_filename, code.co_firstlineno)
 
 
 def _player(problem: Problem, data: FloatArray) -> Play:

@@ -338,7 +338,7 @@ def play_checked(
             run.started(run.state(learner), outcomes)
         for record in range(1, run.instance.horizon + 1):
             before = run.state(learner)
-            action = learner.act()
+            action = np.array(learner.act())
             run.acted(before, learner, action)
             feedback = draw(action)
             learner.observe(gate.private(feedback, learner.feedback_domain, record))

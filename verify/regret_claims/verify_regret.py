@@ -47,7 +47,7 @@ from verify.regret_claims.speaking_instances import (
     speaking_problem,
     with_clients,
 )
-from verify.subject_error import SubjectError
+from verify.subject_error import SubjectError, failing_place, words_of_error
 from verify.subjects.own_problem import loaded_problem, problem_file
 from verify.subjects.resolve import names_file, resolve
 
@@ -199,7 +199,7 @@ class _Theorem:
         if bound is None:
             return math.inf
         try:
-            value = bound.evaluate(instance) if isinstance(bound, RegretBound) else _number(bound(instance))
+            value = bound.evaluate(instance) if isinstance(bound, RegretBound) else _value_of(bound, instance)
         except GapsUnavailable:
             return math.inf
         return math.inf if math.isnan(value) else value
@@ -246,8 +246,16 @@ class _Theorem:
         )
 
 
-def _number(stated: object) -> float:
-    """Return what a stated bound says, if it is a number."""
+def _value_of(bound: StatedBound, instance: Instance) -> float:
+    """Return what a bound of a user's says, if it is a number."""
+    try:
+        stated: object = bound(instance)
+    except GapsUnavailable:
+        raise
+    except Exception as error:  # whatever a user's bound raises
+        raise SubjectError(
+            f"regret_bound raised {words_of_error(error)} at horizon {instance.horizon} (at {failing_place(error)})"
+        ) from error
     if isinstance(stated, bool) or not isinstance(stated, int | float | np.number | sp.Number):
         raise SettingError(f"regret_bound={stated!r}: must return a number")
     return float(stated)

@@ -122,6 +122,11 @@ def message_view(
     """Return the view of everything that the user of one record sends, on `data`.
 
     Later rounds do not matter to the message, so runs stop with the record's own round.
+
+    Raises
+    ------
+    ValueError
+        When it is watched, if a lane sends more or fewer values than another.
     """
     shortened = data[: max(record, 1) + 1]
 
@@ -130,6 +135,15 @@ def message_view(
             pass
         values = [_by_lane(array, gate.lanes) for owner, array in gate.published or () if owner == record]
         return np.concatenate(values, axis=1) if values else np.zeros((gate.lanes, 1))
+
+    def watch(gate: Simulation) -> ViewSample:
+        message = sent(gate)
+        if message.shape[1] != len(columns):
+            raise ValueError(
+                f"the user of round {record} sent {message.shape[1]} values in one run and {len(columns)} in another: "
+                "messages must be of one length; release under a mask (where=) what is sent in some runs only"
+            )
+        return ViewSample(message, columns)
 
     probe = Simulation(0, 1, transcript=True, permissive=True)
     sent(probe)
@@ -144,7 +158,7 @@ def message_view(
         for i, kind in enumerate(kinds, start=1)
     )
     columns = columns or (Column("report[0]", "the message", "category"),)
-    return LearnerView(lambda gate: ViewSample(sent(gate), columns), single_lanes, len(shortened) - 1)
+    return LearnerView(watch, single_lanes, len(shortened) - 1)
 
 
 def _by_lane(published: npt.NDArray[Any], lanes: int) -> FloatArray:

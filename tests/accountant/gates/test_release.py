@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from accountant import Accountant, Budget, Coupled, ForeignValue, SensitivityExceeded, Simulation
+from accountant import Accountant, Budget, Coupled, ForeignValue, SensitivityExceeded, Simulation, Trust
 from accountant.gates.release import sample
 from mechanisms import (
     Binomial,
@@ -113,6 +113,58 @@ def test_noise_for_whole_numbers_is_refused_on_real_ones_before_anything_is_char
     count = accountant.private([1], Integers(0, 1), record=1)
     assert accountant.release(mechanism, count).dtype == np.int64
     assert accountant.spent(1).epsilon > 0
+
+
+@pytest.mark.parametrize(
+    ("noise", "trust"),
+    [
+        (Binomial(trials=100, shift=1, delta=1e-3), Trust.CENTRAL),
+        (Repeated(Binomial(trials=100, shift=1, delta=1e-3), 2), Trust.CENTRAL),
+        (Composed((Binomial(trials=100, shift=1, delta=1e-3), WIDE)), Trust.CENTRAL),
+        (Binomial(trials=100, shift=1, delta=1e-3) >> abs, Trust.CENTRAL),
+        (Binomial(trials=100, shift=1, delta=1e-3, clients=2), Trust.SHUFFLE),
+    ],
+)
+def test_real_numbers_never_reach_noise_for_whole_ones(noise, trust):
+    """Halves move by less than 1, so nothing was charged for them, and whether the noise failed told their sum."""
+    accountant = Accountant(Budget.unlimited(), trust=trust, noise=np.random.default_rng(0))
+    at, share, count = np.zeros((1, 1), int), accountant.sums(1), accountant.sums(1)
+    half, twice = accountant.sums(1), accountant.sums(1)
+    for person in ("ann", "bob"):
+        given = accountant.private([1.0], Interval(0, 1), record=person)
+        share.add(given, at)
+        half.add(given * 0.5, at)
+        given = accountant.private([1], Integers(0, 1), record=person)
+        count.add(given, at)
+        twice.add(given * 2.0, at)
+    for sums in (share, half):
+        with pytest.raises(SensitivityExceeded, match="Integers"):
+            accountant.release(noise, sums)
+    with pytest.raises(SensitivityExceeded, match="can move the value by"):
+        accountant.release(noise, twice)  # whole, but they move by 2
+    assert len(accountant.ledger) == 0
+    accountant.release(noise, count)
+    assert accountant.spent("ann").epsilon > 0
+
+
+def test_whether_sums_are_whole_is_known_for_each_coordinate():
+    accountant = Accountant(Budget.unlimited(), noise=np.random.default_rng(0))
+    noise, sums = Binomial(trials=100, shift=1, delta=1e-3), accountant.sums(2)
+    sums.add(accountant.private([1.0], Interval(0, 1), record=1), np.array([[0]]))
+    sums.add(accountant.private([1], Integers(0, 1), record=2), np.array([[1]]))
+    accountant.release(noise, sums, np.array([[False, True]]))
+    with pytest.raises(SensitivityExceeded, match="Integers"):
+        accountant.release(noise, sums, np.array([[True, False]]))
+    assert [each.records for each in accountant.ledger.entries] == [(2,)]
+
+
+def test_real_numbers_are_refused_before_they_wait_for_noise_for_whole_numbers():
+    accountant = Accountant(Budget.unlimited(), noise=np.random.default_rng(0))
+    noise = Binomial(trials=100, shift=1, delta=1e-3)
+    with pytest.raises(SensitivityExceeded, match="Integers"):
+        accountant.sums(1).add(
+            accountant.private([1.0], Interval(0, 1), record=1), np.zeros((1, 1), int), release=noise
+        )
 
 
 def test_a_scalar_opendp_measurement_releases_one_number_at_a_time():

@@ -242,6 +242,23 @@ def test_data_enter_where_they_may_only():
         assert getattr(tape.difference, "kind", None) == kind
 
 
+def test_records_that_are_kept_enter_as_they_did():
+    def code(gate, numbers):
+        for record, number in enumerate(numbers):
+            values(gate, number, record)
+
+    recording, _ = taped(code, (0.0, 0.5, 1.0))
+    for numbers, kept, first in (
+        ((0.0, 0.5, 1.0), {0, 1, 2}, None),
+        ((1.0, 0.25, 0.75), {1, 2}, 1),
+        ((1.0, 0.5, 0.75), {0, 2}, 0),
+        ((1.0, 0.25, 0.75), (), None),
+    ):
+        tape = Retelling(recording, kept=kept)
+        code(accountant(tape), numbers)
+        assert (tape.entered_otherwise, tape.difference) == (first, None)
+
+
 def test_functions_that_follow_the_noise_are_run_again():
     def honest(gate, number):
         return gate.release(WIDE >> (lambda out: np.round(out, 1)), values(gate, number))

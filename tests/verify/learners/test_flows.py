@@ -79,6 +79,13 @@ def test_charges_beyond_the_claim_that_depend_on_releases_are_found(name: str) -
     assert "2 releases through Laplace" in finding.message
 
 
+def test_who_pays_too_much_in_a_late_round_is_looked_at() -> None:
+    """Coupled runs of this effort look at rounds 1 to 12; the bound is exact."""
+    result = verified("AgainInALateRound", samples=1_024)
+    assert (result.verdict, result.lower.epsilon) == ("refuted", pytest.approx(2.0))
+    assert "round 33" in result.witness.neighbours["data"]
+
+
 @pytest.mark.slow_cells("AsksTheAccountant")
 @pytest.mark.parametrize("name", ["AgainWithinTheBudget", "AsksTheAccountant"])
 def test_charges_within_the_claim_may_depend_on_releases(name: str) -> None:

@@ -116,6 +116,10 @@ def test_bounds_of_users():
     assert regret(Uniform, epsilon=1.0, horizon=500, runs=2).verdict == "out of regime"
     with pytest.raises(SettingError, match="regret_bound='many': must return a number"):
         regret(Uniform, bound=lambda instance: "many", epsilon=1.0, horizon=500, runs=2)
+    with pytest.raises(
+        SubjectError, match=r"regret_bound raised ZeroDivisionError: .* at horizon \d+ \(at .*\.py:\d+"
+    ):
+        regret(Uniform, bound=lambda instance: 1 / 0, epsilon=1.0, horizon=500, runs=2)
 
 
 @pytest.mark.usefixtures("no_proof")

@@ -219,6 +219,13 @@ class AsksTheAccountant(NoisyMeans):
         return noisy
 
 
+class AgainInALateRound(NoisyMeans):
+    def published(self, feedback):
+        if self.rounds == 33:
+            super().published(feedback)
+        return super().published(feedback)
+
+
 # --- views ----------------------------------------------------------------------------------------
 
 

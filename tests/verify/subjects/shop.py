@@ -90,3 +90,30 @@ def bare():
     found = with_oracle(good)()
     object.__setattr__(found, "structure", type("Bare", (), {"arms": 6, "size": 2})())
     return found
+
+
+class WithMemory(SemiBandit):
+    """Shelves whose customers are told, in some way, of those before them."""
+
+    def feedback(self, records, super_arm):
+        return self.mixed(super().feedback(records, super_arm), vars(self).setdefault("kept", {}))
+
+
+class RelativeToTheLargest(WithMemory):
+    """Shares of the largest that was ever seen; it stays what it was from run to run."""
+
+    def mixed(self, observed, kept):
+        kept["largest"] = max(kept.get("largest", 0.0), float(observed.max()), 1e-9)
+        return observed / kept["largest"]
+
+
+class Tired(WithMemory):
+    """After a customer who took both, the next one looks at half."""
+
+    def mixed(self, observed, kept):
+        tired, kept["tired"] = kept.get("tired", False), bool((observed > 0.9).all())
+        return observed * (0.5 if tired else 1.0)
+
+
+relative = RelativeToTheLargest(TwoShelves(), MEANS)
+tired = Tired(TwoShelves(), MEANS)

@@ -52,3 +52,18 @@ def test_each_lane_sends_its_own_values(mechanism, sent):
 def test_a_function_that_mixes_lanes_is_said_to():
     with pytest.raises(ValueError, match=r"a release of shape \(\): .* must keep the shape \(lanes, n\)"):
         sampled(NOISE >> np.sum)
+
+
+def test_messages_of_several_lengths_are_refused_in_words():
+    """It was an error about columns, in the library's own code."""
+
+    class Insistent(Sender):
+        def observe(self, feedback):
+            for _ in range(1 if self.gate.lanes == 1 else 3):
+                super().observe(feedback)
+
+    view = message_view(lambda gate: Insistent(gate, NOISE), PROBLEM, DATA, 1)
+    with pytest.raises(
+        ValueError, match=r"round 1 sent 6 values in one run and 2 in another: .* of one length"
+    ):
+        view.sample(320, np.random.SeedSequence(1))
