@@ -273,7 +273,7 @@ class RegretBound:
         """Return the regime in words, with what an oracle that fails on this instance has to do with it."""
         if self._oracle_serves(instance):
             return self.regime
-        return f"{self.regime}; an oracle that never fails, as the learner may ask for many rounds with the same weights"
+        return f"{self.regime}; an oracle that never fails, as it may be asked with the same weights in many rounds"
 
     def _oracle_serves(self, instance: Instance) -> bool:
         """Whether the oracle does not fail or, given the past, with probability 1 - beta at most in every round.
@@ -281,7 +281,10 @@ class RegretBound:
         Its answer is a function of the weights: so it must be asked with other ones in every round, as by indices that
         grow with the rounds. Else a failure lasts as long as the weights, which the failure itself decides.
         """
-        if isinstance(instance.problem, LinearBandit | LinearContexts) or instance.problem.structure.beta == 1:
+        if (
+            isinstance(instance.problem, LinearBandit | LinearContexts)
+            or instance.problem.structure.beta == 1
+        ):
             return True
         return isinstance(self.confidence, ConfidenceTheorem) and self.confidence.exponent is not None
 

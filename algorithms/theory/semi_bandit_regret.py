@@ -170,8 +170,8 @@ SEMI_BANDIT_BOUNDS: dict[str, RegretBound] = {
         definitions=((x, sp.log(T)),),
         source="Chen et al. 2020, Theorem 2; constants from the counting argument of its appendix, its "
         "O(m Delta_max) taken as 3 m Delta_max",
-        regime="epsilon <= 3.65 K: beyond, the printed radius is too small for its own sampling error; T (H_k without a "
-        "horizon) up to 4e8: beyond, it is too small for the noise of one message",
+        regime="epsilon <= 3.65 K: beyond, the printed radius is too small for its own sampling error; T (without a "
+        "horizon, H_k) up to 4e8: beyond, it is too small for the noise of one message",
         applies=lambda instance: _radius_holds(instance, _size(instance) / instance.epsilon),
         printed="O(sum_i K^2 B_inf^2 ln T / (epsilon^2 Delta_i)), for every epsilon",
         correction="its radius, printed without a term for sampling, fails at many messages with probability T^-3 at "
@@ -193,8 +193,8 @@ SEMI_BANDIT_BOUNDS: dict[str, RegretBound] = {
         definitions=((x, sp.log(T)),),
         source="Chen et al. 2020, Theorem 4; constants from the counting argument of its appendix, its "
         "O(m Delta_max) taken as 3 m Delta_max",
-        regime="epsilon <= 3.65: beyond, the printed radius is too small for its own sampling error; T (H_k without a "
-        "horizon) up to 4e8: beyond, it is too small for the noise of one message",
+        regime="epsilon <= 3.65: beyond, the printed radius is too small for its own sampling error; T (without a "
+        "horizon, H_k) up to 4e8: beyond, it is too small for the noise of one message",
         applies=lambda instance: _radius_holds(instance, 1 / instance.epsilon),
         printed="O(sum_i B_inf^2 ln T / (epsilon^2 Delta_i)), for every epsilon",
         correction="its radius, printed without a term for sampling, fails at many messages with probability T^-3 at "

@@ -301,7 +301,10 @@ def test_structures_without_gaps_have_no_bound():
 def test_nothing_is_held_against_a_theorem_where_nobody_claims_it():
     """With an oracle that fails for long, regret may be far above what the formula would say."""
     failing = SemiBandit(FailingTopK(2, 1, 0.3), [0.1, 0.9])
-    for name in ("cucb-batch", "cucb-ldp2"):  # one theorem that holds elsewhere, one printed for more than holds
+    for name in (
+        "cucb-batch",
+        "cucb-ldp2",
+    ):  # one theorem that holds elsewhere, one printed for more than holds
         report = regret(name, problem=failing, epsilon=10.0, horizon=64, runs=2)
         assert report.verdict == "out of regime"
         assert report.theorem.bound == math.inf
