@@ -206,17 +206,6 @@ def test_bounds_derived_for_learners_as_printed():
     plays = 128 * 3 * math.log(1.25 / delta) * math.log(1005) * 9 / (epsilon**2 * 0.1**2)
     expected = (plays + 2 * (1 + log) + 1) * 5 * 1.1
     assert bound("published/cucb-ldp-gaussian", top_k, epsilon, horizon) == pytest.approx(expected)
-    x, expected = math.log(5 * horizon), 3 * 5 * 1.1 / horizon  # 3 L / T^2 for a radius that fails
-    for gap in (
-        0.1,
-        0.1,
-        0.3,
-        0.1,
-        0.5,
-    ):  # arm 3 for arm 2, which is in no set less bad than 3 for 1; arm 4 for 2
-        expected += 16 * 9 * x * (2 / gap - 1 / 1.1) + 1.1
-        expected += 48 * 3 * log**3 / epsilon * (1 + math.log(1.1 / gap))
-    assert bound("published/cucb-dp-least", top_k, epsilon, horizon) == pytest.approx(expected, rel=1e-12)
     x, expected = math.log(3 * horizon), 4.5 * 5 * 1.1 / 27
     for least, largest in D.values():
         expected += 48 * x * (2 / least - 1 / largest)
