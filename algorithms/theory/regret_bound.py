@@ -384,6 +384,8 @@ class RegretBound:
 
         Of a learner that restarts, they are summed over its epochs, too.
         """
+        if instance.trivial_regret == 0:  # nothing can be lost, and some terms divide by what can
+            return [(sp.S.Zero, 0.0)]
         if instance.anytime and self.restarts:
             return self._summands_of_epochs(instance, whole=whole)
         if isinstance(instance.problem, LinearBandit | LinearContexts):

@@ -132,6 +132,22 @@ def test_an_item_as_good_as_the_last_of_the_best_counts_with_its_own_mean():
     assert bound("cascade-ucb-batch", problem, epsilon, horizon) == pytest.approx(expected)
 
 
+def test_where_nothing_can_be_lost_bounds_are_0():
+    """Also that of cucb-batch, whose terms divide by the largest regret of a round."""
+    equal = [0.5, 0.5, 0.5]
+    problems = {
+        "bandit": SemiBandit(Arms(3), equal),
+        "semi-bandit": SemiBandit(TopK(3, 2), equal),
+        "matroid": SemiBandit(UniformMatroid(3, 2), equal),
+        "cascade": Cascade(3, 2, equal),
+        "linear": LinearBandit(np.eye(3)[:1], np.eye(3)[0], 0.0, 100, "signs"),
+        "contextual": LinearContexts(np.zeros(3), 4),
+    }
+    for name, entry in {**learners, **linear_learners, **contextual_learners}.items():
+        if name in BOUNDS:
+            assert bound(name, problems[entry.make.family], 2.0, 1000) == 0
+
+
 def test_an_item_that_always_attracts_leaves_no_finite_bound():
     problem = Cascade(3, 2, [1.0, 0.5, 0.2])
     assert bound("cascade-ucb-rr", problem, 1.0, 100) == math.inf
