@@ -23,7 +23,7 @@ Where lists are held for phases, a phase that begins in epoch i may outlast it, 
 it: so the phases that begin there have at most 3 N_i rounds (2 N_0 in epoch 0), which makes 5/2 of the sum above.
 
 Rounds are counted when they are observed. If at most W others wait for their feedback at any time, at most W more
-belong to an epoch, and to what the delay costs anyway comes less than W / 1024 times the largest regret of a round.
+belong to an epoch, and to what the delay costs anyway comes less than c W / 1024 times the largest regret of a round.
 """
 
 from __future__ import annotations

@@ -120,8 +120,10 @@ class StructuredLearner(TicketedLearner, abc.ABC, Generic[StructureType]):
     and `observe` with that ticket takes its feedback at any later time, in any order, once. What is still to be fed of
     an action is decided when its feedback arrives, by public counts. So every privacy claim holds as without delay if
     *when* feedback arrives does not depend on what it says (a missing click that is only known by waiting does: then
-    observe everything a fixed time after it was shown); a delay of at most W tickets at a time costs at most W more
-    rounds of every arm.
+    observe everything a fixed time after it was shown). A delay of at most W tickets at a time costs a learner by upper
+    confidence bounds at most W more rounds of every arm. One by phases (`DPBestArm`, `CascadeUCBBatch`) goes on playing
+    until the last feedback of a phase is there, so W more in each, and for each arm that a phase plays; a bandit by
+    batches plays up to W more each time that it comes back to an arm.
 
     **Arms that come and go**: `act` and `issue` take which arms are there in this round (`available`). That is public:
     it may depend on anything but on what feedback says. Then an action is still a function of what is public and of

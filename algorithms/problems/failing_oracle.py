@@ -27,8 +27,10 @@ class FailingTopK:
     optimum. Oracles are functions of the weights, so that runs can be replayed: whether one fails is decided by a hash
     of its weights. A learner that asks with the same weights again gets the same answer, failure or not.
 
-    As far as the hash is as good as chance, the theorems of `algorithms.theory` hold for it as for ``beta = 1``:
-    against ``beta`` times the optimum, what is lost is at most what rounds without failure lose against the optimum.
+    As far as the hash is as good as chance, the theorems of learners that ask with other weights in every round
+    (`algorithms.semi_bandits.cucb.CUCB`) hold for it as for ``beta = 1``: against ``beta`` times the optimum, what is
+    lost is at most what rounds without failure lose against the optimum. Those of learners that may ask with the same
+    weights for long, as batches do, do not: there a failure lasts as long as what it plays, and regret may be linear.
 
     Parameters
     ----------

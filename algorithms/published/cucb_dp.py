@@ -4,8 +4,8 @@ Verdict on Theorem 7 (epsilon-differential privacy): **holds with slack**. A rec
 with noise ``Lap(2 K ln T / epsilon)``, so all nodes together lose exactly ``(floor(log2 T) + 1) / (2 ln T)`` times
 epsilon: 0.738 epsilon at T = 10^5. At T = 2 and T = 4 that is more than epsilon (1.443 and 1.082 times), and at T = 1
 there is no noise at all; what saves the theorem's own view there, the actions, is that the node of round T comes
-too late for any of them. The radius is valid for T >= 10 and m <= T, and so wide that nothing is learnt within 10^5
-rounds.
+too late for any of them. The radius is valid for T >= 10, but for a probability of 3 m / T^2, and so wide that nothing
+is learnt within 10^5 rounds.
 
 The paper proposes the least-pulled variant in words (end of section 3.2) and gives no scale: here that of Algorithm
 3 with K = 1.

@@ -26,12 +26,12 @@ from algorithms.theory.regret_bound import (
     rho,
     sigma,
     spread,
-    w_K,
+    w_1,
 )
 
 # Two clicks differ by 2 in L1 and sqrt(2) in L2 norm, a click and none (all there is for K = 1) by 1.
 _clicks = ((b, sp.Min(K, 2) / epsilon), (sigma, sp.sqrt(sp.Min(K, 2)) / mu))
-_item = w_K - Delta  # the item's own mean
+_item = w_1 - Delta_max  # the item's own mean: where it ties with the Kth best, Delta is to a better one
 _local_item = x / p0 * (spread(4 * A**2) + 4 * A * F * (1 + sp.log(rho)) + F**2 * Delta_max) + Delta_max
 _phase_noise = 2 * b * sp.sqrt(x * M * (1 + _item**2 * (K - 1))) + b * x
 _phase_exponent = ((M, L * (2 + sp.log(T, 2))), (x, sp.log(3 * L * M * T**2)))

@@ -30,7 +30,7 @@ _SHUFFLED = sp.Rational(SHUFFLED.numerator, SHUFFLED.denominator)
 
 
 def _printed_dpe() -> dict[str, sp.Expr]:
-    """Theorems 5.1 and 5.3 to 5.5; S is 4 d ln ln d + 16."""
+    """Theorems 5.1 and 5.3 to 5.5; S is 4 d ln ln d + 16. "log(2T/h)" bounds the phases: its base is 2."""
     h, log_kt = 2, sp.log(n_actions * T)
     growth = 2 ** (1 - alpha)
     c0 = sp.sqrt(growth) / (sp.sqrt(growth) - 1)
@@ -43,7 +43,7 @@ def _printed_dpe() -> dict[str, sp.Expr]:
         + 20 * s * sp.sqrt(2 * d * log_kt / h)
         + 16 * sigma_client * sp.sqrt(2 * clients * log_kt) * T ** (1 - alpha / 2)
         + 4 * c1 * sigma_client * s * sp.sqrt(2 * log_kt)
-        + 4 * sp.log(2 * T / h)
+        + 4 * sp.log(2 * T / h, 2)
         + _NEEDS_BOUND
     )
 
@@ -69,19 +69,19 @@ def _printed_dpe() -> dict[str, sp.Expr]:
 
 
 def _printed_pe() -> dict[str, sp.Expr]:
-    """Appendix C: Theorems C.2, C.4 and C.7, with h_1 = S."""
+    """Appendix C: Theorems C.2, C.4 and C.7, with h_1 = S; "log(2T/h)" and "log(T)" bound phases: their base is 2."""
     s, log_kt = support, sp.log(n_actions * T)
     h = s
     plain = (
         2 * (h + s)
         + 32 * sp.sqrt(2 * d * T * log_kt)
         + 24 * s * sp.sqrt(2 * d * log_kt / h)
-        + 4 * sp.log(2 * T / h)
+        + 4 * sp.log(2 * T / h, 2)
         + _NEEDS_BOUND
     )
 
     def central(noise: sp.Expr) -> sp.Expr:
-        return plain + 16 * d * noise * sp.sqrt(2 * s * log_kt) * (sp.log(T) + s / h)
+        return plain + 16 * d * noise * sp.sqrt(2 * s * log_kt) * (sp.log(T, 2) + s / h)
 
     classical = 2 * reward * sp.sqrt(2 * sp.log(sp.Rational(5, 4) / delta)) / epsilon
     # Eq. 60: step² n (b + 1) / 4 with step = 2B/g, bn <= 720 g² ln(2/delta) / epsilon² + n and g >= 2B√n

@@ -37,7 +37,7 @@ from mechanisms import Gaussian, Sensitivity
 T, epsilon, K, L, B, B1 = sp.symbols("T epsilon K L B_inf B_1", positive=True)
 Delta, Delta_max, rho, k = sp.symbols("Delta Delta_max rho k", positive=True)
 R_max, Delta_0, p0 = sp.symbols("R_max Delta_0 p_0", positive=True)
-w_K, mu, delta = sp.symbols("w_K mu delta", positive=True)
+w_1, mu, delta = sp.symbols("w_1 mu delta", positive=True)
 b, A, v, N = sp.symbols("b A v N", positive=True)
 sigma, F, M = sp.symbols("sigma F M", positive=True)
 T0, Tq = sp.symbols("T_0 T_q", positive=True)
@@ -58,7 +58,7 @@ _SYMBOLS: Mapping[str, str] = MappingProxyType(
         "R_max": "largest regret of a round",
         "Delta_0": "least gap of all",
         "p_0": "least probability that a list's last item is examined",
-        "w_K": "least mean of the K best arms",
+        "w_1": "largest mean of all",
         "mu": "1/sigma of Gaussian noise that is (ε, δ)-private at distance 1",
         "Delta": "an arm's least gap",
         "Delta_max": "an arm's largest gap",
@@ -150,6 +150,11 @@ class Instance:
         return problem_gaps(self.problem)  # type: ignore[arg-type]
 
     @property
+    def level_horizon(self) -> int:
+        """The horizon that indices are of: T, or H_k of the epoch (`algorithms.epochs`)."""
+        return epoch_horizon(int(epoch_of(self.horizon - 1))) if self.anytime else self.horizon
+
+    @property
     def trivial_regret(self) -> float:
         """T times the largest regret of a round: what no learner can exceed."""
         if isinstance(self.problem, LinearBandit):
@@ -169,7 +174,7 @@ class RegretBound:
         SymPy expressions. Free symbols: T, T_0 (T; of a learner that is not told, its first epoch's horizon), T_q (T;
         of one that is not told, 100,000), epsilon, delta, K (size of a super arm), L (number of arms), B_inf and B_1,
         R_max (the largest regret of a round), Delta_0 (the least gap of all), p_0 (a cascade's least examination
-        probability), w_K (the least mean of the K best arms), mu (1/sigma of the Gaussian mechanism that is
+        probability), w_1 (the largest mean of all), mu (1/sigma of the Gaussian mechanism that is
         (epsilon, delta)-differentially private at distance 1), W (what radii allow, which runs tell); in `per_arm`
         Delta and Delta_max (an arm's least and largest gap), rho (their ratio) and k (how many optimal arms are
         better); in `per_optimal` and `per_member` Delta (see `Gaps`). Linear bandits have symbols of their own
@@ -246,8 +251,8 @@ class RegretBound:
 
             return contextual_values(instance)
         values = instance_values(instance)
-        if instance.anytime and self.levels:
-            values[T] = epoch_horizon(int(epoch_of(instance.horizon - 1)))
+        if self.levels:
+            values[T] = instance.level_horizon
         return values
 
     @property
@@ -256,8 +261,32 @@ class RegretBound:
         return allowed in self.constant.free_symbols
 
     def covers(self, instance: Instance) -> bool:
-        """Whether the theorem is about this learner on this instance: its regime, and the noise it was proved for."""
-        return float(instance.settings.get("noise_multiplier", 1.0)) == 1.0 and self.applies(instance)
+        """Whether the theorem is about this learner on this instance: regime, noise, and how its oracle fails."""
+        proved = float(instance.settings.get("noise_multiplier", 1.0)) == 1.0
+        return proved and self._oracle_serves(instance) and self.applies(instance)
+
+    def claimed(self, instance: Instance) -> bool:
+        """Whether somebody claims the bound on this instance: the theorem, or its paper beyond where it holds."""
+        return self.covers(instance) or (bool(self.printed) and self._oracle_serves(instance))
+
+    def regime_on(self, instance: Instance) -> str:
+        """Return the regime in words, with what an oracle that fails on this instance has to do with it."""
+        if self._oracle_serves(instance):
+            return self.regime
+        return f"{self.regime}; an oracle that never fails, as it may be asked with the same weights in many rounds"
+
+    def _oracle_serves(self, instance: Instance) -> bool:
+        """Whether the oracle does not fail or, given the past, with probability 1 - beta at most in every round.
+
+        Its answer is a function of the weights: so it must be asked with other ones in every round, as by indices that
+        grow with the rounds. Else a failure lasts as long as the weights, which the failure itself decides.
+        """
+        if (
+            isinstance(instance.problem, LinearBandit | LinearContexts)
+            or instance.problem.structure.beta == 1
+        ):
+            return True
+        return isinstance(self.confidence, ConfidenceTheorem) and self.confidence.exponent is not None
 
     def evaluate(self, instance: Instance) -> float:
         """Return the bound's value on an instance; infinite where the theorem says nothing.
@@ -355,6 +384,8 @@ class RegretBound:
 
         Of a learner that restarts, they are summed over its epochs, too.
         """
+        if instance.trivial_regret == 0:  # nothing can be lost, and some terms divide by what can
+            return [(sp.S.Zero, 0.0)]
         if instance.anytime and self.restarts:
             return self._summands_of_epochs(instance, whole=whole)
         if isinstance(instance.problem, LinearBandit | LinearContexts):
@@ -440,7 +471,7 @@ def instance_values(instance: Instance) -> dict[sp.Symbol, float]:
         R_max: gaps.largest_regret,
         Delta_0: gaps.least,
         p0: float(np.prod(1 - best[:-1])),
-        w_K: float(best[-1]),
+        w_1: float(best[0]),
         mu: unit_mu(instance.epsilon, instance.delta),
     }
 

@@ -52,15 +52,25 @@ _nodes = FloorLog2(T) + 1
 _tree_exponent = (x, sp.log(4 * L * T**2))
 _tree_tail = (F, b * (2 * sp.sqrt(_nodes * x) + x))
 _printed_regime: dict[str, Any] = {
-    "regime": "T >= 10 and L <= T: for fewer rounds the printed radius is too small for its own noise",
+    "regime": "T >= 10: for fewer rounds the printed radius is too small for its own noise",
     "applies": lambda instance: instance.horizon >= 10,
 }
+
+# A radius without a term for sampling, 4 b sqrt(2 ln(T) / n) at noise of scale b: by Chernoff's inequality for values
+# and noises together, all counts fail with probability 2 / T at most for b >= 1 / 3.65 and these T. Of one message
+# Laplace noise alone is beyond it with probability exp(-sqrt(32 ln T)), more than 2 / T from 3e14 on.
+_LONGEST_PRINTED = 400_000_000
 
 
 def _size(instance: Instance) -> int:
     """Return K."""
     assert not isinstance(instance.problem, LinearBandit | LinearContexts)
     return instance.problem.structure.size
+
+
+def _radius_holds(instance: Instance, scale: float) -> bool:
+    """Whether the radius printed for noise of a scale holds: the scale is not small, nor T (H_k) too large."""
+    return scale >= 1 / 3.65 and instance.level_horizon <= _LONGEST_PRINTED
 
 
 def _messages(
@@ -160,11 +170,13 @@ SEMI_BANDIT_BOUNDS: dict[str, RegretBound] = {
         definitions=((x, sp.log(T)),),
         source="Chen et al. 2020, Theorem 2; constants from the counting argument of its appendix, its "
         "O(m Delta_max) taken as 3 m Delta_max",
-        regime="epsilon <= 3.65 K: beyond, the printed radius is too small for its own sampling error",
-        applies=lambda instance: instance.epsilon <= 3.65 * _size(instance),
+        regime="epsilon <= 3.65 K: beyond, the printed radius is too small for its own sampling error; T (without a "
+        "horizon, H_k) up to 4e8: beyond, it is too small for the noise of one message",
+        applies=lambda instance: _radius_holds(instance, _size(instance) / instance.epsilon),
         printed="O(sum_i K^2 B_inf^2 ln T / (epsilon^2 Delta_i)), for every epsilon",
-        correction="its radius, printed without a term for sampling, fails with probability T^-3 at most for "
-        "epsilon <= 3.65 K only (T^-1 up to 7.48 K); beyond, the regret is larger than the bound",
+        correction="its radius, printed without a term for sampling, fails at many messages with probability T^-3 at "
+        "most for epsilon <= 3.65 K only (T^-1 up to 7.48 K); beyond, the regret is larger than the bound. At one "
+        "message it fails with probability exp(-sqrt(32 ln T)) for every epsilon, which in the end is more than 1/T",
         confidence=_messages(
             4 * K * sp.sqrt(2 * x / n) / epsilon,
             "Laplace",
@@ -181,11 +193,13 @@ SEMI_BANDIT_BOUNDS: dict[str, RegretBound] = {
         definitions=((x, sp.log(T)),),
         source="Chen et al. 2020, Theorem 4; constants from the counting argument of its appendix, its "
         "O(m Delta_max) taken as 3 m Delta_max",
-        regime="epsilon <= 3.65: beyond, the printed radius is too small for its own sampling error",
-        applies=lambda instance: instance.epsilon <= 3.65,
+        regime="epsilon <= 3.65: beyond, the printed radius is too small for its own sampling error; T (without a "
+        "horizon, H_k) up to 4e8: beyond, it is too small for the noise of one message",
+        applies=lambda instance: _radius_holds(instance, 1 / instance.epsilon),
         printed="O(sum_i B_inf^2 ln T / (epsilon^2 Delta_i)), for every epsilon",
-        correction="its radius, printed without a term for sampling, fails with probability T^-3 at most for "
-        "epsilon <= 3.65 only (T^-1 up to 7.48); beyond, the regret is larger than the bound",
+        correction="its radius, printed without a term for sampling, fails at many messages with probability T^-3 at "
+        "most for epsilon <= 3.65 only (T^-1 up to 7.48); beyond, the regret is larger than the bound. At one message "
+        "it fails with probability exp(-sqrt(32 ln T)) for every epsilon, which in the end is more than 1/T",
         confidence=_messages(
             4 * sp.sqrt(2 * x / n) / epsilon,
             "Laplace",
@@ -326,7 +340,7 @@ SEMI_BANDIT_BOUNDS: dict[str, RegretBound] = {
         **_printed_regime,
     ),
     "published/cucb-dp-least": RegretBound(
-        constant=R_max,
+        constant=3 * L * R_max / T,
         per_arm=sp.S.Zero,
         per_member=spread(16 * B**2 * x, R_max)
         + 48 * B * sp.log(T) ** 3 / epsilon * (1 + sp.log(R_max / Delta))

@@ -144,7 +144,7 @@ def regret(
     stated = asked.theorem.about(played)
     proof: tuple[ProofCheck, ...] = ()
     with blaming(subject, problem_file(problem)):
-        if isinstance(stated, RegretBound) and (stated.covers(played) or stated.printed):
+        if isinstance(stated, RegretBound) and stated.claimed(played):
             proof = check_proof(subject.make, stated, played, seed=seed, error=error / 2)
         trace = _simulated(
             subject,
@@ -194,9 +194,9 @@ class _Theorem:
         return self.bound.about(instance) if isinstance(self.bound, RegretBound) else self.bound
 
     def value(self, instance: Instance) -> float:
-        """Return the bound on an instance; infinite where there is none."""
+        """Return the bound on an instance; infinite where nobody claims one."""
         bound = self.about(instance)
-        if bound is None:
+        if bound is None or (isinstance(bound, RegretBound) and not bound.claimed(instance)):
             return math.inf
         try:
             value = bound.evaluate(instance) if isinstance(bound, RegretBound) else _value_of(bound, instance)
@@ -217,10 +217,8 @@ class _Theorem:
         covered, gaps = self.covers(instance), "its own"
         stated: dict[str, Any] = {"source": "stated with the learner", "regime": "every instance"}
         if isinstance(bound, RegretBound):
-            stated = {
-                name: getattr(bound, name)
-                for name in ("source", "regime", "printed", "correction", "unproved")
-            }
+            stated = {name: getattr(bound, name) for name in ("source", "printed", "correction", "unproved")}
+            stated["regime"] = bound.regime_on(instance)
             if isinstance(instance.problem, LinearContexts):
                 gaps = ""
             elif not isinstance(instance.problem, LinearBandit):

@@ -36,7 +36,7 @@ def test_printed_distributed_theorems(t: int) -> None:
     c2 = sum(2 ** (-ALPHA * (j - 1)) for j in range(2, 400))
     dpe = 2 * (2 + S) + 8 * c0 * math.sqrt(2 * D * 2**ALPHA * t**0.2 * log) + 20 * S * math.sqrt(D * log)
     dpe += 16 * SIGMA * math.sqrt(2 * 2**ALPHA * log) * t**0.6 + 4 * c1 * SIGMA * S * math.sqrt(2 * log)
-    dpe += 4 * math.log(t)
+    dpe += 4 * math.log2(t)  # of phases, of which the paper counts log(2T/h)
     assert bound("published/dpe", t) == pytest.approx(dpe)
     noise = 2 * math.sqrt(2 * math.log(1.25 / DELTA)) / EPSILON
     shape = 8 * 2**ALPHA * S * math.sqrt(2 * D * log) * (t**0.2 / (2**0.2 - 1) + c2 * S)
@@ -52,10 +52,10 @@ def test_printed_distributed_theorems(t: int) -> None:
 def test_printed_standard_theorems(t: int) -> None:
     log = math.log(K * t)
     pe = 4 * S + 32 * math.sqrt(2 * D * t * log) + 24 * math.sqrt(S) * math.sqrt(2 * D * log)
-    pe += 4 * math.log(2 * t / S)
+    pe += 4 * math.log2(2 * t / S)
     assert bound("published/pe", t) == pytest.approx(pe)
     noise = 2 * math.sqrt(2 * math.log(1.25 / DELTA)) / EPSILON
-    shape = 16 * D * math.sqrt(2 * S * log) * (math.log(t) + 1)
+    shape = 16 * D * math.sqrt(2 * S * log) * (math.log2(t) + 1)
     assert bound("published/dp-pe-central", t) == pytest.approx(pe + noise * shape)
     shuffled = math.sqrt(720 * math.log(2 / DELTA) / EPSILON**2 + 0.5)
     assert bound("published/dp-pe-shuffle", t) == pytest.approx(pe + shuffled * shape)

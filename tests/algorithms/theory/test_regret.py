@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from accountant import Simulation
-from algorithms import CascadeUCBRR, CUCBBatch, DPUCBMat, simulate
+from algorithms import CascadeUCBRR, CUCBBatch, CUCBBatchAll, DPUCBMat, simulate
 from algorithms.catalogue.contextual_entries import contextual_learners
 from algorithms.catalogue.linear_entries import linear_learners
 from algorithms.catalogue.structured_entries import learners
@@ -113,6 +113,41 @@ def test_learner_and_theorem_have_the_same_exponent(horizon):
     )
 
 
+def test_an_item_as_good_as_the_last_of_the_best_counts_with_its_own_mean():
+    """The third item ties with the second, and is 0.4 worse than the first: its mean is 0.5, not 0.5 - 0.4."""
+    problem, epsilon, horizon = Cascade(3, 2, [0.9, 0.5, 0.5]), 1.3, 1000
+    b, gap, p0, largest = 2 / epsilon, 0.4, 0.1, 0.4
+    x = math.log(3 * 3 * horizon**2)
+    square = 0.5 + 4 * b**2 * (1 + 0.5**2)
+    scarce = math.sqrt(0.5 + 4 * b**2) + 2 * b
+    item = 8 * square / gap - 4 * square / largest + 4 * math.sqrt(square) * scarce + scarce**2 * largest
+    expected = 1 + x / p0 * item + largest + 4 * b * x + 2 * b * x * largest
+    assert bound("cascade-ucb-ldp-laplace", problem, epsilon, horizon) == pytest.approx(expected)
+    phases = 3 * (2 + math.log2(horizon))
+    x = math.log(3 * 3 * phases * horizon**2)
+    noise = 2 * b * math.sqrt(x * phases * (1 + 0.5**2)) + b * x
+    scarcity = 4 * b * math.sqrt(x * phases) + b * x
+    item = x / (2 * p0) * (8 / gap - 4 / largest + 4 + largest) + 4 * noise + 2 * scarcity * largest
+    expected = 1 + (1 + 1 / p0) * item + largest
+    assert bound("cascade-ucb-batch", problem, epsilon, horizon) == pytest.approx(expected)
+
+
+def test_where_nothing_can_be_lost_bounds_are_0():
+    """Also that of cucb-batch, whose terms divide by the largest regret of a round."""
+    equal = [0.5, 0.5, 0.5]
+    problems = {
+        "bandit": SemiBandit(Arms(3), equal),
+        "semi-bandit": SemiBandit(TopK(3, 2), equal),
+        "matroid": SemiBandit(UniformMatroid(3, 2), equal),
+        "cascade": Cascade(3, 2, equal),
+        "linear": LinearBandit(np.eye(3)[:1], np.eye(3)[0], 0.0, 100, "signs"),
+        "contextual": LinearContexts(np.zeros(3), 4),
+    }
+    for name, entry in {**learners, **linear_learners, **contextual_learners}.items():
+        if name in BOUNDS:
+            assert bound(name, problems[entry.make.family], 2.0, 1000) == 0
+
+
 def test_an_item_that_always_attracts_leaves_no_finite_bound():
     problem = Cascade(3, 2, [1.0, 0.5, 0.2])
     assert bound("cascade-ucb-rr", problem, 1.0, 100) == math.inf
@@ -126,9 +161,45 @@ def test_regimes():
     assert covered("cucb-ldp2", top_k, 3.6, 100)
     assert not covered("cucb-ldp2", top_k, 3.7, 100)
     assert covered("cucb-ldp1", top_k, 14.0, 100)
+    assert covered("cucb-ldp2", top_k, 3.6, 400_000_000)
+    assert not covered("cucb-ldp2", top_k, 3.6, 400_000_001)
+    assert covered("cucb-ldp1", top_k, 1.0, 10**7)
+    assert not covered("cucb-ldp1", top_k, 1.0, 10**7, anytime="yes")  # of indices of H_13 = 2e9
     assert covered("dpucb-mat", MATROID, 50.0, 1)
     assert covered("published/cucb-ldp-gaussian", top_k, 1.0, 100)
     assert not covered("published/cucb-ldp-gaussian", top_k, 1.0, 100, noise_multiplier=0.01)
+
+
+def test_a_theorem_needs_an_oracle_whose_failures_do_not_last():
+    """A failure lasts as long as the weights: only indices that grow with the rounds are other ones in each."""
+    failing = SemiBandit(FailingTopK(2, 1, 0.3), [0.9, 0.1])
+    never = SemiBandit(FailingTopK(2, 1, 1.0), [0.9, 0.1])
+    greedy = SemiBandit(MaximumCoverage(2, 2, 1), [0.1, 0.8, 0.4, 0.5])  # alpha below 1
+    names = [name for name in BOUNDS if learners.get(name) and learners[name].make.family == "semi-bandit"]
+    covered = {name for name in names if BOUNDS[name].covers(Instance(failing, 1.0, 1000))}
+    assert covered == {"cucb", "published/cucb-ldp-gaussian"}
+    for name in names:
+        theorem, instance = BOUNDS[name], Instance(failing, 50.0, 1000)
+        assert theorem.covers(Instance(never, 1.0, 1000)) is (name != "cucb-batch")
+        assert theorem.about(Instance(greedy, 1.0, 1000)).covers(Instance(greedy, 1.0, 1000))
+        assert theorem.claimed(instance) is (name in covered)
+        assert ("never fails" in theorem.regime_on(instance)) is (name not in covered)
+
+
+def test_why_failures_must_not_last():
+    """Regret of 256 runs is above the bound with an oracle that never fails, by five standard errors."""
+    problem, horizon = SemiBandit(FailingTopK(2, 1, 0.3), [0.1, 0.9]), 1_000_000
+    trace = simulate(
+        functools.partial(CUCBBatchAll, problem.structure, epsilon=10.0, horizon=horizon),
+        problem,
+        horizon=horizon,
+        runs=256,
+        seed=1,
+        checkpoints=2,
+    )
+    regret = trace.regret[-1]
+    beyond = regret.mean() - 5 * regret.std() / 256**0.5
+    assert beyond > bound("cucb-batch-all", problem, 10.0, horizon)
 
 
 def test_bounds_derived_for_learners_as_printed():
