@@ -31,8 +31,8 @@ def _one_loss(
 ) -> tuple[FloatArray, FloatArray, float]:
     """Return the losses ln P/Q of Bin + shift against Bin (ascending), their masses, the infinite mass.
 
-    A shift below 0 is one downwards, under which losses ascend as the noise falls. The computed log probabilities err by less than `_SLACK` of their size: all is rounded upwards for ``side`` 1,
-    downwards for -1.
+    A shift below 0 is one downwards, under which losses ascend as the noise falls. The computed log probabilities err
+    by less than `_SLACK` of their size: all is rounded upwards for ``side`` 1, downwards for -1.
     """
     low, high = window(trials, probability)
     noise = np.arange(low, high + 1) if shift > 0 else np.arange(high, low - 1, -1)
@@ -296,9 +296,7 @@ class BinomialProfile(PrivacyProfile):
 
     def _curve(self, epsilon: FloatArray) -> FloatArray:
         if not self._many:
-            upper = [
-                _curve_at(self.trials, shift, self.probability, epsilon, 1.0) for shift in self._shifts
-            ]
+            upper = [_curve_at(self.trials, shift, self.probability, epsilon, 1.0) for shift in self._shifts]
             return np.asarray(np.maximum.reduce(upper))
         flat = np.ravel(epsilon).tolist()
         values = [max((product.delta(x) for product in self._products), default=1.0) for x in flat]

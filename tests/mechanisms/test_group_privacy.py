@@ -264,3 +264,22 @@ def test_replacing_records_of_a_sample_goes_by_steps(sampling: Sampling) -> None
 def test_groups_that_no_pair_is_known_for(base: PrivacyProfile, rate: float, size: int, message: str) -> None:
     with pytest.raises(ParameterError, match=message):
         SampledGroupProfile(base, rate, size)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "size"), [(1e-13, 10**14), (5e-13, 10**14), (1e-15, 10**12), (0.0, 7), (0.3, 5)]
+)
+def test_the_sum_over_the_steps(epsilon: float, size: int) -> None:
+    """Of more than 10^12 records e^{kε} was taken to be at most e."""
+    profile = for_group(ApproximateProfile(Fraction(epsilon), 1e-60), size)
+    assert isinstance(profile, ApproximateProfile)
+    exact = math.expm1(size * epsilon) / math.expm1(epsilon) if epsilon else size
+    assert profile.delta_bound == pytest.approx(1e-60 * exact, rel=1e-9)
+    assert profile.delta_bound >= 1e-60 * exact
+
+
+def test_next_to_certainty_a_group_is_rounded_up() -> None:
+    mu, rate = 18.042683869835024, 0.9999998166741714
+    none = (1 - Fraction(rate)) ** 2  # at ε = 0 all but what no member of the sample gives is told apart
+    upper = SampledGroupDirection(joining(GaussianProfile(mu)), rate, 2, True).bounds(np.array([0.0]))[1]
+    assert Fraction(float(upper[0])) >= 1 - none - Fraction(1, 10**18)
