@@ -12,7 +12,15 @@ import numpy.typing as npt
 
 from accountant import Place, Plan, Step
 from algorithms.claim import Claim, ClaimForm, View
-from mechanisms import Composed, Mechanism, NumpyNoise, OpenDPMeasurement, Repeated, assumptions_of
+from mechanisms import (
+    Composed,
+    Mechanism,
+    NumpyNoise,
+    OpenDPMeasurement,
+    PostProcessed,
+    Repeated,
+    assumptions_of,
+)
 from mechanisms.mechanism import is_categorical, mechanism_from_dict, needs_whole_numbers, neighbouring_of
 from mechanisms.parameters import ParameterError
 from verify.conduct.conduct import Conduct
@@ -197,7 +205,7 @@ def _moves(mechanism: Mechanism) -> list[tuple[npt.NDArray[Any], npt.NDArray[Any
         )
     together = min(_MOST_COORDINATES, allowed.l1 / step, (allowed.l2 / step) ** 2 + 1e-9)
     many = max(1, int(together))
-    size = min(max(2, many), getattr(mechanism, "dimension", max(2, many)))
+    size = min(max(2, many), _most_coordinates(mechanism, max(2, many)))
     size = 1 if _is_called_singly(mechanism) else size
     spread = np.zeros(size)
     spread[:many] = step
@@ -209,6 +217,17 @@ def _moves(mechanism: Mechanism) -> list[tuple[npt.NDArray[Any], npt.NDArray[Any
     if needs_whole_numbers(mechanism):
         return [(start.astype(np.int64), end.astype(np.int64)) for start, end in pairs]
     return pairs
+
+
+def _most_coordinates(mechanism: Mechanism, otherwise: int) -> int:
+    """Return how many coordinates a mechanism, or every one that it is made of, takes at most."""
+    parts: tuple[Mechanism, ...] = ()
+    if isinstance(mechanism, Composed):
+        parts = mechanism.parts
+    elif isinstance(mechanism, Repeated | PostProcessed):
+        parts = (mechanism.mechanism,)
+    own: int = getattr(mechanism, "dimension", otherwise)
+    return min((_most_coordinates(part, otherwise) for part in parts), default=own)
 
 
 def _samples(mechanism: Mechanism, effort: Effort) -> int:

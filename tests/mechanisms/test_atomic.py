@@ -36,5 +36,5 @@ def test_a_sample_of_nearly_all_keeps_what_it_hides() -> None:
     rate, p = 1.0 - 1e-9, Fraction(math.exp(1.0)) / (1 + Fraction(math.exp(1.0)))
     loss = RandomizedResponse(size=2, epsilon=1.0).profile().atoms().loss().fixed_size(rate)
     masses = dict(zip(loss.losses, loss.probabilities, strict=True))
-    assert masses[Fraction(0)] == pytest.approx(float((1 - Fraction(rate)) * (2 * p - 1)), rel=1e-14)
+    assert masses[Fraction(0)] == pytest.approx(float((1 - Fraction(rate)) * (2 * p - 1)), rel=1e-14, abs=0.0)
     assert math.fsum(masses.values()) == pytest.approx(1.0, abs=1e-15)

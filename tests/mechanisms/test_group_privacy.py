@@ -274,7 +274,7 @@ def test_the_sum_over_the_steps(epsilon: float, size: int) -> None:
     profile = for_group(ApproximateProfile(Fraction(epsilon), 1e-60), size)
     assert isinstance(profile, ApproximateProfile)
     exact = math.expm1(size * epsilon) / math.expm1(epsilon) if epsilon else size
-    assert profile.delta_bound == pytest.approx(1e-60 * exact, rel=1e-9)
+    assert profile.delta_bound == pytest.approx(1e-60 * exact, rel=1e-9, abs=0.0)
     assert profile.delta_bound >= 1e-60 * exact
 
 
