@@ -53,7 +53,8 @@ class RunningLoss:
     adaptively (a training schedule, say). Where outcomes choose the mechanisms, or when to stop, they are no guarantee:
     for that there are filters, and `Accountant.odometer`.
 
-    Where the worst pair of data sets may differ from release to release, a lower end of ε may be that of fewer releases.
+    Where the worst pair of data sets may differ from release to release, a lower end of ε may be that of fewer
+    releases.
 
     Parameters
     ----------
