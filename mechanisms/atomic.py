@@ -21,6 +21,7 @@ from mechanisms.rounding import Ceiling, either_up
 _LARGEST = 100_000  # atoms of an exact convolution
 _LARGEST_PRODUCT = 20_000_000  # pairs of atoms summed one by one
 _LARGEST_TABLE = 1_000_000  # numbers held at once when the curve is read at many points
+_SWITCHING = "the worst pair of data sets for each loss of the finite part"
 
 
 @dataclass(frozen=True)
@@ -198,7 +199,9 @@ class MixtureProfile(PrivacyProfile):
     """A finite loss together with another mechanism: δ(x) = m_∞ + Σᵢ pᵢ δ₂(x - lᵢ).
 
     Exact if both parts are: the privacy loss of the pair is the independent sum of the two losses. The finite part is
-    one for the neighbouring relation of the other.
+    one for the neighbouring relation of the other. If that has two directions, δ is the larger sum: a pair of data sets
+    has one for all of it. Of its alternatives the worst may be another one at each x - lᵢ, chosen by what the finite
+    part released: then the sum is a bound.
     """
 
     finite: AtomicProfile
@@ -217,7 +220,13 @@ class MixtureProfile(PrivacyProfile):
     @property
     def bound(self) -> str:
         """The bound of the first part that has one."""
-        return self.finite.bound or self.rest.bound
+        switching = any(len(side.alternatives()) > 1 for side in self.rest.directions())
+        return self.finite.bound or self.rest.bound or (_SWITCHING if switching else "")
+
+    def directions(self) -> tuple[PrivacyProfile, ...]:
+        """Return the finite loss together with each direction of the rest."""
+        sides = self.rest.directions()
+        return (self,) if len(sides) == 1 else tuple(MixtureProfile(self.finite, side) for side in sides)
 
     @property
     def symmetric(self) -> bool:
@@ -246,6 +255,9 @@ class MixtureProfile(PrivacyProfile):
         return self._everywhere(epsilon)
 
     def _everywhere(self, epsilon: FloatArray) -> FloatArray:
+        sides = self.directions()
+        if len(sides) > 1:
+            return np.asarray(np.maximum.reduce([side._everywhere(epsilon) for side in sides]))
         near, rest, probabilities = self.finite._arrays
         flat = np.ravel(epsilon)
         out = np.array([probabilities @ self.rest.delta((x - near) - rest) for x in flat])
@@ -253,6 +265,10 @@ class MixtureProfile(PrivacyProfile):
 
     def bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Bound the rest's δ at both ends of what each x - lᵢ may be before it is rounded."""
+        sides = self.directions()
+        if len(sides) > 1:
+            lows, highs = zip(*(side.bounds(epsilon) for side in sides), strict=True)
+            return np.maximum.reduce(lows), np.maximum.reduce(highs)
         near, rest, probabilities = self.finite._arrays
         flat = np.ravel(epsilon)
         error = self.finite.relative_error

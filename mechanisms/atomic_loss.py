@@ -181,23 +181,23 @@ class AtomicLoss(PrivacyLoss):
         """Return the loss on a sample of fixed size when one record is replaced; atoms stay atoms.
 
         A positive loss l of mass p, p e^{-l} under Q, becomes m = ln(1-q + q e^l) with mass (1-q) p e^{-l} + q p
-        and -m with mass p e^{-l}; the rest, (1-q) (p summed - p e^{-l} summed), has none.
+        and -m with mass p e^{-l}; (1-q) (p - p e^{-l}) of it has none, as what had none before.
         """
         mixed: dict[Fraction, float] = {}
+        without = [(1.0 - rate) * self.mass]
         for loss, p in zip(self.losses, self.probabilities, strict=True):
             if loss <= 0:
+                without += [p] if loss == 0 else []
                 continue
+            without.append((1.0 - rate) * p * -math.expm1(-min(float(loss), 745.0)))
             under_q = p * math.exp(-float(loss)) if loss < 700 else 0.0
             value = Fraction(float(log_mixture(rate, np.array(float(loss)))))
             mixed[value] = mixed.get(value, 0.0) + (1.0 - rate) * under_q + rate * p
             mixed[-value] = mixed.get(-value, 0.0) + under_q
         mass = multiply_up(rate, self.mass)
-        rest = math.fsum([1.0, -mass, *(-p for p in mixed.values())])
         nothing = Fraction(0)  # where a loss has become too small for a float, too
-        mixed[nothing] = mixed.get(nothing, 0.0) + max(0.0, rest)
+        mixed[nothing] = mixed.get(nothing, 0.0) + math.fsum(without)
         relative, displaced = self._sampled_rounding
-        # What is left at 0 is a difference: it carries the rounding of the sum.
-        relative += ROUNDING * (len(mixed) + 8.0) / max(mixed[nothing], 1e-3)
         return AtomicLoss(tuple(mixed), tuple(mixed.values()), mass, relative, displaced)
 
     def log_mgf_line(self, s: float, t: FloatArray) -> tuple[ComplexArray, FloatArray]:

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray
 from mechanisms.parameters import ParameterError, whole
+from mechanisms.rounding import exact_product
 
 _HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
 _EXACT = np.array(
@@ -38,9 +39,8 @@ def _stirling_error(n: FloatArray) -> FloatArray:
     return np.where(n > 16.0, series, _EXACT[np.minimum(n, 16.0).astype(np.int64)])
 
 
-def _deviance(x: FloatArray, mean: float) -> FloatArray:
-    """Return x ln(x / mean) + mean - x without cancellation (Loader 2000, Eq. 5)."""
-    difference = x - mean
+def _deviance(x: FloatArray, mean: float, difference: FloatArray) -> FloatArray:
+    """Return x ln(x / mean) + mean - x without cancellation, for difference = x - mean (Loader 2000, Eq. 5)."""
     v = difference / (x + mean)
     square = v * v
     series = np.zeros_like(x)
@@ -53,10 +53,14 @@ def _deviance(x: FloatArray, mean: float) -> FloatArray:
 
 
 def divergence(y: npt.ArrayLike, trials: int, probability: float) -> FloatArray:
-    """Return N kl(y/N, p): P(Bin(N, p) beyond y) <= exp(-divergence) on y's side of Np (Chernoff)."""
+    """Return N kl(y/N, p): P(Bin(N, p) beyond y) <= exp(-divergence) on y's side of Np (Chernoff).
+
+    Np is a sum of two floats: rounded to one, it would be that of another p, and of a 1 - p near 0 by far.
+    """
     x = np.asarray(y, dtype=np.float64)
-    mean = trials * probability
-    return _deviance(x, mean) + _deviance(trials - x, trials - mean)
+    near, rest = (float(part) for part in exact_product(probability, np.array(float(trials))))
+    difference = (x - near) - rest
+    return _deviance(x, near, difference) + _deviance(trials - x, (trials - near) - rest, -difference)
 
 
 def log_binomial(y: npt.ArrayLike, trials: int, probability: float) -> FloatArray:

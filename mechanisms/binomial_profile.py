@@ -22,7 +22,7 @@ _GRID = 2048  # points of one coordinate's loss
 _GRID_OF_TWO = 512  # the same where d + 1 products of two losses are compared
 _FEW = 8  # points of a curve that are summed term by term
 _MOST_ATOMS = 4096  # of a loss whose transform is summed
-_SLACK = 2.0**-49  # 16 roundings, relative to 1 + |ln pmf|
+_SLACK = 2.0**-47  # 64 roundings, relative to 1 + |ln pmf|
 
 
 @functools.lru_cache(maxsize=16)
@@ -31,22 +31,22 @@ def _one_loss(
 ) -> tuple[FloatArray, FloatArray, float]:
     """Return the losses ln P/Q of Bin + shift against Bin (ascending), their masses, the infinite mass.
 
-    The computed log probabilities err by less than `_SLACK` of their size: all is rounded upwards for ``side`` 1,
-    downwards for -1.
+    A shift below 0 is one downwards, under which losses ascend as the noise falls. The computed log probabilities err
+    by less than `_SLACK` of their size: all is rounded upwards for ``side`` 1, downwards for -1.
     """
     low, high = window(trials, probability)
-    noise = np.arange(low, high + 1)
+    noise = np.arange(low, high + 1) if shift > 0 else np.arange(high, low - 1, -1)
     log_p = log_binomial(noise, trials, probability)
-    if shift < noise.size:
-        beyond = log_binomial(np.arange(high + 1, high + 1 + shift), trials, probability)
-        log_q = np.concatenate([log_p[shift:], beyond])
+    if abs(shift) < noise.size:
+        beyond = log_binomial(noise[-abs(shift) :] + shift, trials, probability)
+        log_q = np.concatenate([log_p[abs(shift) :], beyond])
     else:
         log_q = log_binomial(noise + shift, trials, probability)
     scale = 1.0 + math.log1p(trials)
     masses = np.exp(log_p) * (1.0 + side * _SLACK * (scale - log_p))
     finite = np.isfinite(log_q)
     losses = (log_p - log_q)[finite] + side * _SLACK * (2.0 * scale - log_p[finite] - log_q[finite])
-    # The loss ln P/Q increases with y (log-concavity); rounding must not disturb the order.
+    # The loss ln P/Q is monotone in the noise (log-concavity); rounding must not disturb the order.
     ordered = np.maximum.accumulate(losses) if side > 0.0 else np.minimum.accumulate(losses[::-1])[::-1]
     return ordered, masses[finite], float(masses[~finite].sum())
 
@@ -142,13 +142,12 @@ def _two_sided(
 class BinomialShift(PrivacyProfile):
     """Profile of one data set against another whose value is smaller by ``shift``, under Bin(N, p) noise.
 
-    One of the two pairs behind `BinomialProfile` at p != 1/2: the reverse pair, and the same shift downwards,
-    are those of 1 - p.
+    One of the two pairs behind `BinomialProfile` at p != 1/2; the reverse pair is that of -``shift``.
 
     Parameters
     ----------
     trials, shift : int
-        N and the movement, at least 1.
+        N and the movement, which is not 0; below 0 the other value is larger.
     probability : float
         p in (0, 1).
     """
@@ -185,8 +184,8 @@ class BinomialShift(PrivacyProfile):
     def bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Bound the sum, and at ε < 0 the sum of the reverse pair."""
         right, left = (
-            _bounds_at(self.trials, self.shift, p, np.abs(epsilon))
-            for p in (self.probability, 1.0 - self.probability)
+            _bounds_at(self.trials, shift, self.probability, np.abs(epsilon))
+            for shift in (self.shift, -self.shift)
         )
         return _two_sided(epsilon, right, left)
 
@@ -247,7 +246,7 @@ class BinomialProfile(PrivacyProfile):
         return (
             min(1.0, max((product.infinite_mass for product in self._products), default=1.0))
             if self._many
-            else max(_one_loss(self.trials, self.shift, p, 1.0)[2] for p in self._laws)
+            else max(_one_loss(self.trials, shift, self.probability, 1.0)[2] for shift in self._shifts)
         )
 
     @property
@@ -255,13 +254,13 @@ class BinomialProfile(PrivacyProfile):
         return self.coordinates > 1
 
     @property
-    def _laws(self) -> tuple[float, ...]:
-        """The upward shift's p, and the downward one's where it differs (its reflection)."""
-        return (0.5,) if self.probability == 0.5 else (self.probability, 1.0 - self.probability)
+    def _shifts(self) -> tuple[int, ...]:
+        """The upward shift, and the downward one where it differs (not computed by 1 - p, which is rounded)."""
+        return (self.shift,) if self.probability == 0.5 else (self.shift, -self.shift)
 
     @cached_property
     def _products(self) -> list[LossProduct]:
-        laws = [_one_loss(self.trials, self.shift, p, 1.0) for p in self._laws]
+        laws = [_one_loss(self.trials, shift, self.probability, 1.0) for shift in self._shifts]
         if not all(losses.size for losses, _, _ in laws):
             return []  # whoever moves leaves what the noise reaches: nothing is hidden
         ranges = [grid_range(losses, masses) for losses, masses, _ in laws]
@@ -275,13 +274,13 @@ class BinomialProfile(PrivacyProfile):
 
     def loss(self) -> PrivacyLoss | None:
         """Return the law of the losses of one coordinate at p = 1/2, unless there are very many."""
-        return None if self._many or len(self._laws) > 1 else _loss_of(self.trials, self.shift, 0.5)
+        return None if self._many or len(self._shifts) > 1 else _loss_of(self.trials, self.shift, 0.5)
 
     def alternatives(self) -> tuple[PrivacyProfile, ...]:
         """Return the upward and the downward shift of one coordinate at p != 1/2; else the profile itself."""
-        if self._many or len(self._laws) == 1:
+        if self._many or len(self._shifts) == 1:
             return (self,)
-        return tuple(BinomialShift(self.trials, self.shift, p) for p in self._laws)
+        return tuple(BinomialShift(self.trials, shift, self.probability) for shift in self._shifts)
 
     def bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Bound the larger sum; for several coordinates the computed curve is the curve."""
@@ -289,14 +288,15 @@ class BinomialProfile(PrivacyProfile):
             return super().bounds(epsilon)
 
         lower, upper = zip(
-            *(_bounds_at(self.trials, self.shift, p, np.abs(epsilon)) for p in self._laws), strict=True
+            *(_bounds_at(self.trials, shift, self.probability, np.abs(epsilon)) for shift in self._shifts),
+            strict=True,
         )
         both = np.maximum.reduce(lower), np.maximum.reduce(upper)
         return _two_sided(epsilon, both, both)
 
     def _curve(self, epsilon: FloatArray) -> FloatArray:
         if not self._many:
-            upper = [_curve_at(self.trials, self.shift, p, epsilon, 1.0) for p in self._laws]
+            upper = [_curve_at(self.trials, shift, self.probability, epsilon, 1.0) for shift in self._shifts]
             return np.asarray(np.maximum.reduce(upper))
         flat = np.ravel(epsilon).tolist()
         values = [max((product.delta(x) for product in self._products), default=1.0) for x in flat]

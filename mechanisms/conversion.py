@@ -39,6 +39,7 @@ _GROUP_OF_TWO = "group of two"
 _SPLITS = 17
 _ZOOMS = 8
 _MOST_SPLITS = 2048
+_FAR = 300.0
 
 A, R, Z = Neighbouring.ADD_OR_REMOVE, Neighbouring.REPLACE_ONE, Neighbouring.ZERO_OUT
 
@@ -120,7 +121,7 @@ class GroupOfTwoProfile(PrivacyProfile):
     @property
     def infinite_mass(self) -> float:
         """The bound where nothing finite is left."""
-        return float(self._split(np.array([300.0]))[0]) if self.base.infinite_mass else 0.0
+        return float(self._split(np.array([_FAR]))[0]) if self.base.infinite_mass else 0.0
 
     @property
     def relative_error(self) -> float:
@@ -171,6 +172,8 @@ class GroupOfTwoProfile(PrivacyProfile):
         best = np.ones(epsilon.shape)
         for first, second in orders:
             best = np.minimum(best, self._best_split(first, second, epsilon))
+        if self.base.infinite_mass and np.any(epsilon > _FAR):  # δ falls, and grids of so far are coarse
+            best = np.where(epsilon > _FAR, np.minimum(best, self.infinite_mass), best)
         return best
 
     def _best_split(self, first: PrivacyProfile, second: PrivacyProfile, epsilon: FloatArray) -> FloatArray:
@@ -181,7 +184,10 @@ class GroupOfTwoProfile(PrivacyProfile):
         for _ in range(_ZOOMS):
             one = low + (high - low) * shares
             other = np.nextafter(epsilon - one, -np.inf)
-            sums = first.bounds(one)[1] + np.exp(one) * second.bounds(other)[1] * (1.0 + 1e-15)
+            rest = second.bounds(other)[1]
+            with np.errstate(over="ignore", invalid="ignore"):
+                grown = np.where(rest > 0.0, np.exp(one) * rest * (1.0 + 1e-15), 0.0)  # 0 times infinity is 0
+            sums = first.bounds(one)[1] + grown
             place = np.argmin(sums, axis=0)[None]
             best = np.minimum(best, np.take_along_axis(sums, place, 0)[0] * (1.0 + 1e-15))
             step = (high - low) / (_SPLITS - 1)

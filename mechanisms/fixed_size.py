@@ -13,7 +13,7 @@ from mechanisms.neighbouring import Neighbouring
 from mechanisms.parameters import ParameterError
 from mechanisms.privacy_loss import ROUNDING, PrivacyLoss
 from mechanisms.profile import PrivacyProfile
-from mechanisms.related_profile import RelatedProfile
+from mechanisms.related_profile import HeldProfile, RelatedProfile
 from mechanisms.rounding import up
 from mechanisms.subsampled import SampledProfile, SubsampledDirection, check_sampled
 
@@ -25,9 +25,10 @@ class FixedSizeProfile(SampledProfile):
     With q = m/n and w = e^ε: δ(ε) = q δ_base(ln((w - 1 + q) / q)) for w >= 1, and δ(-ε) = 1 - 1/w + δ(ε)/w.
 
     *Proved* for every base (`mechanisms.fixed_size_loss`; Balle, Barthe, Gaboardi 2018, Thm 5), and so composed; one
-    symmetric pair. *Attained* by one release if the base pair is (all other records alike). The movement is that of
-    *replacing* a record of the sample: twice the norm to which a record's contribution is clipped. *Adding or removing*
-    a record has no pair: it changes n and q.
+    symmetric pair. *Attained* by one release if the base pair is (all other records alike); several need not attain it,
+    as other data are worst at negative ε (`alternatives`). The movement is that of *replacing* a record of the sample:
+    twice the norm to which a record's contribution is clipped. *Adding or removing* a record has no pair: it changes n
+    and q.
 
     Parameters
     ----------
@@ -70,6 +71,18 @@ class FixedSizeProfile(SampledProfile):
     def infinite_mass(self) -> float:
         """Of the base times q."""
         return self._upper_side.infinite_mass
+
+    def alternatives(self) -> tuple[PrivacyProfile, ...]:
+        """Return the pairs of data in which all other records are like the second of both records, or like the first.
+
+        One is worst at ε >= 0, the other at ε < 0, and data cannot be both.
+        """
+        parts = [RelatedProfile(own, Neighbouring.ADD_OR_REMOVE) for own in self.base.alternatives()]
+        return tuple(
+            HeldProfile(SubsampledDirection(own, self.rate, added), Neighbouring.REPLACE_ONE)
+            for added in (False, True)
+            for own in parts
+        )
 
     def loss(self) -> PrivacyLoss | None:
         """Return the law of the loss, if the base's is known."""

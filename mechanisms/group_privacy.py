@@ -117,9 +117,7 @@ def _geometric(epsilon: FloatArray, k: int) -> FloatArray:
     """Return Σ_{i<k} e^{iε} = (e^{kε} - 1) / (e^ε - 1) for ε >= 0, inf beyond floats."""
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         sums = np.expm1(k * epsilon) / np.expm1(epsilon)
-    return np.where(
-        epsilon < 1e-12, k * np.exp(np.minimum(k * epsilon, 1.0)), np.where(np.isnan(sums), np.inf, sums)
-    )
+    return np.where(epsilon == 0.0, float(k), np.where(np.isnan(sums), np.inf, sums))
 
 
 @dataclass(frozen=True)

@@ -136,7 +136,8 @@ class LossProduct:
         """
         if epsilon >= self._top:
             return self.infinite_mass
-        number = max(0, round(2.0 * (epsilon - self._mean) / self._deviation))
+        above = epsilon - self._mean
+        number = max(0, round(2.0 * above / self._deviation)) if self._deviation else 0  # 0: one finite loss
         tilt, log_mgf, error, product, suffix, deviation = self._rung(number)
         start = max(0, math.floor(epsilon / self._step) + 1 - self._first)
         end = min(product.size, start + math.ceil(_WIDTH * deviation / self._step) + 1)

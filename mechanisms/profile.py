@@ -208,7 +208,8 @@ class PrivacyProfile(abc.ABC):
 
         if excess(high) >= 0.0:
             return high
-        return float(brentq(excess, low, high, xtol=1e-300, rtol=8.9e-16, maxiter=300))
+        # A guess will do, where ε is next to 0 and too many halvings away.
+        return float(brentq(excess, low, high, xtol=1e-300, rtol=8.9e-16, maxiter=300, disp=False))
 
     def atoms(self) -> AtomicProfile | None:
         """Return the finite privacy-loss distribution behind the curve, or None if there is none."""

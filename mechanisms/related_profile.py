@@ -92,6 +92,11 @@ class SameCurve(PrivacyProfile):
         own = self.profile.loss()
         return None if own is None else stated_alike(own, self.neighbouring)
 
+    def directions(self) -> tuple[PrivacyProfile, ...]:
+        """Return the curve's, stated for the relation."""
+        sides = self.profile.directions()
+        return (self,) if len(sides) == 1 else tuple(dataclasses.replace(self, profile=one) for one in sides)
+
     def alternatives(self) -> tuple[PrivacyProfile, ...]:
         """Return the curve's, stated for the relation."""
         return tuple(dataclasses.replace(self, profile=one) for one in self.profile.alternatives())

@@ -192,7 +192,7 @@ class SampledGroupDirection(GroupOnSample):
         rounding = 1e-12 + _MARGIN * (np.abs(x) + abs(log_none))
         if self.added:  # M >= p_0 N(0, 1)
             lower = np.where(is_left, low_left, 0.0)
-            rest = -np.expm1(np.minimum(x + log_none - rounding, 0.0))
+            rest = -np.expm1(np.minimum(x + log_none - rounding, 0.0)) * (1.0 + 8.0 * ROUNDING)
             upper = np.where(is_right, np.minimum(high_right, rest), rest)
         else:  # δ falls, and is 1 - p_0 at w = p_0
             lower = np.where(is_right, low_right, 0.0)

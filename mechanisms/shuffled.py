@@ -16,7 +16,7 @@ independent of the record. Who draws what is independent of the record; given C 
 are from Q₁, the multiset is made without knowing it. []
 
 So it holds for messages whose number is public and fixed, if the n - 1 others follow the protocol and the same R; the
-record is all that a client sends. Fewer coins are a post-processing of more: C may be rounded down. Given C = c and
+record is all that a client sends. More coins are a post-processing of fewer: C may be rounded down. Given C = c and
 a = A + B the loss is ln(p x + (1-p)(1-x)) - ln((1-p) x + p (1-x)), x = a / (c+1).
 """
 

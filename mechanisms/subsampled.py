@@ -90,6 +90,10 @@ class SubsampledDirection(SampledProfile):
         """Of the base times q if removed, rounded up; 0 if added."""
         return 0.0 if self.added else multiply_up(self.rate, self.base.infinite_mass)
 
+    def alternatives(self) -> tuple[PrivacyProfile, ...]:
+        """Return those of the base, on the sample."""
+        return tuple(SubsampledDirection(own, self.rate, self.added) for own in self.base.alternatives())
+
     def loss(self) -> PrivacyLoss | None:
         """Return the law of the loss in this direction, if the base's is known."""
         own = self.base.loss()

@@ -53,12 +53,17 @@ def repeating(
     changed = {
         name: (facts, getattr(options, name))
         for name, default, facts in each_option(type(options))
-        if name == "seed" or (facts.repeats and getattr(options, name) not in (default, {}, []))
+        if name == "seed" or (facts.repeats and not _is_default(getattr(options, name), default))
     }
     if named and all(facts.help and _has_words(value) for facts, value in changed.values()):
         flags = [part for name, (facts, value) in changed.items() for part in _flag(name, facts, value)]
         return shlex.join(["dpwitness", verb, *(arguments or (called,)), *flags])
     return f"{verb}({', '.join([called, *(f'{name}={value!r}' for name, (_, value) in changed.items())])})"
+
+
+def _is_default(value: Any, default: Any) -> bool:
+    """Whether a value need not be said; a number of NumPy's is compared with numbers only."""
+    return (isinstance(value, dict | list) and not value) or bool(value == default)
 
 
 def _has_words(value: Any) -> bool:

@@ -263,10 +263,12 @@ class ComposedLoss:
             if not direction.at_most(result.lower, target):
                 result = result.largest(direction.epsilon(target, width))
         if self._switches:
-            result = result.with_lower(
-                [data.epsilon(target, max(width, _FIXED_WIDTH)) for data in self._fixed_data]
-            )
+            result = result.with_lower(self.with_fixed_data(target, width))
         return self.at_most_the_largest(result)
+
+    def with_fixed_data(self, delta: float, width: float) -> list[CertifiedInterval]:
+        """Return ε(delta) of data that are fixed, where the worst pair may differ from release to release."""
+        return [data.epsilon(delta, max(width, _FIXED_WIDTH)) for data in self._fixed_data]
 
     def at_most_the_largest(self, result: CertifiedInterval) -> CertifiedInterval:
         """Return an interval for ε with what the sum of the largest losses says of it."""

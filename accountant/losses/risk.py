@@ -242,7 +242,6 @@ def _least_line(curve: _DeltaCurve, k: float) -> tuple[float, float]:
             lines.append((float(w[j + 1]), float(lo[j + 1]), slope))
         candidates.append(_least_in_cell(float(w[j]), float(w[j + 1]), lines, k))
     candidates.append(k * float(w[-1]))
-    # Nodes are known to 4u of themselves, slopes are rounded: all of it is far below 1e-12 of w k + φ.
     return max(0.0, min(candidates) * (1.0 - 1e-12)), min(1.0, upper)
 
 
@@ -258,11 +257,17 @@ def _best_epsilon(curve: _DeltaCurve, k: float) -> float:
 
 
 def _least_in_cell(left: float, right: float, lines: list[tuple[float, float, float]], k: float) -> float:
-    """Return the least of max(lines) + kw over [left, right]; a line is (w, value there, slope)."""
+    """Return the least of max(lines) + kw over [left, right], rounded down; a line is (w, value there, slope).
+
+    What is rounded is off by a few u of the sizes of its parts: where two lines meet, too, as one of the two sums that
+    meet there rises and the other one falls.
+    """
     at = [left, right]
     for i, (x, y, slope) in enumerate(lines):
         for other_x, other_y, other_slope in lines[:i]:
             if slope != other_slope:
                 meet = (other_y - y + slope * x - other_slope * other_x) / (slope - other_slope)
                 at.append(min(max(meet, left), right))
-    return min(max(y + slope * (w - x) for x, y, slope in lines) + k * w for w in at)
+    size = k * right + sum(abs(y) + abs(slope) * (x + right) for x, y, slope in lines)
+    least = min(max(y + slope * (w - x) for x, y, slope in lines) + k * w for w in at)
+    return least - 32.0 * ROUNDING * size

@@ -53,6 +53,9 @@ class RunningLoss:
     adaptively (a training schedule, say). Where outcomes choose the mechanisms, or when to stop, they are no guarantee:
     for that there are filters, and `Accountant.odometer`.
 
+    Where the worst pair of data sets may differ from release to release, a lower end of ε may be that of fewer
+    releases.
+
     Parameters
     ----------
     releases : iterable of (PrivacyProfile, int), optional
@@ -81,6 +84,8 @@ class RunningLoss:
         self._examples: tuple[PrivacyProfile, ...] = ()
         self._directions: list[_Growing] = []
         self._switching = False
+        self._by_curves = False
+        self._fixed_data: tuple[float, list[CertifiedInterval]] | None = None
         self._composed: ComposedLoss | None = None
         for profile, count in releases:
             self.add(profile, count)
@@ -121,6 +126,7 @@ class RunningLoss:
         self._counts[profile] = self._counts.get(profile, 0) + more
         self._composed = None
         self._switching = self._switching or any(len(side.alternatives()) > 1 for side in sides)
+        self._by_curves = self._by_curves or None in losses
 
     def _mass_so_far(self) -> _InfiniteMass:
         """Return that of a direction in which everything so far was alike."""
@@ -134,7 +140,7 @@ class RunningLoss:
         """
         target = checked_delta(delta)
         open_unit("width", width)
-        if target == 0.0 or self._switching or not self._counts:
+        if target == 0.0 or not self._counts or (self._switching and self._by_curves):
             return self.composed.epsilon(target, width=width)
         result, anew = CertifiedInterval(0.0, 0.0, NOTHING, NOTHING), False
         for i, growing in enumerate(self._directions):
@@ -143,6 +149,11 @@ class RunningLoss:
                 if own is None:
                     own, anew = growing.replanned(self.composed.directions[i], target, width), True
                 result = result.largest(own)
+        if self._switching:
+            # What fewer releases cost with fixed data is a lower end, too.
+            if anew or self._fixed_data is None or self._fixed_data[0] != target:
+                self._fixed_data = target, self.composed.with_fixed_data(target, width)
+            result = result.with_lower(self._fixed_data[1])
         if anew:
             result = self.composed.at_most_the_largest(result)
         return result.stated_for(self._examples[0].neighbouring)

@@ -24,6 +24,7 @@ from mechanisms import (
     mechanism_from_dict,
 )
 from mechanisms.binomial_law import log_binomial, window
+from mechanisms.binomial_profile import BinomialShift
 
 ALPHA = 1e-6  # false-alarm rate of each statistical test
 
@@ -48,6 +49,48 @@ def test_log_binomial_is_accurate(trials: int, probability: float) -> None:
         ]
     np.testing.assert_allclose(log_binomial(y, trials, probability), exact, rtol=2e-15, atol=2e-14)
     assert log_binomial([-1, trials + 1], trials, probability).tolist() == [-math.inf, -math.inf]
+
+
+@pytest.mark.parametrize(
+    ("trials", "probability"), [(2**20, 0.3), (4576488122, 0.9999999978553099), (141054249214, 1 - 2.0**-23)]
+)
+def test_log_binomial_is_that_of_the_probability_itself(trials: int, probability: float) -> None:
+    """N p was rounded: at 1 - p = 2e-9 a logarithm was off by 1e-6."""
+    spread = math.sqrt(trials * probability * (1 - probability))
+    y = [round(trials * probability + z * spread) for z in (-20, -5, -1, 0, 1)]
+    with mpmath.workdps(60):
+        p = mpmath.mpf(probability)
+        exact = [
+            float(
+                mpmath.loggamma(trials + 1)
+                - mpmath.loggamma(k + 1)
+                - mpmath.loggamma(trials - k + 1)
+                + k * mpmath.log(p)
+                + (trials - k) * mpmath.log(1 - p)
+            )
+            for k in y
+        ]
+    np.testing.assert_allclose(log_binomial(y, trials, probability), exact, rtol=4e-14)
+
+
+@pytest.mark.parametrize("probability", [1e-9, 1e-20, 1e-300])
+def test_a_probability_next_to_0(probability: float) -> None:
+    """1 - p was rounded; where it was 1 there was a math domain error."""
+    profile = BinomialProfile(1000, 1, probability)
+    kept = math.exp(1000 * math.log1p(-probability))  # nothing is hidden unless there is noise
+    lower, upper = (float(end[0]) for end in profile.bounds(np.array([1.0])))
+    assert lower <= kept <= upper
+    one = 1000 * probability * math.exp(999 * math.log1p(-probability))  # P(1), beside which Q(1) = P(0)
+    beyond = BinomialShift(1000, -1, probability)
+    assert float(beyond.bounds(np.array([-math.log(1 / one)]))[1][0]) <= 1.0
+    assert beyond.infinite_mass == pytest.approx(kept, rel=1e-10)
+    assert math.isinf(Binomial(trials=1000, shift=1, probability=probability, delta=0.5).epsilon)
+
+
+def test_several_coordinates_with_one_finite_loss() -> None:
+    """Only noise 0 of the larger value, or 4 of the smaller one, is possible under the other: a division by zero."""
+    profile = BinomialProfile(4, 4, 0.3, 2)
+    assert profile.delta(0.0) == pytest.approx(1.0 - 0.3**8, rel=1e-9)
 
 
 @pytest.mark.parametrize(("trials", "probability"), [(1, 0.5), (100, 0.5), (5000, 0.5), (10**5, 0.01)])

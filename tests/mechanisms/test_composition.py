@@ -6,12 +6,16 @@ from fractions import Fraction
 import mpmath as mp
 import numpy as np
 import pytest
+from poisson import joining, subsampled
 from scipy import stats
 
+from accountant.losses.composed_loss import compose
 from mechanisms import (
     ApproximateProfile,
     AtomicProfile,
     BasicCompositionProfile,
+    Binomial,
+    BinomialProfile,
     Composed,
     DiscreteGaussianProfile,
     DiscreteLaplace,
@@ -344,3 +348,39 @@ def test_probabilities_of_many_compositions_add_up_within_their_rounding() -> No
     assert AtomicProfile(losses, probabilities, relative_rounding=3e-9).pure_epsilon == 1
     with pytest.raises(ParameterError, match="must add up to 1"):
         AtomicProfile(losses, probabilities)
+
+
+def test_a_mixture_has_the_directions_of_its_rest() -> None:
+    """It took the worse of removing and adding at each loss of the finite part: 0.4384, which no data attain."""
+    finite, rest = joining(DiscreteLaplaceProfile(1, 1.0)), subsampled(GaussianProfile(1.0), 0.3)
+    together = finite.compose(rest)
+    assert isinstance(together, MixtureProfile)
+    assert together.exact
+    for x in (0.1, 0.5, 1.0):
+        apart = compose([(finite, 1), (rest, 1)]).delta(x)
+        assert apart.lower <= together.delta(x) <= apart.upper
+    assert (
+        compose([(together, 2)]).epsilon(1e-3).upper
+        < 1.0001 * compose([(finite, 2), (rest, 2)]).epsilon(1e-3).upper
+    )
+
+
+def test_a_mixture_with_pairs_that_may_switch_is_a_bound() -> None:
+    """Binomial noise of p = 0.2 and discrete Laplace noise on one value: no data attain the worse pair at each loss."""
+    both = Composed((DiscreteLaplace(scale=1.0), Binomial(trials=4, shift=1, probability=0.2))).profile()
+    noise = math.tanh(0.5) * np.exp(-np.abs(np.arange(-40, 42)[:, None] - [0, 1]))
+    k = np.arange(6)[:, None]
+    ones = stats.binom.pmf(k - [0, 1], 4, 0.2)
+    low, high = (np.outer(noise[:, i], ones[:, i]) for i in (0, 1))
+    for x in (0.05, 0.5, 1.0):
+        exact = max(float(np.maximum(p - math.exp(x) * q, 0.0).sum()) for p, q in ((low, high), (high, low)))
+        assert both.delta(x) >= exact * (1.0 - 1e-12)
+    assert both.delta(0.05) > 1.1 * 0.593235245353142
+    assert not both.exact
+
+
+def test_samples_of_what_may_switch_may_switch() -> None:
+    skewed = BinomialProfile(20, 1, 0.3)
+    sampled = subsampled(skewed, 0.5)
+    assert compose([(sampled, 1)]).exact
+    assert not compose([(sampled, 3)]).exact

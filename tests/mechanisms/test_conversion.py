@@ -187,3 +187,15 @@ def test_whole_numbers_are_parameters_like_any_others() -> None:
     changed = [convert(each, Neighbouring.REPLACE_ONE) for each in (whole, real)]
     assert changed[0].gaussian_mu == changed[1].gaussian_mu
     assert changed[0].bounds(np.array(0.3)) == changed[1].bounds(np.array(0.3))
+
+
+@pytest.mark.parametrize("far", [301.0, 800.0, 1e4, 1e300])
+def test_a_group_of_two_has_a_bound_everywhere(far: float) -> None:
+    """Beyond the exponentials that floats hold it was nan."""
+    at = np.array([far, -far])
+    for base in (joining(DiscreteLaplaceProfile(1, 1.0)), subsampled(GaussianProfile(1.0), 0.3)):
+        lower, upper = GroupOfTwoProfile(base).bounds(at)
+        assert (lower[0], upper[1]) == (0.0, 1.0)
+        assert 0.0 <= upper[0] < 1e-280
+    leaking = GroupOfTwoProfile(joining(ApproximateProfile(Fraction(1), 1e-5)))
+    assert 2e-5 <= leaking.bounds(at)[1][0] <= 1.0001 * leaking.infinite_mass

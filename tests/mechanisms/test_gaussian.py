@@ -214,3 +214,10 @@ def test_small_and_large_mu_together_are_as_each_alone():
     for delta in (0.5, 1e-6, 1e-200):
         alone = [float(gaussian_epsilons(mus[i : i + 1], delta)[0]) for i in range(mus.size)]
         np.testing.assert_allclose(gaussian_epsilons(mus, delta), alone, rtol=2e-9)
+
+
+def test_an_epsilon_next_to_0_is_found() -> None:
+    """It is 299 powers of ten away from where the search begins: an error, after 300 halvings."""
+    profile = GaussianProfile(1e-200)
+    assert 0.0 < profile.epsilon(1e-280) < 1e-197
+    assert profile.delta(profile.epsilon(1e-280)) <= 1e-280

@@ -289,3 +289,22 @@ def test_a_bound_that_is_no_pairs_curve_is_no_lower_end() -> None:
             assert 0.0 <= interval.lower <= interval.upper
             bounds = pair[0].compose(pair[1]).bounds(np.array([epsilon]))[1]
             assert interval.lower <= bounds * (1.0 + 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "size"), [(1e-13, 10**14), (5e-13, 10**14), (1e-15, 10**12), (0.0, 7), (0.3, 5)]
+)
+def test_the_sum_over_the_steps(epsilon: float, size: int) -> None:
+    """Of more than 10^12 records e^{kε} was taken to be at most e."""
+    profile = for_group(ApproximateProfile(Fraction(epsilon), 1e-60), size)
+    assert isinstance(profile, ApproximateProfile)
+    exact = math.expm1(size * epsilon) / math.expm1(epsilon) if epsilon else size
+    assert profile.delta_bound == pytest.approx(1e-60 * exact, rel=1e-9, abs=0.0)
+    assert profile.delta_bound >= 1e-60 * exact
+
+
+def test_next_to_certainty_a_group_is_rounded_up() -> None:
+    mu, rate = 18.042683869835024, 0.9999998166741714
+    none = (1 - Fraction(rate)) ** 2  # at ε = 0 all but what no member of the sample gives is told apart
+    upper = SampledGroupDirection(joining(GaussianProfile(mu)), rate, 2, True).bounds(np.array([0.0]))[1]
+    assert Fraction(float(upper[0])) >= 1 - none - Fraction(1, 10**18)

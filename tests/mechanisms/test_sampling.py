@@ -20,6 +20,7 @@ from mechanisms import (
     PerfectPrivacy,
     PrivacyProfile,
     PureProfile,
+    RandomizedResponse,
 )
 from mechanisms.fixed_size import FixedSizeProfile
 from mechanisms.neighbouring import Neighbouring
@@ -61,9 +62,40 @@ GOLDEN = [
 
 @pytest.mark.parametrize(("profile", "count", "delta", "epsilon"), GOLDEN)
 def test_golden_values(profile: PrivacyProfile, count: int, delta: float, epsilon: float) -> None:
-    found = compose([(profile, count)]).epsilon(delta)
-    assert found.width < 1e-9
+    composed = compose([(profile, count)])
+    found = composed.epsilon(delta)
+    assert composed.directions[0].epsilon(delta, 1e-9).width < 1e-9
     assert found.upper == pytest.approx(epsilon, abs=2e-10, rel=5e-11)
+    assert found.width < (1e-9 if composed.exact else 0.2 * epsilon)
+
+
+def other_data(epsilon: float, rate: float, w: np.ndarray) -> np.ndarray:
+    """δ at w of one release, responses of a sampled record, the other data being the worst at each w."""
+    p, q = 1.0 / (1.0 + math.exp(-epsilon)), 1.0 / (1.0 + math.exp(epsilon))
+    mixed = (1.0 - rate) * np.array([q, p]) + rate * np.array([p, q])
+    pairs = (
+        (mixed, np.array([q, p])),
+        (np.array([p, q]), (1.0 - rate) * np.array([p, q]) + rate * np.array([q, p])),
+    )
+    return np.maximum.reduce([np.maximum(a - np.multiply.outer(w, b), 0.0).sum(axis=-1) for a, b in pairs])
+
+
+@pytest.mark.parametrize("epsilon", [0.05, 0.2, 0.6])
+def test_other_records_are_worst_in_one_way_only(epsilon: float) -> None:
+    """Two releases on samples of fixed size, the second one's data chosen by the first: less than the pair, twice."""
+    loss, rate = 1.0, 0.5
+    profile = FixedSizeProfile(RandomizedResponse(size=2, epsilon=loss).profile(), rate)
+    p, q = 1.0 / (1.0 + math.exp(-loss)), 1.0 / (1.0 + math.exp(loss))
+    mixed = (1.0 - rate) * np.array([q, p]) + rate * np.array([p, q])
+    w = math.exp(epsilon)
+    first = float(mixed @ other_data(loss, rate, w * np.array([q, p]) / mixed))
+    exact = max(first, float(np.array([p, q]) @ other_data(loss, rate, w * mixed[::-1] / np.array([p, q]))))
+    composed = compose([(profile, 2)])
+    found = composed.delta(epsilon)
+    assert found.lower <= exact * (1.0 + 1e-12)
+    assert exact <= found.upper * (1.0 + 1e-12)
+    assert not composed.exact
+    assert compose([(profile, 1)]).exact
 
 
 def hockey_stick(log_p: object, log_q: object, cuts: list[float], epsilon: float) -> mp.mpf:

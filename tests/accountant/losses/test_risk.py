@@ -1,7 +1,9 @@
 """What attacks can reach: certified ends against closed forms and against the tests themselves."""
 
 import math
+from fractions import Fraction
 
+import mpmath as mp
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -27,6 +29,7 @@ from mechanisms import (
     Neighbouring,
     ParameterError,
     PrivacyProfile,
+    PureProfile,
     RandomizedResponse,
 )
 from mechanisms.atomic_loss import AtomicLoss
@@ -160,3 +163,13 @@ def test_neighbouring_epsilons_share_contours() -> None:
             own.intersect(alone)
             assert own.width <= max(1e-6 * own.upper, 1.01 * alone.width)
     assert 2 <= sum(map(len, known)) <= 20
+
+
+def test_where_lines_cancel_the_lower_end_is_below() -> None:
+    """Two randomized responses at the kink of their profile: it was above by 2e-12 of itself."""
+    epsilon, k = 1.5032328955790986, 1.0508709819664746e-06
+    rate = true_positive_rate(compose([(PureProfile(Fraction(epsilon)), 2)]), k)
+    with mp.workdps(40):
+        best = k * mp.exp(2 * mp.mpf(epsilon))  # of both answers: likelier by e^{2ε}
+        assert rate.lower <= best <= rate.upper
+    assert rate.width < 1e-5 * rate.upper

@@ -27,6 +27,7 @@ from mechanisms import (
     RandomizedResponse,
     ZeroConcentratedProfile,
 )
+from mechanisms.fixed_size import FixedSizeProfile
 from mechanisms.gaussian_loss import GaussianLoss
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.privacy_loss import PrivacyLoss
@@ -241,3 +242,19 @@ def test_work_does_not_grow_with_what_was_released(monkeypatch: pytest.MonkeyPat
         running.add(sampled(1.0, 0.01))
         running.epsilon(1e-5)
     assert len(calls) <= 6
+
+
+def test_what_fewer_releases_cost_with_fixed_data_is_a_lower_end() -> None:
+    profile = FixedSizeProfile(GaussianProfile(1.0), 0.05)
+    running = RunningLoss([(profile, 40)])
+    first = running.epsilon(1e-5)
+    running.add(profile, 5)
+    found, whole = running.epsilon(1e-5), compose([(profile, 45)]).epsilon(1e-5)
+    assert running._directions[0].epsilon(1e-5, 1e-7) is not None  # it was not computed anew
+    assert (
+        first.lower
+        == found.lower
+        < whole.lower
+        < compose([(profile, 45)]).directions[0].epsilon(1e-5, 1e-7).lower
+    )
+    assert found.upper == pytest.approx(whole.upper, rel=1e-7)
