@@ -13,7 +13,7 @@ from mechanisms.neighbouring import Neighbouring
 from mechanisms.parameters import ParameterError
 from mechanisms.privacy_loss import ROUNDING, PrivacyLoss
 from mechanisms.profile import PrivacyProfile
-from mechanisms.related_profile import RelatedProfile
+from mechanisms.related_profile import HeldProfile, RelatedProfile
 from mechanisms.rounding import up
 from mechanisms.subsampled import SampledProfile, SubsampledDirection, check_sampled
 
@@ -25,9 +25,10 @@ class FixedSizeProfile(SampledProfile):
     With q = m/n and w = e^ε: δ(ε) = q δ_base(ln((w - 1 + q) / q)) for w >= 1, and δ(-ε) = 1 - 1/w + δ(ε)/w.
 
     *Proved* for every base (`mechanisms.fixed_size_loss`; Balle, Barthe, Gaboardi 2018, Thm 5), and so composed; one
-    symmetric pair. *Attained* by one release if the base pair is (all other records alike). The movement is that of
-    *replacing* a record of the sample: twice the norm to which a record's contribution is clipped. *Adding or removing*
-    a record has no pair: it changes n and q.
+    symmetric pair. *Attained* by one release if the base pair is: all other records are like the new one at ε >= 0, like
+    the old one at ε < 0. Several releases need not attain it; what they do attain their `alternatives` say. The movement
+    is that of *replacing* a record of the sample: twice the norm to which a record's contribution is clipped. *Adding or
+    removing* a record has no pair: it changes n and q.
 
     Parameters
     ----------
@@ -75,6 +76,17 @@ class FixedSizeProfile(SampledProfile):
         """Return the law of the loss, if the base's is known."""
         base = self.base.loss()
         return None if base is None else base.fixed_size(self.rate)
+
+    def alternatives(self) -> tuple[PrivacyProfile, ...]:
+        """Return what data sets attain whose other records are all as the new one, or all as the old one."""
+        return tuple(
+            HeldProfile(
+                SubsampledDirection(RelatedProfile(own, Neighbouring.ADD_OR_REMOVE), self.rate, added),
+                Neighbouring.REPLACE_ONE,
+            )
+            for own in self.base.alternatives()
+            for added in (False, True)
+        )
 
     def bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Bound the base's δ at both ends of what its argument may be."""
