@@ -25,10 +25,10 @@ class FixedSizeProfile(SampledProfile):
     With q = m/n and w = e^ε: δ(ε) = q δ_base(ln((w - 1 + q) / q)) for w >= 1, and δ(-ε) = 1 - 1/w + δ(ε)/w.
 
     *Proved* for every base (`mechanisms.fixed_size_loss`; Balle, Barthe, Gaboardi 2018, Thm 5), and so composed; one
-    symmetric pair. *Attained* by one release if the base pair is: all other records are like the new one at ε >= 0, like
-    the old one at ε < 0. Several releases need not attain it; what they do attain their `alternatives` say. The movement
-    is that of *replacing* a record of the sample: twice the norm to which a record's contribution is clipped. *Adding or
-    removing* a record has no pair: it changes n and q.
+    symmetric pair. *Attained* by one release if the base pair is: all other records are like the new one at ε >= 0,
+    like the old one at ε < 0. Several releases need not attain it; what they do attain their `alternatives` say. The
+    movement is that of *replacing* a record of the sample: twice the norm to which a record's contribution is clipped.
+    *Adding or removing* a record has no pair: it changes n and q.
 
     Parameters
     ----------

@@ -214,14 +214,22 @@ class SubsampledGaussianLossSum(LossSum):
         """Return it from the transform; of a high order, where that takes too many numbers, what is known without."""
         if order <= _HIGH or self._numbers(order - 1.0) <= _MOST_NUMBERS:
             return super()._divergence(order)
-        parts = (n * loss.most_divergence(order) for loss, n in zip(self.losses, self.counts, strict=True))
-        return sum(parts) * (1.0 + (len(self.losses) + 2.0) * ROUNDING)
+        most = 0.0
+        for loss, count in zip(self.losses, self.counts, strict=True):
+            assert isinstance(loss, SubsampledGaussianLoss)
+            most += count * loss.most_divergence(order)
+        return most * (1.0 + (len(self.losses) + 2.0) * ROUNDING)
 
     def _numbers(self, s: float) -> float:
         """Return about how many numbers the trapezoid rule for M(s) takes: nodes of every loss, times k + 1."""
         at = np.array([s])
         (low,), (high,) = self._reach(at)
-        return float(high - low) / float(self._step(self._power(at), 0.0)[0]) * len(self.losses) * (self._size + 1)
+        return (
+            float(high - low)
+            / float(self._step(self._power(at), 0.0)[0])
+            * len(self.losses)
+            * (self._size + 1)
+        )
 
     def _power(self, s: FloatArray) -> FloatArray:
         return -s if self._added else s + 1.0

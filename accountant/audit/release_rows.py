@@ -51,8 +51,8 @@ def from_rows(source: str, text: str, neighbours: Neighbouring | None = None) ->
                 )
         if columns and "mechanism" not in columns:
             raise ReleaseFileError(
-                f"{source}: line 1: no column 'mechanism' among {', '.join(map(repr, columns))[:80]}: the first line must "
-                "name the keys of release tables, with commas between them"
+                f"{source}: line 1: no column 'mechanism' among {', '.join(map(repr, columns))[:80]}: the first "
+                "line must name the keys of release tables, with commas between them"
             )
         naming = [(i, name) for i, name in enumerate(columns) if name in _LABELS]
         for row in reader:

@@ -417,10 +417,10 @@ def _holders(key: str | None, value: Any) -> tuple[str | None, ...]:
     good = isinstance(labels, list) and all(type(item) in (str, int) for item in labels)
     if not good or not labels:
         raise TableError(key, f"{key} = {value!r}: must be a label or a list of labels")
-    labels = [_label(key, str(label)) for label in labels]
-    counts = dict.fromkeys(labels, 0)
-    if len(counts) < len(labels):
-        for label in labels:
+    written = [_label(key, str(label)) for label in labels]
+    counts = dict.fromkeys(written, 0)
+    if len(counts) < len(written):
+        for label in written:
             counts[label] += 1
         twice = next(label for label, count in counts.items() if count > 1)
         raise TableError(

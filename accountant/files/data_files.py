@@ -25,8 +25,8 @@ def from_json(text: str, made: Callable[[dict[str, Any]], Any] | None = None) ->
     Raises
     ------
     DataFileError
-        If it is not JSON, holds NaN, an infinity, a number beyond floats or too small for them, one key twice in an object, whole numbers of
-        thousands of digits, or lists and objects nested too deep.
+        If it is not JSON, holds NaN, an infinity, a number beyond floats or too small for them, one key twice in an
+        object, whole numbers of thousands of digits, or lists and objects nested too deep.
     """
     try:
         return json.loads(

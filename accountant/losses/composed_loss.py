@@ -255,14 +255,18 @@ class ComposedLoss:
         open_unit("width", width)
         return self._epsilon(target, width).stated_for(self.neighbouring)
 
-    def _epsilon(self, target: float, width: float) -> CertifiedInterval:
+    def epsilon_at_most(self, delta: float, *, width: float = 1e-9) -> float:
+        """Return the upper end of `epsilon`, without what the lower one takes where the worst data may switch."""
+        return self._epsilon(checked_delta(delta), width, upper_only=True).upper
+
+    def _epsilon(self, target: float, width: float, *, upper_only: bool = False) -> CertifiedInterval:
         if target == 0.0:
             return self._largest_loss()
         result = CertifiedInterval(0.0, 0.0, NOTHING, NOTHING)
         for direction in self.directions:
             if not direction.at_most(result.lower, target):
                 result = result.largest(direction.epsilon(target, width))
-        if self._switches:
+        if self._switches and not upper_only:
             result = result.with_lower(
                 [data.epsilon(target, max(width, _FIXED_WIDTH)) for data in self._fixed_data]
             )
@@ -286,7 +290,11 @@ class ComposedLoss:
         open_unit("width", width)
         return self._delta(at, width).stated_for(self.neighbouring)
 
-    def _delta(self, at: float, width: float) -> CertifiedInterval:
+    def delta_at_most(self, epsilon: float, *, width: float = 1e-9) -> float:
+        """Return the upper end of `delta`, as `epsilon_at_most` does that of `epsilon`."""
+        return self._delta(checked_epsilon(epsilon), width, upper_only=True).upper
+
+    def _delta(self, at: float, width: float, *, upper_only: bool = False) -> CertifiedInterval:
         if self._exceeds_largest_loss(at):
             return CertifiedInterval(0.0, 0.0, PURE, PURE)
         result = CertifiedInterval(0.0, 0.0, NOTHING, NOTHING)
@@ -294,7 +302,7 @@ class ComposedLoss:
             result = result.largest(direction.delta(at, width))
         return (
             result.with_lower([data.delta(at, width) for data in self._fixed_data])
-            if self._switches
+            if self._switches and not upper_only
             else result
         )
 

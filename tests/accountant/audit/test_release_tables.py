@@ -435,7 +435,10 @@ RESPONSE = '[[release]]\nmechanism = "randomized-response"\nepsilon = 1\n'
         (RESPONSE + 'size = 2\nrecords = ["ann", "ann "]', "records: 'ann' stands twice"),
         (RESPONSE + 'size = 2\nrecords = " "', "line 5: release 1: records: ' ': a label must have a name"),
         (RESPONSE + 'size = 2\nrecords = ["ann;bob"]', "records: 'ann;bob': names no semicolon"),
-        ('[[release]]\nmechanism = "approximate"\nepsilon = 1\ndelta = 1e-400', "1e-400 is smaller than every float"),
+        (
+            '[[release]]\nmechanism = "approximate"\nepsilon = 1\ndelta = 1e-400',
+            "1e-400 is smaller than every float",
+        ),
     ],
 )
 def test_what_would_cost_less_than_it_may_is_refused(read, text, problem):

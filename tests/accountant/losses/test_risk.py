@@ -165,7 +165,12 @@ def test_neighbouring_epsilons_share_contours() -> None:
 
 def test_lower_ends_of_samples_of_fixed_size_are_what_data_sets_attain() -> None:
     """δ of three randomized responses on one of two records, as test_sampling.py counts it, bounds every attack."""
-    worst = {0.0: 0.3465878679450075, 0.3: 0.2596121845745506, 0.6: 0.1755103901140026, 1.0: 0.0844586780367604}
+    worst = {
+        0.0: 0.3465878679450075,
+        0.3: 0.2596121845745506,
+        0.6: 0.1755103901140026,
+        1.0: 0.0844586780367604,
+    }
     loss = compose([(FixedSizeProfile(RandomizedResponse(epsilon=1.0, size=2).profile(), 0.5), 3)])
     accuracy = attack_accuracy(loss)
     assert accuracy.lower <= 0.5 + 0.5 * worst[0.0] + 1e-12 < accuracy.upper
