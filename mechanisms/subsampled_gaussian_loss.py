@@ -119,8 +119,8 @@ class SubsampledGaussianLoss(PrivacyLoss):
     def most_divergence(self, order: float) -> float:
         """Return an upper bound on the Rényi divergence that takes no quadrature.
 
-        Added: no loss is above the supremum. Removed: of a mixture it is at most the largest of its parts (quasi-convex:
-        van Erven, Harremoës 2014, Thm 13), all k records being in the sample.
+        Added: no loss is above the supremum. Removed: of a mixture it is at most the largest of its parts (it is
+        quasi-convex: van Erven, Harremoës 2014, Thm 13), that with all k records in the sample.
         """
         moved = self.size / self.sigma
         return self.supremum if self.added else 0.5 * order * moved * moved * (1.0 + 8.0 * ROUNDING)
