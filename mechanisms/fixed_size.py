@@ -75,13 +75,14 @@ class FixedSizeProfile(SampledProfile):
     def alternatives(self) -> tuple[PrivacyProfile, ...]:
         """Return the pairs of data in which all other records are like the second of both records, or like the first.
 
-        One is worst at ε >= 0, the other at ε < 0, and data cannot be both.
+        One is worst at ε >= 0, the other at ε < 0, and data cannot be both. Each second one is the one before with both
+        data sets exchanged; so are the alternatives of the base, if there are two.
         """
         parts = [RelatedProfile(own, Neighbouring.ADD_OR_REMOVE) for own in self.base.alternatives()]
         return tuple(
-            HeldProfile(SubsampledDirection(own, self.rate, added), Neighbouring.REPLACE_ONE)
-            for added in (False, True)
-            for own in parts
+            HeldProfile(SubsampledDirection(side, self.rate, added), Neighbouring.REPLACE_ONE)
+            for own, exchanged in zip(parts, reversed(parts), strict=True)
+            for side, added in ((own, False), (exchanged, True))
         )
 
     def loss(self) -> PrivacyLoss | None:

@@ -55,7 +55,7 @@ def _read(path: Path, neighbours: Neighbouring | None) -> Releases:
     if is_sqlite(path):
         return _from_ledger(path)
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")  # spreadsheets and editors put a byte order mark
     except UnicodeDecodeError as error:
         raise ReleaseFileError(f"{path}: not a text file ({error.reason} at byte {error.start})") from None
     suffix = path.suffix.lower()

@@ -12,9 +12,11 @@ from typing import Any
 from accountant.audit.line_numbers import Rows
 from accountant.audit.release_tables import from_tables
 from accountant.audit.releases import ReleaseFileError, Releases
+from accountant.files.data_files import DataFileError, float_of
 from mechanisms.neighbouring import Neighbouring
 
 _LABELS = ("records", "partition")
+_TRUTH = {"true": True, "false": False}
 _TEXT = ("mechanism", "sampling", "neighbours", "name", "date", "notes")
 
 
@@ -35,7 +37,7 @@ def from_rows(source: str, text: str, neighbours: Neighbouring | None = None) ->
     ReleaseFileError
         If it is no such file, or a row breaks a rule of release tables; with its line.
     """
-    reader = csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""), strict=True)
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     tables: list[dict[str, Any]] = []
     labels: list[tuple[str | None, Any]] = []
     lines: list[int] = []
@@ -47,6 +49,11 @@ def from_rows(source: str, text: str, neighbours: Neighbouring | None = None) ->
                 raise ReleaseFileError(
                     f"{source}: line 1: column {name!r}: must have a name, and one of its own"
                 )
+        if columns and "mechanism" not in columns:
+            raise ReleaseFileError(
+                f"{source}: line 1: no column 'mechanism' among {', '.join(map(repr, columns))[:80]}: the first "
+                "line must name the keys of release tables, with commas between them"
+            )
         naming = [(i, name) for i, name in enumerate(columns) if name in _LABELS]
         for row in reader:
             if len(row) != len(columns):
@@ -72,6 +79,8 @@ def from_rows(source: str, text: str, neighbours: Neighbouring | None = None) ->
             lines.append(reader.line_num)
     except csv.Error as error:
         raise ReleaseFileError(f"{source}: line {reader.line_num}: not valid CSV: {error}") from None
+    except DataFileError as error:
+        raise ReleaseFileError(f"{source}: line {reader.line_num}: {error}") from None
     return from_tables(source, {"release": tables}, Rows(lines), neighbours, labels)
 
 
@@ -84,9 +93,13 @@ def _labels(cell: str) -> str | list[str]:
 def _value(key: str, cell: str) -> Any:
     if key in _TEXT or "_" in cell:  # Python reads 1_000 as a number, nobody else does
         return cell
-    for number in (int, float):
+    if cell.lower() in _TRUTH:  # spreadsheets write capitals
+        return _TRUTH[cell.lower()]
+    for number in (int, float_of):
         try:
             return number(cell)
+        except DataFileError:
+            raise
         except ValueError:
             continue
     return cell

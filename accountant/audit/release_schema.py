@@ -15,7 +15,7 @@ from accountant.files.json_schema import Schema, nullable, titled
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.sampling import Sampling
 
-_LABEL: Schema = {"type": ["string", "integer"]}
+_LABEL: Schema = {"anyOf": [{"type": "integer"}, {"type": "string", "pattern": r"^[^;]*[^;\s][^;]*$"}]}
 _DATE: Schema = {"type": ["string", "null"], "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}
 _TEXT: Schema = {"type": "string"}
 _POSITIVE: Schema = {"type": "number", "exclusiveMinimum": 0}

@@ -21,6 +21,7 @@ replacing a record does not change.
 from __future__ import annotations
 
 import datetime
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -113,6 +114,7 @@ def from_tables(
         raise ReleaseFileError(f"{source}: {_line(lines, problem.key)}{problem}") from None
     kinds: dict[str, tuple[int, Release]] = {}
     members: dict[RecordId, dict[int, int]] = {}
+    names: set[str] = set()
     everyone: dict[int, int] = {}  # counts of releases that name no record
     dates: list[datetime.date] = []
     relation: Neighbouring | None = None
@@ -128,7 +130,8 @@ def from_tables(
                 named_by = _check_one_way(table, named_by or key)
                 said = repr([(name, table[name]) for name in sorted(table) if name not in _APART])
                 if said not in kinds:
-                    kinds[said] = len(kinds), _kind_of_release(table, len(kinds), own)
+                    new = _kind_of_release(table, len(kinds), own)
+                    kinds[said] = len(kinds), replace(new, name=_own_name(new.name, len(kinds), names))
                 date, _ = _date(table), _text(table, "notes")
                 dates += [] if date is None else [date]
                 known = read[id(table), key] = kinds[said][0], _count(table)
@@ -289,6 +292,14 @@ def _kind_of_release(table: Mapping[str, Any], index: int, neighbours: Neighbour
     return Release(name, build, varied, _movement(rate, sampling, needed), words)
 
 
+def _own_name(name: str, index: int, taken: set[str]) -> str:
+    """Return a name that no kind has yet, and take it: results are told apart by it."""
+    while name in taken:
+        name = f"{index + 1}: {name}"
+    taken.add(name)
+    return name
+
+
 def _words(table: Mapping[str, Any], rate: float, sampling: Sampling) -> str:
     numbers = [
         f"{key}={table[key]:g}" if isinstance(table[key], int | float) else f"{key}={table[key]}"
@@ -401,19 +412,30 @@ def _holders(key: str | None, value: Any) -> tuple[str | None, ...]:
     if key is None:
         return (None,)
     if type(value) is str:
-        return (value,)
+        return (_label(key, value),)
     labels = [value] if isinstance(value, str | int) and not isinstance(value, bool) else value
     good = isinstance(labels, list) and all(type(item) in (str, int) for item in labels)
     if not good or not labels:
         raise TableError(key, f"{key} = {value!r}: must be a label or a list of labels")
-    if len(labels) == 1:
-        return (str(labels[0]),)
-    counts = dict.fromkeys(map(str, labels), 0)
-    if len(counts) < len(labels):
-        for label in map(str, labels):
+    written = [_label(key, str(label)) for label in labels]
+    counts = dict.fromkeys(written, 0)
+    if len(counts) < len(written):
+        for label in written:
             counts[label] += 1
         twice = next(label for label, count in counts.items() if count > 1)
         raise TableError(
             key, f"{key}: {twice!r} stands twice; name each once, or write a release for each time"
         )
     return tuple(counts)
+
+
+def _label(key: str, text: str) -> str:
+    """Return a label as it is compared: the same whichever way Unicode or a file's format lets it be written."""
+    label = text.strip() if text.isascii() else unicodedata.normalize("NFC", text).strip()
+    if not label or ";" in label:
+        raise TableError(
+            key,
+            f"{key}: {text!r}: "
+            + ("a label must have a name" if not label else "names no semicolon; several labels are a list"),
+        )
+    return label

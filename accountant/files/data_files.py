@@ -25,8 +25,8 @@ def from_json(text: str, made: Callable[[dict[str, Any]], Any] | None = None) ->
     Raises
     ------
     DataFileError
-        If it is not JSON, holds NaN, an infinity, a number beyond floats, one key twice in an object, whole numbers of
-        thousands of digits, or lists and objects nested too deep.
+        If it is not JSON, holds NaN, an infinity, a number beyond floats or too small for them, one key twice in an
+        object, whole numbers of thousands of digits, or lists and objects nested too deep.
     """
     try:
         return json.loads(
@@ -53,10 +53,10 @@ def from_toml(text: str) -> dict[str, Any]:
     Raises
     ------
     DataFileError
-        If it is not TOML, or nested too deep.
+        If it is not TOML, holds a number too small for floats, or is nested too deep.
     """
     try:
-        return tomllib.loads(text)
+        return tomllib.loads(text, parse_float=float_of)
     except RecursionError:
         raise DataFileError("not valid TOML: nested too deep") from None
     except ValueError as error:  # also a whole number of more digits than Python converts
@@ -67,8 +67,22 @@ def _refused(constant: str) -> NoReturn:
     raise DataFileError(f"not valid JSON: {constant} is no JSON number")
 
 
-def _finite(digits: str) -> float:
+def float_of(digits: str) -> float:
+    """Return the float that a text is.
+
+    Raises
+    ------
+    ValueError
+        If it is none, or the number is not 0 and floats round it to 0: what it stands for would cost nothing.
+    """
     number = float(digits)
+    if number == 0.0 and any(digit in "123456789" for digit in digits.lower().partition("e")[0]):
+        raise DataFileError(f"{digits[:30]} is smaller than every float above 0")
+    return number
+
+
+def _finite(digits: str) -> float:
+    number = float_of(digits)
     if number in (float("inf"), float("-inf")):
         raise DataFileError(f"not valid JSON: {digits[:30]} is larger than every float")
     return number

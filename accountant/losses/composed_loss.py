@@ -255,14 +255,18 @@ class ComposedLoss:
         open_unit("width", width)
         return self._epsilon(target, width).stated_for(self.neighbouring)
 
-    def _epsilon(self, target: float, width: float) -> CertifiedInterval:
+    def epsilon_at_most(self, delta: float, *, width: float = 1e-9) -> float:
+        """Return the upper end of `epsilon`, without what the lower one takes where the worst data may switch."""
+        return self._epsilon(checked_delta(delta), width, upper_only=True).upper
+
+    def _epsilon(self, target: float, width: float, *, upper_only: bool = False) -> CertifiedInterval:
         if target == 0.0:
             return self._largest_loss()
         result = CertifiedInterval(0.0, 0.0, NOTHING, NOTHING)
         for direction in self.directions:
             if not direction.at_most(result.lower, target):
                 result = result.largest(direction.epsilon(target, width))
-        if self._switches:
+        if self._switches and not upper_only:
             result = result.with_lower(self.with_fixed_data(target, width))
         return self.at_most_the_largest(result)
 
@@ -288,7 +292,11 @@ class ComposedLoss:
         open_unit("width", width)
         return self._delta(at, width).stated_for(self.neighbouring)
 
-    def _delta(self, at: float, width: float) -> CertifiedInterval:
+    def delta_at_most(self, epsilon: float, *, width: float = 1e-9) -> float:
+        """Return the upper end of `delta`, as `epsilon_at_most` does that of `epsilon`."""
+        return self._delta(checked_epsilon(epsilon), width, upper_only=True).upper
+
+    def _delta(self, at: float, width: float, *, upper_only: bool = False) -> CertifiedInterval:
         if self._exceeds_largest_loss(at):
             return CertifiedInterval(0.0, 0.0, PURE, PURE)
         result = CertifiedInterval(0.0, 0.0, NOTHING, NOTHING)
@@ -296,7 +304,7 @@ class ComposedLoss:
             result = result.largest(direction.delta(at, width))
         return (
             result.with_lower([data.delta(at, width) for data in self._fixed_data])
-            if self._switches
+            if self._switches and not upper_only
             else result
         )
 
@@ -306,16 +314,39 @@ class ComposedLoss:
         """Return δ(epsilon) in each direction of the neighbouring relation, for epsilon >= 0.
 
         One if the directions are alike; else first removing a record, then adding one. Where the worst data may differ
-        from release to release only the upper ends are the mechanisms'. Contours that are ``known``, a list for each
-        direction, are used where they are good enough, and new ones added: whoever asks at many ε plans few.
+        from release to release there are two, and their lower ends are those of fixed data and of the same reversed.
+        Contours that are ``known``, a list for each direction, are used where they are good enough, and new ones added:
+        whoever asks at many ε plans few.
         """
         at = nonnegative("epsilon", epsilon)
+        number = max(1, len(self.directions), len(self._reversed_data))
         if not self.releases or self._exceeds_largest_loss(at):
-            return (CertifiedInterval(0.0, 0.0, PURE, PURE),) * max(1, len(self.directions))
+            return (CertifiedInterval(0.0, 0.0, PURE, PURE),) * number
         memory = [None] * len(self.directions) if known is None else known
-        return tuple(
+        found = [
             direction.delta(at, width, own) for direction, own in zip(self.directions, memory, strict=True)
+        ]
+        if not self._reversed_data:
+            return tuple(found)
+        return tuple(
+            found[min(i, len(found) - 1)].with_lower([data.delta(at, width)])
+            for i, data in enumerate(self._reversed_data)
         )
+
+    @cached_property
+    def _reversed_data(self) -> tuple[Direction, ...]:
+        """Two compositions that fixed data sets attain, one as D, D′ and one as D′, D, if the worst may switch.
+
+        The second of a profile's alternatives is the first with both data sets exchanged.
+        """
+        if not self._switches:
+            return ()
+        found = []
+        for i in (0, 1):
+            side = self.directions[min(i, len(self.directions) - 1)]
+            parts = tuple((profile.alternatives() * 2)[i] for profile in side.profiles)
+            found.append(Direction(parts, side.counts))
+        return tuple(found)
 
     @cached_property
     def _fixed_data(self) -> tuple[Direction, ...]:

@@ -65,7 +65,7 @@ def least_noise(compositions: Compositions, epsilon: float, delta: float) -> flo
     goal = _inverse_mu(epsilon, delta)
 
     def height(factor: float) -> tuple[bool, float]:
-        upper = _largest(compositions(factor), lambda loss: loss.delta(epsilon).upper)
+        upper = _largest(compositions(factor), lambda loss: loss.delta_at_most(epsilon))
         return upper <= delta, _inverse_mu(epsilon, upper)
 
     return _secants(height, goal)

@@ -216,7 +216,7 @@ class RunningLoss:
             if known is False:
                 return False
             undecided = undecided or known is None
-        return not undecided or compose((*self.releases, (profile, count))).epsilon(target).upper <= budget
+        return not undecided or compose((*self.releases, (profile, count))).epsilon_at_most(target) <= budget
 
     def to_dict(self) -> dict[str, Any]:
         """Return the releases as JSON-able data, exact to the last bit.

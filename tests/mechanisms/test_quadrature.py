@@ -11,7 +11,7 @@ from mechanisms.arrays import FloatArray
 from mechanisms.fixed_size_loss import FixedSizeGaussianLoss
 from mechanisms.poisson_replaced_loss import PoissonReplacedGaussianLoss, PoissonReplacedLaplaceLoss
 from mechanisms.privacy_loss import ComplexArray, PrivacyLoss
-from mechanisms.subsampled_gaussian_loss import SubsampledGaussianLoss
+from mechanisms.subsampled_gaussian_loss import SubsampledGaussianLoss, SubsampledGaussianLossSum
 
 LOSSES = [
     PoissonReplacedGaussianLoss(0.1, 1.0),
@@ -71,3 +71,29 @@ def test_ellipses_that_reach_a_singularity_certify_nothing() -> None:
     errors = [loss.log_mgf_line(0.05, np.zeros(1))[1][0] for loss in (few, many)]
     assert errors[0] < 1e-6
     assert errors[1] > 1.0
+
+
+@pytest.mark.parametrize("added", [False, True])
+@pytest.mark.parametrize(("rate", "sigma", "size"), [(0.02, 0.7, 5), (0.3, 0.1, 1), (0.5, 3.0, 3)])
+def test_divergences_of_high_orders_are_bounded_without_many_nodes(
+    monkeypatch: pytest.MonkeyPatch, rate: float, sigma: float, size: int, added: bool
+) -> None:
+    """A group of five took a minute for orders that nobody needs."""
+    used: list[int] = []
+    own = SubsampledGaussianLossSum._log_ratio
+
+    def counted(self: SubsampledGaussianLossSum, u: FloatArray, rows: slice) -> tuple[FloatArray, FloatArray]:
+        used.append(u.size * (size + 1))
+        return own(self, u, rows)
+
+    monkeypatch.setattr(SubsampledGaussianLossSum, "_log_ratio", counted)
+    one = SubsampledGaussianLoss(rate, sigma, added, size)
+    loss = SubsampledGaussianLossSum((one,), (3,))
+    assert np.all(np.isfinite(loss.renyi(np.array([1e3, 1e5, 1e6]))))
+    assert max(used, default=0) <= 1.1 * 2**20
+    exact = loss.renyi(np.array([101.0, 300.0, 1e3]))
+    assert exact == pytest.approx(3.0 * one.renyi(np.array([101.0, 300.0, 1e3])), rel=1e-9)
+    monkeypatch.setattr("mechanisms.subsampled_gaussian_loss._MOST_NUMBERS", 0)
+    bounded = loss.renyi(np.array([101.0, 300.0, 1e3]))
+    assert np.all(bounded >= exact * (1.0 - 1e-12))
+    assert np.all(bounded <= 4.0 * exact)

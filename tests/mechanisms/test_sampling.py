@@ -98,6 +98,29 @@ def test_other_records_are_worst_in_one_way_only(epsilon: float) -> None:
     assert compose([(profile, 1)]).exact
 
 
+def test_samples_of_fixed_size_have_lower_ends_that_data_sets_attain() -> None:
+    """Truthful answers with probability p on one of two records: all adaptive choices of the other one, counted."""
+    q, p = 0.5, math.e / (1.0 + math.e)
+    old, new = (p, 1.0 - p), (1.0 - p, p)
+    between = tuple(q * a + (1.0 - q) * b for a, b in zip(old, new, strict=True))
+    mixed = tuple(q * b + (1.0 - q) * a for a, b in zip(old, new, strict=True))
+
+    def largest(releases: int, w: float) -> float:
+        """Return sup P - w Q over sets, for the worst choice of pairs by what was released before."""
+        if releases == 0:
+            return max(0.0, 1.0 - w)
+        pairs = ((between, new), (old, mixed))
+        return max(
+            sum(a * largest(releases - 1, w * b / a) for a, b in zip(*pair, strict=True)) for pair in pairs
+        )
+
+    profile = FixedSizeProfile(RandomizedResponse(epsilon=1.0, size=2).profile(), q)
+    for releases in (1, 2, 3):
+        for epsilon in (0.0, 0.3, 0.6, 1.0):
+            found, truth = compose([(profile, releases)]).delta(epsilon), largest(releases, math.exp(epsilon))
+            assert found.lower - 1e-12 <= truth <= found.upper + 1e-12
+
+
 def hockey_stick(log_p: object, log_q: object, cuts: list[float], epsilon: float) -> mp.mpf:
     """Integrate (P - e^ε Q)^+ between cuts."""
     w = mp.exp(epsilon)

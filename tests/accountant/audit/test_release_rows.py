@@ -56,7 +56,8 @@ def test_a_column_says_the_relation(file):
         ("mechanism,scale,scale\nlaplace,1,2\n", "line 1: column 'scale'"),
         ("mechanism,\nlaplace,1\n", "line 1: column ''"),
         ("mechanism,scale\nlaplace\n", "line 2: 1 cells: must be as many as columns, 2"),
-        ("mechanism;scale\nlaplace;1\n", "line 2: release 1: no key 'mechanism'"),
+        ("mechanism;scale\nlaplace;1\n", "line 1: no column 'mechanism' among 'mechanism;scale'"),
+        ("mechanism,epsilon,delta\napproximate,1,1e-400\n", "line 2: 1e-400 is smaller than every float"),
         ('mechanism,scale\nlaplace,"1"x\n', "line 2: not valid CSV"),
         ("mechanism,scale\n\nlaplace,1_0\n", "line 3: release 1: scale = '1_0': must be one real number"),
         ("mechanism,scale\nlaplace,nan\n", "line 2: release 1: scale = nan"),
@@ -73,3 +74,9 @@ def test_what_is_wrong_is_named_with_its_line(file, text, words):
     with pytest.raises(ReleaseFileError) as error:
         read_releases(file(text, "year.csv"))
     assert words in str(error.value)
+
+
+@pytest.mark.parametrize(("cell", "epsilon"), [("true", 1.0), ("FALSE", 2.0), ("", 2.0)])
+def test_truth_in_a_cell(file, cell, epsilon):
+    releases = read_releases(file(f"mechanism,scale,monotone\nnoisy-max,1,{cell}\n", "a.csv"))
+    assert releases.kinds[0].build(1.0).pure_epsilon == epsilon

@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 from poisson import joining, subsampled
 
-from accountant.audit import Question
+from accountant.audit import Question, audit, calibrate
 from accountant.audit.release_file import read_releases
 from accountant.audit.release_tables import EVERYONE
 from accountant.audit.releases import ReleaseFileError
@@ -434,9 +434,36 @@ RESPONSE = '[[release]]\nmechanism = "randomized-response"\nepsilon = 1\n'
         (RESPONSE + "size = 2\nk = 100000", "line 5: release 1: k: is another name of 'size'"),
         (RESPONSE + 'size = 2\nrecords = ["ann", "bob", "ann"]', "records: 'ann' stands twice"),
         (RESPONSE + 'size = 2\nrecords = [7, "7"]', "records: '7' stands twice"),
+        (RESPONSE + 'size = 2\nrecords = ["ann", "ann "]', "records: 'ann' stands twice"),
+        (RESPONSE + 'size = 2\nrecords = " "', "line 5: release 1: records: ' ': a label must have a name"),
+        (RESPONSE + 'size = 2\nrecords = ["ann;bob"]', "records: 'ann;bob': names no semicolon"),
+        (
+            '[[release]]\nmechanism = "approximate"\nepsilon = 1\ndelta = 1e-400',
+            "1e-400 is smaller than every float",
+        ),
     ],
 )
 def test_what_would_cost_less_than_it_may_is_refused(read, text, problem):
     """Half a category moved nothing, the larger of two sizes hid the other, and who stood twice counted once."""
     with pytest.raises(ReleaseFileError, match=problem):
         read(text)
+
+
+@pytest.mark.parametrize("other", ["café ", "cafe\u0301", "\u00a0café"])
+def test_a_label_is_one_however_unicode_writes_it(read, other):
+    """A record whose name was written in two ways was two records, each of which had lost half."""
+    table = '[[release]]\nmechanism = "laplace"\nscale = 1\nrecords = "{}"\n'
+    for suffix, text in (
+        (".toml", table.format("café") + table.format(other)),
+        (".csv", f"mechanism,scale,records\nlaplace,1,café\nlaplace,1,{other}\n"),
+    ):
+        assert one(read("\ufeff" + text, suffix))[1] == 2
+
+
+def test_kinds_that_share_a_name_are_told_apart(read):
+    """Of the first it was said that as many more fit as of the second."""
+    table = '[[release]]\nname = "{}"\nmechanism = "laplace"\nscale = {}\n'
+    releases = read(table.format("x", 1) + table.format("2: x", 10) + table.format("x", 100))
+    found = audit(releases, Question(delta=0.0), budget=3.0).remaining
+    assert found.more == {"x": 1, "2: x": 18, "3: x": 189}
+    assert set(calibrate(releases, 1.0, 0.0).parameters) == {"x", "2: x", "3: x"}

@@ -82,14 +82,17 @@ def test_a_repeated_key_is_found_in_one_pass() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["[" * 100_000, '{"a":' * 100_000, "NaN", "1e999", '{"a": 1, "a": 2}', "1" * 5_000, "", "\x00"]
+    "text",
+    ["[" * 100_000, '{"a":' * 100_000, "NaN", "1e999", "1e-999", '{"a": 1, "a": 2}', "1" * 5_000, "", "\x00"],
 )
 def test_json_that_is_none_is_refused(text: str) -> None:
     with pytest.raises(DataFileError, match=r"\A[^\n]*\Z"):
         from_json(text)
 
 
-@pytest.mark.parametrize("text", ["a = " + "[" * 100_000, "a = 1\na = 2", "a = 1" + "0" * 5_000, "\x00"])
+@pytest.mark.parametrize(
+    "text", ["a = " + "[" * 100_000, "a = 1\na = 2", "a = 1e-999", "a = 1" + "0" * 5_000, "\x00"]
+)
 def test_toml_that_is_none_is_refused(text: str) -> None:
     with pytest.raises(DataFileError, match=r"\A[^\n]*\Z"):
         from_toml(text)

@@ -33,6 +33,7 @@ from mechanisms import (
     RandomizedResponse,
 )
 from mechanisms.atomic_loss import AtomicLoss
+from mechanisms.fixed_size import FixedSizeProfile
 from mechanisms.related_profile import RelatedProfile
 from mechanisms.subsampled import SubsampledProfile
 
@@ -173,3 +174,19 @@ def test_where_lines_cancel_the_lower_end_is_below() -> None:
         best = k * mp.exp(2 * mp.mpf(epsilon))  # of both answers: likelier by e^{2ε}
         assert rate.lower <= best <= rate.upper
     assert rate.width < 1e-5 * rate.upper
+
+
+def test_lower_ends_of_samples_of_fixed_size_are_what_data_sets_attain() -> None:
+    """δ of three randomized responses on one of two records, as test_sampling.py counts it, bounds every attack."""
+    worst = {
+        0.0: 0.3465878679450075,
+        0.3: 0.2596121845745506,
+        0.6: 0.1755103901140026,
+        1.0: 0.0844586780367604,
+    }
+    loss = compose([(FixedSizeProfile(RandomizedResponse(epsilon=1.0, size=2).profile(), 0.5), 3)])
+    accuracy = attack_accuracy(loss)
+    assert accuracy.lower <= 0.5 + 0.5 * worst[0.0] + 1e-12 < accuracy.upper
+    for rate in (0.01, 0.1, 0.3):
+        found = true_positive_rate(loss, rate)
+        assert rate < found.lower <= min(delta + math.exp(x) * rate for x, delta in worst.items()) + 1e-12
