@@ -178,11 +178,17 @@ def _mu_for(epsilon: float, delta: float) -> float:
 
 
 _ROOM = 2.0**-50  # of a calibrated μ
+_LEAST_DELTA = 1e-300
 
 
 @functools.lru_cache(maxsize=1024)  # a learner that plans its phases asks for the same few, run after run
 def largest_mu(epsilon: float, delta: float) -> float:
-    """Return the largest μ whose Gaussian profile is proved to be (epsilon, delta)-DP; delta in (0, 1)."""
+    """Return the largest μ whose Gaussian profile is proved to be (epsilon, delta)-DP; delta in (0, 1).
+
+    0 at delta below 1e-300: near the smallest floats too few digits are left to prove anything.
+    """
+    if delta < _LEAST_DELTA:
+        return 0.0
 
     def too_large(mu: float) -> bool:
         profile = GaussianProfile(mu)
@@ -234,10 +240,12 @@ class Gaussian(BuiltInMechanism):
         Raises
         ------
         ParameterError
-            If epsilon or sensitivity.l2 is not positive and finite, or delta outside (0, 1).
+            If epsilon or sensitivity.l2 is not positive and finite, or delta outside [1e-300, 1).
         """
         loss, target = positive("epsilon", epsilon), open_unit("delta", delta)
         l2 = positive("sensitivity.l2", sensitivity.l2)
+        if target < _LEAST_DELTA:
+            raise ParameterError(f"delta = {delta!r}: must be at least {_LEAST_DELTA:g}")
         return cls(
             sigma=divide_up(l2, largest_mu(loss, target) * (1.0 - _ROOM)),
             sensitivity=sensitivity,

@@ -208,6 +208,8 @@ class PrivacyProfile(abc.ABC):
 
         if excess(high) >= 0.0:
             return high
+        if excess(low) <= 0.0:  # at 0, where so little is missing that rounding keeps it from being proved
+            return low
         # A guess will do, where ε is next to 0 and too many halvings away.
         return float(brentq(excess, low, high, xtol=1e-300, rtol=8.9e-16, maxiter=300, disp=False))
 

@@ -10,11 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray
-from mechanisms.domain import as_values
+from mechanisms.domain import as_numbers, as_values
 from mechanisms.parameters import DomainError, ParameterError, positive, whole
 from mechanisms.sensitivity import Sensitivity
 
 _OUTWARDS = 1.0 + 1e-12  # more than what the few operations on norms round off
+_FAR = 1e100  # features whose squares might be beyond all floats
 _MOST_FEATURES = 1024  # so that rounding and tolerance stay far below 1
 MOST_WEIGHT = math.sqrt(2.0)
 """The weight with which a record's moments have the norm of a symmetric matrix."""
@@ -113,18 +114,31 @@ class RegressionMoments:
         Parameters
         ----------
         features
-            Shape (..., d).
+            Shape (..., d), finite.
         outcome
-            Shape (...).
+            Shape (...), or one for all.
 
         Returns
         -------
         ndarray
             Shape (..., d (d + 3) / 2).
+
+        Raises
+        ------
+        DomainError
+            If they are no numbers of these shapes, or features are not finite.
         """
-        x = as_values(features, (self.features,), "features", self)
+        x, y = as_values(features, (self.features,), "features", self), as_numbers(outcome, "outcome")
+        if y.ndim and y.shape != x.shape[:-1]:
+            raise DomainError(
+                f"outcome has shape {y.shape}: must be {x.shape[:-1]}, as of features {x.shape}"
+            )
+        if not np.isfinite(x).all():
+            raise DomainError("features: must be finite")
+        largest = np.abs(x).max(axis=-1, keepdims=True)
+        x = x / np.where(largest > _FAR, largest, 1.0)
         x = x / np.maximum(np.linalg.norm(x, axis=-1, keepdims=True), 1.0)
-        y = np.clip(np.asarray(outcome, dtype=np.float64), -1.0, 1.0)[..., np.newaxis]
+        y = np.clip(y, -1.0, 1.0)[..., np.newaxis]
         rows, columns, factor = self._triangle
         return np.concatenate([x[..., rows] * x[..., columns] * factor, self.weight * (x * y)], axis=-1)
 

@@ -143,7 +143,7 @@ class ShuffledMean:
             while not private(high + step):
                 high, step = high + step, 2 * step
             low, high = high, high + step
-        while high - low > (high >> 12 if high * n > _LONG else 1):
+        while high - low > (max(1, high >> 12) if high * n > _LONG else 1):
             middle = (low + high) // 2
             low, high = (low, middle) if private(middle) else (middle, high)
         return cls(clients=n, size=s, bound=bound, levels=g, added=high, delta=target)

@@ -8,7 +8,6 @@ about: they may come late and in any order.
 from __future__ import annotations
 
 import abc
-import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -19,10 +18,12 @@ from accountant import Gate, Private, check_feedback, check_gate
 from algorithms.claim import ClaimForm
 from algorithms.epochs import epoch_horizon, epoch_of
 from algorithms.learner import Family, check_horizon
+from algorithms.linear.linear_parameters import checked_norm
 from algorithms.structured_learner import RoundCount
 from algorithms.tickets import Ticket, TicketedLearner
 from mechanisms import Gaussian, RegressionMoments, Wishart
 from mechanisms.arrays import FloatArray, IntArray
+from mechanisms.domain import as_numbers
 
 ONE_CONTEXTUAL_ROUND = "one round: the contexts offered and the reward"
 """What a record is."""
@@ -54,9 +55,24 @@ class LinearUCB:
         Parameters
         ----------
         contexts
-            The actions offered in each lane, (lanes, actions, d).
+            The actions offered in each lane, (lanes, actions, d), one at least, and finite.
+
+        Raises
+        ------
+        ValueError
+            If they are not.
         """
-        offered = np.asarray(contexts, dtype=np.float64)
+        offered = as_numbers(contexts, "contexts")
+        lanes, d = self.estimate.shape
+        if (
+            offered.ndim != 3
+            or not offered.shape[1]
+            or offered.shape[2] != d
+            or lanes not in (1, len(offered))
+        ):
+            raise ValueError(f"contexts of shape {offered.shape}: must be ({lanes}, actions, {d})")
+        if not np.isfinite(offered).all():
+            raise ValueError("contexts: must be finite numbers")
         mean = np.einsum("lad,ld->la", offered, self.estimate)
         return np.asarray((mean + self.radii(offered)).argmax(axis=1))
 
@@ -130,8 +146,7 @@ class ContextualLearner(TicketedLearner, abc.ABC):
     ) -> None:
         super().__init__()
         check_gate(gate, self.claim.model, type(self).__name__)
-        if isinstance(norm, bool | str) or not 0 < norm < math.inf:
-            raise ValueError(f"norm={norm!r}: must be a finite number above 0")
+        self.norm = checked_norm(norm)
         self.feedback_domain = domain
         self.mechanism: Gaussian | Wishart | None = mechanism
         self.gate = gate
@@ -139,7 +154,6 @@ class ContextualLearner(TicketedLearner, abc.ABC):
             horizon = check_horizon(horizon, self.needs_horizon)
         self.rounds = RoundCount(horizon)
         self.epoch = 0
-        self.norm = float(norm)
 
     @property
     def horizon(self) -> int:

@@ -13,6 +13,8 @@ from algorithms.claim import ClaimForm
 from mechanisms.arrays import FloatArray
 
 _UNIT = 1.0 + 1e-9  # the length of a unit vector in floating point
+_MOST = 1e100
+"""Beyond it, and below its inverse, squares would leave the floats after everybody has paid."""
 
 
 def checked_gate(gate: Gate, claim: ClaimForm, learner: str) -> Gate:
@@ -56,19 +58,38 @@ def checked_actions(actions: npt.ArrayLike) -> FloatArray:
 
 
 def checked_sigma(sigma: Any) -> float:
-    """Return sigma as a float; raise `ValueError` unless it is a finite number, at least 0."""
+    """Return sigma as a float; raise `ValueError` unless it is a number from 0 to 1e100."""
     number = _number(sigma)
-    if not 0.0 <= number < math.inf:
-        raise ValueError(f"sigma={sigma!r}: must be a finite number, at least 0")
+    if not 0.0 <= number <= _MOST:
+        raise ValueError(f"sigma={sigma!r}: must be a number from 0 to {_MOST:g}")
     return number
 
 
 def checked_reward_bound(reward_bound: Any, why: str = "") -> float:
-    """Return B as a float; raise `ValueError` unless it is a finite number above 0, and say why it must be."""
-    number = _number(reward_bound)
-    if not 0.0 < number < math.inf:
-        raise ValueError(f"reward_bound={reward_bound!r}: must be a finite number above 0{why}")
+    """Return B as a float; raise `ValueError` unless it is a number from 1e-100 to 1e100, and say why it must be."""
+    return _positive("reward_bound", reward_bound, why)
+
+
+def checked_norm(norm: Any) -> float:
+    """Return S as a float; raise `ValueError` unless it is a number from 1e-100 to 1e100."""
+    return _positive("norm", norm)
+
+
+def _positive(name: str, value: Any, why: str = "") -> float:
+    number = _number(value)
+    if not 1.0 / _MOST <= number <= _MOST:
+        raise ValueError(f"{name}={value!r}: must be a number from {1.0 / _MOST:g} to {_MOST:g}{why}")
     return number
+
+
+def checked_clients(name: str, number: Any) -> int:
+    """Return how many clients there are; raise `ValueError` unless it is a whole number from 1, below 2^63."""
+    whole = isinstance(number, int | np.integer) and not isinstance(number, bool)
+    if not whole or number < 1:
+        raise ValueError(f"{name}={number!r}: must be a whole number of at least 1")
+    if int(number).bit_length() > 63:
+        raise ValueError(f"{name}: has {int(number).bit_length()} binary digits: must be below 2^63")
+    return int(number)
 
 
 def _number(value: Any) -> float:

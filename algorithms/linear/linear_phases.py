@@ -14,6 +14,7 @@ import numpy.typing as npt
 from accountant import Gate, Private, PrivateSums, Simulation, check_feedback
 from algorithms.claim import ClaimForm
 from algorithms.learner import check_horizon
+from algorithms.linear.linear_parameters import checked_clients
 from mechanisms import Box, Communication, Gaussian, Mechanism, Sensitivity, ShuffledMean
 from mechanisms.arrays import FloatArray, IntArray
 
@@ -236,12 +237,8 @@ class Schedule:
         check_horizon(self.horizon)
         if isinstance(self.alpha, bool) or not isinstance(self.alpha, float) or not 0.0 < self.alpha < 1.0:
             raise ValueError(f"alpha={self.alpha!r}: must be a number in (0, 1)")
-        if self.fixed_clients is not None and (
-            isinstance(self.fixed_clients, bool)
-            or not isinstance(self.fixed_clients, int | np.integer)
-            or self.fixed_clients < 1
-        ):
-            raise ValueError(f"fixed_clients={self.fixed_clients!r}: must be a whole number of at least 1")
+        if self.fixed_clients is not None:
+            checked_clients("fixed_clients", self.fixed_clients)
 
     @property
     def phases(self) -> int:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from accountant import Gate, Private
 from algorithms.linear.elimination import Elimination
-from algorithms.linear.linear_parameters import checked_reward_bound, checked_sigma
+from algorithms.linear.linear_parameters import checked_clients, checked_reward_bound, checked_sigma
 from algorithms.linear.linear_phases import (
     Learned,
     Phase,
@@ -94,11 +94,11 @@ class PhasedElimination(Elimination[Phase]):
         replacement: bool = False,
     ) -> None:
         super().__init__(actions, gate, horizon)
-        if isinstance(population, bool) or not isinstance(population, int | np.integer) or population < 1:
-            raise ValueError(f"population={population!r}: must be a whole number of at least 1")
+        if not isinstance(replacement, bool | np.bool_):
+            raise ValueError(f"replacement={replacement!r}: must be True or False")
         self.sigma = checked_sigma(sigma)
         self.reward_bound = None if reward_bound is None else checked_reward_bound(reward_bound)
-        self.population, self.replacement = int(population), replacement
+        self.population, self.replacement = checked_clients("population", population), bool(replacement)
         self.schedule = Schedule(self.horizon, alpha, fixed_clients)
         if self.told is not None:
             self.schedule.check_population(population, replacement=replacement)

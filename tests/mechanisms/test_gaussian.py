@@ -221,3 +221,26 @@ def test_an_epsilon_next_to_0_is_found() -> None:
     profile = GaussianProfile(1e-200)
     assert 0.0 < profile.epsilon(1e-280) < 1e-197
     assert profile.delta(profile.epsilon(1e-280)) <= 1e-280
+
+
+@pytest.mark.parametrize("mu", [1e-10, 0.5, 7.0])
+def test_delta_within_rounding_of_that_at_0_has_an_epsilon(mu: float) -> None:
+    """It is not proved at 0, and no root lies between 0 and where it is."""
+    profile = GaussianProfile(mu)
+    delta = math.nextafter(profile.delta(0.0), 1.0)
+    found = profile.epsilon(delta)
+    assert not profile.proves(0.0, delta)
+    assert profile.proves(found, delta)
+    assert profile.delta(found) > delta * (1.0 - 2.0 * profile.relative_error)
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(1e-17, 1e-5), (1.0, 1.0 - 2.0**-53)])
+def test_extreme_claims_are_calibrated(epsilon: float, delta: float) -> None:
+    mechanism = Gaussian.for_epsilon_delta(epsilon, delta, sensitivity=UNIT)
+    assert mechanism.profile().proves(epsilon, delta)
+    assert not GaussianProfile(1.001 / mechanism.sigma).proves(epsilon, delta)
+
+
+def test_a_delta_near_the_smallest_floats_is_refused() -> None:
+    with pytest.raises(ParameterError, match="delta = 5e-324: must be at least 1e-300"):
+        Gaussian.for_epsilon_delta(1.0, 5e-324, sensitivity=UNIT)

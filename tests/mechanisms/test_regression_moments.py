@@ -109,3 +109,28 @@ def test_a_weight_out_of_range_is_refused(weight):
 def test_there_is_no_nearest_moment():
     with pytest.raises(TypeError, match="of"):
         RegressionMoments(2).clip(np.ones(5))
+
+
+@pytest.mark.parametrize("length", [5e-324, 1e-200, 1.0, 1e160, 1.7e308])
+def test_features_of_any_length_become_moments(length):
+    """What is beyond the ball keeps its direction, where its square is beyond all floats, too."""
+    domain = RegressionMoments(2)
+    moments = domain.check(domain.of([length, -length], 1e308))
+    kept = min(length, math.sqrt(0.5))
+    assert moments[-2:] == pytest.approx([kept, -kept], rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("features", "outcome", "name"),
+    [
+        ([math.inf, 0.0], 1.0, "features"),
+        ([math.nan, 0.0], 1.0, "features"),
+        ([0.5, 0.5], [1.0, 1.0], "outcome"),
+        ([[0.5, 0.5]] * 2, [1.0] * 3, "outcome"),
+        ([0.5, 0.5], "high", "outcome"),
+        ([0.5, 0.5], 1j, "outcome"),
+    ],
+)
+def test_what_has_no_moments_is_refused_by_name(features, outcome, name):
+    with pytest.raises(DomainError, match=f"^{name}"):
+        RegressionMoments(2).of(features, outcome)

@@ -233,3 +233,12 @@ def test_many_bits_are_found_in_a_few_steps(monkeypatch: pytest.MonkeyPatch) -> 
     assert protocol.added > 2**24
     for trials, private in ((protocol.added, True), (protocol.added - protocol.added // 1000, False)):
         assert (BinomialProfile(trials, protocol.levels).delta(1e-3) <= 1e-6) == private
+
+
+def test_the_least_bits_of_a_million_clients_are_found() -> None:
+    """Few bits each, many together: one part in 4096 of them is less than one, and the search ends at one."""
+    n, size = 10**6, 100
+    protocol = ShuffledMean.calibrated(1.0, 1e-6, clients=n, size=size, bound=1.0)
+    assert protocol.added * n > 2**24
+    assert BinomialProfile(protocol.added * n, protocol.levels, 0.5, size).proves(1.0, 1e-6)
+    assert not BinomialProfile((protocol.added - 1) * n, protocol.levels, 0.5, size).proves(1.0, 1e-6)

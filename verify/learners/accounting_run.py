@@ -361,11 +361,16 @@ def enforced_accounting(
     The theorem is the one that the claim names; else the first under which nothing is refused: basic composition,
     or for δ > 0 the Gaussian filter. All of them hold for charges that depend on what was released before
     (`accountant.filters`), so that an accountant with this budget and theorem keeps every run within the claim,
-    whatever is released. If each refuses, the runs without limit say by how much the claim is exceeded, under the
-    named theorem, or the better of both.
+    whatever is released. A claim is about what a learner asks for: it must keep it without limit, too. If each
+    theorem refuses, or only a budget kept the claim, the runs without limit say by how much the claim is exceeded,
+    under the named theorem, or the better of both.
     """
     runs = _altered_runs(plays)
     trust = Trust(claim.model)
+
+    def accounted(budget: Budget, theorem: Composition) -> Accounting:
+        return run_accounting(build, runs, EnforcedTerms(budget, trust, theorem), rounds=rounds, seed=seed)
+
     theorems: list[Composition] = [BasicComposition()]
     if claim.composition:
         theorems = [composition_named(claim.composition)]
@@ -373,23 +378,38 @@ def enforced_accounting(
         theorems.append(GaussianComposition())
     exceeded = None
     for theorem in theorems:
-        budget = Budget(claim.epsilon, claim.delta)
-        held = run_accounting(build, runs, EnforcedTerms(budget, trust, theorem), rounds=rounds, seed=seed)
-        if held.exceeded is None and not any(f.kind is FindingKind.REFUSED for f in held.findings):
+        held = accounted(Budget(claim.epsilon, claim.delta), theorem)
+        kept = held.exceeded is None and not any(f.kind is FindingKind.REFUSED for f in held.findings)
+        if kept and (
+            held.worst is None or _asks_within(accounted(_no_limit(theorem, claim), theorem), claim)
+        ):
             return replace(held, theorem=theorem, enforced=True)
         exceeded = exceeded or held.exceeded
     named = theorems[0]
-    no_limit = Budget.unlimited() if isinstance(named, BasicComposition) else Budget(math.inf, claim.delta)
-    free = run_accounting(build, runs, EnforcedTerms(no_limit, trust, named), rounds=rounds, seed=seed)
-    free = replace(free, theorem=named, exceeded=exceeded)
+    free = replace(accounted(_no_limit(named, claim), named), theorem=named, exceeded=exceeded)
     if claim.composition:
         return free
     if claim.delta > 0.0 and free.worst is not None and free.worst.epsilon is not None:
-        terms = EnforcedTerms(Budget(math.inf, claim.delta), trust, GaussianComposition())
-        filtered = run_accounting(build, runs, terms, rounds=rounds, seed=seed)
+        filtered = accounted(Budget(math.inf, claim.delta), GaussianComposition())
         if filtered.worst is not None and filtered.worst.epsilon is not None:
             free.filtered = filtered.worst
     return free
+
+
+def _no_limit(theorem: Composition, claim: Claim) -> Budget:
+    """Return the budget under which a theorem refuses no charge."""
+    return Budget.unlimited() if isinstance(theorem, BasicComposition) else Budget(math.inf, claim.delta)
+
+
+def _asks_within(free: Accounting, claim: Claim) -> bool:
+    """Whether runs without limit cost no record more than the claim.
+
+    Under the claim's budget a learner that catches what is refused, or asks first what is left, seems to keep it.
+    """
+    worst = free.worst
+    if worst is None or worst.epsilon is None:
+        return False
+    return worst.epsilon_up <= claim.epsilon and worst.delta_up <= claim.delta
 
 
 def _altered_runs(plays: Sequence[Play]) -> list[AccountedRun]:

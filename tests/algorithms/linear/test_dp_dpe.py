@@ -307,11 +307,20 @@ def test_problem_refusals(change: dict[str, object], named: str) -> None:
         ({"alpha": 1.0}, "alpha"),
         ({"sigma": math.nan}, "sigma"),
         ({"reward_bound": 0.0}, "reward_bound"),
+        (
+            {"sigma": 1e200},
+            "sigma",
+        ),  # their squares would be beyond the floats, found by act or after all have paid
+        ({"reward_bound": 1e200}, "reward_bound"),
+        ({"reward_bound": 1e-200}, "reward_bound"),
+        ({"replacement": "no"}, "replacement"),
+        ({"population": 2**63}, "population"),
+        ({"fixed_clients": 10**400}, "fixed_clients"),
     ],
 )
-def test_learner_refusals(change: dict[str, float], named: str) -> None:
+def test_learner_refusals(change: dict[str, object], named: str) -> None:
     keywords = {"epsilon": 1.0, "delta": 0.1, "horizon": 100, "population": 600, "sigma": 0.1} | change
-    with pytest.raises(ValueError, match=named):
+    with pytest.raises(ValueError, match=f"^{named}"):
         DPDPECentral(SMALL.actions, Simulation(0, 1), **keywords)  # type: ignore[arg-type]
 
 

@@ -180,11 +180,30 @@ def test_what_it_claims():
         ("norm", 0.0),
         ("norm", math.inf),
         ("norm", "1"),
+        ("norm", None),
+        ("norm", 1e200),
+        ("norm", 10**400),
     ],
 )
 def test_a_parameter_out_of_range_is_refused_by_name(name, value):
     with pytest.raises(ValueError, match=f"{name}="):
         made(Simulation(0, 64), **{name: value})
+
+
+@pytest.mark.parametrize(
+    "contexts",
+    [
+        np.zeros((64, 4)),
+        np.zeros((64, 4, 1)),  # would be taken for three equal coordinates
+        np.zeros((64, 0, 3)),
+        np.zeros((2, 4, 3)),
+        np.full((64, 4, 3), math.nan),  # NaN is the largest of all
+        "contexts",
+    ],
+)
+def test_contexts_that_are_none_are_refused(contexts):
+    with pytest.raises(ValueError, match=r"^contexts"):
+        made(Simulation(0, 64)).policy.choose(contexts)
 
 
 def test_other_feedback_and_other_trust_are_refused():

@@ -1,10 +1,12 @@
 """Verdicts on linear learners: every claim of the distributed linear bandits paper, and its repair."""
 
 import math
+from contextlib import suppress
 
 import pytest
 
-from algorithms import DPDPECentral, DPDPELocal
+from accountant import Refusal
+from algorithms import DPDPECentral, DPDPELocal, DPPECentral, DPPELocal
 from algorithms.catalogue.linear_entries import linear_learners
 from algorithms.linear.linear_phases import PopulationTooSmall
 from algorithms.problems import ProblemError, linear_problems
@@ -14,7 +16,7 @@ from verify import verify
 CERTIFIED = [name for name, entry in linear_learners.items() if entry.certified_form == name]
 
 
-def check(name: str, epsilon: float, delta: float, **options: object):
+def check(name: object, epsilon: float, delta: float, **options: object):
     few = {"effort": "quick", "samples": 20_000}  # the bounds are exact, but for those of central learners
     return verify(name, epsilon=epsilon, delta=delta, **(few | options))  # type: ignore[arg-type]
 
@@ -238,3 +240,43 @@ def test_noise_of_ones_own_has_no_exact_loss() -> None:
     assert result.verdict == "unproven"
     assert result.assumptions
     assert "exact" not in result.details
+
+
+class AsksTwice(DPPECentral):
+    """Releases every sum again if it may."""
+
+    def _close(self):
+        sums = super()._close()
+        with suppress(Refusal):
+            sums = (sums + super()._close()) / 2
+        return sums
+
+
+class SendsTwice(DPPELocal):
+    """Sends a second message if it may."""
+
+    def _add(self, rewards, coordinate, clients=1):
+        super()._add(rewards, coordinate, clients)
+        with suppress(Refusal):
+            self._totals[coordinate] += self.gate.release(self.gaussian, rewards)[0].sum()
+
+
+class SeesAll(DPPECentral):
+    """Publishes what it may."""
+
+    def _close(self):
+        sums = super()._close()
+        try:
+            return self.gate.declassify(self._sums, "they are let out")[0]
+        except Refusal:
+            return sums
+
+
+@pytest.mark.parametrize(
+    ("make", "verdict"), [(AsksTwice, "unproven"), (SendsTwice, "refuted"), (SeesAll, "unproven")]
+)
+def test_who_catches_refusals_claims_what_it_asks_for(make: type, verdict: str) -> None:
+    """Two releases lose 1.465 at delta = 1e-5; under the claim's budget the second one is refused, and caught."""
+    result = check(make, 1.0, 1e-5, horizon=60)
+    assert result.verdict == verdict
+    assert result.upper.epsilon == (math.inf if make is SeesAll else pytest.approx(1.46517, rel=1e-5))
