@@ -77,6 +77,8 @@ def test_values_and_keys_are_refused_by_both_or_by_none(name: str) -> None:
     beyond = {  # what depends on more than one value, or on whole numbers of another kind
         ("discrete-laplace", "sensitivity", 0.5),
         ("discrete-gaussian", "sensitivity", 0.5),
+        ("binomial", "sensitivity", 0.5),
+        ("randomized-response", "sensitivity", 0.5),
         ("binomial", "trials", 3),
         ("binomial", "shift", 10**13),
         ("banded-counter", "bandwidth", 10**13),
