@@ -149,4 +149,4 @@ def _rank(spent: Spend) -> tuple[bool, Fraction, Fraction]:
 
 def square_limit(epsilon: float, delta: float) -> Fraction:
     """Return the square of the largest μ whose Gaussian profile is proved to be (epsilon, delta)-DP."""
-    return Fraction(largest_mu(epsilon, delta)) ** 2 if delta > 0.0 else Fraction(0)
+    return Fraction(largest_mu(epsilon, delta)) ** 2

@@ -784,9 +784,9 @@ def _closed_epsilon(profile: PrivacyProfile, delta: float) -> CertifiedInterval:
 
     if delta < profile.infinite_mass * (1.0 - 64 * ROUNDING):
         return CertifiedInterval(math.inf, math.inf, CLOSED, CLOSED)
-    if bounds(0.0)[1] <= delta:
-        return CertifiedInterval(0.0, 0.0, CLOSED, CLOSED)
     upper = profile.epsilon(delta)
+    if upper == 0.0:
+        return CertifiedInterval(0.0, 0.0, CLOSED, CLOSED)
     start = upper if math.isfinite(upper) else 1.0
     lower = math.nextafter(smallest(start, lambda x: bounds(x)[0] < delta), 0.0)
     if not (math.isfinite(lower) and bounds(lower)[0] >= delta):
