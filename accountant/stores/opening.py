@@ -366,9 +366,12 @@ def existing(where: str | Path) -> Database:
     if "://" not in str(where) and not any(path.is_file() for path in (Path(where), Path(where) / RUN_STORE)):
         raise ValueError(f"{where}: no such file")
     database = Database.at(where)
-    if not made(database):
+    try:
+        if not made(database):
+            raise ValueError(f"{database.name}: holds no ledger")
+    except BaseException:
         database.close()
-        raise ValueError(f"{database.name}: holds no ledger")
+        raise
     return database
 
 

@@ -150,6 +150,24 @@ def silent_changes(path: Path, changes: int, said: Callable[[Path], Any] = said)
     return refused
 
 
+@pytest.mark.parametrize("opens", [open_store, verify_store])
+def test_a_store_that_could_not_be_read_is_closed(tmp_path: Path, opens: Callable[[Path], Any]) -> None:
+    """It was left open where not even its tables can be told: what is put back could not be opened in this process."""
+    path = tmp_path / "ledger.db"
+    accountant = Accountant(Budget(1.0), noise=np.random.default_rng(0), store=path)
+    spend(accountant)
+    accountant.ledger.close()  # type: ignore[attr-defined]
+    whole = path.read_bytes()
+    at = whole.index(b"version", whole.index(b"CREATE TABLE store"))
+    path.write_bytes(whole[:at] + b"\xff" + whole[at + 1 :])
+    with pytest.raises(OSError, match="UTF-8"):
+        opens(path)
+    for left in ("-wal", "-shm"):
+        Path(f"{path}{left}").unlink(missing_ok=True)
+    path.write_bytes(whole)
+    open_store(path).close()
+
+
 @pytest.mark.slow_cells(".db-25")
 @pytest.mark.parametrize(("suffix", "least"), [(".db", 25), (".json", 190)])
 def test_200_changes_are_refused_or_change_nothing(stored: Path, suffix: str, least: int) -> None:
