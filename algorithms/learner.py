@@ -232,11 +232,22 @@ def check_horizon(horizon: int | None, needed: str = _NEEDED) -> int:
     """
     if horizon is None:
         raise ValueError(f"horizon=None: must be given: {needed}")
-    if isinstance(horizon, bool) or not (isinstance(horizon, int | np.integer) and horizon >= 1):
-        raise ValueError(f"horizon={horizon!r}: must be a whole number of at least 1")
-    if int(horizon) >= 2**63:  # of more than 4300 digits it could not be printed
-        raise ValueError(f"horizon: has {int(horizon).bit_length()} binary digits: must be below 2^63")
-    return int(horizon)
+    return check_count("horizon", horizon)
+
+
+def check_count(name: str, number: int) -> int:
+    """Return how many rounds, or clients, there are, after checking it.
+
+    Raises
+    ------
+    ValueError
+        Unless it is a whole number of at least 1, and below 2^63: they are counted in 64 bits.
+    """
+    if isinstance(number, bool) or not (isinstance(number, int | np.integer) and number >= 1):
+        raise ValueError(f"{name}={number!r}: must be a whole number of at least 1")
+    if int(number) >= 2**63:  # of more than 4300 digits it could not be printed
+        raise ValueError(f"{name}: has {int(number).bit_length()} binary digits: must be below 2^63")
+    return int(number)
 
 
 def check_delta(delta: float) -> float:

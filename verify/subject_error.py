@@ -21,6 +21,11 @@ def words_of_error(error: BaseException) -> str:
     return f"{type(error).__name__}: {said}" if said else type(error).__name__
 
 
+def words_with_place(error: BaseException) -> str:
+    """Return an error's kind and message, and where in the code that is not this library's."""
+    return f"{words_of_error(error)} (at {failing_place(error)})"
+
+
 def words_of_input_error(error: Exception) -> str:
     """Return the message of an error in somebody's input; that of the operating system without its number."""
     if isinstance(error, OSError) and error.strerror:

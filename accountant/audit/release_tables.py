@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import datetime
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -418,11 +419,9 @@ def _holders(key: str | None, value: Any) -> tuple[str | None, ...]:
     if not good or not labels:
         raise TableError(key, f"{key} = {value!r}: must be a label or a list of labels")
     written = [_label(key, str(label)) for label in labels]
-    counts = dict.fromkeys(written, 0)
-    if len(counts) < len(written):
-        for label in written:
-            counts[label] += 1
-        twice = next(label for label, count in counts.items() if count > 1)
+    counts = Counter(written)
+    twice = next((label for label, count in counts.items() if count > 1), None)
+    if twice is not None:
         raise TableError(
             key, f"{key}: {twice!r} stands twice; name each once, or write a release for each time"
         )
@@ -431,11 +430,9 @@ def _holders(key: str | None, value: Any) -> tuple[str | None, ...]:
 
 def _label(key: str, text: str) -> str:
     """Return a label as it is compared: the same whichever way Unicode or a file's format lets it be written."""
-    label = text.strip() if text.isascii() else unicodedata.normalize("NFC", text).strip()
-    if not label or ";" in label:
-        raise TableError(
-            key,
-            f"{key}: {text!r}: "
-            + ("a label must have a name" if not label else "names no semicolon; several labels are a list"),
-        )
+    label = unicodedata.normalize("NFC", text).strip()
+    if not label:
+        raise TableError(key, f"{key}: {text!r}: a label must have a name")
+    if ";" in label:
+        raise TableError(key, f"{key}: {text!r}: names no semicolon; several labels are a list")
     return label

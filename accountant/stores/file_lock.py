@@ -50,10 +50,9 @@ class _Lock:
     def release(self) -> None:
         """Give the lock back; again does nothing. A fork, which shares it with its parent, only closes the file."""
         if fcntl is not None and self.held and os.getpid() == self._process:
+            # A fork may have the file, too: to close it is not enough.
             with suppress(OSError):  # its file system has no locks
-                fcntl.flock(
-                    self.file, fcntl.LOCK_UN
-                )  # a fork may have the file, too: to close it is not enough
+                fcntl.flock(self.file, fcntl.LOCK_UN)
         self._close()
 
 

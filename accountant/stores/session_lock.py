@@ -109,9 +109,8 @@ class SessionLock:
         """Whether this process took the lock, has not given it back, and was not told that it has lost it."""
         if os.getpid() != self._process or self._connection.closed:
             return False
-        return not _readable(
-            self._connection.fileno()
-        )  # a server says nothing unasked but that it ends the session
+        # A server says nothing unasked but that it ends the session.
+        return not _readable(self._connection.fileno())
 
     def release(self) -> None:
         """Give the lock back; again does nothing, nor in a fork, whose connection it is not."""

@@ -82,16 +82,6 @@ def _positive(name: str, value: Any, why: str = "") -> float:
     return number
 
 
-def checked_clients(name: str, number: Any) -> int:
-    """Return how many clients there are; raise `ValueError` unless it is a whole number from 1, below 2^63."""
-    whole = isinstance(number, int | np.integer) and not isinstance(number, bool)
-    if not whole or number < 1:
-        raise ValueError(f"{name}={number!r}: must be a whole number of at least 1")
-    if int(number).bit_length() > 63:
-        raise ValueError(f"{name}: has {int(number).bit_length()} binary digits: must be below 2^63")
-    return int(number)
-
-
 def _number(value: Any) -> float:
     """Return a real number as a float, and NaN for everything else."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):

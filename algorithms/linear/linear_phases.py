@@ -13,8 +13,7 @@ import numpy.typing as npt
 
 from accountant import Gate, Private, PrivateSums, Simulation, check_feedback
 from algorithms.claim import ClaimForm
-from algorithms.learner import check_horizon
-from algorithms.linear.linear_parameters import checked_clients
+from algorithms.learner import check_count, check_horizon
 from mechanisms import Box, Communication, Gaussian, Mechanism, Sensitivity, ShuffledMean
 from mechanisms.arrays import FloatArray, IntArray
 
@@ -238,7 +237,7 @@ class Schedule:
         if isinstance(self.alpha, bool) or not isinstance(self.alpha, float) or not 0.0 < self.alpha < 1.0:
             raise ValueError(f"alpha={self.alpha!r}: must be a number in (0, 1)")
         if self.fixed_clients is not None:
-            checked_clients("fixed_clients", self.fixed_clients)
+            check_count("fixed_clients", self.fixed_clients)
 
     @property
     def phases(self) -> int:

@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from accountant import Gate, Private
+from algorithms.learner import check_count
 from algorithms.linear.elimination import Elimination
-from algorithms.linear.linear_parameters import checked_clients, checked_reward_bound, checked_sigma
+from algorithms.linear.linear_parameters import checked_reward_bound, checked_sigma
 from algorithms.linear.linear_phases import (
     Learned,
     Phase,
@@ -98,7 +99,7 @@ class PhasedElimination(Elimination[Phase]):
             raise ValueError(f"replacement={replacement!r}: must be True or False")
         self.sigma = checked_sigma(sigma)
         self.reward_bound = None if reward_bound is None else checked_reward_bound(reward_bound)
-        self.population, self.replacement = checked_clients("population", population), bool(replacement)
+        self.population, self.replacement = check_count("population", population), bool(replacement)
         self.schedule = Schedule(self.horizon, alpha, fixed_clients)
         if self.told is not None:
             self.schedule.check_population(population, replacement=replacement)

@@ -13,7 +13,7 @@ from verify.commands.command_options import printed
 from verify.conduct.exit_codes import GOOD, INPUT_ERROR, INTERRUPTED, OWN_ERROR
 from verify.conduct.isolation import OwnFault
 from verify.printable import printable
-from verify.subject_error import failing_place, words_of_error, words_of_input_error
+from verify.subject_error import words_of_input_error, words_with_place
 
 
 @dataclass
@@ -106,11 +106,7 @@ def exit_code() -> int:
         _print_traceback(run)
         return INPUT_ERROR
     except (Exception, SystemExit) as error:  # nothing of ours raises SystemExit
-        said = (
-            str(error)
-            if isinstance(error, OwnFault)
-            else f"{words_of_error(error)} (at {failing_place(error)})"
-        )
+        said = str(error) if isinstance(error, OwnFault) else words_with_place(error)
         printed(f"an error of its own: {said}; --debug shows the traceback")
         _print_traceback(run)
         return OWN_ERROR

@@ -27,7 +27,7 @@ from algorithms.problems import (
 from algorithms.problems.problem_settings import meant
 from algorithms.theory.linear_plans import LINEAR_PLANNED
 from verify.conduct.effort import Effort
-from verify.subject_error import SubjectError, failing_place, words_of_error
+from verify.subject_error import SubjectError, words_with_place
 from verify.transcripts.neighbours import InitialOutcomes
 
 if TYPE_CHECKING:
@@ -109,9 +109,7 @@ def try_build(build: Callable[[Any], Any], subject: LearnerSubject) -> Any:
     except (Exception, SystemExit) as error:  # whatever a user's constructor raises
         if subject.entry is not None:
             raise
-        raise SubjectError(
-            f"{subject.name} could not be built: {words_of_error(error)} (at {failing_place(error)})"
-        ) from error
+        raise SubjectError(f"{subject.name} could not be built: {words_with_place(error)}") from error
 
 
 def learner_effort(subject: LearnerSubject, effort: Effort, horizon: int | None) -> Effort:
@@ -197,6 +195,4 @@ def blaming(subject: LearnerSubject, problem: str | None = None) -> Iterator[Non
         if known or (isinstance(error, ValueError) and type(error) is not ValueError):
             raise
         on = "" if problem is None else f" on {problem}"
-        raise SubjectError(
-            f"{subject.name}{on} raised {words_of_error(error)} (at {failing_place(error)})"
-        ) from error
+        raise SubjectError(f"{subject.name}{on} raised {words_with_place(error)}") from error

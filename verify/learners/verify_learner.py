@@ -149,10 +149,8 @@ def _groundwork(evidence: Evidence, case: LearnerCase, conduct: Conduct) -> Grou
         records = range(1, effort.coupled_rounds + 1)
     payer = accounting.exceeded.record if accounting.exceeded is not None else None
     if isinstance(payer, int) and 0 < payer < min(len(drawn), _RELEASED_ROUNDS) and payer not in records:
-        data, records = (
-            drawn[: max(len(data), payer + 1)],
-            [*records, payer],
-        )  # who could not pay lost the most
+        # Who could not pay lost the most.
+        data, records = drawn[: max(len(data), payer + 1)], [*records, payer]
     neighbours = [
         *initial_replacements(data, problem.record_domain, case.initial),
         *replacements(data, problem.record_domain, records),

@@ -12,7 +12,7 @@ import numpy as np
 from algorithms.problems import LinearBandit, LinearContexts, Problem, ProblemError, SuperArms
 from algorithms.problems.super_arms import check_super_arms
 from verify.learners.learner_subject import AnyProblem
-from verify.subject_error import SubjectError, failing_place, words_of_error
+from verify.subject_error import SubjectError, words_with_place
 from verify.subjects.resolve import load_object, names_file
 
 _MEMBERS = ("structure", "means", "draw_feedback", "expected_reward")
@@ -65,9 +65,7 @@ def own_problem(reference: str) -> AnyProblem:
     except ProblemError:
         raise
     except Exception as error:  # whatever a user's code raises
-        raise SubjectError(
-            f"{reference} raised {words_of_error(error)} (at {failing_place(error)})"
-        ) from error
+        raise SubjectError(f"{reference} raised {words_with_place(error)}") from error
     own: AnyProblem = found
     return own
 
