@@ -106,8 +106,11 @@ def suggest(
     instance = Instance(problem, epsilon, horizon, delta or DEFAULT_DELTA)
     stated = BOUNDS.get(name)
     bound = None if stated is None else stated.about(instance)
-    if bound is None or not bound.covers(instance):
+    if bound is None:
         return Suggestion(name, why, None, None, needed)
+    if not bound.covers(instance):
+        outside = f"{why}; its theorem is not about this problem, as it needs: {bound.regime_on(instance)}"
+        return Suggestion(name, outside, None, None, needed)
     return Suggestion(name, why, bound.evaluate(instance), instance.trivial_regret, needed)
 
 

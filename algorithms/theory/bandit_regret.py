@@ -207,6 +207,7 @@ _first_bits = sp.sqrt(_first_level)
 
 BANDIT_BOUNDS: dict[str, RegretBound] = {
     "dp-bandit": RegretBound(
+        family="bandit",
         constant=sp.S.Zero,
         per_arm=Delta * _BatchPlays(T, _first_laplace, 2 * b**2, b, Delta),
         definitions=((b, 1 / epsilon), _exact_exponent),
@@ -215,6 +216,7 @@ BANDIT_BOUNDS: dict[str, RegretBound] = {
         levels=False,
     ),
     "dp-bandit-gaussian": RegretBound(
+        family="bandit",
         constant=sp.S.Zero,
         per_arm=Delta * _BatchPlays(T, _first_gaussian, sigma**2, 0, Delta),
         definitions=((sigma, 1 / mu), _exponent),
@@ -223,6 +225,7 @@ BANDIT_BOUNDS: dict[str, RegretBound] = {
         levels=False,
     ),
     "dp-bandit-shuffle": RegretBound(
+        family="bandit",
         constant=sp.S.Zero,
         per_arm=Delta * _BatchPlays(T, _first_gaussian, sigma**2, 0, Delta),
         definitions=((sigma, sp.Rational(NOISE.numerator, NOISE.denominator) / mu), _exponent),
@@ -231,6 +234,7 @@ BANDIT_BOUNDS: dict[str, RegretBound] = {
         levels=False,
     ),
     "dp-bandit-ldp": RegretBound(
+        family="bandit",
         constant=sp.S.Zero,
         per_arm=Delta * _BitPlays(T, _first_bits, sp.coth(epsilon / 2), Delta),
         definitions=(_exponent,),

@@ -192,6 +192,7 @@ def _level(number: sp.Expr) -> sp.Expr:
 
 BEST_ARM_BOUNDS: dict[str, RegretBound] = {
     "dp-best-arm": RegretBound(
+        family="bandit",
         constant=ERROR * T * R_max,
         per_arm=Delta * _ArmPlays(T, L, epsilon, Delta),
         source="this library: successive elimination on accumulated batches with Laplace noise",

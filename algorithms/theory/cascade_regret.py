@@ -123,6 +123,7 @@ _before = sp.Max(t - 1, 1)
 
 CASCADE_BOUNDS: dict[str, RegretBound] = {
     "cascade-ucb1": RegretBound(
+        family="cascade",
         constant=sp.pi**2 / 3 * L,
         per_arm=spread(6 * sp.log(T)),
         source="Kveton et al. 2015, Theorem 2",
@@ -132,6 +133,7 @@ CASCADE_BOUNDS: dict[str, RegretBound] = {
         ),
     ),
     "cascade-ucb-rr": RegretBound(
+        family="cascade",
         constant=sp.Integer(1),
         per_arm=x / p0 * (spread(4 * A**2) + 4 * A**2 * (1 + sp.log(rho)) + A**2 * Delta_max) + Delta_max,
         definitions=((x, sp.log(6 * L * T**2)), (A, 1 / (sp.sqrt(2) * _gain))),
@@ -140,6 +142,7 @@ CASCADE_BOUNDS: dict[str, RegretBound] = {
         confidence=_RESPONSE,
     ),
     "cascade-ucb-ldp-laplace": RegretBound(
+        family="cascade",
         constant=sp.Integer(1),
         per_arm=_local_item + 4 * b * x * (1 + sp.log(rho)) + 2 * b * x * Delta_max,
         definitions=(
@@ -152,6 +155,7 @@ CASCADE_BOUNDS: dict[str, RegretBound] = {
         confidence=_additive("Laplace", phases=False),
     ),
     "cascade-ucb-ldp-gaussian": RegretBound(
+        family="cascade",
         constant=sp.Integer(1),
         per_arm=_local_item,
         definitions=(
@@ -164,6 +168,7 @@ CASCADE_BOUNDS: dict[str, RegretBound] = {
         confidence=_additive("Gaussian", phases=False),
     ),
     "cascade-ucb-batch": RegretBound(
+        family="cascade",
         constant=sp.Integer(1),
         per_arm=_phases(_phase_noise, 4 * b * sp.sqrt(x * M * (K - 1)) + b * x),
         definitions=(*_clicks, *_phase_exponent),
@@ -172,6 +177,7 @@ CASCADE_BOUNDS: dict[str, RegretBound] = {
         outlasting=_outlasting,
     ),
     "cascade-ucb-batch-gaussian": RegretBound(
+        family="cascade",
         constant=sp.Integer(1),
         per_arm=_phases(
             sigma * sp.sqrt(2 * x * M * (1 + _item**2 * (K - 1))), 2 * sigma * sp.sqrt(2 * x * M * (K - 1))
@@ -182,6 +188,7 @@ CASCADE_BOUNDS: dict[str, RegretBound] = {
         outlasting=_outlasting,
     ),
     "cascade-ucb-batch-shuffle": RegretBound(
+        family="cascade",
         constant=sp.Integer(1),
         per_arm=_phases(
             sigma * sp.sqrt(2 * x * M * (1 + _item**2 * (K - 1))), 2 * sigma * sp.sqrt(2 * x * M * (K - 1))
@@ -196,6 +203,7 @@ CASCADE_BOUNDS: dict[str, RegretBound] = {
         outlasting=_outlasting,
     ),
     "published/cascade-ucb-ldp-laplace": RegretBound(
+        family="cascade",
         constant=_failures,
         per_arm=spread(4 * A**2 * sp.log(T)),
         definitions=((b, K / epsilon), (A, sp.sqrt(sp.Rational(3, 2)) + sp.sqrt(24) * b)),
@@ -208,6 +216,7 @@ CASCADE_BOUNDS: dict[str, RegretBound] = {
         confidence=_printed_laplace(K / epsilon),
     ),
     "published/cascade-ucb-ldp-gaussian": RegretBound(
+        family="cascade",
         constant=_failures,
         per_arm=spread(4 * A**2 * sp.log(T)),
         definitions=(
@@ -226,6 +235,7 @@ CASCADE_BOUNDS: dict[str, RegretBound] = {
         ),
     ),
     "published/cascade-ucb-ldp-composition": RegretBound(
+        family="cascade",
         constant=_failures,
         per_arm=spread(4 * A**2 * sp.log(T)),
         definitions=(

@@ -117,6 +117,7 @@ _THEOREMS = {
 
 CONTEXTUAL_BOUNDS: dict[str, RegretBound] = {
     name: RegretBound(
+        family="contextual",
         constant=allowed + _FAILURE * T * R_max,
         per_arm=sp.S.Zero,
         source=source,

@@ -357,6 +357,7 @@ def _shuffled_bounded(instance: Instance) -> bool:
 LINEAR_BOUNDS: dict[str, RegretBound] = {
     **{
         name: RegretBound(
+            family="linear",
             constant=bound,
             per_arm=sp.S.Zero,
             source=f"{_PAPER}Theorem {_NUMBERS[name.removeprefix('published/')]} with its proof's constants",
@@ -370,6 +371,7 @@ LINEAR_BOUNDS: dict[str, RegretBound] = {
     },
     **{
         name: RegretBound(
+            family="linear",
             constant=2 * support + 8 + _remainder(term, _phases_dpe, sp.Integer(1)),
             per_arm=sp.S.Zero,
             source="this library: exact widths, one failure event and the leader in the end (Theorem 7)"
@@ -384,6 +386,7 @@ LINEAR_BOUNDS: dict[str, RegretBound] = {
     },
     **{
         name: RegretBound(
+            family="linear",
             constant=_NEEDS_BOUND + 4 * support + 2 + _remainder(term, _phases_pe, sp.Integer(1)),
             per_arm=sp.S.Zero,
             source="this library: exact widths, one failure event and the leader in the end "

@@ -98,6 +98,7 @@ def _not_exchanged(instance: Instance) -> bool:
 # of what is played is at most B_inf times the largest excess of an index over its mean, and that of the least-counted
 # arm played is allowed the largest. It is fed in this round; that others are fed, too, only adds to counts.
 _BATCH_ELSEWHERE = RegretBound(
+    family="semi-bandit",
     constant=2 * R_max,
     per_arm=sp.S.Zero,
     per_member=_charged(Delta, R_max, B),
@@ -110,6 +111,7 @@ _BATCH_ELSEWHERE = RegretBound(
 
 MATROID_BOUNDS: dict[str, RegretBound] = {
     "omm": RegretBound(
+        family="matroid",
         constant=sp.Integer(0),
         per_arm=spread(8 * sp.log(T)) + sp.Rational(4, 3) * sp.pi**2 * k * Delta_max,
         source="Kveton et al. 2014, gap-dependent bound (sum of gaps bounded by k Delta_max)",
@@ -128,6 +130,7 @@ MATROID_BOUNDS: dict[str, RegretBound] = {
         ),
     ),
     "dpucb-mat": RegretBound(
+        family="matroid",
         constant=K,
         per_arm=spread(8 * x) + 16 * b * x * sp.Min(k, 1 + sp.log(rho)) + Delta_max,
         definitions=_matroid,
@@ -145,6 +148,7 @@ MATROID_BOUNDS: dict[str, RegretBound] = {
         ),
     ),
     "cucb-batch": RegretBound(
+        family="semi-bandit",
         constant=2 * R_max + L * _unfed / _few * _charged(Delta_0, R_max),
         per_arm=_charged(Delta, Delta_max),
         definitions=_few_abbreviations(_few),
@@ -156,6 +160,7 @@ MATROID_BOUNDS: dict[str, RegretBound] = {
         elsewhere=_BATCH_ELSEWHERE,
     ),
     "dpts-mat": RegretBound(
+        family="matroid",
         constant=K + 1,
         per_arm=spread(sp.Rational(81, 2) * x) + 24 * b * x * sp.Min(k, 1 + sp.log(rho)) + Delta_max,
         per_optimal=2 * sp.Integer(61) / Delta,
@@ -176,6 +181,7 @@ MATROID_BOUNDS: dict[str, RegretBound] = {
         ),
     ),
     "published/dpucb-mat": RegretBound(
+        family="matroid",
         # Lemma Q of 2 r >= u at r = sqrt(3 x / n) + 3 b x / n: n <= 12 x / u^2 + 12 b x / u; feeds <= 4 n.
         # Failures: 3 (K t)^-3 for each element and count, of which there are 1 + log2 t in round t.
         constant=sp.Rational(9, 2) * L * R_max / K**3,

@@ -92,6 +92,7 @@ _EpisodePlays = implemented_function("EpisodePlays", episode_plays)
 
 PUBLISHED_BANDIT_BOUNDS: dict[str, RegretBound] = {
     "published/dp-se": RegretBound(
+        family="bandit",
         constant=R_max,
         per_arm=Delta * _EliminationPlays(T, L, epsilon, Delta),
         source="Sajed & Sheffet 2019, the regret bound of Algorithm 2 (algorithms.theory.published_bandit_regret)",
@@ -112,6 +113,7 @@ PUBLISHED_BANDIT_BOUNDS: dict[str, RegretBound] = {
         ),
     ),
     "published/adap-klucb": RegretBound(
+        family="bandit",
         constant=sp.S.Zero,
         per_arm=Delta * _EpisodePlays(T, L, epsilon, Delta),
         source="Azize & Basu 2022, Theorem 8 (algorithms.theory.published_bandit_regret)",

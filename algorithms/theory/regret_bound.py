@@ -20,10 +20,11 @@ import numpy as np
 import sympy as sp
 
 from algorithms.epochs import epoch_end, epoch_horizon, epoch_of
-from algorithms.learner import DEFAULT_DELTA
+from algorithms.learner import DEFAULT_DELTA, Family
 from algorithms.problems import LinearBandit, LinearContexts, Problem, Value
 from algorithms.restarts import restart_end, restart_epoch, restart_horizon
 from algorithms.semi_bandits.cucb_batch import UNKNOWN_HORIZON
+from algorithms.structured_learner import PLAYS, structure_kind
 from algorithms.theory.confidence_theorem import (
     ClickTheorem,
     ConfidenceTheorem,
@@ -124,6 +125,17 @@ class Instance:
     settings: Mapping[str, Value] = field(default_factory=dict)
 
     @property
+    def family(self) -> Family:
+        """The kind of its problem."""
+        if isinstance(self.problem, LinearBandit):
+            return "linear"
+        return (
+            "contextual"
+            if isinstance(self.problem, LinearContexts)
+            else structure_kind(self.problem.structure)
+        )
+
+    @property
     def anytime(self) -> bool:
         """Whether the learner is not told T."""
         return self.settings.get("anytime") == "yes"
@@ -181,6 +193,8 @@ class RegretBound:
         (`algorithms.theory.linear_regret`).
     source
         The paper and theorem.
+    family
+        The learner's, which says what problems it plays.
     regime
         Where the theorem applies, in words.
     definitions
@@ -214,6 +228,7 @@ class RegretBound:
     constant: sp.Expr
     per_arm: sp.Expr
     source: str
+    family: Family
     regime: str = "every epsilon > 0 and T >= 1"
     per_optimal: sp.Expr = sp.S.Zero
     per_member: sp.Expr = sp.S.Zero
@@ -235,7 +250,7 @@ class RegretBound:
     def about(self, instance: Instance) -> RegretBound:
         """Return the learner's theorem about an instance: this one, or the one elsewhere."""
         other = self.elsewhere
-        return self if other is None or not other.applies(instance) else other
+        return other if other is not None and other._played(instance) and other.applies(instance) else self
 
     def values(self, instance: Instance) -> dict[sp.Symbol, float]:
         """Return the value of every symbol that is not about one arm.
@@ -261,19 +276,24 @@ class RegretBound:
         return allowed in self.constant.free_symbols
 
     def covers(self, instance: Instance) -> bool:
-        """Whether the theorem is about this learner on this instance: regime, noise, and how its oracle fails."""
+        """Whether the theorem is about this learner on this instance: what it plays, noise, its oracle, the regime."""
         proved = float(instance.settings.get("noise_multiplier", 1.0)) == 1.0
-        return proved and self._oracle_serves(instance) and self.applies(instance)
+        return self._played(instance) and proved and self._oracle_serves(instance) and self.applies(instance)
 
     def claimed(self, instance: Instance) -> bool:
         """Whether somebody claims the bound on this instance: the theorem, or its paper beyond where it holds."""
-        return self.covers(instance) or (bool(self.printed) and self._oracle_serves(instance))
+        printed = bool(self.printed) and self._played(instance) and self._oracle_serves(instance)
+        return printed or self.covers(instance)
 
     def regime_on(self, instance: Instance) -> str:
         """Return the regime in words, with what an oracle that fails on this instance has to do with it."""
         if self._oracle_serves(instance):
             return self.regime
         return f"{self.regime}; an oracle that never fails, as it may be asked with the same weights in many rounds"
+
+    def _played(self, instance: Instance) -> bool:
+        """Whether the learner plays problems of this kind."""
+        return instance.family in PLAYS.get(self.family, (self.family,))
 
     def _oracle_serves(self, instance: Instance) -> bool:
         """Whether the oracle does not fail or, given the past, with probability 1 - beta at most in every round.
@@ -289,13 +309,15 @@ class RegretBound:
         return isinstance(self.confidence, ConfidenceTheorem) and self.confidence.exponent is not None
 
     def evaluate(self, instance: Instance) -> float:
-        """Return the bound's value on an instance; infinite where the theorem says nothing.
+        """Return the bound's value on an instance; infinite where nobody claims one.
 
         Raises
         ------
         GapsUnavailable
             If the instance's gaps cannot be had.
         """
+        if not self.claimed(instance):
+            return math.inf
         return sum(value for _, value in self._summands(instance, whole=True))
 
     def dominant(self, instance: Instance) -> tuple[sp.Expr, float]:

@@ -148,6 +148,7 @@ def _printed_tree(*, least: bool) -> ConfidenceTheorem:
 
 SEMI_BANDIT_BOUNDS: dict[str, RegretBound] = {
     "cucb": RegretBound(
+        family="semi-bandit",
         constant=L * R_max * (6 * sp.log(T) * B**2 / Delta_0**2 + sp.pi**2 / 3 + 1),
         per_arm=sp.S.Zero,
         source="Chen, Wang & Yuan 2013, Theorem 1, with f(z) = B_inf z and Delta_0 the least gap",
@@ -164,6 +165,7 @@ SEMI_BANDIT_BOUNDS: dict[str, RegretBound] = {
         ),
     ),
     "cucb-ldp1": RegretBound(
+        family="semi-bandit",
         constant=3 * L * R_max,
         per_arm=sp.S.Zero,
         per_member=spread(128 * K**2 * B**2 * sp.log(T) / epsilon**2, R_max),
@@ -187,6 +189,7 @@ SEMI_BANDIT_BOUNDS: dict[str, RegretBound] = {
         ),
     ),
     "cucb-ldp2": RegretBound(
+        family="semi-bandit",
         constant=3 * L * R_max,
         per_arm=sp.S.Zero,
         per_member=spread(128 * B**2 * sp.log(T) / epsilon**2, R_max),
@@ -213,6 +216,7 @@ SEMI_BANDIT_BOUNDS: dict[str, RegretBound] = {
     # Its redundancy is at most ln(T) / 2 + ln 2; by Pinsker's inequality both radii are sqrt(x / 2n) g. That other bits
     # are in a message only adds to counts: the least-counted arm played has one in each round, as with one bit.
     "cucb-ldp-bit": RegretBound(
+        family="semi-bandit",
         constant=2 * R_max,
         per_arm=sp.S.Zero,
         per_member=spread(2 * B**2 * g**2 * x, R_max) + R_max,
@@ -233,6 +237,7 @@ SEMI_BANDIT_BOUNDS: dict[str, RegretBound] = {
         ),
     ),
     "cucb-ldp-laplace-one": RegretBound(
+        family="semi-bandit",
         constant=R_max,
         per_arm=sp.S.Zero,
         per_member=spread(4 * B**2 * v * x, R_max) + 4 * B * b * x * (1 + sp.log(R_max / Delta)) + R_max,
@@ -241,6 +246,7 @@ SEMI_BANDIT_BOUNDS: dict[str, RegretBound] = {
         confidence=_messages(_LAPLACE, "Laplace", b, least=True),
     ),
     "cucb-ldp-laplace-all": RegretBound(
+        family="semi-bandit",
         constant=R_max,
         per_arm=sp.S.Zero,
         per_member=20 * K * B1**2 * v * x / Delta
@@ -257,6 +263,7 @@ SEMI_BANDIT_BOUNDS: dict[str, RegretBound] = {
         confidence=_messages(_LAPLACE, "Laplace", b, least=False),
     ),
     "cucb-ldp-gaussian": RegretBound(
+        family="semi-bandit",
         constant=R_max,
         per_arm=sp.S.Zero,
         per_member=32 * K * B1**2 * v * x / Delta + 4 * B1 * sp.sqrt(2 * x * v) + R_max,
@@ -265,6 +272,7 @@ SEMI_BANDIT_BOUNDS: dict[str, RegretBound] = {
         confidence=_messages(sp.sqrt(2 * x * v / n), "Gaussian", sp.sqrt(K) / mu, least=False),
     ),
     "cucb-batch-all": RegretBound(
+        family="semi-bandit",
         constant=R_max,
         per_arm=sp.S.Zero,
         per_member=_all_fed,
@@ -273,6 +281,7 @@ SEMI_BANDIT_BOUNDS: dict[str, RegretBound] = {
         confidence=_accumulated("Laplace", least=False),
     ),
     "cucb-batch-least": RegretBound(
+        family="semi-bandit",
         constant=R_max,
         per_arm=sp.S.Zero,
         per_member=spread(4 * B**2 * x, R_max) + 8 * B * F * (1 + sp.log(R_max / Delta)) + R_max,
@@ -281,6 +290,7 @@ SEMI_BANDIT_BOUNDS: dict[str, RegretBound] = {
         confidence=_accumulated("Laplace", least=True),
     ),
     "cucb-batch-gaussian": RegretBound(
+        family="semi-bandit",
         constant=R_max,
         per_arm=sp.S.Zero,
         per_member=_all_fed,
@@ -294,6 +304,7 @@ SEMI_BANDIT_BOUNDS: dict[str, RegretBound] = {
         confidence=_accumulated("Gaussian", least=False),
     ),
     "cucb-dp": RegretBound(
+        family="semi-bandit",
         constant=R_max,
         per_arm=sp.S.Zero,
         per_member=10 * K * B1**2 * x / Delta
@@ -311,6 +322,7 @@ SEMI_BANDIT_BOUNDS: dict[str, RegretBound] = {
         confidence=_tree(least=False),
     ),
     "cucb-dp-least": RegretBound(
+        family="semi-bandit",
         constant=R_max,
         per_arm=sp.S.Zero,
         per_member=spread(2 * B**2 * x, R_max) + 4 * B * F * (1 + sp.log(R_max / Delta)) + R_max,
@@ -320,6 +332,7 @@ SEMI_BANDIT_BOUNDS: dict[str, RegretBound] = {
         confidence=_tree(least=True),
     ),
     "published/cucb-dp": RegretBound(
+        family="semi-bandit",
         constant=3 * L * R_max,
         per_arm=sp.S.Zero,
         per_member=(256 + 8 * sp.sqrt(96)) * K * B1**2 * x / Delta
@@ -340,6 +353,7 @@ SEMI_BANDIT_BOUNDS: dict[str, RegretBound] = {
         **_printed_regime,
     ),
     "published/cucb-dp-least": RegretBound(
+        family="semi-bandit",
         constant=3 * L * R_max / T,
         per_arm=sp.S.Zero,
         per_member=spread(16 * B**2 * x, R_max)
@@ -351,6 +365,7 @@ SEMI_BANDIT_BOUNDS: dict[str, RegretBound] = {
         **_printed_regime,
     ),
     "published/cucb-ldp-gaussian": RegretBound(
+        family="semi-bandit",
         constant=(
             128
             * K

@@ -25,6 +25,7 @@ from algorithms.problems import (
     TopK,
     UniformMatroid,
 )
+from algorithms.structured_learner import PLAYS
 from algorithms.theory.confidence_theorem import ConfidenceTheorem
 from algorithms.theory.regret import BOUNDS, WITHOUT_BOUND
 from algorithms.theory.regret_bound import Instance
@@ -170,6 +171,28 @@ def test_regimes():
     assert not covered("published/cucb-ldp-gaussian", top_k, 1.0, 100, noise_multiplier=0.01)
 
 
+@pytest.mark.parametrize("name", BOUNDS)
+def test_a_bound_is_about_what_its_learner_plays(name):
+    """Nobody claims one elsewhere, and it is infinite, whatever its expression would be there."""
+    played = {
+        "bandit": SemiBandit(Arms(3), [0.9, 0.5, 0.1]),
+        "semi-bandit": SemiBandit(DisjointPaths(2, 2), [0.9, 0.5, 0.3, 0.1]),
+        "matroid": MATROID,
+        "cascade": Cascade(3, 2, [0.5, 0.3, 0.1]),
+        "linear": LinearBandit([[1.0, 0, 0], [0, 1.0, 0]], [0.5, 0.1, 0], sigma=0.1, population=100),
+        "contextual": LinearContexts(np.array([0.5, 0.2]), 3),
+    }
+    make = {**learners, **linear_learners, **contextual_learners}[name].make
+    for kind, problem in played.items():
+        instance = Instance(problem, 1.0, 10**4)
+        assert instance.family == kind
+        if kind not in PLAYS.get(make.family, (make.family,)):
+            theorem = BOUNDS[name].about(instance)
+            assert not theorem.covers(instance)
+            assert not theorem.claimed(instance)
+            assert theorem.evaluate(instance) == math.inf
+
+
 def test_a_theorem_needs_an_oracle_whose_failures_do_not_last():
     """A failure lasts as long as the weights: only indices that grow with the rounds are other ones in each."""
     failing = SemiBandit(FailingTopK(2, 1, 0.3), [0.9, 0.1])
@@ -187,7 +210,7 @@ def test_a_theorem_needs_an_oracle_whose_failures_do_not_last():
 
 
 def test_why_failures_must_not_last():
-    """Regret of 256 runs is above the bound with an oracle that never fails, by five standard errors."""
+    """Regret of 256 runs is above the bound on the same arms and an oracle that never fails, by five errors."""
     problem, horizon = SemiBandit(FailingTopK(2, 1, 0.3), [0.1, 0.9]), 1_000_000
     trace = simulate(
         functools.partial(CUCBBatchAll, problem.structure, epsilon=10.0, horizon=horizon),
@@ -199,7 +222,7 @@ def test_why_failures_must_not_last():
     )
     regret = trace.regret[-1]
     beyond = regret.mean() - 5 * regret.std() / 256**0.5
-    assert beyond > bound("cucb-batch-all", problem, 10.0, horizon)
+    assert beyond > bound("cucb-batch-all", SemiBandit(TopK(2, 1), [0.1, 0.9]), 10.0, horizon)
 
 
 def test_bounds_derived_for_learners_as_printed():
