@@ -16,18 +16,39 @@ from verify.faults.noise_faults import NoisyValues, OtherMechanism, with_noise
 from verify.faults.planted_gate import PlantedGate
 
 
-class NeverCleared(Misuse):
+class UsedAgain(Misuse):
+    """Something stays in sums that were released: it costs nothing before they are released again."""
+
+    def __init__(self) -> None:
+        self._kept: dict[int, Mask] = {}
+
+    def keeps(self, sums: PrivateSums, where: Mask) -> None:
+        """Remember where something stayed."""
+        self._kept[id(sums)] = self._kept.get(id(sums), np.zeros_like(where)) | where
+
+    def releases(
+        self, gate: PlantedGate, mechanism: Mechanism, value: Private | PrivateSums, where: Mask | None
+    ) -> NoisyValues:
+        """Release, and say so where something had stayed."""
+        kept = self._kept.get(id(value))
+        if kept is not None and (kept if where is None else kept & where).any():
+            gate.acted()
+        return super().releases(gate, mechanism, value, where)
+
+
+class NeverCleared(UsedAgain):
     """Sums are not cleared once they were released."""
 
     def clears(self, gate: PlantedGate, sums: PrivateSums, where: Mask) -> None:
-        """Do nothing."""
-        gate.acted()
+        """Keep everything."""
+        self.keeps(sums, where)
 
 
-class InTwoBatches(Misuse):
+class InTwoBatches(UsedAgain):
     """A batch starts with the last value of the one before: its boundary is off by one."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._last: dict[int, tuple[Private, npt.NDArray[np.int64]]] = {}
 
     def adds(self, gate: PlantedGate, sums: PrivateSums, values: Private, at: npt.NDArray[np.int64]) -> None:
@@ -43,7 +64,7 @@ class InTwoBatches(Misuse):
         values, at = self._last[id(sums)]
         kept = np.where(np.take_along_axis(where, np.maximum(at, 0), axis=1), at, -1)
         if (kept >= 0).any():
-            gate.acted()
+            self.keeps(sums, where)
             super().adds(gate, sums, values, kept)
 
 

@@ -152,7 +152,7 @@ def _found(subject: object, declared: Declared | None) -> Subject:
 
 
 def _classify(found: object, name: str, declared: Declared | None = None) -> Subject:
-    if inspect.isclass(found) and callable(getattr(found, "act", None)):
+    if inspect.isclass(found) and (callable(getattr(found, "act", None)) or _plays_contexts(found)):
         form = getattr(found, "claim", None)
         if not isinstance(form, ClaimForm):
             raise SubjectError(
@@ -176,9 +176,14 @@ def _classify(found: object, name: str, declared: Declared | None = None) -> Sub
     if callable(found) and not inspect.isclass(found):
         return _classify_function(found, name, declared)
     raise SubjectError(
-        f"{name} is of type {type(found).__name__}; must be a learner class (act, observe, claim), "
+        f"{name} is of type {type(found).__name__}; must be a learner class (act or policy, observe, claim), "
         "a mechanism object, a verify.PlainBandit, or a function f(data, rng) or f(data, gate) marked with @claimed"
     )
+
+
+def _plays_contexts(found: type[Any]) -> bool:
+    """Whether instances have a policy for contexts in place of `act`."""
+    return getattr(found, "family", None) == "contextual"
 
 
 def _classify_function(

@@ -143,6 +143,17 @@ def test_a_quiet_class_is_an_assumption_and_patches_nothing():
     assert altered_library() == ()
 
 
+@pytest.mark.parametrize("name", ["never-cleared", "boundary-off-by-one"])
+def test_what_stays_in_sums_acts_once_they_are_released_again(name):
+    gate, _ = planted(name)
+    sums, first = gate.sums(2), np.array([[True, False]])
+    for record in range(3):
+        sums.add(observed(gate, 0.5, record), HERE)
+        gate.release(LAPLACE, sums, first)
+        assert gate.did_act is (record > 0)
+        sums.clear(first)
+
+
 def test_an_implausible_message_is_asked_for_again():
     class Far(NumpyNoise):
         def laplace(self, location, scale):

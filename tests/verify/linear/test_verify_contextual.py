@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from algorithms import DPLinUCB
 from algorithms.claim import View
 from verify import verify
 from verify.faults.planted_subject import Planted
@@ -66,6 +67,22 @@ def test_all_faults_are_caught():
 def test_where_nothing_is_released_the_report_says_so():
     result = verify("dp-linucb", **(FEW | {"horizon": 3}))
     assert result.details["tested_view"] == "nothing is released"
+
+
+class Mine(DPLinUCB):
+    """A learner of one's own, whose noise is as its claim asks."""
+
+
+class Thrice(DPLinUCB):
+    """A learner whose noise is for three times the epsilon that it is given."""
+
+    def __init__(self, features, gate, *, epsilon, delta, horizon):
+        super().__init__(features, gate, epsilon=3 * epsilon, delta=delta, horizon=horizon)
+
+
+def test_learners_of_ones_own_are_subjects_too():
+    assert verify(Mine, **FEW).verdict == "certified"
+    assert verify(Thrice, **FEW).verdict != "certified"
 
 
 def test_commands_know_the_learner_and_its_problem(command):
