@@ -498,6 +498,7 @@ def test_a_direction_that_loses_little_is_soon_composed() -> None:
     assert found.lower <= found.upper <= 41.0
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("sigma", [1e-300, 4e-19, 1e-9, 1e-3])
 @pytest.mark.parametrize(
     ("relation", "sampling"),
