@@ -211,7 +211,7 @@ class Certificate(FromJson):
             {
                 "format": FORMAT,
                 "subject": self.subject,
-                "kind": self.kind.value,
+                "kind": self.kind,
                 "claim": claim_data(self.claim),
                 "assumptions": [],
                 "proof": asdict(self.proof),

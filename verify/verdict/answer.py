@@ -90,26 +90,20 @@ class Answer:
         found = self.evidence
         return {
             "subject": self.subject,
-            "claim": dataclasses.asdict(self.claim) | {"neighbours": self.claim.neighbours.value},
+            "claim": dataclasses.asdict(self.claim),
             "seed": self.seed,
-            "kind": self.kind.value,
+            "kind": self.kind,
             "mechanism": self.mechanism,
             "digest": self.digest,
-            "modules": dict(self.modules),
+            "modules": self.modules,
             "upper": found.upper and dataclasses.asdict(found.upper),
             "lower": found.lower and dataclasses.asdict(found.lower),
             "witness": found.witness
             and {one.name: getattr(found.witness, one.name) for one in dataclasses.fields(Witness)},
-            "findings": [
-                {"kind": one.kind.value, "where": one.where, "message": one.message, "failing": one.failing}
-                for one in found.findings
-            ],
+            "findings": list(map(dataclasses.asdict, found.findings)),
             "declassified": found.declassified,
             "contradictions": found.contradictions,
-            "assumptions": [
-                {"kind": one.kind.value, "message": one.message, "where": one.where}
-                for one in found.assumptions
-            ],
+            "assumptions": list(map(dataclasses.asdict, found.assumptions)),
             "details": found.details,
         }
 
