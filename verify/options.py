@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import math
 import os
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -30,6 +29,7 @@ from verify.sampling.stage_sizes import FEWEST_SAMPLES
 from verify.transcripts.adversary import Adversary
 
 _MOST_WORKERS = 1_000
+_FLAG = rules.being(lambda value: isinstance(value, bool), "True or False")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,19 +69,11 @@ def _facts(words: str, rule: rules.ValueRule, **facts: Any) -> dict[str, OptionF
     return {"facts": OptionFacts(words=words, rule=rule, **facts)}
 
 
-def _is_count(value: float) -> bool:
-    return math.isfinite(value) and value == int(value) and value >= 1
-
-
 def _are_names(value: Any) -> bool:
     """Return whether a value is a list of names of modules."""
     return isinstance(value, list | tuple) and all(
         isinstance(name, str) and all(part.isidentifier() for part in name.split(".")) for name in value
     )
-
-
-def _check_time_limit(name: str, value: Any) -> None:
-    check_time_limit(value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -171,7 +163,7 @@ class Options:
         metadata=_facts(
             "Draws of the view in the black-box test, of all stages together; by default what `effort` says.",
             rules.number(
-                lambda value: _is_count(value) and value >= FEWEST_SAMPLES,
+                lambda value: value >= FEWEST_SAMPLES and value.is_integer(),
                 f"be a whole number of at least {FEWEST_SAMPLES:,}",
             ),
             help="Draws of the black-box test in all; default: by effort.",
@@ -200,7 +192,7 @@ class Options:
         default=False,
         metadata=_facts(
             "For functions: whether what only floating-point arithmetic shows counts against the claim.",
-            rules.being(lambda value: isinstance(value, bool), "True or False"),
+            _FLAG,
             help="What only floating-point arithmetic leaks counts too.",
             reads=bool,
         ),
@@ -209,7 +201,7 @@ class Options:
         default=SECONDS,
         metadata=_facts(
             "Seconds after which to stop and report what was found until then.",
-            _check_time_limit,
+            rules.made_by(check_time_limit),
             help="Seconds after which to stop, and report what was found.",
             reads=float,
         ),
@@ -219,7 +211,7 @@ class Options:
         metadata=_facts(
             "Bet while drawing and stop as soon as the claim is refuted, in place of one test at the end. Whenever it "
             "stops, what it says holds. For learners and plain bandits, `seed` is that of the bets alone.",
-            rules.being(lambda value: isinstance(value, bool), "True or False"),
+            _FLAG,
             help="Bet against the claim while drawing, and stop as soon as it is refuted; no --plot.",
             reads=bool,
         ),
@@ -309,7 +301,7 @@ class Options:
         metadata=_facts(
             "Run in a process of its own, where processes can be forked: a subject that ends its process, or never "
             "returns from code that is not Python, gets a finding and takes nothing else down.",
-            rules.being(lambda value: isinstance(value, bool), "True or False"),
+            _FLAG,
             repeats=False,
         ),
     )
