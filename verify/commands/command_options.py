@@ -14,6 +14,7 @@ from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainin
 from rich.progress import Progress as Bar
 
 from algorithms.blocks import BlocksMissing, BlockStore, Part
+from algorithms.learner import DEFAULT_DELTA
 from algorithms.problems import SettingError
 from verify.conduct.progress import Progress, silent
 from verify.options import Options, each_option
@@ -36,7 +37,7 @@ class _Settings(click.ParamType[tuple[str, str]]):
         return key.strip(), text.strip()
 
 
-class Numbers(click.ParamType[tuple[float, ...]]):
+class _Numbers(click.ParamType[tuple[float, ...]]):
     """Numbers separated by commas."""
 
     name = "x[,y...]"
@@ -44,7 +45,6 @@ class Numbers(click.ParamType[tuple[float, ...]]):
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[float, ...]:
-        """Return the numbers."""
         if isinstance(value, tuple):
             return value
         try:
@@ -98,6 +98,25 @@ class _Part(click.ParamType[Part]):
             return Part(int(number), int(of))
         except ValueError:
             raise SettingError(f"--part {value}: must be I/N with 1 <= I <= N") from None
+
+
+def privacy_options(does: str) -> Callable[[_Command], _Command]:
+    """Give a command --epsilon and --delta, several values each; `does` is the verb for what it does with them."""
+    epsilon = click.option(
+        "--epsilon",
+        type=_Numbers(),
+        default=(1.0,),
+        show_default="1",
+        help=f"Privacy of private learners; 0.5,1,2 {does} each.",
+    )
+    delta = click.option(
+        "--delta",
+        type=_Numbers(),
+        default=(DEFAULT_DELTA,),
+        show_default=f"{DEFAULT_DELTA:g}",
+        help="Of learners that need a delta; several as for --epsilon.",
+    )
+    return lambda command: epsilon(delta(command))
 
 
 def store_options(command: _Command) -> _Command:

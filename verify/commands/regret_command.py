@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from algorithms.blocks import BlocksMissing, Executor, Part, make_executor
+from algorithms.blocks import Executor, Part, make_executor
 from algorithms.learner import DEFAULT_DELTA
 from algorithms.problems import SettingError
 from algorithms.theory.regret import BOUNDS
@@ -33,10 +33,10 @@ from verify.commands.command_options import (
     stored_runs,
     unique,
 )
-from verify.conduct.isolation import in_own_process
+from verify.conduct.exit_codes import worst
+from verify.conduct.isolation import found_apart
 from verify.conduct.progress import Progress
 from verify.conduct.time_limit import TimeLimitReached, time_limit
-from verify.findings import Finding
 from verify.learners.learner_subject import LearnerSubject, blaming
 from verify.printable import printable, printable_texts
 from verify.regret_claims.growth import measure_growth
@@ -57,7 +57,6 @@ from verify.verdict.json_form import json_able
 _Asked = TypeVar("_Asked")
 _Found = TypeVar("_Found")
 
-_ERRORS = (SubjectError, BlocksMissing, ValueError, OSError)
 _TWINS = {
     "bandit": "cucb",
     "semi-bandit": "cucb",
@@ -161,7 +160,12 @@ def regret_command(
     executor, blocks = make_executor(workers, backend, scheduler), block_store(store, part)
     if every + as_printed + (learner is not None) != 1:
         raise SettingError("name a learner, or ask for --all or --printed")
-    asked = [name for name, given in _asked(local_claim, growth, scaling) if given]
+    questions = {
+        "--local-claim": local_claim is not None,
+        "--growth": growth,
+        "--scaling": scaling is not None,
+    }
+    asked = [name for name, given in questions.items() if given]
     if not seconds > 0:
         raise SettingError(f"--time-limit {seconds:g}: must be a number of seconds above 0")
     if len(asked) > 1:
@@ -199,15 +203,6 @@ def regret_command(
     ctx.exit(code)
 
 
-def _asked(local_claim: float | None, growth: bool, scaling: str | None) -> tuple[tuple[str, bool], ...]:
-    """Return the questions beside the report, and which are asked."""
-    return (
-        ("--local-claim", local_claim is not None),
-        ("--growth", growth),
-        ("--scaling", scaling is not None),
-    )
-
-
 def _show_one(learner: str, plot: Path | None, options: dict[str, Any], seconds: float, as_json: bool) -> int:
     """Show a learner's report, and return its exit code."""
     report = RegretReport.from_json(_report(learner, options, seconds))
@@ -233,7 +228,7 @@ def _show_all(executor: Executor, options: dict[str, Any], seconds: float, as_js
         reports.append(report)
         printed(f"{report.learner}: {report.verdict}")
     show(as_json, lambda: {"reports": [each.json() for each in reports]}, partial(_render_table, reports))
-    return max((each.exit_code for each in reports), key=_severity)
+    return worst(each.exit_code for each in reports)
 
 
 def _show_printed(executor: Executor, options: Mapping[str, Any], seconds: float, as_json: bool) -> int:
@@ -247,7 +242,7 @@ def _show_printed(executor: Executor, options: Mapping[str, Any], seconds: float
     work = partial(_printed_finding, given, seconds)
     findings = list(_shared(executor, work, PRINTED_THEOREMS, "printed theorems"))
     show(as_json, lambda: {"printed": [each.json() for each in findings]}, partial(_render_printed, findings))
-    return max((EXIT_CODES[each.verdict] for each in findings), key=_severity)
+    return worst(EXIT_CODES[each.verdict] for each in findings)
 
 
 def _shared(
@@ -362,15 +357,10 @@ def _answer(
     with redirect_stdout(sys.stderr), shown_progress(learner) as tell:
         if is_registered(learner) and not own:
             return _in_time(learner, lambda: find(tell), seconds)
-        data: Any = in_own_process(
-            lambda reports: _in_time(learner, lambda: find(reports.progress), seconds),
-            tell,
-            seconds,
-            errors=_ERRORS,
+        apart = found_apart(
+            learner, lambda progress: _in_time(learner, lambda: find(progress), seconds), tell, seconds
         )
-    if isinstance(data, Finding):
-        raise SubjectError(f"{learner}: {data.message}")
-    return dict(data)
+    return dict(apart)
 
 
 def _in_time(learner: str, find: Callable[[], _Found], seconds: float) -> _Found:
@@ -448,11 +438,6 @@ def _twin(report: RegretReport, options: Mapping[str, Any], seconds: float) -> R
     kept = {name: options[name] for name in ("problem", "seed", "runs", "delta", "workers", "store")}
     kept |= {"epsilon": report.epsilon, "horizon": report.horizon}
     return RegretReport.from_json(_report(twin, kept, seconds))
-
-
-def _severity(code: int) -> int:
-    """Order exit codes: violated before not known before consistent."""
-    return (EXIT_CODES["consistent"], EXIT_CODES["undecided"], EXIT_CODES["violated"]).index(code)
 
 
 def _render(report: RegretReport, console: Console) -> None:

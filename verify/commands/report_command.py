@@ -21,8 +21,7 @@ from verify.audit_document import audit_document
 from verify.certificates.certificate import FORMAT as CERTIFICATE
 from verify.certificates.certificate import Certificate
 from verify.certificates.certificate_document import certificate_document
-from verify.commands.audit_command import DEFAULT_DELTA, neighbours_option
-from verify.commands.audit_file import audit_file
+from verify.commands.audit_command import DEFAULT_DELTA, audit_file, neighbours_option
 from verify.document.elements import Document
 from verify.document.html_page import page
 from verify.document.markdown_text import markdown

@@ -31,6 +31,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from accountant.files.data_files import DataFileError, from_json
+from algorithms.blocks import BlocksMissing
 from verify.conduct.interrupts import interrupts
 from verify.conduct.progress import Progress
 from verify.findings import Finding, Statement
@@ -164,6 +165,27 @@ def in_own_process(
             os.close(reading)
             os.close(hearing)
     return Statement.KILLED.finding(grace=GRACE, seconds=seconds)
+
+
+def found_apart(
+    name: str, find: Callable[[Progress], Any], progress: Progress, seconds: float = math.inf
+) -> Any:
+    """Return the JSON data that are found of a user's code in a process of its own; see `in_own_process`.
+
+    Raises
+    ------
+    SubjectError
+        If that process left none; the message names the code.
+    """
+    data = in_own_process(
+        lambda reports: find(reports.progress),
+        progress,
+        seconds,
+        errors=(SubjectError, BlocksMissing, ValueError, OSError),
+    )
+    if isinstance(data, Finding):
+        raise SubjectError(f"{name}: {data.message}")
+    return data
 
 
 @dataclass(frozen=True)
