@@ -30,11 +30,11 @@ from accountant.audit import (
 from accountant.budget import Budget
 from accountant.losses.risk import Risk
 from accountant.provenance import file_digest, made_now
-from verify.audit_document import risk_rows
-from verify.commands.audit_comparison import digits, render_side_by_side
+from verify.commands.audit_comparison import render_side_by_side
 from verify.commands.command_options import check_plot, json_option, show
 from verify.conduct.exit_codes import BAD, GOOD, OPEN, worst
 from verify.printable import printable
+from verify.sentences import digits
 
 DEFAULT_DELTA = 1e-6
 _TITLE = 100  # characters
@@ -236,6 +236,8 @@ def _about_lines(about: About) -> list[str]:
 
 
 def _render_risk(risk: Risk, relation: str, console: Console) -> None:
+    from verify.audit_document import risk_rows  # a document's words are all of verify's
+
     console.print()
     table = Table(
         "the best attack that tells D from D′",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Sequence
 
@@ -13,6 +12,7 @@ from rich.text import Text
 
 from accountant.audit import Audit, Releases
 from verify.printable import printable
+from verify.sentences import digits
 
 _NAME = 40  # characters
 
@@ -69,8 +69,3 @@ def _releases(names: Sequence[str], results: Sequence[Audit], read: Sequence[Rel
 
 def _headers(names: Sequence[str]) -> list[str]:
     return [escape(printable(name, _NAME)) for name in names]
-
-
-def digits(value: float) -> str:
-    """Return a number as reports write it."""
-    return "∞" if math.isinf(value) else f"{value:.10g}"

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from rich.console import Console
@@ -17,8 +17,10 @@ from algorithms.blocks import BlocksMissing, BlockStore, Part
 from algorithms.learner import DEFAULT_DELTA
 from algorithms.problems import SettingError
 from verify.conduct.progress import Progress, silent
-from verify.options import Options, each_option
 from verify.printable import printable
+
+if TYPE_CHECKING:
+    from verify.options import Options
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -64,11 +66,12 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print one JS
 _READERS: dict[type, Any] = {Path: click.Path(path_type=Path), dict: _Settings(), list: str}
 
 
-def flags(*names: str, of: type[Options] = Options) -> Callable[[_Command], _Command]:
+def flags(*names: str, of: type[Options] | None = None) -> Callable[[_Command], _Command]:
     """Give a command the flags of these options of `verify`, or of all that have one."""
+    from verify.options import Options, each_option  # they know all of verify, which audits do without
 
     def decorate(command: _Command) -> _Command:
-        for name, default, facts in reversed(list(each_option(of))):
+        for name, default, facts in reversed(list(each_option(of or Options))):
             if facts.help and (not names or name in names):
                 command = click.option(
                     facts.spelling(name),
