@@ -271,8 +271,7 @@ def _show_local(learner: str, claim: float, options: Mapping[str, Any], seconds:
     """Ask whether a learner's regret is possible under a claim of local privacy, and show the answer."""
     given = _given("--local-claim", options, "horizon", "runs", "epsilon", "seed", "error")
 
-    def audited(tell: Progress) -> dict[str, Any]:
-        subject = _learner(learner)
+    def audited(subject: LearnerSubject, tell: Progress) -> dict[str, Any]:
         found = audit_local_privacy(subject.make, claim, **given)
         return {
             "learner": learner,
@@ -281,7 +280,7 @@ def _show_local(learner: str, claim: float, options: Mapping[str, Any], seconds:
             "impossible": found.impossible,
         }
 
-    data = _answer(learner, audited, seconds)
+    data = _told(learner, audited, seconds)
     show(as_json, lambda: data, partial(_render_local, data))
     return EXIT_CODES["violated" if data["impossible"] else "undecided"]
 
@@ -290,15 +289,13 @@ def _show_growth(learner: str, options: Mapping[str, Any], seconds: float, as_js
     """Ask whether regret grows faster than log T, and show the answer."""
     given = _given("--growth", options, "runs", "epsilon", "seed", "error")
 
-    def measured(tell: Progress) -> dict[str, Any]:
-        subject = _learner(learner)
-        with blaming(subject):
-            found = measure_growth(
-                subject.make, name=subject.name, bound=stated_value(subject), progress=tell, **given
-            )
+    def measured(subject: LearnerSubject, tell: Progress) -> dict[str, Any]:
+        found = measure_growth(
+            subject.make, name=subject.name, bound=stated_value(subject), progress=tell, **given
+        )
         return {**asdict(found), "ratio": found.ratio, "faster": found.faster}
 
-    data = _answer(learner, measured, seconds)
+    data = _told(learner, measured, seconds)
     show(as_json, lambda: json_able(data), partial(_render_growth, data))
     return EXIT_CODES["violated" if data["faster"] else "consistent"]
 
@@ -316,21 +313,15 @@ def _show_scaling(
         ) from None
     given = _given("--scaling", options, "runs", "epsilon", "seed", "horizon")
 
-    def fitted(tell: Progress) -> dict[str, Any]:
-        subject = _learner(learner)
-        with blaming(subject):
-            found = fit_scaling(
-                subject.make,
-                variable,
-                values,
-                name=subject.name,
-                bound=stated_value(subject),
-                progress=tell,
-                **given,
+    def fitted(subject: LearnerSubject, tell: Progress) -> dict[str, Any]:
+        bound = stated_value(subject)
+        return asdict(
+            fit_scaling(
+                subject.make, variable, values, name=subject.name, bound=bound, progress=tell, **given
             )
-        return asdict(found)
+        )
 
-    data = _answer(learner, fitted, seconds)
+    data = _told(learner, fitted, seconds)
     show(as_json, lambda: json_able(data), partial(_render_scaling, data))
     return EXIT_CODES["consistent"]
 
@@ -342,12 +333,19 @@ def _given(asked: str, options: Mapping[str, Any], *names: str) -> dict[str, Any
     return {name: options[name] for name in (*names, "workers", "store") if options[name] is not None}
 
 
-def _learner(name: str) -> LearnerSubject:
-    """Return the learner of a name."""
-    subject = resolve(name)
-    if not isinstance(subject, LearnerSubject):
-        raise SubjectError(f"{subject.name}: only learners have regret")
-    return subject
+def _told(
+    learner: str, find: Callable[[LearnerSubject, Progress], dict[str, Any]], seconds: float
+) -> dict[str, Any]:
+    """Return JSON data about a learner on instances of the question's own; what it raises there is its own."""
+
+    def found(tell: Progress) -> dict[str, Any]:
+        subject = resolve(learner)
+        if not isinstance(subject, LearnerSubject):
+            raise SubjectError(f"{subject.name}: only learners have regret")
+        with blaming(subject):
+            return find(subject, tell)
+
+    return _answer(learner, found, seconds)
 
 
 def _answer(
