@@ -311,7 +311,7 @@ def _read_proof(read: JsonObject) -> Proof:
         reasons=tuple(read.texts("reasons")),
         mechanism=read.take("mechanism", dict, type(None)),
         accounted=read.perhaps("accounted", read_accounted),
-        plan=read.perhaps("plan", _read_plan),
+        plan=read.perhaps("plan", lambda plan: PlanProof(plan.words("costs"), tuple(plan.texts("rests_on")))),
     )
 
 
@@ -337,10 +337,6 @@ def _read_charge(read: JsonObject) -> CertifiedCharge:
         releases=read.whole("releases"),
         charge=read.words("charge"),
     )
-
-
-def _read_plan(read: JsonObject) -> PlanProof:
-    return PlanProof(read.words("costs"), tuple(read.texts("rests_on")))
 
 
 def differences(written: Mapping[str, Any], found: Mapping[str, Any]) -> list[str]:

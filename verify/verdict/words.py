@@ -177,7 +177,7 @@ def _how_often(probability: float, hits: int | None, trials: int | None) -> str:
 
 
 def _ratio_words(witness: Witness, claim: Claim, lower: LowerBound | None) -> str:
-    allowed = f"the claim allows {number(_exp(claim.epsilon))} (e^{number(claim.epsilon)})"
+    allowed = f"the claim allows {number(largest_factor(claim.epsilon))} (e^{number(claim.epsilon)})"
     excess = "(P(D) - δ)" if claim.delta > 0.0 else "P(D)"
     sure = ""
     if (
@@ -186,7 +186,7 @@ def _ratio_words(witness: Witness, claim: Claim, lower: LowerBound | None) -> st
         and witness.hits_prime is not None
         and math.isfinite(lower.epsilon)
     ):
-        sure = f", and at least {number(_exp(lower.epsilon))} with {_percent(lower.confidence)} confidence"
+        sure = f", and at least {number(largest_factor(lower.epsilon))} with {_percent(lower.confidence)} confidence"
     if witness.probability_prime == 0.0:
         return f"{'none' if witness.probability == 0.0 else 'no finite ratio'}{sure}; {allowed}"
     ratio = (witness.probability - claim.delta) / witness.probability_prime
@@ -206,5 +206,6 @@ def _percent(probability: float) -> str:
     return f"{100.0 * probability:.3g} %"
 
 
-def _exp(epsilon: float) -> float:
+def largest_factor(epsilon: float) -> float:
+    """Return e^ε, infinity beyond the largest float."""
     return math.exp(epsilon) if epsilon < 700.0 else math.inf
