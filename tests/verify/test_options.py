@@ -3,7 +3,7 @@
 import inspect
 import math
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import click
 import pytest
@@ -14,7 +14,7 @@ from mechanisms import Interval, Laplace
 from verify import assert_dp
 from verify.commands.command_options import flags
 from verify.conduct import rules
-from verify.options import OptionFacts, Options, takes
+from verify.options import Options, option, takes
 from verify.reproduction import reproduction
 from verify.subjects.resolve import resolve
 from verify.verification import verify as verified
@@ -90,13 +90,8 @@ def test_very_long_time_limits_are_none():
 class _WithPatience(Options):
     """The options, and one more: all that a new option takes."""
 
-    patience: int = field(
-        default=2,
-        metadata={
-            "facts": OptionFacts(
-                words="Cups of tea before it gives up.", rule=rules.whole(1), help="Cups of tea.", reads=int
-            )
-        },
+    patience: int = option(
+        2, "Cups of tea before it gives up.", rules.whole(1), help="Cups of tea.", reads=int
     )
 
 
