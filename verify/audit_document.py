@@ -264,15 +264,13 @@ def _rests_on(audited: Audit) -> Section:
     chosen = audited.chosen_under
     fixed = (
         "The mechanisms, their noise and sampling, and how many they are, were fixed in advance. What was asked "
-        "through "
-        "them may have followed from earlier answers."
+        "through them may have followed from earlier answers."
     )
     blocks: list[Block] = [
         Bullets(
             (
-                "The releases are all that there are, and what the file says: their mechanisms, noise, "
-                "sensitivities (1 "
-                "where it says none) and counts. Nothing here looks at data or code, or for what is not listed.",
+                "The releases are all that there are, and what the file says: their mechanisms, noise, sensitivities "
+                "(1 where it says none) and counts. Nothing here looks at data or code, or for what is not listed.",
                 fixed if chosen is None else f"{fixed} Where they were chosen, see below.",
                 "Noise is of real numbers, as its mechanism says: how it was rounded is not looked at.",
             )

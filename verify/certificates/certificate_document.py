@@ -38,10 +38,9 @@ def certificate_document(certificate: Certificate, **files: str) -> Document:
             "How sure this is, and its limits",
             (
                 Paragraph(
-                    "As sure as who gave you the file, until it is checked. The check believes nothing of it: it "
-                    "runs and "
-                    "proves the subject again, with the code that is installed where it is checked, and compares every "
-                    "value. A proof holds for all data; no chance is involved in it."
+                    "As sure as who gave you the file, until it is checked. The check believes nothing of it: it runs "
+                    "and proves the subject again, with the code that is installed where it is checked, and compares "
+                    "every value. A proof holds for all data; no chance is involved in it."
                 ),
             ),
         ),
