@@ -352,8 +352,9 @@ class Statement(Enum):
     )
     FLOATING_POINT = (
         FindingKind.FLOATING_POINT,
-        "in floating-point arithmetic epsilon is at least {epsilon} ({confidence} confidence, {trials:,} draws a side): "
-        "{event}, with probability {probability:.4g} on {data} and {probability_prime:.4g} on {data_prime}; {outcome}",
+        "in floating-point arithmetic epsilon is at least {epsilon} ({confidence} confidence, {trials:,} draws a "
+        "side): {event}, with probability {probability:.4g} on {data} and {probability_prime:.4g} on {data_prime}; "
+        "{outcome}",
     )
     MAY_BE_ROUNDING = (
         FindingKind.FLOATING_POINT,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -63,6 +64,18 @@ rules_option = click.option(
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 
+
+def _unique(
+    ctx: click.Context, option: click.Parameter, settings: tuple[tuple[str, str], ...]
+) -> dict[str, str]:
+    """Refuse a parameter that is set twice: one of the values would be lost."""
+    keys = [key for key, _ in settings]
+    twice = sorted({key for key in keys if keys.count(key) > 1})
+    if twice:
+        raise SettingError(f"{option.opts[0]} {twice[0]}: given more than once")
+    return dict(settings)
+
+
 _READERS: dict[type, Any] = {Path: click.Path(path_type=Path), dict: _Settings(), list: str}
 
 
@@ -79,6 +92,7 @@ def flags(*names: str, of: type[Options] | None = None) -> Callable[[_Command], 
                     type=_READERS.get(facts.reads, facts.reads),
                     is_flag=facts.reads is bool,
                     multiple=facts.reads in (dict, list),
+                    callback=_unique if facts.reads is dict else None,
                     default=default,
                     show_default=default is not None and default is not False,
                     help=facts.help,
@@ -158,21 +172,16 @@ def stored_runs(store: BlockStore | None) -> Iterator[None]:
         raise click.exceptions.Exit(0) from None
 
 
-def unique(settings: tuple[tuple[str, str], ...]) -> dict[str, str]:
-    """Refuse a parameter that is set twice: one of the values would be lost."""
-    keys = [key for key, _ in settings]
-    twice = sorted({key for key in keys if keys.count(key) > 1})
-    if twice:
-        raise SettingError(f"--set {twice[0]}: given more than once")
-    return dict(settings)
-
-
 @contextmanager
 def shown_progress(name: str) -> Iterator[Progress]:
-    """Show progress on standard error, if that is a terminal."""
+    """Show progress on standard error, if that is a terminal.
+
+    What is printed in the block goes there, too: standard output is the result's alone.
+    """
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield silent
+        with redirect_stdout(sys.stderr):
+            yield silent
         return
     columns = (
         TextColumn("{task.description}", markup=False),
@@ -181,7 +190,7 @@ def shown_progress(name: str) -> Iterator[Progress]:
         TextColumn("left"),
         TimeRemainingColumn(),
     )
-    with Bar(*columns, console=console, transient=True) as bar:
+    with redirect_stdout(sys.stderr), Bar(*columns, console=console, transient=True) as bar:
         task = bar.add_task(printable(name), total=1.0)
 
         def tell(share: float, doing: str) -> None:

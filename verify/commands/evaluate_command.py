@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
-from contextlib import redirect_stdout
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import product
@@ -20,7 +18,7 @@ from algorithms.catalogue.structured_entries import learner_builder
 from algorithms.off_policy.logged_bandit import LoggedBandit, read_log
 from algorithms.off_policy.replay_evaluation import evaluate, expected_rounds
 from algorithms.problems import ProblemError, SettingError, known_name, parse_settings
-from verify.commands.command_options import flags, json_option, privacy_options, show, shown_progress, unique
+from verify.commands.command_options import flags, json_option, privacy_options, show, shown_progress
 from verify.commands.simulate_command import is_private, own_parameters
 from verify.conduct.isolation import found_apart
 from verify.conduct.progress import Progress, stretch
@@ -87,7 +85,7 @@ def evaluate_command(
     position: int | None,
     epsilon: tuple[float, ...],
     delta: tuple[float, ...],
-    settings: tuple[tuple[str, str], ...],
+    settings: dict[str, str],
     horizon: int | None,
     runs: int,
     delay: int,
@@ -109,11 +107,11 @@ def evaluate_command(
     rounds = max(1, expected_rounds(log, runs)) if horizon is None else horizon
     asked = [
         _Asked(name, each_epsilon, each_delta, own, rounds, runs, delay, confidence, seed)
-        for name, own in _shared(learners, unique(settings)).items()
+        for name, own in _shared(learners, settings).items()
         for each_epsilon, each_delta in _privacy(name, epsilon, delta)
     ]
     found = []
-    with redirect_stdout(sys.stderr), shown_progress(", ".join(learners)) as tell:
+    with shown_progress(", ".join(learners)) as tell:
         for one in asked:  # all before any is played
             if not names_file(one.learner):
                 _builder(one, log)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import redirect_stdout
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -31,7 +29,6 @@ from verify.commands.command_options import (
     shown_progress,
     store_options,
     stored_runs,
-    unique,
 )
 from verify.conduct.exit_codes import worst
 from verify.conduct.isolation import found_apart
@@ -138,7 +135,6 @@ def regret_command(
     scaling: str | None,
     as_printed: bool,
     seconds: float,
-    settings: tuple[tuple[str, str], ...],
     workers: int,
     backend: str,
     scheduler: str | None,
@@ -156,7 +152,6 @@ def regret_command(
 
     Exit codes: 0 consistent, 1 violated, 3 undecided, vacuous or out of regime, 2 usage or input error.
     """
-    options["settings"] = unique(settings)
     executor, blocks = make_executor(workers, backend, scheduler), block_store(store, part)
     if every + as_printed + (learner is not None) != 1:
         raise SettingError("name a learner, or ask for --all or --printed")
@@ -249,11 +244,7 @@ def _shared(
     executor: Executor, work: Callable[[_Asked], _Found], items: Sequence[_Asked], doing: str
 ) -> Iterator[_Found]:
     """Yield what workers make of items, with progress; what they print is not the report's."""
-    with (
-        redirect_stdout(sys.stderr),
-        shown_progress(doing) as tell,
-        executor.open(work, len(items)) as workers,
-    ):
+    with shown_progress(doing) as tell, executor.open(work, len(items)) as workers:
         for number, answer in enumerate(workers.results(items), start=1):
             yield answer
             tell(number / len(items), f"{number} of {len(items)}")
@@ -352,7 +343,7 @@ def _answer(
     learner: str, find: Callable[[Progress], dict[str, Any]], seconds: float, *, own: bool = False
 ) -> dict[str, Any]:
     """Return JSON data about a learner; a user's, or one on a problem of a user's `own`, runs in another process."""
-    with redirect_stdout(sys.stderr), shown_progress(learner) as tell:
+    with shown_progress(learner) as tell:
         if is_registered(learner) and not own:
             return _in_time(learner, lambda: find(tell), seconds)
         apart = found_apart(

@@ -12,7 +12,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from verify.commands.command_options import flags, json_option, rules_option, show, unique
+from verify.commands.command_options import flags, json_option, rules_option, show
 from verify.commands.run_loader import run_loader
 from verify.printable import printable
 
@@ -59,7 +59,7 @@ def create(
     where: str,
     learner: str,
     problem: str | None,
-    settings: tuple[tuple[str, str], ...],
+    settings: dict[str, str],
     epsilon: float,
     delta: float | None,
     trust: str,
@@ -97,7 +97,7 @@ def create(
     played = problem or entry.default_problem
     own = own_structure(played) if names_file(played) else None
     named = NamedLearner(
-        learner, played if own is None else placed(played), epsilon, horizon, delta, unique(settings), own
+        learner, played if own is None else placed(played), epsilon, horizon, delta, settings, own
     )
     asking = sorted(name for name, each in RUN_LEARNERS.items() if issubclass(each.make, MessageLearner))
     if trust == "local" and learner not in asking:

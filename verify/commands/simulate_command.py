@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
-from contextlib import redirect_stdout
 from dataclasses import replace
 from functools import partial
 from itertools import product
@@ -28,7 +26,6 @@ from verify.commands.command_options import (
     shown_progress,
     store_options,
     stored_runs,
-    unique,
 )
 from verify.conduct.isolation import found_apart
 from verify.conduct.progress import Progress, stretch
@@ -65,7 +62,7 @@ from verify.subjects.resolve import every_learner
 def simulate_command(
     learners: tuple[str, ...],
     problem: str | None,
-    settings: tuple[tuple[str, str], ...],
+    settings: dict[str, str],
     epsilon: tuple[float, ...],
     delta: tuple[float, ...],
     horizon: int,
@@ -91,11 +88,11 @@ def simulate_command(
     if plot is not None:
         check_plot(plot)
     common = Configuration("", horizon, runs, problem, seed=seed, checkpoints=checkpoints)
-    lines = _lines(learners, common, epsilon, delta, unique(settings))
+    lines = _lines(learners, common, epsilon, delta, settings)
     results: dict[str, list[tuple[float, SimulatedRuns]]] = {}
     first: dict[frozenset[tuple[str, Value]], SimulatedRuns] = {}
     missing: BlocksMissing | None = None
-    with stored_runs(blocks), redirect_stdout(sys.stderr), shown_progress(", ".join(learners)) as tell:
+    with stored_runs(blocks), shown_progress(", ".join(learners)) as tell:
         for number, line in enumerate(lines):
             (x, configuration) = line.points[0]
             share = stretch(tell, number / len(lines), (number + 1) / len(lines))

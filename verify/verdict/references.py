@@ -5,24 +5,42 @@ from __future__ import annotations
 from collections.abc import Iterable
 from types import MappingProxyType
 
-_DWORK_2006 = "C. Dwork, F. McSherry, K. Nissim, A. Smith, Calibrating noise to sensitivity in private data analysis, TCC 2006"
+_DWORK_2006 = (
+    "C. Dwork, F. McSherry, K. Nissim, A. Smith, Calibrating noise to sensitivity in private data analysis, TCC"
+    " 2006"
+)
 _DWORK_2010 = "C. Dwork, G. Rothblum, S. Vadhan, Boosting and differential privacy, FOCS 2010"
 _KAIROUZ = "P. Kairouz, S. Oh, P. Viswanath, The composition theorem for differential privacy, ICML 2015"
-_MURTAGH = "J. Murtagh, S. Vadhan, The complexity of computing the optimal composition of differential privacy, TCC 2016"
+_MURTAGH = (
+    "J. Murtagh, S. Vadhan, The complexity of computing the optimal composition of differential privacy, TCC "
+    "2016"
+)
 _BUN = "M. Bun, T. Steinke, Concentrated differential privacy: simplifications, extensions, and lower bounds, TCC 2016"
 _CANONNE = "C. Canonne, G. Kamath, T. Steinke, The discrete Gaussian for differential privacy, NeurIPS 2020"
 _MIRONOV = "I. Mironov, Rényi differential privacy, CSF 2017"
 _DONG = "J. Dong, A. Roth, W. Su, Gaussian differential privacy, J. R. Stat. Soc. B, 2022"
-_ZHU = "Y. Zhu, J. Dong, Y.-X. Wang, Optimal accounting of differential privacy via characteristic function, AISTATS 2022"
-_ROGERS = "R. Rogers, A. Roth, J. Ullman, S. Vadhan, Privacy odometers and filters: pay-as-you-go composition, NIPS 2016"
+_ZHU = (
+    "Y. Zhu, J. Dong, Y.-X. Wang, Optimal accounting of differential privacy via characteristic function, "
+    "AISTATS 2022"
+)
+_ROGERS = (
+    "R. Rogers, A. Roth, J. Ullman, S. Vadhan, Privacy odometers and filters: pay-as-you-go composition, NIPS "
+    "2016"
+)
 _FELDMAN = "V. Feldman, T. Zrnic, Individual privacy accounting via a Rényi filter, NeurIPS 2021"
 _LECUYER = (
     "M. Lécuyer, Practical privacy filters and odometers with Rényi differential privacy and applications to "
     "differentially private deep learning, arXiv, 2021"
 )
-_WHITEHOUSE = "J. Whitehouse, A. Ramdas, R. Rogers, Z. S. Wu, Fully-adaptive composition in differential privacy, ICML 2023"
+_WHITEHOUSE = (
+    "J. Whitehouse, A. Ramdas, R. Rogers, Z. S. Wu, Fully-adaptive composition in differential privacy, ICML "
+    "2023"
+)
 _SMITH = "A. Smith, A. Thakurta, Fully adaptive composition for Gaussian differential privacy, arXiv, 2022"
-_KOSKELA = "A. Koskela, M. Tobaben, A. Honkela, Individual privacy accounting with Gaussian differential privacy, ICLR 2023"
+_KOSKELA = (
+    "A. Koskela, M. Tobaben, A. Honkela, Individual privacy accounting with Gaussian differential privacy, ICLR"
+    " 2023"
+)
 _BALLE = (
     "B. Balle, G. Barthe, M. Gaboardi, Privacy amplification by subsampling: tight analyses via couplings and "
     "divergences, NeurIPS 2018"
@@ -31,7 +49,10 @@ _CLOPPER = (
     "C. Clopper, E. Pearson, The use of confidence or fiducial limits illustrated in the case of the binomial, "
     "Biometrika, 1934"
 )
-_WAUDBY_SMITH = "I. Waudby-Smith, A. Ramdas, Estimating means of bounded random variables by betting, J. R. Stat. Soc. B, 2024"
+_WAUDBY_SMITH = (
+    "I. Waudby-Smith, A. Ramdas, Estimating means of bounded random variables by betting, J. R. Stat. Soc. B, "
+    "2024"
+)
 
 _CHEN = (
     "X. Chen, K. Zheng, Z. Zhou, Y. Yang, W. Chen, L. Wang, (Locally) differentially private combinatorial "
@@ -67,7 +88,10 @@ _KVETON_2014 = (
     "B. Kveton, Z. Wen, A. Ashkan, H. Eydgahi, B. Eriksson, Matroid bandits: fast combinatorial optimization "
     "with learning, UAI 2014"
 )
-_KVETON_2015 = "B. Kveton, C. Szepesvári, Z. Wen, A. Ashkan, Cascading bandits: learning to rank in the cascade model, ICML 2015"
+_KVETON_2015 = (
+    "B. Kveton, C. Szepesvári, Z. Wen, A. Ashkan, Cascading bandits: learning to rank in the cascade model, "
+    "ICML 2015"
+)
 _CHEN_2013 = "W. Chen, Y. Wang, Y. Yuan, Combinatorial multi-armed bandit: general framework and applications, ICML 2013"
 
 COUNTS = "bounds on probabilities from counts"
