@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from types import MappingProxyType
 
 _DWORK_2006 = (
-    "C. Dwork, F. McSherry, K. Nissim, A. Smith, Calibrating noise to sensitivity in private data analysis, TCC"
-    " 2006"
+    "C. Dwork, F. McSherry, K. Nissim, A. Smith, Calibrating noise to sensitivity in private data analysis, "
+    "TCC 2006"
 )
 _DWORK_2010 = "C. Dwork, G. Rothblum, S. Vadhan, Boosting and differential privacy, FOCS 2010"
 _KAIROUZ = "P. Kairouz, S. Oh, P. Viswanath, The composition theorem for differential privacy, ICML 2015"
@@ -33,13 +33,13 @@ _LECUYER = (
     "differentially private deep learning, arXiv, 2021"
 )
 _WHITEHOUSE = (
-    "J. Whitehouse, A. Ramdas, R. Rogers, Z. S. Wu, Fully-adaptive composition in differential privacy, ICML "
-    "2023"
+    "J. Whitehouse, A. Ramdas, R. Rogers, Z. S. Wu, Fully-adaptive composition in differential privacy, "
+    "ICML 2023"
 )
 _SMITH = "A. Smith, A. Thakurta, Fully adaptive composition for Gaussian differential privacy, arXiv, 2022"
 _KOSKELA = (
-    "A. Koskela, M. Tobaben, A. Honkela, Individual privacy accounting with Gaussian differential privacy, ICLR"
-    " 2023"
+    "A. Koskela, M. Tobaben, A. Honkela, Individual privacy accounting with Gaussian differential privacy, "
+    "ICLR 2023"
 )
 _BALLE = (
     "B. Balle, G. Barthe, M. Gaboardi, Privacy amplification by subsampling: tight analyses via couplings and "
@@ -92,7 +92,10 @@ _KVETON_2015 = (
     "B. Kveton, C. Szepesvári, Z. Wen, A. Ashkan, Cascading bandits: learning to rank in the cascade model, "
     "ICML 2015"
 )
-_CHEN_2013 = "W. Chen, Y. Wang, Y. Yuan, Combinatorial multi-armed bandit: general framework and applications, ICML 2013"
+_CHEN_2013 = (
+    "W. Chen, Y. Wang, Y. Yuan, Combinatorial multi-armed bandit: general framework and applications, "
+    "ICML 2013"
+)
 
 COUNTS = "bounds on probabilities from counts"
 PROFILE = "the mechanism's privacy profile"
