@@ -16,8 +16,6 @@ from verify.sentences import digits
 
 _NAME = 40  # characters
 
-_Row = Callable[[Audit], str]
-
 
 def render_side_by_side(
     names: Sequence[str], results: Sequence[Audit], read: Sequence[Releases], console: Console
@@ -26,7 +24,7 @@ def render_side_by_side(
     asked, given = results[0].question.asked, results[0].question.given
     other = "delta" if asked == "epsilon" else "epsilon"
     table = Table("", *_headers(names))
-    rows: dict[str, _Row] = {
+    rows: dict[str, Callable[[Audit], str]] = {
         "title": lambda one: printable(one.about.title, _NAME),
         "neighbours": lambda one: one.relation,
         f"{asked} at {other} = {given:g}, at most": lambda one: digits(one.answer.upper),

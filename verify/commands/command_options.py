@@ -26,35 +26,41 @@ if TYPE_CHECKING:
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
-class _Settings(click.ParamType[tuple[str, str]]):
-    """``key=value``, checked for its form only; the problem checks the rest."""
+class Read(click.ParamType[Any]):
+    """What a function makes of a flag's text, given the flag; it refuses in words of its own."""
 
-    name = "key=value"
+    def __init__(self, name: str, read: Callable[[str, str], Any]) -> None:
+        self.name = name
+        self._read = read
 
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, str]:
-        key, equals, text = str(value).partition("=")
-        if not equals or not key.strip():
-            raise SettingError(f"--set {value}: must be key=value")
-        return key.strip(), text.strip()
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return what is made of a text; a default is that already."""
+        return self._read(value, param.opts[0] if param else "value") if isinstance(value, str) else value
 
 
-class _Numbers(click.ParamType[tuple[float, ...]]):
-    """Numbers separated by commas."""
+def _setting(text: str, flag: str) -> tuple[str, str]:
+    """Read ``key=value``, checked for its form only; the problem checks the rest."""
+    key, equals, value = text.partition("=")
+    if not equals or not key.strip():
+        raise SettingError(f"{flag} {text}: must be key=value")
+    return key.strip(), value.strip()
 
-    name = "x[,y...]"
 
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[float, ...]:
-        if isinstance(value, tuple):
-            return value
-        try:
-            return tuple(float(part) for part in str(value).split(","))
-        except ValueError:
-            name = "value" if param is None else param.opts[0]
-            raise SettingError(f"{name} {value}: must be a number, or numbers separated by commas") from None
+def _numbers(text: str, flag: str) -> tuple[float, ...]:
+    """Read numbers separated by commas."""
+    try:
+        return tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise SettingError(f"{flag} {text}: must be a number, or numbers separated by commas") from None
+
+
+def _part(text: str, flag: str) -> Part:
+    """Read ``I/N``."""
+    number, _, of = text.partition("/")
+    try:
+        return Part(int(number), int(of))
+    except ValueError:
+        raise SettingError(f"{flag} {text}: must be I/N with 1 <= I <= N") from None
 
 
 rules_option = click.option(
@@ -76,7 +82,7 @@ def _unique(
     return dict(settings)
 
 
-_READERS: dict[type, Any] = {Path: click.Path(path_type=Path), dict: _Settings(), list: str}
+_READERS: dict[type, Any] = {Path: click.Path(path_type=Path), dict: Read("key=value", _setting), list: str}
 
 
 def flags(*names: str, of: type[Options] | None = None) -> Callable[[_Command], _Command]:
@@ -102,33 +108,18 @@ def flags(*names: str, of: type[Options] | None = None) -> Callable[[_Command], 
     return decorate
 
 
-class _Part(click.ParamType[Part]):
-    """``I/N``."""
-
-    name = "I/N"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Part:
-        if isinstance(value, Part):
-            return value
-        number, _, of = str(value).partition("/")
-        try:
-            return Part(int(number), int(of))
-        except ValueError:
-            raise SettingError(f"--part {value}: must be I/N with 1 <= I <= N") from None
-
-
 def privacy_options(does: str) -> Callable[[_Command], _Command]:
     """Give a command --epsilon and --delta, several values each; `does` is the verb for what it does with them."""
     epsilon = click.option(
         "--epsilon",
-        type=_Numbers(),
+        type=Read("x[,y...]", _numbers),
         default=(1.0,),
         show_default="1",
         help=f"Privacy of private learners; 0.5,1,2 {does} each.",
     )
     delta = click.option(
         "--delta",
-        type=_Numbers(),
+        type=Read("x[,y...]", _numbers),
         default=(DEFAULT_DELTA,),
         show_default=f"{DEFAULT_DELTA:g}",
         help="Of learners that need a delta; several as for --epsilon.",
@@ -144,7 +135,7 @@ def store_options(command: _Command) -> _Command:
         help="A folder where blocks of runs are stored as they come; asked again, it goes on from there.",
     )
     part = click.option(
-        "--part", type=_Part(), help="With --store: do the I-th of N parts only, for N machines."
+        "--part", type=Read("I/N", _part), help="With --store: do the I-th of N parts only, for N machines."
     )
     return store(part(command))
 

@@ -153,8 +153,7 @@ def _results(data: Any, file: Path) -> list[Document]:
     for key in _LISTS:
         if key in data and isinstance(data[key], list):
             return [_result(each, files, f"one of {key}") for each in _listed(data, key)]
-    known = str(data.get("format", ""))
-    if known.startswith("dpwitness ") and known.partition(",")[0] in _NAMES:
+    if str(data.get("format", "")).partition(",")[0] in _NAMES:
         return [_result(data, files, "")]
     if "verdict" in data or "theorems" in data:
         raise JsonError(f"has no format; a result of this version has {' or '.join(map(repr, _LOADS))}")

@@ -69,12 +69,8 @@ class Reports(Protocol):
         ...
 
 
-IsolatedWork = Callable[[Reports], Any]
-"""Does the work, and returns JSON data."""
-
-
 def in_own_process(
-    work: IsolatedWork,
+    work: Callable[[Reports], Any],
     progress: Progress,
     seconds: float,
     *,
@@ -89,7 +85,7 @@ def in_own_process(
     Parameters
     ----------
     work
-        Called with what it reports to.
+        Does the work, and returns JSON data; called with what it reports to.
     progress
         Called with the progress reported.
     seconds
@@ -380,7 +376,7 @@ def _identity(file: int) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-def _work_apart(work: IsolatedWork, ends: _Ends, errors: tuple[type[Exception], ...]) -> None:
+def _work_apart(work: Callable[[Reports], Any], ends: _Ends, errors: tuple[type[Exception], ...]) -> None:
     """Do the work in the new process, which leads a group of its own: its workers can be killed with it."""
     os.setpgid(0, 0)
     _die_first()
