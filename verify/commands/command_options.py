@@ -217,20 +217,33 @@ def check_plot(path: Path) -> None:
     Raises
     ------
     SettingError
-        If the name does not end in .png, its folder does not exist or matplotlib is missing.
+        If the name does not end in .png, it cannot be written or matplotlib is missing.
     """
     if path.suffix.lower() != ".png":
         raise SettingError(f"--plot {path}: must end in .png")
+    check_writable("--plot", path)
+    check_matplotlib("--plot")
+
+
+def check_writable(flag: str, path: Path) -> None:
+    """Refuse the file of a flag if it could not be written, before anything runs.
+
+    Raises
+    ------
+    SettingError
+        If its folder does not exist, or the file cannot be opened.
+    """
     if not path.absolute().parent.is_dir():
-        raise SettingError(f"--plot {path}: its folder does not exist")
+        raise SettingError(f"{flag} {path}: its folder does not exist")
+    if path.is_fifo():  # whoever reads it would take this for the end
+        return
     existed = path.exists()
     try:
         path.open("ab").close()
     except OSError as error:
-        raise SettingError(f"--plot {path}: cannot be written ({error.strerror})") from None
+        raise SettingError(f"{flag} {path}: cannot be written ({error.strerror})") from None
     if not existed:
         path.unlink()
-    check_matplotlib("--plot")
 
 
 def check_matplotlib(what: str) -> None:

@@ -19,6 +19,7 @@ from algorithms.problems import Parameter, ProblemError, Value, contextual_probl
 from verify.commands.command_options import (
     block_store,
     check_plot,
+    check_writable,
     flags,
     json_option,
     privacy_options,
@@ -87,6 +88,8 @@ def simulate_command(
     executor, blocks = make_executor(workers, backend, scheduler), block_store(store, part)
     if plot is not None:
         check_plot(plot)
+    if csv_file is not None:
+        check_writable("--csv", csv_file)
     common = Configuration("", horizon, runs, problem, seed=seed, checkpoints=checkpoints)
     lines = _lines(learners, common, epsilon, delta, settings)
     results: dict[str, list[tuple[float, SimulatedRuns]]] = {}
