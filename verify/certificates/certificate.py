@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from accountant.files.json_object import FromJson, JsonError, JsonObject
@@ -38,9 +38,6 @@ SAID = (
 """The options of a verification that a certificate says, beside its claim."""
 
 _Path = tuple[str | int, ...]
-
-INFORMATIVE = ("date",)
-"""What no check of an unsigned certificate can tell from its content."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,10 +247,6 @@ class Certificate(FromJson):
         if wrong := differences(data, certificate.json()):
             raise JsonError(f"{wrong[0]}: it must be written as it is read")
         return certificate
-
-    def dated(self, date: str) -> Certificate:
-        """Return the same certificate with another date."""
-        return replace(self, provenance=replace(self.provenance, date=date))
 
 
 def _asked(claim: Claim, options: Mapping[str, Any]) -> Options:

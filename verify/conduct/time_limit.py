@@ -14,7 +14,7 @@ from mechanisms.parameters import ParameterError, real
 SECONDS = 600.0
 """The default time limit of one verification."""
 
-LONGEST = 1e8  # seconds, three years: what is longer is no limit, and more than a timer can hold
+_LONGEST = 1e8  # seconds, three years: what is longer is no limit, and more than a timer can hold
 _LEAST = 1e-3  # of a limit that is over already: a timer takes 0 for none
 _AGAIN = 0.5  # seconds after which a limit that was swallowed by a bare `except:` is raised again
 
@@ -50,7 +50,7 @@ def time_limit(seconds: float) -> Iterator[None]:
     Code that never returns from C to Python is stopped as soon as it does return.
     """
     can = hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
-    if not can or seconds > LONGEST:
+    if not can or seconds > _LONGEST:
         yield
         return
 

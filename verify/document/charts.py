@@ -94,7 +94,7 @@ def chart(x: Axis, y: Axis, curves: Iterable[Curve], areas: Iterable[Area] = (),
     legend += [(curve.name, f"line {curve.style}") for curve in curves]
     for row, (name, style) in enumerate(legend):
         parts.append(_legend(name, style, _HEIGHT + _LEGEND * row))
-    return svg("".join(parts), _WIDTH, _HEIGHT + _LEGEND * len(legend) + 4.0, words)
+    return _svg("".join(parts), _WIDTH, _HEIGHT + _LEGEND * len(legend) + 4.0, words)
 
 
 def interval(claim: float, low: float, high: float, words: str = "", *, caption: str = "") -> str:
@@ -134,10 +134,10 @@ def interval(claim: float, low: float, high: float, words: str = "", *, caption:
     if low <= high:
         said = f"ε: {caption or 'the true one lies in the bar'}"
     parts.append(f'<text class="small" x="{left}" y="{base + 44.0}">{said}</text>')
-    return svg("".join(parts), _WIDTH, base + 52.0, words)
+    return _svg("".join(parts), _WIDTH, base + 52.0, words)
 
 
-def svg(inside: str, width: float, height: float, words: str) -> str:
+def _svg(inside: str, width: float, height: float, words: str) -> str:
     """Return a picture of this size that says in words what it shows."""
     said = escape(printable(words))
     return (
