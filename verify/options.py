@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import numbers
 import os
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -273,6 +274,8 @@ class Options:
             value = getattr(self, name)
             if value is not None or default is not None:
                 facts.rule(name, value)
+            if isinstance(value, numbers.Real) and type(value) not in (bool, int, float):
+                object.__setattr__(self, name, facts.reads(value))  # a fraction, or a number of NumPy's
         make_executor(self.workers, self.backend, self.scheduler)
         if self.bets and self.floating_point:
             raise ValueError(

@@ -193,9 +193,9 @@ def _answer(
     effort = replace(
         EFFORTS[options.effort].with_samples(options.samples, options.confidence),
         executor=options.executor,
-        false_alarm=float(options.false_alarm),
+        false_alarm=options.false_alarm,
     )
-    seed, account = int(options.seed), None
+    seed, account = options.seed, None
     if file is not None:
         law = _settings_of_law(found, options, effort, adversary)
         account = open_account(file, found.name, source_digest(found), claim, law)

@@ -4,8 +4,10 @@ import inspect
 import math
 import re
 from dataclasses import dataclass
+from fractions import Fraction
 
 import click
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -76,6 +78,19 @@ def test_wrong_types_are_refused_by_name(name):
 def test_the_message_names_parameter_value_and_rule(options, words):
     with pytest.raises(ValueError, match=re.escape(words)):
         called(**options)
+
+
+def test_numbers_of_other_types_are_taken_for_what_they_are():
+    given = {
+        "epsilon": Fraction(1, 2),
+        "confidence": np.float64(0.9),
+        "time_limit": Fraction(1001, 2),
+        "seed": np.int64(3),
+        "horizon": np.int32(7),
+    }
+    taken = {name: getattr(Options(**given), name) for name in given}
+    assert taken == {"epsilon": 0.5, "confidence": 0.9, "time_limit": 500.5, "seed": 3, "horizon": 7}
+    assert [type(value) for value in taken.values()] == [float, float, float, int, int]
 
 
 def test_very_long_time_limits_are_none():
