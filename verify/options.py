@@ -274,7 +274,7 @@ class Options:
             value = getattr(self, name)
             if value is not None or default is not None:
                 facts.rule(name, value)
-            if isinstance(value, numbers.Real) and type(value) not in (bool, int, float):
+            if isinstance(value, numbers.Real) and type(value).__module__ != "builtins":
                 object.__setattr__(self, name, facts.reads(value))  # a fraction, or a number of NumPy's
         make_executor(self.workers, self.backend, self.scheduler)
         if self.bets and self.floating_point:
