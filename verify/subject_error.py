@@ -38,7 +38,7 @@ def failing_place(
 ) -> Place:
     """Return the last line of the traceback that is outside of these packages; of all, if there is none."""
     lines = [
-        (frame.f_globals.get("__name__", ""), Place(frame.f_code.co_filename, line))
+        (str(frame.f_globals.get("__name__")), Place(frame.f_code.co_filename, line))
         for frame, line in traceback.walk_tb(error.__traceback__)
     ]
     outside = [place for name, place in lines if name.partition(".")[0] not in own]
