@@ -14,9 +14,8 @@ from verify.findings import UpperBound
 from verify.options import Options, each_option
 from verify.reproduction import repeating
 from verify.subjects.resolve import is_registered, names_file
-from verify.verdict.answer import SubjectKind, read_upper
+from verify.verdict.answer import SubjectKind, claim_data, read_stated_claim, read_upper
 from verify.verdict.json_form import json_able
-from verify.verdict.stated_claim import claim_data, read_stated_claim
 
 if TYPE_CHECKING:
     from verify.certificates.certificate_check import CertificateCheck

@@ -188,6 +188,29 @@ def read_claim(read: JsonObject, relation: str = "neighbours") -> Claim:
     )
 
 
+def claim_data(claim: Claim) -> dict[str, Any]:
+    """Return a claim as results state it in JSON: with the words of its neighbours beside the relation."""
+    return {
+        "model": claim.model,
+        "epsilon": claim.epsilon,
+        "delta": claim.delta,
+        "unit": claim.unit,
+        "neighbours": claim.neighbour_words,
+        "relation": claim.neighbours.value,
+        "view": claim.view,
+        "source": claim.source,
+        "differ": claim.differ,
+        "composition": claim.composition,
+    }
+
+
+def read_stated_claim(read: JsonObject) -> Claim:
+    """Return what `claim_data` wrote; `ValueError` if a value is wrong or the words are not those of the relation."""
+    claim = read_claim(read, relation="relation")
+    read.one_of("neighbours", [claim.neighbour_words])
+    return claim
+
+
 def read_upper(read: JsonObject) -> UpperBound:
     """Return an upper bound that was written by its fields."""
     return UpperBound(read.number("epsilon"), read.number("delta"), read.text("method"))

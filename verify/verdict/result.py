@@ -16,14 +16,15 @@ from verify.findings import Finding, LowerBound, UpperBound, Witness
 from verify.printable import printable
 from verify.verdict.answer import (
     SubjectKind,
+    claim_data,
     read_assumption,
     read_finding,
     read_lower,
+    read_stated_claim,
     read_upper,
     read_witness,
 )
 from verify.verdict.json_form import json_able
-from verify.verdict.stated_claim import claim_data, read_stated_claim
 from verify.verdict.verdict import EXIT_CODES, Decision, Verdict, decide
 
 FORMAT = "dpwitness verification, version 1"
