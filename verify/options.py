@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import numbers
 import os
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -274,7 +273,7 @@ class Options:
             value = getattr(self, name)
             if value is not None or default is not None:
                 facts.rule(name, value)
-            if isinstance(value, numbers.Real) and type(value).__module__ != "builtins":
+            if facts.reads in (int, float) and type(value).__module__ != "builtins":
                 object.__setattr__(self, name, facts.reads(value))  # a fraction, or a number of NumPy's
         make_executor(self.workers, self.backend, self.scheduler)
         if self.bets and self.floating_point:
