@@ -108,13 +108,13 @@ def assert_dp(
     result = verify(
         subject, epsilon=epsilon, delta=delta, neighbours=data, effort=effort, seed=seed, **options
     )
-    wrong = complaint(result, certified=certified)
+    wrong = _complaint(result, certified=certified)
     if wrong is not None:
         raise DPViolation(f"{printable(wrong)}\n\n{_report(_without_call(result))}{_test_again()}", result)
     return result
 
 
-def complaint(result: Verification, *, certified: bool) -> str | None:
+def _complaint(result: Verification, *, certified: bool) -> str | None:
     """Return why a verification fails the assertion, None if it does not."""
     claim = (
         f"{result.subject} is not ({result.claim.epsilon:g}, {result.claim.delta:g})-differentially private"

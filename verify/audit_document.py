@@ -19,7 +19,7 @@ from verify.document.elements import (
     TextTable,
     Tone,
 )
-from verify.sentences import number
+from verify.sentences import digits, number
 from verify.verdict.verification_document import (
     ADVERSARY,
     provenance_section,
@@ -58,7 +58,7 @@ def audit_document(audited: Audit, **files: str) -> Document:
     asked, given = audited.question.asked, audited.question.given
     symbol, other = ("ε", "δ") if asked == "epsilon" else ("δ", "ε")
     answer = audited.answer
-    said = f"{symbol} at {other} = {given:g} is at most {_digits(answer.upper)} and at least {_digits(answer.lower)}"
+    said = f"{symbol} at {other} = {given:g} is at most {digits(answer.upper)} and at least {digits(answer.lower)}"
     verdict, tone = _NO_BUDGET
     if audited.remaining is not None:
         verdict, tone = _VERDICTS[audited.within]
@@ -135,8 +135,8 @@ def _meaning(audited: Audit, symbol: str, other: str) -> Section:
     answer = audited.answer
     facts = Facts(
         (
-            ("at most", f"{_digits(answer.upper)}: {_found_by(answer.upper_by)}"),
-            ("at least", f"{_digits(answer.lower)}: {_found_by(answer.lower_by)}"),
+            ("at most", f"{digits(answer.upper)}: {_found_by(answer.upper_by)}"),
+            ("at least", f"{digits(answer.lower)}: {_found_by(answer.lower_by)}"),
             ("neighbours D and D′", f"{audited.neighbouring.words} ({audited.neighbouring})"),
             ("one record", "what the audited data count as one; the releases do not say whose it is"),
             *(
@@ -201,7 +201,7 @@ def _released(audited: Audit) -> Section:
 
 def _theorems(audited: Audit) -> Section:
     rows = tuple(
-        (name, _digits(found.lower) if found.lower > 0 else "-", _digits(found.upper))
+        (name, digits(found.lower) if found.lower > 0 else "-", digits(found.upper))
         for name, found in audited.theorems.items()
     )
     said = (
@@ -254,7 +254,7 @@ def _left(audited: Audit) -> Section | None:
     )
     said = (
         f"Of the budget ε = {number(remaining.budget)} at δ = {number(audited.question.given)} at least "
-        f"{_digits(remaining.epsilon)} is left, for releases that spend no δ of their own. Of each of those here as "
+        f"{digits(remaining.epsilon)} is left, for releases that spend no δ of their own. Of each of those here as "
         "many more would fit, if of it alone (composed anew, and not added up):"
     )
     return Section("What is left", (Paragraph(said), TextTable(("release", "how many more"), rows)))
@@ -264,15 +264,13 @@ def _rests_on(audited: Audit) -> Section:
     chosen = audited.chosen_under
     fixed = (
         "The mechanisms, their noise and sampling, and how many they are, were fixed in advance. What was asked "
-        "through "
-        "them may have followed from earlier answers."
+        "through them may have followed from earlier answers."
     )
     blocks: list[Block] = [
         Bullets(
             (
-                "The releases are all that there are, and what the file says: their mechanisms, noise, "
-                "sensitivities (1 "
-                "where it says none) and counts. Nothing here looks at data or code, or for what is not listed.",
+                "The releases are all that there are, and what the file says: their mechanisms, noise, sensitivities "
+                "(1 where it says none) and counts. Nothing here looks at data or code, or for what is not listed.",
                 fixed if chosen is None else f"{fixed} Where they were chosen, see below.",
                 "Noise is of real numbers, as its mechanism says: how it was rounded is not looked at.",
             )
@@ -295,7 +293,3 @@ def _limit(chosen: ChosenUnder) -> str:
     if not math.isinf(budget.epsilon):
         within = f"ε = {number(budget.epsilon)}, δ = {number(budget.delta)}"
     return f"{within} ({chosen.theorem})"
-
-
-def _digits(value: float) -> str:
-    return "∞" if math.isinf(value) else f"{value:.10g}"

@@ -8,9 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum, unique
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from verify.subject_error import words_of_error
+
+if TYPE_CHECKING:
+    from accountant.gates.coupled import Divergence
+    from accountant.gates.replay import Difference
+    from algorithms.claim import Claim
 
 
 @unique
@@ -348,8 +353,8 @@ class Statement(Enum):
     FLOATING_POINT = (
         FindingKind.FLOATING_POINT,
         "in floating-point arithmetic epsilon is at least {epsilon} ({confidence} confidence, {trials:,} draws a "
-        "side): "
-        "{event}, with probability {probability:.4g} on {data} and {probability_prime:.4g} on {data_prime}; {outcome}",
+        "side): {event}, with probability {probability:.4g} on {data} and {probability_prime:.4g} on {data_prime}; "
+        "{outcome}",
     )
     MAY_BE_ROUNDING = (
         FindingKind.FLOATING_POINT,
@@ -401,17 +406,6 @@ class Statement(Enum):
         return Finding(self.kind, str(where), message, self.failing if failing is None else failing)
 
 
-class _SeenByGate(Protocol):
-    """What a gate notes about the code that releases through it, in its own words."""
-
-    @property
-    def kind(self) -> str: ...
-    @property
-    def where(self) -> object: ...
-    @property
-    def message(self) -> str: ...
-
-
 @dataclass(frozen=True, slots=True)
 class Finding:
     """Something seen while verifying.
@@ -434,7 +428,7 @@ class Finding:
     failing: bool = True
 
     @classmethod
-    def of_gate(cls, seen: _SeenByGate) -> Finding:
+    def of_gate(cls, seen: Difference | Divergence) -> Finding:
         """Return what a gate of the accountant says as a finding."""
         return cls(FindingKind(seen.kind), str(seen.where), seen.message)
 
@@ -455,6 +449,10 @@ class UpperBound:
 
     def __post_init__(self) -> None:
         _check_bound(self.epsilon, self.delta)
+
+    def proves(self, claim: Claim) -> bool:
+        """Whether a claim follows from it."""
+        return self.epsilon <= claim.epsilon and self.delta <= claim.delta
 
 
 @dataclass(frozen=True, slots=True)
@@ -490,6 +488,10 @@ class LowerBound:
         _check_bound(self.epsilon, self.delta)
         if not 0.0 < self.confidence <= 1.0:
             raise ValueError(f"confidence must lie in (0, 1], got {self.confidence}")
+
+    def exceeds(self, limit: Claim | UpperBound) -> bool:
+        """Whether it contradicts a claim or an upper bound, as far as it can be trusted."""
+        return self.epsilon > limit.epsilon and self.delta >= limit.delta
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,6 @@ from verify.verdict.evidence import Evidence
 from verify.verify_mechanism import MechanismSubject, verify_mechanism
 
 _GROUND_SEED = 0
-_LEAST = 1e-3  # seconds of a limit that is over already
 
 
 @dataclass(frozen=True)
@@ -93,7 +92,7 @@ class Inquiry:
         """Turn a time limit that is over in the block into an input error."""
         seconds = self.conduct.seconds
         try:
-            with time_limit(max(seconds - self.conduct.spent, _LEAST)):
+            with time_limit(seconds - self.conduct.spent):
                 yield
         except TimeLimitReached:
             raise SubjectError(

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import math
 import os
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -30,6 +29,7 @@ from verify.sampling.stage_sizes import FEWEST_SAMPLES
 from verify.transcripts.adversary import Adversary
 
 _MOST_WORKERS = 1_000
+_FLAG = rules.being(lambda value: isinstance(value, bool), "True or False")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,13 +64,9 @@ class OptionFacts:
         return self.flag or f"--{name.replace('_', '-')}"
 
 
-def _facts(words: str, rule: rules.ValueRule, **facts: Any) -> dict[str, OptionFacts]:
-    """Return the metadata of an option's field, see `OptionFacts`."""
-    return {"facts": OptionFacts(words=words, rule=rule, **facts)}
-
-
-def _is_count(value: float) -> bool:
-    return math.isfinite(value) and value == int(value) and value >= 1
+def option(default: Any, words: str, rule: rules.ValueRule, **facts: Any) -> Any:
+    """Return the field of an option, see `OptionFacts`."""
+    return field(default=default, metadata={"facts": OptionFacts(words=words, rule=rule, **facts)})
 
 
 def _are_names(value: Any) -> bool:
@@ -78,10 +74,6 @@ def _are_names(value: Any) -> bool:
     return isinstance(value, list | tuple) and all(
         isinstance(name, str) and all(part.isidentifier() for part in name.split(".")) for name in value
     )
-
-
-def _check_time_limit(name: str, value: Any) -> None:
-    check_time_limit(value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,232 +86,186 @@ class Options:
         If any value is of a wrong type or out of range; the message names it.
     """
 
-    epsilon: float | None = field(
-        default=None,
-        metadata=_facts(
-            "The claim. The trust model, the record and the view are the subject's own. Only a specimen of the zoo has "
-            "numbers of its own, which hold unless others are given.",
-            rules.number(),
-            help="The claimed epsilon; only a specimen of the zoo has its own.",
-            reads=float,
-        ),
+    epsilon: float | None = option(
+        None,
+        "The claim. The trust model, the record and the view are the subject's own. Only a specimen of the zoo has "
+        "numbers of its own, which hold unless others are given.",
+        rules.number(),
+        help="The claimed epsilon; only a specimen of the zoo has its own.",
+        reads=float,
     )
-    delta: float | None = field(
-        default=None,
-        metadata=_facts(
-            "The claim's other number; by default 0, or the specimen's own.",
-            rules.number(),
-            help="The claimed delta; default: 0, or the specimen's own.",
-            reads=float,
-        ),
+    delta: float | None = option(
+        None,
+        "The claim's other number; by default 0, or the specimen's own.",
+        rules.number(),
+        help="The claimed delta; default: 0, or the specimen's own.",
+        reads=float,
     )
-    composition: str | None = field(
-        default=None,
-        metadata=_facts(
-            "For learners: the composition theorem under which an accountant enforces the claim: ``'basic'``, "
-            "``'advanced'``, ``'zcdp'``, ``'renyi'`` or ``'gaussian'``, and its settings, as in "
-            "``'zcdp, failures=0.1'``. By default what the learner's own claim names; else basic composition, or for "
-            "delta > 0 the Gaussian filter.",
-            rules.made_by(composition_named),
-            help="Of a learner: the theorem that enforces the claim, as in zcdp or 'renyi, failures=0.1'.",
-        ),
+    composition: str | None = option(
+        None,
+        "For learners: the composition theorem under which an accountant enforces the claim: ``'basic'``, "
+        "``'advanced'``, ``'zcdp'``, ``'renyi'`` or ``'gaussian'``, and its settings, as in "
+        "``'zcdp, failures=0.1'``. By default what the learner's own claim names; else basic composition, or for "
+        "delta > 0 the Gaussian filter.",
+        rules.made_by(composition_named),
+        help="Of a learner: the theorem that enforces the claim, as in zcdp or 'renyi, failures=0.1'.",
     )
-    problem: Problem | LinearBandit | LinearContexts | str | None = field(
-        default=None,
-        metadata=_facts(
-            'For learners: a problem, its name in the catalogue, or ``"path/to/file.py:problem"`` (a problem, or a '
-            "function that makes one); by default the learner's own.",
-            rules.being(
-                lambda value: (
-                    isinstance(value, str | LinearBandit | LinearContexts) or hasattr(value, "structure")
-                ),
-                "a problem or its name",
+    problem: Problem | LinearBandit | LinearContexts | str | None = option(
+        None,
+        'For learners: a problem, its name in the catalogue, or ``"path/to/file.py:problem"`` (a problem, or a '
+        "function that makes one); by default the learner's own.",
+        rules.being(
+            lambda value: (
+                isinstance(value, str | LinearBandit | LinearContexts) or hasattr(value, "structure")
             ),
-            help="A problem of the catalogue, or path/to/file.py:problem; default: the learner's own.",
+            "a problem or its name",
         ),
+        help="A problem of the catalogue, or path/to/file.py:problem; default: the learner's own.",
     )
-    settings: Mapping[str, Value] | None = field(
-        default=None,
-        metadata=_facts(
-            "Parameters of the named problem and of the learner.",
-            rules.being(lambda value: isinstance(value, Mapping), "a dictionary of parameters by name"),
-            help="A parameter of the problem or learner.",
-            flag="--set",
-            reads=dict,
-        ),
+    settings: Mapping[str, Value] | None = option(
+        None,
+        "Parameters of the named problem and of the learner.",
+        rules.being(lambda value: isinstance(value, Mapping), "a dictionary of parameters by name"),
+        help="A parameter of the problem or learner.",
+        flag="--set",
+        reads=dict,
     )
-    horizon: int | None = field(
-        default=None,
-        metadata=_facts(
-            "For learners: the rounds they are built for, and of every accounting run; by default what `effort` says. "
-            "What is certified beyond that many rounds rests on the accountant that enforces its budget.",
-            rules.whole(1),
-            help="Rounds of the learner and of every accounting run; default: by effort.",
-            reads=int,
-        ),
+    horizon: int | None = option(
+        None,
+        "For learners: the rounds they are built for, and of every accounting run; by default what `effort` says. "
+        "What is certified beyond that many rounds rests on the accountant that enforces its budget.",
+        rules.whole(1),
+        help="Rounds of the learner and of every accounting run; default: by effort.",
+        reads=int,
     )
-    effort: str = field(
-        default="default",
-        metadata=_facts(
-            "``'quick'``, ``'default'`` or ``'thorough'``.",
-            rules.one_of(tuple(EFFORTS)),
-            help=f"One of {', '.join(EFFORTS)}.",
-        ),
+    effort: str = option(
+        "default",
+        "``'quick'``, ``'default'`` or ``'thorough'``.",
+        rules.one_of(tuple(EFFORTS)),
+        help=f"One of {', '.join(EFFORTS)}.",
     )
-    samples: int | None = field(
-        default=None,
-        metadata=_facts(
-            "Draws of the view in the black-box test, of all stages together; by default what `effort` says.",
-            rules.number(
-                lambda value: _is_count(value) and value >= FEWEST_SAMPLES,
-                f"be a whole number of at least {FEWEST_SAMPLES:,}",
-            ),
-            help="Draws of the black-box test in all; default: by effort.",
-            reads=int,
+    samples: int | None = option(
+        None,
+        "Draws of the view in the black-box test, of all stages together; by default what `effort` says.",
+        rules.number(
+            lambda value: value >= FEWEST_SAMPLES and value.is_integer(),
+            f"be a whole number of at least {FEWEST_SAMPLES:,}",
         ),
+        help="Draws of the black-box test in all; default: by effort.",
+        reads=int,
     )
-    confidence: float = field(
-        default=0.95,
-        metadata=_facts(
-            "Of the lower bounds that rest on draws.",
-            rules.number(lambda value: 0.5 <= value < 1.0, "lie in [0.5, 1)"),
-            help="Of sampled lower bounds.",
-            reads=float,
-        ),
+    confidence: float = option(
+        0.95,
+        "Of the lower bounds that rest on draws.",
+        rules.number(lambda value: 0.5 <= value < 1.0, "lie in [0.5, 1)"),
+        help="Of sampled lower bounds.",
+        reads=float,
     )
-    false_alarm: float = field(
-        default=FALSE_ALARM,
-        metadata=_facts(
-            "The largest probability with which a true claim is refuted, all looks of this verification together.",
-            rules.number(lambda value: 0.0 < value <= 0.5, "lie in (0, 0.5]"),
-            help="Chance that a true claim is refuted.",
-            reads=float,
-        ),
+    false_alarm: float = option(
+        FALSE_ALARM,
+        "The largest probability with which a true claim is refuted, all looks of this verification together.",
+        rules.number(lambda value: 0.0 < value <= 0.5, "lie in (0, 0.5]"),
+        help="Chance that a true claim is refuted.",
+        reads=float,
     )
-    floating_point: bool = field(
-        default=False,
-        metadata=_facts(
-            "For functions: whether what only floating-point arithmetic shows counts against the claim.",
-            rules.being(lambda value: isinstance(value, bool), "True or False"),
-            help="What only floating-point arithmetic leaks counts too.",
-            reads=bool,
-        ),
+    floating_point: bool = option(
+        False,
+        "For functions: whether what only floating-point arithmetic shows counts against the claim.",
+        _FLAG,
+        help="What only floating-point arithmetic leaks counts too.",
+        reads=bool,
     )
-    time_limit: float = field(
-        default=SECONDS,
-        metadata=_facts(
-            "Seconds after which to stop and report what was found until then.",
-            _check_time_limit,
-            help="Seconds after which to stop, and report what was found.",
-            reads=float,
-        ),
+    time_limit: float = option(
+        SECONDS,
+        "Seconds after which to stop and report what was found until then.",
+        rules.made_by(check_time_limit),
+        help="Seconds after which to stop, and report what was found.",
+        reads=float,
     )
-    anytime: bool = field(
-        default=False,
-        metadata=_facts(
-            "Bet while drawing and stop as soon as the claim is refuted, in place of one test at the end. Whenever it "
-            "stops, what it says holds. For learners and plain bandits, `seed` is that of the bets alone.",
-            rules.being(lambda value: isinstance(value, bool), "True or False"),
-            help="Bet against the claim while drawing, and stop as soon as it is refuted; no --plot.",
-            reads=bool,
-        ),
+    anytime: bool = option(
+        False,
+        "Bet while drawing and stop as soon as the claim is refuted, in place of one test at the end. Whenever it "
+        "stops, what it says holds. For learners and plain bandits, `seed` is that of the bets alone.",
+        _FLAG,
+        help="Bet against the claim while drawing, and stop as soon as it is refuted; no --plot.",
+        reads=bool,
     )
-    adversary: Adversary | str | None = field(
-        default=None,
-        metadata=_facts(
-            "For learners and plain bandits: an interactive adversary (`verify.transcripts.adversary`) to play "
-            "against, or its name (`verify.subjects.named_adversary`); for plain bandits in place of fixed reward "
-            "tables.",
-            rules.being(
-                lambda value: isinstance(value, str) or callable(getattr(value, "turn", None)),
-                "an adversary or its name",
-            ),
-            help="Of a learner or bandit: who reacts to its actions, as in 'challenge(0, 1)' or 'file.py:object'.",
+    adversary: Adversary | str | None = option(
+        None,
+        "For learners and plain bandits: an interactive adversary (`verify.transcripts.adversary`) to play "
+        "against, or its name (`verify.subjects.named_adversary`); for plain bandits in place of fixed reward "
+        "tables.",
+        rules.being(
+            lambda value: isinstance(value, str) or callable(getattr(value, "turn", None)),
+            "an adversary or its name",
         ),
+        help="Of a learner or bandit: who reacts to its actions, as in 'challenge(0, 1)' or 'file.py:object'.",
     )
-    neighbours: Adjacency | Domain | None = field(
-        default=None,
-        metadata=_facts(
-            "For functions: which data sets are neighbours, in place of what the function itself declares.",
-            rules.being(lambda value: True, ""),  # checked where the subject is found
-        ),
+    neighbours: Adjacency | Domain | None = option(
+        None,
+        "For functions: which data sets are neighbours, in place of what the function itself declares.",
+        rules.being(lambda value: True, ""),  # checked where the subject is found
     )
-    stub: Sequence[str] = field(
-        default=(),
-        metadata=_facts(
-            "For files: names of modules that it imports and that need not be there (plots, progress bars). Those that "
-            "are not installed are replaced by mocks.",
-            rules.being(_are_names, "a list of names of modules"),
-            help="A module that the file imports and that need not be there.",
-            reads=list,
-        ),
+    stub: Sequence[str] = option(
+        (),
+        "For files: names of modules that it imports and that need not be there (plots, progress bars). Those that "
+        "are not installed are replaced by mocks.",
+        rules.being(_are_names, "a list of names of modules"),
+        help="A module that the file imports and that need not be there.",
+        reads=list,
     )
-    seed: int = field(
-        default=0,
-        metadata=_facts(
-            "Of all randomness: the same seed gives the same result, bit for bit.",
-            rules.whole(0),
-            help="Seed of all randomness.",
-            reads=int,
-        ),
+    seed: int = option(
+        0,
+        "Of all randomness: the same seed gives the same result, bit for bit.",
+        rules.whole(0),
+        help="Seed of all randomness.",
+        reads=int,
     )
-    workers: int = field(
-        default=1,
-        metadata=_facts(
-            "Processes that draw and count; the result does not depend on it.",
-            rules.whole(1, _MOST_WORKERS),
-            help="Worker processes; no result depends on it.",
-            reads=int,
-            repeats=False,
-        ),
+    workers: int = option(
+        1,
+        "Processes that draw and count; the result does not depend on it.",
+        rules.whole(1, _MOST_WORKERS),
+        help="Worker processes; no result depends on it.",
+        reads=int,
+        repeats=False,
     )
-    backend: str = field(
-        default="processes",
-        metadata=_facts(
-            "Where the workers are: ``'processes'`` of this machine, or ``'dask'``, a Dask cluster.",
-            rules.one_of(BACKENDS),
-            help=f"Where the workers are: {' or '.join(BACKENDS)}.",
-            repeats=False,
-        ),
+    backend: str = option(
+        "processes",
+        "Where the workers are: ``'processes'`` of this machine, or ``'dask'``, a Dask cluster.",
+        rules.one_of(BACKENDS),
+        help=f"Where the workers are: {' or '.join(BACKENDS)}.",
+        repeats=False,
     )
-    scheduler: str | None = field(
-        default=None,
-        metadata=_facts(
-            "With ``backend='dask'``: the address of a Dask scheduler, as in ``'tcp://host:8786'``; by default a "
-            "cluster of `workers` processes is started on this machine.",
-            rules.being(lambda value: isinstance(value, str), "an address"),
-            help="Of --backend dask: the scheduler's address; default: a cluster is started here.",
-            repeats=False,
-        ),
+    scheduler: str | None = option(
+        None,
+        "With ``backend='dask'``: the address of a Dask scheduler, as in ``'tcp://host:8786'``; by default a "
+        "cluster of `workers` processes is started on this machine.",
+        rules.being(lambda value: isinstance(value, str), "an address"),
+        help="Of --backend dask: the scheduler's address; default: a cluster is started here.",
+        repeats=False,
     )
-    wealth: str | Path | None = field(
-        default=None,
-        metadata=_facts(
-            "With `anytime`, which it implies: a file in which the winnings of all runs are kept. A run with seed 0, "
-            "the default, takes a seed that none before it used. The file is of one subject, claim and set of "
-            "settings.",
-            rules.being(lambda value: isinstance(value, str | os.PathLike), "the path of a file"),
-            help="A file that carries what --anytime won from run to run; of one subject, claim and settings.",
-            reads=Path,
-            repeats=False,
-        ),
+    wealth: str | Path | None = option(
+        None,
+        "With `anytime`, which it implies: a file in which the winnings of all runs are kept. A run with seed 0, "
+        "the default, takes a seed that none before it used. The file is of one subject, claim and set of "
+        "settings.",
+        rules.being(lambda value: isinstance(value, str | os.PathLike), "the path of a file"),
+        help="A file that carries what --anytime won from run to run; of one subject, claim and settings.",
+        reads=Path,
+        repeats=False,
     )
-    isolated: bool = field(
-        default=False,
-        metadata=_facts(
-            "Run in a process of its own, where processes can be forked: a subject that ends its process, or never "
-            "returns from code that is not Python, gets a finding and takes nothing else down.",
-            rules.being(lambda value: isinstance(value, bool), "True or False"),
-            repeats=False,
-        ),
+    isolated: bool = option(
+        False,
+        "Run in a process of its own, where processes can be forked: a subject that ends its process, or never "
+        "returns from code that is not Python, gets a finding and takes nothing else down.",
+        _FLAG,
+        repeats=False,
     )
-    progress: Progress | None = field(
-        default=None,
-        metadata=_facts(
-            "Called with the share done and what is being done.",
-            rules.being(callable, "a function of a share and of what is being done"),
-            repeats=False,
-        ),
+    progress: Progress | None = option(
+        None,
+        "Called with the share done and what is being done.",
+        rules.being(callable, "a function of a share and of what is being done"),
+        repeats=False,
     )
 
     def __post_init__(self) -> None:
@@ -327,6 +273,8 @@ class Options:
             value = getattr(self, name)
             if value is not None or default is not None:
                 facts.rule(name, value)
+            if facts.reads in (int, float) and type(value).__module__ != "builtins":
+                object.__setattr__(self, name, facts.reads(value))  # a fraction, or a number of NumPy's
         make_executor(self.workers, self.backend, self.scheduler)
         if self.bets and self.floating_point:
             raise ValueError(

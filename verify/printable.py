@@ -10,13 +10,13 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any, TypeVar, cast
 
-LONGEST = 4_000
-"""Characters of one text that are shown: fifty lines of a terminal, and more than any report of ours says at once."""
+# Characters of one text that are shown: fifty lines of a terminal, and more than any report of ours says at once.
+_LONGEST = 4_000
 
 _Value = TypeVar("_Value")
 
 
-def printable(text: str, longest: int = LONGEST) -> str:
+def printable(text: str, longest: int = _LONGEST) -> str:
     r"""Return a text of which every character is seen, and which takes one line.
 
     Control characters, escape sequences, marks that turn the direction of writing, invisible characters, line breaks

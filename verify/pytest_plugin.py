@@ -59,14 +59,13 @@ def assert_dp(request: pytest.FixtureRequest) -> Callable[..., Verification]:
         settings.setdefault("seed", own)
         if options.dp_effort is not None:
             settings["effort"] = options.dp_effort
+        false_alarm = settings.get("false_alarm", Options.false_alarm)
         try:
             result = assertion(subject, **settings)
         except DPViolation as violation:
-            _record(
-                request.node, violation.verification, float(settings.get("false_alarm", Options.false_alarm))
-            )
+            _record(request.node, violation.verification, false_alarm)
             raise
-        _record(request.node, result, float(settings.get("false_alarm", Options.false_alarm)))
+        _record(request.node, result, false_alarm)
         return result
 
     return asserted
@@ -82,7 +81,7 @@ def _record(node: pytest.Item, result: Verification, false_alarm: float) -> None
         "verdict": result.verdict,
         "lower": None if lower is None else f"{lower.epsilon:.4g}",
         "upper": None if upper is None else f"{upper.epsilon:.4g}",
-        "false_alarm": false_alarm,
+        "false_alarm": float(false_alarm),
         "floor": result.details.get("detection_floor"),
     }
     node.user_properties.append((_PROPERTY, json.dumps(row)))

@@ -12,6 +12,11 @@ def number(value: float) -> str:
     return f"{value:.6g}"
 
 
+def digits(value: float) -> str:
+    """A number that was computed exactly, as reports of audits write it: ten significant digits."""
+    return "∞" if math.isinf(value) else f"{value:.10g}"
+
+
 def both_numbers(epsilon: float, delta: float) -> str:
     """Both numbers of a bound or of a claim, for a sentence."""
     return f"ε={number(epsilon)} at δ={number(delta)}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from pathlib import Path
+from collections.abc import Collection
 
 from accountant import Place
 
@@ -33,11 +33,13 @@ def words_of_input_error(error: Exception) -> str:
     return str(error)
 
 
-def failing_place(error: BaseException) -> Place:
-    """Return the last line of the traceback that is outside this library's gates and mechanisms."""
-    frames = traceback.extract_tb(error.__traceback__)
-    own = {"accountant", "mechanisms", "numpy"}
-    for frame in reversed(frames):
-        if not own & set(Path(frame.filename).parts):
-            return Place(frame.filename, frame.lineno or 0)
-    return Place(frames[-1].filename, frames[-1].lineno or 0) if frames else Place("", 0)
+def failing_place(
+    error: BaseException, own: Collection[str] = ("accountant", "mechanisms", "numpy")
+) -> Place:
+    """Return the last line of the traceback that is outside of these packages; of all, if there is none."""
+    lines = [
+        (str(frame.f_globals.get("__name__")), Place(frame.f_code.co_filename, line))
+        for frame, line in traceback.walk_tb(error.__traceback__)
+    ]
+    outside = [place for name, place in lines if name.partition(".")[0] not in own]
+    return (outside or [place for _, place in lines] or [Place("", 0)])[-1]

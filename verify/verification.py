@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import math
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -111,8 +109,9 @@ def _decided_apart(subject: object, options: Options, tell: Progress, tests: boo
     def work(reports: Reports) -> Any:
         for package in ("algorithms", "verify"):  # the other two watch themselves
             watch_package(package)
-        known = functools.partial(_note, reports)
-        return _answer(subject, options, reports.progress, tests, known).to_data()
+        return _answer(
+            subject, options, reports.progress, tests, lambda answer: reports.note(answer.to_data())
+        ).to_data()
 
     def noted(data: Any) -> None:
         if claimed:
@@ -155,10 +154,6 @@ def _proved_here(answer: Answer) -> Answer:
     return replace(answer, evidence=evidence)
 
 
-def _note(reports: Reports, answer: Answer) -> None:
-    reports.note(answer.to_data())
-
-
 def _checked(data: Any, options: Options) -> Answer:
     """Read an answer, and see that it is one to what was asked."""
     answer = Answer.from_data(data)
@@ -198,9 +193,9 @@ def _answer(
     effort = replace(
         EFFORTS[options.effort].with_samples(options.samples, options.confidence),
         executor=options.executor,
-        false_alarm=float(options.false_alarm),
+        false_alarm=options.false_alarm,
     )
-    seed, account = int(options.seed), None
+    seed, account = options.seed, None
     if file is not None:
         law = _settings_of_law(found, options, effort, adversary)
         account = open_account(file, found.name, source_digest(found), claim, law)
@@ -208,7 +203,7 @@ def _answer(
     repeated = replace(
         options,
         epsilon=claim.epsilon,
-        delta=None if claim.delta == _own_numbers(found)[1] == 0.0 else claim.delta,
+        delta=None if claim.delta == found.claimed_delta == 0.0 else claim.delta,
         seed=seed,
         anytime=options.bets,
     )
@@ -226,7 +221,8 @@ def _answer(
         lambda samples: reproduction(subject, found, replace(repeated, samples=samples)),
     )
     bets = Bets(seed, account, file) if options.bets else None
-    with _one_thread(), interrupts() as presses:
+    # Products here are thin: more threads for linear algebra only wait for each other.
+    with threadpool_limits(limits=1, user_api="blas"), interrupts() as presses:
         tester = (bets or SingleLook()) if tests else None
         asked = Inquiry(found, claim, conduct, replace(options, problem=problem), tester, adversary)
         own_claim, evidence = asked.answer()
@@ -321,8 +317,7 @@ def _settings_of_law(
 
 def _claim(found: Subject, options: Options) -> Claim:
     """Fill in a claim's numbers and its theorem: those given, else the subject's own."""
-    own_epsilon, own_delta = _own_numbers(found)
-    number = own_epsilon if options.epsilon is None else options.epsilon
+    number = found.claimed_epsilon if options.epsilon is None else options.epsilon
     if number is None:
         raise ValueError(
             f"epsilon: {found.name} claims no number of its own; say which epsilon to verify (--epsilon)"
@@ -330,14 +325,7 @@ def _claim(found: Subject, options: Options) -> Claim:
     form = found.form
     if options.composition is not None:
         form = replace(form, composition=options.composition)
-    return form.at(number, own_delta if options.delta is None else options.delta)
-
-
-def _own_numbers(found: Subject) -> tuple[float | None, float]:
-    """Return the epsilon, if any, and the delta that a subject claims itself."""
-    if isinstance(found, MechanismSubject):
-        return None, 0.0
-    return found.claimed_epsilon, found.claimed_delta
+    return form.at(number, found.claimed_delta if options.delta is None else options.delta)
 
 
 def _conclude(answer: Answer, subject: object) -> Verification:
@@ -372,10 +360,3 @@ def _conclude(answer: Answer, subject: object) -> Verification:
         else {**evidence.details, "mechanism": answer.mechanism},
         assumptions=tuple(evidence.assumptions),
     )
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Keep linear algebra to one thread: products here are thin, and more threads only wait for each other."""
-    with threadpool_limits(limits=1, user_api="blas"):
-        yield

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -270,7 +270,10 @@ def _drawer(
 
 @dataclass(frozen=True)
 class MechanismSubject:
-    """A mechanism object."""
+    """A mechanism object; it claims no numbers of its own."""
+
+    claimed_epsilon: ClassVar[float | None] = None
+    claimed_delta: ClassVar[float] = 0.0
 
     name: str
     mechanism: Mechanism

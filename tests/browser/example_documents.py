@@ -14,7 +14,7 @@ from mechanisms import Assumption, AssumptionKind, Interval, Laplace
 from verify import certify, claimed, verify
 from verify.audit_document import audit_document
 from verify.certificates.certificate_document import certificate_document
-from verify.commands.audit_file import audit_file
+from verify.commands.audit_command import audit_file
 from verify.document.elements import Document
 from verify.experiments.configuration import Configuration
 from verify.experiments.experiment import Seen

@@ -164,7 +164,7 @@ def fails(*_: object, **__: object) -> None:
 
 
 def test_an_error_of_our_own_is_one_line_and_a_traceback_only_if_asked_for(file, monkeypatch) -> None:
-    monkeypatch.setattr("verify.commands.audit_file.audit", fails)
+    monkeypatch.setattr("verify.commands.audit_command.audit", fails)
     releases = file("releases.json", RELEASES)
     plain, debug = command("audit", releases), command("audit", releases, "--debug")
     assert (plain.code, debug.code) == (4, 4)

@@ -3,9 +3,11 @@
 import inspect
 import math
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from fractions import Fraction
 
 import click
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -14,7 +16,7 @@ from mechanisms import Interval, Laplace
 from verify import assert_dp
 from verify.commands.command_options import flags
 from verify.conduct import rules
-from verify.options import OptionFacts, Options, takes
+from verify.options import Options, option, takes
 from verify.reproduction import reproduction
 from verify.subjects.resolve import resolve
 from verify.verification import verify as verified
@@ -78,6 +80,19 @@ def test_the_message_names_parameter_value_and_rule(options, words):
         called(**options)
 
 
+def test_numbers_of_other_types_are_taken_for_what_they_are():
+    given = {
+        "epsilon": Fraction(1, 2),
+        "confidence": np.float64(0.9),
+        "time_limit": Fraction(1001, 2),
+        "seed": np.int64(3),
+        "horizon": np.int32(7),
+    }
+    taken = {name: getattr(Options(**given), name) for name in given}
+    assert taken == {"epsilon": 0.5, "confidence": 0.9, "time_limit": 500.5, "seed": 3, "horizon": 7}
+    assert [type(value) for value in taken.values()] == [float, float, float, int, int]
+
+
 def test_very_long_time_limits_are_none():
     noisy = verified(
         lambda data, rng, lanes: data + rng.laplace(size=lanes),
@@ -90,13 +105,8 @@ def test_very_long_time_limits_are_none():
 class _WithPatience(Options):
     """The options, and one more: all that a new option takes."""
 
-    patience: int = field(
-        default=2,
-        metadata={
-            "facts": OptionFacts(
-                words="Cups of tea before it gives up.", rule=rules.whole(1), help="Cups of tea.", reads=int
-            )
-        },
+    patience: int = option(
+        2, "Cups of tea before it gives up.", rules.whole(1), help="Cups of tea.", reads=int
     )
 
 

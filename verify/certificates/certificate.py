@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from accountant.files.json_object import FromJson, JsonError, JsonObject
@@ -14,9 +14,8 @@ from verify.findings import UpperBound
 from verify.options import Options, each_option
 from verify.reproduction import repeating
 from verify.subjects.resolve import is_registered, names_file
-from verify.verdict.answer import SubjectKind, read_upper
+from verify.verdict.answer import SubjectKind, claim_data, read_stated_claim, read_upper
 from verify.verdict.json_form import json_able
-from verify.verdict.stated_claim import claim_data, read_stated_claim
 
 if TYPE_CHECKING:
     from verify.certificates.certificate_check import CertificateCheck
@@ -38,9 +37,6 @@ SAID = (
 """The options of a verification that a certificate says, beside its claim."""
 
 _Path = tuple[str | int, ...]
-
-INFORMATIVE = ("date",)
-"""What no check of an unsigned certificate can tell from its content."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +207,7 @@ class Certificate(FromJson):
             {
                 "format": FORMAT,
                 "subject": self.subject,
-                "kind": self.kind.value,
+                "kind": self.kind,
                 "claim": claim_data(self.claim),
                 "assumptions": [],
                 "proof": asdict(self.proof),
@@ -250,10 +246,6 @@ class Certificate(FromJson):
         if wrong := differences(data, certificate.json()):
             raise JsonError(f"{wrong[0]}: it must be written as it is read")
         return certificate
-
-    def dated(self, date: str) -> Certificate:
-        """Return the same certificate with another date."""
-        return replace(self, provenance=replace(self.provenance, date=date))
 
 
 def _asked(claim: Claim, options: Mapping[str, Any]) -> Options:
@@ -311,7 +303,7 @@ def _read_proof(read: JsonObject) -> Proof:
         reasons=tuple(read.texts("reasons")),
         mechanism=read.take("mechanism", dict, type(None)),
         accounted=read.perhaps("accounted", read_accounted),
-        plan=read.perhaps("plan", _read_plan),
+        plan=read.perhaps("plan", lambda plan: PlanProof(plan.words("costs"), tuple(plan.texts("rests_on")))),
     )
 
 
@@ -337,10 +329,6 @@ def _read_charge(read: JsonObject) -> CertifiedCharge:
         releases=read.whole("releases"),
         charge=read.words("charge"),
     )
-
-
-def _read_plan(read: JsonObject) -> PlanProof:
-    return PlanProof(read.words("costs"), tuple(read.texts("rests_on")))
 
 
 def differences(written: Mapping[str, Any], found: Mapping[str, Any]) -> list[str]:

@@ -15,7 +15,7 @@ from typing import Any, Literal
 from accountant.files.json_object import JsonError
 from accountant.provenance import file_digest, made_now, package_digests
 from mechanisms import ParameterError
-from verify.certificates.certificate import INFORMATIVE, Certificate, certifying, differences
+from verify.certificates.certificate import Certificate, certifying, differences
 from verify.certificates.certification import certificate_of
 from verify.conduct.exit_codes import BAD, GOOD, OPEN
 from verify.subject_error import SubjectError
@@ -93,22 +93,22 @@ def check_certificate(certificate: Certificate, subject: object = None) -> Certi
     if digests:
         words = tuple(f"other code: the digest of {each}" for each in digests)
         return CertificateCheck(certificate, "unproven", words)
-    # The folder of its file, and when it was written, are no part of the proof.
-    placed = proved
+    # The folder of its file, and when it was written, are no part of the proof: no check can tell its date.
+    dated = replace(proved.provenance, date=certificate.provenance.date)
+    proved = replace(proved, provenance=dated)
     if _in_a_folder(proved.subject) == _in_a_folder(certificate.subject):
-        placed = replace(proved, subject=certificate.subject, repeat=certificate.repeat)
-    differing = differences(certificate.json(), placed.dated(certificate.provenance.date).json())
+        proved = replace(proved, subject=certificate.subject, repeat=certificate.repeat)
+    differing = differences(certificate.json(), proved.json())
     if differing:
         words = tuple(f"the proof gives something else: {each}" for each in differing[:_MOST_DIFFERENCES])
         return CertificateCheck(certificate, "invalid", words)
-    informative = ", ".join(INFORMATIVE)
     return CertificateCheck(
         certificate,
         "valid",
         (
             "The installed code is the certificate's, and proves the same again, every charge included; data files and "
             "environment variables are as they are here.",
-            f"Who wrote it, and its {informative}, are its bearer's word, unless its file is signed.",
+            "Who wrote it, and its date, are its bearer's word, unless its file is signed.",
         ),
     )
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from verify.certificates.certificate import Accounted, Certificate, CertifiedCharge, Proof
+from collections.abc import Mapping
+from typing import Any
+
+from verify.certificates.certificate import Accounted, Certificate, Proof
 from verify.document.elements import Bullets, Code, Document, Facts, Paragraph, Section, TextTable
 from verify.sentences import both_numbers
 from verify.verdict.verification_document import (
@@ -35,10 +38,9 @@ def certificate_document(certificate: Certificate, **files: str) -> Document:
             "How sure this is, and its limits",
             (
                 Paragraph(
-                    "As sure as who gave you the file, until it is checked. The check believes nothing of it: it "
-                    "runs and "
-                    "proves the subject again, with the code that is installed where it is checked, and compares every "
-                    "value. A proof holds for all data; no chance is involved in it."
+                    "As sure as who gave you the file, until it is checked. The check believes nothing of it: it runs "
+                    "and proves the subject again, with the code that is installed where it is checked, and compares "
+                    "every value. A proof holds for all data; no chance is involved in it."
                 ),
             ),
         ),
@@ -87,24 +89,20 @@ def _charges(accounted: Accounted | None) -> Section | None:
     if accounted is None or not accounted.charges:
         return None
     heading = ("line", "mechanism", "releases", "each costs, exactly")
-    rows = tuple(_row(each) for each in accounted.charges)
+    rows = tuple(
+        (each.where, _named(each.mechanism), f"{each.releases:,}", _amount(each.charge))
+        for each in accounted.charges
+    )
     return Section("What the record that paid most paid for", (TextTable(heading, rows),))
 
 
-def _row(charge: CertifiedCharge) -> tuple[str, str, str, str]:
-    return charge.where, _named(charge.mechanism), f"{charge.releases:,}", _amount(charge.charge)
-
-
-def _named(mechanism: object) -> str:
-    """Return a mechanism's parameters in words; the certificate's file may hold anything in their place."""
-    if not isinstance(mechanism, dict):
-        return str(mechanism)
+def _named(mechanism: Mapping[str, Any]) -> str:
+    """Return a mechanism's parameters in words."""
     rest = ", ".join(
         f"{key}={value}" for key, value in mechanism.items() if key not in ("kind", "sensitivity")
     )
     return f"{mechanism.get('kind', 'a mechanism')} {rest}".rstrip()
 
 
-def _amount(amount: object) -> str:
-    assert isinstance(amount, dict)
+def _amount(amount: Mapping[str, str]) -> str:
     return ", ".join(f"{name} = {value}" for name, value in amount.items() if value != "0") or "nothing"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from accountant.files.json_object import JsonObject
 from accountant.provenance import Provenance, file_digest, package_digests
 from verify.certificates.certificate import (
-    Accounted,
     Certificate,
     PlanProof,
     Proof,
@@ -96,17 +95,13 @@ def certificate_of(found: Verification, subject: object, options: Options) -> Ce
             upper=found.upper,
             reasons=found.decision.reasons,
             mechanism=found.details.get("mechanism"),
-            accounted=None if accounted is None else _accounted(accounted),
+            accounted=None if accounted is None else read_accounted(JsonObject(accounted, "accounting")),
             plan=_plan(subject),
         ),
         options=said,
         repeat=certifying(found.subject, found.claim, said),
         provenance=Provenance(made.date, made.versions, digests),
     )
-
-
-def _accounted(written: object) -> Accounted:
-    return read_accounted(JsonObject(written, "accounting"))
 
 
 def _plan(subject: object) -> PlanProof | None:

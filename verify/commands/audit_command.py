@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import shlex
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,7 @@ from accountant.audit import (
     Calibration,
     Question,
     Releases,
+    audit,
     calibrate,
     calibrate_advantage,
     calibrate_risk,
@@ -26,12 +29,12 @@ from accountant.audit import (
 )
 from accountant.budget import Budget
 from accountant.losses.risk import Risk
-from verify.audit_document import risk_rows
-from verify.commands.audit_comparison import digits, render_side_by_side
-from verify.commands.audit_file import audit_file
+from accountant.provenance import file_digest, made_now
+from verify.commands.audit_comparison import render_side_by_side
 from verify.commands.command_options import check_plot, json_option, show
-from verify.conduct.exit_codes import BAD, GOOD, OPEN
+from verify.conduct.exit_codes import BAD, GOOD, OPEN, worst
 from verify.printable import printable
+from verify.sentences import digits
 
 DEFAULT_DELTA = 1e-6
 _TITLE = 100  # characters
@@ -132,11 +135,36 @@ def audit_command(
             },
             partial(render_side_by_side, names, results, read),
         )
-    ctx.exit(max((_BUDGET_CODES[result.within] for result in results), key=_SEVERITY.index))
+    ctx.exit(worst(_BUDGET_CODES[result.within] for result in results))
 
 
-_SEVERITY = (GOOD, OPEN, BAD)
 _BUDGET_CODES = {True: GOOD, False: BAD, None: OPEN}
+
+
+def audit_file(
+    file: Path,
+    question: Question,
+    budget: float | None,
+    neighbours: str | None,
+    *,
+    risk: bool,
+    group_size: int = 1,
+    time_limit: float = math.inf,
+) -> tuple[Releases, Audit]:
+    """Return the releases of a file, and their audit with the file's name and digest and the command that repeats it.
+
+    `accountant.audit.audit` says what is asked.
+    """
+    releases = read_releases(file, neighbours).for_groups_of(group_size)
+    found = audit(releases, question, budget, risk=risk, time_limit=time_limit)
+    again = ["dpwitness", "audit", str(file)]
+    for flag, number in (("--delta", question.delta), ("--epsilon", question.epsilon), ("--budget", budget)):
+        again += [] if number is None else [flag, str(number).removesuffix(".0")]
+    again += [] if neighbours is None else ["--neighbours", neighbours]
+    again += ["--group-size", str(group_size)] if group_size > 1 else []
+    again += ["--risk"] if risk else []
+    made = made_now(file=file_digest(file))
+    return releases, replace(found, name=file.name, repeat=shlex.join(again), provenance=made)
 
 
 def _render(result: Audit, releases: Releases, console: Console) -> None:
@@ -208,6 +236,8 @@ def _about_lines(about: About) -> list[str]:
 
 
 def _render_risk(risk: Risk, relation: str, console: Console) -> None:
+    from verify.audit_document import risk_rows  # a document's words are all of verify's
+
     console.print()
     table = Table(
         "the best attack that tells D from D′",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Sequence
 
@@ -13,10 +12,9 @@ from rich.text import Text
 
 from accountant.audit import Audit, Releases
 from verify.printable import printable
+from verify.sentences import digits
 
 _NAME = 40  # characters
-
-_Row = Callable[[Audit], str]
 
 
 def render_side_by_side(
@@ -26,7 +24,7 @@ def render_side_by_side(
     asked, given = results[0].question.asked, results[0].question.given
     other = "delta" if asked == "epsilon" else "epsilon"
     table = Table("", *_headers(names))
-    rows: dict[str, _Row] = {
+    rows: dict[str, Callable[[Audit], str]] = {
         "title": lambda one: printable(one.about.title, _NAME),
         "neighbours": lambda one: one.relation,
         f"{asked} at {other} = {given:g}, at most": lambda one: digits(one.answer.upper),
@@ -69,8 +67,3 @@ def _releases(names: Sequence[str], results: Sequence[Audit], read: Sequence[Rel
 
 def _headers(names: Sequence[str]) -> list[str]:
     return [escape(printable(name, _NAME)) for name in names]
-
-
-def digits(value: float) -> str:
-    """Return a number as reports write it."""
-    return "∞" if math.isinf(value) else f"{value:.10g}"

@@ -18,7 +18,7 @@ from algorithms.problems import SettingError
 from verify.certificates.certificate import SAID, Certificate
 from verify.certificates.certificate_check import CertificateCheck
 from verify.certificates.certification import NotCertified, certify
-from verify.commands.command_options import flags, json_option, printed, show, shown_progress, unique
+from verify.commands.command_options import flags, json_option, printed, show, shown_progress
 from verify.conduct.exit_codes import OPEN
 from verify.conduct.interrupts import interrupts
 from verify.printable import printable
@@ -47,9 +47,8 @@ def certify_command(ctx: click.Context, /, subject: str, output: Path | None, **
     """
     if output is not None and not output.absolute().parent.is_dir():
         raise SettingError(f"--output {output}: its folder does not exist")
-    options["settings"] = unique(options["settings"])
     try:
-        with interrupts(), redirect_stdout(sys.stderr), shown_progress(subject) as tell:
+        with interrupts(), shown_progress(subject) as tell:
             made = certify(subject, isolated=not is_registered(subject), progress=tell, **options)
     except NotCertified as refused:
         printed(str(refused))

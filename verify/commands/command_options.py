@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from rich.console import Console
@@ -14,44 +15,52 @@ from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainin
 from rich.progress import Progress as Bar
 
 from algorithms.blocks import BlocksMissing, BlockStore, Part
+from algorithms.learner import DEFAULT_DELTA
 from algorithms.problems import SettingError
 from verify.conduct.progress import Progress, silent
-from verify.options import Options, each_option
 from verify.printable import printable
+
+if TYPE_CHECKING:
+    from verify.options import Options
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
-class _Settings(click.ParamType[tuple[str, str]]):
-    """``key=value``, checked for its form only; the problem checks the rest."""
+class Read(click.ParamType[Any]):
+    """What a function makes of a flag's text, given the flag; it refuses in words of its own."""
 
-    name = "key=value"
+    def __init__(self, name: str, read: Callable[[str, str], Any]) -> None:
+        self.name = name
+        self._read = read
 
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, str]:
-        key, equals, text = str(value).partition("=")
-        if not equals or not key.strip():
-            raise SettingError(f"--set {value}: must be key=value")
-        return key.strip(), text.strip()
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return what is made of a text; a default is that already."""
+        return self._read(value, param.opts[0] if param else "value") if isinstance(value, str) else value
 
 
-class Numbers(click.ParamType[tuple[float, ...]]):
-    """Numbers separated by commas."""
+def _setting(text: str, flag: str) -> tuple[str, str]:
+    """Read ``key=value``, checked for its form only; the problem checks the rest."""
+    key, equals, value = text.partition("=")
+    if not equals or not key.strip():
+        raise SettingError(f"{flag} {text}: must be key=value")
+    return key.strip(), value.strip()
 
-    name = "x[,y...]"
 
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[float, ...]:
-        """Return the numbers."""
-        if isinstance(value, tuple):
-            return value
-        try:
-            return tuple(float(part) for part in str(value).split(","))
-        except ValueError:
-            name = "value" if param is None else param.opts[0]
-            raise SettingError(f"{name} {value}: must be a number, or numbers separated by commas") from None
+def _numbers(text: str, flag: str) -> tuple[float, ...]:
+    """Read numbers separated by commas."""
+    try:
+        return tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise SettingError(f"{flag} {text}: must be a number, or numbers separated by commas") from None
+
+
+def _part(text: str, flag: str) -> Part:
+    """Read ``I/N``."""
+    number, _, of = text.partition("/")
+    try:
+        return Part(int(number), int(of))
+    except ValueError:
+        raise SettingError(f"{flag} {text}: must be I/N with 1 <= I <= N") from None
 
 
 rules_option = click.option(
@@ -61,14 +70,27 @@ rules_option = click.option(
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 
-_READERS: dict[type, Any] = {Path: click.Path(path_type=Path), dict: _Settings(), list: str}
+
+def _unique(
+    ctx: click.Context, option: click.Parameter, settings: tuple[tuple[str, str], ...]
+) -> dict[str, str]:
+    """Refuse a parameter that is set twice: one of the values would be lost."""
+    keys = [key for key, _ in settings]
+    twice = sorted({key for key in keys if keys.count(key) > 1})
+    if twice:
+        raise SettingError(f"{option.opts[0]} {twice[0]}: given more than once")
+    return dict(settings)
 
 
-def flags(*names: str, of: type[Options] = Options) -> Callable[[_Command], _Command]:
+_READERS: dict[type, Any] = {Path: click.Path(path_type=Path), dict: Read("key=value", _setting), list: str}
+
+
+def flags(*names: str, of: type[Options] | None = None) -> Callable[[_Command], _Command]:
     """Give a command the flags of these options of `verify`, or of all that have one."""
+    from verify.options import Options, each_option  # they know all of verify, which audits do without
 
     def decorate(command: _Command) -> _Command:
-        for name, default, facts in reversed(list(each_option(of))):
+        for name, default, facts in reversed(list(each_option(of or Options))):
             if facts.help and (not names or name in names):
                 command = click.option(
                     facts.spelling(name),
@@ -76,6 +98,7 @@ def flags(*names: str, of: type[Options] = Options) -> Callable[[_Command], _Com
                     type=_READERS.get(facts.reads, facts.reads),
                     is_flag=facts.reads is bool,
                     multiple=facts.reads in (dict, list),
+                    callback=_unique if facts.reads is dict else None,
                     default=default,
                     show_default=default is not None and default is not False,
                     help=facts.help,
@@ -85,19 +108,23 @@ def flags(*names: str, of: type[Options] = Options) -> Callable[[_Command], _Com
     return decorate
 
 
-class _Part(click.ParamType[Part]):
-    """``I/N``."""
-
-    name = "I/N"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Part:
-        if isinstance(value, Part):
-            return value
-        number, _, of = str(value).partition("/")
-        try:
-            return Part(int(number), int(of))
-        except ValueError:
-            raise SettingError(f"--part {value}: must be I/N with 1 <= I <= N") from None
+def privacy_options(does: str) -> Callable[[_Command], _Command]:
+    """Give a command --epsilon and --delta, several values each; `does` is the verb for what it does with them."""
+    epsilon = click.option(
+        "--epsilon",
+        type=Read("x[,y...]", _numbers),
+        default=(1.0,),
+        show_default="1",
+        help=f"Privacy of private learners; 0.5,1,2 {does} each.",
+    )
+    delta = click.option(
+        "--delta",
+        type=Read("x[,y...]", _numbers),
+        default=(DEFAULT_DELTA,),
+        show_default=f"{DEFAULT_DELTA:g}",
+        help="Of learners that need a delta; several as for --epsilon.",
+    )
+    return lambda command: epsilon(delta(command))
 
 
 def store_options(command: _Command) -> _Command:
@@ -108,7 +135,7 @@ def store_options(command: _Command) -> _Command:
         help="A folder where blocks of runs are stored as they come; asked again, it goes on from there.",
     )
     part = click.option(
-        "--part", type=_Part(), help="With --store: do the I-th of N parts only, for N machines."
+        "--part", type=Read("I/N", _part), help="With --store: do the I-th of N parts only, for N machines."
     )
     return store(part(command))
 
@@ -136,21 +163,16 @@ def stored_runs(store: BlockStore | None) -> Iterator[None]:
         raise click.exceptions.Exit(0) from None
 
 
-def unique(settings: tuple[tuple[str, str], ...]) -> dict[str, str]:
-    """Refuse a parameter that is set twice: one of the values would be lost."""
-    keys = [key for key, _ in settings]
-    twice = sorted({key for key in keys if keys.count(key) > 1})
-    if twice:
-        raise SettingError(f"--set {twice[0]}: given more than once")
-    return dict(settings)
-
-
 @contextmanager
 def shown_progress(name: str) -> Iterator[Progress]:
-    """Show progress on standard error, if that is a terminal."""
+    """Show progress on standard error, if that is a terminal.
+
+    What is printed in the block goes there, too: standard output is the result's alone.
+    """
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield silent
+        with redirect_stdout(sys.stderr):
+            yield silent
         return
     columns = (
         TextColumn("{task.description}", markup=False),
@@ -159,7 +181,7 @@ def shown_progress(name: str) -> Iterator[Progress]:
         TextColumn("left"),
         TimeRemainingColumn(),
     )
-    with Bar(*columns, console=console, transient=True) as bar:
+    with redirect_stdout(sys.stderr), Bar(*columns, console=console, transient=True) as bar:
         task = bar.add_task(printable(name), total=1.0)
 
         def tell(share: float, doing: str) -> None:
@@ -195,20 +217,33 @@ def check_plot(path: Path) -> None:
     Raises
     ------
     SettingError
-        If the name does not end in .png, its folder does not exist or matplotlib is missing.
+        If the name does not end in .png, it cannot be written or matplotlib is missing.
     """
     if path.suffix.lower() != ".png":
         raise SettingError(f"--plot {path}: must end in .png")
+    check_writable("--plot", path)
+    check_matplotlib("--plot")
+
+
+def check_writable(flag: str, path: Path) -> None:
+    """Refuse the file of a flag if it could not be written, before anything runs.
+
+    Raises
+    ------
+    SettingError
+        If its folder does not exist, or the file cannot be opened.
+    """
     if not path.absolute().parent.is_dir():
-        raise SettingError(f"--plot {path}: its folder does not exist")
+        raise SettingError(f"{flag} {path}: its folder does not exist")
+    if path.is_fifo():  # whoever reads it would take this for the end
+        return
     existed = path.exists()
     try:
         path.open("ab").close()
     except OSError as error:
-        raise SettingError(f"--plot {path}: cannot be written ({error.strerror})") from None
+        raise SettingError(f"{flag} {path}: cannot be written ({error.strerror})") from None
     if not existed:
         path.unlink()
-    check_matplotlib("--plot")
 
 
 def check_matplotlib(what: str) -> None:

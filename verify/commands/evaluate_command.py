@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import math
-import sys
 from collections.abc import Mapping, Sequence
-from contextlib import redirect_stdout
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import product
@@ -18,21 +15,18 @@ from rich.table import Table
 from rich.text import Text
 
 from algorithms.catalogue.structured_entries import learner_builder
-from algorithms.learner import DEFAULT_DELTA
 from algorithms.off_policy.logged_bandit import LoggedBandit, read_log
 from algorithms.off_policy.replay_evaluation import evaluate, expected_rounds
 from algorithms.problems import ProblemError, SettingError, known_name, parse_settings
-from verify.commands.command_options import Numbers, flags, json_option, show, shown_progress, unique
-from verify.conduct.isolation import in_own_process
+from verify.commands.command_options import flags, json_option, privacy_options, show, shown_progress
+from verify.commands.simulate_command import is_private, own_parameters
+from verify.conduct.isolation import found_apart
 from verify.conduct.progress import Progress, stretch
-from verify.experiments.lines import role_of
-from verify.findings import Finding
 from verify.learners.learner_subject import LearnerSubject, blaming
 from verify.printable import printable
 from verify.subject_error import SubjectError
-from verify.subjects.resolve import every_learner, names_file, resolve
+from verify.subjects.resolve import names_file, resolve
 
-_ERRORS = (SubjectError, ValueError, OSError)
 _WORDS = {
     "replay": "replay (rejection; Li et al. 2011)",
     "ips": "inverse propensity (all events read)",
@@ -67,20 +61,7 @@ class _Asked:
 @click.option(
     "--position", type=int, help="Of the Open Bandit Dataset: events at this position only [default: all]."
 )
-@click.option(
-    "--epsilon",
-    type=Numbers(),
-    default=(1.0,),
-    show_default="1",
-    help="Privacy of private learners; 0.5,1,2 evaluates each.",
-)
-@click.option(
-    "--delta",
-    type=Numbers(),
-    default=(DEFAULT_DELTA,),
-    show_default=f"{DEFAULT_DELTA:g}",
-    help="Of learners that need a delta; several as for --epsilon.",
-)
+@privacy_options("evaluates")
 @flags("settings")
 @click.option("--horizon", type=int, help="Rounds per run [default: as many as the log is expected to give].")
 @click.option(
@@ -104,7 +85,7 @@ def evaluate_command(
     position: int | None,
     epsilon: tuple[float, ...],
     delta: tuple[float, ...],
-    settings: tuple[tuple[str, str], ...],
+    settings: dict[str, str],
     horizon: int | None,
     runs: int,
     delay: int,
@@ -126,11 +107,11 @@ def evaluate_command(
     rounds = max(1, expected_rounds(log, runs)) if horizon is None else horizon
     asked = [
         _Asked(name, each_epsilon, each_delta, own, rounds, runs, delay, confidence, seed)
-        for name, own in _shared(learners, unique(settings)).items()
+        for name, own in _shared(learners, settings).items()
         for each_epsilon, each_delta in _privacy(name, epsilon, delta)
     ]
     found = []
-    with redirect_stdout(sys.stderr), shown_progress(", ".join(learners)) as tell:
+    with shown_progress(", ".join(learners)) as tell:
         for one in asked:  # all before any is played
             if not names_file(one.learner):
                 _builder(one, log)
@@ -154,10 +135,7 @@ def evaluate_command(
 
 def _shared(learners: Sequence[str], settings: Mapping[str, str]) -> dict[str, dict[str, str]]:
     """Return which settings each learner is given: those it has."""
-    own = {
-        name: {each.name for each in every_learner[name].parameters} if name in every_learner else set()
-        for name in learners
-    }
+    own = {name: own_parameters(name) for name in learners}
     for key in settings:
         known_name("parameter", key, sorted(set().union(*own.values())))
     return {name: {key: settings[key] for key in settings if key in own[name]} for name in own}
@@ -165,11 +143,7 @@ def _shared(learners: Sequence[str], settings: Mapping[str, str]) -> dict[str, d
 
 def _privacy(learner: str, epsilons: Sequence[float], deltas: Sequence[float]) -> list[tuple[float, float]]:
     """Return the pairs of epsilon and delta of a learner; one is enough for a learner without privacy."""
-    return list(product(epsilons, deltas)) if _is_private(learner) else [(epsilons[0], deltas[0])]
-
-
-def _is_private(learner: str) -> bool:
-    return learner not in every_learner or role_of(learner) != "baseline"
+    return list(product(epsilons, deltas)) if is_private(learner) else [(epsilons[0], deltas[0])]
 
 
 def _builder(asked: _Asked, log: LoggedBandit) -> tuple[LearnerSubject, Any]:
@@ -189,12 +163,7 @@ def _evaluated(asked: _Asked, log: LoggedBandit, tell: Progress) -> dict[str, An
     """Return JSON data of one evaluation; a user's code runs in a process of its own."""
     if not names_file(asked.learner):
         return _evaluate(asked, log, tell)
-    data = in_own_process(
-        lambda reports: _evaluate(asked, log, reports.progress), tell, math.inf, errors=_ERRORS
-    )
-    if isinstance(data, Finding):
-        raise SubjectError(f"{asked.learner}: {data.message}")
-    return dict(data)
+    return dict(found_apart(asked.learner, lambda progress: _evaluate(asked, log, progress), tell))
 
 
 def _evaluate(asked: _Asked, log: LoggedBandit, tell: Progress) -> dict[str, Any]:
@@ -230,7 +199,7 @@ def _render(data: Mapping[str, Any], console: Console) -> None:
     table = Table("learner", "estimator", "per round", "± s.e.", f"interval, {level}", "eff. events")
     for one in data["evaluations"]:
         rounds = f"{sum(one['played']):,} rounds"
-        private = f"ε = {one['epsilon']:g}" if _is_private(one["learner"]) else "no privacy"
+        private = f"ε = {one['epsilon']:g}" if is_private(one["learner"]) else "no privacy"
         words = (printable(one["learner"]), private, rounds)
         for label, each in zip(words, one["estimates"], strict=True):
             table.add_row(

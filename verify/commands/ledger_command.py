@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import closing
 from datetime import UTC, datetime
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from functools import partial
@@ -44,15 +45,6 @@ def ledger_group() -> None:
     """Verify, show, export, import and mend ledgers that last: files made by Accountant(..., store=...), or URLs."""
 
 
-_THEOREMS = {
-    "basic": "basic composition",
-    "advanced": "advanced composition filter",
-    "zcdp": "zCDP filter",
-    "renyi": "Rényi filter",
-    "gaussian": "Gaussian DP filter",
-}
-
-
 @ledger_group.command("create")
 @_store_argument
 @click.option("--epsilon", required=True, type=float, help="What each record may lose in total.")
@@ -61,7 +53,7 @@ _THEOREMS = {
     "--composition",
     default="basic",
     show_default=True,
-    type=click.Choice(list(_THEOREMS)),
+    type=click.Choice(["basic", "advanced", "zcdp", "renyi", "gaussian"]),
     help="The theorem that adds losses up.",
 )
 @click.option(
@@ -86,13 +78,13 @@ def create(
 ) -> None:
     """Make an empty STORE, for `dpwitness serve` or Accountant(..., store=STORE); its terms never change."""
     from accountant.budget import Budget
-    from accountant.compositions import COMPOSITIONS
+    from accountant.compositions import composition_named
     from accountant.rules.rule import checked_rules, read_rules
     from accountant.stores.opening import existing, open_store
     from accountant.trust import Trust
     from accountant.written_terms import Terms
 
-    theorem, budget = COMPOSITIONS[_THEOREMS[composition]](), Budget(epsilon, delta)
+    theorem, budget = composition_named(composition), Budget(epsilon, delta)
     theorem.check(budget)
     given = None if rules is None else checked_rules(read_rules(rules), theorem)
     try:
@@ -294,11 +286,8 @@ def rules(store: str, file: Path | None, by: str, reason: str, names: str | None
     from accountant.stores.opening import open_store, verify_store
 
     if file is not None:
-        opened = open_store(store, names=names)
-        try:
+        with closing(open_store(store, names=names)) as opened:
             opened.change_rules(read_rules(file), by, reason)
-        finally:
-            opened.close()
     replay = verify_store(store).replay
     changes = [
         {key: body[key] for key in ("by", "reason", "at")} | {"entry": position}
@@ -331,11 +320,8 @@ def clock(store: str, by: str, reason: str) -> None:
     """
     from accountant.stores.opening import open_store
 
-    opened = open_store(store)
-    try:
+    with closing(open_store(store)) as opened:
         now = opened.confirm_clock(by, reason)
-    finally:
-        opened.close()
     click.echo(f"charges go on from {datetime.fromtimestamp(now / 1_000, UTC):%Y-%m-%d %H:%M} UTC")
 
 
@@ -346,9 +332,8 @@ def reservations(store: str, as_json: bool) -> None:
     """List reservations in STORE that are neither drawn nor given back, and who holds them."""
     from accountant.stores.opening import open_store
 
-    opened = open_store(store)
-    found = opened.reservations()
-    opened.close()
+    with closing(open_store(store)) as opened:
+        found = opened.reservations()
 
     def render(console: Console) -> None:
         table = Table("reservation", "held by")
@@ -370,11 +355,8 @@ def give_back(store: str, reservation: int) -> None:
     """
     from accountant.stores.opening import open_store
 
-    opened = open_store(store)
-    try:
+    with closing(open_store(store)) as opened:
         opened.give_back(reservation)
-    finally:
-        opened.close()
     click.echo(f"reservation {reservation} is given back")
 
 
@@ -432,12 +414,9 @@ def fold(
     from accountant.stores.folding import fold as folded
     from accountant.stores.opening import open_store
 
-    opened = open_store(store, anchor=anchor)
-    try:
+    with closing(open_store(store, anchor=anchor)) as opened:
         moment = int(before.replace(tzinfo=UTC).timestamp() * 1_000)
         found = folded(opened, moment, by, reason, forget_requests=forget_requests, archive=archive)
-    finally:
-        opened.close()
     click.echo(f"{found.removed} entries are gone; verification begins after entry {found.after}")
     click.echo(f"the head of an export made then: {found.hash}")
 
@@ -479,11 +458,8 @@ def rotate(store: str, names: str, by: str, reason: str, anchor: Path | None) ->
     from accountant.stores.opening import open_store
 
     given = NameKey.read(names)
-    opened = open_store(store, anchor=anchor)
-    try:
+    with closing(open_store(store, anchor=anchor)) as opened:
         count = rotated(opened, given, by, reason)
-    finally:
-        opened.close()
     click.echo(f"{count} accounts are named by hashes under the newest key")
 
 
@@ -529,11 +505,8 @@ def erase(
         )
     if number and not re.fullmatch("-?[0-9]{1,18}", record):
         raise click.UsageError(f"RECORD {printable(record)}: must be a whole number")
-    opened = open_store(store, anchor=anchor, names=names)
-    try:
+    with closing(open_store(store, anchor=anchor, names=names)) as opened:
         shown = erased(opened, int(record) if number else pseudonym(record) or record, by, reason)
-    finally:
-        opened.close()
     click.echo(f"the account is called {shown} from now on")
 
 
@@ -558,8 +531,6 @@ def import_(file: Path, store: str, names: str | None) -> None:
     """
     from accountant.stores.imports import import_ledger
 
-    opened = import_ledger(file, store, names)
-    click.echo(
-        f"{len(opened)} charges are in {printable(opened.name)}; {printable(str(file))}.imported is for reading"
-    )
-    opened.close()
+    with closing(import_ledger(file, store, names)) as opened:
+        said = f"{len(opened)} charges are in {printable(opened.name)}"
+    click.echo(f"{said}; {printable(str(file))}.imported is for reading")

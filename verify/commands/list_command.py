@@ -217,18 +217,8 @@ def _catalogue(words: Sequence[str]) -> dict[str, Any]:
     from verify.zoo import specimens
 
     def parameters(entry: Any) -> list[dict[str, Any]]:
-        return [
-            {
-                "name": p.name,
-                "kind": p.kind,
-                "default": p.default,
-                "low": p.low,
-                "high": p.high,
-                "choices": list(p.choices),
-                "meaning": p.meaning,
-            }
-            for p in entry.parameters
-        ]
+        said = ("name", "kind", "default", "low", "high", "choices", "meaning")
+        return [{key: getattr(parameter, key) for key in said} for parameter in entry.parameters]
 
     return {
         "learners": [

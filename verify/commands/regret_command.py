@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import redirect_stdout
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -16,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from algorithms.blocks import BlocksMissing, Executor, Part, make_executor
+from algorithms.blocks import Executor, Part, make_executor
 from algorithms.learner import DEFAULT_DELTA
 from algorithms.problems import SettingError
 from algorithms.theory.regret import BOUNDS
@@ -31,12 +29,11 @@ from verify.commands.command_options import (
     shown_progress,
     store_options,
     stored_runs,
-    unique,
 )
-from verify.conduct.isolation import in_own_process
+from verify.conduct.exit_codes import worst
+from verify.conduct.isolation import found_apart
 from verify.conduct.progress import Progress
 from verify.conduct.time_limit import TimeLimitReached, time_limit
-from verify.findings import Finding
 from verify.learners.learner_subject import LearnerSubject, blaming
 from verify.printable import printable, printable_texts
 from verify.regret_claims.growth import measure_growth
@@ -57,7 +54,6 @@ from verify.verdict.json_form import json_able
 _Asked = TypeVar("_Asked")
 _Found = TypeVar("_Found")
 
-_ERRORS = (SubjectError, BlocksMissing, ValueError, OSError)
 _TWINS = {
     "bandit": "cucb",
     "semi-bandit": "cucb",
@@ -139,7 +135,6 @@ def regret_command(
     scaling: str | None,
     as_printed: bool,
     seconds: float,
-    settings: tuple[tuple[str, str], ...],
     workers: int,
     backend: str,
     scheduler: str | None,
@@ -157,11 +152,15 @@ def regret_command(
 
     Exit codes: 0 consistent, 1 violated, 3 undecided, vacuous or out of regime, 2 usage or input error.
     """
-    options["settings"] = unique(settings)
     executor, blocks = make_executor(workers, backend, scheduler), block_store(store, part)
     if every + as_printed + (learner is not None) != 1:
         raise SettingError("name a learner, or ask for --all or --printed")
-    asked = [name for name, given in _asked(local_claim, growth, scaling) if given]
+    questions = {
+        "--local-claim": local_claim is not None,
+        "--growth": growth,
+        "--scaling": scaling is not None,
+    }
+    asked = [name for name, given in questions.items() if given]
     if not seconds > 0:
         raise SettingError(f"--time-limit {seconds:g}: must be a number of seconds above 0")
     if len(asked) > 1:
@@ -199,15 +198,6 @@ def regret_command(
     ctx.exit(code)
 
 
-def _asked(local_claim: float | None, growth: bool, scaling: str | None) -> tuple[tuple[str, bool], ...]:
-    """Return the questions beside the report, and which are asked."""
-    return (
-        ("--local-claim", local_claim is not None),
-        ("--growth", growth),
-        ("--scaling", scaling is not None),
-    )
-
-
 def _show_one(learner: str, plot: Path | None, options: dict[str, Any], seconds: float, as_json: bool) -> int:
     """Show a learner's report, and return its exit code."""
     report = RegretReport.from_json(_report(learner, options, seconds))
@@ -233,7 +223,7 @@ def _show_all(executor: Executor, options: dict[str, Any], seconds: float, as_js
         reports.append(report)
         printed(f"{report.learner}: {report.verdict}")
     show(as_json, lambda: {"reports": [each.json() for each in reports]}, partial(_render_table, reports))
-    return max((each.exit_code for each in reports), key=_severity)
+    return worst(each.exit_code for each in reports)
 
 
 def _show_printed(executor: Executor, options: Mapping[str, Any], seconds: float, as_json: bool) -> int:
@@ -247,18 +237,14 @@ def _show_printed(executor: Executor, options: Mapping[str, Any], seconds: float
     work = partial(_printed_finding, given, seconds)
     findings = list(_shared(executor, work, PRINTED_THEOREMS, "printed theorems"))
     show(as_json, lambda: {"printed": [each.json() for each in findings]}, partial(_render_printed, findings))
-    return max((EXIT_CODES[each.verdict] for each in findings), key=_severity)
+    return worst(EXIT_CODES[each.verdict] for each in findings)
 
 
 def _shared(
     executor: Executor, work: Callable[[_Asked], _Found], items: Sequence[_Asked], doing: str
 ) -> Iterator[_Found]:
     """Yield what workers make of items, with progress; what they print is not the report's."""
-    with (
-        redirect_stdout(sys.stderr),
-        shown_progress(doing) as tell,
-        executor.open(work, len(items)) as workers,
-    ):
+    with shown_progress(doing) as tell, executor.open(work, len(items)) as workers:
         for number, answer in enumerate(workers.results(items), start=1):
             yield answer
             tell(number / len(items), f"{number} of {len(items)}")
@@ -276,8 +262,7 @@ def _show_local(learner: str, claim: float, options: Mapping[str, Any], seconds:
     """Ask whether a learner's regret is possible under a claim of local privacy, and show the answer."""
     given = _given("--local-claim", options, "horizon", "runs", "epsilon", "seed", "error")
 
-    def audited(tell: Progress) -> dict[str, Any]:
-        subject = _learner(learner)
+    def audited(subject: LearnerSubject, tell: Progress) -> dict[str, Any]:
         found = audit_local_privacy(subject.make, claim, **given)
         return {
             "learner": learner,
@@ -286,7 +271,7 @@ def _show_local(learner: str, claim: float, options: Mapping[str, Any], seconds:
             "impossible": found.impossible,
         }
 
-    data = _answer(learner, audited, seconds)
+    data = _told(learner, audited, seconds)
     show(as_json, lambda: data, partial(_render_local, data))
     return EXIT_CODES["violated" if data["impossible"] else "undecided"]
 
@@ -295,15 +280,13 @@ def _show_growth(learner: str, options: Mapping[str, Any], seconds: float, as_js
     """Ask whether regret grows faster than log T, and show the answer."""
     given = _given("--growth", options, "runs", "epsilon", "seed", "error")
 
-    def measured(tell: Progress) -> dict[str, Any]:
-        subject = _learner(learner)
-        with blaming(subject):
-            found = measure_growth(
-                subject.make, name=subject.name, bound=stated_value(subject), progress=tell, **given
-            )
+    def measured(subject: LearnerSubject, tell: Progress) -> dict[str, Any]:
+        found = measure_growth(
+            subject.make, name=subject.name, bound=stated_value(subject), progress=tell, **given
+        )
         return {**asdict(found), "ratio": found.ratio, "faster": found.faster}
 
-    data = _answer(learner, measured, seconds)
+    data = _told(learner, measured, seconds)
     show(as_json, lambda: json_able(data), partial(_render_growth, data))
     return EXIT_CODES["violated" if data["faster"] else "consistent"]
 
@@ -321,21 +304,15 @@ def _show_scaling(
         ) from None
     given = _given("--scaling", options, "runs", "epsilon", "seed", "horizon")
 
-    def fitted(tell: Progress) -> dict[str, Any]:
-        subject = _learner(learner)
-        with blaming(subject):
-            found = fit_scaling(
-                subject.make,
-                variable,
-                values,
-                name=subject.name,
-                bound=stated_value(subject),
-                progress=tell,
-                **given,
+    def fitted(subject: LearnerSubject, tell: Progress) -> dict[str, Any]:
+        bound = stated_value(subject)
+        return asdict(
+            fit_scaling(
+                subject.make, variable, values, name=subject.name, bound=bound, progress=tell, **given
             )
-        return asdict(found)
+        )
 
-    data = _answer(learner, fitted, seconds)
+    data = _told(learner, fitted, seconds)
     show(as_json, lambda: json_able(data), partial(_render_scaling, data))
     return EXIT_CODES["consistent"]
 
@@ -347,30 +324,32 @@ def _given(asked: str, options: Mapping[str, Any], *names: str) -> dict[str, Any
     return {name: options[name] for name in (*names, "workers", "store") if options[name] is not None}
 
 
-def _learner(name: str) -> LearnerSubject:
-    """Return the learner of a name."""
-    subject = resolve(name)
-    if not isinstance(subject, LearnerSubject):
-        raise SubjectError(f"{subject.name}: only learners have regret")
-    return subject
+def _told(
+    learner: str, find: Callable[[LearnerSubject, Progress], dict[str, Any]], seconds: float
+) -> dict[str, Any]:
+    """Return JSON data about a learner on instances of the question's own; what it raises there is its own."""
+
+    def found(tell: Progress) -> dict[str, Any]:
+        subject = resolve(learner)
+        if not isinstance(subject, LearnerSubject):
+            raise SubjectError(f"{subject.name}: only learners have regret")
+        with blaming(subject):
+            return find(subject, tell)
+
+    return _answer(learner, found, seconds)
 
 
 def _answer(
     learner: str, find: Callable[[Progress], dict[str, Any]], seconds: float, *, own: bool = False
 ) -> dict[str, Any]:
     """Return JSON data about a learner; a user's, or one on a problem of a user's `own`, runs in another process."""
-    with redirect_stdout(sys.stderr), shown_progress(learner) as tell:
+    with shown_progress(learner) as tell:
         if is_registered(learner) and not own:
             return _in_time(learner, lambda: find(tell), seconds)
-        data: Any = in_own_process(
-            lambda reports: _in_time(learner, lambda: find(reports.progress), seconds),
-            tell,
-            seconds,
-            errors=_ERRORS,
+        apart = found_apart(
+            learner, lambda progress: _in_time(learner, lambda: find(progress), seconds), tell, seconds
         )
-    if isinstance(data, Finding):
-        raise SubjectError(f"{learner}: {data.message}")
-    return dict(data)
+    return dict(apart)
 
 
 def _in_time(learner: str, find: Callable[[], _Found], seconds: float) -> _Found:
@@ -448,11 +427,6 @@ def _twin(report: RegretReport, options: Mapping[str, Any], seconds: float) -> R
     kept = {name: options[name] for name in ("problem", "seed", "runs", "delta", "workers", "store")}
     kept |= {"epsilon": report.epsilon, "horizon": report.horizon}
     return RegretReport.from_json(_report(twin, kept, seconds))
-
-
-def _severity(code: int) -> int:
-    """Order exit codes: violated before not known before consistent."""
-    return (EXIT_CODES["consistent"], EXIT_CODES["undecided"], EXIT_CODES["violated"]).index(code)
 
 
 def _render(report: RegretReport, console: Console) -> None:

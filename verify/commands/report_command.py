@@ -21,8 +21,7 @@ from verify.audit_document import audit_document
 from verify.certificates.certificate import FORMAT as CERTIFICATE
 from verify.certificates.certificate import Certificate
 from verify.certificates.certificate_document import certificate_document
-from verify.commands.audit_command import DEFAULT_DELTA, neighbours_option
-from verify.commands.audit_file import audit_file
+from verify.commands.audit_command import DEFAULT_DELTA, audit_file, neighbours_option
 from verify.document.elements import Document
 from verify.document.html_page import page
 from verify.document.markdown_text import markdown
@@ -154,8 +153,7 @@ def _results(data: Any, file: Path) -> list[Document]:
     for key in _LISTS:
         if key in data and isinstance(data[key], list):
             return [_result(each, files, f"one of {key}") for each in _listed(data, key)]
-    known = str(data.get("format", ""))
-    if known.startswith("dpwitness ") and known.partition(",")[0] in _NAMES:
+    if str(data.get("format", "")).partition(",")[0] in _NAMES:
         return [_result(data, files, "")]
     if "verdict" in data or "theorems" in data:
         raise JsonError(f"has no format; a result of this version has {' or '.join(map(repr, _LOADS))}")

@@ -76,8 +76,7 @@ def reproduce_command(
         done.append(found)
         if not as_json:
             _render(experiment, found, Console())
-    if as_json:
-        show(True, lambda: {"experiments": [each.json() for each in done]}, lambda console: None)
+    show(as_json, lambda: {"experiments": [each.json() for each in done]}, lambda console: None)
 
 
 def _catalogue() -> dict[str, Any]:

@@ -12,7 +12,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from verify.commands.command_options import flags, json_option, rules_option, show, unique
+from verify.commands.command_options import Read, flags, json_option, rules_option, show
 from verify.commands.run_loader import run_loader
 from verify.printable import printable
 
@@ -59,7 +59,7 @@ def create(
     where: str,
     learner: str,
     problem: str | None,
-    settings: tuple[tuple[str, str], ...],
+    settings: dict[str, str],
     epsilon: float,
     delta: float | None,
     trust: str,
@@ -97,7 +97,7 @@ def create(
     played = problem or entry.default_problem
     own = own_structure(played) if names_file(played) else None
     named = NamedLearner(
-        learner, played if own is None else placed(played), epsilon, horizon, delta, unique(settings), own
+        learner, played if own is None else placed(played), epsilon, horizon, delta, settings, own
     )
     asking = sorted(name for name, each in RUN_LEARNERS.items() if issubclass(each.make, MessageLearner))
     if trust == "local" and learner not in asking:
@@ -143,17 +143,12 @@ _build_option = click.option(
 )
 
 
-class _Age(click.ParamType[float]):
-    """A time, as a number and its unit; its value is in milliseconds."""
-
-    name = "TIME"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return the milliseconds."""
-        found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,3})?)([smhd])", str(value).strip())
-        if found is None:
-            self.fail(f"{value!r} must be a number with its unit: 90s, 30m, 12h or 2d", param, ctx)
-        return 1000.0 * float(found[1]) * _UNITS[found[2]]
+def _milliseconds(text: str, flag: str) -> float:
+    """Read a time, a number and its unit."""
+    found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,3})?)([smhd])", text.strip())
+    if found is None:
+        raise click.BadParameter(f"{text!r} must be a number with its unit: 90s, 30m, 12h or 2d")
+    return 1000.0 * float(found[1]) * _UNITS[found[2]]
 
 
 @run_group.command("tickets")
@@ -192,7 +187,7 @@ def tickets(where: str, builder: str | None, as_json: bool) -> None:
     "--older-than",
     "age",
     required=True,
-    type=_Age(),
+    type=Read("TIME", _milliseconds),
     help="How long they have waited at least: 90s, 30m, 12h, 2d.",
 )
 @_build_option

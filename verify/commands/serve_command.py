@@ -104,10 +104,9 @@ def serve_command(
     )
     if store is None and not named:
         raise click.UsageError("--store, or --run, or both must be given")
-    if anchor is not None and store is None:
-        raise click.UsageError(f"--anchor {anchor}: is a ledger's, so --store must be given")
-    if names is not None and store is None:
-        raise click.UsageError(f"--names {names}: is a ledger's, so --store must be given")
+    for option, given in (("--anchor", anchor), ("--names", names)):
+        if given is not None and store is None:
+            raise click.UsageError(f"{option} {given}: is a ledger's, so --store must be given")
     parts: list[Callable[[ServiceLimits], AbstractContextManager[ServicePart]]] = []
     if store is not None:
         parts.append(partial(ledger_at, store, anchor, names=names))

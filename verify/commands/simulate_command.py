@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import math
-import sys
 from collections.abc import Mapping, Sequence
-from contextlib import redirect_stdout
 from dataclasses import replace
 from functools import partial
 from itertools import product
@@ -18,21 +15,20 @@ from rich.table import Table
 from rich.text import Text
 
 from algorithms.blocks import BlocksMissing, BlockStore, Executor, Part, make_executor
-from algorithms.learner import DEFAULT_DELTA
 from algorithms.problems import Parameter, ProblemError, Value, contextual_problems, linear_problems, problems
 from verify.commands.command_options import (
-    Numbers,
     block_store,
     check_plot,
+    check_writable,
     flags,
     json_option,
+    privacy_options,
     show,
     shown_progress,
     store_options,
     stored_runs,
-    unique,
 )
-from verify.conduct.isolation import in_own_process
+from verify.conduct.isolation import found_apart
 from verify.conduct.progress import Progress, stretch
 from verify.experiments.configuration import Configuration, simulated
 from verify.experiments.csv_files import write_runs
@@ -41,31 +37,15 @@ from verify.experiments.experiment import REGRET, FigureAxis, FigureLine
 from verify.experiments.lines import role_of
 from verify.experiments.simulated_runs import SimulatedRuns
 from verify.experiments.simulation_result import SimulationResult
-from verify.findings import Finding
 from verify.printable import printable
 from verify.subject_error import SubjectError
 from verify.subjects.resolve import every_learner
-
-_ERRORS = (SubjectError, BlocksMissing, ValueError, OSError)
 
 
 @click.command("simulate")
 @click.argument("learners", nargs=-1, required=True)
 @flags("problem", "settings")
-@click.option(
-    "--epsilon",
-    type=Numbers(),
-    default=(1.0,),
-    show_default="1",
-    help="Privacy of private learners; 0.5,1,2 simulates each.",
-)
-@click.option(
-    "--delta",
-    type=Numbers(),
-    default=(DEFAULT_DELTA,),
-    show_default=f"{DEFAULT_DELTA:g}",
-    help="Of learners that need a delta; several as for --epsilon.",
-)
+@privacy_options("simulates")
 @click.option("--horizon", type=int, default=10_000, show_default=True, help="Rounds per run.")
 @click.option("--runs", type=int, default=20, show_default=True, help="Independent runs.")
 @click.option("--checkpoints", type=int, default=50, show_default=True, help="At how many rounds to report.")
@@ -83,7 +63,7 @@ _ERRORS = (SubjectError, BlocksMissing, ValueError, OSError)
 def simulate_command(
     learners: tuple[str, ...],
     problem: str | None,
-    settings: tuple[tuple[str, str], ...],
+    settings: dict[str, str],
     epsilon: tuple[float, ...],
     delta: tuple[float, ...],
     horizon: int,
@@ -108,12 +88,14 @@ def simulate_command(
     executor, blocks = make_executor(workers, backend, scheduler), block_store(store, part)
     if plot is not None:
         check_plot(plot)
+    if csv_file is not None:
+        check_writable("--csv", csv_file)
     common = Configuration("", horizon, runs, problem, seed=seed, checkpoints=checkpoints)
-    lines = _lines(learners, common, epsilon, delta, unique(settings))
+    lines = _lines(learners, common, epsilon, delta, settings)
     results: dict[str, list[tuple[float, SimulatedRuns]]] = {}
     first: dict[frozenset[tuple[str, Value]], SimulatedRuns] = {}
     missing: BlocksMissing | None = None
-    with stored_runs(blocks), redirect_stdout(sys.stderr), shown_progress(", ".join(learners)) as tell:
+    with stored_runs(blocks), shown_progress(", ".join(learners)) as tell:
         for number, line in enumerate(lines):
             (x, configuration) = line.points[0]
             share = stretch(tell, number / len(lines), (number + 1) / len(lines))
@@ -150,12 +132,7 @@ def _lines(
     A setting that only some of the learners have is theirs alone; learners without privacy are simulated at the first
     epsilon and delta only.
     """
-    own = {
-        name: {parameter.name for parameter in every_learner[name].parameters}
-        if name in every_learner
-        else set()
-        for name in learners
-    }
+    own = {name: own_parameters(name) for name in learners}
     lines: dict[str, FigureLine] = {}
     for name in learners:
         others = set().union(*(taken for other, taken in own.items() if other != name)) - own[name]
@@ -164,7 +141,7 @@ def _lines(
             for key, text in settings.items()
             if key not in others or not _is_own_only(key, common.problem, name)
         }
-        private = name not in every_learner or role_of(name) != "baseline"
+        private = is_private(name)
         privacy = product(epsilons if private else epsilons[:1], deltas if private else deltas[:1])
         for (epsilon, delta), values in product(privacy, product(*swept.values())):
             chosen = dict(zip(swept, values, strict=True))
@@ -177,6 +154,16 @@ def _lines(
             configuration = replace(common, learner=name, epsilon=epsilon, delta=delta, settings=chosen)
             lines[label] = FigureLine(label, label, role, ((epsilon, configuration),), len(lines))
     return list(lines.values())
+
+
+def own_parameters(learner: str) -> set[str]:
+    """Return the names of a registered learner's own parameters; a user's has none that are known."""
+    return {each.name for each in every_learner[learner].parameters} if learner in every_learner else set()
+
+
+def is_private(learner: str) -> bool:
+    """Whether a learner may claim privacy: all but registered ones that say they do not."""
+    return learner not in every_learner or role_of(learner) != "baseline"
 
 
 def _refuse_unlike(
@@ -229,16 +216,11 @@ def _one(
     """Simulate one configuration; a user's code runs in a process of its own."""
     if not configuration.from_file:
         return simulated(configuration, executor=executor, store=store, progress=tell)
-    data = in_own_process(
-        lambda reports: simulated(
-            configuration, executor=executor, store=store, progress=reports.progress
-        ).json(),
+    data = found_apart(
+        configuration.learner,
+        lambda progress: simulated(configuration, executor=executor, store=store, progress=progress).json(),
         tell,
-        math.inf,
-        errors=_ERRORS,
     )
-    if isinstance(data, Finding):
-        raise SubjectError(f"{configuration.learner}: {data.message}")
     try:
         return SimulatedRuns.from_json(data)
     except SubjectError as error:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from contextlib import redirect_stdout
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,7 +16,6 @@ from verify.commands.command_options import (
     printed,
     show,
     shown_progress,
-    unique,
 )
 from verify.conduct.interrupts import interrupts
 from verify.mutants.mutant_options import MutantOptions
@@ -73,17 +70,13 @@ def verify_command(
     if options.pop("faults") or markdown:
         raise SettingError(f"{'--markdown' if markdown else '--fault'}: with --mutants only")
     named, adjacency = named_subject(subject, command, domain, neighbours)
-    options["settings"] = unique(options["settings"])
     if plot is not None:
         if options["anytime"] or options["wealth"] is not None:
             raise SettingError("--plot: bets (--anytime, --wealth) give a bound and no band to draw")
         check_plot(plot)
     isolated = not _is_ours(named, options["adversary"], options["problem"])
     with interrupts():  # until the report is printed
-        with (
-            redirect_stdout(sys.stderr),
-            shown_progress(subject or str(command)) as tell,
-        ):  # stdout is the result's alone
+        with shown_progress(subject or str(command)) as tell:
             result = verify(named, neighbours=adjacency, isolated=isolated, progress=tell, **options)
         show(
             as_json, result.json, partial(render, result, verbose=verbose)
@@ -110,9 +103,8 @@ def _show_mutants(
     from verify.mutants.mutant_report import as_markdown, render_all
     from verify.mutants.verify_mutants import verify_mutants
 
-    options["settings"] = unique(options["settings"])
     with interrupts():
-        with redirect_stdout(sys.stderr), shown_progress(subject or "mutants") as tell:
+        with shown_progress(subject or "mutants") as tell:
             if subject is None and command is None:
                 runs = catalogue_mutants(MutantOptions(progress=tell, **options))
             else:
@@ -122,7 +114,7 @@ def _show_mutants(
                     verify_mutants(named, neighbours=adjacency, isolated=isolated, progress=tell, **options)
                 ]
         if markdown:
-            show(False, dict, lambda console: click.echo(as_markdown(runs)))
+            click.echo(as_markdown(runs))
         else:
             show(as_json, lambda: {"subjects": [run.json() for run in runs]}, partial(render_all, runs))
     return max((run.exit_code for run in runs), default=0)

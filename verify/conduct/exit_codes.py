@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 GOOD = 0
 """Certified, within the budget, or done."""
 
@@ -19,3 +21,8 @@ OWN_ERROR = 4
 
 INTERRUPTED = 130
 """Ctrl-C, before there was anything to report."""
+
+
+def worst(codes: Iterable[int]) -> int:
+    """Return the worst of what several results came to: bad before open before good."""
+    return max(codes, key=(GOOD, OPEN, BAD).index)

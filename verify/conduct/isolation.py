@@ -31,6 +31,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from accountant.files.data_files import DataFileError, from_json
+from algorithms.blocks import BlocksMissing
 from verify.conduct.interrupts import interrupts
 from verify.conduct.progress import Progress
 from verify.findings import Finding, Statement
@@ -68,12 +69,8 @@ class Reports(Protocol):
         ...
 
 
-IsolatedWork = Callable[[Reports], Any]
-"""Does the work, and returns JSON data."""
-
-
 def in_own_process(
-    work: IsolatedWork,
+    work: Callable[[Reports], Any],
     progress: Progress,
     seconds: float,
     *,
@@ -88,7 +85,7 @@ def in_own_process(
     Parameters
     ----------
     work
-        Called with what it reports to.
+        Does the work, and returns JSON data; called with what it reports to.
     progress
         Called with the progress reported.
     seconds
@@ -164,6 +161,27 @@ def in_own_process(
             os.close(reading)
             os.close(hearing)
     return Statement.KILLED.finding(grace=GRACE, seconds=seconds)
+
+
+def found_apart(
+    name: str, find: Callable[[Progress], Any], progress: Progress, seconds: float = math.inf
+) -> Any:
+    """Return the JSON data that are found of a user's code in a process of its own; see `in_own_process`.
+
+    Raises
+    ------
+    SubjectError
+        If that process left none; the message names the code.
+    """
+    data = in_own_process(
+        lambda reports: find(reports.progress),
+        progress,
+        seconds,
+        errors=(SubjectError, BlocksMissing, ValueError, OSError),
+    )
+    if isinstance(data, Finding):
+        raise SubjectError(f"{name}: {data.message}")
+    return data
 
 
 @dataclass(frozen=True)
@@ -358,7 +376,7 @@ def _identity(file: int) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-def _work_apart(work: IsolatedWork, ends: _Ends, errors: tuple[type[Exception], ...]) -> None:
+def _work_apart(work: Callable[[Reports], Any], ends: _Ends, errors: tuple[type[Exception], ...]) -> None:
     """Do the work in the new process, which leads a group of its own: its workers can be killed with it."""
     os.setpgid(0, 0)
     _die_first()

@@ -12,21 +12,17 @@ ValueRule = Callable[[str, Any], None]
 _LONGEST = 60  # characters of a value that are shown
 
 
-def _as_float(name: str, value: Any) -> float:
-    """Return a number as a float; NaN and infinity are left to what is asked of it besides."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise _refusal(name, value, "must be a number")
-    try:
-        return float(value)
-    except OverflowError:
-        raise _refusal(name, value, "is larger than every float") from None
-
-
 def number(holds: Callable[[float], bool] = lambda value: True, words: str = "") -> ValueRule:
-    """Return the rule that a value is a number of which something holds."""
+    """Return the rule that a value is a number of which something holds; NaN and infinity are numbers."""
 
     def check(name: str, value: Any) -> None:
-        if not holds(_as_float(name, value)):
+        if isinstance(value, bool) or not isinstance(value, numbers.Real):
+            raise _refusal(name, value, "must be a number")
+        try:
+            as_float = float(value)
+        except OverflowError:
+            raise _refusal(name, value, "is larger than every float") from None
+        if not holds(as_float):
             raise _refusal(name, value, f"must {words}")
 
     return check

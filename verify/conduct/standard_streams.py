@@ -29,8 +29,9 @@ class Outlet(io.RawIOBase):
     @property
     def lost(self) -> str:
         """Why something that somebody waits for was not written, "" if nothing was."""
-        gone = self.error is None or self.error.errno == errno.EPIPE
-        return "" if gone else str(self.error.strerror if self.error else "")
+        if self.error is None or self.error.errno == errno.EPIPE:
+            return ""
+        return str(self.error.strerror)
 
     def write(self, data: Any) -> int:
         """Write some of the data, or forget all of it; return how many bytes that were."""

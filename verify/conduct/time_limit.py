@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import threading
 from collections.abc import Iterator
@@ -13,7 +14,8 @@ from mechanisms.parameters import ParameterError, real
 SECONDS = 600.0
 """The default time limit of one verification."""
 
-LONGEST = 1e8  # seconds, three years: what is longer is no limit, and more than a timer can hold
+_LONGEST = 1e8  # seconds, three years: what is longer is no limit, and more than a timer can hold
+_LEAST = 1e-3  # of a limit that is over already: a timer takes 0 for none
 _AGAIN = 0.5  # seconds after which a limit that was swallowed by a bare `except:` is raised again
 
 
@@ -41,14 +43,14 @@ def check_time_limit(seconds: float) -> float:
 
 @contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Raise `TimeLimitReached` in the block once `seconds` of wall-clock time are over.
+    """Raise `TimeLimitReached` in the block once `seconds` of wall-clock time are over, at once if they are already.
 
     Limits may be nested: the inner one takes nothing from the outer one, which holds even if the inner is longer.
     Outside the main thread, and on systems without SIGALRM, there is no limit: a signal reaches the main thread only.
     Code that never returns from C to Python is stopped as soon as it does return.
     """
     can = hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
-    if not can or seconds > LONGEST:
+    if not can or seconds > _LONGEST:
         yield
         return
 
@@ -56,13 +58,13 @@ def time_limit(seconds: float) -> Iterator[None]:
         raise TimeLimitReached(f"stopped after {seconds:g} s")
 
     outer = signal.getitimer(signal.ITIMER_REAL)[0]
+    given = max(min(seconds, outer or math.inf), _LEAST)
     before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, min(seconds, outer) if outer else seconds, _AGAIN)
+    signal.setitimer(signal.ITIMER_REAL, given, _AGAIN)
     try:
         yield
     finally:
         left, _ = signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, before)
         if outer:
-            spent = (min(seconds, outer) if outer else seconds) - left
-            signal.setitimer(signal.ITIMER_REAL, max(outer - spent, 1e-3), _AGAIN)
+            signal.setitimer(signal.ITIMER_REAL, max(outer - (given - left), _LEAST), _AGAIN)

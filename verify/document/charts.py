@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from html import escape
 from typing import Literal
 
-from verify.document.axis import axis_scale
 from verify.printable import printable
 
 _WIDTH, _HEIGHT = 480.0, 300.0
@@ -19,6 +18,7 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 60.0, 14.0, 12.0, 44.0
 _LEGEND = 20.0  # height of a line of the legend
 _LONGEST_NAME = 44  # characters of a line of the legend
 _MOST_TICKS = 8
+_SMALLEST, _LARGEST = 1e-300, 1e300  # of an axis that begins at 0
 
 Style = Literal["proved", "shown", "claim", "aside"]
 """The part that a line plays: what is proved, what was seen, what is claimed, and what is there to compare."""
@@ -94,7 +94,7 @@ def chart(x: Axis, y: Axis, curves: Iterable[Curve], areas: Iterable[Area] = (),
     legend += [(curve.name, f"line {curve.style}") for curve in curves]
     for row, (name, style) in enumerate(legend):
         parts.append(_legend(name, style, _HEIGHT + _LEGEND * row))
-    return svg("".join(parts), _WIDTH, _HEIGHT + _LEGEND * len(legend) + 4.0, words)
+    return _svg("".join(parts), _WIDTH, _HEIGHT + _LEGEND * len(legend) + 4.0, words)
 
 
 def interval(claim: float, low: float, high: float, words: str = "", *, caption: str = "") -> str:
@@ -134,16 +134,28 @@ def interval(claim: float, low: float, high: float, words: str = "", *, caption:
     if low <= high:
         said = f"ε: {caption or 'the true one lies in the bar'}"
     parts.append(f'<text class="small" x="{left}" y="{base + 44.0}">{said}</text>')
-    return svg("".join(parts), _WIDTH, base + 52.0, words)
+    return _svg("".join(parts), _WIDTH, base + 52.0, words)
 
 
-def svg(inside: str, width: float, height: float, words: str) -> str:
+def _svg(inside: str, width: float, height: float, words: str) -> str:
     """Return a picture of this size that says in words what it shows."""
     said = escape(printable(words))
     return (
         f'<svg viewBox="0 0 {width:g} {height:g}" role="img" aria-label="{said}" '
         f'xmlns="http://www.w3.org/2000/svg"><title>{said}</title>{inside}</svg>'
     )
+
+
+def axis_scale(values: Iterable[float]) -> tuple[float, float]:
+    """Return where an axis from 0 ends that shows these, and the distance of ticks: four to eight of 1, 2 or 5.
+
+    What is beyond 1e300 is not shown.
+    """
+    largest = max((value for value in values if value <= _LARGEST), default=1.0) or 1.0
+    largest = max(largest, _SMALLEST)
+    step = 10.0 ** math.floor(math.log10(largest))
+    step = next(s for s in (step / 5.0, step / 2.0, step, step * 2.0) if largest * 1.15 / s <= 7.0)
+    return math.ceil(largest * 1.15 / step - 1e-9) * step, step
 
 
 def _grid(x: Axis, y: Axis) -> str:

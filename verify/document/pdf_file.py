@@ -307,10 +307,8 @@ def column_widths(rows: Sequence[Sequence[str]], width: float) -> list[float]:
         words = [_points(word) for text in column for word in text.split()] or [0.0]
         least.append(min(max(words), _LONGEST_WORD) + 2 * _PADDING + 1.0)
         most.append(max(min(max(map(_points, column)), _WIDEST * width) + 2 * _PADDING + 1.0, least[-1]))
-    if sum(least) >= width:
-        return [each * width / sum(least) for each in least]
     spare, wanted = width - sum(least), sum(most) - sum(least)
-    if wanted <= 0.0:
+    if spare <= 0.0 or wanted <= 0.0:
         return [each * width / sum(least) for each in least]
     share = min(spare / wanted, 1.0)
     found = [low + share * (high - low) for low, high in zip(least, most, strict=True)]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from verify.conduct import rules
-from verify.options import OptionFacts, Options
+from verify.options import Options, option
 
 
 def _is_names(value: Any) -> bool:
@@ -24,17 +24,13 @@ class MutantOptions(Options):
         As `Options`; or if a wealth file is given, which is of one subject.
     """
 
-    faults: Sequence[str] = field(
-        default=(),
-        metadata={
-            "facts": OptionFacts(
-                words="Names of the faults that are planted; by default all that can act in the subject.",
-                rule=rules.being(_is_names, "a list of names"),
-                help="With --mutants: a fault to plant; default: all that can act.",
-                flag="--fault",
-                reads=list,
-            )
-        },
+    faults: Sequence[str] = option(
+        (),
+        "Names of the faults that are planted; by default all that can act in the subject.",
+        rules.being(_is_names, "a list of names"),
+        help="With --mutants: a fault to plant; default: all that can act.",
+        flag="--fault",
+        reads=list,
     )
 
     def __post_init__(self) -> None:

@@ -173,14 +173,15 @@ def _is_abstract(node: FunctionNode) -> bool:
 
 def _draws(node: ast.AST) -> bool:
     """Whether something of a usual name that draws is called."""
-    return any(
-        isinstance(each, ast.Call)
-        and (
-            (isinstance(each.func, ast.Attribute) and each.func.attr.lower() in _NOISE)
-            or (isinstance(each.func, ast.Name) and each.func.id.lower() in _NOISE)
-        )
-        for each in ast.walk(node)
-    )
+    return any(isinstance(each, ast.Call) and called_name(each).lower() in _NOISE for each in ast.walk(node))
+
+
+def called_name(call: ast.Call) -> str:
+    """Return the name of the function or method that is called, "" if it has none."""
+    match call.func:
+        case ast.Attribute(attr=name) | ast.Name(id=name):
+            return name
+    return ""
 
 
 def _speaks_of_privacy(node: ast.AST, words: re.Pattern[str] = _PRIVACY) -> bool:
@@ -194,14 +195,11 @@ def _in_words(name: str) -> str:
 
 def _names(node: ast.AST) -> Iterator[str]:
     for each in ast.walk(node):
-        if isinstance(each, ast.Name):
-            yield each.id
-        elif isinstance(each, ast.Attribute):
-            yield each.attr
-        elif isinstance(each, ast.arg):
-            yield each.arg
-        elif isinstance(each, ast.ClassDef | ast.FunctionDef):
-            yield each.name
+        match each:
+            case ast.Name(id=name) | ast.Attribute(attr=name) | ast.arg(arg=name):
+                yield name
+            case ast.ClassDef(name=name) | ast.FunctionDef(name=name):
+                yield name
 
 
 def _bases(node: ast.ClassDef, module: ast.Module) -> list[ast.ClassDef]:

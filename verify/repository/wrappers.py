@@ -17,7 +17,7 @@ from pathlib import Path
 from verify.bandits.calling.bandit_calls import plain_name
 from verify.bandits.calling.bandit_construction import drawn_role, known_role
 from verify.printable import printable
-from verify.repository.callables import FoundCallable, FunctionNode
+from verify.repository.callables import FoundCallable, FunctionNode, called_name
 from verify.subjects.needed_statements import needed_statements
 
 ARMS, ROUNDS = 2, 64
@@ -33,6 +33,11 @@ _RECORDS = frozenset(
 )
 _BITS = frozenset({"bit", "truth", "bits", "response", "answer", "secret"})
 _SUMMED = frozenset({"sum", "mean", "average", "median", "histogram", "bincount", "var", "std"})
+_DRAWN = {
+    "generator": "rng",
+    "random state": "np.random.RandomState(int(rng.integers(2**32)))",
+    "seed": "int(rng.integers(2**32))",
+}
 _NOT_NEEDED = frozenset({
     "matplotlib", "seaborn", "plotly", "tqdm", "wandb", "tensorboard", "IPython", "altair", "bokeh", "rich",
 })  # fmt: skip
@@ -215,15 +220,8 @@ class _Arguments:
 
     def _value(self, arg: ast.arg, *, takes_data: bool) -> str | None:
         plain = plain_name(arg.arg)
-        match drawn_role(arg.arg):
-            case "generator":
-                return "rng"
-            case "random state":
-                return "np.random.RandomState(int(rng.integers(2**32)))"
-            case "seed":
-                return "int(rng.integers(2**32))"
-            case _:
-                pass
+        if (role := drawn_role(arg.arg)) is not None:
+            return _DRAWN[role]
         if plain in _EPSILON:
             return "EPSILON"
         if plain in _DELTA:
@@ -302,25 +300,17 @@ def _neighbours(data: ast.arg, function: FunctionNode) -> tuple[str, str]:
     """Return a guess which data sets are neighbours: as code, and in words."""
     name = data.arg
     annotation = "" if data.annotation is None else ast.unparse(data.annotation).lower()
-    uses = [
-        each
-        for each in ast.walk(function)
-        if isinstance(each, ast.Call | ast.Subscript | ast.For | ast.comprehension)
-    ]
     listed = bool(re.search(r"list|array|sequence|series|frame|iterable|tuple", annotation))
     summed = False
-    for each in uses:
-        if isinstance(each, ast.Call):
-            called = each.func.attr if isinstance(each.func, ast.Attribute) else getattr(each.func, "id", "")
-            owner = each.func.value if isinstance(each.func, ast.Attribute) else None
-            among = [*each.args, *([owner] if owner is not None else [])]
-            if any(_is_name(one, name) for one in among):
-                summed |= called in _SUMMED
-                listed |= called == "len"
-        elif isinstance(each, ast.Subscript):
-            listed |= _is_name(each.value, name)
-        else:
-            listed |= _is_name(each.iter, name)
+    for each in ast.walk(function):
+        match each:
+            case ast.Call(func=called, args=given):
+                among = [*given, called.value] if isinstance(called, ast.Attribute) else given
+                if any(_is_name(one, name) for one in among):
+                    summed |= called_name(each) in _SUMMED
+                    listed |= called_name(each) == "len"
+            case ast.Subscript(value=used) | ast.For(iter=used) | ast.comprehension(iter=used):
+                listed |= _is_name(used, name)
     plain = plain_name(name)
     if summed or (listed and plain in _RECORDS):
         return (

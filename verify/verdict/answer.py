@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum, unique
-from typing import Any
+from typing import Any, TypeVar, get_type_hints
 
 from accountant.files.json_object import JsonError, JsonObject
 from algorithms.claim import Claim
@@ -19,6 +19,8 @@ from mechanisms import Assumption, AssumptionKind, Neighbouring
 from verify.findings import Finding, FindingKind, LowerBound, UpperBound, Witness
 from verify.verdict.evidence import Evidence
 from verify.verdict.json_form import json_able
+
+_Written = TypeVar("_Written")
 
 
 class AnswerError(ValueError):
@@ -90,26 +92,20 @@ class Answer:
         found = self.evidence
         return {
             "subject": self.subject,
-            "claim": dataclasses.asdict(self.claim) | {"neighbours": self.claim.neighbours.value},
+            "claim": dataclasses.asdict(self.claim),
             "seed": self.seed,
-            "kind": self.kind.value,
+            "kind": self.kind,
             "mechanism": self.mechanism,
             "digest": self.digest,
-            "modules": dict(self.modules),
+            "modules": self.modules,
             "upper": found.upper and dataclasses.asdict(found.upper),
             "lower": found.lower and dataclasses.asdict(found.lower),
             "witness": found.witness
             and {one.name: getattr(found.witness, one.name) for one in dataclasses.fields(Witness)},
-            "findings": [
-                {"kind": one.kind.value, "where": one.where, "message": one.message, "failing": one.failing}
-                for one in found.findings
-            ],
+            "findings": list(map(dataclasses.asdict, found.findings)),
             "declassified": found.declassified,
             "contradictions": found.contradictions,
-            "assumptions": [
-                {"kind": one.kind.value, "message": one.message, "where": one.where}
-                for one in found.assumptions
-            ],
+            "assumptions": list(map(dataclasses.asdict, found.assumptions)),
             "details": found.details,
         }
 
@@ -194,45 +190,51 @@ def read_claim(read: JsonObject, relation: str = "neighbours") -> Claim:
     )
 
 
-def read_upper(read: JsonObject) -> UpperBound:
-    """Return an upper bound that was written by its fields."""
-    return UpperBound(read.number("epsilon"), read.number("delta"), read.text("method"))
+def claim_data(claim: Claim) -> dict[str, Any]:
+    """Return a claim as results state it in JSON: with the words of its neighbours beside the relation."""
+    return {
+        "model": claim.model,
+        "epsilon": claim.epsilon,
+        "delta": claim.delta,
+        "unit": claim.unit,
+        "neighbours": claim.neighbour_words,
+        "relation": claim.neighbours.value,
+        "view": claim.view,
+        "source": claim.source,
+        "differ": claim.differ,
+        "composition": claim.composition,
+    }
 
 
-def read_lower(read: JsonObject) -> LowerBound:
-    """Return a lower bound that was written by its fields."""
-    return LowerBound(
-        epsilon=read.number("epsilon"),
-        delta=read.number("delta"),
-        confidence=read.number("confidence"),
-        method=read.text("method"),
-        samples=read.whole("samples"),
-        in_view=read.flag("in_view"),
-        decisive=read.flag("decisive"),
-    )
+def read_stated_claim(read: JsonObject) -> Claim:
+    """Return what `claim_data` wrote; `ValueError` if a value is wrong or the words are not those of the relation."""
+    claim = read_claim(read, relation="relation")
+    read.one_of("neighbours", [claim.neighbour_words])
+    return claim
 
 
-def read_witness(read: JsonObject) -> Witness:
-    """Return a witness that was written by its fields."""
-    return Witness(
-        neighbours=read.words("neighbours"),
-        event=read.text("event"),
-        probability=read.number("probability"),
-        probability_prime=read.number("probability_prime"),
-        reproduce=read.text("reproduce"),
-        details=read.mapping("details"),
-        hits=read.perhaps_whole("hits"),
-        hits_prime=read.perhaps_whole("hits_prime"),
-        trials=read.perhaps_whole("trials"),
-    )
+_TAKEN: Mapping[Any, Callable[[JsonObject, str], Any]] = {
+    str: JsonObject.text,
+    bool: JsonObject.flag,
+    int: JsonObject.whole,
+    float: JsonObject.number,
+    int | None: JsonObject.perhaps_whole,
+    Mapping[str, str]: JsonObject.words,
+    Mapping[str, Any]: JsonObject.mapping,
+    FindingKind: lambda read, key: FindingKind(read.text(key)),
+    AssumptionKind: lambda read, key: AssumptionKind(read.text(key)),
+}
+"""How a value of a type is taken from a JSON object."""
 
 
-def read_finding(read: JsonObject) -> Finding:
-    """Return a finding that was written by its fields."""
-    kind = FindingKind(read.text("kind"))
-    return Finding(kind, read.text("where"), read.text("message"), read.flag("failing"))
+def _fields_of(kind: type[_Written]) -> Callable[[JsonObject], _Written]:
+    """Return what reads a data class that was written by its fields."""
+    types = get_type_hints(kind)
+    return lambda read: kind(**{name: _TAKEN[its_type](read, name) for name, its_type in types.items()})
 
 
-def read_assumption(read: JsonObject) -> Assumption:
-    """Return an assumption that was written by its fields."""
-    return Assumption(AssumptionKind(read.text("kind")), read.text("message"), read.text("where"))
+read_upper = _fields_of(UpperBound)
+read_lower = _fields_of(LowerBound)
+read_witness = _fields_of(Witness)
+read_finding = _fields_of(Finding)
+read_assumption = _fields_of(Assumption)

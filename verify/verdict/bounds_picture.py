@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from verify.document.axis import axis_scale
+from verify.document.charts import axis_scale
 from verify.sentences import number
 
 _AXIS = 60  # characters of the axis from 0 to the largest finite tick; infinity lies _GAP to the right of it

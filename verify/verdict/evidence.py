@@ -7,12 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from algorithms.claim import Claim
 from mechanisms import Assumption
 from verify.findings import Finding, FindingKind, LowerBound, Statement, UpperBound, Witness
 from verify.sampling.counted_event import CountedEvent
 from verify.sampling.delta_band import pair_profile
 from verify.sentences import number
-from verify.verdict.verdict import ClaimLike
 
 _STOPPING = frozenset(
     {
@@ -109,12 +109,11 @@ class Evidence:
             self.details["first_test"] = self.tested.to_dict()
         self.details[result.kind] = result.to_dict()
 
-    def proves(self, claim: ClaimLike) -> bool:
+    def proves(self, claim: Claim) -> bool:
         """Whether the upper bound is within the claim, and nothing that was found so far speaks against it."""
         return (
             self.upper is not None
-            and self.upper.epsilon <= claim.epsilon
-            and self.upper.delta <= claim.delta
+            and self.upper.proves(claim)
             and not any(finding.failing for finding in self.findings)
             and not (self.contradictions or self.declassified or self.assumptions)
         )

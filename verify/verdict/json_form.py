@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from enum import Enum
 from typing import Any
 
 import numpy as np
 
 
 def json_able(value: Any) -> Any:
-    """Plain JSON data: NumPy numbers and arrays become Python's, infinity becomes "inf" or "-inf".
+    """Plain JSON data: NumPy numbers and arrays become Python's, members of an `Enum` values, infinity "inf" or "-inf".
 
     Raises
     ------
@@ -19,6 +20,8 @@ def json_able(value: Any) -> Any:
     """
     if isinstance(value, Mapping):
         return {str(key): json_able(entry) for key, entry in value.items()}
+    if isinstance(value, Enum):
+        return json_able(value.value)
     if isinstance(value, np.ndarray):
         return json_able(value.tolist())
     if isinstance(value, (list, tuple)):

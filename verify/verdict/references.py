@@ -6,29 +6,26 @@ from collections.abc import Iterable
 from types import MappingProxyType
 
 _DWORK_2006 = (
-    "C. Dwork, F. McSherry, K. Nissim, A. Smith, Calibrating noise to sensitivity in "
-    "private data analysis, TCC 2006"
+    "C. Dwork, F. McSherry, K. Nissim, A. Smith, Calibrating noise to sensitivity in private data analysis, "
+    "TCC 2006"
 )
 _DWORK_2010 = "C. Dwork, G. Rothblum, S. Vadhan, Boosting and differential privacy, FOCS 2010"
 _KAIROUZ = "P. Kairouz, S. Oh, P. Viswanath, The composition theorem for differential privacy, ICML 2015"
 _MURTAGH = (
-    "J. Murtagh, S. Vadhan, The complexity of computing the optimal composition of "
-    "differential privacy, TCC 2016"
+    "J. Murtagh, S. Vadhan, The complexity of computing the optimal composition of differential privacy, TCC "
+    "2016"
 )
-_BUN = (
-    "M. Bun, T. Steinke, Concentrated differential privacy: simplifications, "
-    "extensions, and lower bounds, TCC 2016"
-)
+_BUN = "M. Bun, T. Steinke, Concentrated differential privacy: simplifications, extensions, and lower bounds, TCC 2016"
 _CANONNE = "C. Canonne, G. Kamath, T. Steinke, The discrete Gaussian for differential privacy, NeurIPS 2020"
 _MIRONOV = "I. Mironov, Rényi differential privacy, CSF 2017"
 _DONG = "J. Dong, A. Roth, W. Su, Gaussian differential privacy, J. R. Stat. Soc. B, 2022"
 _ZHU = (
-    "Y. Zhu, J. Dong, Y.-X. Wang, Optimal accounting of differential privacy via "
-    "characteristic function, AISTATS 2022"
+    "Y. Zhu, J. Dong, Y.-X. Wang, Optimal accounting of differential privacy via characteristic function, "
+    "AISTATS 2022"
 )
 _ROGERS = (
-    "R. Rogers, A. Roth, J. Ullman, S. Vadhan, Privacy odometers and filters: pay-as-you-go "
-    "composition, NIPS 2016"
+    "R. Rogers, A. Roth, J. Ullman, S. Vadhan, Privacy odometers and filters: pay-as-you-go composition, NIPS "
+    "2016"
 )
 _FELDMAN = "V. Feldman, T. Zrnic, Individual privacy accounting via a Rényi filter, NeurIPS 2021"
 _LECUYER = (
@@ -36,26 +33,25 @@ _LECUYER = (
     "differentially private deep learning, arXiv, 2021"
 )
 _WHITEHOUSE = (
-    "J. Whitehouse, A. Ramdas, R. Rogers, Z. S. Wu, Fully-adaptive composition in "
-    "differential privacy, ICML 2023"
+    "J. Whitehouse, A. Ramdas, R. Rogers, Z. S. Wu, Fully-adaptive composition in differential privacy, "
+    "ICML 2023"
 )
 _SMITH = "A. Smith, A. Thakurta, Fully adaptive composition for Gaussian differential privacy, arXiv, 2022"
 _KOSKELA = (
-    "A. Koskela, M. Tobaben, A. Honkela, Individual privacy accounting with Gaussian "
-    "differential privacy, ICLR 2023"
+    "A. Koskela, M. Tobaben, A. Honkela, Individual privacy accounting with Gaussian differential privacy, "
+    "ICLR 2023"
 )
 _BALLE = (
-    "B. Balle, G. Barthe, M. Gaboardi, Privacy amplification by subsampling: tight analyses via "
-    "couplings and "
+    "B. Balle, G. Barthe, M. Gaboardi, Privacy amplification by subsampling: tight analyses via couplings and "
     "divergences, NeurIPS 2018"
 )
 _CLOPPER = (
-    "C. Clopper, E. Pearson, The use of confidence or fiducial limits illustrated in "
-    "the case of the binomial, Biometrika, 1934"
+    "C. Clopper, E. Pearson, The use of confidence or fiducial limits illustrated in the case of the binomial, "
+    "Biometrika, 1934"
 )
 _WAUDBY_SMITH = (
-    "I. Waudby-Smith, A. Ramdas, Estimating means of bounded random variables by betting, J. R. "
-    "Stat. Soc. B, 2024"
+    "I. Waudby-Smith, A. Ramdas, Estimating means of bounded random variables by betting, J. R. Stat. Soc. B, "
+    "2024"
 )
 
 _CHEN = (
@@ -68,37 +64,37 @@ _CHANDAK = (
     "CoLLAs 2023"
 )
 _LI = (
-    "F. Li, X. Zhou, B. Ji, Differentially private linear bandits with partial distributed feedback, "
-    "arXiv 2207.05827, 2022"
+    "F. Li, X. Zhou, B. Ji, Differentially private linear bandits with partial distributed feedback, arXiv "
+    "2207.05827, 2022"
 )
 
 _SAJED = (
-    "T. Sajed, O. Sheffet, An optimal private stochastic-MAB algorithm based on an optimal private stopping rule, "
-    "ICML 2019"
+    "T. Sajed, O. Sheffet, An optimal private stochastic-MAB algorithm based on an optimal private stopping "
+    "rule, ICML 2019"
 )
 _AZIZE_2022 = (
-    "A. Azize, D. Basu, When privacy meets partial information: a refined analysis of differentially private bandits, "
-    "NeurIPS 2022"
+    "A. Azize, D. Basu, When privacy meets partial information: a refined analysis of differentially private "
+    "bandits, NeurIPS 2022"
 )
 _AZIZE_2025 = (
     "A. Azize, Y. Wu, J. Honda, F. Orabona, S. Ito, D. Basu, Optimal regret of Bernoulli bandits under global "
     "differential privacy, arXiv 2505.05613, 2025"
 )
 _HU = (
-    "B. Hu, N. Hegde, Near-optimal Thompson sampling-based algorithms for differentially private stochastic bandits, "
-    "UAI 2022"
+    "B. Hu, N. Hegde, Near-optimal Thompson sampling-based algorithms for differentially private stochastic "
+    "bandits, UAI 2022"
 )
 _KVETON_2014 = (
-    "B. Kveton, Z. Wen, A. Ashkan, H. Eydgahi, B. Eriksson, Matroid bandits: fast combinatorial optimization with "
-    "learning, UAI 2014"
+    "B. Kveton, Z. Wen, A. Ashkan, H. Eydgahi, B. Eriksson, Matroid bandits: fast combinatorial optimization "
+    "with learning, UAI 2014"
 )
 _KVETON_2015 = (
-    "B. Kveton, C. Szepesvári, Z. Wen, A. Ashkan, Cascading bandits: learning to rank in the cascade "
-    "model, ICML 2015"
+    "B. Kveton, C. Szepesvári, Z. Wen, A. Ashkan, Cascading bandits: learning to rank in the cascade model, "
+    "ICML 2015"
 )
 _CHEN_2013 = (
-    "W. Chen, Y. Wang, Y. Yuan, Combinatorial multi-armed bandit: general framework and applications, ICML "
-    "2013"
+    "W. Chen, Y. Wang, Y. Yuan, Combinatorial multi-armed bandit: general framework and applications, "
+    "ICML 2013"
 )
 
 COUNTS = "bounds on probabilities from counts"

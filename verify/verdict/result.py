@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, get_args
 
 from accountant.files.json_object import FromJson, JsonError, JsonObject, checked_text
@@ -16,14 +16,15 @@ from verify.findings import Finding, LowerBound, UpperBound, Witness
 from verify.printable import printable
 from verify.verdict.answer import (
     SubjectKind,
+    claim_data,
     read_assumption,
     read_finding,
     read_lower,
+    read_stated_claim,
     read_upper,
     read_witness,
 )
 from verify.verdict.json_form import json_able
-from verify.verdict.stated_claim import claim_data, read_stated_claim
 from verify.verdict.verdict import EXIT_CODES, Decision, Verdict, decide
 
 FORMAT = "dpwitness verification, version 1"
@@ -121,7 +122,7 @@ class Verification(FromJson):
         ValueError
             If a number is NaN, or a key of `details` is taken.
         """
-        upper, lower, witness = self.upper, self.lower, self.witness
+        witness = self.witness
         best_event = witness and {
             "neighbours": witness.neighbours,
             "event": witness.event,
@@ -138,29 +139,14 @@ class Verification(FromJson):
             "claim": claim_data(self.claim),
             "verdict": self.verdict,
             "reasons": self.decision.reasons,
-            "upper": upper and {"epsilon": upper.epsilon, "delta": upper.delta, "method": upper.method},
-            "lower": lower
-            and {
-                "epsilon": lower.epsilon,
-                "delta": lower.delta,
-                "confidence": lower.confidence,
-                "method": lower.method,
-                "samples": lower.samples,
-                "in_view": lower.in_view,
-                "decisive": lower.decisive,
-            },
+            "upper": self.upper and asdict(self.upper),
+            "lower": self.lower and asdict(self.lower),
             "witness": best_event if self.verdict == "refuted" else None,
-            "findings": [
-                {"kind": f.kind.value, "where": f.where, "message": f.message, "failing": f.failing}
-                for f in self.findings
-            ],
-            "assumptions": [
-                {"kind": each.kind.value, "message": each.message, "where": each.where}
-                for each in self.assumptions
-            ],
+            "findings": list(map(asdict, self.findings)),
+            "assumptions": list(map(asdict, self.assumptions)),
             "seed": self.seed,
             **self.provenance.json(),
-            "kind": self.kind.value,
+            "kind": self.kind,
             "format": FORMAT,
             "best_event": best_event,
         }

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import time
-import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
-from accountant import Place
 from verify.conduct.time_limit import TimeLimitReached, check_time_limit, time_limit
 from verify.findings import Statement
+from verify.subject_error import failing_place
 from verify.verdict.evidence import Evidence
-
-_HERE = Path(__file__).resolve().parent.parent
-_LEAST = 1e-3  # seconds of a limit that is over already: a timer takes 0 for none
 
 
 @contextmanager
@@ -31,10 +26,10 @@ def stopped_in_time(evidence: Evidence, seconds: float, spent: float = 0.0) -> I
     """
     limit, start, where = check_time_limit(seconds), time.monotonic() - spent, ""
     try:
-        with time_limit(max(limit - spent, _LEAST)):
+        with time_limit(limit - spent):
             yield
     except TimeLimitReached as error:
-        where = str(_place_of(error))
+        where = str(failing_place(error, own=("verify", "numpy")))
     except KeyboardInterrupt:
         evidence.details["interrupted"] = True
         evidence.findings.append(Statement.STOPPED_EARLY.finding())
@@ -54,13 +49,3 @@ def stopped_by_hand(evidence: Evidence) -> Iterator[None]:
         raise
     except KeyboardInterrupt:
         evidence.interrupted()
-
-
-def _place_of(stopped: TimeLimitReached) -> Place:
-    """Return where it was: the last line outside of this package and of NumPy."""
-    frames = traceback.extract_tb(stopped.__traceback__)
-    for frame in reversed(frames):
-        path = Path(frame.filename).resolve()
-        if _HERE not in path.parents and "numpy" not in path.parts:
-            return Place(frame.filename, frame.lineno or 0)
-    return Place(frames[-1].filename, frames[-1].lineno or 0)

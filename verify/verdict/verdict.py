@@ -17,9 +17,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal
 
-from mechanisms import Assumption, Neighbouring
+from algorithms.claim import Claim
+from mechanisms import Assumption
 from verify.conduct.exit_codes import BAD, GOOD, OPEN
 from verify.findings import Finding, LowerBound, UpperBound, Witness
 from verify.sentences import both_numbers
@@ -27,49 +28,6 @@ from verify.sentences import both_numbers
 Verdict = Literal["certified", "refuted", "unproven"]
 
 EXIT_CODES: Mapping[Verdict, int] = {"certified": GOOD, "refuted": BAD, "unproven": OPEN}
-
-
-class ClaimLike(Protocol):
-    """What is claimed: (ε, δ)-differential privacy of a view, in a trust model.
-
-    `model` is "central", "local" or "shuffle"; `unit` says what one record is, `neighbour_words` how two
-    neighbouring data sets differ, `view` what the adversary sees, all in words.
-    """
-
-    @property
-    def model(self) -> str:
-        """The trust model."""
-        ...
-
-    @property
-    def epsilon(self) -> float:
-        """The claimed ε."""
-        ...
-
-    @property
-    def delta(self) -> float:
-        """The claimed δ."""
-        ...
-
-    @property
-    def unit(self) -> str:
-        """What one record is."""
-        ...
-
-    @property
-    def neighbours(self) -> Neighbouring:
-        """When two data sets are neighbours."""
-        ...
-
-    @property
-    def neighbour_words(self) -> str:
-        """How two neighbouring data sets differ."""
-        ...
-
-    @property
-    def view(self) -> str:
-        """What the adversary sees."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +39,7 @@ class Decision:
 
 
 def decide(
-    claim: ClaimLike,
+    claim: Claim,
     *,
     upper: UpperBound | None,
     lower: LowerBound | None,
@@ -130,8 +88,7 @@ def decide(
             place = f" ({finding.where})" if finding.where else ""
             in_the_way.append(f"A check failed: {finding.message.rstrip('.')}{place}.")
     in_the_way.extend(contradictions)
-    within = upper is not None and upper.epsilon <= claim.epsilon and upper.delta <= claim.delta
-    exceeds = lower is not None and lower.epsilon > claim.epsilon and lower.delta >= claim.delta
+    exceeds = lower is not None and lower.exceeds(claim)
     bound, refuted = "", False
     if lower is not None and exceeds:
         bound = f"The lower bound, {both_numbers(lower.epsilon, lower.delta)} by {lower.method},"
@@ -140,7 +97,7 @@ def decide(
         against = [
             f"{bound} exceeds the claim, {both_numbers(claim.epsilon, claim.delta)}, in the claimed view."
         ]
-        if within:
+        if upper is not None and upper.proves(claim):
             against.append(
                 "The accountant's upper bound is within the claim all the same: it rests on a "
                 "declaration or a sampler that does not hold."
@@ -173,11 +130,11 @@ def decide(
     )
 
 
-def _not_proved(claim: ClaimLike, upper: UpperBound | None) -> list[str]:
+def _not_proved(claim: Claim, upper: UpperBound | None) -> list[str]:
     """Return why the upper bound proves nothing; none if it is within the claim."""
     if upper is None:
         return ["The subject could not be accounted, so that there is no upper bound."]
-    if upper.epsilon <= claim.epsilon and upper.delta <= claim.delta:
+    if upper.proves(claim):
         return []
     if math.isinf(upper.epsilon):
         why = upper.method.removeprefix("none: ").removeprefix("no bound: ")

@@ -36,6 +36,7 @@ from verify.verdict.words import (
     claim_numbers,
     claim_words,
     curve_words,
+    largest_factor,
     lower_words,
     meaning,
     passed_tests,
@@ -130,12 +131,11 @@ def claim_section(subject: str, claim: Claim, arithmetic: str = "", problem: str
         ("claimed in", claim.source),
         ("tested on the problem", problem),
     ]
+    replaced = claim.neighbours is Neighbouring.REPLACE_ONE
+    one, other = ("with one record", "with another in its place") if replaced else ("on D", "on D′")
     plain = (
-        f"In other words: for anything that the adversary may see, its probability with one record and its probability "
-        f"with another in its place differ by a factor of at most e^ε = {number(_growth(claim.epsilon))}"
-        if claim.neighbours is Neighbouring.REPLACE_ONE
-        else f"In other words: for anything that the adversary may see, its probability on D and its probability on D′ "
-        f"differ by a factor of at most e^ε = {number(_growth(claim.epsilon))}"
+        f"In other words: for anything that the adversary may see, its probability {one} and its probability {other} "
+        f"differ by a factor of at most e^ε = {number(largest_factor(claim.epsilon))}"
     )
     plain += f", but for a probability of δ = {number(claim.delta)}." if claim.delta else "."
     plain += " Whoever is k records at once is protected by k·ε" + (
@@ -143,10 +143,6 @@ def claim_section(subject: str, claim: Claim, arithmetic: str = "", problem: str
     )
     facts = Facts(tuple(pair for pair in pairs if pair[1]))
     return Section("The claim", (Paragraph(claim_words(subject, claim)), Paragraph(plain), facts))
-
-
-def _growth(epsilon: float) -> float:
-    return math.exp(epsilon) if epsilon < 700.0 else math.inf
 
 
 def arithmetic_words(kind: SubjectKind, *, counted: bool = False) -> str:
@@ -244,14 +240,10 @@ def _certainty(verification: Verification) -> Section:
     blocks += [Paragraph(f"{alone}{words}") for words in unseen_words(verification)]
     curve = curve_words(verification)
     technical: list[Block] = [Paragraph(f"{words[:1].upper()}{words[1:].rstrip('.')}.") for words in curve]
-    if "band" in verification.details:
-        technical.append(
-            Paragraph(
-                "The curve holds for all ε at once; at one ε it says a little less than the bound above does."
-            )
-        )
     band = verification.details.get("band")
-    if band is not None and "epsilon" in band:
+    if band is not None:
+        said = "The curve holds for all ε at once; at one ε it says a little less than the bound above does."
+        technical.append(Paragraph(said))
         if band["delta_upper_by"] is not None:
             technical.append(Paragraph(f"At most: {band['delta_upper_by']}."))
         technical += [_profile(verification, band), _trade_off(band)]

@@ -6,10 +6,11 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from algorithms.claim import Claim
 from verify.findings import FindingKind, LowerBound, UpperBound, Witness
 from verify.sentences import number
 from verify.verdict.answer import BLACK_BOXES
-from verify.verdict.verdict import ClaimLike, Verdict
+from verify.verdict.verdict import Verdict
 
 if TYPE_CHECKING:
     from verify.verdict.result import Verification
@@ -45,22 +46,22 @@ def _floating_point_leak(verification: Verification) -> float | None:
 
 def passed_tests(verification: Verification) -> bool:
     """Whether the subject is one of which nothing can be proved, and no test and no check speaks against it."""
-    lower, claim = verification.lower, verification.claim
+    lower = verification.lower
     return (
         verification.verdict == "unproven"
         and verification.kind in BLACK_BOXES
         and lower is not None
-        and not (lower.epsilon > claim.epsilon and lower.delta >= claim.delta)
+        and not lower.exceeds(verification.claim)
         and not any(finding.failing for finding in verification.findings)
     )
 
 
-def claim_numbers(claim: ClaimLike) -> str:
+def claim_numbers(claim: Claim) -> str:
     """Return the numbers that are claimed."""
     return f"ε = {number(claim.epsilon)}, δ = {number(claim.delta)}"
 
 
-def claim_words(subject: str, claim: ClaimLike) -> str:
+def claim_words(subject: str, claim: Claim) -> str:
     """Return what is claimed as sentences."""
     return (
         f"{subject} claims {claim_numbers(claim)} differential privacy in the {claim.model} model. One record is "
@@ -94,8 +95,7 @@ def lower_words(lower: LowerBound | None, upper: UpperBound | None = None) -> st
         how += ", exact"
     if not lower.in_view:
         how += "; of more than the adversary sees"
-    above = upper is not None and lower.epsilon > upper.epsilon and lower.delta >= upper.delta
-    if above and lower.samples and not lower.decisive:
+    if upper is not None and lower.exceeds(upper) and lower.samples and not lower.decisive:
         how += "; above what it is at most, as chance may have it: no refutation, which needs more confidence"
     return f"at least {number(lower.epsilon)} at δ = {number(lower.delta)}: {how}"
 
@@ -136,9 +136,7 @@ def witness_title(verification: Verification) -> str:
     return "Witness" if verification.verdict == "refuted" else "The event that tells most"
 
 
-def witness_words(
-    witness: Witness, claim: ClaimLike, lower: LowerBound | None
-) -> tuple[tuple[str, str], ...]:
+def witness_words(witness: Witness, claim: Claim, lower: LowerBound | None) -> tuple[tuple[str, str], ...]:
     """Return what a witness consists of, part by part; `lower` is the bound that it shows."""
     return (
         ("data D", witness.neighbours["data"]),
@@ -178,8 +176,8 @@ def _how_often(probability: float, hits: int | None, trials: int | None) -> str:
     return f"{_percent(probability)} ({hits:,} of {trials:,} draws)"
 
 
-def _ratio_words(witness: Witness, claim: ClaimLike, lower: LowerBound | None) -> str:
-    allowed = f"the claim allows {number(_exp(claim.epsilon))} (e^{number(claim.epsilon)})"
+def _ratio_words(witness: Witness, claim: Claim, lower: LowerBound | None) -> str:
+    allowed = f"the claim allows {number(largest_factor(claim.epsilon))} (e^{number(claim.epsilon)})"
     excess = "(P(D) - δ)" if claim.delta > 0.0 else "P(D)"
     sure = ""
     if (
@@ -188,7 +186,7 @@ def _ratio_words(witness: Witness, claim: ClaimLike, lower: LowerBound | None) -
         and witness.hits_prime is not None
         and math.isfinite(lower.epsilon)
     ):
-        sure = f", and at least {number(_exp(lower.epsilon))} with {_percent(lower.confidence)} confidence"
+        sure = f", and at least {number(largest_factor(lower.epsilon))} with {_percent(lower.confidence)} confidence"
     if witness.probability_prime == 0.0:
         return f"{'none' if witness.probability == 0.0 else 'no finite ratio'}{sure}; {allowed}"
     ratio = (witness.probability - claim.delta) / witness.probability_prime
@@ -208,5 +206,6 @@ def _percent(probability: float) -> str:
     return f"{100.0 * probability:.3g} %"
 
 
-def _exp(epsilon: float) -> float:
+def largest_factor(epsilon: float) -> float:
+    """Return e^ε, infinity beyond the largest float."""
     return math.exp(epsilon) if epsilon < 700.0 else math.inf

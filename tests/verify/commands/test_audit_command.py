@@ -305,3 +305,14 @@ def test_groups_of_people(run, tmp_path):
     result = json.loads(out)
     assert (result["group_size"], result["factor"]) == (3, pytest.approx(3.0))
     assert run("audit", file, "--group-size", 0)[0] == 2
+
+
+def test_an_audit_needs_nothing_of_verify_but_its_command():
+    code = "import sys, verify.commands.audit_command; print(*(n for n in sys.modules if n.startswith('verify.')))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert {name.split(".")[1] for name in done.stdout.split()} <= {
+        "commands",
+        "conduct",
+        "printable",
+        "sentences",
+    }

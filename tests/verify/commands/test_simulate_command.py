@@ -162,3 +162,10 @@ def test_what_is_refused(run, mine, arguments, words):
     assert (code, out) == (2, "")
     assert words in err
     assert len(err.splitlines()) == 1
+
+
+def test_a_csv_file_that_cannot_be_written_is_refused_before_anything_runs(monkeypatch, tmp_path, run):
+    monkeypatch.setattr("verify.commands.simulate_command.simulated", None)
+    code, _, said = run("cucb", "--csv", str(tmp_path / "none" / "runs.csv"))
+    assert code == 2
+    assert "runs.csv: its folder does not exist" in said

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from verify.document.axis import axis_scale
-from verify.document.charts import Area, Axis, Curve, chart, interval
+from verify.document.charts import Area, Axis, Curve, axis_scale, chart, interval
 from verify.document.elements import (
     Bullets,
     Code,

@@ -8,6 +8,7 @@ from algorithms.linear.dp_dpe import DPE
 from algorithms.problems import ProblemError
 from verify.commands.command_group import cli
 from verify.regret_claims.local_privacy import audit_local_privacy
+from verify.subject_error import SubjectError
 
 
 @pytest.mark.slow
@@ -43,3 +44,16 @@ def test_the_command():
     )
     assert said.exit_code == 3
     assert said.stdout.startswith("POSSIBLE")
+
+
+def test_an_error_of_a_users_learner_is_an_error_in_the_input(tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text(
+        "from algorithms import CUCB\n"
+        "class Raises(CUCB):\n"
+        "    def learn(self, *given):\n"
+        "        raise RuntimeError('no')\n"
+    )
+    said = CliRunner().invoke(cli, ["regret", f"{file}:Raises", "--local-claim", "1", "--runs", "4"])
+    assert isinstance(said.exception, SubjectError)
+    assert "raised RuntimeError: no" in str(said.exception)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,23 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from algorithms.claim import Claim
 from mechanisms import Neighbouring
 from verify.findings import Finding, FindingKind, LowerBound, UpperBound, Witness
-from verify.verdict.verdict import ClaimLike, decide
+from verify.verdict.verdict import decide
 
-
-@dataclass(frozen=True)
-class SomeClaim:
-    model: str = "local"
-    epsilon: float = 1.0
-    delta: float = 1e-5
-    unit: str = "the rewards of one round"
-    neighbours: Neighbouring = Neighbouring.REPLACE_ONE
-    neighbour_words: str = "one record is replaced by any other"
-    view: str = "one user's message"
-
-
-CLAIM: ClaimLike = SomeClaim()
+CLAIM = Claim("local", 1.0, 1e-5, "the rewards of one round", Neighbouring.REPLACE_ONE, "one user's message")
 WITHIN = UpperBound(1.0, 1e-5, "per-record ledger")
 ABOVE = UpperBound(2.0, 1e-5, "per-record ledger")
 HARMLESS = LowerBound(0.98, 1e-5, 0.99, "black-box test", 1000)
