@@ -20,8 +20,8 @@ from algorithms.theory.gaps import GapsUnavailable
 from algorithms.theory.regret_bound import Instance
 from mechanisms.arrays import FloatArray
 from verify.conduct.progress import Progress, silent
-from verify.regret_claims.final_regret import final_regret
 from verify.regret_claims.plain_problem import plain_problem
+from verify.regret_claims.simulated_regret import simulated_regret
 from verify.regret_claims.speaking_instances import StatedBound, smallest_horizon
 
 _Variable = Literal["epsilon", "gap", "size", "arms"]
@@ -124,23 +124,16 @@ def fit_scaling(
         if bound is not None:
             spoken = [smallest_horizon(bound, Instance(*cell, longest), longest) or longest for cell in cells]
             horizon = max(spoken)
-    regrets, worst = [], []
-    for number, (problem, own) in enumerate(cells):
-        regret = final_regret(
-            make,
-            problem,
-            epsilon=own,
-            horizon=horizon,
-            runs=runs,
-            seed=len(cells) * seed + number,
-            workers=workers,
-            store=store,
+    instances = [Instance(*cell, horizon) for cell in cells]
+    regrets = []
+    for number, instance in enumerate(instances):
+        trace = simulated_regret(
+            make, instance, runs=runs, seed=len(cells) * seed + number, workers=workers, store=store
         )
-        regrets.append(regret)
-        worst.append(Instance(problem, own, horizon).trivial_regret)
+        regrets.append(trace.regret[-1])
         progress((number + 1) / len(cells), f"played {variable} = {values[number]:g}")
     means = np.array([each.mean() for each in regrets])
-    learnt = means < _LEARNT * np.array(worst)
+    learnt = means < _LEARNT * np.array([each.trivial_regret for each in instances])
     if learnt.sum() < _FEWEST:
         raise ProblemError(
             f"{variable}={','.join(f'{value:g}' for value in values)}: something is learnt within {horizon:,} rounds "
@@ -150,7 +143,7 @@ def fit_scaling(
     exponent, low, high = _fitted(
         logs, [each for each, kept in zip(regrets, learnt, strict=True) if kept], seed
     )
-    bounds = np.array([_stated(bound, Instance(*cell, horizon)) for cell in cells])
+    bounds = np.array([_stated(bound, each) for each in instances])
     return ScalingReport(
         learner=name or make.__name__,
         variable=variable,  # type: ignore[arg-type]
