@@ -20,14 +20,13 @@ from algorithms.problems import Cascade
 from algorithms.theory.confidence_theorem import ClickTheorem, x
 from algorithms.theory.regret_bound import Instance, RegretBound, T
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
+from verify.regret_claims.chernoff_search import largest_value, noise_moment
 from verify.regret_claims.noise_tests import AdditiveNoise, RandomizedTruth
 from verify.regret_claims.proof_run import (
-    LARGEST_TILT,
     TOLERANCE,
     ProofCheck,
     StructuredRun,
     allotted,
-    largest_tilt,
     levelled_at,
     renewed_after,
     rounded,
@@ -37,7 +36,6 @@ BuildLists = Callable[[Gate], ExplainedLists]
 
 _WITHOUT_BOUND = 5e11  # an index from there on says that there is no upper bound yet
 _PASSES = 3  # of randomized response's index, from u = 1
-_STEPS = 60
 _CHERNOFF_TOLERANCE = 1e-6
 
 
@@ -322,28 +320,16 @@ class ClickRun(StructuredRun[ClickConfidence]):
     def _chernoff_exponent(
         self, n: FloatArray, m: FloatArray, clicks: FloatArray, examined: FloatArray, at: FloatArray
     ) -> FloatArray:
-        """Return ``sup_s s (u E - y) - n (s u + ln(1 - u + u e^-s)) - m (k(s) + (K - 1) k(u s))`` by golden section."""
+        """Return ``sup_s s (u E - y) - n (s u + ln(1 - u + u e^-s)) - m (k(s) + (K - 1) k(u s))``."""
         above = self.problem.structure.size - 1
         laplace = self.theorem.noise == "Laplace"
 
-        def moment(s: FloatArray) -> FloatArray:
-            found: FloatArray = -np.log1p(-((self.scale * s) ** 2)) if laplace else (self.scale * s) ** 2 / 2
-            return found
-
         def value(s: FloatArray) -> FloatArray:
             likely = s * at + np.log1p(-at + at * np.exp(-s))
-            found: FloatArray = (
-                s * (at * examined - clicks) - n * likely - m * (moment(s) + above * moment(at * s))
-            )
-            return found
+            own, others = (noise_moment(each, self.scale, laplace=laplace) for each in (s, at * s))
+            return np.asarray(s * (at * examined - clicks) - n * likely - m * (own + above * others))
 
-        shrink = (np.sqrt(5.0) - 1) / 2
-        low, high = np.zeros_like(at), np.full_like(at, largest_tilt(self.scale) if laplace else LARGEST_TILT)
-        for _ in range(_STEPS):
-            width = shrink * (high - low)
-            better = value(low + width) > value(high - width)
-            low, high = np.where(better, high - width, low), np.where(better, high, low + width)
-        return value(0.5 * (low + high))
+        return largest_value(value, at, self.scale, laplace=laplace)
 
     def _note(self, after: ClickConfidence, due: BoolArray, levelled: BoolArray) -> None:
         """Note which lanes leave the good event, where indices are new, and how far estimates are off."""
@@ -359,12 +345,8 @@ class ClickRun(StructuredRun[ClickConfidence]):
             self.failed |= (after.index < means)[:, self.best].any(axis=1)
         if self.theorem.phases:
             return
-
-        def far(level: float) -> tuple[BoolArray, BoolArray]:
-            radius = self.radius(n, m, level, means)
-            return off < -radius, off > radius
-
-        self.note_levels(self.displays, due & (np.log2(n) % 1.0 == 0), far)
+        dyadic = due & (np.log2(n) % 1.0 == 0)
+        self.note_radii(self.displays, dyadic, off, lambda level: self.radius(n, m, level, means))
 
     def _check_gaps(self, state: ClickConfidence, shown: IntArray, fresh: BoolArray) -> None:
         """Check that a shown item that is not among the best is no worse than ``2 R / (E - g)``."""

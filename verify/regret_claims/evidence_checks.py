@@ -63,12 +63,8 @@ class EvidenceRun(MeanRun):
     def _check_index(self, before: Confidence, after: Confidence, due: BoolArray) -> None:
         """Check the indices of all arms where something was released, which moves the largest estimate."""
         changed = np.broadcast_to(due.any(axis=1, keepdims=True), due.shape)
-        self.refuse_arm(
-            "radius",
-            ~changed & (after.index != before.index),
-            lambda lane, arm: (
-                f"the index went from {before.index[lane, arm]:.6g} to {after.index[lane, arm]:.6g} without a release"
-            ),
+        self.refuse_moves(
+            "radius", "index", ~changed & (after.index != before.index), before.index, after.index
         )
         first = self.first if self.theorem.noise == "bit" else 1  # before, fewest messages first
         here = changed & (after.count >= first)

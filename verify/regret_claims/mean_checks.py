@@ -243,13 +243,8 @@ class MeanRun(StructuredRun[Confidence]):
         due = self._released(had, count)
         self._counted(after, count > 0)
         moved = np.abs(after.estimate - before.estimate) > TOLERANCE * (1 + np.abs(before.estimate))
-        self.refuse_arm(
-            "bookkeeping",
-            ~due & (had > 0) & moved,
-            lambda lane, arm: (
-                f"the estimate went from {before.estimate[lane, arm]:.6g} to {after.estimate[lane, arm]:.6g} "
-                "without a release"
-            ),
+        self.refuse_moves(
+            "bookkeeping", "estimate", ~due & (had > 0) & moved, before.estimate, after.estimate
         )
         levelled = due
         if renewed_after(self.round, self.bound, self.instance):
@@ -278,13 +273,7 @@ class MeanRun(StructuredRun[Confidence]):
                 f"{count[lane, arm]:g}"
             ),
         )
-        self.refuse_arm(
-            "bookkeeping",
-            here & (state.releases != releases),
-            lambda lane, arm: (
-                f"{state.releases[lane, arm]:g} noises are counted where there are {releases[lane, arm]:g}"
-            ),
-        )
+        self.refuse_counts("noises", here & (state.releases != releases), state.releases, releases)
 
     def _take_releases(self, before: Confidence, after: Confidence, had: FloatArray, due: BoolArray) -> None:
         """Compare what was released with the true sums."""
@@ -316,13 +305,7 @@ class MeanRun(StructuredRun[Confidence]):
 
     def _check_index(self, before: Confidence, after: Confidence, due: BoolArray) -> None:
         """Check the indices of what was released against the theorem's, and that no other has moved."""
-        self.refuse_arm(
-            "radius",
-            ~due & (after.index != before.index),
-            lambda lane, arm: (
-                f"the index went from {before.index[lane, arm]:.6g} to {after.index[lane, arm]:.6g} without a release"
-            ),
-        )
+        self.refuse_moves("radius", "index", ~due & (after.index != before.index), before.index, after.index)
         count, estimate, index = after.count[due], after.estimate[due], after.index[due]
         exponent = self.exponent if self.index_exponent is None else self.index_exponent
         mixture = self.theorem.index == "mixture"
@@ -444,12 +427,7 @@ class MeanRun(StructuredRun[Confidence]):
         dyadic = due & (np.log2(np.maximum(count + batches, 1.0)) % 1.0 == 0)
         if self.theorem.counting == "growing batches":
             dyadic = due
-
-        def far(level: float) -> tuple[BoolArray, BoolArray]:
-            radius = self.radius(count, releases, level)
-            return off < -radius, off > radius
-
-        self.note_levels(count, dyadic, far)
+        self.note_radii(count, dyadic, off, lambda level: self.radius(count, releases, level))
 
     def _allowance(self, radius: FloatArray, action: IntArray) -> FloatArray:
         """Return the largest gap that an action may have on the good event."""

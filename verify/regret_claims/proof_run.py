@@ -31,9 +31,6 @@ State = TypeVar("State")
 TOLERANCE = 1e-8
 """Relative: what rounding may do to a number that is computed again."""
 
-LARGEST_TILT = 600.0
-"""The largest exponent s of the inequalities ``E e^(sX)`` that indices are found by: e^-600 is still a float."""
-
 _LEVELS = np.array([1.0, 2.0, 3.0, 4.5])
 """Exponents at which the law of the estimates is tested."""
 
@@ -222,6 +219,12 @@ class ProofRun:
         self._counts |= new
         self._cells += len(new) * count.shape[1] * len(_LEVELS) * 2
 
+    def note_radii(
+        self, count: FloatArray, here: BoolArray, off: FloatArray, radius: Callable[[float], FloatArray]
+    ) -> None:
+        """As `note_levels`, of estimates that are off by so much, with radii of each level for either side."""
+        self.note_levels(count, here, lambda level: (off < -radius(level), off > radius(level)))
+
     def _law(self, level: float, sides: float | None) -> ProofCheck:
         """Return the test of the estimates' law over all arms, counts, levels and sides."""
         if sides is None:
@@ -250,6 +253,34 @@ class ProofRun:
         if wrong.any():
             lane, arm = (int(where[0]) for where in np.nonzero(wrong))
             raise Contradiction(name, f"round {self.round}, lane {lane}, arm {arm}: {words(lane, arm)}")
+
+    def refuse_moves(
+        self,
+        name: str,
+        what: str,
+        moved: BoolArray,
+        before: FloatArray,
+        after: FloatArray,
+        when: str = "without a release",
+    ) -> None:
+        """Refuse that what is shown of an arm has moved."""
+        self.refuse_arm(
+            name,
+            moved,
+            lambda lane, arm: (
+                f"the {what} went from {before[lane, arm]:.6g} to {after[lane, arm]:.6g} {when}"
+            ),
+        )
+
+    def refuse_counts(self, what: str, wrong: BoolArray, shown: FloatArray, expected: FloatArray) -> None:
+        """Refuse that an arm's values or noises are miscounted."""
+        self.refuse_arm(
+            "bookkeeping",
+            wrong,
+            lambda lane, arm: (
+                f"{shown[lane, arm]:g} {what} are counted where there are {expected[lane, arm]:g}"
+            ),
+        )
 
 
 class StructuredRun(ProofRun, abc.ABC, Generic[State]):
@@ -357,11 +388,6 @@ def levelled_at(rounds: int, bound: RegretBound, instance: Instance) -> Instance
 def renewed_after(rounds: int, bound: RegretBound, instance: Instance) -> bool:
     """Whether an epoch ends with this round, and all indices get another level."""
     return instance.anytime and bound.levels and bool(epoch_of(rounds) != epoch_of(rounds - 1))
-
-
-def largest_tilt(scale: float) -> float:
-    """Return the largest such exponent with Laplace noise of a scale, whose moments end at 1 / scale."""
-    return min((1 - 1e-9) / scale, LARGEST_TILT)
 
 
 def allotted(failure: sp.Expr, bound: RegretBound, instance: Instance) -> float:
