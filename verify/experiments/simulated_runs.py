@@ -87,10 +87,7 @@ class SimulatedRuns:
     def json(self) -> dict[str, Any]:
         """Return JSON data from which `from_json` has it back."""
         return {
-            "learner": self.learner,
-            "problem": self.problem,
-            "neighbours": self.neighbours,
-            "instance": self.instance,
+            **{name: getattr(self, name) for name in _WORDS},
             "rounds": self.trace.rounds.tolist(),
             "regret": self.trace.regret.tolist(),
             "reward": self.trace.reward.tolist(),

@@ -9,6 +9,7 @@ import numpy as np
 
 from accountant import Simulation
 from algorithms.linear.contextual_play import play_users
+from algorithms.linear.linear_play import play_linear
 from algorithms.play import play_records
 from algorithms.problems import Problem
 from mechanisms.arrays import FloatArray
@@ -17,7 +18,6 @@ from verify.faults.fault import Fault
 from verify.faults.planted_learner import planted_learner
 from verify.learners.learner_subject import LearnerSubject, learner_effort
 from verify.linear.contextual_data import drawn_users
-from verify.linear.linear_data import play_on
 from verify.linear.linear_subject import build_learner, is_contextual, is_linear, linear_rounds
 from verify.options import Options
 from verify.subjects.own_problem import loaded_problem
@@ -39,7 +39,7 @@ def acts(subject: LearnerSubject, fault: Fault, options: Options, epsilon: float
     subject = replace(subject, make=planted_learner(subject.make, fault))
     rounds = rounds_of(subject, options)
     gate = Simulation(options.seed, 1)
-    seed = np.random.SeedSequence(options.seed)
+    rng = np.random.default_rng(np.random.SeedSequence(options.seed))
     build, problem, _ = build_learner(
         subject,
         loaded_problem(options.problem),
@@ -51,11 +51,11 @@ def acts(subject: LearnerSubject, fault: Fault, options: Options, epsilon: float
     learner = build(gate)
     steps: Iterator[object]
     if is_linear(subject):
-        steps = play_on(learner, problem, gate, seed, rounds)
+        steps = play_linear(learner, problem, gate, rng, rounds=rounds)
     elif is_contextual(subject):
-        steps = play_users(learner, drawn_users(problem, rounds, np.random.default_rng(seed)), gate)
+        steps = play_users(learner, drawn_users(problem, rounds, rng), gate)
     else:
-        steps = play_records(learner, problem, gate, _records(problem, rounds, fault, seed))
+        steps = play_records(learner, problem, gate, _records(problem, rounds, fault, rng))
     try:
         for _ in steps:
             if learner.planted.did_act:
@@ -65,8 +65,7 @@ def acts(subject: LearnerSubject, fault: Fault, options: Options, epsilon: float
     return bool(learner.planted.did_act)
 
 
-def _records(problem: Problem, rounds: int, fault: Fault, seed: np.random.SeedSequence) -> FloatArray:
-    rng = np.random.default_rng(seed)
+def _records(problem: Problem, rounds: int, fault: Fault, rng: np.random.Generator) -> FloatArray:
     drawn = problem.draw_records(rng, rounds + 1)
     if fault.span is None:
         return drawn

@@ -101,10 +101,6 @@ class ClickRun(StructuredRun[ClickConfidence]):
         """Return the sums and indices."""
         return learner.click_confidence().copy()
 
-    def started(self, state: ClickConfidence, outcomes: FloatArray) -> None:
-        """Refuse: these proofs start on nothing."""
-        raise ValueError("learner: starts on outcomes that its theorem does not know")
-
     def acted(self, state: ClickConfidence, learner: ExplainedLists, shown: IntArray) -> None:
         """Check a list against the indices, and its items against the gap lemma."""
         self.round += 1

@@ -104,10 +104,6 @@ class EliminationRun(StructuredRun[Confidence]):
         """Return the means, counts and indices."""
         return learner.confidence().copy()
 
-    def started(self, state: Confidence, outcomes: FloatArray) -> None:
-        """Refuse what the theorems do not know of."""
-        raise ValueError("the learner starts with a value of every arm")
-
     def acted(self, shown: Confidence, learner: ExplainedLearner, action: IntArray) -> None:
         """Check that an arm that is played is left, and is to be played."""
         self.round += 1

@@ -294,9 +294,9 @@ class StructuredRun(ProofRun, abc.ABC, Generic[State]):
     def state(self, learner: Any) -> State:
         """Return what a learner shows, in arrays of its own."""
 
-    @abc.abstractmethod
     def started(self, state: State, outcomes: FloatArray) -> None:
-        """Check what a learner makes of one outcome of every arm."""
+        """Check what a learner makes of one outcome of every arm; refuse it if the proofs start on nothing."""
+        raise ValueError("learner: starts on outcomes that its theorem does not know")
 
     @abc.abstractmethod
     def acted(self, state: State, learner: Any, action: IntArray) -> None:

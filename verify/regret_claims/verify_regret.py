@@ -331,13 +331,12 @@ def _regret_range(problem: Problem | LinearBandit | LinearContexts) -> tuple[flo
 
     No reward is below that of worse means, all 0: rewards are monotone (Chen et al. 2020, assumption 3).
     """
-    if isinstance(problem, LinearBandit):
-        return 0.0, float(problem.gaps.max())
-    if isinstance(problem, LinearContexts):
-        return 0.0, problem.largest_regret
+    one_round = Instance(problem, 1.0, 1)
+    if isinstance(problem, LinearBandit | LinearContexts):
+        return 0.0, one_round.trivial_regret
     floor = min(0.0, problem.benchmark - problem.optimum)
     try:
-        return floor, Instance(problem, 1.0, 1).gaps.largest_regret
+        return floor, one_round.trivial_regret
     except GapsUnavailable:
         structure = problem.structure
         nothing = np.zeros(structure.arms)
