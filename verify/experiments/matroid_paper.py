@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -250,6 +251,29 @@ _FILMS: dict[Scale, Size] = {"quick": Size(600, 64), "paper": Size(20_000, 64)}
 
 _APPROACH = "the expected per-round return approaches the optimal return"
 
+
+def _on_movies(
+    number: str, learner: str, baseline: str, lines: Callable[[Size], tuple[FigureLine, ...]], lazy: str
+) -> Figure:
+    """Return the figure of a learner on movie recommendation."""
+    comparable = PaperStatement(
+        f"{learner} is comparable to {baseline}", within(learner, baseline, 2.0), f"{lazy}\n{_MARGIN}"
+    )
+    return Figure(
+        f"matroid/fig{number}",
+        f"{learner} on movie recommendation",
+        f"{_PAPER}, Figure {number}",
+        f"The return per round of {learner} (ε = 2) comes near that of {baseline} and of the optimal policy.",
+        _MOVIES + " n = 20,000.",
+        _FILMS,
+        lines,
+        (PaperStatement(_APPROACH, near_optimum(learner, 0.9), _MARGIN), comparable),
+        takes_data=True,
+        y=RETURN,
+        optimum="Optimal Policy",
+    )
+
+
 MATROID: tuple[Experiment, ...] = (
     PaperTable(
         "matroid/table1",
@@ -340,24 +364,7 @@ MATROID: tuple[Experiment, ...] = (
             ("b", "dpts-mat", "DPTS-MAT", "cts", _LAZY_SAMPLES),
         )
     ),
-    Figure(
-        "matroid/fig3",
-        "DPUCB-MAT on movie recommendation",
-        f"{_PAPER}, Figure 3",
-        "The return per round of DPUCB-MAT (ε = 2) comes near that of OMM and of the optimal policy.",
-        _MOVIES + " n = 20,000.",
-        _FILMS,
-        _figure_3,
-        (
-            PaperStatement(_APPROACH, near_optimum("DPUCB-MAT", 0.9), _MARGIN),
-            PaperStatement(
-                "DPUCB-MAT is comparable to OMM", within("DPUCB-MAT", "OMM", 2.0), f"{_LAZY}\n{_MARGIN}"
-            ),
-        ),
-        takes_data=True,
-        y=RETURN,
-        optimum="Optimal Policy",
-    ),
+    _on_movies("3", "DPUCB-MAT", "OMM", _figure_3, _LAZY),
     Figure(
         "matroid/fig4a",
         "DPTS-MAT on the synthetic data",
@@ -377,24 +384,7 @@ MATROID: tuple[Experiment, ...] = (
         y=RETURN,
         optimum="Optimal Policy",
     ),
-    Figure(
-        "matroid/fig4b",
-        "DPTS-MAT on movie recommendation",
-        f"{_PAPER}, Figure 4b",
-        "The return per round of DPTS-MAT (ε = 2) comes near that of CTS and of the optimal policy.",
-        _MOVIES + " n = 20,000.",
-        _FILMS,
-        _figure_4b,
-        (
-            PaperStatement(_APPROACH, near_optimum("DPTS-MAT", 0.9), _MARGIN),
-            PaperStatement(
-                "DPTS-MAT is comparable to CTS", within("DPTS-MAT", "CTS", 2.0), f"{_LAZY_SAMPLES}\n{_MARGIN}"
-            ),
-        ),
-        takes_data=True,
-        y=RETURN,
-        optimum="Optimal Policy",
-    ),
+    _on_movies("4b", "DPTS-MAT", "CTS", _figure_4b, _LAZY_SAMPLES),
     Figure(
         "matroid/fig5a",
         "asymptotic regret rate",

@@ -72,8 +72,6 @@ class PlantedGate:
         self, outputs: npt.NDArray[Any], others: npt.NDArray[Any], where: Mask | None
     ) -> npt.NDArray[Any]:
         """Return what was released with other numbers in its place, where something was and the fault acts."""
-        if others.shape != outputs.shape:
-            return outputs
         self.acted()
         chosen = self.struck if where is None else self.struck & where
         return np.where(chosen, others, outputs)

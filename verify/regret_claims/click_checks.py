@@ -306,7 +306,6 @@ class ClickRun(StructuredRun[ClickConfidence]):
         if self.theorem.phases:
             wrong &= ~((over < 0) & (index == 1))  # no attraction is above 1, whatever was seen
             lowered = wrong & (over < 0) & (index >= 0) & (index < 1)
-            wrong &= ~lowered
             found = self._chernoff_exponent(
                 n[lowered], m[lowered], clicks[lowered], examined[lowered], index[lowered]
             )

@@ -318,23 +318,13 @@ class MeanRun(StructuredRun[Confidence]):
             expected = np.minimum(expected, before.index[due])
         off, slack = index - expected, TOLERANCE * (1 + np.abs(expected))
         wrong = ~(np.abs(off) <= slack)
-        if mixture or self.theorem.index == "Chernoff":
+        lower = self.theorem.index in ("Chernoff", "mixture", "least")  # is an index that is valid
+        if lower:
             lowered = off < -slack
-            wrong &= ~lowered
-            noises = after.releases[due][lowered]
-            found = (
-                self._mixture_exponent(count[lowered], estimate[lowered], index[lowered])
-                if mixture
-                else self.chernoff_exponent(count[lowered], noises, estimate[lowered], index[lowered])
+            releases = after.releases[due][lowered]
+            wrong[lowered] = self._invalid(
+                count[lowered], releases, estimate[lowered], index[lowered], exponent
             )
-            wrong[lowered] = found < exponent * (1 - _CHERNOFF_TOLERANCE)
-        elif self.theorem.index == "least":
-            lowered = off < -slack
-            sampling = np.sqrt(self.exponent / (2 * count[lowered]))
-            width = (index[lowered] - estimate[lowered] - sampling) * count[lowered]
-            noises = self.theorem.releases(count, self.round)[lowered]
-            wrong &= ~lowered
-            wrong[lowered] = width < self._noise_width(int(self.round).bit_count()) - 1e-6 * noises
         where = np.zeros_like(due)
         where[due] = wrong
         numbers = np.zeros((*due.shape, 2))
@@ -345,13 +335,22 @@ class MeanRun(StructuredRun[Confidence]):
             lambda lane, arm: (
                 f"index {after.index[lane, arm]:.6g} where estimate {after.estimate[lane, arm]:.6g} and radius "
                 f"{numbers[lane, arm, 0]:.6g} of {after.count[lane, arm]:g} values make {numbers[lane, arm, 1]:.6g}"
-                + (
-                    " at most, and the theorem's inequality less"
-                    if self.theorem.index in ("Chernoff", "mixture", "least")
-                    else ""
-                )
+                + (" at most, and the theorem's inequality less" if lower else "")
             ),
         )
+
+    def _invalid(
+        self, n: FloatArray, m: FloatArray, mean: FloatArray, u: FloatArray, exponent: float
+    ) -> BoolArray:
+        """Where the theorem's inequality does not allow for an index of u."""
+        if self.theorem.index == "least":
+            width = (u - mean - np.sqrt(self.exponent / (2 * n))) * n
+            return np.asarray(width < self._noise_width(self.round.bit_count()) - 1e-6 * m)
+        if self.theorem.index == "mixture":
+            found = self._mixture_exponent(n, mean, u)
+        else:
+            found = self.chernoff_exponent(n, m, mean, u)
+        return found < exponent * (1 - _CHERNOFF_TOLERANCE)
 
     def _noise_width(self, noises: int) -> float:
         """Return ``inf_s (x - J ln(1 - b^2 s^2)) / s``: what the sum of J Laplace noises exceeds with e^-x at most."""
