@@ -159,7 +159,7 @@ def _claim(epsilon: float, positions: int) -> PaperStatement:
 _CURVES: dict[Scale, Size] = {"quick": Size(10_000, 64), "paper": Size(100_000, 64)}
 
 
-def _local_statements(epsilon: float, positions: int = 4) -> tuple[PaperStatement, ...]:
+def _local_statements(epsilon: float) -> tuple[PaperStatement, ...]:
     """What the paper says of one panel of local learners."""
     return (
         PaperStatement("Laplace has the most regret", ordered("Laplace", "Gaussian", "non-private"), _RADII),
@@ -168,7 +168,7 @@ def _local_statements(epsilon: float, positions: int = 4) -> tuple[PaperStatemen
             every(logarithmic("Laplace"), logarithmic("Gaussian")),
             _NOT_YET,
         ),
-        _claim(epsilon, positions),
+        _claim(epsilon, 4),
         PaperStatement(
             "(not in the paper) the certified twins, with all their noise, have no more regret",
             every(below("Laplace certified", "Laplace"), below("RR certified", "Laplace")),

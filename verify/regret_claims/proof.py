@@ -94,7 +94,10 @@ def check_proof(
     elif isinstance(theorem, WidthTheorem) and issubclass(make, ContextualLearner):
         return _checked_widths(make, bound, theorem, played, seed=seed, error=error)
     elif isinstance(theorem, EliminationTheorem) and hasattr(make, "confidence"):
-        return _checked_elimination(make, bound, played, fresh=theorem.fresh, seed=seed, error=error)
+        means, horizon = (_EPOCH_MEANS, _EPOCH_ROUNDS) if theorem.fresh else (_MEANS, _ELIMINATED)
+        instance = replace(played, problem=plain_problem("bandit", means), horizon=horizon)
+        build, lanes = builder_for(make, instance), _ELIMINATION_LANES
+        return check_rounds(EliminationRun, build, bound, instance, lanes=lanes, seed=seed, error=error)
     else:
         return ()
     rounds = _ROUNDS if not played.anytime or not bound.levels else int(epoch_end(1)) + _ROUNDS
@@ -111,17 +114,6 @@ def check_proof(
     if theorem.lemma in ("none", "evidence", "episode") or not bound.covers(worst):
         return found
     return found + check_worst_data(builder_for(make, worst), bound, worst, seed=seed)
-
-
-def _checked_elimination(
-    make: type[Any], bound: RegretBound, played: Instance, *, fresh: bool, seed: int, error: float
-) -> tuple[ProofCheck, ...]:
-    means, rounds = (_EPOCH_MEANS, _EPOCH_ROUNDS) if fresh else (_MEANS, _ELIMINATED)
-    instance = replace(played, problem=plain_problem("bandit", means), horizon=rounds)
-    build = builder_for(make, instance)
-    return check_rounds(
-        EliminationRun, build, bound, instance, lanes=_ELIMINATION_LANES, seed=seed, error=error
-    )
 
 
 def linear_check_problem(horizon: int, settings: Mapping[str, Value], *, dimension: int = 2) -> LinearBandit:
@@ -161,8 +153,7 @@ def _checked_widths(
     error: float,
 ) -> tuple[ProofCheck, ...]:
     shorter = min(1.0, float(played.settings.get("norm", 1.0)))
-    problem = LinearContexts(shorter * _PARAMETER, _OFFERED)
-    instance = replace(played, problem=problem, horizon=_ROUNDS)
+    instance = replace(played, problem=LinearContexts(shorter * _PARAMETER, _OFFERED), horizon=_ROUNDS)
     first = bound.number(theorem.first, instance)
     if first > _ROUNDS / 3:  # for three releases
         instance = replace(instance, horizon=min(_MOST_MOMENTS, math.ceil(3 * first)))
