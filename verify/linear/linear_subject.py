@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from algorithms.blocks import BlockStore, Executor
 from algorithms.catalogue.contextual_entries import contextual_builder
 from algorithms.catalogue.linear_entries import linear_builder
 from algorithms.catalogue.structured_entries import learner_builder
@@ -132,14 +131,19 @@ def simulate_linear(
     problem: LinearBandit,
     *,
     horizon: int,
-    runs: int,
-    seed: int,
     checkpoints: int,
-    workers: Executor,
-    store: BlockStore | None,
-    progress: Callable[[float], None],
+    **simulation: Any,
 ) -> tuple[Trace, dict[str, Any]]:
     """Simulate a linear learner; return regret at the checkpoints, and what else is reported.
+
+    Parameters
+    ----------
+    build, problem
+        Makes the learner on a gate, and what it plays.
+    horizon, checkpoints
+        Rounds of a run, and at how many of them regret is returned.
+    simulation
+        Runs, seed, workers, store and progress, as `algorithms.linear.linear_play.simulate_phases` takes them.
 
     Raises
     ------
@@ -148,15 +152,13 @@ def simulate_linear(
     """
     if checkpoints < 1:
         raise ValueError(f"checkpoints={checkpoints!r}: must be at least 1")
-    phased = simulate_phases(
-        build, problem, runs=runs, seed=seed, rounds=horizon, workers=workers, store=store, progress=progress
-    )
+    phased = simulate_phases(build, problem, rounds=horizon, **simulation)
     sent = phased.communication
     further = {
         "best_kept": float(phased.best_kept.mean()),
         "communication": {
-            "reals": sum(one.reals for one in sent) / runs,
-            "bits": sum(one.bits for one in sent) / runs,
+            "reals": sum(one.reals for one in sent) / len(sent),
+            "bits": sum(one.bits for one in sent) / len(sent),
         },
         "phases": {
             "rounds": phased.curves[0][0].astype(int).tolist(),
