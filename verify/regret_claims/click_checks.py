@@ -27,8 +27,6 @@ from verify.regret_claims.proof_run import (
     ProofCheck,
     StructuredRun,
     allotted,
-    levelled_at,
-    renewed_after,
     rounded,
 )
 
@@ -64,7 +62,7 @@ class ClickRun(StructuredRun[ClickConfidence]):
         super().__init__(bound, instance, lanes, allotted(theorem.failure, bound, instance))
         values = bound.values(instance)
         self.theorem, self.problem = theorem, problem
-        self.exponent = bound.number(x, levelled_at(0, bound, instance))
+        self.exponent = bound.number(x, self.levelled)
         self.radius = theorem.radius_on(values, bound.definitions)
         self.first = replace(theorem, radii=theorem.radii[:1]).radius_on(values, bound.definitions)
         self.scarcity = theorem.scarcity_on(values, bound.definitions)
@@ -169,18 +167,16 @@ class ClickRun(StructuredRun[ClickConfidence]):
             lambda lane, arm: "its sums moved without a release",
         )
         levelled = due
-        renewed = renewed_after(self.round, self.bound, self.instance)
-        if renewed:
-            self.exponent = self.bound.number(x, levelled_at(self.round, self.bound, self.instance))
+        if self.renewed:
+            self.exponent = self.bound.number(x, self.levelled)
             levelled = self.displays > 0
         self.refuse_arm(
             "bookkeeping",
             ~levelled & (after.index != before.index),
             lambda lane, arm: "its index moved without a release",
         )
-        self._check_index(
-            after, levelled, before.index if not renewed else np.full(before.index.shape, np.nan)
-        )
+        earlier = np.full(before.index.shape, np.nan) if self.renewed else before.index
+        self._check_index(after, levelled, earlier)
         self._note(after, due, levelled)
 
     def _take(
@@ -277,7 +273,7 @@ class ClickRun(StructuredRun[ClickConfidence]):
     def _rejected_above(self, due: BoolArray, mixed: BoolArray, index: FloatArray) -> BoolArray:
         """Say whether the mixture exceeds its level at these indices and at a few attractions above them."""
         assert self.theorem.index_level is not None
-        instance = levelled_at(self.round, self.bound, self.instance)
+        instance = self.levelled
         level = self.bound.number(self.theorem.index_level, instance)
         s = mixture_grid(int(self.bound.number(T, instance)))
         clicked, above = self.symbols[:, due][:, mixed, np.newaxis]

@@ -34,8 +34,6 @@ from verify.regret_claims.proof_run import (
     ProofCheck,
     StructuredRun,
     allotted,
-    levelled_at,
-    renewed_after,
     rounded,
 )
 
@@ -78,7 +76,7 @@ class MeanRun(StructuredRun[Confidence]):
         values = bound.values(instance)
         self.theorem: ConfidenceTheorem = theorem
         self.problem: SemiBandit | Cascade = problem
-        self._set_levels(levelled_at(0, bound, instance))
+        self._set_levels()
         self.first = max(1, math.ceil(bound.number(theorem.first, instance)))
         self.few = int(bound.number(theorem.few, instance))
         self.radius = theorem.radius_on(values, bound.definitions)
@@ -112,8 +110,9 @@ class MeanRun(StructuredRun[Confidence]):
             radius="no radius was small enough to be seen: all indices were 1" if self.clipped else "",
         )
 
-    def _set_levels(self, there: Instance) -> None:
+    def _set_levels(self) -> None:
         """Set the exponents of the radii, and of the indices if they have others."""
+        there = self.levelled
         defined = any(symbol == x for symbol, _ in self.bound.definitions)
         self.exponent = self.bound.number(x, there) if defined else 1.0
         level = self.theorem.index_level
@@ -247,8 +246,8 @@ class MeanRun(StructuredRun[Confidence]):
             "bookkeeping", "estimate", ~due & (had > 0) & moved, before.estimate, after.estimate
         )
         levelled = due
-        if renewed_after(self.round, self.bound, self.instance):
-            self._set_levels(levelled_at(self.round, self.bound, self.instance))
+        if self.renewed:
+            self._set_levels()
             levelled = count > 0
         if self.theorem.exponent is None and self.theorem.index != "sampled":
             self._check_index(before, after, levelled)

@@ -107,6 +107,18 @@ class ProofRun:
         self._cells = 0
         self._counts: set[int] = set()
 
+    @property
+    def levelled(self) -> Instance:
+        """The instance whose confidence levels a learner has after the rounds so far."""
+        by_epochs = self.instance.anytime and self.bound.levels
+        return replace(self.instance, horizon=self.round + 1) if by_epochs else self.instance
+
+    @property
+    def renewed(self) -> bool:
+        """Whether an epoch ends with this round, and all indices get another level."""
+        by_epochs = self.instance.anytime and self.bound.levels
+        return by_epochs and bool(epoch_of(self.round) != epoch_of(self.round - 1))
+
     def ended(self) -> None:
         """Check that no lane on the good event has lost more than the bound; without one that is no statement."""
         if self.failure is None:
@@ -378,16 +390,6 @@ def play_checked(
     except Contradiction as contradiction:
         return contradiction.check
     return None
-
-
-def levelled_at(rounds: int, bound: RegretBound, instance: Instance) -> Instance:
-    """Return the instance whose confidence levels a learner has after so many rounds."""
-    return replace(instance, horizon=rounds + 1) if instance.anytime and bound.levels else instance
-
-
-def renewed_after(rounds: int, bound: RegretBound, instance: Instance) -> bool:
-    """Whether an epoch ends with this round, and all indices get another level."""
-    return instance.anytime and bound.levels and bool(epoch_of(rounds) != epoch_of(rounds - 1))
 
 
 def allotted(failure: sp.Expr, bound: RegretBound, instance: Instance) -> float:
