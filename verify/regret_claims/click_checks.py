@@ -28,6 +28,7 @@ from verify.regret_claims.proof_run import (
     StructuredRun,
     allotted,
     rounded,
+    spread,
 )
 
 BuildLists = Callable[[Gate], ExplainedLists]
@@ -231,11 +232,9 @@ class ClickRun(StructuredRun[ClickConfidence]):
             if self.theorem.noise == "symbol"
             else self._wrong_counts(*state)
         )
-        where = np.zeros_like(due)
-        where[due] = wrong
         self.refuse_arm(
             "radius",
-            where,
+            spread(wrong, due),
             lambda lane, arm: (
                 f"index {after.index[lane, arm]:.6g} is not the theorem's for {after.clicks[lane, arm]:.6g} clicks and "
                 f"{after.examinations[lane, arm]:.6g} examinations in {after.displays[lane, arm]:g} displays with "

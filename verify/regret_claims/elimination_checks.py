@@ -33,6 +33,7 @@ from verify.regret_claims.proof_run import (
     StructuredRun,
     allotted,
     rounded,
+    spread,
 )
 
 _CLOSE = 1e-5  # relative: so little above equality an arm may be left, and so little below it removed
@@ -179,15 +180,10 @@ class EliminationRun(StructuredRun[Confidence]):
         found, most = behind, 2 * radius
         if theorem.apart == "separation":
             most = np.broadcast_to(level, mean.shape)
-            found = np.zeros(mean.shape)
             others = here & (behind > 0)
-            found[others] = search_separation(
-                self.count[others],
-                self.releases[others],
-                mean[others],
-                (mean + behind)[others],
-                scale=self.scale,
-            )
+            counts = self.count[others], self.releases[others]
+            apart = search_separation(*counts, mean[others], (mean + behind)[others], scale=self.scale)
+            found = spread(apart, others)
         now = after.index > -np.inf
         late = 1.0 + (_UNSURE if theorem.apart == "separation" else _CLOSE)
         self.refuse_arm(

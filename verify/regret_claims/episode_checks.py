@@ -25,7 +25,7 @@ from algorithms.learner import Confidence
 from algorithms.theory.regret_bound import Instance, RegretBound
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
 from verify.regret_claims.mean_checks import MeanRun
-from verify.regret_claims.proof_run import TOLERANCE
+from verify.regret_claims.proof_run import TOLERANCE, spread
 
 _HALVINGS = 60
 _INDEX_TOLERANCE = 1e-6  # of what halving finds, where the learner makes twelve of Newton's steps from above
@@ -67,8 +67,8 @@ class EpisodeRun(MeanRun):
         )
         here = some & self.begins[:, np.newaxis]
         rate = self._levels()[here] / shown.count[here]
-        expected = np.zeros(here.shape)
-        expected[here] = _divergence_upper(np.clip(shown.estimate[here] + self.scale * rate, 0.0, 1.0), rate)
+        mean = np.clip(shown.estimate[here] + self.scale * rate, 0.0, 1.0)
+        expected = spread(_divergence_upper(mean, rate), here)
         self.refuse_arm(
             "radius",
             here & ~(np.abs(shown.index - expected) <= _INDEX_TOLERANCE),

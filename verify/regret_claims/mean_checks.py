@@ -35,6 +35,7 @@ from verify.regret_claims.proof_run import (
     StructuredRun,
     allotted,
     rounded,
+    spread,
 )
 
 BuildExplained = Callable[[Gate], ExplainedLearner]
@@ -324,13 +325,10 @@ class MeanRun(StructuredRun[Confidence]):
             wrong[lowered] = self._invalid(
                 count[lowered], releases, estimate[lowered], index[lowered], exponent
             )
-        where = np.zeros_like(due)
-        where[due] = wrong
-        numbers = np.zeros((*due.shape, 2))
-        numbers[due] = np.stack([radius, expected], axis=1)
+        numbers = spread(np.stack([radius, expected], axis=1), due)
         self.refuse_arm(
             "radius",
-            where,
+            spread(wrong, due),
             lambda lane, arm: (
                 f"index {after.index[lane, arm]:.6g} where estimate {after.estimate[lane, arm]:.6g} and radius "
                 f"{numbers[lane, arm, 0]:.6g} of {after.count[lane, arm]:g} values make {numbers[lane, arm, 1]:.6g}"
@@ -385,18 +383,14 @@ class MeanRun(StructuredRun[Confidence]):
         bits = (released - 0.5) / gain + 0.5
         nearest = np.round(bits)
         off = (np.abs(bits - nearest) > 1e-5) | ((nearest != 0) & (nearest != 1))
-        if off.any():
-            wrong = np.zeros_like(due)
-            wrong[due] = off
-            values = np.zeros(due.shape)
-            values[due] = released
-            self.refuse_arm(
-                "noise",
-                wrong,
-                lambda lane, arm: (
-                    f"a debiased bit is {values[lane, arm]:.6g}, not {0.5 - gain / 2:.6g} or {0.5 + gain / 2:.6g}"
-                ),
-            )
+        values = spread(released, due)
+        self.refuse_arm(
+            "noise",
+            spread(off, due),
+            lambda lane, arm: (
+                f"a debiased bit is {values[lane, arm]:.6g}, not {0.5 - gain / 2:.6g} or {0.5 + gain / 2:.6g}"
+            ),
+        )
         first = (np.cumsum(due, axis=1) == 1)[due]
         self.noise.add((nearest != sums)[first], sums[first])
 

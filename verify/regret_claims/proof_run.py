@@ -398,6 +398,13 @@ def allotted(failure: sp.Expr, bound: RegretBound, instance: Instance) -> float:
     return sum(bound.number(failure, each, t=1.0) for each in there)
 
 
+def spread(values: np.ndarray, where: BoolArray) -> Any:
+    """Return values of those in a mask in an array of all, in which the others have 0."""
+    full = np.zeros((*where.shape, *values.shape[1:]), dtype=values.dtype)
+    full[where] = values
+    return full
+
+
 def rounded(values: FloatArray) -> list[float]:
     """Return numbers to be read."""
     return [round(float(value), 4) for value in values]
