@@ -20,8 +20,7 @@ from verify.functions.verify_function import verify_function
 from verify.learners.learner_case import LearnerCase
 from verify.learners.learner_subject import LearnerSubject, choose_problem, initial_records, learner_effort
 from verify.learners.verify_learner import verify_learner
-from verify.linear.contextual_subject import build_contextual, is_contextual
-from verify.linear.linear_subject import build_linear, is_linear, linear_rounds
+from verify.linear.linear_subject import build_learner, is_contextual, is_linear, linear_rounds
 from verify.linear.verify_contextual import ContextualCase, verify_contextual
 from verify.linear.verify_linear import LinearCase, verify_linear
 from verify.options import Options
@@ -134,7 +133,7 @@ class Inquiry:
         options, claim = self.options, self.claim
         horizon = linear_rounds(self.conduct.effort, options.horizon)
         with self._building(subject):
-            build, problem, played = build_linear(
+            build, problem, played = build_learner(
                 subject,
                 options.problem,
                 options.settings or {},
@@ -152,7 +151,7 @@ class Inquiry:
         options, claim = self.options, self.claim
         effort = learner_effort(subject, self.conduct.effort, options.horizon)
         with self._building(subject):
-            build, problem, played = build_contextual(
+            build, problem, played = build_learner(
                 subject,
                 options.problem,
                 options.settings or {},

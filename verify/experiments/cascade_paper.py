@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 
@@ -79,22 +80,6 @@ def _at(size: Size, epsilon: float) -> tuple[FigureLine, ...]:
     return (_non_private(size), *_local(size, epsilon))
 
 
-def _figure_1a(size: Size) -> tuple[FigureLine, ...]:
-    return _at(size, 0.2)
-
-
-def _figure_1b(size: Size) -> tuple[FigureLine, ...]:
-    return _at(size, 0.5)
-
-
-def _figure_1c(size: Size) -> tuple[FigureLine, ...]:
-    return _at(size, 1.0)
-
-
-def _figure_1d(size: Size) -> tuple[FigureLine, ...]:
-    return _at(size, 2.0)
-
-
 def _figure_1e(size: Size) -> tuple[FigureLine, ...]:
     """The published learners at every value, the certified ones at eleven."""
     epsilons = (2.0 * np.arange(1, size.points + 1) / size.points).round(10).tolist()
@@ -138,56 +123,19 @@ def _figure_1g(size: Size) -> tuple[FigureLine, ...]:
 
 
 def _semi_bandit(size: Size, epsilon: float) -> tuple[FigureLine, ...]:
-    def line(
-        name: str, label: str, learner: str, settings: Mapping[str, Value], colour: int = 0
-    ) -> FigureLine:
-        return over_rounds(
-            name,
-            label,
-            learner,
-            "top-k",
-            size,
-            epsilon=epsilon,
-            delta=_DELTA,
-            settings=settings,
-            colour=colour,
-        )
-
+    line = partial(over_rounds, problem="top-k", size=size, epsilon=epsilon, delta=_DELTA)
+    published = "published/cucb-ldp-gaussian"
     return (
-        line("non-private", "CUCB, no privacy", "cucb", {}),
-        line("CUCB", "CUCB, Algorithm 4, noise x 0.01", "published/cucb-ldp-gaussian", _SCALED, 0),
-        line("CUCB certified", "CUCB, Gaussian", "cucb-ldp-gaussian", {}, 0),
-        line("bit certified", "CUCB, one bit of a user", "cucb-ldp-bit", {}, 1),
+        line("non-private", "CUCB, no privacy", "cucb"),
+        line("CUCB", "CUCB, Algorithm 4, noise x 0.01", published, settings=_SCALED),
+        line("CUCB certified", "CUCB, Gaussian", "cucb-ldp-gaussian"),
+        line("bit certified", "CUCB, one bit of a user", "cucb-ldp-bit", colour=1),
     )
 
 
-def _figure_1h(size: Size) -> tuple[FigureLine, ...]:
-    return _semi_bandit(size, 0.2)
-
-
-def _figure_1i(size: Size) -> tuple[FigureLine, ...]:
-    return _semi_bandit(size, 2.0)
-
-
-def _figure_2(size: Size, positions: int) -> tuple[FigureLine, ...]:
+def _of_positions(size: Size, positions: int) -> tuple[FigureLine, ...]:
     settings = {"positions": positions}
     return (_non_private(size, settings), *_local(size, 0.2, settings))
-
-
-def _figure_2a(size: Size) -> tuple[FigureLine, ...]:
-    return _figure_2(size, 4)
-
-
-def _figure_2b(size: Size) -> tuple[FigureLine, ...]:
-    return _figure_2(size, 8)
-
-
-def _figure_2c(size: Size) -> tuple[FigureLine, ...]:
-    return _figure_2(size, 12)
-
-
-def _figure_2d(size: Size) -> tuple[FigureLine, ...]:
-    return _figure_2(size, 16)
 
 
 def _claim(epsilon: float, positions: int) -> PaperStatement:
@@ -208,14 +156,10 @@ def _claim(epsilon: float, positions: int) -> PaperStatement:
     )
 
 
-def _both(quick: Size, paper: Size) -> dict[Scale, Size]:
-    return {"quick": quick, "paper": paper}
+_CURVES: dict[Scale, Size] = {"quick": Size(10_000, 64), "paper": Size(100_000, 64)}
 
 
-_CURVES = _both(Size(10_000, 64), Size(100_000, 64))
-
-
-def _local_statements(epsilon: float, positions: int = 4) -> tuple[PaperStatement, ...]:
+def _local_statements(epsilon: float) -> tuple[PaperStatement, ...]:
     """What the paper says of one panel of local learners."""
     return (
         PaperStatement("Laplace has the most regret", ordered("Laplace", "Gaussian", "non-private"), _RADII),
@@ -224,7 +168,7 @@ def _local_statements(epsilon: float, positions: int = 4) -> tuple[PaperStatemen
             every(logarithmic("Laplace"), logarithmic("Gaussian")),
             _NOT_YET,
         ),
-        _claim(epsilon, positions),
+        _claim(epsilon, 4),
         PaperStatement(
             "(not in the paper) the certified twins, with all their noise, have no more regret",
             every(below("Laplace certified", "Laplace"), below("RR certified", "Laplace")),
@@ -233,13 +177,6 @@ def _local_statements(epsilon: float, positions: int = 4) -> tuple[PaperStatemen
     )
 
 
-_LINES_1 = {
-    0.2: ("a", _figure_1a),
-    0.5: ("b", _figure_1b),
-    1.0: ("c", _figure_1c),
-    2.0: ("d", _figure_1d),
-}
-_LINES_2 = {4: ("a", _figure_2a), 8: ("b", _figure_2b), 12: ("c", _figure_2c), 16: ("d", _figure_2d)}
 _EPSILON = FigureAxis("ε", of=float)
 
 
@@ -262,10 +199,10 @@ CASCADE: tuple[Experiment, ...] = (
             "Regret of the Laplace, the Gaussian and the non-private learner: Laplace most, all of order log T.",
             f"{_SETTING}ε = {epsilon:g}. {_NOISE}",
             _CURVES,
-            lines,
+            partial(_at, epsilon=epsilon),
             _local_statements(epsilon),
         )
-        for epsilon, (letter, lines) in _LINES_1.items()
+        for letter, epsilon in (("a", 0.2), ("b", 0.5), ("c", 1.0), ("d", 2.0))
     ),
     Figure(
         "cascade/fig1e",
@@ -274,7 +211,7 @@ CASCADE: tuple[Experiment, ...] = (
         "Final regret for ε in steps of 0.02 up to 2: it decays quickly and comes near that without privacy, sooner "
         "for the Gaussian learner.",
         f"{_SETTING}{_NOISE}The certified twins are simulated at eleven values.",
-        _both(Size(3_000, 64, 5), Size(100_000, 64, 100)),
+        {"quick": Size(3_000, 64, 5), "paper": Size(100_000, 64, 100)},
         _figure_1e,
         (
             PaperStatement("regret falls in ε", every(falls("Laplace"), falls("Gaussian")), _NOT_YET),
@@ -293,7 +230,7 @@ CASCADE: tuple[Experiment, ...] = (
         f"{_PAPER}, Figure 1(f)",
         "Regret of Algorithm 1 at ε = 0.1, 0.5, 1 and 2: the larger ε, the closer to the learner without privacy.",
         f"{_SETTING}The constant c₁ of Algorithm 1 is not stated: 1 here; its noise is not scaled.",
-        _both(Size(1_500, 64), Size(100_000, 64)),
+        {"quick": Size(1_500, 64), "paper": Size(100_000, 64)},
         _figure_1f,
         (
             PaperStatement(
@@ -320,7 +257,7 @@ CASCADE: tuple[Experiment, ...] = (
         f"{_PAPER}, Figure 1(g)",
         "Regret of Algorithm 1 for L = 8, 12, 16 and 20 items: the more items, the more regret.",
         f"{_SETTING}ε is not stated for this panel: 1 here, as c₁.",
-        _both(Size(1_500, 64), Size(100_000, 64)),
+        {"quick": Size(1_500, 64), "paper": Size(100_000, 64)},
         _figure_1g,
         (
             PaperStatement("regret grows in L", ordered("L=20", "L=16", "L=12", "L=8")),
@@ -338,7 +275,7 @@ CASCADE: tuple[Experiment, ...] = (
             "Regret of private and plain CUCB: the gap is large at ε = 0.2 and small at ε = 2.",
             f"{_SETTING}Super arms of 4 of 20 arms with the same means, all outcomes seen. ε = {epsilon:g}. {_NOISE}",
             _CURVES,
-            lines,
+            partial(_semi_bandit, epsilon=epsilon),
             (
                 PaperStatement("private CUCB has more regret", ordered("CUCB", "non-private")),
                 PaperStatement(
@@ -349,7 +286,7 @@ CASCADE: tuple[Experiment, ...] = (
                 ),
             ),
         )
-        for letter, epsilon, lines in (("h", 0.2, _figure_1h), ("i", 2.0, _figure_1i))
+        for letter, epsilon in (("h", 0.2), ("i", 2.0))
     ),
     *(
         Figure(
@@ -359,7 +296,7 @@ CASCADE: tuple[Experiment, ...] = (
             "Regret at ε = 0.2 for K = 4, 8, 12 and 16: the larger K, the larger the gap between Laplace and Gaussian.",
             f"{_SETTING}K = {positions}, ε = 0.2. {_NOISE}",
             _CURVES,
-            lines,
+            partial(_of_positions, positions=positions),
             (
                 PaperStatement(
                     "Laplace has more regret than Gaussian",
@@ -369,7 +306,7 @@ CASCADE: tuple[Experiment, ...] = (
                 _claim(0.2, positions),
             ),
         )
-        for positions, (letter, lines) in _LINES_2.items()
+        for letter, positions in (("a", 4), ("b", 8), ("c", 12), ("d", 16))
     ),
 )
 """The experiments of the paper, in its order."""

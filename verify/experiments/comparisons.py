@@ -12,11 +12,12 @@ from itertools import pairwise
 import numpy as np
 
 from mechanisms.arrays import FloatArray
-from verify.experiments.experiment import REGRET, Quantity, Results, Seen
+from verify.experiments.experiment import Results, Seen
 from verify.experiments.simulated_runs import SimulatedRuns
 
 _ERRORS = 3.0
 _ROUNDING = 1e-12
+_STRAIGHT = 0.98  # of the variance
 SeenRule = Callable[[Results], Seen]
 
 
@@ -37,10 +38,9 @@ def in_words(values: FloatArray) -> str:
     return f"{mean:.4g}" + (f" ± {error:.2g}" if math.isfinite(error) else "")
 
 
-def last(results: Results, line: str, quantity: Quantity = REGRET) -> FloatArray:
-    """Return a quantity after the last round, at the line's last parameter value, of every run."""
-    value: FloatArray = quantity.values(results[line][-1][1])[-1]
-    return value
+def last(results: Results, line: str) -> FloatArray:
+    """Return the final regret of every run, at the line's last parameter value."""
+    return results[line][-1][1].final
 
 
 def larger(first: FloatArray, second: FloatArray) -> bool | None:
@@ -50,17 +50,19 @@ def larger(first: FloatArray, second: FloatArray) -> bool | None:
     return None if not abs(difference) > width else difference > 0
 
 
-def ordered(*lines: str, quantity: Quantity = REGRET) -> SeenRule:
-    """Return the rule that the lines end in falling order of the quantity."""
+def _all(told: Sequence[bool | None]) -> bool | None:
+    """Whether all of them hold; None if one may not and none does not."""
+    return False if False in told else (None if None in told else True)
+
+
+def ordered(*lines: str) -> SeenRule:
+    """Return the rule that the lines end in falling order of regret."""
 
     def seen(results: Results) -> Seen:
-        values = [last(results, line, quantity) for line in lines]
+        values = [last(results, line) for line in lines]
         told = [larger(before, after) for before, after in pairwise(values)]
-        holds = False if False in told else (None if None in told else True)
-        return Seen(
-            holds,
-            ", ".join(f"{line} {in_words(value)}" for line, value in zip(lines, values, strict=True)),
-        )
+        words = ", ".join(f"{line} {in_words(value)}" for line, value in zip(lines, values, strict=True))
+        return Seen(_all(told), words)
 
     return seen
 
@@ -70,17 +72,14 @@ def below(line: str, other: str) -> SeenRule:
 
     def seen(results: Results) -> Seen:
         told = [
-            (x, larger(theirs.final, own.final))
-            for (x, own), (_, theirs) in zip(results[line], results[other], strict=True)
+            larger(theirs.final, own.final)
+            for (_, own), (_, theirs) in zip(results[line], results[other], strict=True)
         ]
-        against = [x for x, less in told if less is False]
         words = f"{line} {in_words(last(results, line))}, {other} {in_words(last(results, other))}"
         if len(told) > 1:
-            words = (
-                f"less at {sum(less is True for _, less in told)} of {len(told)} values, more at {len(against)}; "
-                f"at the last: {words}"
-            )
-        return Seen(False if against else (None if None in {less for _, less in told} else True), words)
+            less, more = told.count(True), told.count(False)
+            words = f"less at {less} of {len(told)} values, more at {more}; at the last: {words}"
+        return Seen(_all(told), words)
 
     return seen
 
@@ -134,18 +133,7 @@ def falls(line: str) -> SeenRule:
     return seen
 
 
-def rises(line: str) -> SeenRule:
-    """Return the rule that final regret is larger at the end of the parameter's range than at its start."""
-
-    def seen(results: Results) -> Seen:
-        points = sorted(results[line], key=lambda point: point[0])
-        words = f"{line}: " + ", ".join(f"{in_words(runs.final)} at {x:g}" for x, runs in points)
-        return Seen(larger(points[-1][1].final, points[0][1].final), words)
-
-    return seen
-
-
-def straight(line: str, x: Callable[[float], float], least: float = 0.98) -> SeenRule:
+def straight(line: str, x: Callable[[float], float]) -> SeenRule:
     """Return the rule that final regret is a straight line in a function of the parameter, by its share of variance."""
 
     def seen(results: Results) -> Seen:
@@ -154,10 +142,10 @@ def straight(line: str, x: Callable[[float], float], least: float = 0.98) -> See
         slope, offset = np.polyfit(places, means, 1)
         explained = 1.0 - np.sum((means - slope * places - offset) ** 2) / np.sum((means - means.mean()) ** 2)
         words = (
-            f"{line}: a straight line explains {100 * explained:.1f} % of the variance ({100 * least:g} % count), "
+            f"{line}: a straight line explains {100 * explained:.1f} % of the variance ({100 * _STRAIGHT:g} % count), "
             f"slope {slope:.4g}, from {means.min():.4g} to {means.max():.4g}"
         )
-        return Seen(bool(explained >= least), words)
+        return Seen(bool(explained >= _STRAIGHT), words)
 
     return seen
 
@@ -199,11 +187,7 @@ def every(*rules: SeenRule) -> SeenRule:
 
     def seen(results: Results) -> Seen:
         found = [rule(results) for rule in rules]
-        told = [each.holds for each in found]
-        return Seen(
-            False if False in told else (None if None in told else True),
-            "; ".join(each.words for each in found),
-        )
+        return Seen(_all([each.holds for each in found]), "; ".join(each.words for each in found))
 
     return seen
 
@@ -218,8 +202,3 @@ def _added(runs: SimulatedRuns, last_part: float, first_part: float) -> FloatArr
             for regret in runs.trace.regret.T
         ]
     )
-
-
-def series(names: Sequence[str], rule: Callable[[str], SeenRule]) -> SeenRule:
-    """Return the rule that one holds for each of these lines."""
-    return every(*(rule(name) for name in names))

@@ -14,23 +14,24 @@ import numpy as np
 
 from accountant import Gate
 from algorithms.blocks import BlockStore, Executor, NoIdentity, Processes, identity
-from algorithms.catalogue.structured_entries import learner_builder
 from algorithms.learner import DEFAULT_DELTA, Learner
 from algorithms.linear.contextual_play import simulate_contexts
+from algorithms.play import BuildLearner
 from algorithms.problems import (
+    LinearBandit,
+    Problem,
     Value,
     contextual_problems,
     linear_problems,
     problems,
 )
-from algorithms.simulate import simulate
+from algorithms.simulate import Trace, simulate
 from verify.bandits.calling.plain_bandit import BanditSubject
 from verify.conduct.progress import Progress, silent
 from verify.experiments.plain_runs import simulate_plain_bandit
 from verify.experiments.simulated_runs import SimulatedRuns
-from verify.learners.learner_subject import LearnerSubject, blaming, choose_problem, initial_records
-from verify.linear.contextual_subject import build_contextual, is_contextual
-from verify.linear.linear_subject import build_linear, is_linear, simulate_linear
+from verify.learners.learner_subject import LearnerSubject, blaming, initial_records
+from verify.linear.linear_subject import build_learner, is_contextual, is_linear, simulate_linear
 from verify.subject_error import SubjectError
 from verify.subjects.own_problem import loaded_problem, problem_file
 from verify.subjects.resolve import every_learner, names_file, resolve
@@ -124,68 +125,69 @@ def simulated(
         "seed": configuration.seed,
         "checkpoints": configuration.checkpoints,
     }
-    privacy: dict[str, Any] = {"epsilon": configuration.epsilon, "delta": configuration.delta}
-    named = configuration.problem
-    problem = loaded_problem(named)
-    own_file = problem_file(named)
+    problem, own_file = loaded_problem(configuration.problem), problem_file(configuration.problem)
     share: Callable[[float], None] = lambda done: progress(done, "simulating")  # noqa: E731
     further: dict[str, Any] = {}
-    problem_played: object
+    played: Any
     if isinstance(subject, BanditSubject):
-        trace, problem_played, problem_name = simulate_plain_bandit(
+        trace, played, name = simulate_plain_bandit(
             subject, problem, configuration.settings, progress=share, **sizes
         )
     elif not isinstance(subject, LearnerSubject):
         raise SubjectError(f"{configuration.learner}: only learners and plain bandits can be simulated")
-    elif is_linear(subject):
-        phased, linear, problem_name = build_linear(
-            subject, problem, configuration.settings, horizon=configuration.horizon, **privacy
-        )
-        problem_played = linear
-        with blaming(subject, own_file):
-            trace, further = simulate_linear(phased, linear, progress=share, **where, **sizes)
-        from algorithms.theory.communication import most_sent  # SymPy takes half a second
-        from algorithms.theory.regret_bound import Instance
-
-        instance = Instance(
-            linear,
-            configuration.epsilon,
-            configuration.horizon,
-            configuration.delta,
-            configuration.settings,
-        )
-        if most := most_sent(subject.name, instance):
-            further["most_communication"] = most
-    elif is_contextual(subject):
-        policy, contexts, problem_name = build_contextual(
-            subject, problem, configuration.settings, horizon=configuration.horizon, **privacy
-        )
-        problem_played = contexts
-        with blaming(subject, own_file):
-            trace = simulate_contexts(policy, contexts, progress=share, **where, **sizes)
     else:
-        played, own, problem_name = choose_problem(subject, problem, configuration.settings)
-        problem_played = played
-        build = learner_builder(subject.make, played, settings=own, horizon=configuration.horizon, **privacy)
-        initial_records(build, subject)
-        made: list[Learner] = []
-
-        def build_and_keep(gate: Gate) -> Learner:
-            made.append(build(gate))
-            return made[-1]
-
+        build, played, name = build_learner(
+            subject,
+            problem,
+            configuration.settings,
+            epsilon=configuration.epsilon,
+            delta=configuration.delta,
+            horizon=configuration.horizon,
+        )
+        linear, contextual = is_linear(subject), is_contextual(subject)
+        if not (linear or contextual):
+            initial_records(build, subject)
         with blaming(subject, own_file):
-            if configuration.recommends:
-                trace = simulate(build_and_keep, played, progress=share, **sizes)
-                next_actions = np.concatenate([learner.act() for learner in made])[: configuration.runs]
-                further["recommended"] = next_actions.tolist()
-                further["best"] = played.structure.solve(played.means[np.newaxis])[0].tolist()
+            if linear:
+                trace, further = simulate_linear(build, played, progress=share, **where, **sizes)
+            elif configuration.recommends:
+                trace, further = _recommending(build, played, progress=share, **sizes)
             else:
-                trace = simulate(build, played, progress=share, **where, **sizes)
-    if own_file is not None:
-        problem_name = own_file
+                play = simulate_contexts if contextual else simulate
+                trace = play(build, played, progress=share, **where, **sizes)
+        if linear and (most := _most_sent(subject.name, played, configuration)):
+            further["most_communication"] = most
     neighbours = subject.form.neighbours.value
-    return SimulatedRuns(trace, subject.name, problem_name, neighbours, _instance(problem_played), further)
+    return SimulatedRuns(trace, subject.name, own_file or name, neighbours, _instance(played), further)
+
+
+def _recommending(build: BuildLearner, problem: Problem, **simulation: Any) -> tuple[Trace, dict[str, Any]]:
+    """Simulate, and keep what each run would play next, and the best action."""
+    made: list[Learner] = []
+
+    def build_and_keep(gate: Gate) -> Learner:
+        made.append(build(gate))
+        return made[-1]
+
+    trace = simulate(build_and_keep, problem, **simulation)
+    following = np.concatenate([learner.act() for learner in made])[: trace.runs]
+    best = problem.structure.solve(problem.means[np.newaxis])[0]
+    return trace, {"recommended": following.tolist(), "best": best.tolist()}
+
+
+def _most_sent(learner: str, problem: LinearBandit, configuration: Configuration) -> dict[str, float]:
+    """Return what a linear learner sends in a run at most, where there is a formula."""
+    from algorithms.theory.communication import most_sent  # SymPy takes half a second
+    from algorithms.theory.regret_bound import Instance
+
+    instance = Instance(
+        problem,
+        configuration.epsilon,
+        configuration.horizon,
+        configuration.delta,
+        configuration.settings,
+    )
+    return most_sent(learner, instance)
 
 
 def _instance(problem: object) -> str:

@@ -101,7 +101,8 @@ def draw_lines(
         if x.of is None:
             longest = max(int(points[0][1].trace.rounds[-1]) for points in results.values())
             axes.set_xlim(1 if x.logarithmic else 0, max(2, longest))
-            axes.xaxis.set_major_formatter(_thousands) if not x.logarithmic else None
+            if not x.logarithmic:
+                axes.xaxis.set_major_formatter("{x:,.0f}")
         axes.set_xlabel(x.label)
         axes.set_ylabel(y.label)
         words = "\n".join(textwrap.fill(printable(part, 200), _TITLE) for part in title.split("\n"))
@@ -200,7 +201,3 @@ def _marks(places: FloatArray, x: FigureAxis, number: int, lines: int) -> list[i
     scale = np.log(np.maximum(places, 1.0)) if x.logarithmic else places
     wanted = scale[0] + (scale[-1] - scale[0]) * (np.arange(8) + (number + 0.5) / lines) / 8
     return sorted({int(np.abs(scale - place).argmin()) for place in wanted})
-
-
-def _thousands(value: float, _: float) -> str:
-    return f"{value:,.0f}"

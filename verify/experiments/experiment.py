@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -173,7 +173,7 @@ class Experiment:
     sizes
         How much is simulated at each scale.
     lines
-        From a size to the lines.
+        From a size to the lines; by default nothing is simulated.
     statements
         What the paper says is seen.
     takes_data
@@ -185,8 +185,8 @@ class Experiment:
     source: str
     shows: str
     setting: str
-    sizes: Mapping[Scale, Size]
-    lines: Callable[[Size], tuple[FigureLine, ...]]
+    sizes: Mapping[Scale, Size] = field(default_factory=lambda: {"quick": Size(1, 1), "paper": Size(1, 1)})
+    lines: Callable[[Size], tuple[FigureLine, ...]] = lambda size: ()
     statements: tuple[PaperStatement, ...] = ()
     takes_data: bool = False
 
@@ -238,6 +238,4 @@ class PaperTable(Experiment):
         From what was simulated, and the lines, to the cells.
     """
 
-    content: Callable[[Results, tuple[FigureLine, ...]], TableContent] = lambda results, lines: TableContent(
-        (), ()
-    )
+    content: Callable[[Results, tuple[FigureLine, ...]], TableContent] = field(kw_only=True)

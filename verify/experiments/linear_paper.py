@@ -143,14 +143,6 @@ def _faster(results: Results) -> Seen:
     return Seen(told, f"{words}; DPE is ahead from round {first:,} on" if ahead[-1] else words)
 
 
-def _for_free(results: Results) -> Seen:
-    return every(within("CDP-DPE", "DPE", 2.0), within("SDP-DPE", "DPE", 2.0))(results)
-
-
-def _twins_for_free(results: Results) -> Seen:
-    return every(within("CDP-DPE certified", "DPE", 2.0), within("SDP-DPE certified", "DPE", 2.0))(results)
-
-
 def _table_1(size: Size) -> tuple[FigureLine, ...]:
     return (*_figure_2b(size), _line("DPE, exact widths", "dpe", size))
 
@@ -258,23 +250,7 @@ def _noise_settings(results: Results, lines: tuple[FigureLine, ...], *, standard
     return TableContent(columns, rows)
 
 
-def _table_3(results: Results, lines: tuple[FigureLine, ...]) -> TableContent:
-    return _noise_settings(results, lines, standard=False)
-
-
-def _table_4(results: Results, lines: tuple[FigureLine, ...]) -> TableContent:
-    return _noise_settings(results, lines, standard=True)
-
-
-def _nothing(size: Size) -> tuple[FigureLine, ...]:
-    return ()
-
-
-def _both(quick: Size, paper: Size) -> dict[Scale, Size]:
-    return {"quick": quick, "paper": paper}
-
-
-_PHASES = _both(Size(30_000, 4, 3), Size(1_000_000, 20, 5))
+_PHASES: dict[Scale, Size] = {"quick": Size(30_000, 4, 3), "paper": Size(1_000_000, 20, 5)}
 _ORDER = PaperStatement(
     "the central model has least regret, then the shuffle model, then the local", _holds, _SHUFFLE
 )
@@ -329,11 +305,15 @@ LINEAR: tuple[Experiment, ...] = (
         _PHASES,
         _figure_2b,
         (
-            PaperStatement("CDP-DPE and SDP-DPE are close to DPE", _for_free, f"{_WIDTH}\n{_SHUFFLE}"),
+            PaperStatement(
+                "CDP-DPE and SDP-DPE are close to DPE",
+                every(within("CDP-DPE", "DPE", 2.0), within("SDP-DPE", "DPE", 2.0)),
+                f"{_WIDTH}\n{_SHUFFLE}",
+            ),
             PaperStatement("LDP-DPE has most regret", ordered("LDP-DPE", "SDP-DPE"), _SHUFFLE),
             PaperStatement(
                 "(not in the paper) the certified twins of both are close to DPE",
-                _twins_for_free,
+                every(within("CDP-DPE certified", "DPE", 2.0), within("SDP-DPE certified", "DPE", 2.0)),
                 "At this number of rounds their noise still shows.",
             ),
         ),
@@ -368,7 +348,7 @@ LINEAR: tuple[Experiment, ...] = (
         f"{_PAPER}, Table 2",
         "Regret of PE and its three private instances, up to constants; the paper has no experiment on it.",
         f"{_SETTING}Clients do not differ: σ = 0. ε = 10, δ = 0.25. {_CLASSICAL}",
-        _both(Size(20_000, 3), Size(1_000_000, 5)),
+        {"quick": Size(20_000, 3), "paper": Size(1_000_000, 5)},
         _table_2,
         (PaperStatement("the bounds say something at this size", _speaks, _WIDTH), _ORDER),
         content=_bounds,
@@ -379,9 +359,7 @@ LINEAR: tuple[Experiment, ...] = (
         f"{_PAPER}, Table 3",
         "σ_n, which the privatizer adds to the width, and the noise itself.",
         "Evaluated at d = 20, s = S, B = 1, ε = 10, δ = 0.25, in phase 15 with ⌈2^12⌉ = 4,096 clients.",
-        _both(Size(1, 1), Size(1, 1)),
-        _nothing,
-        content=_table_3,
+        content=functools.partial(_noise_settings, standard=False),
     ),
     PaperTable(
         "linear/table4",
@@ -389,9 +367,7 @@ LINEAR: tuple[Experiment, ...] = (
         f"{_PAPER}, Table 4",
         "The same for standard linear bandits.",
         "Evaluated at d = 20, s = S, h = S 2^14, B = 1, ε = 10, δ = 0.25, in phase 15.",
-        _both(Size(1, 1), Size(1, 1)),
-        _nothing,
-        content=_table_4,
+        content=functools.partial(_noise_settings, standard=True),
     ),
 )
 """The experiments of the paper, in its order."""

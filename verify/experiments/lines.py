@@ -25,7 +25,6 @@ def over_rounds(
     delta: float = DEFAULT_DELTA,
     settings: Mapping[str, Value] | None = None,
     colour: int = 0,
-    parameter: float = 0.0,
     recommends: bool = False,
 ) -> FigureLine:
     """Return a line against the rounds: one configuration.
@@ -36,14 +35,12 @@ def over_rounds(
         As in `FigureLine`; the role follows from the learner.
     learner, problem, size, epsilon, delta, settings, recommends
         As in `Configuration`.
-    parameter
-        What the CSV says of it.
     """
     configuration = Configuration(
         learner, size.horizon, size.runs, problem, settings or {}, epsilon, delta,
         checkpoints=_CHECKPOINTS, recommends=recommends,
     )  # fmt: skip
-    return FigureLine(name, label, role_of(learner), ((parameter, configuration),), colour)
+    return FigureLine(name, label, role_of(learner), ((0.0, configuration),), colour)
 
 
 def swept(values: Iterable[float], lines: Sequence[FigureLine]) -> FigureLine:

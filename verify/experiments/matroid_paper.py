@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 
-from algorithms.problems import LoggedUsers, build_problem
+from algorithms.problems import LinearMatroid, LoggedUsers, build_problem
 from algorithms.theory.regret import BOUNDS, WITHOUT_BOUND
 from algorithms.theory.regret_bound import Instance
 from verify.experiments.comparisons import (
@@ -36,6 +39,7 @@ from verify.experiments.experiment import (
 from verify.experiments.lines import over_rounds, swept
 
 _PAPER = "matroid bandits paper"
+_PROBLEM = "linear-matroid"
 _OPEN = "The number of repetitions is not stated; ours stands below."
 _SYNTHETIC = (
     "Seven vectors of rank 3 and their means from the paper's Table 2 (one is a loop, one parallel to another), "
@@ -65,39 +69,34 @@ _FALSE_START = (
 )
 
 
-def _ucb(
-    name: str, size: Size, epsilon: float = 2.0, problem: str = "linear-matroid"
-) -> tuple[FigureLine, FigureLine]:
-    return _pair("dpucb-mat", "DPUCB-MAT", name, size, epsilon, problem, 0)
-
-
-def _ts(
-    name: str, size: Size, epsilon: float = 2.0, problem: str = "linear-matroid"
-) -> tuple[FigureLine, FigureLine]:
-    return _pair("dpts-mat", "DPTS-MAT", name, size, epsilon, problem, 1)
-
-
 def _pair(
-    learner: str, label: str, name: str, size: Size, epsilon: float, problem: str, colour: int
+    learner: str,
+    name: str,
+    label: str,
+    colour: int,
+    size: Size,
+    epsilon: float = 2.0,
+    problem: str = _PROBLEM,
 ) -> tuple[FigureLine, FigureLine]:
     """Return a published learner's line and its certified twin's."""
-    published = over_rounds(
-        name, label, f"published/{learner}", problem, size, epsilon=epsilon, colour=colour
-    )
-    twin = over_rounds(f"{name} certified", label, learner, problem, size, epsilon=epsilon, colour=colour)
-    return published, twin
+    line = partial(over_rounds, problem=problem, size=size, epsilon=epsilon, colour=colour)
+    return line(name, label, f"published/{learner}"), line(f"{name} certified", label, learner)
 
 
-def _baseline(learner: str, size: Size, problem: str = "linear-matroid") -> FigureLine:
+_ucb = partial(_pair, "dpucb-mat", "DPUCB-MAT", "DPUCB-MAT", 0)
+_ts = partial(_pair, "dpts-mat", "DPTS-MAT", "DPTS-MAT", 1)
+
+
+def _baseline(learner: str, size: Size, problem: str = _PROBLEM) -> FigureLine:
     return over_rounds(learner.upper(), learner.upper(), learner, problem, size)
 
 
 def _figure_1(size: Size) -> tuple[FigureLine, ...]:
-    return (_baseline("omm", size), *_ucb("DPUCB-MAT", size))
+    return (_baseline("omm", size), *_ucb(size))
 
 
 def _figure_4a(size: Size) -> tuple[FigureLine, ...]:
-    return (_baseline("cts", size), *_ts("DPTS-MAT", size))
+    return (_baseline("cts", size), *_ts(size))
 
 
 def _figure_3(size: Size) -> tuple[FigureLine, ...]:
@@ -114,7 +113,7 @@ def _figure_3(size: Size) -> tuple[FigureLine, ...]:
 
 
 def _figure_4b(size: Size) -> tuple[FigureLine, ...]:
-    return (_baseline("cts", size, "synthetic-movies"), *_ts("DPTS-MAT", size, 2.0, "synthetic-movies"))
+    return (_baseline("cts", size, "synthetic-movies"), *_ts(size, 2.0, "synthetic-movies"))
 
 
 _EPSILONS = {"1e5": 1e5, "2": 2.0, "1e-4": 1e-4}
@@ -123,22 +122,12 @@ _EPSILONS = {"1e5": 1e5, "2": 2.0, "1e-4": 1e-4}
 def _figure_2(size: Size, learner: str, label: str, baseline: str) -> tuple[FigureLine, ...]:
     lines = [_baseline(baseline, size)]
     for colour, (words, epsilon) in enumerate(_EPSILONS.items()):
-        lines += _pair(
-            learner, f"{label}, ε = {words}", f"ε={words}", size, epsilon, "linear-matroid", colour
-        )
+        lines += _pair(learner, f"ε={words}", f"{label}, ε = {words}", colour, size, epsilon)
     return tuple(lines)
 
 
-def _figure_2a(size: Size) -> tuple[FigureLine, ...]:
-    return _figure_2(size, "dpucb-mat", "DPUCB-MAT", "omm")
-
-
-def _figure_2b(size: Size) -> tuple[FigureLine, ...]:
-    return _figure_2(size, "dpts-mat", "DPTS-MAT", "cts")
-
-
 def _figure_5a(size: Size) -> tuple[FigureLine, ...]:
-    return (*_ucb("DPUCB-MAT", size), *_ts("DPTS-MAT", size))
+    return (*_ucb(size), *_ts(size))
 
 
 def _figure_5b(size: Size) -> tuple[FigureLine, ...]:
@@ -146,14 +135,14 @@ def _figure_5b(size: Size) -> tuple[FigureLine, ...]:
         np.linspace if size.points >= 50 else np.geomspace
     )  # the paper's; few of them would miss small epsilons
     epsilons = spaced(0.5, 50.0, size.points).tolist()
-    pairs = [(_ucb("DPUCB-MAT", size, epsilon), _ts("DPTS-MAT", size, epsilon)) for epsilon in epsilons]
+    pairs = [(_ucb(size, epsilon), _ts(size, epsilon)) for epsilon in epsilons]
     return tuple(
         swept(epsilons, [pair[kind][twin] for pair in pairs]) for kind in range(2) for twin in range(2)
     )
 
 
 def _table_1(size: Size) -> tuple[FigureLine, ...]:
-    return (_baseline("omm", size), _baseline("cts", size), *_ucb("DPUCB-MAT", size), *_ts("DPTS-MAT", size))
+    return (_baseline("omm", size), _baseline("cts", size), *_ucb(size), *_ts(size))
 
 
 _PRINTED = {
@@ -169,7 +158,7 @@ def _bounds(results: Results, lines: tuple[FigureLine, ...]) -> TableContent:
     for line in lines:
         configuration = line.points[0][1]
         instance = Instance(
-            build_problem("linear-matroid"), configuration.epsilon, configuration.horizon, configuration.delta
+            build_problem(_PROBLEM), configuration.epsilon, configuration.horizon, configuration.delta
         )
         bound = BOUNDS.get(configuration.learner)
         value = WITHOUT_BOUND[configuration.learner] if bound is None else f"{bound.evaluate(instance):,.0f}"
@@ -190,7 +179,7 @@ def _bounds_hold(results: Results) -> Seen:
     words, holds = [], True
     for line, learner in instance_of.items():
         runs = results[line][0][1]
-        instance = Instance(build_problem("linear-matroid"), 2.0, int(runs.trace.rounds[-1]))
+        instance = Instance(build_problem(_PROBLEM), 2.0, int(runs.trace.rounds[-1]))
         bound = BOUNDS[learner].evaluate(instance)
         holds = holds and float(runs.final.max()) <= bound
         words.append(f"{line}: the worst run has {runs.final.max():,.0f}, the bound is {bound:,.0f}")
@@ -198,9 +187,7 @@ def _bounds_hold(results: Results) -> Seen:
 
 
 def _elements(results: Results, lines: tuple[FigureLine, ...]) -> TableContent:
-    from algorithms.problems import LinearMatroid
-
-    problem = build_problem("linear-matroid")
+    problem = build_problem(_PROBLEM)
     matroid = problem.structure
     assert isinstance(matroid, LinearMatroid)
     best = matroid.solve(problem.means[np.newaxis])[0].tolist()
@@ -217,7 +204,7 @@ def _elements(results: Results, lines: tuple[FigureLine, ...]) -> TableContent:
 
 
 def _best_basis(results: Results) -> Seen:
-    problem = build_problem("linear-matroid")
+    problem = build_problem(_PROBLEM)
     best = problem.structure.solve(problem.means[np.newaxis])[0].tolist()
     words = (
         f"the greedy basis is {{{', '.join(f'e{e + 1}' for e in best)}}} with return {problem.optimum:.2f}"
@@ -259,14 +246,33 @@ def _overlap(results: Results) -> Seen:
     return Seen(bool(shares[1] >= 8 / 17), ", ".join(words))
 
 
-def _both(quick: Size, paper: Size) -> dict[Scale, Size]:
-    return {"quick": quick, "paper": paper}
-
-
-_CURVES = _both(Size(5_000, 64), Size(10_000, 256))
-_FILMS = _both(Size(600, 64), Size(20_000, 64))
+_CURVES: dict[Scale, Size] = {"quick": Size(5_000, 64), "paper": Size(10_000, 256)}
+_FILMS: dict[Scale, Size] = {"quick": Size(600, 64), "paper": Size(20_000, 64)}
 
 _APPROACH = "the expected per-round return approaches the optimal return"
+
+
+def _on_movies(
+    number: str, learner: str, baseline: str, lines: Callable[[Size], tuple[FigureLine, ...]], lazy: str
+) -> Figure:
+    """Return the figure of a learner on movie recommendation."""
+    comparable = PaperStatement(
+        f"{learner} is comparable to {baseline}", within(learner, baseline, 2.0), f"{lazy}\n{_MARGIN}"
+    )
+    return Figure(
+        f"matroid/fig{number}",
+        f"{learner} on movie recommendation",
+        f"{_PAPER}, Figure {number}",
+        f"The return per round of {learner} (ε = 2) comes near that of {baseline} and of the optimal policy.",
+        _MOVIES + " n = 20,000.",
+        _FILMS,
+        lines,
+        (PaperStatement(_APPROACH, near_optimum(learner, 0.9), _MARGIN), comparable),
+        takes_data=True,
+        y=RETURN,
+        optimum="Optimal Policy",
+    )
+
 
 MATROID: tuple[Experiment, ...] = (
     PaperTable(
@@ -286,9 +292,7 @@ MATROID: tuple[Experiment, ...] = (
         f"{_PAPER}, Table 2",
         "Seven vectors with their mean rewards; A* = {e1, e2, e3}.",
         "Everything in it is given; nothing is simulated.",
-        _both(Size(1, 1), Size(1, 1)),
-        lambda size: (),
-        (PaperStatement("A* = {e1, e2, e3}, with 0.80 + 0.75 + 0.60 = 2.15", _best_basis),),
+        statements=(PaperStatement("A* = {e1, e2, e3}, with 0.80 + 0.75 + 0.60 = 2.15", _best_basis),),
         content=_elements,
     ),
     PaperTable(
@@ -343,7 +347,7 @@ MATROID: tuple[Experiment, ...] = (
             "without privacy.",
             _SYNTHETIC + "n = 10,000.",
             _CURVES,
-            lines,
+            partial(_figure_2, learner=learner, label=label, baseline=baseline),
             (
                 PaperStatement("regret grows when ε falls", ordered("ε=1e-4", "ε=2", "ε=1e5"), _MARGIN),
                 PaperStatement(
@@ -355,29 +359,12 @@ MATROID: tuple[Experiment, ...] = (
             y=RETURN,
             optimum="Optimal Policy",
         )
-        for letter, lines, label, baseline, lazy in (
-            ("a", _figure_2a, "DPUCB-MAT", "omm", _LAZY),
-            ("b", _figure_2b, "DPTS-MAT", "cts", _LAZY_SAMPLES),
+        for letter, learner, label, baseline, lazy in (
+            ("a", "dpucb-mat", "DPUCB-MAT", "omm", _LAZY),
+            ("b", "dpts-mat", "DPTS-MAT", "cts", _LAZY_SAMPLES),
         )
     ),
-    Figure(
-        "matroid/fig3",
-        "DPUCB-MAT on movie recommendation",
-        f"{_PAPER}, Figure 3",
-        "The return per round of DPUCB-MAT (ε = 2) comes near that of OMM and of the optimal policy.",
-        _MOVIES + " n = 20,000.",
-        _FILMS,
-        _figure_3,
-        (
-            PaperStatement(_APPROACH, near_optimum("DPUCB-MAT", 0.9), _MARGIN),
-            PaperStatement(
-                "DPUCB-MAT is comparable to OMM", within("DPUCB-MAT", "OMM", 2.0), f"{_LAZY}\n{_MARGIN}"
-            ),
-        ),
-        takes_data=True,
-        y=RETURN,
-        optimum="Optimal Policy",
-    ),
+    _on_movies("3", "DPUCB-MAT", "OMM", _figure_3, _LAZY),
     Figure(
         "matroid/fig4a",
         "DPTS-MAT on the synthetic data",
@@ -397,31 +384,14 @@ MATROID: tuple[Experiment, ...] = (
         y=RETURN,
         optimum="Optimal Policy",
     ),
-    Figure(
-        "matroid/fig4b",
-        "DPTS-MAT on movie recommendation",
-        f"{_PAPER}, Figure 4b",
-        "The return per round of DPTS-MAT (ε = 2) comes near that of CTS and of the optimal policy.",
-        _MOVIES + " n = 20,000.",
-        _FILMS,
-        _figure_4b,
-        (
-            PaperStatement(_APPROACH, near_optimum("DPTS-MAT", 0.9), _MARGIN),
-            PaperStatement(
-                "DPTS-MAT is comparable to CTS", within("DPTS-MAT", "CTS", 2.0), f"{_LAZY_SAMPLES}\n{_MARGIN}"
-            ),
-        ),
-        takes_data=True,
-        y=RETURN,
-        optimum="Optimal Policy",
-    ),
+    _on_movies("4b", "DPTS-MAT", "CTS", _figure_4b, _LAZY_SAMPLES),
     Figure(
         "matroid/fig5a",
         "asymptotic regret rate",
         f"{_PAPER}, Figure 5a",
         "R_n / ln n up to n = 10⁶ for both learners: it converges, and that of DPTS-MAT is lower.",
         _SYNTHETIC + "ε = 2, n = 10⁶.",
-        _both(Size(20_000, 64), Size(1_000_000, 64)),
+        {"quick": Size(20_000, 64), "paper": Size(1_000_000, 64)},
         _figure_5a,
         (
             PaperStatement(
@@ -441,7 +411,7 @@ MATROID: tuple[Experiment, ...] = (
         f"{_PAPER}, Figure 5b",
         "Regret after 10,000 rounds for 50 values of ε from 0.5 to 50: linear in 1/ε, less for DPTS-MAT.",
         _SYNTHETIC + "n = 10,000.",
-        _both(Size(3_000, 64, 6), Size(10_000, 64, 50)),
+        {"quick": Size(3_000, 64, 6), "paper": Size(10_000, 64, 50)},
         _figure_5b,
         (
             PaperStatement(

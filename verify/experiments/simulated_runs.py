@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import math
 import os
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -18,7 +18,6 @@ from algorithms.simulate import Trace
 from mechanisms.arrays import FloatArray
 from verify.subject_error import SubjectError
 
-_REAL = (int, float)
 _WORDS = ("learner", "problem", "neighbours", "instance")
 
 
@@ -87,10 +86,7 @@ class SimulatedRuns:
     def json(self) -> dict[str, Any]:
         """Return JSON data from which `from_json` has it back."""
         return {
-            "learner": self.learner,
-            "problem": self.problem,
-            "neighbours": self.neighbours,
-            "instance": self.instance,
+            **{name: getattr(self, name) for name in _WORDS},
             "rounds": self.trace.rounds.tolist(),
             "regret": self.trace.regret.tolist(),
             "reward": self.trace.reward.tolist(),
@@ -114,8 +110,8 @@ class SimulatedRuns:
         good = (
             told.keys() == {*_WORDS, "rounds", "regret", "reward", "seconds", "stored", "further"}
             and all(type(told[name]) is str for name in _WORDS)
-            and all(type(number) in _REAL for number in numbers)
-            and _are_rounds(rounds)
+            and all(map(is_real, numbers))
+            and are_rounds(rounds)
             and isinstance(told["further"], dict)
             and all(is_known(name, value) for name, value in told["further"].items())
         )
@@ -127,7 +123,13 @@ class SimulatedRuns:
         raise SubjectError("the process in which it ran reported what is no simulation")
 
 
-def _are_rounds(rounds: Any) -> bool:
+def is_real(value: Any) -> bool:
+    """Whether this is a number that a float holds, and finite."""
+    return type(value) in (int, float) and abs(value) <= sys.float_info.max
+
+
+def are_rounds(rounds: Any) -> bool:
+    """Whether these are checkpoints: growing whole numbers of at least 1."""
     return (
         isinstance(rounds, list)
         and bool(rounds)
@@ -142,7 +144,7 @@ def _table(rows: Any, length: int) -> FloatArray | None:
         isinstance(rows, list)
         and len(rows) == length
         and all(isinstance(row, list) and row and len(row) == len(rows[0]) for row in rows)
-        and all(type(value) in _REAL and math.isfinite(value) for row in rows for value in row)
+        and all(is_real(value) for row in rows for value in row)
     )
     table: npt.NDArray[np.float64] | None = np.array(rows, dtype=np.float64) if good else None
     return table
@@ -151,12 +153,11 @@ def _table(rows: Any, length: int) -> FloatArray | None:
 def is_known(name: str, value: Any) -> bool:
     """Whether this may stand beside the curves."""
     if name == "best_kept":
-        return type(value) in _REAL
+        return is_real(value)
     if name in ("communication", "most_communication"):
-        return isinstance(value, dict) and all(type(each) in _REAL for each in value.values())
+        return isinstance(value, dict) and all(map(is_real, value.values()))
     if name == "phases":
         return isinstance(value, dict) and all(
-            isinstance(values, list) and all(type(each) in _REAL for each in values)
-            for values in value.values()
+            isinstance(values, list) and all(map(is_real, values)) for values in value.values()
         )
     return False

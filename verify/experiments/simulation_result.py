@@ -12,7 +12,7 @@ from accountant.files.json_object import FromJson, JsonError, JsonObject
 from accountant.provenance import Provenance, made_now
 from algorithms.problems import Value
 from verify.experiments.configuration import Configuration
-from verify.experiments.simulated_runs import SimulatedRuns, is_known
+from verify.experiments.simulated_runs import SimulatedRuns, are_rounds, is_known, is_real
 
 FORMAT = "dpwitness simulation, version 1"
 
@@ -122,11 +122,16 @@ class SimulationResult(FromJson):
         learner, problem, neighbours = (read.text(name) for name in ("learner", "problem", "neighbours"))
         named, of, checkpoints = read.object("asked", _read_asked)
         epsilon, delta, settings = read.number("epsilon"), read.number("delta"), read.mapping("settings")
-        rounds = tuple(_whole(each) for each in read.numbers("rounds"))
+        rounds = tuple(read.take("rounds", list))
+        if not are_rounds(list(rounds)):
+            raise JsonError("rounds must be growing whole numbers of at least 1, at least one")
         means, returns = tuple(read.numbers("regret_mean")), tuple(read.numbers("return_mean"))
-        errors = tuple(math.nan if each is None else _number(each) for each in read.take("regret_sem", list))
-        if not rounds or not len(rounds) == len(means) == len(returns) == len(errors):
-            raise JsonError("rounds, regret_mean, regret_sem and return_mean must be as many, at least one")
+        given = read.take("regret_sem", list)
+        if not all(each is None or is_real(each) for each in given):
+            raise JsonError("regret_sem must hold numbers, or null")
+        errors = tuple(math.nan if each is None else float(each) for each in given)
+        if not len(rounds) == len(means) == len(returns) == len(errors):
+            raise JsonError("rounds, regret_mean, regret_sem and return_mean must be as many")
         asked = Configuration(
             named, rounds[-1], read.whole("runs"), of, _settings(settings), epsilon, delta, read.whole("seed"),
             checkpoints,
@@ -147,18 +152,6 @@ class SimulationResult(FromJson):
 def _read_asked(read: JsonObject) -> tuple[str, str | None, int]:
     learner, problem = read.text("learner"), read.take("problem", str, type(None))
     return learner, problem, read.whole("checkpoints")
-
-
-def _whole(value: float) -> int:
-    if not (value >= 1 and value == int(value)):
-        raise JsonError(f"rounds must hold whole numbers of at least 1, got {value!r}")
-    return int(value)
-
-
-def _number(value: Any) -> float:
-    if type(value) not in (int, float):
-        raise JsonError("regret_sem must hold numbers, or null")
-    return float(value)
 
 
 def _settings(data: Mapping[str, Any]) -> dict[str, Value]:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from accountant import Mask, Private, PrivateSums
 from mechanisms import Affine, Box, Domain, Mechanism, OneHot, Sensitivity, Transformation
 from verify.faults.fault import Misuse
-from verify.faults.noise_faults import NoisyValues, OtherMechanism, with_noise
+from verify.faults.noise_faults import NoisyValues, OtherMechanism, held, with_noise
 from verify.faults.planted_gate import PlantedGate
 
 
@@ -180,15 +180,14 @@ class HalvedSensitivity(OtherMechanism):
 
     def other(self, mechanism: Mechanism) -> Mechanism:
         """Return the mechanism with half of its sensitivity and of its noise."""
-        named: Any = mechanism
-        if not dataclasses.is_dataclass(named) or "sensitivity" not in {
-            f.name for f in dataclasses.fields(named)
-        }:
+        if "sensitivity" not in held(mechanism):
             return mechanism
-        whole: Sensitivity = mechanism.sensitivity
-        half = Sensitivity(whole.l1 / 2, whole.l2 / 2, whole.linf / 2)
         quieter: Any = with_noise(mechanism, 0.5)
-        return dataclasses.replace(quieter, sensitivity=half)  # type: ignore[no-any-return]
+        return dataclasses.replace(quieter, sensitivity=_half(mechanism.sensitivity))  # type: ignore[no-any-return]
+
+
+def _half(whole: Sensitivity) -> Sensitivity:
+    return Sensitivity(whole.l1 / 2, whole.l2 / 2, whole.linf / 2)
 
 
 class NarrowDomain(HalvedSensitivity):
@@ -199,11 +198,12 @@ class NarrowDomain(HalvedSensitivity):
 
     def narrowed(self, domain: Domain) -> Domain:
         """Return the domain, of a class that says so."""
-        if not dataclasses.is_dataclass(domain):
+        parts = held(domain)
+        if not parts:
             return domain
         self._narrow = True
-        held = {each.name: getattr(domain, each.name) for each in dataclasses.fields(domain) if each.init}
-        return _narrow(type(domain))(**held)
+        narrow: Domain = _narrow(type(domain))(**parts)
+        return narrow
 
     def other(self, mechanism: Mechanism) -> Mechanism:
         """Return the mechanism as it is calibrated for that domain, if the learner has named it."""
@@ -216,8 +216,7 @@ def _narrow(cls: type[Any]) -> type[Any]:
         return np.asarray(cls.widths.__get__(self)) / 2
 
     def sensitivity(self: Any) -> Sensitivity:
-        whole = cls.sensitivity.__get__(self)
-        return Sensitivity(whole.l1 / 2, whole.l2 / 2, whole.linf / 2)
+        return _half(cls.sensitivity.__get__(self))
 
     members = {"widths": property(widths), "sensitivity": property(sensitivity), "__module__": "__main__"}
     return type(f"Narrow{cls.__name__}", (cls,), members)

@@ -50,22 +50,40 @@ class Misuse:
 
 
 @dataclass(frozen=True)
-class Fault:
-    """A fault of a learner.
+class AnyFault:
+    """A fault of a learner or a function.
 
     Attributes
     ----------
     name
         As the command line and tables spell it.
     words
-        What the learner does.
+        What the author did.
     why
         Why its true loss exceeds the claim, or why it does not.
+    factor
+        The true loss of what leaves is at least so many times that without the fault; 1 if the fault is harmless.
+    """
+
+    name: str
+    words: str
+    why: str
+    factor: float = field(default=math.inf, kw_only=True)
+
+    @property
+    def harmless(self) -> bool:
+        """Whether a subject with the fault still keeps its claim."""
+        return self.factor <= 1.0
+
+
+@dataclass(frozen=True)
+class Fault(AnyFault):
+    """A fault of a learner.
+
+    Attributes
+    ----------
     misuse
         Makes what stands between the learner and its gate, for one run.
-    factor
-        The true loss of what leaves is at least so many times that of the learner without the fault; 1 if the fault
-        is harmless.
     start
         The first round (of linear learners: report) in which it acts.
     span
@@ -75,19 +93,10 @@ class Fault:
         Whether it acts only where there is a single lane, as in production.
     """
 
-    name: str
-    words: str
-    why: str
     misuse: Callable[[], Misuse] = field(compare=False)
-    factor: float = math.inf
     start: int = 1
     span: _Span | None = None
     one_lane: bool = False
-
-    @property
-    def harmless(self) -> bool:
-        """Whether a learner with the fault still keeps its claim."""
-        return self.factor <= 1.0
 
     @property
     def rounds(self) -> int:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from accountant import Direct, Recorder, Replay
 from mechanisms import Mechanism
 from mechanisms.mechanism import is_categorical
+from verify.faults.fault import AnyFault
 from verify.faults.noise_faults import (
     AgainByHand,
     CachedNoise,
@@ -32,19 +33,10 @@ _SELDOM = 0.02
 
 
 @dataclass(frozen=True)
-class FunctionFault:
-    """A fault of a function; `plant` returns the function with it, the others are as those of `Fault`."""
+class FunctionFault(AnyFault):
+    """A fault of a function; `plant` returns the function with it."""
 
-    name: str
-    words: str
-    why: str
     plant: Callable[[_Function], _Function]
-    factor: float = math.inf
-
-    @property
-    def harmless(self) -> bool:
-        """Whether the function with the fault still keeps its claim."""
-        return self.factor <= 1.0
 
 
 def _as_it_is(function: _Function) -> _Function:
@@ -103,7 +95,7 @@ _CERTAIN = "the output is a function of the data alone: some neighbours are told
 FUNCTION_FAULTS: dict[str, FunctionFault] = {
     fault.name: fault
     for fault in (
-        FunctionFault("none", "nothing: the function as it is", "it is that function", _as_it_is, 1.0),
+        FunctionFault("none", "nothing: the function as it is", "it is that function", _as_it_is, factor=1.0),
         FunctionFault(
             "fixed-seed", "noise comes from a generator with a fixed seed", _CERTAIN, _with_fixed_seed
         ),
@@ -113,7 +105,7 @@ FUNCTION_FAULTS: dict[str, FunctionFault] = {
             f"on each data set there are {_POOL} outputs, and others on its neighbour",
             _from_pool,
         ),
-        FunctionFault("released-twice", "two outputs are returned", "both lose as much", _twice, 1.5),
+        FunctionFault("released-twice", "two outputs are returned", "both lose as much", _twice, factor=1.5),
         FunctionFault(
             "seldom-without-noise",
             f"with probability {_SELDOM:g} the noise has a fixed seed",
@@ -168,7 +160,7 @@ _FULL = "the value itself is used in place of the released one"
 GATE_FUNCTION_FAULTS: dict[str, FunctionFault] = {
     "none": FUNCTION_FAULTS["none"],
     **{
-        name: FunctionFault(name, words, why, functools.partial(_on_misused_gate, misuse), factor)
+        name: FunctionFault(name, words, why, functools.partial(_on_misused_gate, misuse), factor=factor)
         for name, words, why, misuse, factor in (
             ("raw-value", _FULL, _CERTAIN, RawValue, math.inf),
             (

@@ -207,13 +207,18 @@ class AskedNoise(OtherMechanism):
         return with_noise(mechanism, self._factor)
 
 
+def held(value: Any) -> dict[str, Any]:
+    """Return what a dataclass is made of, by name; nothing of anything else."""
+    if not dataclasses.is_dataclass(value):
+        return {}
+    return {each.name: getattr(value, each.name) for each in dataclasses.fields(value) if each.init}
+
+
 def with_noise(mechanism: Mechanism, factor: float) -> Mechanism:
     """Return a mechanism with its noise multiplied by a factor, if it has a parameter for that."""
-    if not dataclasses.is_dataclass(mechanism):
-        return mechanism
-    held = {each.name: getattr(mechanism, each.name) for each in dataclasses.fields(mechanism) if each.init}
-    changed = scaled(held, factor)
-    return dataclasses.replace(mechanism, **changed) if changed else mechanism
+    changed = scaled(held(mechanism), factor)
+    known: Any = mechanism  # a dataclass, where there is anything to change
+    return dataclasses.replace(known, **changed) if changed else mechanism
 
 
 class ReleasedTwice(Misuse):

@@ -6,20 +6,18 @@ learner whose author had written the fault down. What carries no fault passes th
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from accountant import Gate, Mask, Place, Private, PrivateSums, RecordId
-from accountant.gates.gate import Value
-from mechanisms import Assumption, Domain, Mechanism, Randomness, Transformed
+from mechanisms import Domain, Mechanism, Transformed
 from verify.faults.fault import Fault
 
 
 class PlantedGate:
-    """A learner's view of a gate, with a fault.
+    """A learner's view of a gate, with a fault; what is not told otherwise here is asked of the real gate.
 
     Parameters
     ----------
@@ -74,23 +72,11 @@ class PlantedGate:
         self, outputs: npt.NDArray[Any], others: npt.NDArray[Any], where: Mask | None
     ) -> npt.NDArray[Any]:
         """Return what was released with other numbers in its place, where something was and the fault acts."""
-        if others.shape != outputs.shape:
-            return outputs
         self.acted()
         chosen = self.struck if where is None else self.struck & where
         return np.where(chosen, others, outputs)
 
     # --- the gate --------------------------------------------------------------------------------
-
-    @property
-    def lanes(self) -> int:
-        """As the real gate's."""
-        return self._gate.lanes
-
-    @property
-    def random(self) -> Randomness:
-        """As the real gate's."""
-        return self._gate.random
 
     def observed(self, feedback: Private) -> Private:
         """Take over feedback that the real gate let in."""
@@ -140,36 +126,6 @@ class PlantedGate:
         """Ask the real accountant."""
         given = [(mechanism, self._given(value), times) for mechanism, value, times in releases]
         self._gate.admit(given, sums)  # type: ignore[attr-defined]
-
-    def examine(self, value: Value) -> tuple[Value, tuple[Assumption, ...]]:
-        """As the real gate does."""
-        return self._gate.examine(value)
-
-    def assume(self, *assumptions: Assumption) -> None:
-        """Tell the real gate."""
-        self._gate.assume(*assumptions)
-
-    def try_function(
-        self, function: Callable[[Any], Any], values: npt.NDArray[Any], domain: Domain | None
-    ) -> None:
-        """Let the real gate try it."""
-        self._gate.try_function(function, values, domain)
-
-    def operates(self, value: Private | PrivateSums, *public: object) -> None:
-        """Tell the real gate."""
-        self._gate.operates(value, *public)
-
-    def close(self, why: str, where: Place) -> None:
-        """Shut the real gate."""
-        self._gate.close(why, where)
-
-    def check_open(self) -> None:
-        """Ask the real gate."""
-        self._gate.check_open()
-
-    def check_stability(self, values: npt.NDArray[Any], results: npt.NDArray[Any], stability: float) -> None:
-        """Let the real gate check it."""
-        self._gate.check_stability(values, results, stability)
 
     def raw_read(self, private: Private, how: str, where: Place) -> npt.NDArray[Any]:
         """Ask the real gate."""

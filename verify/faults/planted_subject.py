@@ -6,15 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from algorithms.problems import known_name
-from verify.faults.fault import Fault
+from verify.faults.fault import AnyFault, Fault
 from verify.faults.function_faults import FUNCTION_FAULTS, GATE_FUNCTION_FAULTS, FunctionFault
 from verify.faults.learner_faults import LEARNER_FAULTS
 from verify.faults.planted_learner import planted_learner
 from verify.functions.function_subject import FunctionSubject
 from verify.learners.learner_subject import LearnerSubject
 from verify.subject_error import SubjectError
-
-AnyFault = Fault | FunctionFault
 
 
 @dataclass(frozen=True)

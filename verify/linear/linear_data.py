@@ -5,15 +5,12 @@ Each is a `Clients` of `algorithms.linear.linear_play`: asked for average reward
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from accountant import Gate
-from algorithms.linear.dp_pe import StandardElimination
-from algorithms.linear.linear_phases import DistributedLearner, Phase
-from algorithms.linear.linear_play import Clients, play_linear
+from algorithms.linear.linear_phases import Phase
+from algorithms.linear.linear_play import Clients
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
 
 HUGE = 1e9
@@ -117,17 +114,6 @@ class OtherClients:
         self._asked += clients
         result: FloatArray = np.where(replaced[:, np.newaxis], np.choose(chosen, kinds), averages)
         return result
-
-
-def play_on(
-    learner: DistributedLearner | StandardElimination,
-    clients: Clients,
-    gate: Gate,
-    seed: np.random.SeedSequence,
-    rounds: int,
-) -> Iterator[Phase]:
-    """Let a learner play so many rounds on a data set; the seed is of the clients' order and draws."""
-    return play_linear(learner, clients, gate, np.random.default_rng(seed), rounds=rounds)
 
 
 def same_phase(phase: Phase, other: Phase) -> bool:

@@ -1,15 +1,17 @@
-"""Linear learners as subjects: their problem, how they are built and simulated, and for how long they are played."""
+"""Learners of vectors as subjects: their problem, how any learner is built on one, for how long they are played."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any, NamedTuple
 
-from algorithms.blocks import BlockStore, Executor
+from algorithms.catalogue.contextual_entries import contextual_builder
 from algorithms.catalogue.linear_entries import linear_builder
+from algorithms.catalogue.structured_entries import learner_builder
 from algorithms.linear.linear_play import BuildPhased, simulate_phases
 from algorithms.problems import (
     LinearBandit,
+    LinearContexts,
     ProblemEntry,
     ProblemError,
     Value,
@@ -21,19 +23,40 @@ from algorithms.problems import (
 )
 from algorithms.simulate import Trace, checkpoint_rounds
 from verify.conduct.effort import Effort
-from verify.learners.learner_subject import AnyProblem, LearnerSubject, try_build
+from verify.learners.learner_subject import AnyProblem, LearnerSubject, choose_problem, try_build
 
 _ROUNDS_PER_EFFORT = 5  # a phased learner's runs cost little: they are so many times longer than others'
 
-_Played = TypeVar("_Played")
+
+class _Vectors(NamedTuple):
+    """What learners of a family play on vectors: problems by name, their class, and how a learner is made."""
+
+    problems: Mapping[str, ProblemEntry[Any]]
+    kind: type[Any]
+    builder: Callable[..., Any]
+
+
+_VECTORS: Mapping[str, _Vectors] = {
+    "linear": _Vectors(linear_problems, LinearBandit, linear_builder),
+    "contextual": _Vectors(contextual_problems, LinearContexts, contextual_builder),
+}
 
 
 def is_linear(subject: LearnerSubject) -> bool:
     """Whether a learner plays linear bandits."""
-    return getattr(subject.make, "family", None) == "linear"
+    return _family(subject) == "linear"
 
 
-def build_linear(
+def is_contextual(subject: LearnerSubject) -> bool:
+    """Whether a learner has a policy for contexts in place of actions."""
+    return _family(subject) == "contextual"
+
+
+def _family(subject: LearnerSubject) -> str:
+    return str(getattr(subject.make, "family", ""))
+
+
+def build_learner(
     subject: LearnerSubject,
     problem: AnyProblem | str | None,
     settings: Mapping[str, Value],
@@ -41,58 +64,51 @@ def build_linear(
     epsilon: float,
     delta: float,
     horizon: int,
-) -> tuple[BuildPhased, LinearBandit, str]:
-    """Return a function that makes the learner, its problem, and the problem's name; one learner is made to see.
+) -> tuple[Any, Any, str]:
+    """Return a function that makes a learner on a gate, its problem, and the problem's name.
 
-    Raises
-    ------
-    ProblemError
-        If the problem is not linear or unknown, or a setting unknown or out of range.
-    PopulationTooSmall
-        If the horizon needs more clients than the problem has.
-    SubjectError
-        If a user's learner cannot be built.
-    """
-    played, learner_settings, name = named_or_given(subject, problem, settings, linear_problems, LinearBandit)
-    build = linear_builder(
-        subject.make, played, epsilon=epsilon, delta=delta, horizon=horizon, settings=learner_settings
-    )
-    try_build(build, subject)
-    return build, played, name
-
-
-def named_or_given(
-    subject: LearnerSubject,
-    problem: object,
-    settings: Mapping[str, Value],
-    known_problems: Mapping[str, ProblemEntry[_Played]],
-    kind: type[_Played],
-) -> tuple[_Played, Mapping[str, Value], str]:
-    """Return a learner's problem, given or by name, the learner's own settings, and the problem's name.
+    A learner of vectors is made once, to see that it can be.
 
     Parameters
     ----------
     subject, problem, settings
-        What was asked for; without a problem, the first known one.
-    known_problems
-        Those with names.
-    kind
-        Of what class they are.
+        What was asked for; without a problem, the learner's own or the first known one of its family.
+    epsilon, delta, horizon
+        What the learner is built with.
 
     Raises
     ------
     ProblemError
-        If the problem is of another class or unknown, or a setting unknown or out of range.
+        If the problem is unknown or of another family, or a setting unknown or out of range.
+    PopulationTooSmall
+        If the horizon of a linear learner needs more clients than the problem has.
+    SubjectError
+        If a user's learner of vectors cannot be built.
     """
+    numbers: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "horizon": horizon}
+    vectors = _VECTORS.get(_family(subject))
+    if vectors is None:
+        played, own, name = choose_problem(subject, problem, settings)
+        return learner_builder(subject.make, played, settings=own, **numbers), played, name
+    played, own, name = _on_vectors(subject, problem, settings, vectors)
+    build = vectors.builder(subject.make, played, settings=own, **numbers)
+    try_build(build, subject)
+    return build, played, name
+
+
+def _on_vectors(
+    subject: LearnerSubject, problem: object, settings: Mapping[str, Value], vectors: _Vectors
+) -> tuple[Any, Mapping[str, Value], str]:
+    """Return a learner's problem, given or by name, the learner's own settings, and the problem's name."""
     own = {parameter.name: parameter for parameter in subject.entry.parameters} if subject.entry else {}
     checked = parse_settings({key: value for key, value in settings.items() if key in own}, own.values())
     rest = {key: value for key, value in settings.items() if key not in own}
-    plays = next(iter(known_problems.values())).family
+    plays = next(iter(vectors.problems.values())).family
     if problem is None or isinstance(problem, str):
-        name = problem or next(iter(known_problems))
-        if name not in known_problems and name in {**problems, **linear_problems, **contextual_problems}:
+        name = problem or next(iter(vectors.problems))
+        if name not in vectors.problems and name in {**problems, **linear_problems, **contextual_problems}:
             raise ProblemError(f"{subject.name} plays {plays} problems, not {name}")
-        entry = known_problems[known_name("problem", name, known_problems)]
+        entry = vectors.problems[known_name("problem", name, vectors.problems)]
         known = [*own, *(parameter.name for parameter in entry.parameters)]
         for key in rest:
             known_name("parameter", key, known)
@@ -100,7 +116,7 @@ def named_or_given(
     name = type(problem).__name__
     if rest:
         raise ProblemError(f"settings {', '.join(rest)}: a problem given as an object takes no settings")
-    if not isinstance(problem, kind):
+    if not isinstance(problem, vectors.kind):
         raise ProblemError(f"{subject.name} plays {plays} problems, not {name}")
     return problem, checked, name
 
@@ -115,14 +131,19 @@ def simulate_linear(
     problem: LinearBandit,
     *,
     horizon: int,
-    runs: int,
-    seed: int,
     checkpoints: int,
-    workers: Executor,
-    store: BlockStore | None,
-    progress: Callable[[float], None],
+    **simulation: Any,
 ) -> tuple[Trace, dict[str, Any]]:
     """Simulate a linear learner; return regret at the checkpoints, and what else is reported.
+
+    Parameters
+    ----------
+    build, problem
+        Makes the learner on a gate, and what it plays.
+    horizon, checkpoints
+        Rounds of a run, and at how many of them regret is returned.
+    simulation
+        Runs, seed, workers, store and progress, as `algorithms.linear.linear_play.simulate_phases` takes them.
 
     Raises
     ------
@@ -131,15 +152,13 @@ def simulate_linear(
     """
     if checkpoints < 1:
         raise ValueError(f"checkpoints={checkpoints!r}: must be at least 1")
-    phased = simulate_phases(
-        build, problem, runs=runs, seed=seed, rounds=horizon, workers=workers, store=store, progress=progress
-    )
+    phased = simulate_phases(build, problem, rounds=horizon, **simulation)
     sent = phased.communication
     further = {
         "best_kept": float(phased.best_kept.mean()),
         "communication": {
-            "reals": sum(one.reals for one in sent) / runs,
-            "bits": sum(one.bits for one in sent) / runs,
+            "reals": sum(one.reals for one in sent) / len(sent),
+            "bits": sum(one.bits for one in sent) / len(sent),
         },
         "phases": {
             "rounds": phased.curves[0][0].astype(int).tolist(),

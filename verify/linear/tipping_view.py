@@ -49,9 +49,19 @@ class _OpenPhase:
     phase: Phase
 
     @property
+    def single(self) -> bool:
+        """Whether a client reports of one action only."""
+        return isinstance(self.learner, StandardElimination)
+
+    def one_report(self, gain: FloatArray) -> FloatArray:
+        """Return what one client reports to raise a combination of sums furthest, in units of the bounds."""
+        signs = np.sign(gain)
+        return np.where(np.arange(gain.size) == np.abs(gain).argmax(), signs, 0.0) if self.single else signs
+
+    @property
     def clients_of(self) -> FloatArray:
         """How many clients report of each action in the support."""
-        if isinstance(self.learner, StandardElimination):
+        if self.single:
             return self.phase.counts.astype(np.float64)
         return np.full(self.phase.support.size, float(self.phase.clients))
 
@@ -267,14 +277,11 @@ def _pairs_of(
     history: tuple[_OpenPhase, ...], at: _OpenPhase, epsilon: float, delta: float, samples: int
 ) -> list[_TippingPair]:
     """Look at all pairs (a, b), a played: the data that raise <theta~, b - a> fastest, and one client's share."""
-    size = at.phase.support.size
-    slopes = at.slopes.T
-    learner, number_of = at.learner, at.clients_of
-    position = np.searchsorted(learner.active, at.phase.support)
+    slopes, number_of = at.slopes.T, at.clients_of
+    position = np.searchsorted(at.learner.active, at.phase.support)
     gains = slopes[np.newaxis] - slopes[position][:, np.newaxis]  # (a, b, coordinate)
     lengths = np.linalg.norm(gains, axis=2)
-    single = isinstance(learner, StandardElimination)
-    own_gain = np.abs(gains).max(axis=2) if single else np.abs(gains).sum(axis=2)
+    own_gain = np.abs(gains).max(axis=2) if at.single else np.abs(gains).sum(axis=2)
     with np.errstate(invalid="ignore", divide="ignore"):
         share = np.where(lengths > 1e-12, own_gain / lengths, 0.0)
     order = np.argsort(-share, axis=None, kind="stable")[:_PAIRS_OF_ACTIONS]
@@ -285,7 +292,7 @@ def _pairs_of(
         threshold = _threshold(at, number_of * signs, int(position[a]))
         if share[a, b] == 0.0 or threshold is None:
             continue
-        own = signs if not single else np.where(np.arange(size) == np.abs(gain).argmax(), signs, 0.0)
+        own = at.one_report(gain)
         whole, client = float(np.abs(gain) @ number_of), float(np.abs(gain) @ np.abs(own))
         deviation = at.sigma * float(lengths[a, b])
         offset, predicted = _offset(client, deviation, epsilon, delta, samples)
@@ -318,7 +325,6 @@ def _leading_pairs(
     slopes, number_of = at.slopes.T, at.clients_of
     position = {int(action): i for i, action in enumerate(at.learner.active)}
     largest = np.argsort(-np.abs(slopes) @ number_of, kind="stable")[:_LEADERS]
-    single = isinstance(at.learner, StandardElimination)
     pairs = []
     for a, b in itertools.combinations(largest.tolist(), 2):
         ends = np.sign(slopes[a]), np.sign(slopes[b])
@@ -336,8 +342,7 @@ def _leading_pairs(
             middle = 0.5 * (low + high)
             low, high = (middle, high) if leader(middle) == first else (low, middle)
         gain = slopes[position[leader(high)]] - slopes[position[first]]
-        signs = np.sign(gain)
-        own = np.where(np.arange(gain.size) == np.abs(gain).argmax(), signs, 0.0) if single else signs
+        own = at.one_report(gain)
         client = float(gain @ own)
         offset, predicted = _offset(client, at.sigma * float(np.linalg.norm(gain)), epsilon, delta, samples)
         others = number_of - np.abs(own)

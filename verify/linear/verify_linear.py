@@ -17,7 +17,7 @@ import numpy as np
 from accountant import Entry, Simulation
 from algorithms.claim import Claim, View
 from algorithms.linear.linear_phases import Phase
-from algorithms.linear.linear_play import BuildPhased, Clients
+from algorithms.linear.linear_play import BuildPhased, Clients, play_linear
 from algorithms.problems import LinearBandit
 from mechanisms import AssumptionKind, Binomial, Gaussian, NumpyNoise, Sensitivity
 from verify.conduct.conduct import Conduct
@@ -34,7 +34,7 @@ from verify.learners.coupled_run import RELEASED_VIEWS
 from verify.learners.other_records import RecordGroup, groups_of_records, telling_numbers
 from verify.learners.replay_run import OtherData, Replays
 from verify.linear.ledger_bounds import add_composed, add_exact, add_unbounded
-from verify.linear.linear_data import HUGE, Constant, Growing, OtherClients, play_on, same_phase
+from verify.linear.linear_data import HUGE, Constant, Growing, OtherClients, same_phase
 from verify.linear.tipping_view import NEGLIGIBLE, tipping_pairs
 from verify.sampling.second_test import hold_tests, second_unless
 from verify.sampling.tester import Candidates, Tester
@@ -187,7 +187,9 @@ def _add_view(evidence: Evidence, case: LinearCase, paid: tuple[Entry, ...]) -> 
 
 
 def _player(clients: Callable[[], Clients], seed: np.random.SeedSequence, rounds: int) -> Play:
-    return lambda learner, accountant: play_on(learner, clients(), accountant, seed, rounds)
+    return lambda learner, accountant: play_linear(
+        learner, clients(), accountant, np.random.default_rng(seed), rounds=rounds
+    )
 
 
 def _add_replays(

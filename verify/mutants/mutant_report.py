@@ -9,7 +9,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from verify.faults.planted_subject import FAULTS, AnyFault
+from verify.faults.fault import AnyFault
+from verify.faults.planted_subject import FAULTS
 from verify.mutants.layers import Layer
 from verify.mutants.verify_mutants import Mutant, Mutants, summary_of
 from verify.printable import printable

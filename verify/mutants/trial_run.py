@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from accountant import Simulation
-from algorithms.catalogue.structured_entries import learner_builder
 from algorithms.linear.contextual_play import play_users
+from algorithms.linear.linear_play import play_linear
 from algorithms.play import play_records
 from algorithms.problems import Problem
 from mechanisms.arrays import FloatArray
 from verify.conduct.effort import EFFORTS
 from verify.faults.fault import Fault
 from verify.faults.planted_learner import planted_learner
-from verify.learners.learner_subject import LearnerSubject, choose_problem, learner_effort
+from verify.learners.learner_subject import LearnerSubject, learner_effort
 from verify.linear.contextual_data import drawn_users
-from verify.linear.contextual_subject import build_contextual, is_contextual
-from verify.linear.linear_data import play_on
-from verify.linear.linear_subject import build_linear, is_linear, linear_rounds
+from verify.linear.linear_subject import build_learner, is_contextual, is_linear, linear_rounds
 from verify.options import Options
 from verify.subjects.own_problem import loaded_problem
 
@@ -41,23 +39,23 @@ def acts(subject: LearnerSubject, fault: Fault, options: Options, epsilon: float
     subject = replace(subject, make=planted_learner(subject.make, fault))
     rounds = rounds_of(subject, options)
     gate = Simulation(options.seed, 1)
-    seed = np.random.SeedSequence(options.seed)
-    asked, settings = loaded_problem(options.problem), options.settings or {}
-    numbers: Any = {"epsilon": epsilon, "delta": delta, "horizon": rounds}
-    learner: Any
-    steps: Any
+    rng = np.random.default_rng(np.random.SeedSequence(options.seed))
+    build, problem, _ = build_learner(
+        subject,
+        loaded_problem(options.problem),
+        options.settings or {},
+        epsilon=epsilon,
+        delta=delta,
+        horizon=rounds,
+    )
+    learner = build(gate)
+    steps: Iterator[object]
     if is_linear(subject):
-        build_phased, clients, _ = build_linear(subject, asked, settings, **numbers)
-        learner = build_phased(gate)
-        steps = play_on(learner, clients, gate, seed, rounds)
+        steps = play_linear(learner, problem, gate, rng, rounds=rounds)
     elif is_contextual(subject):
-        build_policy, contexts, _ = build_contextual(subject, asked, settings, **numbers)
-        learner = build_policy(gate)
-        steps = play_users(learner, drawn_users(contexts, rounds, np.random.default_rng(seed)), gate)
+        steps = play_users(learner, drawn_users(problem, rounds, rng), gate)
     else:
-        problem, own, _ = choose_problem(subject, asked, settings)
-        learner = learner_builder(subject.make, problem, settings=own, **numbers)(gate)
-        steps = play_records(learner, problem, gate, _records(problem, rounds, fault, seed))
+        steps = play_records(learner, problem, gate, _records(problem, rounds, fault, rng))
     try:
         for _ in steps:
             if learner.planted.did_act:
@@ -67,8 +65,7 @@ def acts(subject: LearnerSubject, fault: Fault, options: Options, epsilon: float
     return bool(learner.planted.did_act)
 
 
-def _records(problem: Problem, rounds: int, fault: Fault, seed: np.random.SeedSequence) -> FloatArray:
-    rng = np.random.default_rng(seed)
+def _records(problem: Problem, rounds: int, fault: Fault, rng: np.random.Generator) -> FloatArray:
     drawn = problem.draw_records(rng, rounds + 1)
     if fault.span is None:
         return drawn

@@ -12,8 +12,8 @@ from accountant.files.json_object import FromJson, JsonError, JsonObject
 from algorithms.problems import known_name
 from verify.conduct.isolation import Reports, in_own_process
 from verify.conduct.progress import Progress, silent, stretch
-from verify.faults.fault import Fault
-from verify.faults.planted_subject import FAULTS, AnyFault, Planted, kind_of_faults
+from verify.faults.fault import AnyFault, Fault
+from verify.faults.planted_subject import FAULTS, Planted, kind_of_faults
 from verify.findings import Finding
 from verify.learners.learner_subject import LearnerSubject
 from verify.mutants.layers import Layer, layers_in_the_way

@@ -2,20 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from mechanisms.arrays import FloatArray
-from verify.regret_claims.proof_run import LARGEST_TILT, largest_tilt
+
+_LARGEST_TILT = 600.0
+"""The largest exponent s of the inequalities ``E e^(sX)`` that indices are found by: e^-600 is still a float."""
 
 _STEPS = 60
 _SHRINK = (np.sqrt(5.0) - 1) / 2
 _POINTS = 33
 
 
+def noise_moment(s: FloatArray, scale: float, *, laplace: bool) -> FloatArray:
+    """Return ``ln E e^(sN)`` of Laplace or Gaussian noise of a scale."""
+    return np.asarray(-np.log1p(-((scale * s) ** 2)) if laplace else (scale * s) ** 2 / 2)
+
+
+def largest_value(
+    value: Callable[[FloatArray], FloatArray], like: FloatArray, scale: float, *, laplace: bool
+) -> FloatArray:
+    """Return ``sup_s value(s)`` of concave functions, in the shape of `like`, by golden section.
+
+    s goes up to 600, and with Laplace noise to 1 / scale, where its moments end.
+    """
+    most = min((1 - 1e-9) / scale, _LARGEST_TILT) if laplace else _LARGEST_TILT
+    low, high = np.zeros_like(like), np.full_like(like, most)
+    for _ in range(_STEPS):
+        width = _SHRINK * (high - low)
+        better = value(low + width) > value(high - width)
+        low, high = np.where(better, high - width, low), np.where(better, high, low + width)
+    return value(0.5 * (low + high))
+
+
 def search_exponent(
     n: FloatArray, m: FloatArray, mean: FloatArray, u: FloatArray, *, scale: float, laplace: bool
 ) -> FloatArray:
-    """Return ``sup_s -s y - n ln(1 - u + u e^-s) - m k(s)`` at a mean of u: concave, so by golden section.
+    """Return ``sup_s -s y - n ln(1 - u + u e^-s) - m k(s)`` at a mean of u.
 
     Parameters
     ----------
@@ -27,18 +52,12 @@ def search_exponent(
     y = n * mean
 
     def value(s: FloatArray) -> FloatArray:
-        moment = -np.log1p(-((scale * s) ** 2)) if laplace else (scale * s) ** 2 / 2
-        found: FloatArray = -s * y - n * np.logaddexp(rest, logarithm - s) - m * moment
-        return found
+        moment = noise_moment(s, scale, laplace=laplace)
+        return np.asarray(-s * y - n * np.logaddexp(rest, logarithm - s) - m * moment)
 
     with np.errstate(divide="ignore"):
         logarithm, rest = np.log(u), np.log1p(-u)
-    low, high = np.zeros_like(u), np.full_like(u, largest_tilt(scale) if laplace else LARGEST_TILT)
-    for _ in range(_STEPS):
-        width = _SHRINK * (high - low)
-        better = value(low + width) > value(high - width)
-        low, high = np.where(better, high - width, low), np.where(better, high, low + width)
-    return value(0.5 * (low + high))
+    return largest_value(value, u, scale, laplace=laplace)
 
 
 def search_separation(

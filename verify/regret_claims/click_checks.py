@@ -20,24 +20,21 @@ from algorithms.problems import Cascade
 from algorithms.theory.confidence_theorem import ClickTheorem, x
 from algorithms.theory.regret_bound import Instance, RegretBound, T
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
+from verify.regret_claims.chernoff_search import largest_value, noise_moment
 from verify.regret_claims.noise_tests import AdditiveNoise, RandomizedTruth
 from verify.regret_claims.proof_run import (
-    LARGEST_TILT,
     TOLERANCE,
     ProofCheck,
     StructuredRun,
     allotted,
-    largest_tilt,
-    levelled_at,
-    renewed_after,
     rounded,
+    spread,
 )
 
 BuildLists = Callable[[Gate], ExplainedLists]
 
 _WITHOUT_BOUND = 5e11  # an index from there on says that there is no upper bound yet
 _PASSES = 3  # of randomized response's index, from u = 1
-_STEPS = 60
 _CHERNOFF_TOLERANCE = 1e-6
 
 
@@ -66,7 +63,7 @@ class ClickRun(StructuredRun[ClickConfidence]):
         super().__init__(bound, instance, lanes, allotted(theorem.failure, bound, instance))
         values = bound.values(instance)
         self.theorem, self.problem = theorem, problem
-        self.exponent = bound.number(x, levelled_at(0, bound, instance))
+        self.exponent = bound.number(x, self.levelled)
         self.radius = theorem.radius_on(values, bound.definitions)
         self.first = replace(theorem, radii=theorem.radii[:1]).radius_on(values, bound.definitions)
         self.scarcity = theorem.scarcity_on(values, bound.definitions)
@@ -102,10 +99,6 @@ class ClickRun(StructuredRun[ClickConfidence]):
     def state(self, learner: ExplainedLists) -> ClickConfidence:
         """Return the sums and indices."""
         return learner.click_confidence().copy()
-
-    def started(self, state: ClickConfidence, outcomes: FloatArray) -> None:
-        """Refuse: these proofs start on nothing."""
-        raise ValueError("learner: starts on outcomes that its theorem does not know")
 
     def acted(self, state: ClickConfidence, learner: ExplainedLists, shown: IntArray) -> None:
         """Check a list against the indices, and its items against the gap lemma."""
@@ -175,18 +168,16 @@ class ClickRun(StructuredRun[ClickConfidence]):
             lambda lane, arm: "its sums moved without a release",
         )
         levelled = due
-        renewed = renewed_after(self.round, self.bound, self.instance)
-        if renewed:
-            self.exponent = self.bound.number(x, levelled_at(self.round, self.bound, self.instance))
+        if self.renewed:
+            self.exponent = self.bound.number(x, self.levelled)
             levelled = self.displays > 0
         self.refuse_arm(
             "bookkeeping",
             ~levelled & (after.index != before.index),
             lambda lane, arm: "its index moved without a release",
         )
-        self._check_index(
-            after, levelled, before.index if not renewed else np.full(before.index.shape, np.nan)
-        )
+        earlier = np.full(before.index.shape, np.nan) if self.renewed else before.index
+        self._check_index(after, levelled, earlier)
         self._note(after, due, levelled)
 
     def _take(
@@ -241,11 +232,9 @@ class ClickRun(StructuredRun[ClickConfidence]):
             if self.theorem.noise == "symbol"
             else self._wrong_counts(*state)
         )
-        where = np.zeros_like(due)
-        where[due] = wrong
         self.refuse_arm(
             "radius",
-            where,
+            spread(wrong, due),
             lambda lane, arm: (
                 f"index {after.index[lane, arm]:.6g} is not the theorem's for {after.clicks[lane, arm]:.6g} clicks and "
                 f"{after.examinations[lane, arm]:.6g} examinations in {after.displays[lane, arm]:g} displays with "
@@ -283,7 +272,7 @@ class ClickRun(StructuredRun[ClickConfidence]):
     def _rejected_above(self, due: BoolArray, mixed: BoolArray, index: FloatArray) -> BoolArray:
         """Say whether the mixture exceeds its level at these indices and at a few attractions above them."""
         assert self.theorem.index_level is not None
-        instance = levelled_at(self.round, self.bound, self.instance)
+        instance = self.levelled
         level = self.bound.number(self.theorem.index_level, instance)
         s = mixture_grid(int(self.bound.number(T, instance)))
         clicked, above = self.symbols[:, due][:, mixed, np.newaxis]
@@ -312,7 +301,6 @@ class ClickRun(StructuredRun[ClickConfidence]):
         if self.theorem.phases:
             wrong &= ~((over < 0) & (index == 1))  # no attraction is above 1, whatever was seen
             lowered = wrong & (over < 0) & (index >= 0) & (index < 1)
-            wrong &= ~lowered
             found = self._chernoff_exponent(
                 n[lowered], m[lowered], clicks[lowered], examined[lowered], index[lowered]
             )
@@ -322,28 +310,16 @@ class ClickRun(StructuredRun[ClickConfidence]):
     def _chernoff_exponent(
         self, n: FloatArray, m: FloatArray, clicks: FloatArray, examined: FloatArray, at: FloatArray
     ) -> FloatArray:
-        """Return ``sup_s s (u E - y) - n (s u + ln(1 - u + u e^-s)) - m (k(s) + (K - 1) k(u s))`` by golden section."""
+        """Return ``sup_s s (u E - y) - n (s u + ln(1 - u + u e^-s)) - m (k(s) + (K - 1) k(u s))``."""
         above = self.problem.structure.size - 1
         laplace = self.theorem.noise == "Laplace"
 
-        def moment(s: FloatArray) -> FloatArray:
-            found: FloatArray = -np.log1p(-((self.scale * s) ** 2)) if laplace else (self.scale * s) ** 2 / 2
-            return found
-
         def value(s: FloatArray) -> FloatArray:
             likely = s * at + np.log1p(-at + at * np.exp(-s))
-            found: FloatArray = (
-                s * (at * examined - clicks) - n * likely - m * (moment(s) + above * moment(at * s))
-            )
-            return found
+            own, others = (noise_moment(each, self.scale, laplace=laplace) for each in (s, at * s))
+            return np.asarray(s * (at * examined - clicks) - n * likely - m * (own + above * others))
 
-        shrink = (np.sqrt(5.0) - 1) / 2
-        low, high = np.zeros_like(at), np.full_like(at, largest_tilt(self.scale) if laplace else LARGEST_TILT)
-        for _ in range(_STEPS):
-            width = shrink * (high - low)
-            better = value(low + width) > value(high - width)
-            low, high = np.where(better, high - width, low), np.where(better, high, low + width)
-        return value(0.5 * (low + high))
+        return largest_value(value, at, self.scale, laplace=laplace)
 
     def _note(self, after: ClickConfidence, due: BoolArray, levelled: BoolArray) -> None:
         """Note which lanes leave the good event, where indices are new, and how far estimates are off."""
@@ -359,12 +335,8 @@ class ClickRun(StructuredRun[ClickConfidence]):
             self.failed |= (after.index < means)[:, self.best].any(axis=1)
         if self.theorem.phases:
             return
-
-        def far(level: float) -> tuple[BoolArray, BoolArray]:
-            radius = self.radius(n, m, level, means)
-            return off < -radius, off > radius
-
-        self.note_levels(self.displays, due & (np.log2(n) % 1.0 == 0), far)
+        dyadic = due & (np.log2(n) % 1.0 == 0)
+        self.note_radii(self.displays, dyadic, off, lambda level: self.radius(n, m, level, means))
 
     def _check_gaps(self, state: ClickConfidence, shown: IntArray, fresh: BoolArray) -> None:
         """Check that a shown item that is not among the best is no worse than ``2 R / (E - g)``."""

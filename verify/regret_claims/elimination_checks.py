@@ -16,8 +16,6 @@ is -infinity); the data it is fed are drawn here. In the order of the proof:
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from algorithms.estimates.chernoff import SHORTFALL
@@ -35,6 +33,7 @@ from verify.regret_claims.proof_run import (
     StructuredRun,
     allotted,
     rounded,
+    spread,
 )
 
 _CLOSE = 1e-5  # relative: so little above equality an arm may be left, and so little below it removed
@@ -97,23 +96,14 @@ class EliminationRun(StructuredRun[Confidence]):
     def _begin_phase(self, lanes: BoolArray) -> None:
         """Set how many values each arm's batch of the phase has in some lanes, and their x."""
         arms = self.left.sum(axis=1, keepdims=True)
-        self.level = _each(self._level, self.phase, arms)
-        batch = _each(self._batch, *np.broadcast_arrays(self.phase, arms, self.count))
+        self.level = self._each(self.theorem.level, l=self.phase, m=arms)
+        phase, left, count = np.broadcast_arrays(self.phase, arms, self.count)
+        batch = self._each(self.theorem.batch, l=phase, m=left, n=count)
         self.batch = np.where(lanes, batch, self.batch)
-
-    def _level(self, phase: float, arms: float) -> float:
-        return self.bound.number(self.theorem.level, self.instance, l=phase, m=arms)
-
-    def _batch(self, phase: float, arms: float, count: float) -> float:
-        return self.bound.number(self.theorem.batch, self.instance, l=phase, m=arms, n=count)
 
     def state(self, learner: ExplainedLearner) -> Confidence:
         """Return the means, counts and indices."""
         return learner.confidence().copy()
-
-    def started(self, state: Confidence, outcomes: FloatArray) -> None:
-        """Refuse what the theorems do not know of."""
-        raise ValueError("the learner starts with a value of every arm")
 
     def acted(self, shown: Confidence, learner: ExplainedLearner, action: IntArray) -> None:
         """Check that an arm that is played is left, and is to be played."""
@@ -165,25 +155,10 @@ class EliminationRun(StructuredRun[Confidence]):
 
     def _check_counts(self, before: Confidence, after: Confidence, due: BoolArray) -> None:
         """Check the counts of values and noises, and that nothing else moves."""
-        for words, shown, expected in (
-            ("values", after.count, self.count),
-            ("noises", after.releases, self.releases),
-        ):
-            self.refuse_arm(
-                "bookkeeping",
-                shown != expected,
-                lambda lane, arm, words=words, shown=shown, expected=expected: (  # type: ignore[misc]
-                    f"{shown[lane, arm]:g} {words} are counted where there are {expected[lane, arm]:g}"
-                ),
-            )
-        self.refuse_arm(
-            "bookkeeping",
-            ~due & (after.estimate != before.estimate),
-            lambda lane, arm: (
-                f"the mean went from {before.estimate[lane, arm]:.6g} to {after.estimate[lane, arm]:.6g} "
-                "without a release"
-            ),
-        )
+        self.refuse_counts("values", after.count != self.count, after.count, self.count)
+        self.refuse_counts("noises", after.releases != self.releases, after.releases, self.releases)
+        moved = ~due & (after.estimate != before.estimate)
+        self.refuse_moves("bookkeeping", "mean", moved, before.estimate, after.estimate)
 
     def _take_releases(self, before: Confidence, after: Confidence, due: BoolArray) -> None:
         """Hand the noise of releases to its test, and note how far means are off."""
@@ -193,12 +168,7 @@ class EliminationRun(StructuredRun[Confidence]):
         self.noise.add((released - self.open)[due])
         self.open[due] = 0.0
         off = after.estimate - self.problem.means
-
-        def far(level: float) -> tuple[BoolArray, BoolArray]:
-            radius = self.radius(self.count, self.releases, level)
-            return off < -radius, off > radius
-
-        self.note_levels(self.count, due, far)
+        self.note_radii(self.count, due, off, lambda level: self.radius(self.count, self.releases, level))
 
     def _end_phase(self, after: Confidence, over: BoolArray) -> None:
         """Check which arms are removed, and what is said of the others."""
@@ -210,15 +180,10 @@ class EliminationRun(StructuredRun[Confidence]):
         found, most = behind, 2 * radius
         if theorem.apart == "separation":
             most = np.broadcast_to(level, mean.shape)
-            found = np.zeros(mean.shape)
             others = here & (behind > 0)
-            found[others] = search_separation(
-                self.count[others],
-                self.releases[others],
-                mean[others],
-                (mean + behind)[others],
-                scale=self.scale,
-            )
+            counts = self.count[others], self.releases[others]
+            apart = search_separation(*counts, mean[others], (mean + behind)[others], scale=self.scale)
+            found = spread(apart, others)
         now = after.index > -np.inf
         late = 1.0 + (_UNSURE if theorem.apart == "separation" else _CLOSE)
         self.refuse_arm(
@@ -254,7 +219,7 @@ class EliminationRun(StructuredRun[Confidence]):
         largest = np.full(self.phase.shape, np.inf)
         if self.theorem.largest is not None:
             self.failed |= (here & (np.abs(off) > radius * (1 + TOLERANCE))).any(axis=1)
-            largest = _each(self._largest, self.phase)
+            largest = self._each(self.theorem.largest, l=self.phase)
         largest[self.failed] = np.inf
         self.refuse_arm(
             "gap lemma",
@@ -265,18 +230,19 @@ class EliminationRun(StructuredRun[Confidence]):
             ),
         )
 
-    def _largest(self, phase: float) -> float:
-        assert self.theorem.largest is not None
-        return self.bound.number(self.theorem.largest, self.instance, l=phase)
+    def _each(self, expression: object, **numbers: FloatArray) -> FloatArray:
+        """Return an expression of the theorem at each of few different numbers, by their symbols."""
+        stacked = np.stack([each.ravel() for each in numbers.values()])
+        different, which = np.unique(stacked, axis=1, return_inverse=True)
+        values = np.array(
+            [
+                self.bound.number(expression, self.instance, **dict(zip(numbers, column, strict=True)))
+                for column in different.T.tolist()
+            ]
+        )
+        return values[which.ravel()].reshape(next(iter(numbers.values())).shape)
 
     def ended(self) -> None:
         """Check that no lane on the good event has lost more than the bound, if the proof says so."""
         if self.theorem.largest is not None:
             super().ended()
-
-
-def _each(function: Callable[..., float], *numbers: FloatArray) -> FloatArray:
-    """Return a function of few different numbers at each of them."""
-    different, which = np.unique(np.stack([each.ravel() for each in numbers]), axis=1, return_inverse=True)
-    values = np.array([function(*each) for each in different.T.tolist()])
-    return values[which.ravel()].reshape(numbers[0].shape)

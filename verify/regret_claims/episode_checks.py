@@ -25,7 +25,7 @@ from algorithms.learner import Confidence
 from algorithms.theory.regret_bound import Instance, RegretBound
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
 from verify.regret_claims.mean_checks import MeanRun
-from verify.regret_claims.proof_run import TOLERANCE
+from verify.regret_claims.proof_run import TOLERANCE, spread
 
 _HALVINGS = 60
 _INDEX_TOLERANCE = 1e-6  # of what halving finds, where the learner makes twelve of Newton's steps from above
@@ -56,14 +56,8 @@ class EpisodeRun(MeanRun):
         self.exponent = self.bound.number(self.theorem.exponent, self.instance, t=float(self.round))
         self.level[self.begins] = self.exponent
         if self._index is not None:
-            before = self._index
-            self.refuse_arm(
-                "radius",
-                ~self.begins[:, np.newaxis] & (shown.index != before),
-                lambda lane, arm: (
-                    f"the index went from {before[lane, arm]:.6g} to {shown.index[lane, arm]:.6g} within an episode"
-                ),
-            )
+            moved = ~self.begins[:, np.newaxis] & (shown.index != self._index)
+            self.refuse_moves("radius", "index", moved, self._index, shown.index, "within an episode")
         self._index = shown.index
         some = shown.count > 0
         self.refuse_arm(
@@ -73,8 +67,8 @@ class EpisodeRun(MeanRun):
         )
         here = some & self.begins[:, np.newaxis]
         rate = self._levels()[here] / shown.count[here]
-        expected = np.zeros(here.shape)
-        expected[here] = _divergence_upper(np.clip(shown.estimate[here] + self.scale * rate, 0.0, 1.0), rate)
+        mean = np.clip(shown.estimate[here] + self.scale * rate, 0.0, 1.0)
+        expected = spread(_divergence_upper(mean, rate), here)
         self.refuse_arm(
             "radius",
             here & ~(np.abs(shown.index - expected) <= _INDEX_TOLERANCE),
@@ -117,12 +111,8 @@ class EpisodeRun(MeanRun):
     def _note(self, after: Confidence, count: FloatArray, releases: FloatArray, due: BoolArray) -> None:
         """Note how far estimates are off, and where the next round starts an episode."""
         off = after.estimate - self.problem.means
-
-        def far(level: float) -> tuple[BoolArray, BoolArray]:
-            radius = self.radius(count, releases, level)
-            return off < -radius, off > radius
-
-        self.note_levels(count, due & (self.feeds > 1), far)  # one value is there twice
+        several = due & (self.feeds > 1)  # one value is there twice
+        self.note_radii(count, several, off, lambda level: self.radius(count, releases, level))
         self.begins = np.asarray(due.any(axis=1))
 
 

@@ -20,8 +20,8 @@ from algorithms.blocks import BlockStore, Executor
 from algorithms.learner import check_epsilon
 from algorithms.theory.regret_bound import Instance
 from verify.conduct.progress import Progress, silent
-from verify.regret_claims.final_regret import final_regret
 from verify.regret_claims.plain_problem import plain_problem
+from verify.regret_claims.simulated_regret import simulated_regret
 from verify.regret_claims.speaking_instances import StatedBound, smallest_horizon
 from verify.statistics.betting_means import mean_at_least
 
@@ -118,17 +118,11 @@ def measure_growth(
     horizons = (first, first * _FACTOR, first * _FACTOR**2)
     runs, regrets = _RUNS if runs is None else runs, []
     for number, horizon in enumerate(horizons):
-        regret = final_regret(
-            make,
-            problem,
-            epsilon=epsilon,
-            horizon=horizon,
-            runs=runs,
-            seed=3 * seed + number,
-            workers=workers,
-            store=store,
+        instance = Instance(problem, epsilon, horizon)
+        trace = simulated_regret(
+            make, instance, runs=runs, seed=3 * seed + number, workers=workers, store=store
         )
-        regrets.append(regret)
+        regrets.append(trace.regret[-1])
         progress(horizon / horizons[-1], f"played {horizon:,} rounds")
     least = 3 * horizons[1] * float(_MEANS[1] - _MEANS[0])
     contrast = regrets[2] - 3 * regrets[1] + 2 * regrets[0]

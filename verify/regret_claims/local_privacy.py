@@ -13,8 +13,9 @@ from typing import Any
 from algorithms.blocks import BlockStore, Executor
 from algorithms.learner import check_epsilon
 from algorithms.theory.lower_bounds import two_point_bound
-from verify.regret_claims.final_regret import final_regret
+from algorithms.theory.regret_bound import Instance
 from verify.regret_claims.plain_problem import plain_problem
+from verify.regret_claims.simulated_regret import simulated_regret
 from verify.statistics.betting_means import mean_at_most
 
 
@@ -100,17 +101,10 @@ def audit_local_privacy(
         raise ValueError(f"gap={gap!r}: must be a number above 0 and below 1/2")
     limits = []
     for number, sign in enumerate((-1.0, 1.0)):
-        problem = plain_problem(make.family, [0.5, 0.5 + sign * gap])
-        regret = final_regret(
-            make,
-            problem,
-            epsilon=epsilon,
-            horizon=horizon,
-            runs=runs,
-            seed=2 * seed + number,
-            workers=workers,
-            store=store,
+        instance = Instance(plain_problem(make.family, [0.5, 0.5 + sign * gap]), epsilon, horizon)
+        trace = simulated_regret(
+            make, instance, runs=runs, seed=2 * seed + number, workers=workers, store=store
         )
-        limits.append(mean_at_most(regret, horizon * gap, error / 2))
+        limits.append(mean_at_most(trace.regret[-1], horizon * gap, error / 2))
     least = two_point_bound(horizon, gap, claim, limits[0] / gap)
     return LocalPrivacyAudit(claim, gap, horizon, runs, (limits[0], limits[1]), least, error)

@@ -34,9 +34,8 @@ from verify.regret_claims.proof_run import (
     ProofCheck,
     StructuredRun,
     allotted,
-    levelled_at,
-    renewed_after,
     rounded,
+    spread,
 )
 
 BuildExplained = Callable[[Gate], ExplainedLearner]
@@ -78,7 +77,7 @@ class MeanRun(StructuredRun[Confidence]):
         values = bound.values(instance)
         self.theorem: ConfidenceTheorem = theorem
         self.problem: SemiBandit | Cascade = problem
-        self._set_levels(levelled_at(0, bound, instance))
+        self._set_levels()
         self.first = max(1, math.ceil(bound.number(theorem.first, instance)))
         self.few = int(bound.number(theorem.few, instance))
         self.radius = theorem.radius_on(values, bound.definitions)
@@ -112,8 +111,9 @@ class MeanRun(StructuredRun[Confidence]):
             radius="no radius was small enough to be seen: all indices were 1" if self.clipped else "",
         )
 
-    def _set_levels(self, there: Instance) -> None:
+    def _set_levels(self) -> None:
         """Set the exponents of the radii, and of the indices if they have others."""
+        there = self.levelled
         defined = any(symbol == x for symbol, _ in self.bound.definitions)
         self.exponent = self.bound.number(x, there) if defined else 1.0
         level = self.theorem.index_level
@@ -243,17 +243,12 @@ class MeanRun(StructuredRun[Confidence]):
         due = self._released(had, count)
         self._counted(after, count > 0)
         moved = np.abs(after.estimate - before.estimate) > TOLERANCE * (1 + np.abs(before.estimate))
-        self.refuse_arm(
-            "bookkeeping",
-            ~due & (had > 0) & moved,
-            lambda lane, arm: (
-                f"the estimate went from {before.estimate[lane, arm]:.6g} to {after.estimate[lane, arm]:.6g} "
-                "without a release"
-            ),
+        self.refuse_moves(
+            "bookkeeping", "estimate", ~due & (had > 0) & moved, before.estimate, after.estimate
         )
         levelled = due
-        if renewed_after(self.round, self.bound, self.instance):
-            self._set_levels(levelled_at(self.round, self.bound, self.instance))
+        if self.renewed:
+            self._set_levels()
             levelled = count > 0
         if self.theorem.exponent is None and self.theorem.index != "sampled":
             self._check_index(before, after, levelled)
@@ -278,13 +273,7 @@ class MeanRun(StructuredRun[Confidence]):
                 f"{count[lane, arm]:g}"
             ),
         )
-        self.refuse_arm(
-            "bookkeeping",
-            here & (state.releases != releases),
-            lambda lane, arm: (
-                f"{state.releases[lane, arm]:g} noises are counted where there are {releases[lane, arm]:g}"
-            ),
-        )
+        self.refuse_counts("noises", here & (state.releases != releases), state.releases, releases)
 
     def _take_releases(self, before: Confidence, after: Confidence, had: FloatArray, due: BoolArray) -> None:
         """Compare what was released with the true sums."""
@@ -316,13 +305,7 @@ class MeanRun(StructuredRun[Confidence]):
 
     def _check_index(self, before: Confidence, after: Confidence, due: BoolArray) -> None:
         """Check the indices of what was released against the theorem's, and that no other has moved."""
-        self.refuse_arm(
-            "radius",
-            ~due & (after.index != before.index),
-            lambda lane, arm: (
-                f"the index went from {before.index[lane, arm]:.6g} to {after.index[lane, arm]:.6g} without a release"
-            ),
-        )
+        self.refuse_moves("radius", "index", ~due & (after.index != before.index), before.index, after.index)
         count, estimate, index = after.count[due], after.estimate[due], after.index[due]
         exponent = self.exponent if self.index_exponent is None else self.index_exponent
         mixture = self.theorem.index == "mixture"
@@ -335,40 +318,36 @@ class MeanRun(StructuredRun[Confidence]):
             expected = np.minimum(expected, before.index[due])
         off, slack = index - expected, TOLERANCE * (1 + np.abs(expected))
         wrong = ~(np.abs(off) <= slack)
-        if mixture or self.theorem.index == "Chernoff":
+        lower = self.theorem.index in ("Chernoff", "mixture", "least")  # is an index that is valid
+        if lower:
             lowered = off < -slack
-            wrong &= ~lowered
-            noises = after.releases[due][lowered]
-            found = (
-                self._mixture_exponent(count[lowered], estimate[lowered], index[lowered])
-                if mixture
-                else self.chernoff_exponent(count[lowered], noises, estimate[lowered], index[lowered])
+            releases = after.releases[due][lowered]
+            wrong[lowered] = self._invalid(
+                count[lowered], releases, estimate[lowered], index[lowered], exponent
             )
-            wrong[lowered] = found < exponent * (1 - _CHERNOFF_TOLERANCE)
-        elif self.theorem.index == "least":
-            lowered = off < -slack
-            sampling = np.sqrt(self.exponent / (2 * count[lowered]))
-            width = (index[lowered] - estimate[lowered] - sampling) * count[lowered]
-            noises = self.theorem.releases(count, self.round)[lowered]
-            wrong &= ~lowered
-            wrong[lowered] = width < self._noise_width(int(self.round).bit_count()) - 1e-6 * noises
-        where = np.zeros_like(due)
-        where[due] = wrong
-        numbers = np.zeros((*due.shape, 2))
-        numbers[due] = np.stack([radius, expected], axis=1)
+        numbers = spread(np.stack([radius, expected], axis=1), due)
         self.refuse_arm(
             "radius",
-            where,
+            spread(wrong, due),
             lambda lane, arm: (
                 f"index {after.index[lane, arm]:.6g} where estimate {after.estimate[lane, arm]:.6g} and radius "
                 f"{numbers[lane, arm, 0]:.6g} of {after.count[lane, arm]:g} values make {numbers[lane, arm, 1]:.6g}"
-                + (
-                    " at most, and the theorem's inequality less"
-                    if self.theorem.index in ("Chernoff", "mixture", "least")
-                    else ""
-                )
+                + (" at most, and the theorem's inequality less" if lower else "")
             ),
         )
+
+    def _invalid(
+        self, n: FloatArray, m: FloatArray, mean: FloatArray, u: FloatArray, exponent: float
+    ) -> BoolArray:
+        """Where the theorem's inequality does not allow for an index of u."""
+        if self.theorem.index == "least":
+            width = (u - mean - np.sqrt(self.exponent / (2 * n))) * n
+            return np.asarray(width < self._noise_width(self.round.bit_count()) - 1e-6 * m)
+        if self.theorem.index == "mixture":
+            found = self._mixture_exponent(n, mean, u)
+        else:
+            found = self.chernoff_exponent(n, m, mean, u)
+        return found < exponent * (1 - _CHERNOFF_TOLERANCE)
 
     def _noise_width(self, noises: int) -> float:
         """Return ``inf_s (x - J ln(1 - b^2 s^2)) / s``: what the sum of J Laplace noises exceeds with e^-x at most."""
@@ -404,18 +383,14 @@ class MeanRun(StructuredRun[Confidence]):
         bits = (released - 0.5) / gain + 0.5
         nearest = np.round(bits)
         off = (np.abs(bits - nearest) > 1e-5) | ((nearest != 0) & (nearest != 1))
-        if off.any():
-            wrong = np.zeros_like(due)
-            wrong[due] = off
-            values = np.zeros(due.shape)
-            values[due] = released
-            self.refuse_arm(
-                "noise",
-                wrong,
-                lambda lane, arm: (
-                    f"a debiased bit is {values[lane, arm]:.6g}, not {0.5 - gain / 2:.6g} or {0.5 + gain / 2:.6g}"
-                ),
-            )
+        values = spread(released, due)
+        self.refuse_arm(
+            "noise",
+            spread(off, due),
+            lambda lane, arm: (
+                f"a debiased bit is {values[lane, arm]:.6g}, not {0.5 - gain / 2:.6g} or {0.5 + gain / 2:.6g}"
+            ),
+        )
         first = (np.cumsum(due, axis=1) == 1)[due]
         self.noise.add((nearest != sums)[first], sums[first])
 
@@ -444,12 +419,7 @@ class MeanRun(StructuredRun[Confidence]):
         dyadic = due & (np.log2(np.maximum(count + batches, 1.0)) % 1.0 == 0)
         if self.theorem.counting == "growing batches":
             dyadic = due
-
-        def far(level: float) -> tuple[BoolArray, BoolArray]:
-            radius = self.radius(count, releases, level)
-            return off < -radius, off > radius
-
-        self.note_levels(count, dyadic, far)
+        self.note_radii(count, dyadic, off, lambda level: self.radius(count, releases, level))
 
     def _allowance(self, radius: FloatArray, action: IntArray) -> FloatArray:
         """Return the largest gap that an action may have on the good event."""

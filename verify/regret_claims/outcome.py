@@ -53,7 +53,7 @@ class Checkpoint:
         return "consistent" if self.upper <= self.bound else "undecided"
 
 
-def error_shares(checkpoints: int) -> list[float]:
+def _error_shares(checkpoints: int) -> list[float]:
     """Return each checkpoint's share of an error: half is for the last one."""
     if checkpoints == 1:
         return [1.0]
@@ -72,7 +72,7 @@ def allowed_at_most(trace: ContextualTrace, ceiling: float, error: float) -> Flo
     error
         As of `outcome`, on one side.
     """
-    shares = error_shares(len(trace.rounds))
+    shares = _error_shares(len(trace.rounds))
     limits = [
         mean_at_most(allowed, rounds * ceiling, error * share)
         for rounds, allowed, share in zip(trace.rounds.tolist(), trace.allowed, shares, strict=True)
@@ -97,7 +97,7 @@ def outcome(
         Half of it is for the last checkpoint, half for the others; half of each for either side.
     """
     checkpoints = []
-    shares = error_shares(len(trace.rounds))
+    shares = _error_shares(len(trace.rounds))
     for number, (rounds, bound) in enumerate(zip(trace.rounds.tolist(), bounds.tolist(), strict=True)):
         share = error / 2 * shares[number]
         least = rounds * floor

@@ -10,9 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from algorithms.catalogue.contextual_entries import contextual_builder
-from algorithms.catalogue.linear_entries import linear_builder
-from algorithms.catalogue.structured_entries import learner_builder
 from algorithms.epochs import epoch_end
 from algorithms.linear.contextual_learner import ContextualLearner
 from algorithms.linear.dp_pe import StandardElimination
@@ -34,6 +31,7 @@ from verify.regret_claims.mean_checks import MeanRun
 from verify.regret_claims.phase_checks import check_phases
 from verify.regret_claims.plain_problem import plain_instance, plain_problem
 from verify.regret_claims.proof_run import ProofCheck, check_rounds
+from verify.regret_claims.simulated_regret import builder_for
 from verify.regret_claims.speaking_instances import with_clients
 from verify.regret_claims.width_checks import check_widths
 from verify.regret_claims.worst_clicks import check_worst_clicks, worst_lists
@@ -96,44 +94,26 @@ def check_proof(
     elif isinstance(theorem, WidthTheorem) and issubclass(make, ContextualLearner):
         return _checked_widths(make, bound, theorem, played, seed=seed, error=error)
     elif isinstance(theorem, EliminationTheorem) and hasattr(make, "confidence"):
-        return _checked_elimination(make, bound, played, fresh=theorem.fresh, seed=seed, error=error)
+        means, horizon = (_EPOCH_MEANS, _EPOCH_ROUNDS) if theorem.fresh else (_MEANS, _ELIMINATED)
+        instance = replace(played, problem=plain_problem("bandit", means), horizon=horizon)
+        build, lanes = builder_for(make, instance), _ELIMINATION_LANES
+        return check_rounds(EliminationRun, build, bound, instance, lanes=lanes, seed=seed, error=error)
     else:
         return ()
     rounds = _ROUNDS if not played.anytime or not bound.levels else int(epoch_end(1)) + _ROUNDS
     instance = replace(instance, horizon=rounds)
-    found = check_rounds(run, _builder(make, instance), bound, instance, lanes=_LANES, seed=seed, error=error)
+    found = check_rounds(
+        run, builder_for(make, instance), bound, instance, lanes=_LANES, seed=seed, error=error
+    )
     if any(check.violated for check in found):
         return found
     if isinstance(theorem, ClickTheorem):
         worst = worst_lists(played)
-        return found + check_worst_clicks(_builder(make, worst), bound, worst, seed=seed)
+        return found + check_worst_clicks(builder_for(make, worst), bound, worst, seed=seed)
     worst = worst_instance(make.family, bound, played)
     if theorem.lemma in ("none", "evidence", "episode") or not bound.covers(worst):
         return found
-    return found + check_worst_data(_builder(make, worst), bound, worst, seed=seed)
-
-
-def _builder(make: type[Any], instance: Instance) -> Any:
-    assert not isinstance(instance.problem, LinearBandit | LinearContexts)
-    return learner_builder(
-        make,
-        instance.problem,
-        epsilon=instance.epsilon,
-        delta=instance.delta,
-        horizon=instance.horizon,
-        settings=instance.settings,
-    )
-
-
-def _checked_elimination(
-    make: type[Any], bound: RegretBound, played: Instance, *, fresh: bool, seed: int, error: float
-) -> tuple[ProofCheck, ...]:
-    means, rounds = (_EPOCH_MEANS, _EPOCH_ROUNDS) if fresh else (_MEANS, _ELIMINATED)
-    instance = replace(played, problem=plain_problem("bandit", means), horizon=rounds)
-    build = _builder(make, instance)
-    return check_rounds(
-        EliminationRun, build, bound, instance, lanes=_ELIMINATION_LANES, seed=seed, error=error
-    )
+    return found + check_worst_data(builder_for(make, worst), bound, worst, seed=seed)
 
 
 def linear_check_problem(horizon: int, settings: Mapping[str, Value], *, dimension: int = 2) -> LinearBandit:
@@ -153,7 +133,7 @@ def _checked_phases(
     if issubclass(make, StandardElimination):
         problem = replace(problem, sigma=0.0)
     instance = replace(played, problem=problem, horizon=_LINEAR_ROUNDS)
-    build = functools.partial(_linear_builder, make)
+    build = functools.partial(builder_for, make)
     found = check_phases(build(instance), bound, instance, lanes=_LINEAR_LANES, seed=seed, error=error)
     worst = worst_actions(played, 3 if printed else 1)
     if not bound.covers(worst):  # shuffled noise is as the theorem says at a smaller epsilon only
@@ -173,29 +153,9 @@ def _checked_widths(
     error: float,
 ) -> tuple[ProofCheck, ...]:
     shorter = min(1.0, float(played.settings.get("norm", 1.0)))
-    problem = LinearContexts(shorter * _PARAMETER, _OFFERED)
-    instance = replace(played, problem=problem, horizon=_ROUNDS)
+    instance = replace(played, problem=LinearContexts(shorter * _PARAMETER, _OFFERED), horizon=_ROUNDS)
     first = bound.number(theorem.first, instance)
     if first > _ROUNDS / 3:  # for three releases
         instance = replace(instance, horizon=min(_MOST_MOMENTS, math.ceil(3 * first)))
-    build = contextual_builder(
-        make,
-        problem,
-        epsilon=instance.epsilon,
-        delta=instance.delta,
-        horizon=instance.horizon,
-        settings=instance.settings,
-    )
+    build = builder_for(make, instance)
     return check_widths(build, bound, instance, lanes=_MOMENT_LANES, seed=seed, error=error)
-
-
-def _linear_builder(make: type[Any], instance: Instance) -> Any:
-    assert isinstance(instance.problem, LinearBandit)
-    return linear_builder(
-        make,
-        instance.problem,
-        epsilon=instance.epsilon,
-        delta=instance.delta,
-        horizon=instance.horizon,
-        settings=instance.settings,
-    )

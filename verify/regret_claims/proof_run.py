@@ -31,9 +31,6 @@ State = TypeVar("State")
 TOLERANCE = 1e-8
 """Relative: what rounding may do to a number that is computed again."""
 
-LARGEST_TILT = 600.0
-"""The largest exponent s of the inequalities ``E e^(sX)`` that indices are found by: e^-600 is still a float."""
-
 _LEVELS = np.array([1.0, 2.0, 3.0, 4.5])
 """Exponents at which the law of the estimates is tested."""
 
@@ -109,6 +106,18 @@ class ProofRun:
         self._hits: dict[tuple[int, int, int, int], int] = {}  # arm, count, level, side: lanes
         self._cells = 0
         self._counts: set[int] = set()
+
+    @property
+    def levelled(self) -> Instance:
+        """The instance whose confidence levels a learner has after the rounds so far."""
+        by_epochs = self.instance.anytime and self.bound.levels
+        return replace(self.instance, horizon=self.round + 1) if by_epochs else self.instance
+
+    @property
+    def renewed(self) -> bool:
+        """Whether an epoch ends with this round, and all indices get another level."""
+        by_epochs = self.instance.anytime and self.bound.levels
+        return by_epochs and bool(epoch_of(self.round) != epoch_of(self.round - 1))
 
     def ended(self) -> None:
         """Check that no lane on the good event has lost more than the bound; without one that is no statement."""
@@ -222,6 +231,12 @@ class ProofRun:
         self._counts |= new
         self._cells += len(new) * count.shape[1] * len(_LEVELS) * 2
 
+    def note_radii(
+        self, count: FloatArray, here: BoolArray, off: FloatArray, radius: Callable[[float], FloatArray]
+    ) -> None:
+        """As `note_levels`, of estimates that are off by so much, with radii of each level for either side."""
+        self.note_levels(count, here, lambda level: (off < -radius(level), off > radius(level)))
+
     def _law(self, level: float, sides: float | None) -> ProofCheck:
         """Return the test of the estimates' law over all arms, counts, levels and sides."""
         if sides is None:
@@ -251,6 +266,34 @@ class ProofRun:
             lane, arm = (int(where[0]) for where in np.nonzero(wrong))
             raise Contradiction(name, f"round {self.round}, lane {lane}, arm {arm}: {words(lane, arm)}")
 
+    def refuse_moves(
+        self,
+        name: str,
+        what: str,
+        moved: BoolArray,
+        before: FloatArray,
+        after: FloatArray,
+        when: str = "without a release",
+    ) -> None:
+        """Refuse that what is shown of an arm has moved."""
+        self.refuse_arm(
+            name,
+            moved,
+            lambda lane, arm: (
+                f"the {what} went from {before[lane, arm]:.6g} to {after[lane, arm]:.6g} {when}"
+            ),
+        )
+
+    def refuse_counts(self, what: str, wrong: BoolArray, shown: FloatArray, expected: FloatArray) -> None:
+        """Refuse that an arm's values or noises are miscounted."""
+        self.refuse_arm(
+            "bookkeeping",
+            wrong,
+            lambda lane, arm: (
+                f"{shown[lane, arm]:g} {what} are counted where there are {expected[lane, arm]:g}"
+            ),
+        )
+
 
 class StructuredRun(ProofRun, abc.ABC, Generic[State]):
     """What has been seen so far of a learner that plays round by round, and shows its state."""
@@ -263,9 +306,9 @@ class StructuredRun(ProofRun, abc.ABC, Generic[State]):
     def state(self, learner: Any) -> State:
         """Return what a learner shows, in arrays of its own."""
 
-    @abc.abstractmethod
     def started(self, state: State, outcomes: FloatArray) -> None:
-        """Check what a learner makes of one outcome of every arm."""
+        """Check what a learner makes of one outcome of every arm; refuse it if the proofs start on nothing."""
+        raise ValueError("learner: starts on outcomes that its theorem does not know")
 
     @abc.abstractmethod
     def acted(self, state: State, learner: Any, action: IntArray) -> None:
@@ -349,25 +392,17 @@ def play_checked(
     return None
 
 
-def levelled_at(rounds: int, bound: RegretBound, instance: Instance) -> Instance:
-    """Return the instance whose confidence levels a learner has after so many rounds."""
-    return replace(instance, horizon=rounds + 1) if instance.anytime and bound.levels else instance
-
-
-def renewed_after(rounds: int, bound: RegretBound, instance: Instance) -> bool:
-    """Whether an epoch ends with this round, and all indices get another level."""
-    return instance.anytime and bound.levels and bool(epoch_of(rounds) != epoch_of(rounds - 1))
-
-
-def largest_tilt(scale: float) -> float:
-    """Return the largest such exponent with Laplace noise of a scale, whose moments end at 1 / scale."""
-    return min((1 - 1e-9) / scale, LARGEST_TILT)
-
-
 def allotted(failure: sp.Expr, bound: RegretBound, instance: Instance) -> float:
     """Return with which probability the good event of any epoch fails, or of the first round."""
     there = instance.epochs() if instance.anytime and bound.levels else [instance]
     return sum(bound.number(failure, each, t=1.0) for each in there)
+
+
+def spread(values: np.ndarray, where: BoolArray) -> Any:
+    """Return values of those in a mask in an array of all, in which the others have 0."""
+    full = np.zeros((*where.shape, *values.shape[1:]), dtype=values.dtype)
+    full[where] = values
+    return full
 
 
 def rounded(values: FloatArray) -> list[float]:

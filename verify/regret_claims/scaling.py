@@ -7,6 +7,7 @@ cells. Intervals are bootstrapped: runs are drawn again within their cells.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
@@ -16,12 +17,11 @@ import numpy as np
 from algorithms.blocks import BlockStore, Executor
 from algorithms.learner import Family
 from algorithms.problems import Problem, ProblemError, SettingError
-from algorithms.theory.gaps import GapsUnavailable
 from algorithms.theory.regret_bound import Instance
 from mechanisms.arrays import FloatArray
 from verify.conduct.progress import Progress, silent
-from verify.regret_claims.final_regret import final_regret
 from verify.regret_claims.plain_problem import plain_problem
+from verify.regret_claims.simulated_regret import simulated_regret
 from verify.regret_claims.speaking_instances import StatedBound, smallest_horizon
 
 _Variable = Literal["epsilon", "gap", "size", "arms"]
@@ -124,23 +124,16 @@ def fit_scaling(
         if bound is not None:
             spoken = [smallest_horizon(bound, Instance(*cell, longest), longest) or longest for cell in cells]
             horizon = max(spoken)
-    regrets, worst = [], []
-    for number, (problem, own) in enumerate(cells):
-        regret = final_regret(
-            make,
-            problem,
-            epsilon=own,
-            horizon=horizon,
-            runs=runs,
-            seed=len(cells) * seed + number,
-            workers=workers,
-            store=store,
+    instances = [Instance(*cell, horizon) for cell in cells]
+    regrets = []
+    for number, instance in enumerate(instances):
+        trace = simulated_regret(
+            make, instance, runs=runs, seed=len(cells) * seed + number, workers=workers, store=store
         )
-        regrets.append(regret)
-        worst.append(Instance(problem, own, horizon).trivial_regret)
+        regrets.append(trace.regret[-1])
         progress((number + 1) / len(cells), f"played {variable} = {values[number]:g}")
     means = np.array([each.mean() for each in regrets])
-    learnt = means < _LEARNT * np.array(worst)
+    learnt = means < _LEARNT * np.array([each.trivial_regret for each in instances])
     if learnt.sum() < _FEWEST:
         raise ProblemError(
             f"{variable}={','.join(f'{value:g}' for value in values)}: something is learnt within {horizon:,} rounds "
@@ -150,7 +143,7 @@ def fit_scaling(
     exponent, low, high = _fitted(
         logs, [each for each, kept in zip(regrets, learnt, strict=True) if kept], seed
     )
-    bounds = np.array([_stated(bound, Instance(*cell, horizon)) for cell in cells])
+    bounds = np.array([math.inf if bound is None else float(bound(each)) for each in instances])
     return ScalingReport(
         learner=name or make.__name__,
         variable=variable,  # type: ignore[arg-type]
@@ -165,7 +158,7 @@ def fit_scaling(
         interval=(low, high),
         bound_exponent=_slope(logs, np.log(bounds[learnt]))
         if np.isfinite(bounds[learnt]).all()
-        else float("nan"),
+        else math.nan,
     )
 
 
@@ -176,7 +169,7 @@ def _checked(variable: str, values: tuple[float, ...]) -> tuple[float, ...]:
     if len(set(values)) < _FEWEST:
         raise SettingError(f"{variable}={values!r}: must be at least {_FEWEST} different values")
     rules: Mapping[str, tuple[Callable[[float], bool], str]] = {
-        "epsilon": (lambda value: 0 < value < float("inf"), "a finite number above 0"),
+        "epsilon": (lambda value: 0 < value < math.inf, "a finite number above 0"),
         "gap": (lambda value: 0 < value < 1, "a number in (0, 1)"),
         "size": (lambda value: value >= 1 and value == int(value), "a whole number of at least 1"),
         "arms": (lambda value: value >= 2 and value == int(value), "a whole number of at least 2"),
@@ -197,13 +190,6 @@ def _cell(family: Family, variable: str, value: float, epsilon: float) -> tuple[
     means[-size:] = 0.5 + gap / 2
     own = value if variable == "epsilon" else epsilon
     return plain_problem(family, means, size), own
-
-
-def _stated(bound: StatedBound | None, instance: Instance) -> float:
-    try:
-        return float("inf") if bound is None else float(bound(instance))
-    except GapsUnavailable:
-        return float("inf")
 
 
 def _slope(logs: FloatArray, heights: FloatArray) -> float:

@@ -14,12 +14,8 @@ import numpy as np
 import sympy as sp
 
 from algorithms.blocks import BlockStore, Executor
-from algorithms.catalogue.contextual_entries import contextual_builder
-from algorithms.catalogue.linear_entries import linear_builder
-from algorithms.catalogue.structured_entries import learner_builder
 from algorithms.learner import DEFAULT_DELTA, check_delta, check_epsilon, check_horizon
-from algorithms.linear.contextual_play import ContextualTrace, simulate_contexts
-from algorithms.linear.linear_play import simulate_phases
+from algorithms.linear.contextual_play import ContextualTrace
 from algorithms.problems import (
     LinearBandit,
     LinearContexts,
@@ -28,18 +24,18 @@ from algorithms.problems import (
     Value,
     parse_settings,
 )
-from algorithms.simulate import Trace, checkpoint_rounds, simulate
+from algorithms.simulate import checkpoint_rounds
 from algorithms.theory.gaps import GapsUnavailable
 from algorithms.theory.regret import BOUNDS, WITHOUT_BOUND
 from algorithms.theory.regret_bound import Instance, RegretBound
 from verify.conduct.progress import Progress, silent
-from verify.learners.learner_subject import AnyProblem, LearnerSubject, blaming, choose_problem
-from verify.linear.contextual_subject import build_contextual, is_contextual
-from verify.linear.linear_subject import build_linear, is_linear
+from verify.learners.learner_subject import AnyProblem, LearnerSubject, blaming
+from verify.linear.linear_subject import build_learner, is_contextual, is_linear
 from verify.regret_claims.outcome import allowed_at_most, outcome
 from verify.regret_claims.proof import check_proof
 from verify.regret_claims.proof_run import TOLERANCE, ProofCheck
 from verify.regret_claims.regret_report import RegretReport, TheoremValue
+from verify.regret_claims.simulated_regret import simulated_regret
 from verify.regret_claims.speaking_instances import (
     StatedBound,
     smallest_horizon,
@@ -62,6 +58,11 @@ _LONGEST = {
 
 _CONTEXTS, _PRINTED_EPSILON = 4000, 1000.0
 """After how many rounds bounds that runs tell say something on the easiest problem, at epsilon = 1; and as printed."""
+
+_EASIEST = {
+    "linear": "two actions, e1 and -e1, of expected rewards 1 and -1",
+    "contextual": "two actions, each 1 or -1, drawn anew in every round",
+}
 
 DEFAULT_ERROR = 1e-4
 """The probability that a learner which keeps its bound is called violated, at most."""
@@ -135,20 +136,19 @@ def regret(
     if not isinstance(subject, LearnerSubject):
         raise SubjectError(f"{subject.name}: only learners have regret")
     _check(epsilon, delta, horizon, runs, error, seed)
-    asked = _choose(
-        subject, loaded_problem(problem), settings or {}, epsilon, delta, horizon, _stated(subject, bound)
-    )
-    played = asked.instance
+    told = _stated(subject, bound)
+    played, name = _choose(subject, loaded_problem(problem), settings or {}, epsilon, delta, horizon, told)
     runs = runs if runs is not None else 40 if is_linear(subject) else 64
     rounds = checkpoint_rounds(played.horizon, _CHECKPOINTS)
-    stated = asked.theorem.about(played)
+    stated = told.about(played)
     proof: tuple[ProofCheck, ...] = ()
     with blaming(subject, problem_file(problem)):
         if isinstance(stated, RegretBound) and stated.claimed(played):
             proof = check_proof(subject.make, stated, played, seed=seed, error=error / 2)
-        trace = _simulated(
-            subject,
+        trace = simulated_regret(
+            subject.make,
             played,
+            checkpoints=_CHECKPOINTS,
             runs=runs,
             seed=seed,
             workers=workers,
@@ -156,17 +156,17 @@ def regret(
             progress=lambda share: progress(share, "simulating"),
         )
     floor, ceiling = _regret_range(played.problem)
-    theorem, limits = asked.theorem.on(played), error / 2
+    theorem, limits = told.on(played), error / 2
     if isinstance(trace, ContextualTrace) and isinstance(stated, RegretBound) and stated.of_runs:
         limits /= 2  # half for what radii allow, half for regret
         allowed = allowed_at_most(trace, ceiling, limits) * (1 + TOLERANCE)
         bounds = np.array([stated.number(stated.constant, played, W=each) for each in allowed.tolist()])
         theorem = replace(theorem, bound=float(bounds[-1]), dominant=("W", float(allowed[-1])))
     else:
-        bounds = np.array([_bound_at(asked, int(t)) for t in rounds])
+        bounds = np.array([_bound_at(told, played, t) for t in rounds.tolist()])
     return RegretReport(
         learner=subject.name,
-        problem=problem if isinstance(problem, str) and names_file(problem) else asked.problem,
+        problem=problem if isinstance(problem, str) and names_file(problem) else name,
         epsilon=played.epsilon,
         delta=played.delta,
         neighbours=subject.form.neighbours.value,
@@ -259,15 +259,6 @@ def _value_of(bound: StatedBound, instance: Instance) -> float:
     return float(stated)
 
 
-@dataclass(frozen=True)
-class _Asked:
-    """What is run, and the theorem that it is held against."""
-
-    instance: Instance
-    problem: str
-    theorem: _Theorem
-
-
 def _stated(subject: LearnerSubject, bound: RegretBound | StatedBound | None) -> _Theorem:
     """Find a learner's bound."""
     name = subject.entry.name if subject.entry is not None else ""
@@ -282,14 +273,14 @@ def stated_value(subject: LearnerSubject) -> StatedBound | None:
     return None if theorem.bound is None else theorem.value
 
 
-def _bound_at(asked: _Asked, rounds: int) -> float:
+def _bound_at(theorem: _Theorem, instance: Instance, rounds: int) -> float:
     """Return the bound after so many rounds.
 
     Regret only grows, so the bound at the horizon is one before it; the radii of a learner that knows its horizon are
     for that one, and another learner's theorem holds at every T.
     """
-    told = asked.theorem.knows_horizon and not asked.instance.anytime
-    return asked.theorem.value(replace(asked.instance, horizon=asked.instance.horizon if told else rounds))
+    told = theorem.knows_horizon and not instance.anytime
+    return theorem.value(instance if told else replace(instance, horizon=rounds))
 
 
 def _choose(
@@ -300,84 +291,39 @@ def _choose(
     delta: float,
     horizon: int | None,
     theorem: _Theorem,
-) -> _Asked:
-    """Return the instance that was asked for, filled in with one on which the bound speaks."""
+) -> tuple[Instance, str]:
+    """Return the instance that was asked for, filled in with one on which the bound speaks, and its problem's name."""
     own = {parameter.name: parameter for parameter in subject.entry.parameters} if subject.entry else {}
     owned = {key: value for key, value in settings.items() if key in own}
-    if is_contextual(subject):
+    checked: Mapping[str, Value] = parse_settings(owned, own.values())
+    easiest = problem is None and len(owned) == len(settings)
+    linear, contextual = is_linear(subject), is_contextual(subject)
+    printed = subject.name.startswith("published/")
+    if contextual:
         if epsilon is None:
-            printed = subject.name.startswith("published/") and theorem.bound is not None
-            epsilon = _PRINTED_EPSILON if printed else 1.0
+            epsilon = _PRINTED_EPSILON if printed and theorem.bound is not None else 1.0
         horizon = horizon or _CONTEXTS
-        contexts, name = (
-            speaking_problem("contextual"),
-            "two actions, each 1 or -1, drawn anew in every round",
-        )
-        if problem is not None or len(owned) < len(settings):
-            _, contexts, name = build_contextual(
-                subject, problem, settings, epsilon=epsilon, delta=delta, horizon=horizon
-            )
-        return _Asked(
-            Instance(contexts, epsilon, horizon, delta, parse_settings(owned, own.values())), name, theorem
-        )
-    if problem is None and len(owned) == len(settings):
-        linear = is_linear(subject)
-        printed = linear and subject.name.startswith("published/")
-        played: AnyProblem = speaking_problem(subject.make.family, dimension=3 if printed else 1)
-        checked: Mapping[str, Value] = parse_settings(owned, own.values())
-        name = "two arms of means 0.05 and 0.95, one played at a time"
-        kind = "phases" if hasattr(subject.make, "committed") else "rounds"
-        if linear:
-            name = "two actions, e1 and -e1, of expected rewards 1 and -1"
-            kind = "printed linear" if printed else "linear"
-    elif is_linear(subject):
-        _, played, name = build_linear(
+    if easiest:
+        played: AnyProblem = speaking_problem(subject.make.family, dimension=3 if linear and printed else 1)
+        name = _EASIEST.get(subject.make.family, "two arms of means 0.05 and 0.95, one played at a time")
+    else:
+        _, played, name = build_learner(
             subject, problem, settings, epsilon=epsilon or 1.0, delta=delta, horizon=horizon or 1000
         )
-        checked, kind = parse_settings(owned, own.values()), "linear"
-    else:
-        played, checked, name = choose_problem(subject, problem, settings)
-        kind = "phases" if hasattr(subject.make, "committed") else "rounds"
     instance = Instance(played, 1.0 if epsilon is None else epsilon, horizon or 10_000, delta, checked)
     if horizon is None and theorem.bound is not None:
+        kind = "phases" if hasattr(subject.make, "committed") else "rounds"
+        if linear:
+            kind = "printed linear" if printed and easiest else "linear"
         with suppress(GapsUnavailable):
             spoken = (
                 speaking_instance(theorem.value, theorem.covers, instance, epsilon=epsilon, most=most)
                 for most in _LONGEST[kind]
             )
             instance = next((each for each in spoken if each is not None), instance)
-    if isinstance(played, LinearBandit) and problem is None and len(owned) == len(settings):
+    if easiest and isinstance(played, LinearBandit):
         instance = replace(instance, problem=with_clients(played, instance.horizon, checked))
-    return _Asked(instance, name, theorem)
-
-
-def _simulated(subject: LearnerSubject, played: Instance, **simulation: Any) -> Trace:
-    """Return the regret of every run at the checkpoints."""
-    numbers: dict[str, Any] = {
-        "epsilon": played.epsilon,
-        "delta": played.delta,
-        "horizon": played.horizon,
-        "settings": played.settings,
-    }
-    if isinstance(played.problem, LinearBandit):
-        build = linear_builder(subject.make, played.problem, **numbers)
-        phased = simulate_phases(build, played.problem, rounds=played.horizon, **simulation)
-        return phased.at(checkpoint_rounds(played.horizon, _CHECKPOINTS))
-    if isinstance(played.problem, LinearContexts):
-        return simulate_contexts(
-            contextual_builder(subject.make, played.problem, **numbers),
-            played.problem,
-            horizon=played.horizon,
-            checkpoints=_CHECKPOINTS,
-            **simulation,
-        )
-    return simulate(
-        learner_builder(subject.make, played.problem, **numbers),
-        played.problem,
-        horizon=played.horizon,
-        checkpoints=_CHECKPOINTS,
-        **simulation,
-    )
+    return instance, name
 
 
 def _regret_range(problem: Problem | LinearBandit | LinearContexts) -> tuple[float, float]:
@@ -385,13 +331,12 @@ def _regret_range(problem: Problem | LinearBandit | LinearContexts) -> tuple[flo
 
     No reward is below that of worse means, all 0: rewards are monotone (Chen et al. 2020, assumption 3).
     """
-    if isinstance(problem, LinearBandit):
-        return 0.0, float(problem.gaps.max())
-    if isinstance(problem, LinearContexts):
-        return 0.0, problem.largest_regret
+    one_round = Instance(problem, 1.0, 1)
+    if isinstance(problem, LinearBandit | LinearContexts):
+        return 0.0, one_round.trivial_regret
     floor = min(0.0, problem.benchmark - problem.optimum)
     try:
-        return floor, Instance(problem, 1.0, 1).gaps.largest_regret
+        return floor, one_round.trivial_regret
     except GapsUnavailable:
         structure = problem.structure
         nothing = np.zeros(structure.arms)

@@ -27,10 +27,10 @@ _ROUNDS = 4096
 _DEVIATIONS = 8.0  # of the privacy noise, which the adversary does not choose
 
 
-def worst_actions(played: Instance, dimension: int, gap: float = 1.0) -> Instance:
-    """Return actions e1 and -e1 that are so far apart, and next to no privacy noise."""
+def worst_actions(played: Instance, dimension: int) -> Instance:
+    """Return actions e1 and -e1, one apart, and next to no privacy noise."""
     e1 = np.eye(dimension)[0]
-    problem = LinearBandit(np.array([e1, -e1]), gap / 2 * e1, 0.0, 1, "signs")
+    problem = LinearBandit(np.array([e1, -e1]), e1 / 2, 0.0, 1, "signs")
     problem = with_clients(problem, _ROUNDS, played.settings)
     return replace(played, problem=problem, epsilon=WORST_EPSILON, horizon=_ROUNDS)
 

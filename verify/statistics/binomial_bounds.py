@@ -12,6 +12,8 @@ every probability.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -65,76 +67,95 @@ def clopper_pearson_upper(successes: npt.ArrayLike, trials: npt.ArrayLike, error
     return np.asarray(np.where(k < n, bound, 1.0), dtype=np.float64)
 
 
-def epsilon_lower(
-    hits: int, n: int, hits_other: int, n_other: int, delta: float, error: float, share: float = 0.5
-) -> float:
-    """Lower confidence bound on the ε that an event forces at a given δ.
+@dataclass(frozen=True, slots=True)
+class Union:
+    """Two Clopper-Pearson bounds that hold together by the union bound.
 
-    With p ≥ p_low, wrong with probability at most `share` · `error`, and q ≤ q_up, wrong with probability at
-    most (1 - `share`) · `error`, every (ε, δ)-DP mechanism has ε ≥ ln((p - δ) / q) ≥ ln((p_low - δ) / q_up).
-    By the union bound this is wrong with probability at most `error`.
+    p ≥ p_low is wrong with probability at most `share` of the error, q ≤ q_up with the rest.
 
-    Parameters
+    Attributes
     ----------
-    hits, n
-        How often the event occurred, and in how many draws, on data D.
-    hits_other, n_other
-        The same on data D′.
-    delta
-        The δ at which ε is bounded, in [0, 1).
-    error
-        Probability that the bound is wrong, in (0, 1).
     share
-        Of the error, spent on p_low; in (0, 1). It must not look at the counts: a split that does is one more
-        choice made on the data that decide, and would have to be paid for.
-
-    Returns
-    -------
-    float
-        The bound; negative where the event says nothing, -inf where p_low ≤ δ; never +inf, because q_up > 0.
+        Of the error, spent on the probability on data D; the rest is spent on D′. In (0, 1). It must not look at the
+        counts: a split that does is one more choice made on the data that decide, and would have to be paid for.
 
     Raises
     ------
     ValueError
-        If a count, delta or the error is out of range.
+        If the share is out of range.
     """
-    if not 0.0 <= delta < 1.0:
-        raise ValueError(f"delta must lie in [0, 1), got {delta}")
-    p_low, q_up = _two_bounds(hits, n, hits_other, n_other, error, share)
-    return math.log((p_low - delta) / q_up) if p_low > delta else -math.inf
 
+    name: ClassVar[str] = "union"
+    share: float = 0.5
 
-def delta_lower(
-    hits: int, n: int, hits_other: int, n_other: int, epsilon: float, error: float, share: float = 0.5
-) -> float:
-    """Lower confidence bound on the δ that an event forces at a given ε.
+    def __post_init__(self) -> None:
+        if not 0.0 < self.share < 1.0:
+            raise ValueError(f"share={self.share!r}: must lie in (0, 1)")
 
-    It is p_low - e^ε q_up, with the same two bounds as `epsilon_lower`; so both statements, for all ε and
-    all δ, hold together with probability 1 - `error`. Negative where the event says nothing.
+    def epsilon_lower(
+        self, hits: int, n: int, hits_other: int, n_other: int, delta: float, error: float
+    ) -> float:
+        """Lower confidence bound on the ε that an event forces at a given δ.
 
-    Raises
-    ------
-    ValueError
-        If a count, epsilon or the error is out of range.
-    """
-    if math.isnan(epsilon):
-        raise ValueError("epsilon must be a number, got nan")
-    p_low, q_up = _two_bounds(hits, n, hits_other, n_other, error, share)
-    # q_up ≤ 1, so that beyond ε ≈ 709 the product is out of floating-point range only where it is far above
-    # 1.
-    exponent = epsilon + math.log(q_up)
-    return p_low - math.exp(exponent) if exponent < 700.0 else -math.inf
+        Every (ε, δ)-DP mechanism has ε ≥ ln((p - δ) / q) ≥ ln((p_low - δ) / q_up), which is wrong with probability at
+        most `error`.
 
+        Parameters
+        ----------
+        hits, n
+            How often the event occurred, and in how many draws, on data D.
+        hits_other, n_other
+            The same on data D′.
+        delta
+            The δ at which ε is bounded, in [0, 1).
+        error
+            Probability that the bound is wrong, in (0, 1).
 
-def _two_bounds(
-    hits: int, n: int, hits_other: int, n_other: int, error: float, share: float
-) -> tuple[float, float]:
-    """p_low and q_up; together wrong with probability at most `error`."""
-    if not 0.0 < share < 1.0:
-        raise ValueError(f"share must lie in (0, 1), got {share}")
-    p_low = float(clopper_pearson_lower(hits, n, error * share))
-    q_up = float(clopper_pearson_upper(hits_other, n_other, error * (1.0 - share)))
-    return p_low, q_up
+        Returns
+        -------
+        float
+            The bound; negative where the event says nothing, -inf where p_low ≤ δ; never +inf, because q_up > 0.
+
+        Raises
+        ------
+        ValueError
+            If a count, delta or the error is out of range.
+        """
+        if not 0.0 <= delta < 1.0:
+            raise ValueError(f"delta must lie in [0, 1), got {delta}")
+        p_low, q_up = self._bounds(hits, n, hits_other, n_other, error)
+        return math.log((p_low - delta) / q_up) if p_low > delta else -math.inf
+
+    def delta_lower(
+        self, hits: int, n: int, hits_other: int, n_other: int, epsilon: float, error: float
+    ) -> float:
+        """Lower confidence bound on the δ that an event forces at a given ε.
+
+        It is p_low - e^ε q_up, with the same two bounds as `epsilon_lower`; so both statements, for all ε and
+        all δ, hold together with probability 1 - `error`. Negative where the event says nothing.
+
+        Raises
+        ------
+        ValueError
+            If a count, epsilon or the error is out of range.
+        """
+        if math.isnan(epsilon):
+            raise ValueError("epsilon must be a number, got nan")
+        p_low, q_up = self._bounds(hits, n, hits_other, n_other, error)
+        # q_up ≤ 1, so that beyond ε ≈ 709 the product is out of floating-point range only where it is far above
+        # 1.
+        exponent = epsilon + math.log(q_up)
+        return p_low - math.exp(exponent) if exponent < 700.0 else -math.inf
+
+    def _bounds(self, hits: int, n: int, hits_other: int, n_other: int, error: float) -> tuple[float, float]:
+        """p_low and q_up."""
+        p_low = float(clopper_pearson_lower(hits, n, error * self.share))
+        q_up = float(clopper_pearson_upper(hits_other, n_other, error * (1.0 - self.share)))
+        return p_low, q_up
+
+    def to_dict(self) -> dict[str, Any]:
+        """The inversion as JSON-able data."""
+        return {"name": self.name, "share": self.share}
 
 
 def _checked(successes: npt.ArrayLike, trials: npt.ArrayLike, error: float) -> tuple[FloatArray, FloatArray]:

@@ -8,14 +8,12 @@ estimates from earlier draws.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from scipy import special
 
-from verify.statistics.binomial_bounds import delta_lower, epsilon_lower
+from verify.statistics.binomial_bounds import Union
 from verify.statistics.predicted_bound import approximate_lower, approximate_upper
 from verify.statistics.stouffer import Stouffer, stouffer_weight
 
@@ -43,62 +41,8 @@ class Inversion(Protocol):
         ...
 
     def to_dict(self) -> dict[str, Any]:
-        """The inversion as JSON-able data, read back by `inversion_from_dict`."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Union:
-    """Two Clopper-Pearson bounds that hold together by the union bound.
-
-    Attributes
-    ----------
-    share
-        Of the error, spent on the probability on data D; the rest is spent on D′. In (0, 1).
-
-    Raises
-    ------
-    ValueError
-        If the share is out of range.
-    """
-
-    name: ClassVar[str] = "union"
-    share: float = 0.5
-
-    def __post_init__(self) -> None:
-        if not 0.0 < self.share < 1.0:
-            raise ValueError(f"share={self.share!r}: must lie in (0, 1)")
-
-    def epsilon_lower(
-        self, hits: int, n: int, hits_other: int, n_other: int, delta: float, error: float
-    ) -> float:
-        """See `verify.statistics.binomial_bounds.epsilon_lower`."""
-        return epsilon_lower(hits, n, hits_other, n_other, delta, error, self.share)
-
-    def delta_lower(
-        self, hits: int, n: int, hits_other: int, n_other: int, epsilon: float, error: float
-    ) -> float:
-        """See `verify.statistics.binomial_bounds.delta_lower`."""
-        return delta_lower(hits, n, hits_other, n_other, epsilon, error, self.share)
-
-    def to_dict(self) -> dict[str, Any]:
         """The inversion as JSON-able data."""
-        return {"name": self.name, "share": self.share}
-
-
-def inversion_from_dict(data: Mapping[str, Any]) -> Inversion:
-    """Read back what `Inversion.to_dict` wrote.
-
-    Raises
-    ------
-    ValueError
-        If the name is unknown or the number out of range.
-    """
-    if data["name"] == Union.name:
-        return Union(data["share"])
-    if data["name"] == Stouffer.name:
-        return Stouffer(data["weight"])
-    raise ValueError(f"name={data['name']!r}: must be union or stouffer")
+        ...
 
 
 def choose_inversion(

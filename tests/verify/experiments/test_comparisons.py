@@ -7,7 +7,6 @@ import pytest
 
 from algorithms.simulate import Trace
 from verify.experiments import comparisons
-from verify.experiments.experiment import RETURN
 from verify.experiments.simulated_runs import SimulatedRuns
 
 ROUNDS = np.unique(np.geomspace(1, 10_000, 60).round()).astype(np.int64)
@@ -40,7 +39,6 @@ RESULTS = {
         (comparisons.ordered("high", "low"), True),
         (comparisons.ordered("low", "high"), False),
         (comparisons.ordered("wide", "low"), None),
-        (comparisons.ordered("low", "high", quantity=RETURN), True),
         (comparisons.below("low", "high"), True),
         (comparisons.below("high", "low"), False),
         (comparisons.below("low", "wide"), None),
@@ -50,7 +48,6 @@ RESULTS = {
         (comparisons.near_optimum("linear", 0.99), False),
         (comparisons.falls("falling"), True),
         (comparisons.falls("bump"), False),
-        (comparisons.rises("falling"), False),
         (comparisons.straight("falling", lambda x: 1 / x), True),
         (comparisons.straight("bump", lambda x: 1 / x), False),
         (comparisons.logarithmic("log"), True),

@@ -29,7 +29,8 @@ def test_a_simulation_is_taken_as_it_is() -> None:
         {"regret": [[float("nan"), 1], [1, 2]]}, {"regret": [[1], [1, 2]]}, {"reward": [[1], [2]]}, {"learner": 3},
         {"seconds": "2"}, {"stored": None}, {"further": {"best_kept": "all"}}, {"further": {"communication": [1]}},
         {"further": {"communication": {"reals": "3"}}}, {"further": {"phases": {"rounds": 3}}},
-        {"further": {"verdict": "certified"}}, {"verdict": "certified"},
+        {"further": {"verdict": "certified"}}, {"verdict": "certified"}, {"seconds": 10**400},
+        {"regret": [[10**400, 1], [1, 2]]}, {"further": {"best_kept": 10**400}},
     ],
 )  # fmt: skip
 def test_everything_else_is_refused(change: dict[str, Any]) -> None:

@@ -21,7 +21,8 @@ from verify.sampling.black_box import black_box_test
 from verify.sampling.black_box_result import BlackBoxResult
 from verify.sampling.draws import draw_batch
 from verify.sampling.worlds import NeighbouringWorlds
-from verify.statistics.count_inversion import inversion_from_dict
+from verify.statistics.binomial_bounds import Union
+from verify.statistics.stouffer import Stouffer
 
 Mechanism = Callable[[float, int, np.random.Generator], npt.NDArray[np.float64]]
 
@@ -202,7 +203,9 @@ def test_the_final_test_can_be_repeated_from_its_record() -> None:
     assert (hits, hits_prime) == (record["hits"], record["hits_prime"])
     assert sum(record["final_batches"]) == record["trials"]
     error = (1 - record["confidence"]) * record["share_of_error"]
-    bound = inversion_from_dict(record["inversion"]).epsilon_lower(
+    inverted_by = dict(record["inversion"])
+    kind = {"union": Union, "stouffer": Stouffer}[inverted_by.pop("name")]
+    bound = kind(**inverted_by).epsilon_lower(
         hits, record["trials"], hits_prime, record["trials"], 0.0, error
     )
     assert bound == record["epsilon_lower"]

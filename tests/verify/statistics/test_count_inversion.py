@@ -10,13 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from verify.statistics.binomial_bounds import delta_lower, epsilon_lower
+from verify.statistics.binomial_bounds import Union
 from verify.statistics.count_inversion import (
-    Inversion,
-    Union,
     best_share,
     choose_inversion,
-    inversion_from_dict,
 )
 from verify.statistics.stouffer import Stouffer
 
@@ -58,18 +55,7 @@ def test_the_chosen_one_is_the_better_of_the_two(hits: int, other: int, delta: f
     assert chosen.epsilon_lower(k, trials, h, trials, delta, error) >= even - 0.01 * abs(even) - 1e-9
 
 
-@pytest.mark.parametrize("inversion", [Union(0.3), Stouffer(0.3)])
-def test_writing_down_and_reading_back(inversion: Inversion) -> None:
-    assert inversion_from_dict(inversion.to_dict()) == inversion
-    with pytest.raises(ValueError, match="name"):
-        inversion_from_dict({"name": "wald"})
-
-
-def test_the_union_is_that_of_the_two_exact_bounds() -> None:
-    assert Union(0.3).epsilon_lower(50, 100, 10, 90, 0.1, 0.05) == epsilon_lower(
-        50, 100, 10, 90, 0.1, 0.05, 0.3
-    )
-    assert Union(0.3).delta_lower(50, 100, 10, 90, 0.1, 0.05) == delta_lower(50, 100, 10, 90, 0.1, 0.05, 0.3)
+def test_a_share_is_between_0_and_1() -> None:
     for share in (0.0, 1.0, math.nan):
         with pytest.raises(ValueError, match="share"):
             Union(share)
@@ -80,10 +66,10 @@ def test_the_best_share_beats_the_others() -> None:
         n, error = 100_000, 0.05
         best = best_share(p, q, n, error)
         bounds = {
-            share: epsilon_lower(round(p * n), n, round(q * n), n, 0.0, error, share)
+            share: Union(share).epsilon_lower(round(p * n), n, round(q * n), n, 0.0, error)
             for share in (0.02, 0.2, 0.5, 0.8, 0.98)
         }
-        chosen = epsilon_lower(round(p * n), n, round(q * n), n, 0.0, error, best)
+        chosen = Union(best).epsilon_lower(round(p * n), n, round(q * n), n, 0.0, error)
         assert chosen >= max(bounds.values()) - 0.01
     assert best_share(0.1, 0.2, 1000, 0.05, delta=0.9) == 0.5
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from verify.statistics.binomial_bounds import epsilon_lower
+from verify.statistics.binomial_bounds import Union
 from verify.statistics.count_inversion import choose_inversion
 from verify.statistics.detection_floor import detectable_losses, detection_floor
 
@@ -17,7 +17,8 @@ def test_detection_floor_is_where_refutation_begins(n: int) -> None:
     error = 1e-4
     floor = detection_floor(1.0, 0.01, n, error)
     k = round(floor * n)
-    assert epsilon_lower(k, n, 0, n, 0.01, error) > 1.0 >= epsilon_lower(k - 1, n, 0, n, 0.01, error)
+    bound = Union().epsilon_lower
+    assert bound(k, n, 0, n, 0.01, error) > 1.0 >= bound(k - 1, n, 0, n, 0.01, error)
     assert detection_floor(20.0, 0.0, n, error) == math.inf
     assert detection_floor(5000.0, 0.0, n, error) == math.inf
 

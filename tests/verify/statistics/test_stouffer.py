@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import special, stats
 
 from mechanisms.arrays import FloatArray
-from verify.statistics.binomial_bounds import epsilon_lower
+from verify.statistics.binomial_bounds import Union
 from verify.statistics.stouffer import BOX, Stouffer, _region_corners, _spread, stouffer_weight
 
 
@@ -119,7 +119,7 @@ def test_moderate_ratios_come_close_to_the_best_possible(
     wald = z * math.sqrt(p * (1 - p) / (n * (p - delta) ** 2) + (1 - q) / (n * q))
     estimate = math.log((p - delta) / q)
     joint = estimate - Stouffer(stouffer_weight(p, q, delta)).epsilon_lower(k, n, h, n, delta, error)
-    union = estimate - epsilon_lower(k, n, h, n, delta, error)
+    union = estimate - Union().epsilon_lower(k, n, h, n, delta, error)
     assert 0.99 * wald <= joint <= 1.03 * wald
     assert union > 1.1 * joint
 

@@ -10,7 +10,7 @@ from oracle import by_likelihood_ratio, limit_of_events
 from oracles import oracles
 from sparse_vector_laws import svt5_masses, transcript_masses
 
-from verify.statistics.binomial_bounds import epsilon_lower
+from verify.statistics.binomial_bounds import Union
 
 ONES = np.ones(10)
 SPLIT = np.repeat([2.0, 0.0], 5)
@@ -67,7 +67,8 @@ def test_the_limit_is_what_a_test_expects():
     rng = np.random.default_rng(11)
     p, q, n = 0.5, 0.5 * math.exp(-1.0), 100_000
     bounds = [
-        epsilon_lower(int(rng.binomial(n, p)), n, int(rng.binomial(n, q)), n, 0.0, 0.05) for _ in range(200)
+        Union().epsilon_lower(int(rng.binomial(n, p)), n, int(rng.binomial(n, q)), n, 0.0, 0.05)
+        for _ in range(200)
     ]
     limit = limit_of_events(np.array([p]), np.array([q]), n)
     assert 0.985 * limit < np.median(bounds) < limit
@@ -77,7 +78,7 @@ def test_an_impossible_event_gives_the_bound_of_zero_hits():
     n, p = 1_000_000, 0.05
     limit = limit_of_events(np.array([p]), np.array([0.0]), n)
     # Clopper-Pearson's upper bound at 0 hits is 1 - (α/2)^(1/n), very nearly ln(2/α)/n.
-    exact = epsilon_lower(int(p * n), n, 0, n, 0.0, 0.05)
+    exact = Union().epsilon_lower(int(p * n), n, 0, n, 0.0, 0.05)
     assert exact == pytest.approx(limit, abs=0.01)
 
 
