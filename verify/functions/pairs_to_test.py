@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from verify.events.view_sample import ViewSample
 from verify.functions.draw_budget import DrawBudget
 from verify.functions.probe_result import Probe, words_of
 from verify.functions.runs import FunctionRuns
-from verify.neighbouring.adjacency import Data, Pair
+from verify.neighbouring.adjacency import Data, Pair, different_pairs
 from verify.neighbouring.listed import Listed
 from verify.neighbouring.neighbour_search import MOST_EXAMPLES, SearchResult, search_neighbours
 from verify.neighbouring.path import first_change, path
@@ -169,7 +170,7 @@ class FunctionPairs(CandidateSource):
             neighbours.check(pair)
         most = max(1, min(_COUNTS.bet_on, samples // FEWEST_OF_PAIR))
         elsewhere = [] if self.looked.elsewhere is None else [self.looked.elsewhere]
-        self._bet_on = _different([*elsewhere, *found, *neighbours.seeds()])[:most]
+        self._bet_on = list(islice(different_pairs([*elsewhere, *found, *neighbours.seeds()]), most))
         keys = {pair.key for pair in found}
         return Candidates([self._worlds(pair, found=pair.key in keys) for pair in self._bet_on], samples)
 
@@ -182,7 +183,7 @@ class FunctionPairs(CandidateSource):
             seeds=_COUNTS.known_beside_bets if self.runs.subject.single_lanes else _COUNTS.known_of_command,
             final_samples=(left - samples) // 4,
         )
-        new = _different([*self._bet_on, *self.search.pairs])[len(self._bet_on) :]
+        new = list(different_pairs([*self._bet_on, *self.search.pairs]))[len(self._bet_on) :]
         self._bet_on += new
         spent = self.search.samples
         return Candidates([self._worlds(pair, found=True) for pair in new], left - spent, searched=spent)
@@ -208,14 +209,6 @@ class FunctionPairs(CandidateSource):
 
         words = words_of(pair.data), words_of(pair.other)
         return NeighbouringWorlds(words, draw, found=_plain(pair) if found else None)
-
-
-def _different(pairs: Sequence[Pair]) -> list[Pair]:
-    """Return the pairs, each once, in order."""
-    found: dict[bytes, Pair] = {}
-    for pair in pairs:
-        found.setdefault(pair.key, pair)
-    return list(found.values())
 
 
 def _plain(pair: Pair) -> dict[str, Any]:

@@ -68,20 +68,16 @@ class AddOrRemoveOne:
 
     def check(self, pair: Pair) -> None:
         """Raise `NotNeighbours` unless one data set is the other without one record."""
-        sizes = []
         for name, data in (("data", pair.data), ("other", pair.other)):
             if data.ndim < 1 or len(data) > self.records:
                 raise NotNeighbours(
                     f"{name} has shape {data.shape}: must hold at most {self.records} records"
                 )
             check_points(self.record, data, (len(data),), name)
-            sizes.append(len(data))
-        longer, shorter = (pair.data, pair.other) if sizes[0] > sizes[1] else (pair.other, pair.data)
-        if abs(sizes[0] - sizes[1]) != 1 or not any(
-            np.array_equal(np.delete(longer, i, axis=0), shorter) for i in range(len(longer))
-        ):
+        shorter, longer = sorted((pair.data, pair.other), key=len)
+        if not any(np.array_equal(np.delete(longer, i, axis=0), shorter) for i in range(len(longer))):
             raise NotNeighbours(
-                f"data sets of {sizes[0]} and {sizes[1]} records: neighbours are {self.words}"
+                f"data sets of {len(pair.data)} and {len(pair.other)} records: neighbours are {self.words}"
             )
 
     def path(self, start: Data, end: Data) -> Path:
