@@ -185,7 +185,7 @@ def _scan(
     ranks = _ranks(flat)
     drawn = np.full(rounds * p, float(player.planned.most_draws))
     for which in played.labels:
-        bounds = column_bounds(flat, np.repeat(which, p, axis=1), drawn, delta)
+        bounds = _column_bounds(flat, np.repeat(which, p, axis=1), drawn, delta)
         own = np.maximum(own, bounds.reshape(rounds, p).max(axis=1))
     scores = _standard(played.paid.astype(np.float64)).T @ ranks / np.sqrt(runs)
     scores = np.abs(scores).reshape(rounds, rounds, p).max(axis=2)
@@ -234,20 +234,16 @@ class _CoinRuns:
             self.labels += [(contexts == each).all(axis=2) for each in known]
 
 
+@dataclass(frozen=True, eq=False)
 class _Contest:
     """Neighbouring tables that are played on, and compared by what their messages tell."""
 
-    def __init__(
-        self,
-        bandit: PlainBandit,
-        player: PairedPlayer,
-        view: View,
-        scan: MessageScan,
-        ranks: FloatArray,
-        rng: np.random.Generator,
-    ) -> None:
-        self.bandit, self.player, self.view, self.scan, self.rng = bandit, player, view, scan, rng
-        self.ranks = ranks
+    bandit: PlainBandit
+    player: PairedPlayer
+    view: View
+    scan: MessageScan
+    ranks: FloatArray
+    rng: np.random.Generator
 
     def best(self) -> list[MessageView]:
         """Return the most telling pairs."""
@@ -347,7 +343,7 @@ class _Contest:
         values = present(np.concatenate([first, second]))
         world = np.arange(len(values))[:, np.newaxis] < len(first)
         which = np.repeat(world, values.shape[1], axis=1)
-        return column_bounds(values, which, np.full(values.shape[1], final), self.player.planned.delta)
+        return _column_bounds(values, which, np.full(values.shape[1], final), self.player.planned.delta)
 
     def _together(self, seen: Sequence[Sequence[ViewSample]], final: float) -> float:
         """Return what the columns predict together: by a sum of their ranks whose weights half of the runs say."""
@@ -356,10 +352,10 @@ class _Contest:
         world, fit = np.arange(len(ranks)) < len(both[0]), np.arange(len(ranks)) % 2 == 0
         weights = ranks[world & fit].mean(axis=0) - ranks[~world & fit].mean(axis=0)
         score, of_score = (ranks @ weights)[~fit, np.newaxis], world[~fit, np.newaxis]
-        return float(column_bounds(score, of_score, np.array([final]), self.player.planned.delta)[0])
+        return float(_column_bounds(score, of_score, np.array([final]), self.player.planned.delta)[0])
 
 
-def column_bounds(values: FloatArray, which: BoolArray, final: FloatArray, delta: float) -> FloatArray:
+def _column_bounds(values: FloatArray, which: BoolArray, final: FloatArray, delta: float) -> FloatArray:
     """Return the lower bound on epsilon that each column's best event predicts of a test.
 
     Events are half-lines, and single values where there are few.
