@@ -20,13 +20,7 @@ from algorithms.claim import Claim, View
 from mechanisms.arrays import BoolArray, FloatArray
 from verify.bandits.calling.bandit_calls import BanditError
 from verify.bandits.calling.plain_bandit import PlainBandit
-from verify.bandits.message_view import (
-    MessageView,
-    layout_of_rounds,
-    present,
-    read_messages,
-    sample_of_round,
-)
+from verify.bandits.message_view import MessageView, layout_of_rounds, present, read_messages, sample_of_round
 from verify.bandits.neighbouring_tables import NeighbouringTables
 from verify.bandits.paired_runs import PairedPlayer
 from verify.conduct.effort import Effort

@@ -274,13 +274,7 @@ def _scored(
     draws = np.tile(planned.draws(last[:-1]), 2)
     likely, rare = hits_of.max(axis=0) / n, hits_of.min(axis=0) / n
     bounds = _paired_bound(
-        likely,
-        rare,
-        np.tile(apart, 2) / n**2,
-        one=1.0 / n,
-        final=draws,
-        delta=planned.delta,
-        caution=caution,
+        likely, rare, np.tile(apart, 2) / n**2, one=1.0 / n, final=draws, delta=planned.delta, caution=caution
     )
     best = int(np.argmax(bounds))
     return ScoredFeature(float(bounds[best]), int(last[best % (k - 1)]), feature)

@@ -189,13 +189,7 @@ class FunctionRuns:
             raise SubjectError(f"{self.name} {error}") from None
 
     def _returned(
-        self,
-        data: Data,
-        n: int,
-        rng: np.random.Generator,
-        *,
-        watch: bool = False,
-        before: Data | None = None,
+        self, data: Data, n: int, rng: np.random.Generator, *, watch: bool = False, before: Data | None = None
     ) -> Any:
         """Return what the function returns for n lanes, or a list of what it returns in n calls.
 

@@ -35,12 +35,7 @@ from verify.verdict.stopping import stopped_by_hand, stopped_in_time
 
 
 def verify_function(
-    subject: FunctionSubject,
-    claim: Claim,
-    conduct: Conduct,
-    tester: Tester,
-    *,
-    floating_point: bool = False,
+    subject: FunctionSubject, claim: Claim, conduct: Conduct, tester: Tester, *, floating_point: bool = False
 ) -> Evidence:
     """Collect findings and a lower bound for a function's claim; nothing gives an upper bound.
 

@@ -44,9 +44,7 @@ _DEFAULT_PROBLEMS = {
 
 
 def choose_problem(
-    subject: LearnerSubject,
-    problem: AnyProblem | str | None,
-    settings: Mapping[str, Value],
+    subject: LearnerSubject, problem: AnyProblem | str | None, settings: Mapping[str, Value]
 ) -> tuple[Problem, Mapping[str, Value], str]:
     """Find a learner's problem, and share out the settings between the two.
 
