@@ -233,7 +233,7 @@ def run_accounting(
     seed
         Of all randomness.
     """
-    result = Accounting(rounds=rounds)
+    result = Accounting(runs=len(runs), rounds=rounds)
     refused = False
     act, outside, named = Place("", 0), None, list[Assumption]()
     # A copy spawns the same every time, so that other terms see the same noise.
@@ -281,7 +281,6 @@ def run_accounting(
             why, place = accountant.closed
             add_once(result.findings, Statement.ERROR_IN_MAP.finding(place, error=why))
         result.assumptions += [each for each in accountant.assumptions if each not in result.assumptions]
-        result.runs += 1
         result.releases += len(accountant.ledger)
         result.alike = larger(result.alike, largest_counts(accountant.ledger.entries))
         for entry in accountant.ledger.entries:
