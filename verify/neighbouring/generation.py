@@ -13,7 +13,7 @@ from verify.neighbouring.adjacency import Adjacency, NotNeighbours, Pair
 from verify.neighbouring.pair_draws import PairDraws
 from verify.neighbouring.pair_score import FinalTest, halves, score_pair
 
-TRIES = 4  # times the examples that Hypothesis may run, those among them that it rejects or has run before
+_TRIES = 4  # times the examples that Hypothesis may run, those among them that it rejects or has run before
 
 if TYPE_CHECKING:
     import hypothesis
@@ -117,7 +117,7 @@ def _run(
 
     @st.composite
     def limited(draw: st.DrawFn) -> Pair:
-        if next(tries) >= TRIES * examples:
+        if next(tries) >= _TRIES * examples:
             raise _Spent
         return draw(pairs)
 
@@ -126,7 +126,7 @@ def _run(
         hypothesis.seed(seed)(configured(hypothesis.given(limited())(look)))()
     except hypothesis.errors.FlakyStrategyDefinition:
         # An example that came before, with nothing drawn this time: that is how it may see the end of the tries.
-        if next(tries) < TRIES * examples:
+        if next(tries) < _TRIES * examples:
             raise
         raise _Spent from None
 

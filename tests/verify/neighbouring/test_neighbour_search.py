@@ -38,7 +38,10 @@ def quiet_near_twenty(data, rng, lanes):
 
 
 def search(adjacency, draw, samples=400_000, seed=0):
-    return search_neighbours(adjacency, draw, samples=samples, delta=0.0, error=5e-5, seed=seed)
+    final = samples // 4
+    return search_neighbours(
+        adjacency, draw, samples=samples, delta=0.0, error=5e-5, seed=seed, final_samples=final
+    )
 
 
 @pytest.mark.slow
