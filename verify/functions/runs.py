@@ -65,8 +65,8 @@ class FunctionRuns:
     ----------
     subject
         The subject.
-    lanes_together
-        Whether several lanes are asked for in one call; may be switched off.
+    together
+        Whether one call answers for several lanes; a subject that takes lanes may be asked for one at a time.
     effects
         What calls did besides, kept up to date by `watched`.
     width
@@ -77,7 +77,7 @@ class FunctionRuns:
     """
 
     subject: FunctionSubject
-    lanes_together: bool
+    together: bool
     effects: _SideEffects = field(default_factory=_SideEffects)
     width: int = 1
     draws: int = 0
@@ -88,11 +88,6 @@ class FunctionRuns:
     def name(self) -> str:
         """The subject's name."""
         return self.subject.name
-
-    @property
-    def together(self) -> bool:
-        """Whether one call answers for several lanes."""
-        return self.subject.takes_lanes and self.lanes_together
 
     def outputs(self, data: Data, n: int, seed: np.random.SeedSequence) -> Readings:
         """Return n independent outputs on a data set.

@@ -58,7 +58,7 @@ def verify_function(
         If there are too few draws.
     """
     evidence = Evidence(upper=UpperBound(math.inf, 1.0, "none: nothing is known of a black box"))
-    runs = FunctionRuns(subject, subject.takes_lanes)
+    runs = FunctionRuns(subject, together=subject.takes_lanes)
     test = _FunctionTest(runs, claim, conduct, tester, floating_point, evidence)
     with stopped_in_time(evidence, conduct.seconds, conduct.spent), stopped_by_hand(evidence):
         try:
@@ -69,7 +69,7 @@ def verify_function(
                     raise SubjectError(f"{subject.name} raised {error}") from error
                 # Which lane raised cannot be said: lanes are asked for one by one from here on.
                 evidence.findings.clear()
-                replace(test, runs=FunctionRuns(subject, False)).run()
+                replace(test, runs=FunctionRuns(subject, together=False)).run()
         except NeverEnds as error:
             evidence.findings.append(error.finding)
     return evidence
