@@ -247,9 +247,8 @@ class _TableSearch:
 
     def candidates(self, every: Iterable[PairedRuns], within: _Round) -> list[_Candidate]:
         """Return what was played with its best events, without those on which no run differs."""
-        events = [
-            (best_paired_event(each, self.player.planned, caution=within.caution), each) for each in every
-        ]
+        planned, caution = self.player.planned, within.caution
+        events = ((best_paired_event(played, planned, caution=caution), played) for played in every)
         return [_Candidate(event, played) for event, played in events if event is not None]
 
     def halved(self, within: _Round, entered: Sequence[_Candidate]) -> list[_Candidate]:

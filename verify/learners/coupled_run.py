@@ -167,12 +167,7 @@ def add_coupled(
     in_view = claim.view in RELEASED_VIEWS and not coupled.more_than_seen
     bound = loss_lower_bound(coupled.shown_losses if in_view else coupled.losses, claim.delta, error)
     upper = evidence.upper
-    if (
-        upper is not None
-        and math.isfinite(upper.epsilon)
-        and upper.delta == 0
-        and bound.epsilon > upper.epsilon
-    ):
+    if upper is not None and upper.delta == 0 and bound.epsilon > upper.epsilon:
         evidence.contradictions.append(
             f"A coupled run shows a privacy loss of {largest:.6g}, above the {upper.epsilon:.6g} that the "
             "ledger charged."

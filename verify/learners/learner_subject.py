@@ -140,9 +140,8 @@ def beyond_the_runs(name: str | None, rounds: int) -> str:
     """Say what holds of a learner beyond the rounds that were looked at; `name` is a registered one's."""
     looked = (
         f"Runs of {rounds:,} rounds were looked at, under an accountant with the claim as its budget: it refuses, "
-        "before "
-        "anything is drawn, what would go beyond, so that every run is within the claim, longer ones too, whatever is "
-        "released."
+        "before anything is drawn, what would go beyond, so that every run is within the claim, longer ones too, "
+        "whatever is released."
     )
     proof = None if name is None else plan_proof(name)
     if proof is None:
