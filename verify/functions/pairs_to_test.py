@@ -35,8 +35,6 @@ class _PairCounts:
         Known pairs, and generated ones, where every call starts a process.
     bet_on
         Known pairs that are bet on.
-    known_beside_bets
-        Known pairs that a search beside bets looks at.
     least_draws
         Draws below which a search finds nothing.
     reserve
@@ -46,7 +44,6 @@ class _PairCounts:
     known_of_command: int = 12
     generated_of_command: int = 12
     bet_on: int = 12
-    known_beside_bets: int = 48
     least_draws: int = 24_000
     reserve: float = 1e-3
 
@@ -126,7 +123,6 @@ class FunctionPairs(CandidateSource):
         found = self._searched(
             samples=self.budget.search,
             error=self.conduct.effort.false_alarm / 2.0,
-            seeds=len(known),
             final_samples=self.budget.samples // 4,
         )
         elsewhere = () if looked.elsewhere is None else (looked.elsewhere,)
@@ -180,7 +176,6 @@ class FunctionPairs(CandidateSource):
         self.search = self._searched(
             samples=samples,
             error=self.conduct.effort.false_alarm,
-            seeds=_COUNTS.known_beside_bets if self.runs.subject.single_lanes else _COUNTS.known_of_command,
             final_samples=(left - samples) // 4,
         )
         new = list(different_pairs([*self._bet_on, *self.search.pairs]))[len(self._bet_on) :]
@@ -188,7 +183,7 @@ class FunctionPairs(CandidateSource):
         spent = self.search.samples
         return Candidates([self._worlds(pair, found=True) for pair in new], left - spent, searched=spent)
 
-    def _searched(self, *, samples: int, error: float, seeds: int, final_samples: int) -> SearchResult:
+    def _searched(self, *, samples: int, error: float, final_samples: int) -> SearchResult:
         return search_neighbours(
             self.runs.subject.neighbours,
             self.draw,
@@ -196,7 +191,7 @@ class FunctionPairs(CandidateSource):
             delta=self.delta,
             error=error,
             seed=self.conduct.seed,
-            seeds=seeds,
+            seeds=len(known_pairs(self.runs)),
             examples=MOST_EXAMPLES if self.runs.subject.single_lanes else _COUNTS.generated_of_command,
             final_samples=final_samples,
             tell=stretch(self.conduct.progress, 0.0, 0.25),
