@@ -18,9 +18,9 @@ from scipy.stats import rankdata
 
 from algorithms.claim import Claim, View
 from mechanisms.arrays import BoolArray, FloatArray
+from verify.bandits.bandit_view import BanditView, layout_of_rounds, present, read_messages, sample_of_round
 from verify.bandits.calling.bandit_calls import BanditError
 from verify.bandits.calling.plain_bandit import PlainBandit
-from verify.bandits.message_view import MessageView, layout_of_rounds, present, read_messages, sample_of_round
 from verify.bandits.neighbouring_tables import NeighbouringTables
 from verify.bandits.paired_runs import PairedPlayer
 from verify.conduct.effort import Effort
@@ -133,7 +133,7 @@ class MessageScan:
 
 def telling_messages(
     bandit: PlainBandit, claim: Claim, effort: Effort, seed: np.random.SeedSequence
-) -> tuple[MessageScan, list[MessageView]]:
+) -> tuple[MessageScan, list[BanditView]]:
     """Search; return what was seen of all rounds, and the most telling pairs of tables, the best first.
 
     Raises
@@ -239,7 +239,7 @@ class _Contest:
     ranks: FloatArray
     rng: np.random.Generator
 
-    def best(self) -> list[MessageView]:
+    def best(self) -> list[BanditView]:
         """Return the most telling pairs."""
         entered = self._affordable()
         together = sum(tables.rounds for tables in entered)
@@ -295,7 +295,7 @@ class _Contest:
         best = np.argsort(-scores, kind="stable")[: _SIZE.later]
         return [int(t) + 1 for t in best if scores[t] > _SIZE.correlated]
 
-    def _played(self, tables: NeighbouringTables, runs: int) -> MessageView | None:
+    def _played(self, tables: NeighbouringTables, runs: int) -> BanditView | None:
         """Play a pair; None if nothing varies, or nothing is seen."""
         record = tables.record
         rounds = [t for t in self._rounds_read(record) if t <= tables.rounds]
@@ -330,7 +330,7 @@ class _Contest:
         places = [i for i, layout in enumerate(layouts) if layout.columns]
         features = first_actions(min(tables.rounds, record + _SIZE.after), space, first=record + int(hidden))
         pair = ViewPair(tables.table, tables.neighbour, record, tables.others, tuple(features), predicted)
-        return MessageView(pair, tuple(rounds[i] for i in places), tuple(layouts[i] for i in places))
+        return BanditView(pair, tuple(rounds[i] for i in places), tuple(layouts[i] for i in places))
 
     def _bounds(self, first: FloatArray, second: FloatArray, final: float) -> FloatArray:
         """Return what each column of two worlds predicts."""
