@@ -155,8 +155,6 @@ class Accounting:
         The record that paid it.
     findings
         Refusals, crashes and declassifications, each with its line.
-    declassified
-        The places of declassifications, in words.
     mechanisms
         Every mechanism used, with the line that first released through it.
     paid
@@ -186,7 +184,6 @@ class Accounting:
     worst: Cost | None = None
     record: int | str | None = None
     findings: list[Finding] = field(default_factory=list)
-    declassified: list[str] = field(default_factory=list)
     mechanisms: dict[Mechanism, Place] = field(default_factory=dict)
     paid: tuple[Entry, ...] = ()
     alike: dict[MovedMechanism, int] | None = field(default_factory=dict)
@@ -285,10 +282,7 @@ def run_accounting(
         result.alike = larger(result.alike, largest_counts(accountant.ledger.entries))
         for entry in accountant.ledger.entries:
             if entry.mechanism is None:
-                released_at = str(entry.where)
-                if released_at not in result.declassified:
-                    result.declassified.append(released_at)
-                    add_once(result.findings, Statement.DECLASSIFIED.finding(released_at, reason=entry.note))
+                add_once(result.findings, Statement.DECLASSIFIED.finding(entry.where, reason=entry.note))
             else:
                 result.mechanisms.setdefault(entry.mechanism, entry.where)
         record, worst = accountant.worst()
@@ -401,7 +395,7 @@ def add_accounting(evidence: Evidence, accounting: Accounting, claim: Claim) -> 
     """Add what accounting runs showed of a learner with this claim."""
     evidence.findings.extend(accounting.findings)
     evidence.assume(*accounting.assumptions, *_said_of_neighbours(claim))
-    evidence.declassified.extend(accounting.declassified)
+    evidence.declassified += [f.where for f in accounting.findings if f.kind is FindingKind.DECLASSIFIED]
     if accounting.worst is None:
         evidence.upper = UpperBound(math.inf, 1.0, "the accountant refused: no finite bound")
         return
