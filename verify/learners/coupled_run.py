@@ -52,12 +52,6 @@ class CoupledRun:
     more_than_seen: bool = False
     in_lanes: bool = True
 
-    def largest(self) -> tuple[int, float]:
-        """Return the neighbour with the largest loss of any lane, and that loss."""
-        worst = self.losses.max(axis=1)
-        neighbour = int(np.argmax(worst))
-        return neighbour, float(worst[neighbour])
-
 
 def try_coupled(
     build: BuildLearner,
@@ -152,8 +146,8 @@ def add_coupled(
     error: float,
 ) -> None:
     """Offer the privacy loss of all releases as a lower bound, wrong with probability `error`, and what diverged."""
-    index, largest = coupled.largest()
-    worst = neighbours[index]
+    of_neighbours = coupled.losses.max(axis=1)
+    largest, worst = float(of_neighbours.max()), neighbours[int(of_neighbours.argmax())]
     evidence.details["coupled"] = {
         "largest_loss": largest,
         "record": worst.record,

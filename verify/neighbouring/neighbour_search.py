@@ -180,7 +180,7 @@ def _ranked(known: Sequence[ComparedPair]) -> list[ComparedPair]:
     """Rank by lower bounds; but the largest upper bound comes second, if it exceeds the first's by a tenth."""
     ranked = sorted(known, key=lambda one: -one.score.lower)
     hopeful = max(ranked, key=lambda one: one.score.upper)
-    if hopeful is not ranked[0] and hopeful.score.upper > _beaten(ranked[0].score.upper):
+    if hopeful.score.upper > _beaten(ranked[0].score.upper):
         ranked = [ranked[0], hopeful, *(one for one in ranked[1:] if one is not hopeful)]
     return ranked
 
