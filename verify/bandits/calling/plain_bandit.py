@@ -138,11 +138,7 @@ class PlainBandit:
             raise ParameterError(
                 f"rewards = {self.rewards}: must be two or more, each larger than the one before"
             )
-        ways = [
-            self.select is not None or self.update is not None,
-            self.step is not None,
-            self.play is not None,
-        ]
+        ways = [(self.select, self.update) != (None, None), self.step is not None, self.play is not None]
         shape = tuple(whole("private_context", size, least=1) for size in self.private_context)
         object.__setattr__(self, "private_context", shape)
         if shape and (self.play is not None or self.adversary is not None or self.contexts is not None):
@@ -163,10 +159,8 @@ class PlainBandit:
             raise ParameterError(
                 "select and update, step, play: must be given for one way of playing, not for several"
             )
-        if self.contexts is not None and len(np.atleast_1d(self.contexts)) < self.rounds:
-            raise ParameterError(
-                f"contexts = {len(np.atleast_1d(self.contexts))} rows: must be one for each of {self.rounds} rounds"
-            )
+        if self.contexts is not None and (rows := len(np.atleast_1d(self.contexts))) < self.rounds:
+            raise ParameterError(f"contexts = {rows} rows: must be one for each of {self.rounds} rounds")
 
     @property
     def action_space(self) -> ActionSpace:
