@@ -19,6 +19,7 @@ from verify.functions.runs import FunctionRuns
 from verify.neighbouring.adjacency import Data, Pair, different_pairs
 from verify.neighbouring.listed import Listed
 from verify.neighbouring.neighbour_search import MOST_EXAMPLES, SearchResult, search_neighbours
+from verify.neighbouring.pair_score import FinalTest
 from verify.neighbouring.path import first_change, path
 from verify.sampling.stage_sizes import FINALISTS
 from verify.sampling.tester import Candidates, CandidateSource
@@ -187,13 +188,11 @@ class FunctionPairs(CandidateSource):
         return search_neighbours(
             self.runs.subject.neighbours,
             self.draw,
+            FinalTest(self.delta, error, final_samples),
             samples=samples,
-            delta=self.delta,
-            error=error,
             seed=self.conduct.seed,
             seeds=len(known_pairs(self.runs)),
             examples=MOST_EXAMPLES if self.runs.subject.single_lanes else _COUNTS.generated_of_command,
-            final_samples=final_samples,
             tell=stretch(self.conduct.progress, 0.0, 0.25),
             executor=self.conduct.effort.executor,
         )

@@ -95,14 +95,12 @@ class SearchResult:
 def search_neighbours(
     adjacency: Adjacency,
     draw: Draw,
+    test: FinalTest,
     *,
     samples: int,
-    delta: float,
-    error: float,
     seed: int,
     seeds: int = 40,
     examples: int = MOST_EXAMPLES,
-    final_samples: int,
     tell: Progress = silent,
     executor: Executor | None = None,
 ) -> SearchResult:
@@ -114,26 +112,23 @@ def search_neighbours(
         Which data sets are neighbours.
     draw
         Draws of what the adversary sees, with no randomness but the seed's.
+    test
+        The coming test.
     samples
         The largest number of draws to spend, all pairs and both worlds: at most 15 % of them on single points; of the
         others half on the seeds, a fifth on generated pairs, and the rest on comparing the best of both.
-    delta, error
-        δ and error of the coming test.
     seed
         Of everything random.
     seeds
         How many of the adjacency's known pairs to look at.
     examples
         The largest number of pairs to generate; three times as many of views with at most four columns.
-    final_samples
-        Draws a side of the coming test.
     tell
         Called with the share done and what is being done.
     executor
         Where known pairs are compared, by default in this process; the result does not depend on it.
     """
     draws = PairDraws(draw, seed)
-    test = FinalTest(delta, error, final_samples)
     elsewhere = executor or Serial()
     comparison = PairComparison(draws, test, elsewhere)
     listed = list(adjacency.seeds())[:seeds]
