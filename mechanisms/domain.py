@@ -104,6 +104,8 @@ def _width(lower: float, upper: float) -> float:
 def _check_bounds(lower: float, upper: float) -> None:
     if not lower <= upper:
         raise ParameterError(f"(lower, upper) = ({lower!r}, {upper!r}): lower must not exceed upper")
+    if lower == upper and math.isinf(lower):
+        raise ParameterError(f"(lower, upper) = ({lower!r}, {upper!r}): hold no number between them")
 
 
 def check_within(array: FloatArray, lower: float, upper: float, name: str, domain: object) -> None:

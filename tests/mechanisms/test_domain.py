@@ -143,6 +143,8 @@ def test_choices_cannot_be_clipped(domain: Domain) -> None:
         (lambda: Categories(0), "size"),
         (lambda: Ball(0.0, 2), "radius"),
         (lambda: Ball(1.0, 2, order=3), "order"),
+        (lambda: Interval(math.inf, math.inf), "hold no number"),
+        (lambda: Box(-math.inf, -math.inf, 2), "hold no number"),
     ],
 )
 def test_bad_domains_are_refused(build, named: str) -> None:  # type: ignore[no-untyped-def]

@@ -6,10 +6,9 @@ import functools
 import math
 from dataclasses import dataclass
 
-import numpy as np
-
 from algorithms.claim import Claim, View
 from mechanisms.arrays import FloatArray
+from verify.bandits.bandit_view import BanditView
 from verify.bandits.call_cost import cost_of, run_cost
 from verify.bandits.calling.plain_bandit import PlainBandit
 from verify.bandits.message_search import MessageScan, telling_messages
@@ -18,13 +17,10 @@ from verify.bandits.paired_runs import UNITS_OF_ROUND
 from verify.bandits.table_search import is_far_beyond, plainest_pair, telling_tables
 from verify.conduct.effort import Effort
 from verify.conduct.spawn_keys import SpawnKey
-from verify.events.view_sample import ViewSample
 from verify.sampling.tester import Candidates
 from verify.sampling.worlds import NeighbouringWorlds
-from verify.transcripts.action_features import read
 from verify.transcripts.adversary import Adversary
 from verify.transcripts.adversary_view import adversary_worlds
-from verify.transcripts.transcript import Transcript
 from verify.transcripts.view_pair import ViewPair
 
 
@@ -151,11 +147,7 @@ def _tables(bandit: PlainBandit, claim: Claim, effort: Effort, seed: int) -> Fou
         pairs = [*pairs[: max(places - 1, 1)], plain]
     elif plain is not None and plain.predicted > best.predicted:
         pairs = [plain]
-    hidden = View(claim.view).hides_own_action
-    candidates = [
-        NeighbouringWorlds(_words(bandit, pair), functools.partial(_draw_table, bandit, pair, hidden))
-        for pair in pairs
-    ]
+    candidates = [_seen(bandit, claim, BanditView(pair)) for pair in pairs]
     return FoundPairs(Candidates(candidates, samples), second)
 
 
@@ -166,13 +158,7 @@ def _messages(bandit: PlainBandit, claim: Claim, effort: Effort, seed: int) -> F
     actions = _tables(bandit, claim, effort, seed) if best < _SIZE.clear * claim.epsilon else None
     if not views:
         return actions
-    hidden = View(claim.view).hides_own_action
-    candidates = [
-        NeighbouringWorlds(
-            _words(bandit, view.pair), functools.partial(view.draw, bandit, hidden), name="messages"
-        )
-        for view in views
-    ]
+    candidates = [_seen(bandit, claim, view) for view in views]
     longest = max(view.pair.rounds for view in views)
     _, samples, second = _draws(bandit, claim, effort, best, longest)
     if actions is not None:
@@ -207,6 +193,12 @@ def _second(near: int, first: int, effort: Effort) -> int:
     return 0 if effort.given or second < 2 * first else second
 
 
+def _seen(bandit: PlainBandit, claim: Claim, view: BanditView) -> NeighbouringWorlds:
+    """Return the two tables of a view, and how to draw it on either."""
+    draw = functools.partial(view.draw, bandit, View(claim.view).hides_own_action)
+    return NeighbouringWorlds(_words(bandit, view.pair), draw, name="messages" if view.rounds else "")
+
+
 def _words(bandit: PlainBandit, pair: ViewPair) -> tuple[str, str]:
     """Say both tables of a pair: small ones in full; and how many of the bandit's rounds are played on them."""
     played = ""
@@ -230,14 +222,3 @@ def _words(bandit: PlainBandit, pair: ViewPair) -> tuple[str, str]:
 def _rows(rewards: FloatArray) -> str:
     """Say a table row by row."""
     return "[" + ", ".join("[" + ", ".join(f"{value:g}" for value in row) + "]" for row in rewards) + "]"
-
-
-def _draw_table(
-    bandit: PlainBandit, pair: ViewPair, hidden: bool, other: bool, n: int, seed: np.random.SeedSequence
-) -> ViewSample:
-    """Draw views of a pair's features on one of its tables; without the changed round's own action, if hidden."""
-    table = pair.data_prime if other else pair.data
-    transcript = Transcript(bandit.actions(table, n, seed))
-    if hidden:
-        transcript.hide(pair.record)
-    return read(pair.features, transcript)

@@ -18,15 +18,9 @@ from scipy.stats import rankdata
 
 from algorithms.claim import Claim, View
 from mechanisms.arrays import BoolArray, FloatArray
+from verify.bandits.bandit_view import BanditView, layout_of_rounds, present, read_messages, sample_of_round
 from verify.bandits.calling.bandit_calls import BanditError
 from verify.bandits.calling.plain_bandit import PlainBandit
-from verify.bandits.message_view import (
-    MessageView,
-    layout_of_rounds,
-    present,
-    read_messages,
-    sample_of_round,
-)
 from verify.bandits.neighbouring_tables import NeighbouringTables
 from verify.bandits.paired_runs import PairedPlayer
 from verify.conduct.effort import Effort
@@ -139,7 +133,7 @@ class MessageScan:
 
 def telling_messages(
     bandit: PlainBandit, claim: Claim, effort: Effort, seed: np.random.SeedSequence
-) -> tuple[MessageScan, list[MessageView]]:
+) -> tuple[MessageScan, list[BanditView]]:
     """Search; return what was seen of all rounds, and the most telling pairs of tables, the best first.
 
     Raises
@@ -185,7 +179,7 @@ def _scan(
     ranks = _ranks(flat)
     drawn = np.full(rounds * p, float(player.planned.most_draws))
     for which in played.labels:
-        bounds = column_bounds(flat, np.repeat(which, p, axis=1), drawn, delta)
+        bounds = _column_bounds(flat, np.repeat(which, p, axis=1), drawn, delta)
         own = np.maximum(own, bounds.reshape(rounds, p).max(axis=1))
     scores = _standard(played.paid.astype(np.float64)).T @ ranks / np.sqrt(runs)
     scores = np.abs(scores).reshape(rounds, rounds, p).max(axis=2)
@@ -234,22 +228,18 @@ class _CoinRuns:
             self.labels += [(contexts == each).all(axis=2) for each in known]
 
 
+@dataclass(frozen=True, eq=False)
 class _Contest:
     """Neighbouring tables that are played on, and compared by what their messages tell."""
 
-    def __init__(
-        self,
-        bandit: PlainBandit,
-        player: PairedPlayer,
-        view: View,
-        scan: MessageScan,
-        ranks: FloatArray,
-        rng: np.random.Generator,
-    ) -> None:
-        self.bandit, self.player, self.view, self.scan, self.rng = bandit, player, view, scan, rng
-        self.ranks = ranks
+    bandit: PlainBandit
+    player: PairedPlayer
+    view: View
+    scan: MessageScan
+    ranks: FloatArray
+    rng: np.random.Generator
 
-    def best(self) -> list[MessageView]:
+    def best(self) -> list[BanditView]:
         """Return the most telling pairs."""
         entered = self._affordable()
         together = sum(tables.rounds for tables in entered)
@@ -305,7 +295,7 @@ class _Contest:
         best = np.argsort(-scores, kind="stable")[: _SIZE.later]
         return [int(t) + 1 for t in best if scores[t] > _SIZE.correlated]
 
-    def _played(self, tables: NeighbouringTables, runs: int) -> MessageView | None:
+    def _played(self, tables: NeighbouringTables, runs: int) -> BanditView | None:
         """Play a pair; None if nothing varies, or nothing is seen."""
         record = tables.record
         rounds = [t for t in self._rounds_read(record) if t <= tables.rounds]
@@ -340,14 +330,14 @@ class _Contest:
         places = [i for i, layout in enumerate(layouts) if layout.columns]
         features = first_actions(min(tables.rounds, record + _SIZE.after), space, first=record + int(hidden))
         pair = ViewPair(tables.table, tables.neighbour, record, tables.others, tuple(features), predicted)
-        return MessageView(pair, tuple(rounds[i] for i in places), tuple(layouts[i] for i in places))
+        return BanditView(pair, tuple(rounds[i] for i in places), tuple(layouts[i] for i in places))
 
     def _bounds(self, first: FloatArray, second: FloatArray, final: float) -> FloatArray:
         """Return what each column of two worlds predicts."""
         values = present(np.concatenate([first, second]))
         world = np.arange(len(values))[:, np.newaxis] < len(first)
         which = np.repeat(world, values.shape[1], axis=1)
-        return column_bounds(values, which, np.full(values.shape[1], final), self.player.planned.delta)
+        return _column_bounds(values, which, np.full(values.shape[1], final), self.player.planned.delta)
 
     def _together(self, seen: Sequence[Sequence[ViewSample]], final: float) -> float:
         """Return what the columns predict together: by a sum of their ranks whose weights half of the runs say."""
@@ -356,10 +346,10 @@ class _Contest:
         world, fit = np.arange(len(ranks)) < len(both[0]), np.arange(len(ranks)) % 2 == 0
         weights = ranks[world & fit].mean(axis=0) - ranks[~world & fit].mean(axis=0)
         score, of_score = (ranks @ weights)[~fit, np.newaxis], world[~fit, np.newaxis]
-        return float(column_bounds(score, of_score, np.array([final]), self.player.planned.delta)[0])
+        return float(_column_bounds(score, of_score, np.array([final]), self.player.planned.delta)[0])
 
 
-def column_bounds(values: FloatArray, which: BoolArray, final: FloatArray, delta: float) -> FloatArray:
+def _column_bounds(values: FloatArray, which: BoolArray, final: FloatArray, delta: float) -> FloatArray:
     """Return the lower bound on epsilon that each column's best event predicts of a test.
 
     Events are half-lines, and single values where there are few.

@@ -86,9 +86,7 @@ def best_paired_event(played: PairedRuns, planned: PlannedTest, *, caution: floa
     if planned.hidden:
         both.hide(record)
     features = _quick_features(both, record, played.tables.arms, planned.hidden)
-    values = np.empty((2 * n, len(features)), dtype=np.int32)
-    for place, feature in enumerate(features):
-        values[:, place] = feature.of(both)
+    values = np.column_stack([feature.of(both).astype(np.int32) for feature in features])
     found: list[BestEvent] = []
     for change in played.changes():
         first, second = values[:n], values[n:]
@@ -148,7 +146,7 @@ def _best_half_line(
     order = np.argsort(both, axis=0, kind="stable")
     ranked = np.take_along_axis(both, order, axis=0)
     weight = np.concatenate([weights, weights])[order]
-    squares = np.concatenate([weights, weights])[order] ** 2
+    squares = weight**2
     lower = np.take_along_axis(np.concatenate([first <= second, second < first]), order, axis=0)
     a = np.cumsum(np.where(order < m, weight, 0.0), axis=0)[:-1]
     b = np.cumsum(weight, axis=0)[:-1] - a
@@ -276,13 +274,7 @@ def _scored(
     draws = np.tile(planned.draws(last[:-1]), 2)
     likely, rare = hits_of.max(axis=0) / n, hits_of.min(axis=0) / n
     bounds = _paired_bound(
-        likely,
-        rare,
-        np.tile(apart, 2) / n**2,
-        one=1.0 / n,
-        final=draws,
-        delta=planned.delta,
-        caution=caution,
+        likely, rare, np.tile(apart, 2) / n**2, one=1.0 / n, final=draws, delta=planned.delta, caution=caution
     )
     best = int(np.argmax(bounds))
     return ScoredFeature(float(bounds[best]), int(last[best % (k - 1)]), feature)

@@ -8,7 +8,7 @@ falls and all others rise, the runs that played a change places with their partn
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -225,7 +225,7 @@ class PairedPlayer:
         if before is not None:
             known = np.isin(at, before.at)
             partners[known] = before.partners[np.isin(before.at, at)]
-        partners[~known] = self._play(tables.neighbour, at[~known].tolist())
+        partners[~known] = self.bandit.actions(tables.neighbour, at[~known].tolist(), self.seed)
         return PairedRuns(tables, found, at, partners, arm)
 
     def _runs(self, tables: NeighbouringTables, number: int, before: PairedRuns | None) -> ActionArray:
@@ -233,8 +233,7 @@ class PairedPlayer:
         if before is not None and number <= len(before.runs):
             return before.runs
         if tables.family < 0:
-            known = None if before is None else before.runs
-            return self._further(tables.table, number, known)
+            return self._further(tables.table, number, None if before is None else before.runs)
         shared = self._further(self._longest[tables.family], number, self._shared.get(tables.family))
         self._shared[tables.family] = shared
         return shared[:number, : tables.rounds]
@@ -242,11 +241,7 @@ class PairedPlayer:
     def _further(self, table: FloatArray, number: int, known: ActionArray | None) -> ActionArray:
         """Return runs number 0 .. `number` - 1 on a table, and those known beyond."""
         if known is None:
-            return self._play(table, range(number))
+            return self.bandit.actions(table, number, self.seed)
         if number <= len(known):
             return known
-        return np.concatenate([known, self._play(table, range(len(known), number))])
-
-    def _play(self, table: FloatArray, numbers: Sequence[int]) -> ActionArray:
-        """Play the runs of these numbers."""
-        return self.bandit.actions(table, numbers, self.seed)
+        return np.concatenate([known, self.bandit.actions(table, range(len(known), number), self.seed)])

@@ -19,7 +19,7 @@ from algorithms.claim import Claim
 from verify.bandits.calling.plain_bandit import PlainBandit
 from verify.bandits.neighbouring_tables import NeighbouringTables, first_tables, variants
 from verify.bandits.paired_events import BestEvent, best_paired_event, view_pair_of
-from verify.bandits.paired_runs import PairedPlayer, PairedRuns
+from verify.bandits.paired_runs import PairedPlayer, PairedRuns, RoundChange
 from verify.conduct.effort import Effort
 from verify.transcripts.table_bisection import anchor_tables, bisect_tables
 from verify.transcripts.view_pair import ViewPair
@@ -189,8 +189,19 @@ def plainest_pair(
     runs have partners, and features of all kinds are looked at; so what tells there does not depend on luck. Parameters
     as for `telling_tables`.
     """
-    search = _TableSearch(bandit, claim, effort, seed)
-    found = [search.any_pair(*each) for each in search.plain_tables()]
+    search, records = _TableSearch(bandit, claim, effort, seed), bandit.records
+    rounds = min(bandit.places, _SIZE.plain_rounds)
+    lowest, highest = records.points()[:2]
+    changes = [(highest, 1), (lowest, 1), (highest, records.arms + 1)]
+    plain = [
+        NeighbouringTables(np.tile(row, (rounds + 1, 1)), record, records.alternatives(row)[0], records.arms)
+        for row, record in changes
+        if record <= rounds
+    ]
+    fewest, most = _SIZE.plain_runs
+    affordable = search.player.affordable(_SIZE.plain_units, 2.0 * rounds * len(plain))
+    runs = int(min(max(affordable, fewest), most))
+    found = [search.any_pair(tables, runs) for tables in plain]
     return max(filter(None, found), key=lambda pair: pair.predicted, default=None)
 
 
@@ -236,9 +247,8 @@ class _TableSearch:
 
     def candidates(self, every: Iterable[PairedRuns], within: _Round) -> list[_Candidate]:
         """Return what was played with its best events, without those on which no run differs."""
-        events = [
-            (best_paired_event(each, self.player.planned, caution=within.caution), each) for each in every
-        ]
+        planned, caution = self.player.planned, within.caution
+        events = ((best_paired_event(played, planned, caution=caution), played) for played in every)
         return [_Candidate(event, played) for event, played in events if event is not None]
 
     def halved(self, within: _Round, entered: Sequence[_Candidate]) -> list[_Candidate]:
@@ -277,42 +287,22 @@ class _TableSearch:
         """Give all runs that the change may touch their partners; and play until there are so many."""
         event, before = candidate.event, candidate.played
         played = self.player.play(before.tables, runs, None, arm=event.change.only_arm, before=before)
-        pair = view_pair_of(
-            played, event.change, self.bandit.action_space, self.player.planned, caution=_SIZE.pair_caution
-        )
+        pair = self._pair_of(played, event.change)
         if pair is not None:
             event = replace(event, predicted=pair.predicted, rounds=pair.rounds)
         return _Candidate(event, played, pair)
-
-    def plain_tables(self) -> list[tuple[NeighbouringTables, int]]:
-        """Return the plainest tables, and how many runs each gets."""
-        records = self.bandit.records
-        rounds = min(self.bandit.places, _SIZE.plain_rounds)
-        lowest, highest = records.points()[:2]
-        changes = [(highest, 1), (lowest, 1), (highest, records.arms + 1)]
-        found = [
-            NeighbouringTables(
-                np.tile(row, (rounds + 1, 1)), record, records.alternatives(row)[0], records.arms
-            )
-            for row, record in changes
-            if record <= rounds
-        ]
-        fewest, most = _SIZE.plain_runs
-        affordable = self.player.affordable(_SIZE.plain_units, 2.0 * rounds * len(found))
-        return [(tables, int(min(max(affordable, fewest), most))) for tables in found]
 
     def any_pair(
         self, tables: NeighbouringTables, runs: int = _SIZE.runs_later * _SIZE.fewest_pairs
     ) -> ViewPair | None:
         """Return tables as a pair, with all that is different in their rows; None if the actions never vary."""
         played = self.player.play(tables, runs, None)
-        return view_pair_of(
-            played,
-            played.changes()[0],
-            self.bandit.action_space,
-            self.player.planned,
-            caution=_SIZE.pair_caution,
-        )
+        return self._pair_of(played, played.changes()[0])
+
+    def _pair_of(self, played: PairedRuns, change: RoundChange) -> ViewPair | None:
+        """Return the tables of a change, of which all runs it may touch have partners; None if nothing varies."""
+        space, planned = self.bandit.action_space, self.player.planned
+        return view_pair_of(played, change, space, planned, caution=_SIZE.pair_caution)
 
     def bisected(self, rounds: int, seed: np.random.SeedSequence) -> list[NeighbouringTables]:
         """Return what bisection between tables of so many rounds finds; nothing where contexts are private."""

@@ -32,12 +32,7 @@ _PROBED = 8  # the first runs
 _PROBE_SECONDS = 10.0  # that they may take
 
 
-def verify_bandit(
-    bandit: PlainBandit,
-    claim: Claim,
-    conduct: Conduct,
-    tester: Tester,
-) -> Evidence:
+def verify_bandit(bandit: PlainBandit, claim: Claim, conduct: Conduct, tester: Tester) -> Evidence:
     """Collect findings and a lower bound for a bandit's claim; nothing gives an upper bound.
 
     The number of draws follows from the effort and the rounds of the tested transcripts, not from the clock.
@@ -111,13 +106,7 @@ def _probed(bandit: PlainBandit, table: FloatArray, seed: int) -> str:
     return repr((actions.tolist(), messages))
 
 
-def _test(
-    evidence: Evidence,
-    bandit: PlainBandit,
-    claim: Claim,
-    conduct: Conduct,
-    tester: Tester,
-) -> None:
+def _test(evidence: Evidence, bandit: PlainBandit, claim: Claim, conduct: Conduct, tester: Tester) -> None:
     """Look for telling tables (an adversary brings its own), and test the most telling ones."""
     effort = conduct.effort
     conduct.progress(0.05, "looking for telling transcripts")

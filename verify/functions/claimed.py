@@ -29,10 +29,7 @@ class Declared:
 
 
 def claimed(
-    *,
-    data: Domain | Adjacency,
-    model: Model = "central",
-    unit: str | None = None,
+    *, data: Domain | Adjacency, model: Model = "central", unit: str | None = None
 ) -> Callable[[_Function], _Function]:
     """Declare that a function is private, and what its data are; the command line supplies the numbers.
 

@@ -29,10 +29,10 @@ from typing import Any
 import numpy as np
 
 from accountant.files.data_files import DataFileError, from_toml, without_repetition
-from algorithms.claim import ClaimForm, View
-from mechanisms.parameters import ParameterError, real
+from mechanisms.parameters import real
+from verify.functions.claimed import claim_form
 from verify.functions.function_subject import FunctionSubject
-from verify.neighbouring.adjacency import Adjacency, relation_of
+from verify.neighbouring.adjacency import Adjacency
 from verify.neighbouring.registry import adjacency_from_words
 from verify.outputs.output_readings import Raised
 from verify.subject_error import SubjectError
@@ -108,10 +108,9 @@ class Command:
             status = f"failed with exit status {process.returncode}"
             if process.returncode < 0:
                 status = f"was ended by signal {-process.returncode}"
-            last = _excerpt(complaint.strip().splitlines()[-1]) if complaint.strip() else ""
-            return [], Raised(
-                f"exit status {process.returncode}", status + (f": {last}" if last else ""), str(self)
-            )
+            if complaint.strip():
+                status += f": {_excerpt(complaint.strip().splitlines()[-1])}"
+            return [], Raised(f"exit status {process.returncode}", status, str(self))
         return self._parsed(printed, lanes), None
 
     def _parsed(self, printed: str, lanes: int) -> list[Any]:
@@ -185,14 +184,7 @@ def command_subject(
     if model not in ("central", "local", "shuffle"):
         raise SubjectError(f"model = {model!r}: must be central, local or shuffle")
     called = Command(arguments, folder)
-    form = ClaimForm(
-        model,  # type: ignore[arg-type]
-        View.OUTPUT,
-        unit,
-        "declared for the command",
-        relation_of(neighbours),
-        neighbours.words,
-    )
+    form = claim_form(model, unit, "declared for the command", neighbours)  # type: ignore[arg-type]
     return FunctionSubject(
         name if name is not None else str(called),
         called,
@@ -231,13 +223,6 @@ def subject_from_file(path: str) -> FunctionSubject:
         raise SubjectError(
             f'{path}: needs command = ["program", ...] and one of data = "..." and neighbours = "..."'
         )
-    numbers: dict[str, float] = {}
-    for key in read.keys() & {"epsilon", "delta"}:
-        value = read[key]
-        try:
-            numbers[key] = real(key, value)
-        except ParameterError as error:
-            raise SubjectError(f"{path}: {error}") from None
     words: Any = read.get("data", read.get("neighbours"))
     for key, value in (("data or neighbours", words), ("unit", read.get("unit", ""))):
         if not isinstance(value, str):
@@ -245,17 +230,10 @@ def subject_from_file(path: str) -> FunctionSubject:
     command = read["command"]
     if not isinstance(command, str | list):
         raise SubjectError(f"{path}: command = {command!r}: must be text or a list of texts")
-    more = {key: read[key] for key in ("model", "unit") if key in read}
+    said: dict[str, Any] = {key: read[key] for key in ("model", "unit") if key in read}
     try:
-        return command_subject(
-            command,
-            adjacency_from_words(words),
-            folder=file.parent,
-            name=path,
-            epsilon=numbers.get("epsilon"),
-            delta=numbers.get("delta", 0.0),
-            **more,
-        )
+        said |= {key: real(key, read[key]) for key in ("epsilon", "delta") if key in read}
+        return command_subject(command, adjacency_from_words(words), folder=file.parent, name=path, **said)
     except ValueError as error:
         raise SubjectError(f"{path}: {error}") from None
 

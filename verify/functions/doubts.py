@@ -88,7 +88,7 @@ def _drifts(result: CountedEvent, seed: int, executor: Executor) -> bool:
     columns = len(result.worlds.draw(False, 1, SpawnKey.PLACEBO.sequence(seed, 3)).columns)
     wanted = min(result.trials, max(_PLACEBO.batch, _PLACEBO.most_values // columns))
     batch = min(_PLACEBO.batch, math.ceil(wanted / _PLACEBO.fewest_parts))
-    parts = [_Part(number, min(batch, wanted - done)) for number, done in enumerate(range(0, wanted, batch))]
+    parts = [(number, min(batch, wanted - done)) for number, done in enumerate(range(0, wanted, batch))]
     shares = [parts[worker :: executor.at_once] for worker in range(min(executor.at_once, len(parts)))]
     with executor.open(partial(_drawn, result, seed), most=len(shares)) as pool:
         shared = list(pool.results(shares))
@@ -116,14 +116,6 @@ def _dependence(result: CountedEvent, seed: int) -> str | None:
     return dependence(marks)
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """A batch of either half."""
-
-    number: int
-    size: int
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class _Half:
     """How many draws of a half lie in the tested event, and the draws; shape (columns, n)."""
@@ -132,13 +124,13 @@ class _Half:
     values: FloatArray
 
 
-def _drawn(result: CountedEvent, seed: int, parts: Sequence[_Part]) -> tuple[_Half, _Half]:
-    """Draw these parts of the first half, and then of the second."""
+def _drawn(result: CountedEvent, seed: int, parts: Sequence[tuple[int, int]]) -> tuple[_Half, _Half]:
+    """Draw these parts of the first half, and then of the second; each is a number and a size."""
 
     def drawn(half: int) -> _Half:
         samples = [
-            result.worlds.draw(False, part.size, SpawnKey.PLACEBO.sequence(seed, half, part.number))
-            for part in parts
+            result.worlds.draw(False, size, SpawnKey.PLACEBO.sequence(seed, half, number))
+            for number, size in parts
         ]
         hits = sum(int(count_events([result.event], sample)[0]) for sample in samples)
         return _Half(hits, np.concatenate([sample.values for sample in samples]).T)

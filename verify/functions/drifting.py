@@ -128,7 +128,13 @@ class _Look:
 
     def blocks(self, layout: OutputLayout, key: int) -> list[tuple[FloatArray, FloatArray]]:
         """Return for each data set the draws of two blocks, one after the other."""
-        return [self._two(layout, data, key, 2 * world) for world, data in enumerate(self._datasets)]
+
+        def block(data: Data, number: int) -> FloatArray:
+            sequence = SpawnKey.PROBE.sequence(self.seed, key, number)
+            return self.runs.sample(layout, data, self.size, sequence).values
+
+        datasets = self.pair.data, self.pair.other
+        return [(block(data, 2 * world), block(data, 2 * world + 1)) for world, data in enumerate(datasets)]
 
     def moved(self, seen: Sequence[tuple[FloatArray, FloatArray]], columns: Iterable[int]) -> list[int]:
         """Return those of some columns that move from block to block."""
@@ -151,19 +157,6 @@ class _Look:
         short, long = map(np.concatenate, found)
         level = _STEPS.mistaken / len(columns)
         return [i for i in columns if _moved(short[:, i], long[:, i], level)]
-
-    @property
-    def _datasets(self) -> tuple[Data, Data]:
-        return self.pair.data, self.pair.other
-
-    def _two(self, layout: OutputLayout, data: Data, key: int, at: int) -> tuple[FloatArray, FloatArray]:
-        first, second = (
-            self.runs.sample(
-                layout, data, self.size, SpawnKey.PROBE.sequence(self.seed, key, at + block)
-            ).values
-            for block in range(2)
-        )
-        return first, second
 
     def _draw(self, layout: OutputLayout, turn: int) -> FloatArray:
         sequence = SpawnKey.PROBE.sequence(self.seed, 11, turn)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -119,16 +120,12 @@ def _others(
         seen.append(data)
         return True
 
-    left = most
-    for data in _between(adjacency, known):
-        if left > most // 2 and new(data):
-            left -= 1
-            yield data, None
-    for pair in generated_pairs(adjacency, most, seed):
-        for data in (pair.data, pair.other):
-            if left > 0 and new(data):
-                left -= 1
-                yield data, pair
+    between = list(islice(filter(new, _between(adjacency, known)), most - most // 2))
+    yield from ((data, None) for data in between)
+    generated = (
+        (data, pair) for pair in generated_pairs(adjacency, most, seed) for data in (pair.data, pair.other)
+    )
+    yield from islice((each for each in generated if new(each[0])), most - len(between))
 
 
 def _between(adjacency: Adjacency, known: Sequence[Data]) -> Iterator[Data]:

@@ -28,7 +28,7 @@ from verify.neighbouring.adjacency import Data, Pair
 from verify.outputs.read_outputs import read_outputs
 from verify.sentences import number
 from verify.statistics.sampled_losses import LossBound, loss_lower_bound
-from verify.subject_error import SubjectError, failing_place, words_of_error
+from verify.subject_error import SubjectError, words_with_place
 
 _Run = Callable[[Data, Recorder | Replay], FloatArray]
 """Runs the function on data and a gate; its output as a flat array."""
@@ -60,8 +60,7 @@ def _flat(subject: FunctionSubject, data: Data, gate: Recorder | Replay) -> Floa
     try:
         output = subject.function(given, gate)
     except (Exception, SystemExit) as error:  # whatever a user's function raises
-        place = failing_place(error)
-        raise SubjectError(f"{subject.name} raised {words_of_error(error)} (at {place})") from error
+        raise SubjectError(f"{subject.name} raised {words_with_place(error)}") from error
     readings = read_outputs([output])
     beside = [*readings.words.values(), *readings.whole.values()]
     words = [float(zlib.crc32(repr(column[0]).encode())) for column in beside]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,10 @@ from verify.events.view_sample import ViewSample
 from verify.functions.draw_budget import DrawBudget
 from verify.functions.probe_result import Probe, words_of
 from verify.functions.runs import FunctionRuns
-from verify.neighbouring.adjacency import Data, Pair
+from verify.neighbouring.adjacency import Data, Pair, different_pairs
 from verify.neighbouring.listed import Listed
 from verify.neighbouring.neighbour_search import MOST_EXAMPLES, SearchResult, search_neighbours
+from verify.neighbouring.pair_score import FinalTest
 from verify.neighbouring.path import first_change, path
 from verify.sampling.stage_sizes import FINALISTS
 from verify.sampling.tester import Candidates, CandidateSource
@@ -34,8 +36,6 @@ class _PairCounts:
         Known pairs, and generated ones, where every call starts a process.
     bet_on
         Known pairs that are bet on.
-    known_beside_bets
-        Known pairs that a search beside bets looks at.
     least_draws
         Draws below which a search finds nothing.
     reserve
@@ -45,7 +45,6 @@ class _PairCounts:
     known_of_command: int = 12
     generated_of_command: int = 12
     bet_on: int = 12
-    known_beside_bets: int = 48
     least_draws: int = 24_000
     reserve: float = 1e-3
 
@@ -125,7 +124,6 @@ class FunctionPairs(CandidateSource):
         found = self._searched(
             samples=self.budget.search,
             error=self.conduct.effort.false_alarm / 2.0,
-            seeds=len(known),
             final_samples=self.budget.samples // 4,
         )
         elsewhere = () if looked.elsewhere is None else (looked.elsewhere,)
@@ -169,7 +167,7 @@ class FunctionPairs(CandidateSource):
             neighbours.check(pair)
         most = max(1, min(_COUNTS.bet_on, samples // FEWEST_OF_PAIR))
         elsewhere = [] if self.looked.elsewhere is None else [self.looked.elsewhere]
-        self._bet_on = _different([*elsewhere, *found, *neighbours.seeds()])[:most]
+        self._bet_on = list(islice(different_pairs([*elsewhere, *found, *neighbours.seeds()]), most))
         keys = {pair.key for pair in found}
         return Candidates([self._worlds(pair, found=pair.key in keys) for pair in self._bet_on], samples)
 
@@ -179,25 +177,22 @@ class FunctionPairs(CandidateSource):
         self.search = self._searched(
             samples=samples,
             error=self.conduct.effort.false_alarm,
-            seeds=_COUNTS.known_beside_bets if self.runs.subject.single_lanes else _COUNTS.known_of_command,
             final_samples=(left - samples) // 4,
         )
-        new = _different([*self._bet_on, *self.search.pairs])[len(self._bet_on) :]
+        new = list(different_pairs([*self._bet_on, *self.search.pairs]))[len(self._bet_on) :]
         self._bet_on += new
         spent = self.search.samples
         return Candidates([self._worlds(pair, found=True) for pair in new], left - spent, searched=spent)
 
-    def _searched(self, *, samples: int, error: float, seeds: int, final_samples: int) -> SearchResult:
+    def _searched(self, *, samples: int, error: float, final_samples: int) -> SearchResult:
         return search_neighbours(
             self.runs.subject.neighbours,
             self.draw,
+            FinalTest(self.delta, error, final_samples),
             samples=samples,
-            delta=self.delta,
-            error=error,
             seed=self.conduct.seed,
-            seeds=seeds,
+            seeds=len(known_pairs(self.runs)),
             examples=MOST_EXAMPLES if self.runs.subject.single_lanes else _COUNTS.generated_of_command,
-            final_samples=final_samples,
             tell=stretch(self.conduct.progress, 0.0, 0.25),
             executor=self.conduct.effort.executor,
         )
@@ -208,14 +203,6 @@ class FunctionPairs(CandidateSource):
 
         words = words_of(pair.data), words_of(pair.other)
         return NeighbouringWorlds(words, draw, found=_plain(pair) if found else None)
-
-
-def _different(pairs: Sequence[Pair]) -> list[Pair]:
-    """Return the pairs, each once, in order."""
-    found: dict[bytes, Pair] = {}
-    for pair in pairs:
-        found.setdefault(pair.key, pair)
-    return list(found.values())
 
 
 def _plain(pair: Pair) -> dict[str, Any]:

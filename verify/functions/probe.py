@@ -115,7 +115,6 @@ def probe(runs: FunctionRuns, pairs: Sequence[Pair], seed: int, seconds: float) 
         if runs.together:
             findings += noise.repeated_noise()
     findings += _unusual_outputs(seen)
-    findings += _addresses(seen)
     findings += _side_effects(runs)
     return Probe(layout, findings, randomness is not Statement.OWN_RANDOMNESS, unlike, others.pair)
 
@@ -176,13 +175,6 @@ def _side_effects(runs: FunctionRuns) -> Iterator[Finding]:
         yield Statement.CHANGES_DATA.finding()
 
 
-def _addresses(seen: Sequence[SeenOutputs]) -> Iterator[Finding]:
-    """Yield that addresses are left out, if words hold any."""
-    words = (word for one in seen for words in one.readings.words.values() for word in words.spoken)
-    if any(AN_ADDRESS in word for word in words):
-        yield Statement.ADDRESSES.finding()
-
-
 def _check_readable(runs: FunctionRuns, seen: Sequence[SeenOutputs], tried: int) -> None:
     """Refuse a function of which nothing can be read; `tried` is how many other data sets were tried.
 
@@ -220,7 +212,7 @@ def _is_none(readings: Readings) -> bool:
 
 
 def _unusual_outputs(seen: Sequence[SeenOutputs]) -> Iterator[Finding]:
-    """Yield what is unusual about outputs: errors, what is no number, several shapes."""
+    """Yield what is unusual about outputs: errors, what is no number, several shapes, addresses (left out)."""
     raised = next((one for one in seen if one.readings.raised), None)
     if raised is not None:
         error = next(iter(raised.readings.raised.values()))
@@ -247,6 +239,9 @@ def _unusual_outputs(seen: Sequence[SeenOutputs]) -> Iterator[Finding]:
     if len(shapes) > 1:
         listed = ", ".join([*list(shapes)[:4], *(["..."] if len(shapes) > 4 else [])])
         yield Statement.SHAPES.finding(shapes=listed)
+    words = (word for one in seen for words in one.readings.words.values() for word in words.spoken)
+    if any(AN_ADDRESS in word for word in words):
+        yield Statement.ADDRESSES.finding()
 
 
 def _misses_numbers(readings: Readings) -> bool:

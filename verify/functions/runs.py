@@ -65,8 +65,8 @@ class FunctionRuns:
     ----------
     subject
         The subject.
-    lanes_together
-        Whether several lanes are asked for in one call; may be switched off.
+    together
+        Whether one call answers for several lanes; a subject that takes lanes may be asked for one at a time.
     effects
         What calls did besides, kept up to date by `watched`.
     width
@@ -77,7 +77,7 @@ class FunctionRuns:
     """
 
     subject: FunctionSubject
-    lanes_together: bool
+    together: bool
     effects: _SideEffects = field(default_factory=_SideEffects)
     width: int = 1
     draws: int = 0
@@ -89,14 +89,7 @@ class FunctionRuns:
         """The subject's name."""
         return self.subject.name
 
-    @property
-    def together(self) -> bool:
-        """Whether one call answers for several lanes."""
-        return self.subject.takes_lanes and self.lanes_together
-
-    def outputs(
-        self, data: Data, n: int, seed: np.random.SeedSequence, known: Collection[str] | None = None
-    ) -> Readings:
+    def outputs(self, data: Data, n: int, seed: np.random.SeedSequence) -> Readings:
         """Return n independent outputs on a data set.
 
         Parameters
@@ -107,8 +100,6 @@ class FunctionRuns:
             How many outputs.
         seed
             Of the generator that the function gets, and of NumPy's and Python's global random states.
-        known
-            Names of the entries that are wanted, as for `read_outputs`.
 
         Raises
         ------
@@ -119,7 +110,7 @@ class FunctionRuns:
         """
         with self._timed(n), _contained(seed, _Sink()):
             returned = self._returned(data, n, np.random.default_rng(seed))
-        return self._read(returned, n, known)
+        return self._read(returned, n)
 
     def sample(self, layout: OutputLayout, data: Data, n: int, seed: np.random.SeedSequence) -> ViewSample:
         """Return n independent outputs as a view; very long outputs are drawn and read in several parts.
@@ -132,21 +123,16 @@ class FunctionRuns:
             As `outputs` does.
         """
         most = max(_FEWEST, _MOST_VALUES // layout.width)
-        if n <= most and layout.steps is None:
-            return layout.sample(self.outputs(data, n, seed, layout.places))
-        rng, left = np.random.default_rng(seed), n
+        rng, left, steps = np.random.default_rng(seed), n, layout.steps
         parts: list[FloatArray] = []
         while left:
             size = min(left, most)
             with self._timed(size), _contained(seed, _Sink(), len(parts)):
-                if layout.steps is None:
-                    returned, before = self._returned(data, size, rng), None
-                else:
-                    pairs = self._returned(data, size, rng, before=layout.steps.before)
-                    before, returned = pairs[::2], pairs[1::2]
-            readings = self._read(returned, size, layout.places)
-            earlier = None if before is None else self._read(before, size, layout.places)
-            parts.append(layout.sample(readings, earlier).values)
+                returned = self._returned(data, size, rng, before=None if steps is None else steps.before)
+            earlier = None
+            if steps is not None:
+                earlier, returned = self._read(returned[::2], size, layout.places), returned[1::2]
+            parts.append(layout.sample(self._read(returned, size, layout.places), earlier).values)
             left -= size
         return ViewSample(np.concatenate(parts), layout.columns)
 
@@ -198,13 +184,7 @@ class FunctionRuns:
             raise SubjectError(f"{self.name} {error}") from None
 
     def _returned(
-        self,
-        data: Data,
-        n: int,
-        rng: np.random.Generator,
-        *,
-        watch: bool = False,
-        before: Data | None = None,
+        self, data: Data, n: int, rng: np.random.Generator, *, watch: bool = False, before: Data | None = None
     ) -> Any:
         """Return what the function returns for n lanes, or a list of what it returns in n calls.
 
@@ -224,10 +204,8 @@ class FunctionRuns:
         call: Callable[[Any], Any] = self._call_of(rng)
         outputs: list[Any] = []
         turns = (data,) if before is None else (before, data)
-        scalars = [one.item() if one.ndim == 0 else None for one in turns]
         for turn in range(n * len(turns)):
-            scalar = scalars[turn % len(turns)]
-            given = scalar if scalar is not None else np.array(turns[turn % len(turns)])
+            given = _given(turns[turn % len(turns)])
             try:
                 outputs.append(call(given))
             except (Exception, SystemExit) as error:

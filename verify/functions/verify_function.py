@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -36,12 +35,7 @@ from verify.verdict.stopping import stopped_by_hand, stopped_in_time
 
 
 def verify_function(
-    subject: FunctionSubject,
-    claim: Claim,
-    conduct: Conduct,
-    tester: Tester,
-    *,
-    floating_point: bool = False,
+    subject: FunctionSubject, claim: Claim, conduct: Conduct, tester: Tester, *, floating_point: bool = False
 ) -> Evidence:
     """Collect findings and a lower bound for a function's claim; nothing gives an upper bound.
 
@@ -64,7 +58,7 @@ def verify_function(
         If there are too few draws.
     """
     evidence = Evidence(upper=UpperBound(math.inf, 1.0, "none: nothing is known of a black box"))
-    runs = FunctionRuns(subject, subject.takes_lanes)
+    runs = FunctionRuns(subject, together=subject.takes_lanes)
     test = _FunctionTest(runs, claim, conduct, tester, floating_point, evidence)
     with stopped_in_time(evidence, conduct.seconds, conduct.spent), stopped_by_hand(evidence):
         try:
@@ -75,7 +69,7 @@ def verify_function(
                     raise SubjectError(f"{subject.name} raised {error}") from error
                 # Which lane raised cannot be said: lanes are asked for one by one from here on.
                 evidence.findings.clear()
-                replace(test, runs=FunctionRuns(subject, False)).run()
+                replace(test, runs=FunctionRuns(subject, together=False)).run()
         except NeverEnds as error:
             evidence.findings.append(error.finding)
     return evidence
@@ -113,7 +107,14 @@ class _FunctionTest:
         pairs = FunctionPairs(self.runs, looked, self.claim.delta, conduct, self.floating_point)
         before: CountedEvent | None = None
         told = replace(conduct, progress=stretch(conduct.progress, 0.25, 0.9))
-        for result in self._tests(pairs, told):
+
+        def there_is_time(draws: int) -> bool:
+            return fits(self.runs, draws, told.seconds - told.spent)
+
+        second = pairs.budget.second
+        for result in hold_tests(
+            self.tester, pairs, self.claim, told, second=second, there_is_time=there_is_time
+        ):
             doubt = doubt_of(result, self.runs, looked, result.seed, conduct.effort.executor)
             if before is not None and (doubt is not None or not result.interrupted):
                 evidence.lower = evidence.witness = None  # else the better of the two bounds stays
@@ -143,16 +144,6 @@ class _FunctionTest:
         self.evidence.findings.append(plan.finding)
         conduct.progress(0.0, plan.words)
         return conduct.with_samples(plan.draws)
-
-    def _tests(self, pairs: FunctionPairs, conduct: Conduct) -> Iterator[CountedEvent]:
-        """Yield the test's result, and that of a second test where the first leaves the claim in doubt."""
-
-        def there_is_time(draws: int) -> bool:
-            return fits(self.runs, draws, conduct.seconds - conduct.spent)
-
-        yield from hold_tests(
-            self.tester, pairs, self.claim, conduct, second=pairs.budget.second, there_is_time=there_is_time
-        )
 
     def _in_one_place(self, conduct: Conduct) -> Conduct:
         """Return the conduct without workers where the function draws from a generator of its own.

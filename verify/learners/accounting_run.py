@@ -5,13 +5,13 @@ from __future__ import annotations
 import copy
 import json
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from accountant import (
     Accountant,
@@ -57,21 +57,11 @@ _KINDS: tuple[tuple[type[Refusal], FindingKind], ...] = (
 )
 
 
-def _implausible(outputs: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    altered: npt.NDArray[Any] = 30 * outputs
-    return altered
-
-
-def _whole(outputs: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    altered: npt.NDArray[Any] = np.rint(outputs).astype(outputs.dtype)
-    return altered
-
-
-def _nothing(outputs: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    return np.zeros_like(outputs)
-
-
-_ALTERATIONS: tuple[Alteration, ...] = (_implausible, _whole, _nothing)
+_ALTERATIONS: tuple[Alteration, ...] = (
+    lambda outputs: 30 * outputs,
+    lambda outputs: np.rint(outputs).astype(outputs.dtype),
+    np.zeros_like,
+)
 """Released values that noise may give but hardly does: what is charged must not depend on them beyond the budget."""
 
 
@@ -153,29 +143,6 @@ class TapedRun:
     act: Place
 
 
-@dataclass(frozen=True)
-class _Charges:
-    """What one line's releases charged a record.
-
-    Attributes
-    ----------
-    where
-        The line.
-    mechanism
-        What it releases through, in words.
-    times
-        How many of its releases the record entered.
-    epsilon, delta
-        Of each, rounded up.
-    """
-
-    where: Place
-    mechanism: str
-    times: int
-    epsilon: float
-    delta: float
-
-
 @dataclass
 class Accounting:
     """What the accounting runs showed.
@@ -186,12 +153,8 @@ class Accounting:
         The largest (epsilon, delta) that any record paid in any run; None if a run was refused.
     record
         The record that paid it.
-    charges
-        What that record was charged for, line by line.
     findings
         Refusals, crashes and declassifications, each with its line.
-    declassified
-        The places of declassifications, in words.
     mechanisms
         Every mechanism used, with the line that first released through it.
     paid
@@ -220,9 +183,7 @@ class Accounting:
 
     worst: Cost | None = None
     record: int | str | None = None
-    charges: list[_Charges] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
-    declassified: list[str] = field(default_factory=list)
     mechanisms: dict[Mechanism, Place] = field(default_factory=dict)
     paid: tuple[Entry, ...] = ()
     alike: dict[MovedMechanism, int] | None = field(default_factory=dict)
@@ -269,10 +230,12 @@ def run_accounting(
     seed
         Of all randomness.
     """
-    result = Accounting(rounds=rounds)
+    result = Accounting(runs=len(runs), rounds=rounds)
     refused = False
     act, outside, named = Place("", 0), None, list[Assumption]()
-    for index, (run, child) in enumerate(zip(runs, _children(seed, len(runs)), strict=True)):
+    # A copy spawns the same every time, so that other terms see the same noise.
+    children = np.random.SeedSequence(seed.entropy, spawn_key=seed.spawn_key).spawn(len(runs))
+    for index, (run, child) in enumerate(zip(runs, children, strict=True)):
         accountant = terms.accountant(child)
         recording = Recording(run.altered)
         if run.taped or run.altered is not None:
@@ -296,8 +259,7 @@ def run_accounting(
             refused = True  # reported below, at the line that closed it
         except BudgetExceeded as refusal:
             refused = True
-            if result.exceeded is None:
-                result.exceeded = refusal
+            result.exceeded = result.exceeded or refusal
         except Refusal as refusal:
             refused = True
             add_once(result.findings, Finding(_kind(refusal), str(refusal.where), refusal.message))
@@ -316,33 +278,23 @@ def run_accounting(
             why, place = accountant.closed
             add_once(result.findings, Statement.ERROR_IN_MAP.finding(place, error=why))
         result.assumptions += [each for each in accountant.assumptions if each not in result.assumptions]
-        result.runs += 1
         result.releases += len(accountant.ledger)
         result.alike = larger(result.alike, largest_counts(accountant.ledger.entries))
         for entry in accountant.ledger.entries:
             if entry.mechanism is None:
-                released_at = str(entry.where)
-                if released_at not in result.declassified:
-                    result.declassified.append(released_at)
-                    add_once(result.findings, Statement.DECLASSIFIED.finding(released_at, reason=entry.note))
+                add_once(result.findings, Statement.DECLASSIFIED.finding(entry.where, reason=entry.note))
             else:
                 result.mechanisms.setdefault(entry.mechanism, entry.where)
         record, worst = accountant.worst()
         if result.worst is None or _exceeds(worst, result.worst):
             result.worst, result.record = worst, record
             result.paid = () if record is None else tuple(accountant.ledger.charges(record))
-            result.charges = _charges(accountant, record)
         if outside is not None and (names := changed(outside, kept_outside(learner))):
             add_once(result.findings, Statement.KEPT_OUTSIDE.finding(act, what=", ".join(names)))
     result.assumptions += named
     if refused:
         result.worst = None
     return result
-
-
-def _children(seed: np.random.SeedSequence, count: int) -> list[np.random.SeedSequence]:
-    """Return what a seed's first `spawn` would: the same every time, so that other terms see the same noise."""
-    return np.random.SeedSequence(seed.entropy, spawn_key=seed.spawn_key).spawn(count)
 
 
 def enforced_accounting(
@@ -423,21 +375,6 @@ def _altered_runs(plays: Sequence[Play]) -> list[AccountedRun]:
     ]
 
 
-def _charges(accountant: Accountant, record: int | str | None) -> list[_Charges]:
-    """Add up a record's charges by line and cost; under basic composition only, where costs are (ε, δ)."""
-    if record is None:
-        return []
-    found: dict[tuple[Place, str, float, float], int] = {}
-    for entry in accountant.ledger.charges(record):
-        if entry.mechanism is not None and isinstance(entry.charge, Cost):
-            cost = entry.charge
-            key = (entry.where, type(entry.mechanism).__name__, cost.epsilon_up, cost.delta_up)
-            found[key] = found.get(key, 0) + 1
-    return [
-        _Charges(where, name, times, epsilon, delta) for (where, name, epsilon, delta), times in found.items()
-    ]
-
-
 def _kind(refusal: Refusal) -> FindingKind:
     return next((kind for cls, kind in _KINDS if isinstance(refusal, cls)), FindingKind.REFUSED)
 
@@ -458,22 +395,18 @@ def add_accounting(evidence: Evidence, accounting: Accounting, claim: Claim) -> 
     """Add what accounting runs showed of a learner with this claim."""
     evidence.findings.extend(accounting.findings)
     evidence.assume(*accounting.assumptions, *_said_of_neighbours(claim))
-    evidence.declassified.extend(accounting.declassified)
+    evidence.declassified += [f.where for f in accounting.findings if f.kind is FindingKind.DECLASSIFIED]
     if accounting.worst is None:
         evidence.upper = UpperBound(math.inf, 1.0, "the accountant refused: no finite bound")
         return
     worst = accounting.worst
-    infinite = worst.epsilon is None
-    method = (
-        "no bound: private data were declassified"
-        if infinite
-        else f"{accounting.theorem.name}, {accounting.how}"
-    )
-    evidence.upper = UpperBound(worst.epsilon_up, 1.0 if infinite else worst.delta_up, method)
-    if accounting.filtered is not None:
-        filtered = accounting.filtered
-        method = f"Gaussian DP filter, {accounting.how}"
-        evidence.upper = UpperBound(filtered.epsilon_up, filtered.delta_up, method)
+    if worst.epsilon is None:
+        evidence.upper = UpperBound(worst.epsilon_up, 1.0, "no bound: private data were declassified")
+    else:
+        name, least = accounting.theorem.name, worst
+        if accounting.filtered is not None:
+            name, least = "Gaussian DP filter", accounting.filtered
+        evidence.upper = UpperBound(least.epsilon_up, least.delta_up, f"{name}, {accounting.how}")
     evidence.profile = ledger_profile(accounting.alike, accounting.how)
     evidence.details["accounting"] = {
         "worst_record": accounting.record,
@@ -488,10 +421,7 @@ def add_accounting(evidence: Evidence, accounting: Accounting, claim: Claim) -> 
 
 def _paid(entries: Iterable[Entry]) -> list[dict[str, Any]]:
     """Return what a record was charged for as JSON data, exact to the last bit: equal releases of a line together."""
-    alike: dict[tuple[Any, ...], int] = {}
-    for entry in entries:
-        key = (entry.mechanism, entry.sensitivity, entry.charge, entry.where)
-        alike[key] = alike.get(key, 0) + 1
+    alike = Counter((entry.mechanism, entry.sensitivity, entry.charge, entry.where) for entry in entries)
     return [
         {
             "mechanism": None if mechanism is None else json.loads(describe(mechanism)),
@@ -509,7 +439,10 @@ def _exact(amount: Amount) -> dict[str, str]:
 
 
 def add_overspending(evidence: Evidence, accounting: Accounting, claim: Claim) -> None:
-    """Name the lines whose releases together cost the worst record more than the claim."""
+    """Name the lines whose releases together cost the worst record more than the claim.
+
+    Under basic composition only, where costs are (ε, δ).
+    """
     upper = evidence.upper
     if upper is None or not math.isfinite(upper.epsilon):
         return  # a refusal or a declassification is named already
@@ -522,15 +455,19 @@ def add_overspending(evidence: Evidence, accounting: Accounting, claim: Claim) -
         return
     worst = accounting.worst
     assert worst is not None
-    for charge in accounting.charges:
-        times = "one release" if charge.times == 1 else f"{charge.times} releases"
+    charges = Counter(
+        (entry.where, type(entry.mechanism).__name__, entry.charge.epsilon_up, entry.charge.delta_up)
+        for entry in accounting.paid
+        if entry.mechanism is not None and isinstance(entry.charge, Cost)
+    )
+    for (where, mechanism, epsilon, delta), times in charges.items():
         found = Statement.OVERSPENT.finding(
-            charge.where,
+            where,
             record=accounting.record,
-            times=times,
-            mechanism=charge.mechanism,
-            epsilon=number(charge.epsilon),
-            delta=number(charge.delta),
+            times="one release" if times == 1 else f"{times} releases",
+            mechanism=mechanism,
+            epsilon=number(epsilon),
+            delta=number(delta),
             paid=number(worst.epsilon_up),
             claimed=number(claim.epsilon),
             claimed_delta=number(claim.delta),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -39,7 +39,7 @@ class CoupledRun:
         The same, 0 in lanes where a declassified value that is not itself shown differed: what is certain
         for an adversary who sees all that is published.
     divergences
-        Each with the index of the neighbour that shows it, among all neighbours.
+        One of each kind and line.
     more_than_seen
         Whether the losses are of more than what is released: of noisy values before a function of them.
     in_lanes
@@ -51,12 +51,6 @@ class CoupledRun:
     divergences: tuple[Divergence, ...]
     more_than_seen: bool = False
     in_lanes: bool = True
-
-    def largest(self) -> tuple[int, float]:
-        """Return the neighbour with the largest loss of any lane, and that loss."""
-        worst = self.losses.max(axis=1)
-        neighbour = int(np.argmax(worst))
-        return neighbour, float(worst[neighbour])
 
 
 def try_coupled(
@@ -78,28 +72,26 @@ def try_coupled(
             return None
         evidence.findings.append(Statement.NO_LANES.finding(failing_place(error), error=error))
     try:
-        return _one_lane_at_a_time(
-            [
-                _run_coupled(build, problem, data, neighbours, lanes=1, seed=child)
-                for child in seed.spawn(_ONE_LANE_RUNS)
-            ]
-        )
+        runs = [
+            _run_coupled(build, problem, data, neighbours, lanes=1, seed=child)
+            for child in seed.spawn(_ONE_LANE_RUNS)
+        ]
+        return replace(_together(runs, axis=1), in_lanes=False)
     except (Exception, SystemExit):  # for the reason that was said
         return None
 
 
-def _one_lane_at_a_time(runs: Sequence[CoupledRun]) -> CoupledRun:
-    """Return what runs in one lane each showed, together."""
+def _together(runs: Sequence[CoupledRun], axis: int) -> CoupledRun:
+    """Return what runs showed of further neighbours (axis 0), or in further lanes (axis 1)."""
     divergences: dict[tuple[str, object], Divergence] = {}
     for run in runs:
         for found in run.divergences:
             divergences.setdefault((found.kind, found.where), found)
     return CoupledRun(
-        np.concatenate([run.losses for run in runs], axis=1),
-        np.concatenate([run.shown_losses for run in runs], axis=1),
+        np.concatenate([run.losses for run in runs], axis),
+        np.concatenate([run.shown_losses for run in runs], axis),
         tuple(divergences.values()),
         any(run.more_than_seen for run in runs),
-        in_lanes=False,
     )
 
 
@@ -132,24 +124,16 @@ def _run_coupled(
     RawRead
         If the learner reads a private value.
     """
-    losses, shown = [], []
-    divergences: dict[tuple[str, object], Divergence] = {}
-    more_than_seen = False
+    batches = []
     for start in range(0, len(neighbours), _NEIGHBOURS_AT_ONCE):
         batch = neighbours[start : start + _NEIGHBOURS_AT_ONCE]
         worlds = np.stack([data, *(neighbour.applied(data) for neighbour in batch)])
         gate = Coupled(seed, lanes, len(batch))
         for _ in play_records(build(gate), problem, gate, worlds):
             pass
-        losses.append(gate.loss)
-        more_than_seen |= gate.more_than_seen
-        shown.append(np.where(gate.hidden, 0.0, gate.loss))
-        for found in gate.divergences:
-            shifted = Divergence(found.kind, found.where, start + found.neighbour, found.share, found.message)
-            divergences.setdefault((found.kind, found.where), shifted)
-    return CoupledRun(
-        np.concatenate(losses), np.concatenate(shown), tuple(divergences.values()), more_than_seen
-    )
+        shown = np.where(gate.hidden, 0.0, gate.loss)
+        batches.append(CoupledRun(gate.loss, shown, tuple(gate.divergences), gate.more_than_seen))
+    return _together(batches, axis=0)
 
 
 def add_coupled(
@@ -162,8 +146,8 @@ def add_coupled(
     error: float,
 ) -> None:
     """Offer the privacy loss of all releases as a lower bound, wrong with probability `error`, and what diverged."""
-    index, largest = coupled.largest()
-    worst = neighbours[index]
+    of_neighbours = coupled.losses.max(axis=1)
+    largest, worst = float(of_neighbours.max()), neighbours[int(of_neighbours.argmax())]
     evidence.details["coupled"] = {
         "largest_loss": largest,
         "record": worst.record,
@@ -177,12 +161,7 @@ def add_coupled(
     in_view = claim.view in RELEASED_VIEWS and not coupled.more_than_seen
     bound = loss_lower_bound(coupled.shown_losses if in_view else coupled.losses, claim.delta, error)
     upper = evidence.upper
-    if (
-        upper is not None
-        and math.isfinite(upper.epsilon)
-        and upper.delta == 0
-        and bound.epsilon > upper.epsilon
-    ):
+    if upper is not None and upper.delta == 0 and bound.epsilon > upper.epsilon:
         evidence.contradictions.append(
             f"A coupled run shows a privacy loss of {largest:.6g}, above the {upper.epsilon:.6g} that the "
             "ledger charged."

@@ -27,9 +27,7 @@ from verify.learners.public_state import attributes, enclosed
 
 _INSTALLED = tuple(Path(sysconfig.get_path(name)).resolve() for name in ("purelib", "platlib", "stdlib"))
 _READS = frozenset({"LOAD_ATTR", "LOAD_METHOD", "DELETE_ATTR"})
-_MOVES = frozenset(
-    {"COPY", "SWAP", "CACHE", "EXTENDED_ARG"}
-)  # instructions that leave the object where it is
+_MOVES = frozenset({"COPY", "SWAP", "CACHE", "EXTENDED_ARG"})  # leave the object where it is
 
 
 def _internals(owner: type) -> set[str]:

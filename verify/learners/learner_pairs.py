@@ -15,14 +15,13 @@ from mechanisms.arrays import FloatArray
 from verify.conduct.conduct import Conduct
 from verify.conduct.effort import EFFORTS, Effort
 from verify.conduct.spawn_keys import SpawnKey
-from verify.learners.coupled_run import CoupledRun
 from verify.learners.learner_case import Groundwork, LearnerCase
 from verify.learners.likelihood import SHARE_OF_ERROR, add_likelihood
 from verify.learners.telling_pairs import find_telling_pairs, is_gross
 from verify.sampling.tester import Candidates, CandidateSource
 from verify.sampling.worlds import NeighbouringWorlds
 from verify.transcripts.adversary_view import learner_worlds
-from verify.transcripts.neighbours import InitialOutcomes, Neighbour, initial_replacements
+from verify.transcripts.neighbours import Neighbour, initial_replacements
 from verify.transcripts.view_pair import ViewPair
 
 _MOST_PAIRS = 6  # pairs of early records that a test scans
@@ -121,16 +120,36 @@ class LearnerPairs(CandidateSource):
         return Candidates(_numbered(worlds, "telling transcript"), min(most, left), searched=lanes)
 
     def _early(self, effort: Effort, *, beside_telling: bool) -> list[ViewPair]:
-        ground = self.ground
+        """Choose pairs of short data sets: extreme corners of early records, and what the coupled runs point at.
+
+        A corner pair sets the record to one extreme point in D and to the opposite one in D'.
+        """
+        problem, initial, ground = self.case.problem, self.case.initial, self.ground
         data = ground.drawn[: effort.view_rounds + 1]
-        return _early_pairs(
-            self.case.problem,
-            data,
-            ground.neighbours,
-            ground.coupled,
-            self.case.initial,
-            beside_telling=beside_telling,
-        )
+        extremes = problem.record_domain.extremes()
+        pairs: list[ViewPair] = []
+
+        def corner(record: int, value: FloatArray, opposite: FloatArray) -> None:
+            with_value = Neighbour(record, value, "").applied(data)
+            pairs.append(ViewPair(with_value, Neighbour(record, opposite, "").applied(data), record))
+
+        corner(1, extremes[1], extremes[0])
+        if initial == "one":
+            corner(INITIAL_RECORD, *_one_super_arm(problem))
+            corner(INITIAL_RECORD, extremes[1], extremes[0])
+        if initial == "separate":
+            flipped = initial_replacements(data, problem.record_domain, initial)[0]
+            pairs.append(ViewPair(data, flipped.applied(data), INITIAL_RECORD))
+        if len(extremes) > 3:
+            corner(1, extremes[2], extremes[3])
+        most = _BESIDE_TELLING + (initial != "none") if beside_telling else _MOST_PAIRS
+        if ground.coupled is not None:
+            worst = ground.coupled.losses.max(axis=1)
+            for index in np.argsort(-worst, kind="stable"):
+                neighbour = ground.neighbours[index]
+                if neighbour.record < len(data) and len(pairs) < most:
+                    pairs.append(ViewPair(data, neighbour.applied(data), neighbour.record))
+        return pairs[:most]
 
 
 def _candidates_of(
@@ -170,48 +189,6 @@ def _candidates_of(
     if not in_lanes:
         samples = min(sizes.single_lane_samples, samples // 8)
     return Candidates(worlds, samples)
-
-
-def _early_pairs(
-    problem: Problem,
-    data: FloatArray,
-    neighbours: Sequence[Neighbour],
-    coupled: CoupledRun | None,
-    initial: InitialOutcomes,
-    *,
-    beside_telling: bool,
-) -> list[ViewPair]:
-    """Choose pairs of short data sets: extreme corners of early records, and what the coupled runs point at.
-
-    A corner pair sets the record to one extreme point in D and to the opposite one in D'.
-    """
-    extremes = problem.record_domain.extremes()
-    rounds = len(data) - 1
-    pairs: list[ViewPair] = []
-
-    def corner(record: int, value: FloatArray, opposite: FloatArray) -> None:
-        with_value = Neighbour(record, value, "").applied(data)
-        pairs.append(ViewPair(with_value, Neighbour(record, opposite, "").applied(data), record))
-
-    corner(1, extremes[1], extremes[0])
-    if initial == "one":
-        corner(INITIAL_RECORD, *_one_super_arm(problem))
-        corner(INITIAL_RECORD, extremes[1], extremes[0])
-    if initial == "separate":
-        flipped = initial_replacements(data, problem.record_domain, initial)[0]
-        pairs.append(ViewPair(data, flipped.applied(data), INITIAL_RECORD))
-    if len(extremes) > 3:
-        corner(1, extremes[2], extremes[3])
-    most = _MOST_PAIRS
-    if beside_telling:
-        most = _BESIDE_TELLING + (initial != "none")
-    if coupled is not None:
-        worst = coupled.losses.max(axis=1)
-        for index in np.argsort(-worst, kind="stable"):
-            neighbour = neighbours[index]
-            if neighbour.record <= rounds and len(pairs) < most:
-                pairs.append(ViewPair(data, neighbour.applied(data), neighbour.record))
-    return pairs[:most]
 
 
 def _one_super_arm(problem: Problem) -> tuple[FloatArray, FloatArray]:

@@ -44,9 +44,7 @@ _DEFAULT_PROBLEMS = {
 
 
 def choose_problem(
-    subject: LearnerSubject,
-    problem: AnyProblem | str | None,
-    settings: Mapping[str, Value],
+    subject: LearnerSubject, problem: AnyProblem | str | None, settings: Mapping[str, Value]
 ) -> tuple[Problem, Mapping[str, Value], str]:
     """Find a learner's problem, and share out the settings between the two.
 
@@ -142,9 +140,8 @@ def beyond_the_runs(name: str | None, rounds: int) -> str:
     """Say what holds of a learner beyond the rounds that were looked at; `name` is a registered one's."""
     looked = (
         f"Runs of {rounds:,} rounds were looked at, under an accountant with the claim as its budget: it refuses, "
-        "before "
-        "anything is drawn, what would go beyond, so that every run is within the claim, longer ones too, whatever is "
-        "released."
+        "before anything is drawn, what would go beyond, so that every run is within the claim, longer ones too, "
+        "whatever is released."
     )
     proof = None if name is None else plan_proof(name)
     if proof is None:

@@ -11,7 +11,7 @@ from verify.verdict.evidence import UpperProfile
 MovedMechanism = tuple[Mechanism, Sensitivity]
 """A mechanism, and how far a record could move what it released."""
 
-MOST_KINDS = 16
+_MOST_KINDS = 16
 """Kinds of releases above which no curve is computed."""
 
 
@@ -44,7 +44,7 @@ def ledger_profile(counts: Mapping[MovedMechanism, int] | None, how: str) -> Upp
     only leaves some out. Records' kinds may differ: the curve is the largest of theirs. `how` says in words what
     holds the learner to it.
     """
-    if not counts or len(counts) > MOST_KINDS:
+    if not counts or len(counts) > _MOST_KINDS:
         return None
     composed = [
         compose([(mechanism.profile(sensitivity), n)]) for (mechanism, sensitivity), n in counts.items()

@@ -57,10 +57,7 @@ def likelihoods_hold(evidence: Evidence, mechanisms: Sequence[Mechanism]) -> boo
 
 
 def add_likelihood(
-    evidence: Evidence,
-    case: LearnerCase,
-    pairs: Sequence[ViewPair],
-    conduct: Conduct,
+    evidence: Evidence, case: LearnerCase, pairs: Sequence[ViewPair], conduct: Conduct
 ) -> None:
     """Offer the bound of the best event of the most promising pairs; nothing if no event promises one."""
     claim = case.claim

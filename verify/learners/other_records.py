@@ -22,7 +22,7 @@ def growing_records(domain: Domain, rounds: int, rng: np.random.Generator) -> Fl
 
     Of rewards of 0 and 1 a running maximum is 1 from the first rounds on, and gives nothing away any more.
     """
-    low, high = _ends(domain)
+    low, high = domain.extremes()[:2]
     sizes = np.geomspace(_SMALLEST, 1.0, rounds + 1)[:, np.newaxis]
     grown: FloatArray = low + (high - low) * sizes * rng.uniform(0.5, 1.0, (rounds + 1, low.size))
     return grown
@@ -107,7 +107,7 @@ def other_records(
     replaced
         Which records, shape (records,).
     """
-    low, high = _ends(domain)
+    low, high = domain.extremes()[:2]
     shape = data.shape
     picked = rng.choice(numbers, shape)
     picked = np.where(rng.random((len(data), 1)) < 0.5, picked, picked[:, :1])
@@ -135,11 +135,6 @@ def telling_numbers(learner: type, low: float, high: float) -> FloatArray:
     inside = np.array(sorted(number for number in known if low <= number <= high))[:_MOST_NUMBERS]
     between = 0.5 * (inside[1:] + inside[:-1])
     return np.concatenate([inside, between])
-
-
-def _ends(domain: Domain) -> tuple[FloatArray, FloatArray]:
-    low, high = domain.extremes()[:2]
-    return low, high
 
 
 def _numbers_of(learner: type) -> Iterator[int | float]:

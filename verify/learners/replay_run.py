@@ -86,7 +86,7 @@ class Replays:
     def findings(self, run: TapedRun, own: Play, others: Sequence[OtherData]) -> list[Finding]:
         """Return the first difference of each kind; empty if the learner touches data through its gate only."""
         found: dict[FindingKind, Finding] = {}
-        itself = OtherData("", own, kept=_records(run))
+        itself = OtherData("", own, kept=frozenset(record for record, _ in run.recording.inputs))
         volatile, looked = frozenset[str](), False
         for other in others:
             difference = self._difference(run, other, volatile)
@@ -170,10 +170,6 @@ class Replays:
         return (
             Statement.STATE_DIFFERS.finding(run.act, what=path.lstrip("."), number=number) if path else None
         )
-
-
-def _records(run: TapedRun) -> frozenset[RecordId]:
-    return frozenset(record for record, _ in run.recording.inputs)
 
 
 def _unrepeatable(seen: Finding) -> Finding:

@@ -178,11 +178,7 @@ def bound_ratio(
 
 
 def _weighted_draws(
-    case: LearnerCase,
-    pair: ViewPair,
-    swapped: bool,
-    draws: int,
-    seed: np.random.SeedSequence,
+    case: LearnerCase, pair: ViewPair, swapped: bool, draws: int, seed: np.random.SeedSequence
 ) -> Iterator[tuple[ViewSample, FloatArray]]:
     """Draw views on D' (on D, if swapped) with the weights ``P_D / P_D'`` (``P_D' / P_D``) of their releases."""
     base, other = (pair.data, pair.data_prime) if swapped else (pair.data_prime, pair.data)
@@ -199,13 +195,7 @@ def _weighted_draws(
 
 
 def _best_event(
-    sample: ViewSample,
-    index: int,
-    weights: FloatArray,
-    cut: float,
-    scale: float,
-    delta: float,
-    error: float,
+    sample: ViewSample, index: int, weights: FloatArray, cut: float, scale: float, delta: float, error: float
 ) -> tuple[float, Event | None]:
     """Return the best event of one column and the bound it promises: a half-line, or a set of labels."""
     column = sample.columns[index]

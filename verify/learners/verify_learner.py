@@ -36,12 +36,7 @@ from verify.sampling.second_test import hold_tests, second_unless
 from verify.sampling.tester import Tester
 from verify.subject_error import failing_place
 from verify.transcripts.action_features import with_paths_spelled
-from verify.transcripts.neighbours import (
-    constant_data,
-    initial_replacements,
-    replacements,
-    spread_records,
-)
+from verify.transcripts.neighbours import constant_data, initial_replacements, replacements, spread_records
 from verify.transcripts.transcript import ActionSpace
 from verify.verdict.evidence import Evidence
 from verify.verdict.stopping import stopped_by_hand, stopped_in_time
@@ -138,10 +133,8 @@ def _groundwork(evidence: Evidence, case: LearnerCase, conduct: Conduct) -> Grou
     add_false_profiles(evidence, accounting.mechanisms, conduct, mechanism_seed)
 
     progress(0.1, "replays and coupled runs")
-    if claim.view in (
-        View.RELEASES.value,
-        View.SHUFFLED.value,
-    ):  # a record may be released long after its round
+    if claim.view in (View.RELEASES.value, View.SHUFFLED.value):
+        # A record may be released long after its round.
         data = drawn[: _RELEASED_ROUNDS + 1]
         records: Sequence[int] = spread_records(len(data) - 1)
     else:

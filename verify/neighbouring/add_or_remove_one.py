@@ -68,20 +68,16 @@ class AddOrRemoveOne:
 
     def check(self, pair: Pair) -> None:
         """Raise `NotNeighbours` unless one data set is the other without one record."""
-        sizes = []
         for name, data in (("data", pair.data), ("other", pair.other)):
             if data.ndim < 1 or len(data) > self.records:
                 raise NotNeighbours(
                     f"{name} has shape {data.shape}: must hold at most {self.records} records"
                 )
             check_points(self.record, data, (len(data),), name)
-            sizes.append(len(data))
-        longer, shorter = (pair.data, pair.other) if sizes[0] > sizes[1] else (pair.other, pair.data)
-        if abs(sizes[0] - sizes[1]) != 1 or not any(
-            np.array_equal(np.delete(longer, i, axis=0), shorter) for i in range(len(longer))
-        ):
+        shorter, longer = sorted((pair.data, pair.other), key=len)
+        if not any(np.array_equal(np.delete(longer, i, axis=0), shorter) for i in range(len(longer))):
             raise NotNeighbours(
-                f"data sets of {sizes[0]} and {sizes[1]} records: neighbours are {self.words}"
+                f"data sets of {len(pair.data)} and {len(pair.other)} records: neighbours are {self.words}"
             )
 
     def path(self, start: Data, end: Data) -> Path:
@@ -109,17 +105,19 @@ def _removals(record: Domain, records: int) -> Iterator[Pair]:
     half = (records + 1) // 2
     for size, point in product((*_FEW, half, records), points[:2]):
         if 1 < size <= records:
-            yield from removed(
-                [point], size, [0], [TablePattern(np.repeat(point[None], size, axis=0), "equal to it")]
-            )
+            yield _among_equal(point, size)
     # A block, a floor or a threshold in the number of records shows at one number of them only.
     for size in range(2, min(records, _MOST_SIZES) + 1):
-        table = TablePattern(np.repeat(points[0][None], size, axis=0), "equal to it")
-        yield from removed(points[:1], size, [0], [table])
+        yield _among_equal(points[0], size)
     for size in dict.fromkeys((1, records, half)):
         yield from removed(
             points, size, doubling_places(size), list(tables_of(record, size)) if size > 1 else alone
         )
+
+
+def _among_equal(point: Data, size: int) -> Pair:
+    words = f"record 1 of {size} removed, the others equal to it"
+    return _removed(np.repeat(point[None], size, axis=0), 0, words)
 
 
 def _removed(table: Data, place: int, words: str = "") -> Pair:

@@ -7,7 +7,7 @@ and refuses what is no pair of neighbours (`check`). Each is a class in a file o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
@@ -65,7 +65,8 @@ def _bytes(data: Data) -> bytes:
 class Adjacency(Protocol):
     """A neighbouring relation on data sets.
 
-    It may also know a path of neighbours between any two data sets: a method ``path`` (`verify.neighbouring.path`).
+    It may also know a path of neighbours between any two data sets: a method ``path(start, end)``
+    (`verify.neighbouring.path`), which returns None if none is known.
     The command line writes it as its class attribute ``written`` says (`verify.neighbouring.registry`). Its class
     attribute ``neighbouring`` says which relation on records it is, if it is not replacing one (`relation_of`).
     """
@@ -92,14 +93,18 @@ def relation_of(adjacency: Adjacency) -> Neighbouring:
     return relation
 
 
+def different_pairs(pairs: Iterable[Pair]) -> Iterator[Pair]:
+    """Yield each pair once, in order."""
+    seen: set[bytes] = set()
+    for pair in pairs:
+        if (key := pair.key) not in seen:
+            seen.add(key)
+            yield pair
+
+
 def first_pairs(pairs: Iterable[Pair]) -> list[Pair]:
     """Return the first different pairs, at most `MOST_SEEDS`."""
-    seen: dict[bytes, Pair] = {}
-    for pair in islice(pairs, 100 * MOST_SEEDS):
-        seen.setdefault(pair.key, pair)
-        if len(seen) == MOST_SEEDS:
-            break
-    return list(seen.values())
+    return list(islice(different_pairs(islice(pairs, 100 * MOST_SEEDS)), MOST_SEEDS))
 
 
 def check_points(domain: Domain, data: Data, leading: tuple[int, ...], name: str) -> None:

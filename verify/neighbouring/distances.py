@@ -37,15 +37,12 @@ class Distances:
     @property
     def words(self) -> str:
         """The limits as a clause; empty if there are none."""
-        parts = []
-        if self.linf < math.inf:
-            parts.append(f"no coordinate further apart than {self.linf:g}")
-        parts += [
-            f"{norm} distance at most {limit:g}"
-            for norm, limit in (("L1", self.l1), ("L2", self.l2))
-            if limit < math.inf
-        ]
-        return ", ".join(parts)
+        limits = (
+            ("no coordinate further apart than", self.linf),
+            ("L1 distance at most", self.l1),
+            ("L2 distance at most", self.l2),
+        )
+        return ", ".join(f"{words} {limit:g}" for words, limit in limits if limit < math.inf)
 
     def step(self, direction: npt.NDArray[np.float64]) -> float:
         """Return the largest t for which ``t * direction`` is within all limits, up to rounding."""

@@ -13,7 +13,7 @@ from verify.neighbouring.adjacency import Adjacency, NotNeighbours, Pair
 from verify.neighbouring.pair_draws import PairDraws
 from verify.neighbouring.pair_score import FinalTest, halves, score_pair
 
-TRIES = 4  # times the examples that Hypothesis may run, those among them that it rejects or has run before
+_TRIES = 4  # times the examples that Hypothesis may run, those among them that it rejects or has run before
 
 if TYPE_CHECKING:
     import hypothesis
@@ -66,8 +66,8 @@ def climb(adjacency: Adjacency, scorer: PairScorer, examples: int, seed: int) ->
 def shrink(adjacency: Adjacency, scorer: PairScorer, enough: float, examples: int, seed: int) -> Pair | None:
     """Generate the same pairs again until one has a score of `enough`, and shrink that one.
 
-    Where the draws are spent before the shrinker is done, the last pair that has the score: the shrinker tries nothing
-    but plainer ones than the plainest so far.
+    That is the last pair that had the score, also where the draws are spent before the shrinker is done: it tries
+    nothing but plainer ones than the plainest so far, and the plainest once more in the end.
     """
     import hypothesis
 
@@ -77,17 +77,13 @@ def shrink(adjacency: Adjacency, scorer: PairScorer, enough: float, examples: in
         score = scorer.of(pair)
         if score >= enough:
             plainest.append(pair)
-            raise _Found(pair)
+            raise _Found
         if math.isfinite(score):
             hypothesis.target(score)
 
-    try:
+    with contextlib.suppress(_Found, _Spent):
         _run(adjacency, look, examples, seed, shrinks=True)
-    except _Found as found:
-        return found.pair
-    except _Spent:
-        return plainest[-1] if plainest else None
-    return None
+    return plainest[-1] if plainest else None
 
 
 class _Spent(KeyboardInterrupt):
@@ -100,10 +96,6 @@ class _Spent(KeyboardInterrupt):
 
 class _Found(Exception):
     """A pair has a score that is high enough."""
-
-    def __init__(self, pair: Pair) -> None:
-        super().__init__()
-        self.pair = pair
 
 
 def _run(
@@ -125,7 +117,7 @@ def _run(
 
     @st.composite
     def limited(draw: st.DrawFn) -> Pair:
-        if next(tries) >= TRIES * examples:
+        if next(tries) >= _TRIES * examples:
             raise _Spent
         return draw(pairs)
 
@@ -134,7 +126,7 @@ def _run(
         hypothesis.seed(seed)(configured(hypothesis.given(limited())(look)))()
     except hypothesis.errors.FlakyStrategyDefinition:
         # An example that came before, with nothing drawn this time: that is how it may see the end of the tries.
-        if next(tries) < TRIES * examples:
+        if next(tries) < _TRIES * examples:
             raise
         raise _Spent from None
 

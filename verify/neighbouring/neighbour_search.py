@@ -95,15 +95,13 @@ class SearchResult:
 def search_neighbours(
     adjacency: Adjacency,
     draw: Draw,
+    test: FinalTest,
     *,
     samples: int,
-    delta: float,
-    error: float,
     seed: int,
     seeds: int = 40,
     examples: int = MOST_EXAMPLES,
-    final_samples: int | None = None,
-    tell: Progress | None = None,
+    tell: Progress = silent,
     executor: Executor | None = None,
 ) -> SearchResult:
     """Return the pairs of neighbours that are told apart best.
@@ -114,46 +112,42 @@ def search_neighbours(
         Which data sets are neighbours.
     draw
         Draws of what the adversary sees, with no randomness but the seed's.
+    test
+        The coming test.
     samples
         The largest number of draws to spend, all pairs and both worlds: at most 15 % of them on single points; of the
         others half on the seeds, a fifth on generated pairs, and the rest on comparing the best of both.
-    delta, error
-        δ and error of the coming test.
     seed
         Of everything random.
     seeds
         How many of the adjacency's known pairs to look at.
     examples
         The largest number of pairs to generate; three times as many of views with at most four columns.
-    final_samples
-        Draws a side of the coming test, if it is known; a quarter of `samples` otherwise.
     tell
         Called with the share done and what is being done.
     executor
         Where known pairs are compared, by default in this process; the result does not depend on it.
     """
-    told: Progress = tell if tell is not None else silent
     draws = PairDraws(draw, seed)
-    test = FinalTest(delta, error, samples // 4 if final_samples is None else final_samples)
     elsewhere = executor or Serial()
     comparison = PairComparison(draws, test, elsewhere)
     listed = list(adjacency.seeds())[:seeds]
     profiled = profiled_pairs(adjacency, listed, draws, int(_PLAN.profiles * samples), elsewhere)
     listed, samples = [*profiled, *listed], samples - draws.spent
-    known = comparison.best(listed, _PLAN.compared, int(_PLAN.seeds * samples), told)
+    known = comparison.best(listed, _PLAN.compared, int(_PLAN.seeds * samples), tell)
 
     budget = int(_PLAN.generated * samples)
     most = examples * (_PLAN.narrow_examples if draws.columns <= _PLAN.narrow else 1)
     count = min(most, int(budget / (2 * _PLAN.least_climb * (1.0 + _PLAN.shrinks))))
     rows = whole_blocks(int(budget / (2 * count * (1.0 + _PLAN.shrinks)))) if count else 0
     scorer = PairScorer(draws, test, rows)
-    told(0.33, "searching for telling neighbours")
+    tell(0.33, "searching for telling neighbours")
     generated = climb(adjacency, scorer, count, seed) if rows else []
     playoff = whole_blocks(int(_PLAN.comparison * samples) // (2 * (2 * _PLAN.compared + 1)))
     if not playoff:
         return SearchResult(tuple(one.pair for one in known[: _PLAN.finalists]), draws.spent, len(generated))
 
-    told(0.66, "comparing the best pairs")
+    tell(0.66, "comparing the best pairs")
     known = known[: _PLAN.compared]
     taken = {one.pair.key for one in known}
     fresh = [ComparedPair(pair) for _, pair in generated if pair.key not in taken][: _PLAN.compared]
@@ -162,7 +156,7 @@ def search_neighbours(
     ranked = _ranked(known)
     best = max(fresh, key=lambda one: one.score.lower, default=None)
     if best is not None and best.score.lower > _beaten(ranked[0].score.lower):
-        told(0.75, "shrinking the best pair")
+        tell(0.75, "shrinking the best pair")
         # The smaller of the two estimates: the one that won the climb was lucky more often than not.
         reached = min(best.score.lower, scorer.known[best.pair.key])
         draws.left = int(2 * rows * count * _PLAN.shrinks)
@@ -181,7 +175,7 @@ def _ranked(known: Sequence[ComparedPair]) -> list[ComparedPair]:
     """Rank by lower bounds; but the largest upper bound comes second, if it exceeds the first's by a tenth."""
     ranked = sorted(known, key=lambda one: -one.score.lower)
     hopeful = max(ranked, key=lambda one: one.score.upper)
-    if hopeful is not ranked[0] and hopeful.score.upper > _beaten(ranked[0].score.upper):
+    if hopeful.score.upper > _beaten(ranked[0].score.upper):
         ranked = [ranked[0], hopeful, *(one for one in ranked[1:] if one is not hopeful)]
     return ranked
 

@@ -17,7 +17,7 @@ import numpy as np
 from verify.conduct.spawn_keys import SpawnKey
 from verify.events.view_sample import ViewSample, WorldSamples
 from verify.neighbouring.adjacency import Data, Pair
-from verify.neighbouring.pair_score import fitted_score
+from verify.neighbouring.pair_score import fitted_score, halves
 
 Draw = Callable[[Pair, bool, int, np.random.SeedSequence], ViewSample]
 """``draw(pair, other_world, n, seed)``: n independent draws of the view on the pair's one or other data set."""
@@ -71,7 +71,7 @@ class PairDraws:
         return first, second
 
     def alone(self, point: Data, rows: int, look: int = 0) -> ViewSample:
-        """Return `rows` draws of one data set, whatever is left; the caller counts them."""
+        """Return `rows` draws of one data set, others for each look, whatever is left; the caller counts them."""
         world = self._world(Pair(point, point), rows, look, False)
         self.columns = len(world.columns)
         return world
@@ -88,7 +88,6 @@ def _against(first: ViewSample, second: ViewSample) -> bool:
     Judged by a score's covariance over pairs of rows that it was not fitted to: a difference of means is then known
     worse than from independent draws.
     """
-    half = len(first.values) // 2
-    score = fitted_score((first.rows(0, half), second.rows(0, half)))
-    ours, theirs = (score.of(world.rows(half, 2 * half)) for world in (first, second))
+    fit, fresh = halves((first, second))
+    ours, theirs = map(fitted_score(fit).of, fresh)
     return float(np.mean((ours - ours.mean()) * (theirs - theirs.mean()))) < 0.0

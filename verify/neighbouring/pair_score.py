@@ -96,7 +96,7 @@ def score_pair(sample: WorldSamples, fresh: WorldSamples, test: FinalTest, *, co
         final_samples=test.samples,
         delta=test.delta,
         error=test.error,
-        quick=fitted_scores(fit),
+        quick=_fitted_scores(fit),
         shortlist=True,
     ).shortlist
     hits, split = count_pairs([event.event for event in events], *fresh)
@@ -117,7 +117,7 @@ def score_pair(sample: WorldSamples, fresh: WorldSamples, test: FinalTest, *, co
     upper = best(-errors.above)
     if drawn >= _ENOUGH:
         return PairScore(lower, upper, lower)
-    divergence = max(_divergence(score, fresh) for score in fitted_scores(sample))
+    divergence = max(_divergence(score, fresh) for score in _fitted_scores(sample))
     return PairScore(max(lower, divergence), upper, divergence)
 
 
@@ -137,7 +137,7 @@ def fitted_score(fit: WorldSamples) -> AdditiveScore:
     return naive_bayes(features(fit, values), _drawn(fit))
 
 
-def fitted_scores(fit: WorldSamples) -> list[AdditiveScore]:
+def _fitted_scores(fit: WorldSamples) -> list[AdditiveScore]:
     """Return naive-Bayes scores: of all columns, and of the most telling innovations if there are any."""
     measured = [i for i, column in enumerate(fit[0].columns) if column.kind == "real"]
     draws = _drawn(fit)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
 
 from verify.neighbouring.adjacency import Adjacency, Data, NotNeighbours, Pair
 
@@ -17,22 +16,13 @@ class Path:
     steps: int
 
 
-@runtime_checkable
-class _Connected(Protocol):
-    """An adjacency that knows a path of neighbours between any two data sets."""
-
-    def path(self, start: Data, end: Data) -> Path | None:
-        """Return a path from start to end; None if none is known."""
-
-
 def path(adjacency: Adjacency, start: Data, end: Data) -> Path | None:
     """Return a path from one data set to another; None if none is known.
 
     Where an adjacency knows no paths, any two data sets are taken for neighbours: whoever uses the path checks.
     """
-    if isinstance(adjacency, _Connected):
-        return adjacency.path(start, end)
-    return Path(lambda i: (start, end)[i], 1)
+    known: Callable[[Data, Data], Path | None] | None = getattr(adjacency, "path", None)
+    return Path(lambda i: (start, end)[i], 1) if known is None else known(start, end)
 
 
 def first_change(along: Path, reading: Callable[[Data], object], adjacency: Adjacency) -> Pair | None:

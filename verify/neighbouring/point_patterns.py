@@ -109,9 +109,7 @@ def ends_of(domain: Domain) -> tuple[FloatArray, FloatArray] | None:
     else:
         return None
     low = lower if math.isfinite(lower) else min(upper, 0.0) - _FARTHEST
-    high = upper if math.isfinite(upper) else max(lower if math.isfinite(lower) else 0.0, 0.0) + _FARTHEST
-    if not math.isfinite(low):  # no end on either side
-        low = -_FARTHEST
+    high = upper if math.isfinite(upper) else max(lower, 0.0) + _FARTHEST
     return np.full(domain.shape, low), np.full(domain.shape, high)
 
 
@@ -249,12 +247,16 @@ def _move(
     step = min(distances.step(direction), float((high - low).min()))
     step = math.floor(step) if isinstance(domain, Integers) else step
     for shrink in SHRINK:
-        move = shrink * step * direction
-        start = np.clip(centre, low - np.minimum(0.0, move), high - np.maximum(0.0, move))
-        end = np.clip(start + move, low, high)
+        start, end = moved_inside(low, high, centre, shrink * step * direction)
         if step > 0 and distances.allow(start, end):
             yield Pair(typed(domain, start), typed(domain, end), words)
             return
+
+
+def moved_inside(low: Data, high: Data, centre: Data, move: Data) -> tuple[Data, Data]:
+    """Return the end points of a move that starts at the centre, or as near it as a box permits."""
+    start = np.clip(centre, low - np.minimum(0.0, move), high - np.maximum(0.0, move))
+    return start, np.clip(start + move, low, high)
 
 
 def _moves_across_half(domain: Domain, distances: Distances) -> Iterator[Pair]:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -122,23 +123,10 @@ def _looked_at(
     affordable = min(samples, _PROFILE.values // draws.columns) // len(points)
     rows = min(max(affordable, least), most) // BLOCK * BLOCK
     draws.spent += rows * len(points)
-    with executor.open(_DrawnPoint(draws, rows, look).of, most=len(points)) as pool:
+    with executor.open(partial(draws.alone, rows=rows, look=look), most=len(points)) as pool:
         differ, variance = _differences(list(pool.results(points)))
     # Where x are the log ratios, the estimate varies by 2 x for every draw of either point, and x² is about J.
     return differ, lambda size: math.sqrt(variance + 8.0 * max(size, 0.0) / rows)
-
-
-@dataclass(frozen=True)
-class _DrawnPoint:
-    """So many draws of any point, others for each look."""
-
-    draws: PairDraws
-    rows: int
-    look: int
-
-    def of(self, point: Data) -> ViewSample:
-        """Return the draws of a point."""
-        return self.draws.alone(point, self.rows, self.look)
 
 
 def _points(domain: Domain) -> list[Data]:

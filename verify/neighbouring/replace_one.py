@@ -145,7 +145,5 @@ def _split_replacements(record: Domain, records: int) -> Iterator[Pair]:
         )[which]
         what = f"the first {count} of {size} above, the rest below"
         yield Pair(
-            np.stack([down, *rest]),
-            np.stack([up, *rest]),
-            f"record 1 replaced ({what}), the others {words}",
+            np.stack([down, *rest]), np.stack([up, *rest]), f"record 1 replaced ({what}), the others {words}"
         )

@@ -4,30 +4,26 @@ from __future__ import annotations
 
 import math
 from itertools import combinations
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from mechanisms import Ball, Categories, Domain, Integers
 from verify.neighbouring.adjacency import Data, Pair
 from verify.neighbouring.distances import Distances
-from verify.neighbouring.point_patterns import SHRINK, ends_of, telling_points
+from verify.neighbouring.point_patterns import SHRINK, ends_of, moved_inside, telling_points
 
-_PARTS = (
-    64  # coordinates lie on a grid of this many steps between a domain's ends: short to say, exact to add
-)
+_PARTS = 64  # steps of the grid between a domain's ends that coordinates lie on: short to say, exact to add
 _MOST_EXTREMES = 64  # extreme points of a domain without ends, of which pairs are listed
 _SHAPED = 12  # records of a table that are drawn one by one; further ones repeat them
 
 
 def points(domain: Domain) -> SearchStrategy[Data]:
     """Points of a domain: telling ones, then coordinates on a grid between its ends."""
-    telling = st.sampled_from([point for _, point in telling_points(domain)])
     if isinstance(domain, Categories):
         return st.integers(0, domain.size - 1).map(np.array)
+    telling = st.sampled_from([point for _, point in telling_points(domain)])
     if isinstance(domain, Ball) and domain.order != math.inf:
         vectors = st.lists(st.integers(-_PARTS, _PARTS), min_size=domain.size, max_size=domain.size)
         return telling | vectors.map(lambda vector: domain.clip(domain.radius / _PARTS * np.array(vector)))
@@ -38,7 +34,9 @@ def points(domain: Domain) -> SearchStrategy[Data]:
     size = math.prod(domain.shape)
 
     def on_grid(places: list[int]) -> Data:
-        return _between(domain, low, high, np.array(places).reshape(domain.shape))
+        shares = np.array(places).reshape(domain.shape) / _PARTS
+        values = np.clip(low + (high - low) * shares, low, high)
+        return np.floor(values).astype(np.int64) if isinstance(domain, Integers) else values
 
     # Coordinates from a small set of levels: most bugs show where many are equal.
     places = st.lists(st.integers(0, _PARTS), min_size=1, max_size=3).flatmap(
@@ -69,7 +67,8 @@ def moves(domain: Domain, distances: Distances) -> SearchStrategy[Pair]:
         step = min(distances.step(direction), widest)
         step = math.floor(step) if isinstance(domain, Integers) else step
         for shrink in SHRINK:
-            start, end = _along(domain, centre, shrink * step * direction)
+            move = shrink * step * direction
+            start, end = moved_inside(*ends, centre, move) if ends else (centre, domain.clip(centre + move))
             if distances.allow(start, end):
                 break
         return Pair(start.astype(centre.dtype), end.astype(centre.dtype))
@@ -80,22 +79,7 @@ def moves(domain: Domain, distances: Distances) -> SearchStrategy[Pair]:
     return along | st.builds(Pair, points(domain), points(domain)) if unlimited else along
 
 
-def _along(domain: Domain, centre: Data, move: Data) -> tuple[Data, Data]:
-    """Return the end points of a move that starts at the centre, or as near it as the domain permits."""
-    ends = ends_of(domain)
-    if ends is None:
-        return centre, domain.clip(centre + move)
-    low, high = ends
-    start = np.clip(centre, low - np.minimum(0.0, move), high - np.maximum(0.0, move))
-    return start, np.clip(start + move, low, high)
-
-
 def tables(record: Domain, records: int) -> SearchStrategy[Data]:
     """Tables of records: the first few drawn one by one, then repeated in turn (so equal records are common)."""
     drawn = st.lists(points(record), min_size=1, max_size=min(records, _SHAPED))
     return drawn.map(lambda rows: np.stack([rows[i % len(rows)] for i in range(records)]))
-
-
-def _between(domain: Domain, low: Data, high: Data, places: npt.NDArray[Any]) -> Data:
-    values = np.clip(low + (high - low) * (places / _PARTS), low, high)
-    return np.floor(values).astype(np.int64) if isinstance(domain, Integers) else values

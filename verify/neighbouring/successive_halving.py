@@ -17,6 +17,7 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from algorithms.blocks import Executor, Serial
 from verify.conduct.progress import Progress
@@ -75,17 +76,6 @@ class ComparedPair:
     kept: WorldSamples | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Look:
-    """New draws of each world of a pair, the number of the round, and draws on which its events may be found."""
-
-    pair: Pair
-    rounds: int
-    rows: int
-    kept: WorldSamples | None
-    keep: bool
-
-
 @dataclass(eq=False)
 class PairComparison:
     """A comparison of pairs: where draws come from, the final test, and where pairs are looked at."""
@@ -99,20 +89,19 @@ class PairComparison:
         self.draws.spent += 2 * rows * len(pairs)
         alone = [] if self.draws.coupled is not None else pairs[:1]  # it shows how worlds are drawn
         for group, executor in ((alone, Serial()), (pairs[len(alone) :], self.executor)):
-            looks = [_Look(each.pair, each.rounds, rows, each.kept, keep) for each in group]
-            with executor.open(self._looked, most=len(looks)) as pool:
-                for compared, (score, kept) in zip(group, pool.results(looks), strict=True):
+            with executor.open(partial(self._looked, rows, keep), most=len(group)) as pool:
+                for compared, (score, kept) in zip(group, pool.results(group), strict=True):
                     compared.score, compared.kept = score, kept
                     compared.rounds += 1
 
-    def _looked(self, task: _Look) -> tuple[PairScore, WorldSamples | None]:
+    def _looked(self, rows: int, keep: bool, one: ComparedPair) -> tuple[PairScore, WorldSamples | None]:
         """Return the score of a pair by new draws, and the draws if they are to be kept."""
-        new = self.draws.drawn(task.pair, task.rows, task.rounds)
+        new = self.draws.drawn(one.pair, rows, one.rounds)
         sample, fresh = halves(new)
-        if task.kept is not None and len(task.kept[0].values) >= len(sample[0].values):
-            sample, fresh = task.kept, new
+        if one.kept is not None and len(one.kept[0].values) >= len(sample[0].values):
+            sample, fresh = one.kept, new
         score = score_pair(sample, fresh, self.test, coupled=bool(self.draws.coupled))
-        return score, new if task.keep and task.rows * self.draws.columns <= _MOST_KEPT else None
+        return score, new if keep and rows * self.draws.columns <= _MOST_KEPT else None
 
     def best(self, pairs: Sequence[Pair], least: int, samples: int, tell: Progress) -> list[ComparedPair]:
         """Return the best of some pairs after three rounds, at least so many.
@@ -172,10 +161,9 @@ def _in_turns(scores: Sequence[Sequence[float]], places: int, named: int = 0) ->
     """
     candidates = range(len(scores[0]))
     orders = [sorted(candidates, key=[-score for score in of].__getitem__) for of in scores]
+    turns = itertools.cycle(orders)
     kept = set(candidates[: min(named, places)])
     taken: list[int] = []
-    for turn in itertools.count():
-        if len(kept.union(taken)) >= min(places, len(candidates)):
-            return [*taken, *sorted(kept.difference(taken))]
-        taken.append(next(i for i in orders[turn % len(orders)] if i not in taken))
-    raise AssertionError("unreachable")
+    while len(kept.union(taken)) < min(places, len(candidates)):
+        taken.append(next(i for i in next(turns) if i not in taken))
+    return [*taken, *sorted(kept.difference(taken))]

@@ -48,8 +48,8 @@ def tables_of(record: Domain, records: int) -> Iterator[TablePattern]:
         inside = low + _PART * (high - low)
         if records >= _LEAST_TIED and _strictly_between(low, inside, high):
             # Records at both ends, and one value in between that several have (medians and other quantiles).
-            others = np.array([0] * ((records - 3) // 2) + [1] * 2 + [2] * (records - 3 - (records - 3) // 2))
-            tied = np.stack([(low, inside, high)[k] for k in (0, *others)])
+            lowest = (records - 1) // 2
+            tied = np.repeat(np.stack([low, inside, high]), [lowest, 2, records - 2 - lowest], axis=0)
             yield TablePattern(tied, "at both ends and tied in between")
         if ends_of(record) is None and len(points) > MOST_POINTS:
             # As many different values as there can be, and one more (sketches with a few counters).

@@ -41,17 +41,17 @@ def named_subject(
             "--data and --neighbours: give one of them; --data means any two points of a domain"
         )
     option, words = ("--data", data) if data is not None else ("--neighbours", neighbours)
-    adjacency = adjacency_from_words(words) if words is not None else None
-    if command is None:
-        assert subject is not None
-        if adjacency is None or words is None:
+    if words is None:
+        if subject is not None:
             return subject, None
-        return Named(subject, (subject, option, words)), adjacency
-    if adjacency is None or words is None:
         raise SubjectError(
             "--command: say which data sets are neighbours, as in --data 'interval(0, 1)' or "
             "--neighbours 'within(box(-10, 10, 5), linf=1)'"
         )
+    adjacency = adjacency_from_words(words)
+    if command is None:
+        assert subject is not None
+        return Named(subject, (subject, option, words)), adjacency
     from verify.functions.command_subject import command_subject
 
     found = command_subject(command, adjacency)

@@ -38,18 +38,13 @@ def needed_statements(module: ast.Module, name: str) -> NeededStatements:
     statements = [_Statement.of(each) for each in module.body if not _is_text(each)]
     data = {one for each in statements if each.makes_data for one in each.sets} - _unchanging(statements)
     by_function = {one: each.globals for each in statements for one in each.sets if each.globals}
-    needed, kept = {name}, [False] * len(statements)
-    while True:
-        before = len(needed), sum(kept)
-        for i, each in enumerate(statements):
-            if not kept[i] and each.is_needed(needed, data, by_function):
-                kept[i] = True
-                needed |= each.uses
-        if before == (len(needed), sum(kept)):
-            break
+    needed, kept = {name}, set[_Statement]()
+    while more := {each for each in statements if each.is_needed(needed, data, by_function)} - kept:
+        kept |= more
+        needed.update(*(each.uses for each in more))
     return NeededStatements(
-        tuple(each.node for each, keep in zip(statements, kept, strict=True) if keep),
-        tuple(each.node for each, keep in zip(statements, kept, strict=True) if not keep),
+        tuple(each.node for each in statements if each in kept),
+        tuple(each.node for each in statements if each not in kept),
         any(name in each.sets for each in statements),
     )
 
@@ -122,15 +117,11 @@ class _Statement:
 def _unchanging(statements: Sequence[_Statement]) -> set[str]:
     """Return names of values that nobody can change: numbers, texts, and what is computed of such."""
     known = {one for each in statements for one in each.sets}
-    while True:
-        left = {
-            one
-            for one in known
-            if all(one not in each.sets or _is_unchanging(each.node, known) for each in statements)
-        }
-        if left == known:
-            return known
-        known = left
+    while changing := [
+        each for each in statements if each.sets & known and not _is_unchanging(each.node, known)
+    ]:
+        known.difference_update(*(each.sets for each in changing))
+    return known
 
 
 def _is_unchanging(node: ast.AST, known: Collection[str]) -> bool:
@@ -167,13 +158,9 @@ def _is_always_needed(node: ast.stmt) -> bool:
     """Whether a statement says where modules are found, or sets names that it does not say."""
     if isinstance(node, ast.ImportFrom):
         return node.module == "__future__" or any(each.name == "*" for each in node.names)
-    return any(
-        isinstance(each, ast.Attribute)
-        and each.attr == "path"
-        and isinstance(each.value, ast.Name)
-        and each.value.id == "sys"
-        for each in ast.walk(node)
-    ) and isinstance(node, ast.Expr | ast.Assign | ast.AugAssign)
+    return isinstance(node, ast.Expr | ast.Assign | ast.AugAssign) and any(
+        isinstance(each, ast.Attribute) and ast.unparse(each) == "sys.path" for each in ast.walk(node)
+    )
 
 
 def _set_by(node: ast.AST) -> Iterator[str]:

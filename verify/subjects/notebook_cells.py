@@ -13,7 +13,7 @@ from pathlib import Path
 
 from verify.subject_error import SubjectError
 
-LINES_OF_CELL = 1_000
+_LINES_OF_CELL = 1_000
 """By how much the numbers of a cell's lines are larger than those of the cell before; longer cells are refused."""
 
 _TIMED = frozenset({"time", "timeit", "capture", "prun"})  # cell magics whose cell is Python
@@ -58,16 +58,16 @@ def notebook_code(path: Path) -> NotebookCode:
     not_python: list[str] = []
     for number, cell in enumerate(cells, start=1):
         lines = cell.splitlines()
-        if len(lines) >= LINES_OF_CELL:
+        if len(lines) >= _LINES_OF_CELL:
             raise SubjectError(f"{path}: cell {number} has {len(lines)} lines; must have fewer than 1,000")
-        source += [""] * (LINES_OF_CELL * number - len(source))
+        source += [""] * (_LINES_OF_CELL * number - len(source))
         source += _python(lines, number, not_python)
     return NotebookCode("\n".join(source) + "\n", tuple(not_python))
 
 
 def place_in_cells(line: int) -> str:
     """Say a line of a notebook's code as its reader counts."""
-    cell, line = divmod(line, LINES_OF_CELL)
+    cell, line = divmod(line, _LINES_OF_CELL)
     return f"cell {cell}, line {line}"
 
 

@@ -15,7 +15,18 @@ from verify.learners.learner_subject import AnyProblem
 from verify.subject_error import SubjectError, words_with_place
 from verify.subjects.resolve import load_object, names_file
 
-_MEMBERS = ("structure", "means", "draw_feedback", "expected_reward")
+_OF_PROBLEM = ("structure", "means", "draw_feedback", "expected_reward")
+_OF_STRUCTURE = (
+    "arms",
+    "size",
+    "alpha",
+    "beta",
+    "smoothness_l1",
+    "smoothness_linf",
+    "solve",
+    "reward",
+    "optimum",
+)
 _LANES = 8
 _ROUNDING = 1e-9
 
@@ -92,7 +103,7 @@ def placed(reference: str) -> str:
 
 def _is_problem(value: Any) -> bool:
     return isinstance(value, LinearBandit | LinearContexts) or (
-        not isinstance(value, type) and all(hasattr(value, name) for name in _MEMBERS)
+        not isinstance(value, type) and all(hasattr(value, name) for name in _OF_PROBLEM)
     )
 
 
@@ -100,7 +111,7 @@ def _check_structure(problem: Problem, reference: str) -> None:
     """Refuse a structure whose oracle's answers are no super arms, or are worth less than it says."""
     structure: SuperArms = problem.structure
     name = f"{reference}: {type(structure).__name__}"
-    missing = [each for each in _STRUCTURE if not hasattr(structure, each)]
+    missing = [each for each in _OF_STRUCTURE if not hasattr(structure, each)]
     if missing:
         raise ProblemError(
             f"{name} lacks {', '.join(missing)}: must be as algorithms.problems.SuperArms says"
@@ -165,16 +176,3 @@ def _check_smoothness(structure: SuperArms, answers: Any, weights: Any, name: st
                         f"{name}: {constant} = {value:g}, but the reward of {answer.tolist()} moves by {moved:.6g} "
                         f"between means that are {distance:.6g} apart"
                     )
-
-
-_STRUCTURE = (
-    "arms",
-    "size",
-    "alpha",
-    "beta",
-    "smoothness_l1",
-    "smoothness_linf",
-    "solve",
-    "reward",
-    "optimum",
-)

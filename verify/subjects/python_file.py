@@ -10,6 +10,7 @@ import marshal
 import os
 import sys
 import sysconfig
+import traceback
 from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass
@@ -49,12 +50,8 @@ class _Needed(_FromSource):
         parts = read_parts(Path(path), self.wanted)
         if parts.notebook is not None:
             lines = parts.notebook.source.splitlines(keepends=True)
-            linecache.cache[path] = (
-                len(lines),
-                None,
-                lines,
-                path,
-            )  # for whoever asks for a function's source
+            # For whoever asks for a function's source.
+            linecache.cache[path] = len(lines), None, lines, path
         return compile(ast.Module(list(parts.needed.kept), []), path, "exec", dont_inherit=True)
 
 
@@ -161,12 +158,8 @@ def check_byte_code(names: Collection[str]) -> None:
     """Raise `SubjectError` if one of some loaded modules of a user's was run from byte code not of its source."""
     for module in of_users(names):
         kept, file = getattr(module, "__cached__", None), module.__file__
-        if (
-            kept
-            and file
-            and not isinstance(module.__loader__, _FromSource)
-            and _is_stale(Path(kept), Path(file))
-        ):
+        ours = isinstance(module.__loader__, _FromSource)
+        if kept and file and not ours and _is_stale(Path(kept), Path(file)):
             raise SubjectError(f"{file}: was run from byte code of another version; remove {kept}")
 
 
@@ -213,10 +206,6 @@ def _line_in(error: BaseException, path: Path) -> str:
     """Return ``:line`` of the file's own last frame in a traceback."""
     if isinstance(error, SyntaxError):
         return f":{error.lineno}" if error.lineno else ""
-    line = ""
-    trace = error.__traceback__
-    while trace is not None:
-        if Path(trace.tb_frame.f_code.co_filename) == path:
-            line = f":{trace.tb_lineno}"
-        trace = trace.tb_next
-    return line
+    frames = traceback.walk_tb(error.__traceback__)
+    lines = [line for frame, line in frames if Path(frame.f_code.co_filename) == path]
+    return f":{lines[-1]}" if lines else ""

@@ -13,7 +13,7 @@ from algorithms.claim import View
 from verify import PlainBandit, verify
 from verify.bandits import message_search
 from verify.bandits.calling.bandit_calls import BanditError
-from verify.bandits.message_search import column_bounds, telling_messages
+from verify.bandits.message_search import _column_bounds, telling_messages
 from verify.conduct.effort import EFFORTS
 
 SEED = np.random.SeedSequence(5)
@@ -101,12 +101,12 @@ def test_bounds_are_those_of_the_best_half_line_or_value() -> None:
     )
     same = rng.random(2 * n)
     values = np.stack([laplace, middle, same, np.zeros(2 * n)], axis=1)
-    found = column_bounds(values, np.repeat(which, 4, axis=1), np.full(4, 1e9), 0.0)
+    found = _column_bounds(values, np.repeat(which, 4, axis=1), np.full(4, 1e9), 0.0)
     assert 1.8 < found[0] < 2.3
     assert 0.9 < found[1] < math.log(3.0)
     assert found[2] < 0.1
     assert found[3] == -np.inf
-    with_delta = column_bounds(values, np.repeat(which, 4, axis=1), np.full(4, 1e9), 0.1)
+    with_delta = _column_bounds(values, np.repeat(which, 4, axis=1), np.full(4, 1e9), 0.1)
     assert (with_delta[:2] < found[:2] - 0.1).all()
 
 

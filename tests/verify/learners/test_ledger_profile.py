@@ -10,7 +10,7 @@ import pytest
 from accountant import Cost, Entry, Place, compose
 from mechanisms import Gaussian, Laplace, Mechanism, Sensitivity
 from verify import verify
-from verify.learners.ledger_profile import MOST_KINDS, larger, largest_counts, ledger_profile
+from verify.learners.ledger_profile import _MOST_KINDS, larger, largest_counts, ledger_profile
 
 UNIT = Sensitivity(1.0, 1.0, 1.0)
 
@@ -43,7 +43,7 @@ def test_records_in_several_kinds_of_releases_and_declassified_ones_have_no_curv
     assert ledger_profile({}, "") is None
     declassified = Entry(None, None, mixed[0].charge, (7,), Place("file", 1), "why")
     assert largest_counts([declassified]) is None
-    many = {(Laplace(scale=1.0 + i), UNIT): 1 for i in range(MOST_KINDS + 1)}
+    many = {(Laplace(scale=1.0 + i), UNIT): 1 for i in range(_MOST_KINDS + 1)}
     assert ledger_profile(many, "") is None
 
 

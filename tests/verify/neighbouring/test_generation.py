@@ -4,7 +4,7 @@ import pytest
 
 from mechanisms import Box
 from verify import Within
-from verify.neighbouring.generation import TRIES, PairScorer, _Spent, climb, shrink
+from verify.neighbouring.generation import _TRIES, PairScorer, _Spent, climb, shrink
 from verify.neighbouring.pair_draws import PairDraws
 from verify.neighbouring.pair_score import FinalTest
 
@@ -64,4 +64,4 @@ def test_a_climb_among_pairs_that_are_none_ends():
             return SPACE.pairs().filter(lambda pair: tries.append(pair) or float(pair.data.sum()) % 7 == 0)
 
     climb(Sparse(), Looks(10_000), 40, 0)
-    assert len(tries) <= 3 * TRIES * 40  # a filter tries three times
+    assert len(tries) <= 3 * _TRIES * 40  # a filter tries three times

@@ -63,9 +63,8 @@ def rare_leak(pair, other, n, seed):
 
 
 def search(seed):
-    return search_neighbours(
-        Labels(), rare_leak, samples=600_000, delta=0.0, error=5e-5, seed=seed, final_samples=1_000_000
-    )
+    test = FinalTest(0.0, 5e-5, 1_000_000)
+    return search_neighbours(Labels(), rare_leak, test, samples=600_000, seed=seed)
 
 
 @pytest.mark.slow

@@ -81,8 +81,7 @@ class Arguments:
     def call(self, function: Callable[..., Any], values: Mapping[Role, Any]) -> Any:
         """Call a function with the values of its arguments."""
         return function(
-            *[values[role] for role in self.positional],
-            **{name: values[role] for name, role in self.named},
+            *[values[role] for role in self.positional], **{name: values[role] for name, role in self.named}
         )
 
 
@@ -154,9 +153,8 @@ def arguments_of(
     left = [role for role in otherwise if role not in roles.values()]
     for each in needed:
         if each.name not in roles:
-            elsewhere = (
-                role_of(each.name) is not None and len(each.name) > 1
-            )  # known, and there is none to give
+            # Known, and there is none to give?
+            elsewhere = role_of(each.name) is not None and len(each.name) > 1
             if elsewhere or not left:
                 raise ArgumentsError(_unknown(each.name, offered))
             roles[each.name] = left.pop(0)

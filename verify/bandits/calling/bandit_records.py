@@ -67,9 +67,9 @@ class BanditRecords:
         """Return rows in which all arms pay the same, one of the rewards between the two ends."""
         return [self._with(np.full(self.arms, reward), self._contexts()[0]) for reward in self.between]
 
-    def coins(self, rounds: int, rng: np.random.Generator, bias: float = 0.5) -> FloatArray:
+    def coins(self, rounds: int, rng: np.random.Generator) -> FloatArray:
         """Return rows 0 .. rounds with rewards drawn by coins, and contexts drawn from a few."""
-        rewards = np.where(rng.random((rounds + 1, self.arms)) < bias, self.high, self.low)
+        rewards = np.where(rng.random((rounds + 1, self.arms)) < 0.5, self.high, self.low)
         if not self.private:
             return rewards
         contexts = np.array([each.reshape(-1) for each in self._contexts()])

@@ -8,12 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from verify.bandits.calling.bandit_construction import Maker
-from verify.bandits.calling.bandit_environment import (
-    Environment,
-    Reward,
-    play_alone,
-    play_until_it_stops,
-)
+from verify.bandits.calling.bandit_environment import Environment, Reward, play_alone, play_until_it_stops
 from verify.bandits.calling.bandit_messages import MessageLog
 from verify.bandits.calling.bandit_methods import Calls, Select, Update
 from verify.bandits.calling.run_generators import RunGenerators

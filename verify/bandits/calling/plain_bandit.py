@@ -138,11 +138,7 @@ class PlainBandit:
             raise ParameterError(
                 f"rewards = {self.rewards}: must be two or more, each larger than the one before"
             )
-        ways = [
-            self.select is not None or self.update is not None,
-            self.step is not None,
-            self.play is not None,
-        ]
+        ways = [(self.select, self.update) != (None, None), self.step is not None, self.play is not None]
         shape = tuple(whole("private_context", size, least=1) for size in self.private_context)
         object.__setattr__(self, "private_context", shape)
         if shape and (self.play is not None or self.adversary is not None or self.contexts is not None):
@@ -163,10 +159,8 @@ class PlainBandit:
             raise ParameterError(
                 "select and update, step, play: must be given for one way of playing, not for several"
             )
-        if self.contexts is not None and len(np.atleast_1d(self.contexts)) < self.rounds:
-            raise ParameterError(
-                f"contexts = {len(np.atleast_1d(self.contexts))} rows: must be one for each of {self.rounds} rounds"
-            )
+        if self.contexts is not None and (rows := len(np.atleast_1d(self.contexts))) < self.rounds:
+            raise ParameterError(f"contexts = {rows} rows: must be one for each of {self.rounds} rounds")
 
     @property
     def action_space(self) -> ActionSpace:
@@ -222,18 +216,17 @@ class PlainBandit:
         Where contexts are private: joint privacy of one round's context and rewards in the view of all other actions.
         With messages these are seen, too; and what is claimed is local privacy, if nobody says otherwise.
         """
-        if self.message is not None:
+        private = bool(self.private_context)
+        if self.message is None:
+            model: Model = "central"
+            view = View.OTHER_ACTIONS if private else View.ACTIONS
+        else:
             model = self.model or "local"
-            if not self.private_context:
-                view = View.MESSAGES
-            else:
+            view = View.MESSAGES
+            if private:
                 view = View.MESSAGES_AND_OTHER_ACTIONS if model == "local" else View.OTHER_MESSAGES
-            central = _ONE_ROUND_WITH_CONTEXT if self.private_context else ONE_ROUND_CENTRAL
-            unit = ONE_USER_LOCAL if model == "local" else central
-            return ClaimForm(model, view, unit, "said by the caller")
-        if self.private_context:
-            return ClaimForm("central", View.OTHER_ACTIONS, _ONE_ROUND_WITH_CONTEXT, "said by the caller")
-        return ClaimForm("central", View.ACTIONS, ONE_ROUND_CENTRAL, "said by the caller")
+        central = _ONE_ROUND_WITH_CONTEXT if private else ONE_ROUND_CENTRAL
+        return ClaimForm(model, view, ONE_USER_LOCAL if model == "local" else central, "said by the caller")
 
     @property
     def records(self) -> BanditRecords:

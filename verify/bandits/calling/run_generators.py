@@ -20,6 +20,9 @@ _WORDS = 1  # last entry of the spawn key of the seeds
 class RunGenerators:
     """A Generator that is passed on, and the global ones of NumPy and Python; all start anew with every run.
 
+    But a global one from which the first run draws nothing goes on from run to run: runs that draw from it after all
+    are independent, and not those of their numbers.
+
     As a context manager it restores the state of the global generators afterwards.
 
     Parameters

@@ -1,4 +1,4 @@
-"""What is read of a bandit's messages: the columns of those of a few rounds, and the actions around the changed one."""
+"""What is read of a bandit's runs: some of its actions, and the columns of the messages of a few rounds."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def read_messages(messages: Sequence[Any], layout: OutputLayout | None = None) -
 
 
 @dataclass(frozen=True, eq=False)
-class MessageView:
-    """The messages of some rounds on two neighbouring tables, and some actions.
+class BanditView:
+    """Some actions on two neighbouring tables, and the messages of some rounds.
 
     Attributes
     ----------
@@ -49,8 +49,8 @@ class MessageView:
     """
 
     pair: ViewPair
-    rounds: tuple[int, ...]
-    layouts: tuple[OutputLayout, ...]
+    rounds: tuple[int, ...] = ()
+    layouts: tuple[OutputLayout, ...] = ()
 
     def draw(
         self, bandit: PlainBandit, hidden: bool, other: bool, n: int, seed: np.random.SeedSequence
@@ -58,8 +58,11 @@ class MessageView:
         """Draw n views on one of the tables; without the changed round's own action, if hidden."""
         pair = self.pair
         table = pair.data_prime if other else pair.data
-        kept = [number - 1 for number in self.rounds]
-        actions, runs = bandit.messages([table], range(n), seed, kept)
+        if self.rounds:
+            kept = [number - 1 for number in self.rounds]
+            actions, runs = bandit.messages([table], range(n), seed, kept)
+        else:
+            actions, runs = bandit.actions(table, n, seed), []
         found = [
             sample_of_round(number, layout, [run[place] for run in runs])
             for place, (number, layout) in enumerate(zip(self.rounds, self.layouts, strict=True))
