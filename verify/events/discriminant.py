@@ -19,7 +19,7 @@ from verify.events.families import EventFamily
 from verify.events.line_families import score_family
 from verify.events.readings import Combination
 from verify.events.relations import MOST_COLUMNS
-from verify.events.view_sample import WorldSamples
+from verify.events.view_sample import Column, WorldSamples
 
 MOST_FITTED = 1 << 13
 """Draws of each world to which the weights are fitted."""
@@ -56,21 +56,20 @@ class Discriminant:
     hidden: bool
 
     @classmethod
-    def of(cls, fit: WorldSamples, columns: Sequence[int]) -> Discriminant | None:
+    def of(cls, fit: WorldSamples, columns: Sequence[Column]) -> Discriminant | None:
         """The discriminant of some columns, fitted to the first draws.
 
         None where fewer than two columns matter.
         """
         if not 2 <= len(columns) <= MOST_COLUMNS:
             return None
-        first, second = (world.values[:MOST_FITTED, list(columns)] for world in fit)
+        first, second = (world.values[:MOST_FITTED, world.at(columns)] for world in fit)
         direction = _fisher_direction(first, second)
         places = np.flatnonzero(direction.weights) if direction is not None else np.zeros(0, dtype=np.intp)
         if direction is None or places.size < 2:
             return None
-        indices = tuple(columns[at] for at in places.tolist())
-        named = tuple(fit[0].columns[i] for i in indices)
-        return cls(Combination(indices, named, tuple(direction.weights[places].tolist())), direction.hidden)
+        named = tuple(columns[at] for at in places.tolist())
+        return cls(Combination(named, tuple(direction.weights[places].tolist())), direction.hidden)
 
     def family(self, fit: WorldSamples, choose: WorldSamples) -> EventFamily:
         """Its thresholds, counted on the draws that it was not fitted to."""

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mechanisms.arrays import FloatArray
-from verify.events.view_sample import Column, ViewSample, column_index
+from verify.events.view_sample import Column, ViewSample, column_named
 
 _TERMS = 6  # of a weighted sum, that are said
 
@@ -71,11 +71,10 @@ class ColumnValue(Reading):
     """The value of one column."""
 
     kind: ClassVar[str] = "value"
-    index: int
     column: Column
 
     def of(self, sample: ViewSample) -> FloatArray:
-        return sample.values[:, self.index]
+        return sample.values[:, sample.places[self.column.name]]
 
     @property
     def words(self) -> str:
@@ -86,36 +85,28 @@ class ColumnValue(Reading):
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> ColumnValue:
-        index = column_index(data["column"], columns)
-        return cls(index, columns[index])
+        return cls(column_named(data["column"], columns))
 
 
 @dataclass(frozen=True, slots=True)
 class Combination(Reading):
-    """A sum of columns, each times a weight.
-
-    Attributes
-    ----------
-    indices, columns, weights
-        The columns, and the weight of each.
-    """
+    """A sum of columns, each times a weight."""
 
     kind: ClassVar[str] = "combination"
-    indices: tuple[int, ...]
     columns: tuple[Column, ...]
     weights: tuple[float, ...]
 
     def of(self, sample: ViewSample) -> FloatArray:
         total = np.zeros(len(sample.values))
         with np.errstate(invalid="ignore", over="ignore"):  # inf - inf is NaN: such a sum is absent
-            for index, weight in zip(self.indices, self.weights, strict=True):
-                total += weight * sample.values[:, index]
+            for at, weight in zip(sample.at(self.columns), self.weights, strict=True):
+                total += weight * sample.values[:, at]
         return total
 
     @classmethod
-    def difference(cls, index: int, minus: int, columns: Sequence[Column]) -> Combination:
-        """The value of one column minus that of another, of a view with these columns."""
-        return cls((index, minus), (columns[index], columns[minus]), (1.0, -1.0))
+    def difference(cls, column: Column, minus: Column) -> Combination:
+        """The value of one column minus that of another."""
+        return cls((column, minus), (1.0, -1.0))
 
     @property
     def words(self) -> str:
@@ -135,9 +126,8 @@ class Combination(Reading):
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> Combination:
-        indices = tuple(column_index(name, columns) for name in data["columns"])
-        named, weights = tuple(columns[i] for i in indices), tuple(map(decode, data["weights"]))
-        return cls(indices, named, weights)
+        named = tuple(column_named(name, columns) for name in data["columns"])
+        return cls(named, tuple(map(decode, data["weights"])))
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,8 +25,8 @@ from verify.sampling.worlds import NeighbouringWorlds
 
 COLUMNS = (Column("x", "the output", "real"),)
 LINE, ROWS = (
-    HalfLine(ColumnValue(0, COLUMNS[0]), 0.5, True),
-    RowTable((ColumnValue(0, COLUMNS[0]),), ((0.25,), (1.0,))),
+    HalfLine(ColumnValue(COLUMNS[0]), 0.5, True),
+    RowTable((ColumnValue(COLUMNS[0]),), ((0.25,), (1.0,))),
 )
 
 
@@ -45,8 +45,8 @@ def test_pairs_of_draws_are_counted_with_what_splits_them() -> None:
 
 NAN, INF = math.nan, math.inf
 THREE = tuple(Column(name, f"value {name}", "real") for name in "abc")
-A, B, C = (ColumnValue(i, column) for i, column in enumerate(THREE))
-TOTAL, LARGEST = (ColumnSummary(operation, (0, 1, 2), THREE) for operation in ("sum", "largest"))
+A, B, C = (ColumnValue(column) for column in THREE)
+TOTAL, LARGEST = (ColumnSummary(operation, THREE) for operation in ("sum", "largest"))
 BINNED = tuple(Binned(reading, (-1.0, 0.0, 0.5, 2.0)) for reading in (A, TOTAL, LARGEST))
 ADDITIVE = AdditiveScore(tuple(ScoreTable(binned, (0.0, -1.0, 2.0, 4.0, 0.5), 8.0) for binned in BINNED))
 OTHER = AdditiveScore(
@@ -59,7 +59,7 @@ EVENTS: tuple[Event, ...] = (
     HalfLine(TOTAL, 1.0, True),
     HalfLine(Where(B, A, 0.0), 0.5, False),
     HalfLine(LatticeReading("exponent", B), -1.0, True),
-    ValueInterval(Combination.difference(2, 0, THREE), -0.5, 0.5),
+    ValueInterval(Combination.difference(THREE[2], THREE[0]), -0.5, 0.5),
     ValueInterval(LARGEST, 0.0, 0.5, complement=True),
     Near(B, 0.5, 0.25),
     RowTable((A, B), ((0.0, 0.5), (NAN, 0.0))),
@@ -107,7 +107,7 @@ def test_what_was_read_is_not_mixed_up() -> None:
     sample = ReadOnce.of(ViewSample(np.arange(200.0).reshape(2, 100), tuple(many(100))))
 
     def fresh(index: int) -> Reading:
-        return ColumnValue(index, sample.columns[index])
+        return ColumnValue(sample.columns[index])
 
     assert [sample.read(fresh(i))[0] for i in range(100)] == list(range(100))
 

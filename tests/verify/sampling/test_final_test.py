@@ -28,7 +28,7 @@ def draw(other: bool, n: int, seed: np.random.SeedSequence) -> ViewSample:
 
 
 CANDIDATES = [NeighbouringWorlds(("D", "D′"), draw)]
-EVENT = HalfLine(ColumnValue(0, COLUMNS[0]), 0.5, True)
+EVENT = HalfLine(ColumnValue(COLUMNS[0]), 0.5, True)
 
 
 def test_all_looks_together_spend_no_more_than_the_error() -> None:
@@ -90,7 +90,7 @@ def test_counting_together_is_counting_one_by_one() -> None:
     values[::7, 0] = np.nan
     columns = (Column("a", "a", "real"), Column("b", "b", "category"))
     sample = ViewSample(values, columns)
-    a, b = ColumnValue(0, columns[0]), ColumnValue(1, columns[1])
+    a, b = ColumnValue(columns[0]), ColumnValue(columns[1])
     events = [
         HalfLine(a, 1.0, True), HalfLine(a, 2.0, False), ValueInterval(a, 1.0, 2.0, True), HalfLine(b, 1.0, True),
         RowTable((a, b), ((1.0, 2.0), (math.nan, 1.0))), ReportCount(1, False, 2),
