@@ -19,46 +19,26 @@ import numpy as np
 import numpy.typing as npt
 
 from mechanisms.arrays import BoolArray, FloatArray
-from verify.events.readings import ColumnValue, Reading, decode, encode, listed, reading_from_dict, spoken
+from verify.events.readings import ColumnValue, Reading, listed, reading_from_dict, spoken
 from verify.events.view_sample import Column, ViewSample
+from verify.events.written import Written, decode
 
 KeyArray = npt.NDArray[np.uint64]
 
 
-class Event(abc.ABC):
-    """A set of views."""
+class Event(Written):
+    """A set of views. In `words` it is a clause: "the noisy count is at most 0.31"."""
 
     __slots__ = ()
-    kind: ClassVar[str]
-    kinds: ClassVar[dict[str, type[Event]]] = {}
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        if "kind" in cls.__dict__:
-            Event.kinds[cls.kind] = cls
 
     @abc.abstractmethod
     def holds(self, sample: ViewSample) -> BoolArray:
         """For each of the n draws, whether it lies in the event; shape (n,)."""
 
     @property
-    @abc.abstractmethod
-    def words(self) -> str:
-        """The event as a clause: "the noisy count is at most 0.31"."""
-
-    @property
     def rounding(self) -> float:
         """How much of a loss that the event shows may come from rounding alone, which no claim is about."""
         return 0.0
-
-    @abc.abstractmethod
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-able data from which `event_from_dict` rebuilds the event (NaN is null, infinity "inf")."""
-
-    @classmethod
-    @abc.abstractmethod
-    def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> Event:
-        """Rebuild an event of this class from `to_dict`, for a view with these columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,14 +115,6 @@ class HalfLine(Event):
     def words(self) -> str:
         return f"{self.reading.words} is {'at least' if self.above else 'at most'} {spoken(self.threshold)}"
 
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "kind": self.kind,
-            "reading": self.reading.to_dict(),
-            "threshold": encode(self.threshold),
-            "above": self.above,
-        }
-
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> HalfLine:
         return cls(reading_from_dict(data["reading"], columns), decode(data["threshold"]), data["above"])
@@ -162,9 +134,6 @@ class Both(Event):
     @property
     def words(self) -> str:
         return f"{self.first.words}, and {self.second.words}"
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"kind": self.kind, "first": self.first.to_dict(), "second": self.second.to_dict()}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> Both:
@@ -200,15 +169,6 @@ class ValueInterval(Event):
             return f"{self.reading.words} is below {spoken(self.low)} or above {spoken(self.high)}"
         return f"{self.reading.words} lies between {spoken(self.low)} and {spoken(self.high)}"
 
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "kind": self.kind,
-            "reading": self.reading.to_dict(),
-            "low": encode(self.low),
-            "high": encode(self.high),
-            "complement": self.complement,
-        }
-
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> ValueInterval:
         reading = reading_from_dict(data["reading"], columns)
@@ -238,15 +198,6 @@ class Near(Event):
     def words(self) -> str:
         negation = "not " if self.complement else ""
         return f"{self.reading.words} is {negation}{spoken(self.centre)} to within {self.tolerance:.1g}"
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "kind": self.kind,
-            "reading": self.reading.to_dict(),
-            "centre": self.centre,
-            "tolerance": self.tolerance,
-            "complement": self.complement,
-        }
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> Near:
@@ -300,14 +251,6 @@ class RowTable(Event):
         shown = listed([f"({row})" for row in said], 4)
         return f"the combination of {names} is{negation} {'' if len(self.rows) == 1 else 'one of '}{shown}"
 
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "kind": self.kind,
-            "readings": [reading.to_dict() for reading in self.readings],
-            "rows": [[encode(value) for value in row] for row in self.rows],
-            "complement": self.complement,
-        }
-
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> RowTable:
         readings = tuple(reading_from_dict(reading, columns) for reading in data["readings"])
@@ -323,10 +266,10 @@ def event_from_dict(data: Mapping[str, Any], columns: Sequence[Column]) -> Event
     ValueError
         If the kind is unknown, or a column is not in the view.
     """
-    kind = data["kind"]
-    if kind not in Event.kinds:
-        raise ValueError(f"kind must name an event, got {kind!r}")
-    return Event.kinds[kind].from_dict(data, columns)
+    found = Written.kinds.get(data["kind"])
+    if found is None or not issubclass(found, Event):
+        raise ValueError(f"kind must name an event, got {data['kind']!r}")
+    return found.from_dict(data, columns)
 
 
 def _said(reading: Reading, value: float) -> str:

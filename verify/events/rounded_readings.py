@@ -41,9 +41,6 @@ class Rounded(Reading):
     def words(self) -> str:
         return self.reading.words
 
-    def to_dict(self) -> dict[str, Any]:
-        return {"kind": self.kind, "reading": self.reading.to_dict(), "step": self.step}
-
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> Rounded:
         return cls(reading_from_dict(data["reading"], columns), float(data["step"]))

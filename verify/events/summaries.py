@@ -14,8 +14,9 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from mechanisms.arrays import BoolArray, FloatArray
-from verify.events.readings import Reading, decode, encode, listed, spoken
+from verify.events.readings import Reading, listed, spoken
 from verify.events.view_sample import Column, ViewSample, column_named
+from verify.events.written import decode
 
 _BLOCK = 1 << 15  # draws that are summed up at once
 
@@ -112,10 +113,6 @@ class ColumnSummary(Reading):
         labels = {value: word for column in self.columns for value, word in column.labels}
         value = labels.get(self.value, spoken(self.value))
         return _PHRASES[self.operation].format(of=names, value=value)
-
-    def to_dict(self) -> dict[str, Any]:
-        names = [column.name for column in self.columns]
-        return {"kind": self.kind, "operation": self.operation, "columns": names, "value": encode(self.value)}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> ColumnSummary:
