@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -126,22 +126,14 @@ class AnytimeResult(CountedEvent):
         Whether it was a time limit that stopped it. What it says holds all the same.
     """
 
+    kind: ClassVar[str] = "anytime"
+    looked_for_dependence: ClassVar[bool] = False  # it does not keep where its event occurred
     log_wealth: float
     log_peak: float
     draws: int
     bets: tuple[Bet, ...]
     closing: Opening
     by_time_limit: bool = False
-
-    @property
-    def kind(self) -> str:
-        """Under which name a report keeps it."""
-        return "anytime"
-
-    @property
-    def looked_for_dependence(self) -> bool:
-        """Never: it does not keep where its event occurred."""
-        return False
 
     @property
     def interruption(self) -> Finding | None:

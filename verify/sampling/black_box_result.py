@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from verify.findings import Finding, LowerBound, Statement
 from verify.sampling.counted_event import CountedEvent
@@ -55,6 +55,8 @@ class BlackBoxResult(CountedEvent):
         ``SeedSequence(seed, spawn_key=(2, candidate, w, b))``.
     """
 
+    kind: ClassVar[str] = "black_box"
+    looked_for_dependence: ClassVar[bool] = True  # it keeps where its event occurred
     delta_lower: float
     inverted_by: Inversion
     strict_epsilon_lower: float
@@ -64,16 +66,6 @@ class BlackBoxResult(CountedEvent):
     looks: int
     detection_floor: float
     final_batches: tuple[int, ...]
-
-    @property
-    def kind(self) -> str:
-        """Under which name a report keeps it."""
-        return "black_box"
-
-    @property
-    def looked_for_dependence(self) -> bool:
-        """Always: it keeps where its event occurred."""
-        return True
 
     @property
     def interruption(self) -> Finding | None:

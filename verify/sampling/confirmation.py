@@ -263,11 +263,9 @@ class Confirmation:
     def _contenders(self, listed: Sequence[_Confirmed], leader: _Confirmed) -> list[_Confirmed]:
         """The events to count once more, if the choice is uncertain: the next safest, and those that seem best."""
         safe = self._promised(leader, RULE.caution)
-        seeming = [(self._promised(one, 0.0), one) for one in listed]
         if not any(self._promised(one, RULE.likely) > max(RULE.uncertain * safe, 0.0) for one in listed):
             return []
         others = [one for one in listed if one is not leader]
         next_safest = sorted(others, key=lambda one: -self._promised(one, RULE.caution))[:1]
-        best = [one for _, one in sorted(seeming, key=lambda entry: -entry[0])]
-        rivals = [*next_safest, *(one for one in best if one is not leader and one not in next_safest)]
-        return rivals[: RULE.contenders]
+        best = sorted(others, key=lambda one: -self._promised(one, 0.0))
+        return list(dict.fromkeys([*next_safest, *best]))[: RULE.contenders]

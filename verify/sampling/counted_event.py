@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from verify.events.event import Event
 from verify.findings import Finding, LowerBound, Witness
@@ -18,6 +18,10 @@ class CountedEvent(ABC):
 
     Attributes
     ----------
+    kind
+        Under which name a report keeps it.
+    looked_for_dependence
+        Whether it looks if the draws that it counted are independent.
     candidate, worlds
         The pair of worlds, and its number among those that were tested.
     swapped
@@ -49,6 +53,8 @@ class CountedEvent(ABC):
         be independent, or nobody looked.
     """
 
+    kind: ClassVar[str]
+    looked_for_dependence: ClassVar[bool]
     candidate: int
     worlds: NeighbouringWorlds
     swapped: bool
@@ -70,18 +76,8 @@ class CountedEvent(ABC):
 
     @property
     @abstractmethod
-    def kind(self) -> str:
-        """Under which name a report keeps it."""
-
-    @property
-    @abstractmethod
     def interruption(self) -> Finding | None:
         """What is to be said of that; None if nothing is."""
-
-    @property
-    @abstractmethod
-    def looked_for_dependence(self) -> bool:
-        """Whether it looked if the draws that it counted are independent."""
 
     @property
     @abstractmethod

@@ -51,7 +51,7 @@ class WorldDraws:
 class Searched:
     """What was found, and the counts of all found events on the draws they were chosen on.
 
-    `events` are `found.shortlist` (`found.best` of a scan) and then `found.band`; `hits` has shape (2, events), data D
+    `events` are `found.shortlist` and then `found.band`; `hits` has shape (2, events), data D
     first.
     """
 
@@ -85,21 +85,21 @@ def search(
     drawn = len(first.values)
     half = drawn // 2
     choose = (first.rows(half, drawn), second.rows(half, drawn))
+    choosing = task.stage == SpawnKey.CHOOSE
     found = search_events(
         (first.rows(0, half), second.rows(0, half)),
         choose,
         final_samples=final_samples,
         delta=delta,
         error=error,
-        band_epsilons=band if task.stage == SpawnKey.CHOOSE else (),
+        band_epsilons=band if choosing else (),
         lattice=lattice,
-        shortlist=task.stage == SpawnKey.CHOOSE,
+        shortlist=choosing,
     )
-    events: tuple[ChosenEvent, ...] = found.shortlist or found.best
-    for event in found.band:
-        if len(events) - len(found.shortlist) + 3 < MOST_EVENTS:
-            events = (*events, event)
-    hits = _count(events, choose) if task.stage == SpawnKey.CHOOSE else np.zeros((2, 0), dtype=np.int64)
+    events = (*found.shortlist, *found.band[: MOST_EVENTS - 3])
+    hits = np.zeros((2, 0), dtype=np.int64)
+    if choosing:
+        hits = np.stack([count_events([one.event for one in events], world) for world in choose])
     return Searched(found, events, hits, drawn - half, drawn, len(first.columns))
 
 
@@ -132,7 +132,3 @@ def choose_events(
         )
         found.append((finalists[rank], searched))
     return found, spent
-
-
-def _count(events: Sequence[ChosenEvent], worlds: tuple[ViewSample, ViewSample]) -> npt.NDArray[np.int64]:
-    return np.stack([count_events([event.event for event in events], world) for world in worlds])
