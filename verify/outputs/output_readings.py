@@ -105,9 +105,16 @@ class Readings:
         return self.words.get(self.places.get(name, -1))
 
     @property
+    def errors(self) -> Words | None:
+        """The names of what was raised in place of outputs; None if nothing was."""
+        if not self.raised:
+            return None
+        return Words.of_list(self.raised[i].error if i in self.raised else None for i in range(len(self)))
+
+    @property
     def rows(self) -> list[tuple[Any, ...]]:
         """Return each output as a tuple that can be compared: NaN equals NaN."""
-        errors = [self.raised[i].error if i in self.raised else None for i in range(len(self))]
+        errors = [None] * len(self) if self.errors is None else self.errors
         beside = [*self.words.values(), *(column.tolist() for column in self.whole.values())]
         beside += [self.orders] if self.orders is not None else []
         if self.mixed_truths:

@@ -119,10 +119,11 @@ class WordCodes:
     def __len__(self) -> int:
         return len(self.codes)
 
-    def number(self, word: str) -> float:
-        """Return a word's code; of one that was not seen before, a number that depends on nothing but the word."""
-        known = self.codes.get(word)
-        return float(known) if known is not None else _UNSEEN + zlib.crc32(word.encode())
+    def number(self, word: str, unseen: float | None = None) -> float:
+        """Return a word's code; of one not seen before `unseen`, or a number that depends on nothing but the word."""
+        if word in self.codes:
+            return float(self.codes[word])
+        return _UNSEEN + zlib.crc32(word.encode()) if unseen is None else unseen
 
     def labels(self, empty: str = "") -> tuple[tuple[float, str], ...]:
         """Return the words of all codes, as a column's labels."""
