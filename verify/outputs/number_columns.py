@@ -79,19 +79,15 @@ def number_columns(places: Sequence[SeenPlace]) -> tuple[_NumberColumns, _LowBit
     low: dict[str, Column] = {}
     for place in places:
         key, said = place.key, f"{place.said} as a number" if place.holds_words else place.said
-        values = np.concatenate([r.values[:, at] for r, at in place.outputs])
-        if any(at in r.whole for r, at in place.outputs):
-            whole = [_integers_of(r.values[:, at], r.whole.get(at)) for r, at in place.outputs]
-            integers = [x for column in whole for x in column if x is not None]
+        numbers = [(r.values[:, at], r.whole.get(at)) for r, at in place.outputs]
+        values = np.concatenate([floats for floats, _ in numbers])
+        if any(whole is not None for _, whole in numbers):
+            integers = [x for both in numbers for x in _integers_of(*both) if x is not None]
             smallest, largest = min(integers), max(integers)
             offsets[place.name] = smallest
-            values = np.concatenate(
-                [_less(r.values[:, at], r.whole.get(at), smallest) for r, at in place.outputs]
-            )
+            values = np.concatenate([_less(*both, smallest) for both in numbers])
             if largest - smallest >= LEAST_INEXACT:
-                bits = np.concatenate(
-                    [_low_bits(r.values[:, at], r.whole.get(at)) for r, at in place.outputs]
-                )
+                bits = np.concatenate([_low_bits(*both) for both in numbers])
                 few = np.unique(bits[~np.isnan(bits)]).size <= _FEW_VALUES
                 low[place.name] = Column(
                     f"{key}:low", f"{said} modulo 2^{_LOW_BITS}", "category" if few else "real"
