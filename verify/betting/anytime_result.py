@@ -13,7 +13,6 @@ from verify.betting.e_process import Payoff
 from verify.events.event import Event
 from verify.findings import Finding, LowerBound, Statement
 from verify.sampling.counted_event import CountedEvent
-from verify.sentences import number
 
 
 @dataclass(frozen=True)
@@ -159,16 +158,7 @@ class AnytimeResult(CountedEvent):
     @property
     def detection_floor_words(self) -> str:
         """What this effort could not have seen, as a sentence."""
-        floor = self.detection_floor
-        if floor > 1.0:
-            return (
-                f"With {self.draws:,} draws a side no event at all could have refuted ε = "
-                f"{number(self.claim_epsilon)}: take more samples."
-            )
-        return (
-            f"With {self.draws:,} draws a side, a leak that shows itself with probability below {floor:.2g} would "
-            "have gone unseen, however large it is."
-        )
+        return self._unseen_words(self.detection_floor, f"{self.draws:,} draws")
 
     @property
     def words(self) -> str:

@@ -43,37 +43,17 @@ class Event(Written):
 
 @dataclass(frozen=True, slots=True)
 class ReportCount(Event):
-    """The number of places at which something was sent is at most, or at least, `limit`.
-
-    Of a view that is an output, `always` columns say something of the output itself (its shape) and are always there;
-    `counted` are the words for the others. For other views it is None.
-    """
+    """The number of places at which something was sent, of all columns of a view, is at most, or at least, `limit`."""
 
     kind: ClassVar[str] = "report_count"
     limit: int
     at_least: bool
-    places: int
-    counted: str | None = None
-    always: int = 0
-
-    @classmethod
-    def of_columns(cls, limit: int, at_least: bool, columns: Sequence[Column]) -> ReportCount:
-        """Return the event for a view with these columns."""
-        names = {column.name for column in columns}
-        if not any(name.startswith("output") for name in names):
-            return cls(limit, at_least, len(columns))
-        counted = "entries of the output"
-        if "raised" in names:
-            counted += " (what the call raised counts as one)"
-        return cls(limit, at_least, len(columns), counted, len(names & {"shape", "unknown"}))
+    columns: tuple[Column, ...]
 
     @staticmethod
-    def counts(sample: ViewSample) -> npt.NDArray[np.int64]:
+    def counts(sample: ViewSample) -> npt.NDArray[np.intp]:
         """How many values of each draw are present; shape (n,)."""
-        absent = np.zeros(len(sample.values), dtype=np.int64)
-        for index in range(len(sample.columns)):
-            absent += np.isnan(sample.values[:, index])
-        return len(sample.columns) - absent
+        return np.asarray(np.count_nonzero(~np.isnan(sample.values), axis=1))
 
     def holds(self, sample: ViewSample) -> BoolArray:
         count = self.counts(sample)
@@ -82,20 +62,26 @@ class ReportCount(Event):
     @property
     def words(self) -> str:
         side = "at least" if self.at_least else "at most"
-        if self.counted is not None:
-            if self.limit == (0 if self.at_least else self.places):
-                return "the output is anything at all"
-            if self.places == 1:
-                return f"the output is {'present' if self.at_least else 'absent'}"
-            return f"the number of {self.counted} is {side} {self.limit - self.always}"
-        return f"the number of reports sent is {side} {self.limit} (of {self.places} possible)"
+        places, names = len(self.columns), {column.name for column in self.columns}
+        if not any(name.startswith("output") for name in names):
+            return f"the number of reports sent is {side} {self.limit} (of {places} possible)"
+        if self.limit == (0 if self.at_least else places):
+            return "the output is anything at all"
+        if places == 1:
+            return f"the output is {'present' if self.at_least else 'absent'}"
+        counted = "entries of the output"
+        if "raised" in names:
+            counted += " (what the call raised counts as one)"
+        always = len(names & {"shape", "unknown"})  # of the output itself
+        return f"the number of {counted} is {side} {self.limit - always}"
 
     def to_dict(self) -> dict[str, Any]:
-        return {"kind": self.kind, "limit": self.limit, "at_least": self.at_least, "places": self.places}
+        places = len(self.columns)
+        return {"kind": self.kind, "limit": self.limit, "at_least": self.at_least, "places": places}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> ReportCount:
-        return cls.of_columns(data["limit"], data["at_least"], columns)
+        return cls(data["limit"], data["at_least"], tuple(columns))
 
 
 @dataclass(frozen=True, slots=True)

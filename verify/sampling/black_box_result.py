@@ -94,15 +94,9 @@ class BlackBoxResult(CountedEvent):
     @property
     def detection_floor_words(self) -> str:
         """What this effort could not have seen, as a sentence or two."""
+        sentence = self._unseen_words(self.detection_floor, f"{self.trials:,} final draws")
         if self.detection_floor > 1.0:
-            return (
-                f"With {self.trials:,} final draws a side no event at all could have refuted ε = "
-                f"{number(self.claim_epsilon)}: take more samples."
-            )
-        sentence = (
-            f"With {self.trials:,} final draws a side, a leak that shows itself with probability below "
-            f"{self.detection_floor:.2g} would have gone unseen, however large it is."
-        )
+            return sentence
         more = detection_floor(self.claim_epsilon, self.claim_delta, _MORE * self.trials, self._strict_error)
         return f"{sentence} With {_MORE} times as many that would be {more:.2g}."
 

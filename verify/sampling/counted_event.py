@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from verify.events.event import Event
 from verify.findings import Finding, LowerBound, Witness
 from verify.sampling.worlds import NeighbouringWorlds
+from verify.sentences import number
 
 
 @dataclass(frozen=True)
@@ -93,6 +94,16 @@ class CountedEvent(ABC):
     def power_words(self) -> str:
         """What it sees with a power that is stated, for specialists; "" if nothing is to be said."""
         return ""
+
+    def _unseen_words(self, floor: float, draws: str) -> str:
+        """Return what so many draws could not have seen: events of a probability below `floor`, or any if above 1."""
+        if floor > 1.0:
+            claim = number(self.claim_epsilon)
+            return f"With {draws} a side no event at all could have refuted ε = {claim}: take more samples."
+        return (
+            f"With {draws} a side, a leak that shows itself with probability below {floor:.2g} would have gone unseen, "
+            "however large it is."
+        )
 
     @abstractmethod
     def lower_bound(self) -> LowerBound:

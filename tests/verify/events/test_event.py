@@ -38,11 +38,15 @@ B_MINUS = Combination.difference(COLUMNS[2], COLUMNS[1])
 
 CASES: list[tuple[Event, list[bool], str]] = [
     (
-        ReportCount(2, False, 3),
+        ReportCount(2, False, COLUMNS),
         [False, True, False, True, False],
         "number of reports sent is at most 2 (of 3",
     ),
-    (ReportCount(3, True, 3), [True, False, True, False, True], "the number of reports sent is at least 3"),
+    (
+        ReportCount(3, True, COLUMNS),
+        [True, False, True, False, True],
+        "the number of reports sent is at least 3",
+    ),
     (
         HalfLine(ColumnValue(B), 0.5, False),
         [True, False, True, False, False],
@@ -198,7 +202,7 @@ def test_unknown_events_and_columns_are_refused() -> None:
 def test_events_of_outputs_are_said_of_their_entries():
     def said(limit, at_least, *names):
         columns = tuple(Column(name, name, "real") for name in names)
-        event = ReportCount.of_columns(limit, at_least, columns)
+        event = ReportCount(limit, at_least, columns)
         assert event_from_dict(event.to_dict(), columns) == event
         return event.words
 

@@ -64,7 +64,7 @@ EVENTS: tuple[Event, ...] = (
     Near(B, 0.5, 0.25),
     RowTable((A, B), ((0.0, 0.5), (NAN, 0.0))),
     RowTable((LARGEST,), ((0.0,), (2.0,)), complement=True),
-    ReportCount(2, True, 3),
+    ReportCount(2, True, THREE),
     *(HalfLine(score, float(cut), True) for cut in (0, 4, 20) for score in (ADDITIVE, OTHER, TREES)),
 )
 NUMBERS = st.sampled_from([0.0, -0.0, 0.5, -1.0, 2.0, 0.75, INF, -INF, NAN])

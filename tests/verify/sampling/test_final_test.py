@@ -93,7 +93,7 @@ def test_counting_together_is_counting_one_by_one() -> None:
     a, b = ColumnValue(columns[0]), ColumnValue(columns[1])
     events = [
         HalfLine(a, 1.0, True), HalfLine(a, 2.0, False), ValueInterval(a, 1.0, 2.0, True), HalfLine(b, 1.0, True),
-        RowTable((a, b), ((1.0, 2.0), (math.nan, 1.0))), ReportCount(1, False, 2),
+        RowTable((a, b), ((1.0, 2.0), (math.nan, 1.0))), ReportCount(1, False, columns),
     ]  # fmt: skip
     assert count_events(events, sample).tolist() == [
         np.count_nonzero(event.holds(sample)) for event in events
