@@ -138,22 +138,20 @@ def final_counts(
         for batch, size in enumerate(sizes)
         for world in (False, True)
     ]
-    hits = np.zeros((2, len(shared)), dtype=np.int64)
-    done = 0
+    drawn: list[Batch] = []
     stopped: KeyboardInterrupt | None = None
-    drawn: tuple[list[Batch], list[Batch]] = [], []
-    pair: list[Batch] = []
     try:
         for batch_counts in pool.results(tasks):
-            pair.append(batch_counts)
-            if len(pair) == 2:
-                hits, done = hits + np.stack([one.counts for one in pair]), done + 1
-                for world, one in zip(drawn, pair, strict=True):
-                    world.append(one)
-                pair = []
-                progress(sum(sizes[:done]) / trials)
+            drawn.append(batch_counts)
+            if len(drawn) % 2 == 0:
+                progress(sum(sizes[: len(drawn) // 2]) / trials)
     except KeyboardInterrupt as stop:
-        stopped = stop
-    if done == len(sizes):
-        stopped = None  # it came too late to change anything
-    return _FinalCounts(hits, tuple(sizes[:done]), len(sizes), stopped, drawn)
+        if len(drawn) < len(tasks):  # else it came too late to change anything
+            stopped = stop
+    done = len(drawn) // 2
+    batches = drawn[: 2 * done : 2], drawn[1::2]
+    hits = np.zeros((2, len(shared)), dtype=np.int64)
+    for counts, world in zip(hits, batches, strict=True):
+        for batch in world:
+            counts += batch.counts
+    return _FinalCounts(hits, tuple(sizes[:done]), len(sizes), stopped, batches)
