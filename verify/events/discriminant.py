@@ -73,7 +73,7 @@ class Discriminant:
 
     def family(self, fit: WorldSamples, choose: WorldSamples) -> EventFamily:
         """Its thresholds, counted on the draws that it was not fitted to."""
-        first, second = (world.rows(MOST_FITTED, len(world.values)) for world in fit)
+        first, second = (world.rows(MOST_FITTED) for world in fit)
         return score_family(self.reading, (first, second), choose)
 
 

@@ -66,10 +66,7 @@ def relation_families(fit: WorldSamples, choose: WorldSamples) -> Iterator[Event
 def _family(near: Near, fit: WorldSamples, choose: WorldSamples) -> EventFamily:
     """An event and its complement, counted on the draws on which it was not laid out."""
     events: tuple[Event, ...] = (near, Near(near.reading, near.centre, near.tolerance, complement=True))
-    fresh = [
-        [world.rows(min(_CHECKED, len(world.values)), len(world.values)), more]
-        for world, more in zip(fit, choose, strict=True)
-    ]
+    fresh = [[world.rows(_CHECKED), more] for world, more in zip(fit, choose, strict=True)]
     holds = [[np.concatenate([event.holds(part) for part in parts]) for event in events] for parts in fresh]
     hits = [np.array([np.count_nonzero(held) for held in world], dtype=np.int64) for world in holds]
     sizes = holds[0][0].size, holds[1][0].size

@@ -225,11 +225,9 @@ def _learned_families(
     summaries: Sequence[Reading],
 ) -> Iterator[EventFamily]:
     """Whole rows, and scores fitted to them."""
-    part: WorldSamples = (fit[0].rows(0, _LIMITS.fit_rows), fit[1].rows(0, _LIMITS.fit_rows))
-    spare: WorldSamples = (
-        fit[0].rows(_LIMITS.fit_rows, len(fit[0].values)),
-        fit[1].rows(_LIMITS.fit_rows, len(fit[1].values)),
-    )
+    rows = _LIMITS.fit_rows
+    part: WorldSamples = fit[0].rows(0, rows), fit[1].rows(0, rows)
+    spare: WorldSamples = fit[0].rows(rows), fit[1].rows(rows)
     draws = Draws.of((len(part[0].values), len(part[1].values)))
     plain = features(part, values)
     if not plain:  # every column is the same in all draws

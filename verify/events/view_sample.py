@@ -73,8 +73,8 @@ class ViewSample:
         """Where these columns are, found by their names."""
         return [self.places[column.name] for column in columns]
 
-    def rows(self, start: int, stop: int) -> ViewSample:
-        """The draws start, ..., stop - 1 (no copy)."""
+    def rows(self, start: int, stop: int | None = None) -> ViewSample:
+        """The draws start, ..., stop - 1, or all from start on (no copy)."""
         return ViewSample(self.values[start:stop], self.columns)
 
     def read(self, reading: _Readable[_Result]) -> _Result:

@@ -46,7 +46,7 @@ def read_outputs(outputs: Sequence[Any], known: Collection[str] | None = None) -
     UnreadableOutput
         If one is of another type, or lists lie too deep within lists.
     """
-    quick = _numbers(outputs) or _single_values(outputs)
+    quick = _alike_arrays(outputs) or _single_values(outputs)
     if quick is not None:
         return quick
     # Outputs of one form, with the same kinds of entries under the same names, are read together.
@@ -205,26 +205,22 @@ class _Columns:
         )
 
 
-def _numbers(outputs: Sequence[Any]) -> Readings | None:
-    """Read outputs that are all floats, or all arrays of floats of one shape, at once; None if they are not."""
+def _alike_arrays(outputs: Sequence[Any]) -> Readings | None:
+    """Read outputs that are all arrays of numbers of one type and shape at once; None if they are not."""
     first = outputs[0]
-    if isinstance(first, float | np.floating):
-        if not all(isinstance(output, float | np.floating) for output in outputs):
+    if type(first) is not np.ndarray or first.dtype.kind not in "iuf" or not first.size:
+        return None
+    for output in outputs:
+        if type(output) is not np.ndarray or output.shape != first.shape or output.dtype != first.dtype:
             return None
-        return Readings(np.array(outputs, dtype=np.float64)[:, None])
-    if type(first) is np.ndarray and first.dtype.kind in "iuf" and first.size:
-        for output in outputs:
-            if type(output) is not np.ndarray or output.shape != first.shape or output.dtype != first.dtype:
-                return None
-        values, whole = floats_and_whole(np.stack(outputs).reshape(len(outputs), -1))
-        return Readings(
-            values,
-            shapes=(entries_in_words(first.shape),),
-            names=("",) if first.ndim == 0 else flat_names(first.size),
-            whole=whole,
-            integers=all_integers(len(outputs), range(first.size) if first.dtype.kind in "iu" else ()),
-        )
-    return None
+    values, whole = floats_and_whole(np.stack(outputs).reshape(len(outputs), -1))
+    return Readings(
+        values,
+        shapes=(entries_in_words(first.shape),),
+        names=("",) if first.ndim == 0 else flat_names(first.size),
+        whole=whole,
+        integers=all_integers(len(outputs), range(first.size) if first.dtype.kind in "iu" else ()),
+    )
 
 
 def _single_values(outputs: Sequence[Any]) -> Readings | None:

@@ -84,7 +84,7 @@ def search(
         )
     drawn = len(first.values)
     half = drawn // 2
-    choose = (first.rows(half, drawn), second.rows(half, drawn))
+    choose = (first.rows(half), second.rows(half))
     choosing = task.stage == SpawnKey.CHOOSE
     found = search_events(
         (first.rows(0, half), second.rows(0, half)),
