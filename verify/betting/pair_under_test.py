@@ -13,7 +13,7 @@ from verify.betting.tracked_event import TrackedEvent, best_event
 from verify.betting.wealth import Wealth
 from verify.conduct.spawn_keys import SpawnKey
 from verify.events.view_sample import Column, ViewSample
-from verify.sampling.draws import draw_batch
+from verify.sampling.draws import WorldStream
 from verify.sampling.worlds import NeighbouringWorlds
 
 _FIRST_DRAWS = 64  # a side, that every pair gets
@@ -123,9 +123,8 @@ class PairUnderTest:
             return
         worlds = []
         for world in (False, True):
-            sample = draw_batch(
-                self.candidate, self.index, SpawnKey.BETS, world, self._batches, size, self._seed
-            )
+            stream = WorldStream(self.candidate, self.index, SpawnKey.BETS, world, self._seed)
+            sample = stream.batch(self._batches, size)
             if self._columns and sample.columns != self._columns:
                 raise ValueError(
                     f"candidates must draw views with the same columns from both worlds ({self.candidate.label})"

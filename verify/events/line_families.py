@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Literal
 
 import numpy as np
 
-from mechanisms.arrays import FloatArray
+from mechanisms.arrays import FloatArray, IntArray
 from verify.events.event import Event, HalfLine, ReportCount, ValueInterval
 from verify.events.families import EventFamily, Pairs, Sorted, nested, quantiles
 from verify.events.readings import Reading
@@ -42,9 +43,8 @@ def _half_lines(
     """At most t, then at least t, counted in the sorted values of each world, which may be in several parts."""
     hits = []
     for parts in worlds:
-        at_most = [np.searchsorted(part, thresholds, side="right") for part in parts]
-        at_least = [part.size - np.searchsorted(part, thresholds, side="left") for part in parts]
-        hits.append(np.concatenate([np.sum(at_most, axis=0), np.sum(at_least, axis=0)]))
+        at_least = sum(part.size for part in parts) - _up_to(parts, thresholds, "left")
+        hits.append(np.concatenate([_up_to(parts, thresholds, "right"), at_least]))
 
     def build(at: int) -> Event:
         above, which = divmod(at, thresholds.size)
@@ -54,6 +54,11 @@ def _half_lines(
     if pairs is not None:
         split = np.concatenate([pairs.split_at_most(thresholds), pairs.split_at_least(thresholds)])
     return EventFamily(hits[0], hits[1], trials, build, nested, split)
+
+
+def _up_to(parts: Sequence[FloatArray], cuts: FloatArray, side: Literal["left", "right"]) -> IntArray:
+    """How many values of sorted arrays are at most ("left": below) each cut."""
+    return np.asarray(np.sum([np.searchsorted(part, cuts, side) for part in parts], axis=0))
 
 
 def interval_family(sorted_values: Sorted) -> Iterator[EventFamily]:
@@ -69,11 +74,11 @@ def interval_family(sorted_values: Sorted) -> Iterator[EventFamily]:
     cuts = quantiles(pooled, 32, 4)
     if cuts.size < 2:
         return
-    at_most, below = sorted_values.up_to(cuts, "right"), sorted_values.up_to(cuts, "left")
     low, high = np.triu_indices(cuts.size, k=1)
-    present = [a.size + b.size for a, b in zip(sorted_values.fit, sorted_values.choose, strict=True)]
-    inside = [at_most[w][high] - below[w][low] for w in (0, 1)]
-    hits = [np.concatenate([inside[w], present[w] - inside[w]]) for w in (0, 1)]
+    hits = []
+    for parts in zip(sorted_values.fit, sorted_values.choose, strict=True):
+        inside = _up_to(parts, cuts, "right")[high] - _up_to(parts, cuts, "left")[low]
+        hits.append(np.concatenate([inside, sum(part.size for part in parts) - inside]))
 
     def build(at: int) -> Event:
         complement, which = divmod(at, low.size)

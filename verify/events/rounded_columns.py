@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -103,10 +103,6 @@ class _Offset:
         """Say a column that is read like this."""
         return f"{column} {'minus' if self.large > 0.0 else 'plus'} {abs(self.large):.15g}"
 
-    def to_dict(self) -> dict[str, float]:
-        """JSON-able data: the attributes."""
-        return {"large": self.large, "step": self.step, "adds": self.adds}
-
 
 @dataclass(frozen=True, slots=True)
 class _Roundoff:
@@ -127,13 +123,9 @@ class _Roundoff:
         """Say a column that is read like this."""
         return column
 
-    def to_dict(self) -> dict[str, float]:
-        """JSON-able data: the attributes."""
-        return {"nothing": self.nothing, "bits": self.bits}
-
 
 def _how(data: Mapping[str, float]) -> _Roundoff | _Offset:
-    """Rebuild how a column is read from `to_dict`."""
+    """Rebuild how a column is read from its attributes."""
     if "large" in data:
         return _Offset(float(data["large"]), float(data["step"]), float(data["adds"]))
     return _Roundoff(float(data["nothing"]), int(data["bits"]))
@@ -186,7 +178,7 @@ class OfRounded(Event):
         return {
             "kind": self.kind,
             "event": self.event.to_dict(),
-            "rounded": {column.name: how.to_dict() for column, how in both},
+            "rounded": {column.name: asdict(how) for column, how in both},
         }
 
     @classmethod

@@ -30,7 +30,7 @@ from verify.conduct.progress import Progress
 from verify.conduct.spawn_keys import SpawnKey
 from verify.events.event import Event
 from verify.sampling.count_events import count_pairs
-from verify.sampling.draws import batch_sizes, draw_batch
+from verify.sampling.draws import WorldStream, batch_sizes
 from verify.sampling.event_choice import Searched
 from verify.sampling.worlds import NeighbouringWorlds
 from verify.statistics.predicted_bound import promised_epsilon
@@ -90,17 +90,9 @@ class Comparison:
 
     def counts(self, candidates: Sequence[NeighbouringWorlds], seed: int) -> Counts:
         """Draw the batch of both worlds, with the same random numbers, and count."""
+        candidate, stage = candidates[self.index], SpawnKey.CONFIRM
         first, second = (
-            draw_batch(
-                candidates[self.index],
-                self.index,
-                SpawnKey.CONFIRM,
-                world,
-                self.batch,
-                self.size,
-                seed,
-                alike=True,
-            )
+            WorldStream(candidate, self.index, stage, world, seed, alike=True).batch(self.batch, self.size)
             for world in (False, True)
         )
         return count_pairs(self.events, first, second)

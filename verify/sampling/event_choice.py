@@ -15,7 +15,7 @@ from verify.events.search import ChosenEvent, Found, search_events
 from verify.events.view_sample import ViewSample, WorldSamples
 from verify.sampling.count_events import count_events
 from verify.sampling.delta_band import MOST_EVENTS
-from verify.sampling.draws import draw_all
+from verify.sampling.draws import WorldStream
 from verify.sampling.stage_sizes import FINALISTS, StageSizes
 from verify.sampling.worlds import NeighbouringWorlds
 
@@ -43,8 +43,8 @@ class WorldDraws:
     def sample(self, candidates: Sequence[NeighbouringWorlds], seed: int, *, lattice: bool) -> ViewSample:
         """Draw it, with the random numbers of the first world."""
         task, most = self.search, _LARGEST_LATTICE_SEARCH if lattice else _LARGEST_SEARCH
-        candidate = candidates[task.index]
-        return draw_all(candidate, task.index, task.stage, self.world, task.rows, seed, most, alike=True)
+        stream = WorldStream(candidates[task.index], task.index, task.stage, self.world, seed, alike=True)
+        return stream.sample(task.rows, most)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

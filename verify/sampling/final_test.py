@@ -14,7 +14,7 @@ from mechanisms.arrays import BoolArray, IntArray
 from verify.conduct.spawn_keys import SpawnKey
 from verify.events.event import Event
 from verify.sampling.count_events import counted_and_marked
-from verify.sampling.draws import batch_sizes, draw_batch
+from verify.sampling.draws import WorldStream, batch_sizes
 from verify.sampling.independence import dependence
 from verify.sampling.worlds import NeighbouringWorlds
 
@@ -48,9 +48,8 @@ class FinalTask:
 
     def counts(self, candidates: Sequence[NeighbouringWorlds], seed: int) -> Batch:
         """Draw the batch and count its events."""
-        candidate = candidates[self.index]
-        sample = draw_batch(candidate, self.index, SpawnKey.FINAL, self.world, self.batch, self.size, seed)
-        counts, marks = counted_and_marked(self.events, sample)
+        stream = WorldStream(candidates[self.index], self.index, SpawnKey.FINAL, self.world, seed)
+        counts, marks = counted_and_marked(self.events, stream.batch(self.batch, self.size))
         return Batch(counts, np.packbits(marks), self.size)
 
 

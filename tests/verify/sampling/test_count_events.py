@@ -20,7 +20,7 @@ from verify.events.scores import NEVER, AdditiveScore, ScoreTable, Tree, TreeSco
 from verify.events.summaries import ColumnSummary
 from verify.events.view_sample import Column, ReadOnce, ViewSample
 from verify.sampling.count_events import count_events, count_pairs
-from verify.sampling.draws import draw_all, draw_batch
+from verify.sampling.draws import WorldStream
 from verify.sampling.worlds import NeighbouringWorlds
 
 COLUMNS = (Column("x", "the output", "real"),)
@@ -130,14 +130,15 @@ def test_worlds_are_alike_only_where_it_is_asked_for() -> None:
     candidate = NeighbouringWorlds(("D", "D′"), draw)
     for alike in (True, False):
         batches = [
-            draw_batch(candidate, 0, SpawnKey.CHOOSE, w, 1, 64, 5, alike=alike).values for w in (False, True)
+            WorldStream(candidate, 0, SpawnKey.CHOOSE, w, 5, alike=alike).batch(1, 64).values
+            for w in (False, True)
         ]
         samples = [
-            draw_all(candidate, 0, SpawnKey.CHOOSE, w, 20_032, 5, 1 << 20, alike=alike).values
+            WorldStream(candidate, 0, SpawnKey.CHOOSE, w, 5, alike=alike).sample(20_032, 1 << 20).values
             for w in (False, True)
         ]
         assert np.array_equal(*batches) is alike
         assert np.array_equal(*samples) is alike
         assert not np.intersect1d(*samples).size or alike
-    default = draw_batch(candidate, 0, SpawnKey.CHOOSE, True, 1, 64, 5).values
+    default = WorldStream(candidate, 0, SpawnKey.CHOOSE, True, 5).batch(1, 64).values
     assert np.array_equal(default, batches[1])

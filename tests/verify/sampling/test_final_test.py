@@ -16,7 +16,7 @@ from verify.events.event import HalfLine, ReportCount, RowTable, ValueInterval
 from verify.events.readings import ColumnValue
 from verify.events.view_sample import Column, ViewSample
 from verify.sampling.count_events import count_events
-from verify.sampling.draws import FIRST_BATCH, batch_sizes, draw_all
+from verify.sampling.draws import FIRST_BATCH, WorldStream, batch_sizes
 from verify.sampling.final_test import FinalTask, final_counts, share_of_error
 from verify.sampling.worlds import NeighbouringWorlds
 
@@ -81,8 +81,9 @@ def test_batches_depend_on_rows_and_columns_only() -> None:
             sizes = batch_sizes(rows, columns)
             assert sum(sizes) == rows
             assert all(size % BLOCK == 0 for size in sizes)
-    assert draw_all(CANDIDATES[0], 0, SpawnKey.SCAN, False, 64_000, 1, 1 << 22).values.shape == (64_000, 1)
-    assert draw_all(CANDIDATES[0], 0, SpawnKey.SCAN, False, 64_000, 1, 10_000).values.shape == (9_984, 1)
+    stream = WorldStream(CANDIDATES[0], 0, SpawnKey.SCAN, False, 1)
+    assert stream.sample(64_000, 1 << 22).values.shape == (64_000, 1)
+    assert stream.sample(64_000, 10_000).values.shape == (9_984, 1)
 
 
 def test_counting_together_is_counting_one_by_one() -> None:
