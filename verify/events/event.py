@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import abc
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -268,11 +268,21 @@ def _said(reading: Reading, value: float) -> str:
 
 def row_keys(values: Sequence[FloatArray]) -> KeyArray:
     """A 64-bit key of each row of some columns, shape (n,); equal rows have one key (NaN equals NaN)."""
-    keys = np.zeros(len(values[0]), dtype=np.uint64)
-    for original in values:
-        column = original + 0.0  # a copy, in which -0.0 has become 0.0
-        column[np.isnan(column)] = np.nan  # one bit pattern for all NaN
-        keys ^= column.view(np.uint64)
-        keys *= np.uint64(0x9E3779B97F4A7C15)  # odd: no two single values share a key; wraps modulo 2^64
+    return mixed_keys(map(_bits, values), len(values[0]))
+
+
+def mixed_keys(columns: Iterable[KeyArray], rows: int) -> KeyArray:
+    """A 64-bit key of each row of some columns of bits, shape (rows,); no two rows of one column have one key."""
+    keys = np.zeros(rows, dtype=np.uint64)
+    for column in columns:
+        keys ^= column
+        keys *= np.uint64(0x9E3779B97F4A7C15)  # odd; wraps modulo 2^64
         keys ^= keys >> np.uint64(29)
     return keys
+
+
+def _bits(values: FloatArray) -> KeyArray:
+    """The bits of numbers; equal numbers have the same."""
+    column = values + 0.0  # a copy, in which -0.0 has become 0.0
+    column[np.isnan(column)] = np.nan  # one bit pattern for all NaN
+    return column.view(np.uint64)
