@@ -94,7 +94,9 @@ def number_columns(places: Sequence[SeenPlace]) -> tuple[_NumberColumns, _LowBit
                 )
             if smallest != 0:
                 key, said = f"{key} - {smallest:#x}", f"{said} minus {_digits(smallest)}"
-        truth = all(at in r.truths for r, at in place.outputs)
+        truth = not place.holds_words and all(
+            (r.truth_at(at) | np.isnan(r.values[:, at])).all() for r, at in place.outputs
+        )
         columns.append(_number_column(key, said, values[~np.isnan(values)], truth))
     names = tuple(place.name for place in places)
     return _NumberColumns(names, tuple(columns), offsets), _LowBits(tuple(low), tuple(low.values()))

@@ -18,7 +18,7 @@ from verify.outputs.output_readings import (
     LEAST_INEXACT,
     Raised,
     Readings,
-    all_integers,
+    all_marked,
     as_float,
     distinct_names,
     flat_names,
@@ -90,7 +90,6 @@ class _Columns:
         self.words: dict[int, npt.NDArray[np.object_]] = {}
         self.whole: dict[int, npt.NDArray[np.object_]] = {}
         self.shapes: list[tuple[npt.NDArray[np.intp], str]] = []
-        self.not_truth: set[int] = set()
         self.truth: dict[int, BoolArray] = {}
         self.integer: dict[int, BoolArray] = {}
         self.flat = 0  # the entries of lists no longer than this have the places 0, 1, ...
@@ -134,7 +133,6 @@ class _Columns:
             places = self.numbered([flat_names(length)[j] for j in entries])
             if places == list(range(length)):
                 self.flat = length
-        self.not_truth.update(places)
         self.values[which[:, None], places] = values[:, entries]
         kinds = set(map(type, rows[0]))  # of every row
         if int in kinds:
@@ -158,15 +156,12 @@ class _Columns:
     def fill(self, place: int, which: npt.NDArray[np.intp], column: Sequence[Any], kind: type[Any]) -> None:
         """Fill in values of one kind at a place."""
         if issubclass(kind, str):
-            self.not_truth.add(place)
             self.words.setdefault(place, np.full(self.n, None, dtype=object))[which] = column
             return
         if issubclass(kind, bool):
             self.truth.setdefault(place, np.zeros(self.n, dtype=bool))[which] = True
-        else:
-            self.not_truth.add(place)
-            if issubclass(kind, int | np.integer):
-                self._mark_integers(place, which, True)
+        elif issubclass(kind, int | np.integer):
+            self._mark_integers(place, which, True)
         values = _as_floats(column)
         self.values[which, place] = values
         if bool((np.abs(values) >= LEAST_INEXACT).any()):
@@ -195,12 +190,11 @@ class _Columns:
             {place: Words.of_list(words) for place, words in self.words.items()},
             shapes,
             tuple(self.places),
-            frozenset(range(len(self.places))) - self.not_truth,
+            self.truth,
             raised,
             self.whole,
             None if self.known is None else self.beyond,
             orders,
-            {place: truth for place, truth in self.truth.items() if place in self.not_truth},
             self.integer,
         )
 
@@ -219,7 +213,7 @@ def _alike_arrays(outputs: Sequence[Any]) -> Readings | None:
         shapes=(entries_in_words(first.shape),),
         names=("",) if first.ndim == 0 else flat_names(first.size),
         whole=whole,
-        integers=all_integers(len(outputs), range(first.size) if first.dtype.kind in "iu" else ()),
+        integers=all_marked(len(outputs), range(first.size) if first.dtype.kind in "iu" else ()),
     )
 
 
