@@ -116,18 +116,12 @@ class _Columns:
     def _add_flat(self, which: npt.NDArray[np.intp], rows: Sequence[Sequence[Any]]) -> None:
         """Add lists of numbers."""
         length = len(rows[0])
-        try:
-            values = np.array(rows, dtype=np.float64)
-        except OverflowError:
-            values = np.array([[as_float(value) for value in row] for row in rows])
+        values = _as_floats(rows)
         entries = list(range(length))
         if self.known is not None:
             names = flat_names(length)
             entries = [j for j in entries if names[j] in self.known]
-            if len(entries) < length:
-                self.beyond[which] += (~np.isnan(values)).sum(axis=1) - (~np.isnan(values[:, entries])).sum(
-                    axis=1
-                )
+            self.beyond[which] += (~np.isnan(np.delete(values, entries, axis=1))).sum(axis=1)
         places = entries
         if length > self.flat:
             places = self.numbered([flat_names(length)[j] for j in entries])
@@ -139,9 +133,9 @@ class _Columns:
             for j, place in zip(entries, places, strict=True):
                 integers = len(kinds) == 1 or np.array([type(row[j]) is int for row in rows])
                 self._mark_integers(place, which, integers)
-        for j in np.flatnonzero((np.abs(values) >= LEAST_INEXACT).any(axis=0)).tolist():
-            if j in entries:
-                self._keep_whole(places[entries.index(j)], which, [row[j] for row in rows])
+        inexact = (np.abs(values[:, entries]) >= LEAST_INEXACT).any(axis=0)
+        for at in np.flatnonzero(inexact).tolist():
+            self._keep_whole(places[at], which, [row[entries[at]] for row in rows])
 
     def _mark_integers(self, place: int, which: npt.NDArray[np.intp], integers: BoolArray | bool) -> None:
         """Mark which of some outputs' entries at a place are of a type of whole numbers."""
@@ -239,8 +233,8 @@ def _single_values(outputs: Sequence[Any]) -> Readings | None:
     return columns.readings({})
 
 
-def _as_floats(column: Sequence[Any]) -> FloatArray:
+def _as_floats(numbers: Sequence[Any]) -> FloatArray:
     try:
-        return np.array(column, dtype=np.float64)
+        return np.array(numbers, dtype=np.float64)
     except OverflowError:
-        return np.array([as_float(value) for value in column])
+        return np.asarray(np.vectorize(as_float, otypes=[np.float64])(np.array(numbers, dtype=object)))
