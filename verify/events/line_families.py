@@ -43,8 +43,8 @@ def _half_lines(
     """At most t, then at least t, counted in the sorted values of each world, which may be in several parts."""
     hits = []
     for parts in worlds:
-        at_least = sum(part.size for part in parts) - _up_to(parts, thresholds, "left")
-        hits.append(np.concatenate([_up_to(parts, thresholds, "right"), at_least]))
+        at_least = sum(part.size for part in parts) - _up_to_cuts(parts, thresholds, "left")
+        hits.append(np.concatenate([_up_to_cuts(parts, thresholds, "right"), at_least]))
 
     def build(at: int) -> Event:
         above, which = divmod(at, thresholds.size)
@@ -56,7 +56,7 @@ def _half_lines(
     return EventFamily(hits[0], hits[1], trials, build, nested, split)
 
 
-def _up_to(parts: Sequence[FloatArray], cuts: FloatArray, side: Literal["left", "right"]) -> IntArray:
+def _up_to_cuts(parts: Sequence[FloatArray], cuts: FloatArray, side: Literal["left", "right"]) -> IntArray:
     """How many values of sorted arrays are at most ("left": below) each cut."""
     return np.asarray(np.sum([np.searchsorted(part, cuts, side) for part in parts], axis=0))
 
@@ -77,7 +77,7 @@ def interval_family(sorted_values: Sorted) -> Iterator[EventFamily]:
     low, high = np.triu_indices(cuts.size, k=1)
     hits = []
     for parts in zip(sorted_values.fit, sorted_values.choose, strict=True):
-        inside = _up_to(parts, cuts, "right")[high] - _up_to(parts, cuts, "left")[low]
+        inside = _up_to_cuts(parts, cuts, "right")[high] - _up_to_cuts(parts, cuts, "left")[low]
         hits.append(np.concatenate([inside, sum(part.size for part in parts) - inside]))
 
     def build(at: int) -> Event:
