@@ -156,8 +156,9 @@ def test_readings_follow_their_columns_by_name() -> None:
     for reading, _ in CASES:
         moved = reading_from_dict(reading.to_dict(), COLUMNS[2:] + COLUMNS[:2])
         if not isinstance(reading, ColumnSummary) or len(reading.columns) == 2:
-            again = moved.of(ViewSample(np.roll(values, 2, axis=1), COLUMNS[2:] + COLUMNS[:2]))
-            np.testing.assert_array_equal(again, reading.of(ViewSample(values, COLUMNS)))
+            elsewhere = ViewSample(np.roll(values, 2, axis=1), COLUMNS[2:] + COLUMNS[:2])
+            for one in (moved, reading):
+                np.testing.assert_array_equal(one.of(elsewhere), reading.of(ViewSample(values, COLUMNS)))
 
 
 def test_unknown_readings_are_refused() -> None:
