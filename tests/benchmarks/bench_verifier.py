@@ -65,10 +65,9 @@ def band() -> tuple[Event, ...]:
     """Events such as a band has: thresholds of three scores that share their readings."""
     fit = views(0, 40_000), views(1, 40_000)
     draws = Draws.of((40_000, 40_000))
-    indices = tuple(range(10))
     readings = [
-        *(ColumnValue(i, TEN[i]) for i in indices),
-        *(ColumnSummary(name, indices, TEN) for name in OPERATIONS),
+        *(ColumnValue(column) for column in TEN),
+        *(ColumnSummary(name, TEN) for name in OPERATIONS),
     ]
     found = features(fit, readings)
     fitted = logistic(found, draws)

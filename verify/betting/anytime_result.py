@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -13,7 +13,6 @@ from verify.betting.e_process import Payoff
 from verify.events.event import Event
 from verify.findings import Finding, LowerBound, Statement
 from verify.sampling.counted_event import CountedEvent
-from verify.sentences import number
 
 
 @dataclass(frozen=True)
@@ -126,22 +125,14 @@ class AnytimeResult(CountedEvent):
         Whether it was a time limit that stopped it. What it says holds all the same.
     """
 
+    kind: ClassVar[str] = "anytime"
+    looked_for_dependence: ClassVar[bool] = False  # it does not keep where its event occurred
     log_wealth: float
     log_peak: float
     draws: int
     bets: tuple[Bet, ...]
     closing: Opening
     by_time_limit: bool = False
-
-    @property
-    def kind(self) -> str:
-        """Under which name a report keeps it."""
-        return "anytime"
-
-    @property
-    def looked_for_dependence(self) -> bool:
-        """Never: it does not keep where its event occurred."""
-        return False
 
     @property
     def interruption(self) -> Finding | None:
@@ -167,16 +158,7 @@ class AnytimeResult(CountedEvent):
     @property
     def detection_floor_words(self) -> str:
         """What this effort could not have seen, as a sentence."""
-        floor = self.detection_floor
-        if floor > 1.0:
-            return (
-                f"With {self.draws:,} draws a side no event at all could have refuted ε = "
-                f"{number(self.claim_epsilon)}: take more samples."
-            )
-        return (
-            f"With {self.draws:,} draws a side, a leak that shows itself with probability below {floor:.2g} would "
-            "have gone unseen, however large it is."
-        )
+        return self._unseen_words(self.detection_floor, f"{self.draws:,} draws")
 
     @property
     def words(self) -> str:

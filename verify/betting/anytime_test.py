@@ -160,8 +160,13 @@ class _Run:
         self.wealth, self.samples, self.seed, self.tell = wealth, samples, seed, tell
         self.source, self.to_search = source, source.search_samples > 0
         self.searched, self.limit = 0, samples
-        self.pairs = [PairUnderTest(one, i, seed, source.calls_are_dear) for i, one in enumerate(candidates)]
+        self.pairs = self._under_test(candidates, 0)
         self.active = self.pairs
+
+    def _under_test(self, worlds: Sequence[NeighbouringWorlds], first: int) -> list[PairUnderTest]:
+        """Return pairs under test, numbered from `first` on."""
+        dear = self.source.calls_are_dear
+        return [PairUnderTest(one, i, self.seed, dear) for i, one in enumerate(worlds, start=first)]
 
     @property
     def spent(self) -> int:
@@ -196,7 +201,7 @@ class _Run:
         """Bet on the next draws of some pairs, on those that are expected to grow about as fast as the best of all."""
         for pair in pairs:
             pair.choose_event(self.wealth)
-        if any(pair.has_event for pair in pairs):
+        if any(pair.tracked is not None for pair in pairs):
             self.wealth.begin()
         worth_it = SCHEDULE.bet_on * max(pair.growth for pair in self.active)
         for pair in pairs:
@@ -212,11 +217,7 @@ class _Run:
         self.searched += found.searched
         self.wealth.begin(searched=True)
         self.limit = int(min(self.limit, self.spent + found.samples))
-        first = len(self.pairs)
-        late = [
-            PairUnderTest(one, first + i, self.seed, self.source.calls_are_dear)
-            for i, one in enumerate(found.worlds)
-        ]
+        late = self._under_test(found.worlds, len(self.pairs))
         self.pairs = [*self.pairs, *late]
         self.active = [*self.active, *late]
 
@@ -228,7 +229,9 @@ class _Run:
             key = (bet.candidate, bet.swapped, json.dumps(bet.event.to_dict(), sort_keys=True))
             gains.setdefault(key, []).append(bet)
         best = max(gains.values(), key=lambda bets: sum(bet.gain for bet in bets))
-        held = {pair.candidate.label: pair.closing for pair in self.pairs}
+        tracked = {
+            pair.candidate.label: pair.tracked.to_dict() for pair in self.pairs if pair.tracked is not None
+        }
         searched = [
             (pair.growth, pair.candidate.found) for pair in self.pairs if pair.candidate.found is not None
         ]
@@ -237,10 +240,7 @@ class _Run:
             opening,
             log_wealth=state.log_wealth,
             log_peak=state.log_peak,
-            bets={
-                **opening.bets,
-                **{label: tracked for label, tracked in held.items() if tracked is not None},
-            },
+            bets={**opening.bets, **tracked},
             grid_log_wealth=tuple(wealth.grid_wealth.tolist()),
             grid_log_peak=tuple(state.grid_peak.tolist()),
             pairs=tuple(found for _, found in sorted(searched, key=lambda pair: -pair[0])[: SCHEDULE.kept]),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import ClassVar
 
 from verify.betting.anytime_result import AnytimeResult, Opening
 from verify.betting.anytime_test import anytime_test
@@ -26,14 +27,10 @@ class Bets:
         What earlier runs won, and the file in which to keep it; None if it is not kept.
     """
 
+    anytime: ClassVar[bool] = True
     seed: int
     account: WealthAccount | None = None
     file: Path | None = None
-
-    @property
-    def anytime(self) -> bool:
-        """Whatever it says, it may say at any time."""
-        return True
 
     def test(
         self, source: CandidateSource, conduct: Conduct, *, epsilon: float, delta: float

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from verify.betting.tracked_event import TrackedEvent, best_event
 from verify.betting.wealth import Wealth
 from verify.conduct.spawn_keys import SpawnKey
 from verify.events.view_sample import Column, ViewSample
-from verify.sampling.draws import draw_batch
+from verify.sampling.draws import WorldStream
 from verify.sampling.worlds import NeighbouringWorlds
 
 _FIRST_DRAWS = 64  # a side, that every pair gets
@@ -67,37 +66,28 @@ class PairUnderTest:
         """Expected growth of the log-wealth per pair of draws, by the past."""
         self.spent = 0
         """Draws made, both worlds."""
+        self.tracked: TrackedEvent | None = None
+        """The event to bet on, if there is one."""
         self._seed, self._batches, self._whole = seed, 0, whole_stretches
         self._next: tuple[FloatArray, FloatArray] | None = None
         self._past: list[tuple[FloatArray, FloatArray]] = []
         self._columns: tuple[Column, ...] = ()
-        self._tracked: TrackedEvent | None = None
 
     @property
     def ready(self) -> int:
         """Draws a side that were made and not looked at."""
         return 0 if self._next is None else len(self._next[0])
 
-    @property
-    def has_event(self) -> bool:
-        """Whether there is an event to bet on."""
-        return self._tracked is not None
-
-    @property
-    def closing(self) -> dict[str, Any] | None:
-        """The event held last, for `Opening`; None if there is none."""
-        return None if self._tracked is None else self._tracked.to_dict()
-
     def choose_event(self, wealth: Wealth) -> None:
         """Choose an event on the past, or take an earlier run's."""
         if self.seen == 0:
             self._draw(1)
             saved = wealth.opening.bets.get(self.candidate.label)
-            self._tracked = None if saved is None else TrackedEvent.from_dict(saved, self._columns)
+            self.tracked = None if saved is None else TrackedEvent.from_dict(saved, self._columns)
         else:
-            self._tracked = self._chosen(wealth)
-        if self._tracked is not None:
-            self.growth = self._tracked.growth(wealth.claim)
+            self.tracked = self._chosen(wealth)
+        if self.tracked is not None:
+            self.growth = self.tracked.growth(wealth.claim)
 
     def advance(self, stretch: int, wealth: Wealth, *, staking: bool) -> None:
         """Look at the next `stretch` draws a side, and bet on them if `staking`, until the claim is refuted."""
@@ -108,14 +98,14 @@ class PairUnderTest:
             self._draw(min(left, self._most) if self._whole else part)
             x, y = self._take(part)
             counted = part
-            if self._tracked is not None:
-                first, second = (y, x) if self._tracked.swapped else (x, y)
-                in_first = self._tracked.event.holds(ViewSample(first, self._columns))
-                in_second = self._tracked.event.holds(ViewSample(second, self._columns))
+            if self.tracked is not None:
+                first, second = (y, x) if self.tracked.swapped else (x, y)
+                in_first = self.tracked.event.holds(ViewSample(first, self._columns))
+                in_second = self.tracked.event.holds(ViewSample(second, self._columns))
                 if staking:
                     label = self.candidate.label
-                    counted = wealth.stake(self.index, label, self._tracked, start, in_first, in_second)
-                self._tracked = self._tracked.after(in_first[:counted], in_second[:counted])
+                    counted = wealth.stake(self.index, label, self.tracked, start, in_first, in_second)
+                self.tracked = self.tracked.after(in_first[:counted], in_second[:counted])
             self.seen += counted
 
     @property
@@ -133,9 +123,8 @@ class PairUnderTest:
             return
         worlds = []
         for world in (False, True):
-            sample = draw_batch(
-                self.candidate, self.index, SpawnKey.BETS, world, self._batches, size, self._seed
-            )
+            stream = WorldStream(self.candidate, self.index, SpawnKey.BETS, world, self._seed)
+            sample = stream.batch(self._batches, size)
             if self._columns and sample.columns != self._columns:
                 raise ValueError(
                     f"candidates must draw views with the same columns from both worlds ({self.candidate.label})"
@@ -166,4 +155,4 @@ class PairUnderTest:
         half = len(x) // 2
         fit = ViewSample(x[:half], self._columns), ViewSample(y[:half], self._columns)
         late = ViewSample(x[half : 2 * half], self._columns), ViewSample(y[half : 2 * half], self._columns)
-        return best_event(wealth.claim, fit, late, self._tracked)
+        return best_event(wealth.claim, fit, late, self.tracked)

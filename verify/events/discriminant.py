@@ -19,7 +19,7 @@ from verify.events.families import EventFamily
 from verify.events.line_families import score_family
 from verify.events.readings import Combination
 from verify.events.relations import MOST_COLUMNS
-from verify.events.view_sample import WorldSamples
+from verify.events.view_sample import Column, WorldSamples
 
 MOST_FITTED = 1 << 13
 """Draws of each world to which the weights are fitted."""
@@ -33,52 +33,38 @@ _HIDDEN = 2.0  # times the distance that the columns show if they are taken to b
 
 
 @dataclass(frozen=True, slots=True)
-class _Direction:
-    """Weights that tell two worlds apart.
-
-    Attributes
-    ----------
-    weights
-        ±Σ⁻¹(m - m′), in units of the largest, the first positive.
-    hidden
-        Whether the worlds are several times as far apart along it as columns that are taken to be independent show.
-    """
-
-    weights: FloatArray
-    hidden: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Discriminant:
-    """Fisher's discriminant as a reading, and whether single columns hide what it shows (`_fisher_direction`)."""
+    """Fisher's discriminant as a reading, and whether single columns hide what it shows.
+
+    They do if the worlds are several times as far apart along it as columns that are taken to be independent show.
+    """
 
     reading: Combination
     hidden: bool
 
     @classmethod
-    def of(cls, fit: WorldSamples, columns: Sequence[int]) -> Discriminant | None:
+    def of(cls, fit: WorldSamples, columns: Sequence[Column]) -> Discriminant | None:
         """The discriminant of some columns, fitted to the first draws.
 
         None where fewer than two columns matter.
         """
         if not 2 <= len(columns) <= MOST_COLUMNS:
             return None
-        first, second = (world.values[:MOST_FITTED, list(columns)] for world in fit)
-        direction = _fisher_direction(first, second)
-        places = np.flatnonzero(direction.weights) if direction is not None else np.zeros(0, dtype=np.intp)
-        if direction is None or places.size < 2:
+        first, second = (world.values[:MOST_FITTED, world.at(columns)] for world in fit)
+        weights, hidden = _fisher_direction(first, second)
+        places = np.flatnonzero(weights)
+        if places.size < 2:
             return None
-        indices = tuple(columns[at] for at in places.tolist())
-        named = tuple(fit[0].columns[i] for i in indices)
-        return cls(Combination(indices, named, tuple(direction.weights[places].tolist())), direction.hidden)
+        named = tuple(columns[at] for at in places.tolist())
+        return cls(Combination(named, tuple(weights[places].tolist())), hidden)
 
     def family(self, fit: WorldSamples, choose: WorldSamples) -> EventFamily:
         """Its thresholds, counted on the draws that it was not fitted to."""
-        first, second = (world.rows(MOST_FITTED, len(world.values)) for world in fit)
+        first, second = (world.rows(MOST_FITTED) for world in fit)
         return score_family(self.reading, (first, second), choose)
 
 
-def _fisher_direction(first: FloatArray, second: FloatArray) -> _Direction | None:
+def _fisher_direction(first: FloatArray, second: FloatArray) -> tuple[FloatArray, bool]:
     """Return Σ⁻¹(m - m′), as short as it may be said.
 
     Σ is the pooled covariance within the worlds. Directions in which it is that of rounding are left out: they are
@@ -92,16 +78,17 @@ def _fisher_direction(first: FloatArray, second: FloatArray) -> _Direction | Non
 
     Returns
     -------
-    _Direction or None
-        None where there are too few draws, or nothing differs.
+    tuple
+        ±Σ⁻¹(m - m′), in units of the largest, the first positive; and `Discriminant.hidden`. All 0 where there are too
+        few draws, or nothing differs.
     """
-    columns = first.shape[1]
-    if min(len(first), len(second)) < max(_FEWEST * columns, 2):
-        return None
+    weights = np.zeros(first.shape[1])
+    if min(len(first), len(second)) < max(_FEWEST * weights.size, 2):
+        return weights, False
     difference, within, scale = within_worlds(first, second)
     used = np.flatnonzero((scale > 0.0) & np.isfinite(scale))
     if not used.size:
-        return None
+        return weights, False
     scale = scale[used]
     shift = difference[used] / scale
     # Of the factor R of X = QR, not of XᵀX: the smallest spreads keep their digits.
@@ -111,7 +98,7 @@ def _fisher_direction(first: FloatArray, second: FloatArray) -> _Direction | Non
     spread, directions = spread[some], directions[some]
     best = directions.T @ (directions @ shift / spread**2)
     if not best.any():
-        return None
+        return weights, False
 
     def distance(weights: FloatArray) -> float:
         """How many standard deviations of w·x the worlds' means are apart."""
@@ -126,9 +113,8 @@ def _fisher_direction(first: FloatArray, second: FloatArray) -> _Direction | Non
         if abs(distance(rounded * scale)) >= (1.0 - 2.0 * _LOSS) * far:
             short = rounded
             break
-    weights = np.zeros(columns)
     weights[used] = short
-    return _Direction(weights, far > _HIDDEN * distance(shift))
+    return weights, far > _HIDDEN * distance(shift)
 
 
 def within_worlds(first: FloatArray, second: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import abc
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -19,81 +19,41 @@ import numpy as np
 import numpy.typing as npt
 
 from mechanisms.arrays import BoolArray, FloatArray
-from verify.events.readings import ColumnValue, Reading, decode, encode, listed, reading_from_dict, spoken
+from verify.events.readings import ColumnValue, Reading, listed, reading_from_dict, spoken
 from verify.events.view_sample import Column, ViewSample
+from verify.events.written import Written, decode
 
 KeyArray = npt.NDArray[np.uint64]
 
 
-class Event(abc.ABC):
-    """A set of views."""
+class Event(Written):
+    """A set of views. In `words` it is a clause: "the noisy count is at most 0.31"."""
 
     __slots__ = ()
-    kind: ClassVar[str]
-    kinds: ClassVar[dict[str, type[Event]]] = {}
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        if "kind" in cls.__dict__:
-            Event.kinds[cls.kind] = cls
 
     @abc.abstractmethod
     def holds(self, sample: ViewSample) -> BoolArray:
         """For each of the n draws, whether it lies in the event; shape (n,)."""
 
     @property
-    @abc.abstractmethod
-    def words(self) -> str:
-        """The event as a clause: "the noisy count is at most 0.31"."""
-
-    @property
     def rounding(self) -> float:
         """How much of a loss that the event shows may come from rounding alone, which no claim is about."""
         return 0.0
 
-    @abc.abstractmethod
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-able data from which `event_from_dict` rebuilds the event (NaN is null, infinity "inf")."""
-
-    @classmethod
-    @abc.abstractmethod
-    def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> Event:
-        """Rebuild an event of this class from `to_dict`, for a view with these columns."""
-
 
 @dataclass(frozen=True, slots=True)
 class ReportCount(Event):
-    """The number of places at which something was sent is at most, or at least, `limit`.
-
-    Of a view that is an output, `always` columns say something of the output itself (its shape) and are always there;
-    `counted` are the words for the others. For other views it is None.
-    """
+    """The number of places at which something was sent, of all columns of a view, is at most, or at least, `limit`."""
 
     kind: ClassVar[str] = "report_count"
     limit: int
     at_least: bool
-    places: int
-    counted: str | None = None
-    always: int = 0
-
-    @classmethod
-    def of_columns(cls, limit: int, at_least: bool, columns: Sequence[Column]) -> ReportCount:
-        """Return the event for a view with these columns."""
-        names = {column.name for column in columns}
-        if not any(name.startswith("output") for name in names):
-            return cls(limit, at_least, len(columns))
-        counted = "entries of the output"
-        if "raised" in names:
-            counted += " (what the call raised counts as one)"
-        return cls(limit, at_least, len(columns), counted, len(names & {"shape", "unknown"}))
+    columns: tuple[Column, ...]
 
     @staticmethod
-    def counts(sample: ViewSample) -> npt.NDArray[np.int64]:
+    def counts(sample: ViewSample) -> npt.NDArray[np.intp]:
         """How many values of each draw are present; shape (n,)."""
-        absent = np.zeros(len(sample.values), dtype=np.int64)
-        for index in range(len(sample.columns)):
-            absent += np.isnan(sample.values[:, index])
-        return len(sample.columns) - absent
+        return np.asarray(np.count_nonzero(~np.isnan(sample.values), axis=1))
 
     def holds(self, sample: ViewSample) -> BoolArray:
         count = self.counts(sample)
@@ -102,20 +62,26 @@ class ReportCount(Event):
     @property
     def words(self) -> str:
         side = "at least" if self.at_least else "at most"
-        if self.counted is not None:
-            if self.limit == (0 if self.at_least else self.places):
-                return "the output is anything at all"
-            if self.places == 1:
-                return f"the output is {'present' if self.at_least else 'absent'}"
-            return f"the number of {self.counted} is {side} {self.limit - self.always}"
-        return f"the number of reports sent is {side} {self.limit} (of {self.places} possible)"
+        places, names = len(self.columns), {column.name for column in self.columns}
+        if not any(name.startswith("output") for name in names):
+            return f"the number of reports sent is {side} {self.limit} (of {places} possible)"
+        if self.limit == (0 if self.at_least else places):
+            return "the output is anything at all"
+        if places == 1:
+            return f"the output is {'present' if self.at_least else 'absent'}"
+        counted = "entries of the output"
+        if "raised" in names:
+            counted += " (what the call raised counts as one)"
+        always = len(names & {"shape", "unknown"})  # of the output itself
+        return f"the number of {counted} is {side} {self.limit - always}"
 
     def to_dict(self) -> dict[str, Any]:
-        return {"kind": self.kind, "limit": self.limit, "at_least": self.at_least, "places": self.places}
+        places = len(self.columns)
+        return {"kind": self.kind, "limit": self.limit, "at_least": self.at_least, "places": places}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> ReportCount:
-        return cls.of_columns(data["limit"], data["at_least"], columns)
+        return cls(data["limit"], data["at_least"], tuple(columns))
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,14 +100,6 @@ class HalfLine(Event):
     @property
     def words(self) -> str:
         return f"{self.reading.words} is {'at least' if self.above else 'at most'} {spoken(self.threshold)}"
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "kind": self.kind,
-            "reading": self.reading.to_dict(),
-            "threshold": encode(self.threshold),
-            "above": self.above,
-        }
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> HalfLine:
@@ -162,9 +120,6 @@ class Both(Event):
     @property
     def words(self) -> str:
         return f"{self.first.words}, and {self.second.words}"
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"kind": self.kind, "first": self.first.to_dict(), "second": self.second.to_dict()}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> Both:
@@ -200,15 +155,6 @@ class ValueInterval(Event):
             return f"{self.reading.words} is below {spoken(self.low)} or above {spoken(self.high)}"
         return f"{self.reading.words} lies between {spoken(self.low)} and {spoken(self.high)}"
 
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "kind": self.kind,
-            "reading": self.reading.to_dict(),
-            "low": encode(self.low),
-            "high": encode(self.high),
-            "complement": self.complement,
-        }
-
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> ValueInterval:
         reading = reading_from_dict(data["reading"], columns)
@@ -238,15 +184,6 @@ class Near(Event):
     def words(self) -> str:
         negation = "not " if self.complement else ""
         return f"{self.reading.words} is {negation}{spoken(self.centre)} to within {self.tolerance:.1g}"
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "kind": self.kind,
-            "reading": self.reading.to_dict(),
-            "centre": self.centre,
-            "tolerance": self.tolerance,
-            "complement": self.complement,
-        }
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> Near:
@@ -300,14 +237,6 @@ class RowTable(Event):
         shown = listed([f"({row})" for row in said], 4)
         return f"the combination of {names} is{negation} {'' if len(self.rows) == 1 else 'one of '}{shown}"
 
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "kind": self.kind,
-            "readings": [reading.to_dict() for reading in self.readings],
-            "rows": [[encode(value) for value in row] for row in self.rows],
-            "complement": self.complement,
-        }
-
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> RowTable:
         readings = tuple(reading_from_dict(reading, columns) for reading in data["readings"])
@@ -323,10 +252,10 @@ def event_from_dict(data: Mapping[str, Any], columns: Sequence[Column]) -> Event
     ValueError
         If the kind is unknown, or a column is not in the view.
     """
-    kind = data["kind"]
-    if kind not in Event.kinds:
-        raise ValueError(f"kind must name an event, got {kind!r}")
-    return Event.kinds[kind].from_dict(data, columns)
+    found = Written.kinds.get(data["kind"])
+    if found is None or not issubclass(found, Event):
+        raise ValueError(f"kind must name an event, got {data['kind']!r}")
+    return found.from_dict(data, columns)
 
 
 def _said(reading: Reading, value: float) -> str:
@@ -339,11 +268,21 @@ def _said(reading: Reading, value: float) -> str:
 
 def row_keys(values: Sequence[FloatArray]) -> KeyArray:
     """A 64-bit key of each row of some columns, shape (n,); equal rows have one key (NaN equals NaN)."""
-    keys = np.zeros(len(values[0]), dtype=np.uint64)
-    for original in values:
-        column = original + 0.0  # a copy, in which -0.0 has become 0.0
-        column[np.isnan(column)] = np.nan  # one bit pattern for all NaN
-        keys ^= column.view(np.uint64)
-        keys *= np.uint64(0x9E3779B97F4A7C15)  # odd: no two single values share a key; wraps modulo 2^64
+    return mixed_keys(map(_bits, values), len(values[0]))
+
+
+def mixed_keys(columns: Iterable[KeyArray], rows: int) -> KeyArray:
+    """A 64-bit key of each row of some columns of bits, shape (rows,); no two rows of one column have one key."""
+    keys = np.zeros(rows, dtype=np.uint64)
+    for column in columns:
+        keys ^= column
+        keys *= np.uint64(0x9E3779B97F4A7C15)  # odd; wraps modulo 2^64
         keys ^= keys >> np.uint64(29)
     return keys
+
+
+def _bits(values: FloatArray) -> KeyArray:
+    """The bits of numbers; equal numbers have the same."""
+    column = values + 0.0  # a copy, in which -0.0 has become 0.0
+    column[np.isnan(column)] = np.nan  # one bit pattern for all NaN
+    return column.view(np.uint64)

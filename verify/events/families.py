@@ -112,7 +112,6 @@ class Sorted:
     starts: npt.NDArray[np.intp]
     lengths: npt.NDArray[np.intp]
     fit_size: tuple[int, int]
-    choose_size: tuple[int, int]
     fresh: tuple[FloatArray, FloatArray]
     pairs: Pairs | None
 
@@ -130,23 +129,19 @@ class Sorted:
             pooled,
             *runs(pooled),
             (len(fit[0].values), len(fit[1].values)),
-            (len(choose[0].values), len(choose[1].values)),
             fresh,
             Pairs.of(*fresh),
         )
 
     @property
+    def choose_size(self) -> tuple[int, int]:
+        """Draws of each world in the second sample."""
+        return self.fresh[0].size, self.fresh[1].size
+
+    @property
     def all_size(self) -> tuple[int, int]:
         """Draws of each world in both samples."""
         return self.fit_size[0] + self.choose_size[0], self.fit_size[1] + self.choose_size[1]
-
-    def up_to(self, cuts: FloatArray, side: str) -> tuple[IntArray, IntArray]:
-        """For each world, how many values of both samples are ≤ ("right") or < ("left") each cut."""
-        first, second = (
-            np.searchsorted(a, cuts, side=side) + np.searchsorted(b, cuts, side=side)  # type: ignore[call-overload]
-            for a, b in zip(self.fit, self.choose, strict=True)
-        )
-        return first, second
 
 
 def _sorted_present(values: FloatArray) -> FloatArray:

@@ -46,9 +46,6 @@ class LatticeReading(Reading):
     def words(self) -> str:
         return _PHRASES[self.aspect].format(of=self.reading.words)
 
-    def to_dict(self) -> dict[str, Any]:
-        return {"kind": self.kind, "aspect": self.aspect, "reading": self.reading.to_dict()}
-
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> LatticeReading:
         if data["aspect"] not in _PHRASES:

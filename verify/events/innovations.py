@@ -17,12 +17,12 @@ from scipy.linalg import solve_triangular
 from verify.events.discriminant import MOST_FITTED, SMALLEST_SPREAD, within_worlds
 from verify.events.readings import Combination
 from verify.events.relations import MOST_COLUMNS
-from verify.events.view_sample import WorldSamples
+from verify.events.view_sample import Column, WorldSamples
 
 _FEWEST = 2  # draws a column, of each world, below which predictions say little
 
 
-def innovations(fit: WorldSamples, columns: Sequence[int]) -> list[Combination]:
+def innovations(fit: WorldSamples, columns: Sequence[Column]) -> list[Combination]:
     """Return the innovations of some columns, predicted within the worlds from draws of both.
 
     Columns that those before tell exactly are left out (they are `verify.events.relations`), and so are those that are
@@ -35,7 +35,7 @@ def innovations(fit: WorldSamples, columns: Sequence[int]) -> list[Combination]:
     """
     if not 2 <= len(columns) <= MOST_COLUMNS or len(fit[0].values) < _FEWEST * len(columns):
         return []
-    first, second = (world.values[:MOST_FITTED, list(columns)] for world in fit)
+    first, second = (world.values[:MOST_FITTED, world.at(columns)] for world in fit)
     _, within, scale = within_worlds(first, second)
     unit = scale * np.sqrt(len(within))
     used = np.flatnonzero((scale > 0.0) & np.isfinite(scale))
@@ -45,9 +45,5 @@ def innovations(fit: WorldSamples, columns: Sequence[int]) -> list[Combination]:
         return []
     factor = np.linalg.qr(within[:, used] / unit[used], mode="r")
     weights = solve_triangular(factor, np.eye(used.size)) / scale[used, None]
-    indices = tuple(columns[i] for i in used.tolist())
-    named = tuple(fit[0].columns[i] for i in indices)
-    return [
-        Combination(indices[: at + 1], named[: at + 1], tuple(weights[: at + 1, at].tolist()))
-        for at in range(used.size)
-    ]
+    named = tuple(columns[i] for i in used.tolist())
+    return [Combination(named[: at + 1], tuple(weights[: at + 1, at].tolist())) for at in range(used.size)]

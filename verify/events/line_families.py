@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Literal
 
 import numpy as np
 
-from mechanisms.arrays import FloatArray
+from mechanisms.arrays import FloatArray, IntArray
 from verify.events.event import Event, HalfLine, ReportCount, ValueInterval
 from verify.events.families import EventFamily, Pairs, Sorted, nested, quantiles
 from verify.events.readings import Reading
@@ -15,26 +16,49 @@ from verify.events.view_sample import WorldSamples
 
 def half_line_family(sorted_values: Sorted) -> Iterator[EventFamily]:
     """At most t, and at least t: t at pooled quantiles, and just outside each world's range."""
-    reading = sorted_values.reading  # `build` outlives the sorted values, and must not keep them
     pooled = sorted_values.pooled
     if pooled.size == 0:
         return
     thresholds = np.unique(np.concatenate([quantiles(pooled), _edges(sorted_values.fit)]))
-    at_most, below = sorted_values.up_to(thresholds, "right"), sorted_values.up_to(thresholds, "left")
-    present = [a.size + b.size for a, b in zip(sorted_values.fit, sorted_values.choose, strict=True)]
-    hits = [np.concatenate([at_most[w], present[w] - below[w]]) for w in (0, 1)]
+    worlds = list(zip(sorted_values.fit, sorted_values.choose, strict=True))
+    reading, size = sorted_values.reading, sorted_values.all_size
+    yield _half_lines(reading, thresholds, worlds, size, sorted_values.pairs)
+
+
+def score_family(score: Reading, *samples: WorldSamples) -> EventFamily:
+    """At most t, and at least t, for a score that was fitted on other draws than these samples."""
+    raw = [np.concatenate([score.of(sample[w]) for sample in samples]) for w in (0, 1)]
+    thresholds = quantiles(np.sort(np.concatenate(raw)), 64, 24)
+    worlds = [[np.sort(values)] for values in raw]
+    return _half_lines(score, thresholds, worlds, (raw[0].size, raw[1].size), Pairs.of(*raw))
+
+
+def _half_lines(
+    reading: Reading,
+    thresholds: FloatArray,
+    worlds: Sequence[Sequence[FloatArray]],
+    trials: tuple[int, int],
+    pairs: Pairs | None,
+) -> EventFamily:
+    """At most t, then at least t, counted in the sorted values of each world, which may be in several parts."""
+    hits = []
+    for parts in worlds:
+        at_least = sum(part.size for part in parts) - _up_to_cuts(parts, thresholds, "left")
+        hits.append(np.concatenate([_up_to_cuts(parts, thresholds, "right"), at_least]))
 
     def build(at: int) -> Event:
         above, which = divmod(at, thresholds.size)
         return HalfLine(reading, float(thresholds[which]), bool(above))
 
-    split = _split_half_lines(sorted_values.pairs, thresholds)
-    yield EventFamily(hits[0], hits[1], sorted_values.all_size, build, nested, split)
+    split = None
+    if pairs is not None:
+        split = np.concatenate([pairs.split_at_most(thresholds), pairs.split_at_least(thresholds)])
+    return EventFamily(hits[0], hits[1], trials, build, nested, split)
 
 
-def _split_half_lines(pairs: Pairs | None, cuts: FloatArray) -> FloatArray | None:
-    """`Family.split` of at most each cut, then of at least each cut."""
-    return None if pairs is None else np.concatenate([pairs.split_at_most(cuts), pairs.split_at_least(cuts)])
+def _up_to_cuts(parts: Sequence[FloatArray], cuts: FloatArray, side: Literal["left", "right"]) -> IntArray:
+    """How many values of sorted arrays are at most ("left": below) each cut."""
+    return np.asarray(np.sum([np.searchsorted(part, cuts, side) for part in parts], axis=0))
 
 
 def interval_family(sorted_values: Sorted) -> Iterator[EventFamily]:
@@ -50,11 +74,11 @@ def interval_family(sorted_values: Sorted) -> Iterator[EventFamily]:
     cuts = quantiles(pooled, 32, 4)
     if cuts.size < 2:
         return
-    at_most, below = sorted_values.up_to(cuts, "right"), sorted_values.up_to(cuts, "left")
     low, high = np.triu_indices(cuts.size, k=1)
-    present = [a.size + b.size for a, b in zip(sorted_values.fit, sorted_values.choose, strict=True)]
-    inside = [at_most[w][high] - below[w][low] for w in (0, 1)]
-    hits = [np.concatenate([inside[w], present[w] - inside[w]]) for w in (0, 1)]
+    hits = []
+    for parts in zip(sorted_values.fit, sorted_values.choose, strict=True):
+        inside = _up_to_cuts(parts, cuts, "right")[high] - _up_to_cuts(parts, cuts, "left")[low]
+        hits.append(np.concatenate([inside, sum(part.size for part in parts) - inside]))
 
     def build(at: int) -> Event:
         complement, which = divmod(at, low.size)
@@ -71,25 +95,6 @@ def interval_family(sorted_values: Sorted) -> Iterator[EventFamily]:
 def _intervals(mass: FloatArray) -> FloatArray:
     """Alternatives of intervals of one line: they may shift, and be a little longer or shorter."""
     return 1.0 + 4.0 / np.maximum(mass, 1e-300)
-
-
-def score_family(score: Reading, *samples: WorldSamples) -> EventFamily:
-    """At most t, and at least t, for a score that was fitted on other draws than these samples."""
-    raw = [np.concatenate([score.of(sample[w]) for sample in samples]) for w in (0, 1)]
-    values = [np.sort(world) for world in raw]
-    thresholds = np.unique(quantiles(np.sort(np.concatenate(values)), 64, 24))
-    hits = []
-    for world in values:
-        at_most = np.searchsorted(world, thresholds, side="right")
-        at_least = world.size - np.searchsorted(world, thresholds, side="left")
-        hits.append(np.concatenate([at_most, at_least]))
-
-    def build(at: int) -> Event:
-        above, which = divmod(at, thresholds.size)
-        return HalfLine(score, float(thresholds[which]), bool(above))
-
-    split = _split_half_lines(Pairs.of(*raw), thresholds)
-    return EventFamily(hits[0], hits[1], (values[0].size, values[1].size), build, nested, split)
 
 
 def _edges(worlds: tuple[FloatArray, FloatArray]) -> FloatArray:
@@ -120,8 +125,8 @@ def report_count_family(fit: WorldSamples, choose: WorldSamples) -> Iterator[Eve
 
     def build(at: int) -> Event:
         if at <= places:
-            return ReportCount.of_columns(at, False, columns)
-        return ReportCount.of_columns(2 * places + 1 - at, True, columns)
+            return ReportCount(at, False, columns)
+        return ReportCount(2 * places + 1 - at, True, columns)
 
     yield EventFamily(hits, hits_prime, (int(counts[0].sum()), int(counts[1].sum())), build, nested)
 
@@ -131,4 +136,4 @@ def certain_family(choose: WorldSamples) -> EventFamily:
     columns = choose[0].columns
     sizes = len(choose[0].values), len(choose[1].values)
     hits, hits_prime = (np.array([size], dtype=np.int64) for size in sizes)
-    return EventFamily(hits, hits_prime, sizes, lambda at: ReportCount.of_columns(0, True, columns), nested)
+    return EventFamily(hits, hits_prime, sizes, lambda at: ReportCount(0, True, columns), nested)

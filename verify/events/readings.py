@@ -16,40 +16,23 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mechanisms.arrays import FloatArray
-from verify.events.view_sample import Column, ViewSample, column_index
+from verify.events.view_sample import Column, ViewSample, column_named
+from verify.events.written import Written, decode
 
 _TERMS = 6  # of a weighted sum, that are said
 
 
-class Reading(abc.ABC):
-    """A number read from each draw of a view; absent (NaN) where what it is read from is absent."""
+class Reading(Written):
+    """A number read from each draw of a view; absent (NaN) where what it is read from is absent.
+
+    In `words` it is "the largest of output 1 and output 2".
+    """
 
     __slots__ = ()
-    kind: ClassVar[str]
-    kinds: ClassVar[dict[str, type[Reading]]] = {}
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        if "kind" in cls.__dict__:
-            Reading.kinds[cls.kind] = cls
 
     @abc.abstractmethod
     def of(self, sample: ViewSample) -> FloatArray:
         """The reading of each of the n draws; shape (n,). It may share memory with the sample."""
-
-    @property
-    @abc.abstractmethod
-    def words(self) -> str:
-        """The reading as part of a sentence: "the largest of output 1 and output 2"."""
-
-    @abc.abstractmethod
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-able data from which `reading_from_dict` rebuilds the reading."""
-
-    @classmethod
-    @abc.abstractmethod
-    def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> Reading:
-        """Rebuild a reading of this class from `to_dict`."""
 
 
 def reading_from_dict(data: Mapping[str, Any], columns: Sequence[Column]) -> Reading:
@@ -60,10 +43,10 @@ def reading_from_dict(data: Mapping[str, Any], columns: Sequence[Column]) -> Rea
     ValueError
         If the kind is unknown, or a column is not in the view.
     """
-    kind = data["kind"]
-    if kind not in Reading.kinds:
-        raise ValueError(f"kind must name a reading, got {kind!r}")
-    return Reading.kinds[kind].from_dict(data, columns)
+    found = Written.kinds.get(data["kind"])
+    if found is None or not issubclass(found, Reading):
+        raise ValueError(f"kind must name a reading, got {data['kind']!r}")
+    return found.from_dict(data, columns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,51 +54,39 @@ class ColumnValue(Reading):
     """The value of one column."""
 
     kind: ClassVar[str] = "value"
-    index: int
     column: Column
 
     def of(self, sample: ViewSample) -> FloatArray:
-        return sample.values[:, self.index]
+        return sample.values[:, sample.places[self.column.name]]
 
     @property
     def words(self) -> str:
         return self.column.words
 
-    def to_dict(self) -> dict[str, Any]:
-        return {"kind": self.kind, "column": self.column.name}
-
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> ColumnValue:
-        index = column_index(data["column"], columns)
-        return cls(index, columns[index])
+        return cls(column_named(data["column"], columns))
 
 
 @dataclass(frozen=True, slots=True)
 class Combination(Reading):
-    """A sum of columns, each times a weight.
-
-    Attributes
-    ----------
-    indices, columns, weights
-        The columns, and the weight of each.
-    """
+    """A sum of columns, each times a weight."""
 
     kind: ClassVar[str] = "combination"
-    indices: tuple[int, ...]
     columns: tuple[Column, ...]
     weights: tuple[float, ...]
 
     def of(self, sample: ViewSample) -> FloatArray:
         total = np.zeros(len(sample.values))
         with np.errstate(invalid="ignore", over="ignore"):  # inf - inf is NaN: such a sum is absent
-            for index, weight in zip(self.indices, self.weights, strict=True):
-                total += weight * sample.values[:, index]
+            for at, weight in zip(sample.at(self.columns), self.weights, strict=True):
+                total += weight * sample.values[:, at]
         return total
 
     @classmethod
-    def difference(cls, index: int, minus: int, columns: Sequence[Column]) -> Combination:
-        """The value of one column minus that of another, of a view with these columns."""
-        return cls((index, minus), (columns[index], columns[minus]), (1.0, -1.0))
+    def difference(cls, column: Column, minus: Column) -> Combination:
+        """The value of one column minus that of another."""
+        return cls((column, minus), (1.0, -1.0))
 
     @property
     def words(self) -> str:
@@ -128,16 +99,10 @@ class Combination(Reading):
         more = len(self.weights) - _TERMS
         return said.strip() + (f" and {more} more terms" if more > 0 else "")
 
-    def to_dict(self) -> dict[str, Any]:
-        names = [column.name for column in self.columns]
-        weights = [encode(weight) for weight in self.weights]
-        return {"kind": self.kind, "columns": names, "weights": weights}
-
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> Combination:
-        indices = tuple(column_index(name, columns) for name in data["columns"])
-        named, weights = tuple(columns[i] for i in indices), tuple(map(decode, data["weights"]))
-        return cls(indices, named, weights)
+        named = tuple(column_named(name, columns) for name in data["columns"])
+        return cls(named, tuple(map(decode, data["weights"])))
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,14 +120,6 @@ class Where(Reading):
     @property
     def words(self) -> str:
         return f"{self.reading.words} (where {self.condition.words} is {spoken(self.value)})"
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "kind": self.kind,
-            "reading": self.reading.to_dict(),
-            "condition": self.condition.to_dict(),
-            "value": encode(self.value),
-        }
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> Where:
@@ -182,15 +139,3 @@ def listed(parts: Sequence[str], limit: int) -> str:
 def spoken(value: float) -> str:
     """A number as it is said: NaN is "absent"."""
     return "absent" if math.isnan(value) else f"{value:.6g}"
-
-
-def encode(value: float) -> float | str | None:
-    """A number as JSON knows it: NaN is null, infinity "inf"."""
-    if math.isnan(value):
-        return None
-    return float(value) if math.isfinite(value) else ("inf" if value > 0 else "-inf")
-
-
-def decode(value: float | str | None) -> float:
-    """The inverse of `encode`."""
-    return math.nan if value is None else float(value)

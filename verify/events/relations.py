@@ -47,30 +47,26 @@ def relation_families(fit: WorldSamples, choose: WorldSamples) -> Iterator[Event
     on the draws that follow. Where both worlds satisfy the same relations with the same values, there is nothing to
     tell, and nothing is counted.
     """
-    named = fit[0].columns
-    columns = [i for i, column in enumerate(named) if column.kind == "real"]
+    columns = [column for column in fit[0].columns if column.kind == "real"]
     if not 2 <= len(columns) <= MOST_COLUMNS:
         return
-    bases = [_null_directions(world.values[: max(2 * _ROWS, 8 * len(columns)), columns]) for world in fit]
+    at = fit[0].at(columns)
+    bases = [_null_directions(world.values[: max(2 * _ROWS, 8 * len(columns)), at]) for world in fit]
     if not any(bases):
         return
-    heads = [_finite(world.values[:_CHECKED, columns]) for world in fit]
+    heads = [_finite(world.values[:_CHECKED, at]) for world in fit]
     for basis, own, other in zip(bases, heads, heads[::-1], strict=True):
         for relation in _telling(basis, own, other):
             places = np.flatnonzero(relation.weights)
-            indices = tuple(columns[at] for at in places.tolist())
             weights = tuple(relation.weights[places].tolist())
-            reading = Combination(indices, tuple(named[i] for i in indices), weights)
+            reading = Combination(tuple(columns[i] for i in places.tolist()), weights)
             yield _family(Near(reading, relation.centre, relation.tolerance), fit, choose)
 
 
 def _family(near: Near, fit: WorldSamples, choose: WorldSamples) -> EventFamily:
     """An event and its complement, counted on the draws on which it was not laid out."""
     events: tuple[Event, ...] = (near, Near(near.reading, near.centre, near.tolerance, complement=True))
-    fresh = [
-        [world.rows(min(_CHECKED, len(world.values)), len(world.values)), more]
-        for world, more in zip(fit, choose, strict=True)
-    ]
+    fresh = [[world.rows(_CHECKED), more] for world, more in zip(fit, choose, strict=True)]
     holds = [[np.concatenate([event.holds(part) for part in parts]) for event in events] for parts in fresh]
     hits = [np.array([np.count_nonzero(held) for held in world], dtype=np.int64) for world in holds]
     sizes = holds[0][0].size, holds[1][0].size

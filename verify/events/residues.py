@@ -47,14 +47,6 @@ class Residue(Reading):
             return f"the remainder by {self.modulus} of the sum of the digits of {self.reading.words}"
         return f"the remainder by {self.modulus} of {self.reading.words}"
 
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "kind": self.kind,
-            "reading": self.reading.to_dict(),
-            "modulus": self.modulus,
-            "of_digits": self.of_digits,
-        }
-
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> Residue:
         of_digits = bool(data["of_digits"])

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -27,7 +27,7 @@ import numpy.typing as npt
 from mechanisms.arrays import FloatArray
 from verify.events.event import Event, event_from_dict
 from verify.events.families import runs
-from verify.events.view_sample import Column, ReadOnce, ViewSample, WorldSamples, column_index
+from verify.events.view_sample import Column, ReadOnce, ViewSample, WorldSamples, column_named
 
 _CLOSE = 2.0**-42
 """How close values are to each other, relative to their own size, if they differ by rounding: 2048 units at most."""
@@ -103,10 +103,6 @@ class _Offset:
         """Say a column that is read like this."""
         return f"{column} {'minus' if self.large > 0.0 else 'plus'} {abs(self.large):.15g}"
 
-    def to_dict(self) -> dict[str, float]:
-        """JSON-able data: the attributes."""
-        return {"large": self.large, "step": self.step, "adds": self.adds}
-
 
 @dataclass(frozen=True, slots=True)
 class _Roundoff:
@@ -127,13 +123,9 @@ class _Roundoff:
         """Say a column that is read like this."""
         return column
 
-    def to_dict(self) -> dict[str, float]:
-        """JSON-able data: the attributes."""
-        return {"nothing": self.nothing, "bits": self.bits}
-
 
 def _how(data: Mapping[str, float]) -> _Roundoff | _Offset:
-    """Rebuild how a column is read from `to_dict`."""
+    """Rebuild how a column is read from its attributes."""
     if "large" in data:
         return _Offset(float(data["large"]), float(data["step"]), float(data["adds"]))
     return _Roundoff(float(data["nothing"]), int(data["bits"]))
@@ -143,23 +135,23 @@ def _how(data: Mapping[str, float]) -> _Roundoff | _Offset:
 class RoundedColumns:
     """Some columns, and how each of them is read."""
 
-    indices: tuple[int, ...]
     columns: tuple[Column, ...]
     roundoffs: tuple[_Roundoff | _Offset, ...]
 
     def of(self, sample: ViewSample) -> ReadOnce:
         """Return the sample with these columns rounded."""
         values = sample.values.copy(order="F")
-        for index, roundoff in zip(self.indices, self.roundoffs, strict=True):
+        for index, roundoff in zip(sample.at(self.columns), self.roundoffs, strict=True):
             values[:, index] = roundoff.of(values[:, index])
         return ReadOnce(values, self.named(sample.columns))
 
     def named(self, columns: Sequence[Column]) -> tuple[Column, ...]:
         """Return the columns of a view, these in words that say how they are read."""
-        named = list(columns)
-        for index, how in zip(self.indices, self.roundoffs, strict=True):
-            named[index] = replace(named[index], words=how.words(named[index].words))
-        return tuple(named)
+        read = {column.name: how for column, how in zip(self.columns, self.roundoffs, strict=True)}
+        return tuple(
+            replace(column, words=read[column.name].words(column.words)) if column.name in read else column
+            for column in columns
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,14 +178,13 @@ class OfRounded(Event):
         return {
             "kind": self.kind,
             "event": self.event.to_dict(),
-            "rounded": {column.name: how.to_dict() for column, how in both},
+            "rounded": {column.name: asdict(how) for column, how in both},
         }
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> OfRounded:
-        indices = tuple(column_index(name, columns) for name in data["rounded"])
-        roundoffs = tuple(map(_how, data["rounded"].values()))
-        rounded = RoundedColumns(indices, tuple(columns[i] for i in indices), roundoffs)
+        read = tuple(column_named(name, columns) for name in data["rounded"])
+        rounded = RoundedColumns(read, tuple(map(_how, data["rounded"].values())))
         return cls(event_from_dict(data["event"], rounded.named(columns)), rounded)
 
 
@@ -201,15 +192,13 @@ def rounded_columns(worlds: WorldSamples) -> RoundedColumns | None:
     """Return the columns that show rounding, and how they are to be read; None if none does."""
     columns = worlds[0].columns
     rows = max(_FEWEST_ROWS, _LOOKED_AT // len(columns))
-    found = {}
+    found: dict[Column, _Roundoff | _Offset] = {}
     for index, column in enumerate(columns):
         if column.kind == "real":
             roundoff = _roundoff_of(np.concatenate([world.values[:rows, index] for world in worlds]))
             if roundoff is not None:
-                found[index] = roundoff
-    if not found:
-        return None
-    return RoundedColumns(tuple(found), tuple(columns[i] for i in found), tuple(found.values()))
+                found[column] = roundoff
+    return RoundedColumns(tuple(found), tuple(found.values())) if found else None
 
 
 def _roundoff_of(values: FloatArray) -> _Roundoff | _Offset | None:

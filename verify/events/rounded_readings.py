@@ -16,7 +16,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mechanisms.arrays import FloatArray
-from verify.events.readings import Reading, reading_from_dict
+from verify.events.readings import ColumnValue, Combination, Reading, reading_from_dict
+from verify.events.summaries import ColumnSummary
 from verify.events.view_sample import Column, ViewSample
 
 _RELATIVE = 1e-12  # to the terms of a sum; rounding is 1e-16 of them
@@ -40,9 +41,6 @@ class Rounded(Reading):
     def words(self) -> str:
         return self.reading.words
 
-    def to_dict(self) -> dict[str, Any]:
-        return {"kind": self.kind, "reading": self.reading.to_dict(), "step": self.step}
-
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> Rounded:
         return cls(reading_from_dict(data["reading"], columns), float(data["step"]))
@@ -53,30 +51,30 @@ class Rounding:
     """How coarsely sums of columns are to be read, from the sizes of their values in a sample of both worlds."""
 
     worlds: Sequence[ViewSample]
-    sizes: dict[int, tuple[float, bool]] = field(default_factory=dict)
+    sizes: dict[str, tuple[float, bool]] = field(default_factory=dict)
 
-    def applied(self, reading: Reading, indices: Sequence[int]) -> Reading:
+    def applied(self, reading: Combination | ColumnSummary) -> Reading:
         """Return a sum or difference of columns, rounded to 1e-12 of its terms unless all values are whole numbers."""
-        step = self.step(indices)
+        step = self.step(reading.columns)
         return reading if step == 0.0 else Rounded(reading, step)
 
-    def step(self, indices: Sequence[int]) -> float:
+    def step(self, columns: Sequence[Column]) -> float:
         """Return 1e-12 of what the sizes of columns add up to, or the next power of two; 0 if all values are whole."""
-        terms = [self._size(index) for index in indices]
+        terms = [self._size(column) for column in columns]
         size = sum(largest for largest, _ in terms)
         least = _RELATIVE * size
         if all(whole for _, whole in terms) or not 0.0 < least < math.inf:
             return 0.0
         return 2.0 ** math.ceil(math.log2(least))
 
-    def _size(self, index: int) -> tuple[float, bool]:
+    def _size(self, column: Column) -> tuple[float, bool]:
         """The largest finite value of a column, and whether all are whole."""
-        if index not in self.sizes:
+        if column.name not in self.sizes:
             largest, whole = 0.0, True
             for world in self.worlds:
-                values = world.values[:, index]
+                values = ColumnValue(column).of(world)
                 values = values[np.isfinite(values)]
                 largest = max(largest, float(np.abs(values).max(initial=0.0)))
                 whole = whole and bool((values == np.round(values)).all())
-            self.sizes[index] = largest, whole
-        return self.sizes[index]
+            self.sizes[column.name] = largest, whole
+        return self.sizes[column.name]

@@ -17,8 +17,9 @@ import numpy as np
 
 from mechanisms.arrays import FloatArray
 from verify.events.binned import Binned, Bins
-from verify.events.readings import Reading, decode, encode, listed, reading_from_dict
+from verify.events.readings import Reading, listed, reading_from_dict
 from verify.events.view_sample import Column, ViewSample
+from verify.events.written import decode, encode
 
 NEVER = 255
 """In place of a bin: no value reaches it."""

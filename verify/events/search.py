@@ -168,10 +168,7 @@ def search_events(
         families = lattice_families(fit, choose) if lattice else all_families(fit, choose)
     counted = _Counted.of(list(families), rounded)
     test = _ComingTest(final_samples, delta, error)
-    best = (
-        _best_of_order(counted, False, test),
-        _best_of_order(counted, True, test),
-    )
+    best = _best_of_order(counted, False, test), _best_of_order(counted, True, test)
     listed = {(event.event, event.swapped): event for event in best}
     least = max(0.0, *(event.predicted for event in best))
     for swapped in (False, True) if shortlist else ():
@@ -208,7 +205,7 @@ class _Counted:
     rounded: RoundedColumns | None
 
     @classmethod
-    def of(cls, families: Sequence[EventFamily], rounded: RoundedColumns | None = None) -> _Counted:
+    def of(cls, families: Sequence[EventFamily], rounded: RoundedColumns | None) -> _Counted:
         sizes = [family.hits.size for family in families]
         trials = [np.repeat([[float(n)] for n in family.trials], family.hits.size, 1) for family in families]
         split = [np.full(f.hits.size, np.nan) if f.split is None else f.split for f in families]
@@ -240,22 +237,19 @@ class _Counted:
         return ChosenEvent(event, predicted, swapped)
 
     def simplest(
-        self,
-        value: FloatArray,
-        some: npt.NDArray[np.intp] | None = None,
-        within: float = _SETTINGS.simpler_within,
+        self, value: FloatArray, some: npt.NDArray[np.intp], within: float = _SETTINGS.simpler_within
     ) -> tuple[int, float]:
         """Of the first family with a value near the largest, the event with the largest, and that value.
 
-        `value` is that of the events `some`, in increasing order; of all of them, if they are not given. Near is what
-        falls short by no more than the share `within`.
+        `value` is that of the events `some`, in increasing order. Near is what falls short by no more than the share
+        `within`.
         """
-        family = self.family if some is None else self.family[some]
+        family = self.family[some]
         top = float(value.max())
         first = family[int(np.argmax(value >= top - within * max(top, 0.0)))]
         start, stop = np.searchsorted(family, [first, first + 1])
         best = int(start + np.argmax(value[start:stop]))
-        return best if some is None else int(some[best]), float(value[best])
+        return int(some[best]), float(value[best])
 
 
 def _best_of_order(counted: _Counted, swapped: bool, test: _ComingTest) -> ChosenEvent:
@@ -303,10 +297,11 @@ def _band(counted: _Counted, epsilons: Sequence[float], test: _ComingTest) -> li
         p, q = counted.cautious(swapped, test.delta, _SETTINGS.caution)
         bounds.append([wilson_bound(x, test.samples, np.full(p.shape, z)) for x, z in ((p, -two), (q, two))])
     found: dict[tuple[int, bool], ChosenEvent] = {}
+    every = np.arange(counted.family.size)
     for epsilon in epsilons:
         factor = float(np.exp(min(epsilon, 700.0)))
         gaps = [low - factor * up for low, up in bounds]
-        best = [counted.simplest(gap, within=_SETTINGS.simpler_in_band) for gap in gaps]
+        best = [counted.simplest(gap, every, _SETTINGS.simpler_in_band) for gap in gaps]
         swapped = best[1][1] > best[0][1] + _SETTINGS.simpler_within * max(best[1][1], 0.0)
         index, gap = best[swapped]
         if gap > 0.0:

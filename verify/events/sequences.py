@@ -20,16 +20,16 @@ MOST = 4
 _PLACE = re.compile(r"\[(\d+)\]")
 
 
-def sequences(columns: Sequence[Column]) -> list[tuple[int, ...]]:
-    """Return the sequences among columns, each as the indices of its entries in order, the longest first.
+def sequences(columns: Sequence[Column]) -> list[tuple[Column, ...]]:
+    """Return the sequences among columns, each as its entries in order, the longest first.
 
     A column that belongs to several (the rows and the columns of a matrix) is in each of them.
     """
-    found: dict[tuple[str, str], dict[int, int]] = {}
-    for index, column in enumerate(columns):
+    found: dict[tuple[str, str], dict[int, Column]] = {}
+    for column in columns:
         for place in _PLACE.finditer(column.name):
             around = (column.name[: place.start()], column.name[place.end() :])
-            found.setdefault(around, {})[int(place[1])] = index
+            found.setdefault(around, {})[int(place[1])] = column
     long = [entries for entries in found.values() if len(entries) >= _FEWEST]
     long.sort(key=lambda entries: -len(entries))
-    return [tuple(index for _, index in sorted(entries.items())) for entries in long[:MOST]]
+    return [tuple(entries[number] for number in sorted(entries)) for entries in long[:MOST]]

@@ -14,8 +14,9 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from mechanisms.arrays import BoolArray, FloatArray
-from verify.events.readings import Reading, decode, encode, listed, spoken
-from verify.events.view_sample import Column, ViewSample, column_index
+from verify.events.readings import Reading, listed, spoken
+from verify.events.view_sample import Column, ViewSample, column_named
+from verify.events.written import decode
 
 _BLOCK = 1 << 15  # draws that are summed up at once
 
@@ -57,7 +58,7 @@ class ColumnSummary(Reading):
     operation
         What is read (`words` says it). Of equal largest or smallest values the first counts. Sums and
         extremes of nothing are absent.
-    indices, columns
+    columns
         The columns.
     value
         The number looked for by ``"count of"``, ``"count from"`` and ``"first of"``; for places of the largest and
@@ -66,15 +67,14 @@ class ColumnSummary(Reading):
 
     kind: ClassVar[str] = "summary"
     operation: SummaryOperation
-    indices: tuple[int, ...]
     columns: tuple[Column, ...]
     value: float = 0.0
 
     def of(self, sample: ViewSample) -> FloatArray:
-        result = np.empty(len(sample.values))
+        result, places = np.empty(len(sample.values)), sample.at(self.columns)
         for start in range(0, len(result), _BLOCK):  # blocks that stay in the processor's cache
             block = sample.values[start : start + _BLOCK]
-            columns = [np.ascontiguousarray(block[:, i]) for i in self.indices]
+            columns = [np.ascontiguousarray(block[:, i]) for i in places]
             result[start : start + _BLOCK] = self._of_columns(columns)
         return result
 
@@ -114,17 +114,13 @@ class ColumnSummary(Reading):
         value = labels.get(self.value, spoken(self.value))
         return _PHRASES[self.operation].format(of=names, value=value)
 
-    def to_dict(self) -> dict[str, Any]:
-        names = [column.name for column in self.columns]
-        return {"kind": self.kind, "operation": self.operation, "columns": names, "value": encode(self.value)}
-
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> ColumnSummary:
         operation = data["operation"]
         if operation not in _PHRASES:
             raise ValueError(f"operation must be one of {', '.join(_PHRASES)}, got {operation!r}")
-        indices = tuple(column_index(name, columns) for name in data["columns"])
-        return cls(operation, indices, tuple(columns[i] for i in indices), decode(data["value"]))
+        named = tuple(column_named(name, columns) for name in data["columns"])
+        return cls(operation, named, decode(data["value"]))
 
 
 def _sum(values: Sequence[FloatArray]) -> FloatArray:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray, IntArray
-from verify.events.event import Event, KeyArray, RowTable, row_keys
+from verify.events.event import Event, RowTable, row_keys
 from verify.events.families import EventFamily, Sorted, disjoint, nested, runs
 from verify.events.readings import Reading
 from verify.events.view_sample import ViewSample, WorldSamples
@@ -24,31 +24,22 @@ _MOST_CODES = 200  # values of a reading that is read together with another one
 def value_families(sorted_values: Sorted) -> Iterator[EventFamily]:
     """Values that one reading takes again and again, absence among them."""
     pooled, starts, lengths = sorted_values.pooled, sorted_values.starts, sorted_values.lengths
-    often = np.argsort(-lengths, kind="stable")[:_MOST_ROWS]
-    often = np.sort(often[lengths[often] >= SEEN_OFTEN])
+    often = _most_frequent(lengths, _MOST_ROWS)
     table = pooled[starts[often]] + 0.0  # -0.0 is 0.0
-    counts: list[list[IntArray]] = []
-    for worlds, sizes in (
-        (sorted_values.fit, sorted_values.fit_size),
-        (sorted_values.choose, sorted_values.choose_size),
-    ):
-        counts.append([])
-        for world, size in zip(worlds, sizes, strict=True):
-            there = np.searchsorted(world, table, side="right") - np.searchsorted(world, table, side="left")
-            counts[-1].append(np.concatenate([there, [size - world.size]]))
-    absent = sum(int(count[-1]) for sample in counts for count in sample)
-    keep = np.arange(table.size + bool(absent))
-    rows = [(float(value),) for value in np.concatenate([table, [np.nan]])[keep]]
-    places = [np.minimum(_places(table, world), len(rows)) for world in sorted_values.fresh] if rows else []
-    yield from _families_of_table(
-        (sorted_values.reading,),
-        rows,
-        (counts[0][0][keep], counts[0][1][keep]),
-        (counts[1][0][keep], counts[1][1][keep]),
-        sorted_values.fit_size,
-        sorted_values.choose_size,
-        places=places,
-    )
+    counts = [
+        np.searchsorted(world, table, side="right") - np.searchsorted(world, table, side="left")
+        for world in sorted_values.fit
+    ]
+    places = [_places(table, world) for world in sorted_values.fresh]
+    absent = [
+        size - world.size for world, size in zip(sorted_values.fit, sorted_values.fit_size, strict=True)
+    ]
+    if any(absent) or any(np.isnan(world).any() for world in sorted_values.fresh):
+        table = np.append(table, np.nan)
+        counts = [np.append(count, missing) for count, missing in zip(counts, absent, strict=True)]
+    rows = [(value,) for value in table.tolist()]
+    readings = (sorted_values.reading,)
+    yield from _families_of_table(readings, rows, (counts[0], counts[1]), sorted_values.fit_size, places)
 
 
 def row_families(
@@ -63,8 +54,7 @@ def row_families(
     pooled = np.sort(np.concatenate(keys))
     starts, lengths = runs(pooled)
     most = min(_MOST_ROWS, max(16, MOST_LISTED // len(readings)))
-    often = np.argsort(-lengths, kind="stable")[:most]
-    often = np.sort(often[lengths[often] >= SEEN_OFTEN])
+    often = _most_frequent(lengths, most)
     if often.size == 0:
         return
     table = pooled[starts[often]]
@@ -82,17 +72,14 @@ def row_families(
         rows[seen] = np.column_stack([column[example[seen]] for column in values])
         views[seen] = world.values[example[seen]]
     score = prior.of(ViewSample(views, fit[0].columns)) if prior is not None else None
-    places = [_places_of(table, row_keys([reading.of(world) for reading in readings])) for world in choose]
-    fresh = [np.bincount(place, minlength=table.size + 1)[:-1].astype(np.int64) for place in places]
+    places = [_places(table, row_keys([reading.of(world) for reading in readings])) for world in choose]
     yield from _families_of_table(
         tuple(readings),
         [tuple(map(float, row)) for row in rows],
         (counts[0], counts[1]),
-        (fresh[0], fresh[1]),
         (len(fit[0].values), len(fit[1].values)),
-        (len(choose[0].values), len(choose[1].values)),
-        score,
         places,
+        score,
     )
 
 
@@ -100,81 +87,62 @@ def pair_families(
     fit: WorldSamples, choose: WorldSamples, readings: Sequence[Reading]
 ) -> Iterator[EventFamily]:
     """Rows of every two of some readings that take few values each."""
-    samples = (fit, choose)
     tables, codes = [], []
     for reading in readings:
-        values = [[reading.of(world) for world in sample] for sample in samples]
-        pooled = np.sort(np.concatenate([column[~np.isnan(column)] for column in values[0]]))
+        values, fresh = ([reading.of(world) for world in sample] for sample in (fit, choose))
+        pooled = np.sort(np.concatenate([column[~np.isnan(column)] for column in values]))
         table = pooled[runs(pooled)[0]] + 0.0
         if table.size > _MOST_CODES:
             table = table[:0]
         tables.append(np.concatenate([table, [np.nan, np.nan]]))  # absent, and not seen when laid out
-        codes.append([[_codes(table, column) for column in sample] for sample in values])
+        codes.append([_places(table, column).astype(np.uint8) for column in (*values, *fresh)])
+    fit_size = len(fit[0].values), len(fit[1].values)
     for i, j in combinations(range(len(readings)), 2):
-        width = tables[j].size
+        width, cells = tables[j].size, tables[i].size * tables[j].size
         both = [
-            [codes[i][s][w].astype(np.uint16) * np.uint16(width) + codes[j][s][w] for w in (0, 1)]
-            for s in (0, 1)
+            one.astype(np.uint16) * np.uint16(width) + other
+            for one, other in zip(codes[i], codes[j], strict=True)
         ]
-        counts = [
-            [
-                np.bincount(code, minlength=tables[i].size * width).reshape(-1, width)[:-1, :-1]
-                for code in sample
-            ]
-            for sample in both
-        ]
-        total = (counts[0][0] + counts[0][1]).ravel()
-        often = np.argsort(-total, kind="stable")[:_MOST_ROWS]
-        often = np.sort(often[total[often] >= SEEN_OFTEN])
-        rows = [
-            (float(tables[i][r]), float(tables[j][c])) for r, c in zip(*divmod(often, width - 1), strict=True)
-        ]
-        fit_counts, choose_counts = (
-            (counts[s][0].ravel()[often], counts[s][1].ravel()[often]) for s in (0, 1)
+        first, second = (
+            np.bincount(code, minlength=cells).reshape(-1, width)[:-1, :-1].ravel() for code in both[:2]
         )
-        sizes = [(len(sample[0].values), len(sample[1].values)) for sample in samples]
-        place_of = np.full(tables[i].size * width, often.size, dtype=np.uint16)
+        often = _most_frequent(first + second, _MOST_ROWS)
         row, column = np.divmod(often, width - 1)
+        place_of = np.full(cells, often.size, dtype=np.uint16)
         place_of[row * width + column] = np.arange(often.size)
         yield from _families_of_table(
             (readings[i], readings[j]),
-            rows,
-            fit_counts,
-            choose_counts,
-            sizes[0],
-            sizes[1],
-            places=[place_of[code] for code in both[1]],
+            list(zip(tables[i][row].tolist(), tables[j][column].tolist(), strict=True)),
+            (first[often], second[often]),
+            fit_size,
+            [place_of[code] for code in both[2:]],
         )
 
 
-def _codes(table: FloatArray, values: FloatArray) -> npt.NDArray[np.uint8]:
-    """The place of each value in the table; its size for absent values, one more for values not in it."""
-    place = np.searchsorted(table, values)
-    found = (
-        table[np.minimum(place, max(table.size - 1, 0))] == values
-        if table.size
-        else np.zeros(values.size, bool)
-    )
-    return np.where(found, place, np.where(np.isnan(values), table.size, table.size + 1)).astype(np.uint8)
+def _most_frequent(counts: npt.NDArray[np.integer[Any]], most: int) -> npt.NDArray[np.intp]:
+    """At most so many of those that were seen often enough, in their order."""
+    often = np.argsort(-counts, kind="stable")[:most]
+    return np.sort(often[counts[often] >= SEEN_OFTEN])
 
 
 def _families_of_table(
     readings: tuple[Reading, ...],
     rows: Sequence[tuple[float, ...]],
     fit_counts: tuple[IntArray, IntArray],
-    choose_counts: tuple[IntArray, IntArray],
     fit_size: tuple[int, int],
-    choose_size: tuple[int, int],
+    places: Sequence[npt.NDArray[np.integer[Any]]],
     prior: FloatArray | None = None,
-    places: Sequence[npt.NDArray[np.integer[Any]]] = (),
 ) -> Iterator[EventFamily]:
     """Single rows and their complements; then the r rows with the highest or the lowest ratio together.
 
-    `places` are, for each world, the row of each fresh draw, or the number of rows if it is none of them.
+    `places` are, for each world, the row of each fresh draw, or the number of rows or more if it is none of them.
     """
     if not rows:
         return
-    paired = len(places) == 2 and places[0].size == places[1].size
+    paired = places[0].size == places[1].size
+    places = [np.minimum(place, len(rows)) for place in places]
+    choose_counts = [np.bincount(place, minlength=len(rows) + 1)[:-1] for place in places]
+    choose_size = places[0].size, places[1].size
     size = (fit_size[0] + choose_size[0], fit_size[1] + choose_size[1])
     single = [a + b for a, b in zip(fit_counts, choose_counts, strict=True)]
 
@@ -249,15 +217,8 @@ def _shrunken_log_ratio(
     return np.asarray(expected + tau2 / (tau2 + variance) * (observed - expected))
 
 
-def _places_of(table: KeyArray, keys: KeyArray) -> npt.NDArray[np.intp]:
-    """The place of each key in the sorted table; the table's size for those not in it."""
-    place = np.minimum(np.searchsorted(table, keys), len(table) - 1)
-    return np.where(table[place] == keys, place, len(table))
-
-
-def _places(table: FloatArray, values: FloatArray) -> npt.NDArray[np.intp]:
-    """The place of each value in the sorted table; its size for absent values, which come last, and for others."""
-    if table.size == 0:
-        return np.where(np.isnan(values), 0, 1)
-    place = np.minimum(np.searchsorted(table, values), table.size - 1)
-    return np.where(table[place] == values, place, np.where(np.isnan(values), table.size, table.size + 1))
+def _places(table: npt.NDArray[np.generic], values: npt.NDArray[np.generic]) -> npt.NDArray[np.intp]:
+    """The place of each value in the sorted table; its size for absent values, which come last, one more for others."""
+    place = np.searchsorted(table, values)
+    found = np.append(table, table[:1])[place] == values if table.size else np.zeros(values.size, np.bool_)
+    return np.where(found, place, np.where(np.isnan(values), table.size, table.size + 1))

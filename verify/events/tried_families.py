@@ -107,16 +107,16 @@ class _Kinds:
         Whether anything is absent.
     """
 
-    few: list[int] = field(default_factory=list)
-    smooth: list[int] = field(default_factory=list)
+    few: list[Column] = field(default_factory=list)
+    smooth: list[Column] = field(default_factory=list)
     shares: dict[float, list[float]] = field(default_factory=dict)
     absent: bool = False
 
-    def note(self, index: int, column: Column, values: Sorted) -> int:
+    def note(self, column: Column, values: Sorted) -> int:
         """Take in a column; returns the number of its different values."""
         pooled, starts, lengths = values.pooled, values.starts, values.lengths
         is_few = column.kind == "category" or starts.size <= _LIMITS.few_values
-        (self.few if is_few else self.smooth).append(index)
+        (self.few if is_few else self.smooth).append(column)
         draws = sum(values.fit_size)
         self.absent = self.absent or pooled.size < draws
         for at in np.flatnonzero(lengths >= max(_LIMITS.atom_share * draws, 2.0)):
@@ -132,12 +132,12 @@ class _Kinds:
 def all_families(fit: WorldSamples, choose: WorldSamples) -> Iterator[EventFamily]:
     """Every family but those of the floating-point lattice."""
     columns = fit[0].columns
-    values = [ColumnValue(i, column) for i, column in enumerate(columns)]
+    values = [ColumnValue(column) for column in columns]
     kinds = _Kinds()
     yield from report_count_family(fit, choose)
     for value in values:
         view = Sorted.of(value, fit, choose)
-        different = kinds.note(value.index, value.column, view)
+        different = kinds.note(value.column, view)
         yield from value_families(view)
         if value.column.kind == "real" and different > 2:
             yield from half_line_family(view)
@@ -146,26 +146,27 @@ def all_families(fit: WorldSamples, choose: WorldSamples) -> Iterator[EventFamil
                 yield from interval_family(view)
     pairs = _nearest_pairs(kinds.smooth, _LIMITS.differences)
     rounding = Rounding(fit)
-    steps = [rounding.applied(Combination.difference(j, i, columns), (i, j)) for i, j in pairs]
+    steps = [rounding.applied(Combination.difference(later, column)) for column, later in pairs]
     for step in steps:
         view = Sorted.of(step, fit, choose)
         yield from half_line_family(view)
         if len(kinds.smooth) <= _LIMITS.interval_columns:
             yield from interval_family(view)
     yield from relation_families(fit, choose)
-    yield from residue_families(fit, choose, [values[i] for i in kinds.smooth])
-    lists = sequences(columns)
-    summaries = _summaries(columns, kinds, lists, rounding) + _counts_from(fit, kinds)
+    yield from residue_families(fit, choose, [ColumnValue(column) for column in kinds.smooth])
+    summaries = _summaries(columns, kinds, rounding) + _counts_from(fit, kinds)
     for summary in summaries:
         view = Sorted.of(summary, fit, choose)
         yield from value_families(view)
         yield from half_line_family(view)
-    for reading in _placed(columns, kinds, rounding):
-        yield from half_line_family(Sorted.of(reading, fit, choose))
-    for cell, number in _cells(columns, kinds, rounding):
-        yield from quadrant_family(fit, choose, cell, number)
+    place = _place_of_number(columns, kinds, rounding)
+    if place is not None:
+        for at, column in enumerate(place.columns, start=1):
+            view = Sorted.of(Where(ColumnValue(column), place, float(at)), fit, choose)
+            yield from half_line_family(view)
+        yield from quadrant_family(fit, choose, place, _number_at(place))
     if len(kinds.few) * (len(kinds.few) - 1) // 2 <= _LIMITS.pairs:
-        yield from pair_families(fit, choose, [values[i] for i in kinds.few])
+        yield from pair_families(fit, choose, [ColumnValue(column) for column in kinds.few])
     discriminant = Discriminant.of(fit, kinds.smooth)
     if discriminant is not None:
         yield discriminant.family(fit, choose)
@@ -178,19 +179,20 @@ def quick_families(
 ) -> Iterator[EventFamily]:
     """The families that cost little: single columns, whole rows and scores; enough to compare pairs of data."""
     columns = fit[0].columns
-    values = [ColumnValue(i, column) for i, column in enumerate(columns)]
+    values = [ColumnValue(column) for column in columns]
     yield from report_count_family(fit, choose)
     kinds = _Kinds()
     for value in values:
         view = Sorted.of(value, fit, choose)
-        kinds.note(value.index, value.column, view)
+        kinds.note(value.column, view)
         yield from value_families(view)
         if value.column.kind == "real":
             yield from half_line_family(view)
-    for cell, number in _cells(columns, kinds):
-        yield from quadrant_family(fit, choose, cell, number)
+    place = _place_of_number(columns, kinds)
+    if place is not None:
+        yield from quadrant_family(fit, choose, place, _number_at(place))
     yield from relation_families(fit, choose)
-    yield from residue_families(fit, choose, [values[i] for i in kinds.smooth])
+    yield from residue_families(fit, choose, [ColumnValue(column) for column in kinds.smooth])
     for score in scores:
         yield score_family(score, choose)
     if len(values) > 1:
@@ -199,10 +201,10 @@ def quick_families(
 
 def lattice_families(fit: WorldSamples, choose: WorldSamples) -> Iterator[EventFamily]:
     """The families of the floating-point lattice: of each measurement, its bits."""
-    for i, column in enumerate(fit[0].columns):
+    for column in fit[0].columns:
         if column.kind == "category":
             continue
-        value = ColumnValue(i, column)
+        value = ColumnValue(column)
         sign, exponent, zeros, lowest = (
             LatticeReading(aspect, value) for aspect in ("sign", "exponent", "trailing zeros", "lowest bit")
         )
@@ -223,11 +225,9 @@ def _learned_families(
     summaries: Sequence[Reading],
 ) -> Iterator[EventFamily]:
     """Whole rows, and scores fitted to them."""
-    part: WorldSamples = (fit[0].rows(0, _LIMITS.fit_rows), fit[1].rows(0, _LIMITS.fit_rows))
-    spare: WorldSamples = (
-        fit[0].rows(_LIMITS.fit_rows, len(fit[0].values)),
-        fit[1].rows(_LIMITS.fit_rows, len(fit[1].values)),
-    )
+    rows = _LIMITS.fit_rows
+    part: WorldSamples = fit[0].rows(0, rows), fit[1].rows(0, rows)
+    spare: WorldSamples = fit[0].rows(rows), fit[1].rows(rows)
     draws = Draws.of((len(part[0].values), len(part[1].values)))
     plain = features(part, values)
     if not plain:  # every column is the same in all draws
@@ -254,9 +254,7 @@ def _learned_families(
         yield score_family(trees, spare, choose)
 
 
-def _summaries(
-    columns: Sequence[Column], kinds: _Kinds, lists: Sequence[tuple[int, ...]], rounding: Rounding
-) -> list[Reading]:
+def _summaries(columns: tuple[Column, ...], kinds: _Kinds, rounding: Rounding) -> list[Reading]:
     """Summaries of all columns, of the smooth ones where they are not all, and of sequences among them.
 
     Sums show 8.4 of exact-total (without them 8.2), the smallest 1.10 of filter-checks-late (1.02), the first of a
@@ -265,26 +263,25 @@ def _summaries(
     because the smallest is. How often a value occurs shows nothing more by itself; scores read it where columns are
     alike.
     """
-    everything = tuple(range(len(columns)))
-    if len(everything) < 2:
+    if len(columns) < 2:
         return []
     found: list[Reading] = []
 
-    def add(operation: SummaryOperation, indices: Sequence[int], value: float = 0.0) -> None:
-        summary = ColumnSummary(operation, tuple(indices), tuple(columns[i] for i in indices), value)
-        found.append(rounding.applied(summary, indices) if operation == "sum" else summary)
+    def add(operation: SummaryOperation, of: tuple[Column, ...], value: float = 0.0) -> None:
+        summary = ColumnSummary(operation, of, value)
+        found.append(rounding.applied(summary) if operation == "sum" else summary)
 
-    for entries in lists or [everything]:  # the same number may stand for different words elsewhere
+    lists = sequences(columns) or [columns]
+    for entries in lists:  # the same number may stand for different words elsewhere
         for value in kinds.atoms():
             add("count of", entries, value)
             add("first of", entries, value)
-    real = [i for i in everything if columns[i].kind == "real"]
+    real = tuple(column for column in columns if column.kind == "real")
     if len(real) > 1:
         for operation in _OF_NUMBERS:
             add(operation, real, rounding.step(real) if operation.startswith("place") else 0.0)
-    for entries in lists or [everything]:
-        if kinds.few:
-            add("first change", entries)
+    for entries in lists if kinds.few else ():
+        add("first change", entries)
     return found
 
 
@@ -295,43 +292,34 @@ def _counts_from(fit: WorldSamples, kinds: _Kinds) -> list[Reading]:
     """
     if len(kinds.smooth) < _LIMITS.counted_columns:
         return []
-    values = np.concatenate([world.values[: _LIMITS.some_rows, kinds.smooth].ravel() for world in fit])
+    at = fit[0].at(kinds.smooth)
+    values = np.concatenate([world.values[: _LIMITS.some_rows, at].ravel() for world in fit])
     values = values[np.isfinite(values)]
     if values.size == 0:
         return []
-    columns = tuple(fit[0].columns[i] for i in kinds.smooth)
     levels = np.unique(np.quantile(values, _LIMITS.counted_from))
-    return [ColumnSummary("count from", tuple(kinds.smooth), columns, float(level)) for level in levels]
+    return [ColumnSummary("count from", tuple(kinds.smooth), float(level)) for level in levels]
 
 
-def _cells(
+def _place_of_number(
     columns: Sequence[Column], kinds: _Kinds, rounding: Rounding | None = None
-) -> list[tuple[Reading, Reading]]:
-    """A reading that takes few values, and a measurement to be read together with it."""
-    real = tuple(i for i, column in enumerate(columns) if column.kind == "real")
-    if not 1 < len(real) <= _LIMITS.places or not kinds.smooth or not (kinds.absent or kinds.atoms()):
-        return []
-    of = tuple(columns[i] for i in real)
-    if kinds.absent:
-        return [(ColumnSummary("present", real, of), ColumnSummary("last", real, of))]
-    step = 0.0 if rounding is None else rounding.step(real)
-    return [(ColumnSummary("place of largest", real, of, step), ColumnSummary("largest", real, of))]
-
-
-def _placed(columns: Sequence[Column], kinds: _Kinds, rounding: Rounding) -> list[Reading]:
-    """The last measurement by its place, or the largest if measurements are mixed with a default.
+) -> ColumnSummary | None:
+    """The place of the last measurement, or of the largest if measurements are mixed with a default; else None.
 
     A sequence that ends with a number (a noisy value above a threshold) has its length and that number to be read
-    together. They show 0.168 of svt3 (without them 0.146) and 1.09 of gap-svt-value (1.06).
+    together. Its number by its place shows 0.168 of svt3 (without it 0.146) and 1.09 of gap-svt-value (1.06).
     """
-    real = tuple(i for i, column in enumerate(columns) if column.kind == "real")
+    real = tuple(column for column in columns if column.kind == "real")
     if not 1 < len(real) <= _LIMITS.places or not kinds.smooth or not (kinds.absent or kinds.atoms()):
-        return []
-    of = tuple(columns[i] for i in real)
-    place = ColumnSummary("present", real, of)
-    if not kinds.absent:
-        place = ColumnSummary("place of largest", real, of, rounding.step(real))
-    return [Where(ColumnValue(i, columns[i]), place, float(at)) for at, i in enumerate(real, start=1)]
+        return None
+    if kinds.absent:
+        return ColumnSummary("present", real)
+    return ColumnSummary("place of largest", real, 0.0 if rounding is None else rounding.step(real))
+
+
+def _number_at(place: ColumnSummary) -> ColumnSummary:
+    """The measurement of which `place` is the place."""
+    return ColumnSummary("last" if place.operation == "present" else "largest", place.columns)
 
 
 _OF_NUMBERS: tuple[SummaryOperation, ...] = (
@@ -343,7 +331,7 @@ _OF_NUMBERS: tuple[SummaryOperation, ...] = (
 )
 
 
-def _nearest_pairs(indices: Sequence[int], limit: int) -> list[tuple[int, int]]:
+def _nearest_pairs(columns: Sequence[Column], limit: int) -> list[tuple[Column, Column]]:
     """Pairs of columns, neighbours first."""
-    lags = (zip(indices, indices[lag:], strict=False) for lag in range(1, len(indices)))
+    lags = (zip(columns, columns[lag:], strict=False) for lag in range(1, len(columns)))
     return list(chain.from_iterable(lags))[:limit]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeVar
 
@@ -46,6 +46,8 @@ class ViewSample:
         Shape (n, p): row i is one whole view. NaN means that nothing was sent at that place.
     columns
         The p columns.
+    places
+        Where each column is, by its name.
 
     Raises
     ------
@@ -55,18 +57,24 @@ class ViewSample:
 
     values: FloatArray
     columns: tuple[Column, ...]
+    places: dict[str, int] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "places", {column.name: at for at, column in enumerate(self.columns)})
         if self.values.ndim != 2 or self.values.shape[1] != len(self.columns) or not self.columns:
             raise ValueError(
                 f"values must have shape (n, {len(self.columns)}): a place for each of at least one column, "
                 f"got {self.values.shape}"
             )
-        if len({column.name for column in self.columns}) != len(self.columns):
+        if len(self.places) != len(self.columns):
             raise ValueError("columns must have different names")
 
-    def rows(self, start: int, stop: int) -> ViewSample:
-        """The draws start, ..., stop - 1 (no copy)."""
+    def at(self, columns: Iterable[Column]) -> list[int]:
+        """Where these columns are, found by their names."""
+        return [self.places[column.name] for column in columns]
+
+    def rows(self, start: int, stop: int | None = None) -> ViewSample:
+        """The draws start, ..., stop - 1, or all from start on (no copy)."""
         return ViewSample(self.values[start:stop], self.columns)
 
     def read(self, reading: _Readable[_Result]) -> _Result:
@@ -108,15 +116,15 @@ class _Readable(Protocol[_Result_co]):
         ...
 
 
-def column_index(name: str, columns: Sequence[Column]) -> int:
-    """Where the column of this name is.
+def column_named(name: str, columns: Sequence[Column]) -> Column:
+    """The column of this name.
 
     Raises
     ------
     ValueError
         If there is none.
     """
-    for index, column in enumerate(columns):
+    for column in columns:
         if column.name == name:
-            return index
+            return column
     raise ValueError(f"column must be one of the view's columns, got {name!r}")

@@ -13,7 +13,7 @@ from verify.learners.coupled_run import CoupledRun
 from verify.transcripts.adversary import Adversary
 from verify.transcripts.neighbours import InitialOutcomes, Neighbour
 from verify.transcripts.view_pair import ViewPair
-from verify.transcripts.views import LearnerView, action_view, message_view, transcript_view
+from verify.transcripts.views import LearnerView, message_view, transcript_view
 from verify.verdict.evidence import Evidence
 
 
@@ -57,11 +57,7 @@ class LearnerCase:
         if self.claim.view == View.MESSAGE.value:
             return message_view(build, problem, data, pair.record, single_lanes=single_lanes)
         hidden = pair.record if self.hides_own_action else None
-        if pair.features:
-            return transcript_view(
-                build, problem, data, pair.features, hidden=hidden, single_lanes=single_lanes
-            )
-        return action_view(build, problem, data, hidden=hidden, single_lanes=single_lanes)
+        return transcript_view(build, problem, data, pair.features, hidden=hidden, single_lanes=single_lanes)
 
     def works_in_lanes(self, pair: ViewPair) -> bool:
         """Whether the learner works on many lanes at once."""

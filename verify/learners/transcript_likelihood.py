@@ -219,9 +219,9 @@ def _best_event(
             best = float(promises[at])
             if column.kind == "category":
                 rows = tuple((float(values[member]),) for member in members[: at + 1])
-                event = RowTable((ColumnValue(index, column),), rows)
+                event = RowTable((ColumnValue(column),), rows)
             else:
-                event = HalfLine(ColumnValue(index, column), float(values[members[at]]), bool(above))
+                event = HalfLine(ColumnValue(column), float(values[members[at]]), bool(above))
     return best, event if best > 0.0 else None
 
 

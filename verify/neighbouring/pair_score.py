@@ -133,13 +133,13 @@ def halves(worlds: WorldSamples) -> tuple[WorldSamples, WorldSamples]:
 
 def fitted_score(fit: WorldSamples) -> AdditiveScore:
     """Return a naive-Bayes score of all columns."""
-    values = [ColumnValue(i, column) for i, column in enumerate(fit[0].columns)]
+    values = [ColumnValue(column) for column in fit[0].columns]
     return naive_bayes(features(fit, values), _drawn(fit))
 
 
 def _fitted_scores(fit: WorldSamples) -> list[AdditiveScore]:
     """Return naive-Bayes scores: of all columns, and of the most telling innovations if there are any."""
-    measured = [i for i, column in enumerate(fit[0].columns) if column.kind == "real"]
+    measured = [column for column in fit[0].columns if column.kind == "real"]
     draws = _drawn(fit)
     telling = most_telling(features(fit, innovations(fit, measured)), draws, _MOST_INNOVATIONS)
     return [fitted_score(fit), *([naive_bayes(telling, draws)] if telling else [])]

@@ -150,8 +150,8 @@ def _key(point: Data) -> bytes:
 def _differences(worlds: Sequence[ViewSample]) -> tuple[FloatArray, float]:
     """Return the relative entropies of every two worlds, less what equal ones have, and the variance of these."""
     rows, total, freedom = len(worlds[0].values), np.zeros((len(worlds), len(worlds))), 0
-    for i, column in enumerate(worlds[0].columns):
-        reading = ColumnValue(i, column)
+    for column in worlds[0].columns:
+        reading = ColumnValue(column)
         feature = feature_of(reading, np.concatenate([reading.of(world) for world in worlds]))
         bins = feature.bins.reshape(len(worlds), rows)
         counts = np.stack([np.bincount(row, minlength=feature.size) for row in bins]) + 0.5

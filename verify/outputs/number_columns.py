@@ -79,26 +79,24 @@ def number_columns(places: Sequence[SeenPlace]) -> tuple[_NumberColumns, _LowBit
     low: dict[str, Column] = {}
     for place in places:
         key, said = place.key, f"{place.said} as a number" if place.holds_words else place.said
-        values = np.concatenate([r.values[:, at] for r, at in place.outputs])
-        if any(at in r.whole for r, at in place.outputs):
-            whole = [_integers_of(r.values[:, at], r.whole.get(at)) for r, at in place.outputs]
-            integers = [x for column in whole for x in column if x is not None]
+        numbers = [(r.values[:, at], r.whole.get(at)) for r, at in place.outputs]
+        values = np.concatenate([floats for floats, _ in numbers])
+        if any(whole is not None for _, whole in numbers):
+            integers = [x for both in numbers for x in _integers_of(*both) if x is not None]
             smallest, largest = min(integers), max(integers)
             offsets[place.name] = smallest
-            values = np.concatenate(
-                [_less(r.values[:, at], r.whole.get(at), smallest) for r, at in place.outputs]
-            )
+            values = np.concatenate([_less(*both, smallest) for both in numbers])
             if largest - smallest >= LEAST_INEXACT:
-                bits = np.concatenate(
-                    [_low_bits(r.values[:, at], r.whole.get(at)) for r, at in place.outputs]
-                )
+                bits = np.concatenate([_low_bits(*both) for both in numbers])
                 few = np.unique(bits[~np.isnan(bits)]).size <= _FEW_VALUES
                 low[place.name] = Column(
                     f"{key}:low", f"{said} modulo 2^{_LOW_BITS}", "category" if few else "real"
                 )
             if smallest != 0:
                 key, said = f"{key} - {smallest:#x}", f"{said} minus {_digits(smallest)}"
-        truth = all(at in r.truths for r, at in place.outputs)
+        truth = not place.holds_words and all(
+            (r.truth_at(at) | np.isnan(r.values[:, at])).all() for r, at in place.outputs
+        )
         columns.append(_number_column(key, said, values[~np.isnan(values)], truth))
     names = tuple(place.name for place in places)
     return _NumberColumns(names, tuple(columns), offsets), _LowBits(tuple(low), tuple(low.values()))

@@ -56,7 +56,7 @@ _MARKS = (
 
 
 @dataclass(frozen=True)
-class MarkedNumbers:
+class _MarkedNumbers:
     """The columns of one mark, at a few places or counted over many."""
 
     names: tuple[str, ...]
@@ -77,7 +77,7 @@ class MarkedNumbers:
         return counts
 
 
-def marked_numbers(places: Sequence[SeenPlace]) -> list[MarkedNumbers]:
+def marked_numbers(places: Sequence[SeenPlace]) -> list[_MarkedNumbers]:
     """Return the columns of what some of the numbers at these places have, and others have not."""
     found = []
     for mark in _MARKS:
@@ -90,7 +90,7 @@ def marked_numbers(places: Sequence[SeenPlace]) -> list[MarkedNumbers]:
         ]
         if len(marked) > _MOST_ALONE:
             columns = [Column(f"output:{mark.key}", f"how many entries are {mark.said}", "real")]
-        found.append(MarkedNumbers(tuple(place.name for place in marked), tuple(columns), mark))
+        found.append(_MarkedNumbers(tuple(place.name for place in marked), tuple(columns), mark))
     return found
 
 

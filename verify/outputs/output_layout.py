@@ -6,9 +6,10 @@ there were none, most of the entries of a very long list) makes events coarser, 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
+from operator import attrgetter, methodcaller
 from typing import Any, Protocol
 
 import numpy as np
@@ -22,7 +23,7 @@ from verify.outputs.output_readings import Readings
 from verify.outputs.seen_place import SeenPlace, seen_places
 from verify.outputs.spelling import Spelling
 from verify.outputs.wide_outputs import MOST_PLACES, BlockSums, most_telling_names
-from verify.outputs.word_columns import WordCodes
+from verify.outputs.word_columns import WordCodes, Words
 
 _MOST_SPELLED = (
     4  # places with words up to which each word is taken apart: a list of words is a sequence already
@@ -164,50 +165,71 @@ def layout_of(seen: Sequence[Readings]) -> OutputLayout:
     spelled: list[_ColumnSource] = []
     for place in spoken:
         spelling = Spelling.of(*place.words_apart) if len(spoken) <= _MOST_SPELLED else None
-        labels.append(_LabelColumn.of(place, codes, closed=spelling is not None))
+        labels.append(_label_column(place, codes, closed=spelling is not None))
         if spelling is not None:
             spelled.append(_SpelledColumns(place.name, spelling.columns(place.key, place.said), spelling))
     sources: list[_ColumnSource] = [numbers, *labels, *spelled, low_bits, *marked_numbers(telling)]
     if len(numbered) > MOST_PLACES:
         sources.append(BlockSums.of(numbered))
-    orders = WordCodes.of(order for r in seen if r.orders is not None for order in r.orders.spoken)
+    orders = _codes(r.orders for r in seen)
     if len({frozenset(order.split(", ")) for order in orders.codes}) < len(orders):
-        sources.append(_KeyOrder(orders))
+        column = Column("order", "the order of the output's keys", "category", orders.labels())
+        sources.append(_WordColumn(column, attrgetter("orders"), orders.number))
     shapes = WordCodes.of(shape for r in seen for shape in r.shapes)
     if len(shapes) > 1:
         sources.append(_OutputShape(shapes, frozenset(places)))
-    errors = WordCodes.of(raised.error for r in seen for raised in r.raised.values())
+    errors = _codes(r.errors for r in seen)
     if len(errors):
-        sources.append(_RaisedError(errors))
+        column = Column("raised", "what the call raised", "category", errors.labels())
+        sources.append(_WordColumn(column, attrgetter("errors"), errors.number))
     return OutputLayout(tuple(source for source in sources if source.columns), tuple(places))
 
 
 @dataclass(frozen=True)
-class _LabelColumn:
-    """The words at one place as labels; one label for all that were not seen at first, if `closed`."""
+class _WordColumn:
+    """Words of outputs as the labels of one column.
 
-    name: str
-    columns: tuple[Column]
-    codes: WordCodes
-    closed: bool
+    Attributes
+    ----------
+    column
+        The column.
+    words
+        The words, or None if no output has any.
+    number
+        What stands for a word.
+    """
 
-    @classmethod
-    def of(cls, place: SeenPlace, codes: WordCodes, *, closed: bool) -> _LabelColumn:
-        """Return the column of a place; beside a column of its numbers, if it has one."""
-        key, said = place.key, place.said
-        if place.holds_numbers:
-            key, said = f"{key}:word", f"{said} as a word"
-        another = ((_ANOTHER, "another word than those seen at first"),) if closed else ()
-        return cls(place.name, (Column(key, said, "category", (*another, *codes.labels())),), codes, closed)
+    column: Column
+    words: Callable[[Readings], Words | None]
+    number: Callable[[str], float]
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The one column."""
+        return (self.column,)
 
     def values(self, readings: Readings) -> FloatArray:
-        """Return the words' codes, shape (n, 1)."""
-        words = readings.words_at(self.name)
+        """Return the words' numbers, shape (n, 1)."""
+        words = self.words(readings)
         if words is None:
             return np.full((len(readings), 1), np.nan)
-        known = self.codes.codes
-        number = (lambda word: float(known.get(word, _ANOTHER))) if self.closed else self.codes.number
-        return words.numbers(number)[:, None]
+        return words.numbers(self.number)[:, None]
+
+
+def _label_column(place: SeenPlace, codes: WordCodes, *, closed: bool) -> _WordColumn:
+    """Return the words at a place as labels; one label for all that were not seen at first, if `closed`."""
+    key, said = place.key, place.said
+    if place.holds_numbers:  # they have a column, too
+        key, said = f"{key}:word", f"{said} as a word"
+    another = ((_ANOTHER, "another word than those seen at first"),) if closed else ()
+    column = Column(key, said, "category", (*another, *codes.labels()))
+    number = partial(codes.number, unseen=_ANOTHER) if closed else codes.number
+    return _WordColumn(column, methodcaller("words_at", place.name), number)
+
+
+def _codes(columns: Iterable[Words | None]) -> WordCodes:
+    """Return a code for each word that occurs."""
+    return WordCodes.of(word for words in columns if words is not None for word in words.spoken)
 
 
 @dataclass(frozen=True)
@@ -224,24 +246,6 @@ class _SpelledColumns:
         if words is None:
             return np.full((len(readings), len(self.columns)), np.nan)
         return self.spelling.values(words)
-
-
-@dataclass(frozen=True)
-class _KeyOrder:
-    """The order in which a dictionary's keys come."""
-
-    codes: WordCodes
-
-    @cached_property
-    def columns(self) -> tuple[Column, ...]:
-        """One column."""
-        return (Column("order", "the order of the output's keys", "category", self.codes.labels()),)
-
-    def values(self, readings: Readings) -> FloatArray:
-        """Return the orders' codes, shape (n, 1)."""
-        if readings.orders is None:
-            return np.full((len(readings), 1), np.nan)
-        return readings.orders.numbers(self.codes.number)[:, None]
 
 
 @dataclass(frozen=True)
@@ -270,22 +274,3 @@ class _OutputShape:
                     present |= readings.words[place].present
                 count += present
         return np.stack([shapes, count], axis=1)
-
-
-@dataclass(frozen=True)
-class _RaisedError:
-    """What a call raised."""
-
-    codes: WordCodes
-
-    @cached_property
-    def columns(self) -> tuple[Column, ...]:
-        """One column."""
-        return (Column("raised", "what the call raised", "category", self.codes.labels()),)
-
-    def values(self, readings: Readings) -> FloatArray:
-        """Return the errors' codes, shape (n, 1)."""
-        values = np.full((len(readings), 1), np.nan)
-        for i, raised in readings.raised.items():
-            values[i] = self.codes.number(raised.error)
-        return values

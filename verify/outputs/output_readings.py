@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any
@@ -49,9 +49,7 @@ class Readings:
         A name for each place, such as ``"[2]"`` or ``".count"``; "" for an output that is a single value. Outputs
         are compared by name: the same name is the same entry. Empty if there are no entries.
     truths
-        The places that hold nothing but truth values.
-    mixed_truths
-        For each place that holds truth values and other numbers, whether each output's is one, shape (n,).
+        For each place that holds truth values, whether each output's is one, shape (n,).
     integers
         For each place that holds numbers of a type of whole numbers, whether each output's is one, shape (n,).
     raised
@@ -69,12 +67,11 @@ class Readings:
     words: Mapping[int, Words] = field(default_factory=dict)
     shapes: tuple[str, ...] = ("",)
     names: tuple[str, ...] = ("",)
-    truths: frozenset[int] = frozenset()
+    truths: Mapping[int, BoolArray] = field(default_factory=dict)
     raised: Mapping[int, Raised] = field(default_factory=dict)
     whole: Mapping[int, WholeArray] = field(default_factory=dict)
     beyond: npt.NDArray[np.int64] | None = None
     orders: Words | None = None
-    mixed_truths: Mapping[int, BoolArray] = field(default_factory=dict)
     integers: Mapping[int, BoolArray] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -92,35 +89,40 @@ class Readings:
 
     def truth_at(self, place: int) -> BoolArray:
         """Return whether each output's entry at a place is a truth value, shape (n,)."""
-        some = self.mixed_truths.get(place)
-        return np.full(len(self), place in self.truths) if some is None else some
+        return self._marked(self.truths, place)
 
     def integer_at(self, place: int) -> BoolArray:
         """Return whether each output's entry at a place is of a type of whole numbers: 1, not 1.0; shape (n,)."""
-        some = self.integers.get(place)
-        return np.zeros(len(self), dtype=bool) if some is None else some
+        return self._marked(self.integers, place)
+
+    def _marked(self, marks: Mapping[int, BoolArray], place: int) -> BoolArray:
+        return marks[place] if place in marks else np.zeros(len(self), dtype=bool)
 
     def words_at(self, name: str) -> Words | None:
         """Return the words at the place of a name; None if there are none."""
         return self.words.get(self.places.get(name, -1))
 
     @property
+    def errors(self) -> Words | None:
+        """The names of what was raised in place of outputs; None if nothing was."""
+        if not self.raised:
+            return None
+        return Words.of_list(self.raised[i].error if i in self.raised else None for i in range(len(self)))
+
+    @property
     def rows(self) -> list[tuple[Any, ...]]:
         """Return each output as a tuple that can be compared: NaN equals NaN."""
-        errors = [self.raised[i].error if i in self.raised else None for i in range(len(self))]
+        errors = [None] * len(self) if self.errors is None else self.errors
         beside = [*self.words.values(), *(column.tolist() for column in self.whole.values())]
         beside += [self.orders] if self.orders is not None else []
-        if self.mixed_truths:
-            beside.append(self._places_with(self.truth_at))
-        else:
-            beside.append([self.truths] * len(self))
-        beside.append(self._places_with(self.integer_at) if self.integers else [frozenset()] * len(self))
+        for marks in (self.truths, self.integers):
+            beside.append(self._places_with(marks) if marks else [frozenset()] * len(self))
         numbers = [row.tobytes() for row in self.values]
         return list(zip(numbers, self.shape_of_each, errors, *beside, strict=True))
 
-    def _places_with(self, mark: Callable[[int], BoolArray]) -> list[frozenset[int]]:
-        """Return the places at which each output has something."""
-        marked = np.stack([mark(place) for place in range(len(self.names))], axis=1)
+    def _places_with(self, marks: Mapping[int, BoolArray]) -> list[frozenset[int]]:
+        """Return the places at which each output is marked."""
+        marked = np.stack([self._marked(marks, place) for place in range(len(self.names))], axis=1)
         return [frozenset(np.flatnonzero(row).tolist()) for row in marked]
 
 
@@ -133,8 +135,8 @@ def floats_and_whole(values: npt.NDArray[Any]) -> tuple[FloatArray, dict[int, Wh
     return floats, {place: values[:, place] for place in beyond}
 
 
-def all_integers(n: int, places: Iterable[int]) -> dict[int, BoolArray]:
-    """Return `Readings.integers` of places that hold nothing else in n outputs."""
+def all_marked(n: int, places: Iterable[int]) -> dict[int, BoolArray]:
+    """Return `Readings.truths` or `Readings.integers` of places that hold nothing else in n outputs."""
     return dict.fromkeys(places, np.broadcast_to(np.True_, n))
 
 

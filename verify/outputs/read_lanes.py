@@ -14,7 +14,7 @@ from verify.outputs.output_readings import (
     Readings,
     UnreadableOutput,
     WholeArray,
-    all_integers,
+    all_marked,
     distinct_names,
     flat_names,
     floats_and_whole,
@@ -79,9 +79,9 @@ def read_lanes(result: Any, lanes: int, known: Collection[str] | None = None) ->
         words,
         (_shape(arrays, keys),),
         _names(arrays, keys),
-        frozenset(truths),
+        all_marked(lanes, truths),
         whole=whole,
-        integers=all_integers(lanes, integers),
+        integers=all_marked(lanes, integers),
     )
 
 

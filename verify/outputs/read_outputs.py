@@ -18,7 +18,7 @@ from verify.outputs.output_readings import (
     LEAST_INEXACT,
     Raised,
     Readings,
-    all_integers,
+    all_marked,
     as_float,
     distinct_names,
     flat_names,
@@ -46,7 +46,7 @@ def read_outputs(outputs: Sequence[Any], known: Collection[str] | None = None) -
     UnreadableOutput
         If one is of another type, or lists lie too deep within lists.
     """
-    quick = _numbers(outputs) or _single_values(outputs)
+    quick = _alike_arrays(outputs) or _single_values(outputs)
     if quick is not None:
         return quick
     # Outputs of one form, with the same kinds of entries under the same names, are read together.
@@ -90,7 +90,6 @@ class _Columns:
         self.words: dict[int, npt.NDArray[np.object_]] = {}
         self.whole: dict[int, npt.NDArray[np.object_]] = {}
         self.shapes: list[tuple[npt.NDArray[np.intp], str]] = []
-        self.not_truth: set[int] = set()
         self.truth: dict[int, BoolArray] = {}
         self.integer: dict[int, BoolArray] = {}
         self.flat = 0  # the entries of lists no longer than this have the places 0, 1, ...
@@ -117,33 +116,26 @@ class _Columns:
     def _add_flat(self, which: npt.NDArray[np.intp], rows: Sequence[Sequence[Any]]) -> None:
         """Add lists of numbers."""
         length = len(rows[0])
-        try:
-            values = np.array(rows, dtype=np.float64)
-        except OverflowError:
-            values = np.array([[as_float(value) for value in row] for row in rows])
+        values = _as_floats(rows)
         entries = list(range(length))
         if self.known is not None:
             names = flat_names(length)
             entries = [j for j in entries if names[j] in self.known]
-            if len(entries) < length:
-                self.beyond[which] += (~np.isnan(values)).sum(axis=1) - (~np.isnan(values[:, entries])).sum(
-                    axis=1
-                )
+            self.beyond[which] += (~np.isnan(np.delete(values, entries, axis=1))).sum(axis=1)
         places = entries
         if length > self.flat:
             places = self.numbered([flat_names(length)[j] for j in entries])
             if places == list(range(length)):
                 self.flat = length
-        self.not_truth.update(places)
         self.values[which[:, None], places] = values[:, entries]
         kinds = set(map(type, rows[0]))  # of every row
         if int in kinds:
             for j, place in zip(entries, places, strict=True):
                 integers = len(kinds) == 1 or np.array([type(row[j]) is int for row in rows])
                 self._mark_integers(place, which, integers)
-        for j in np.flatnonzero((np.abs(values) >= LEAST_INEXACT).any(axis=0)).tolist():
-            if j in entries:
-                self._keep_whole(places[entries.index(j)], which, [row[j] for row in rows])
+        inexact = (np.abs(values[:, entries]) >= LEAST_INEXACT).any(axis=0)
+        for at in np.flatnonzero(inexact).tolist():
+            self._keep_whole(places[at], which, [row[entries[at]] for row in rows])
 
     def _mark_integers(self, place: int, which: npt.NDArray[np.intp], integers: BoolArray | bool) -> None:
         """Mark which of some outputs' entries at a place are of a type of whole numbers."""
@@ -158,15 +150,12 @@ class _Columns:
     def fill(self, place: int, which: npt.NDArray[np.intp], column: Sequence[Any], kind: type[Any]) -> None:
         """Fill in values of one kind at a place."""
         if issubclass(kind, str):
-            self.not_truth.add(place)
             self.words.setdefault(place, np.full(self.n, None, dtype=object))[which] = column
             return
         if issubclass(kind, bool):
             self.truth.setdefault(place, np.zeros(self.n, dtype=bool))[which] = True
-        else:
-            self.not_truth.add(place)
-            if issubclass(kind, int | np.integer):
-                self._mark_integers(place, which, True)
+        elif issubclass(kind, int | np.integer):
+            self._mark_integers(place, which, True)
         values = _as_floats(column)
         self.values[which, place] = values
         if bool((np.abs(values) >= LEAST_INEXACT).any()):
@@ -195,36 +184,31 @@ class _Columns:
             {place: Words.of_list(words) for place, words in self.words.items()},
             shapes,
             tuple(self.places),
-            frozenset(range(len(self.places))) - self.not_truth,
+            self.truth,
             raised,
             self.whole,
             None if self.known is None else self.beyond,
             orders,
-            {place: truth for place, truth in self.truth.items() if place in self.not_truth},
             self.integer,
         )
 
 
-def _numbers(outputs: Sequence[Any]) -> Readings | None:
-    """Read outputs that are all floats, or all arrays of floats of one shape, at once; None if they are not."""
+def _alike_arrays(outputs: Sequence[Any]) -> Readings | None:
+    """Read outputs that are all arrays of numbers of one type and shape at once; None if they are not."""
     first = outputs[0]
-    if isinstance(first, float | np.floating):
-        if not all(isinstance(output, float | np.floating) for output in outputs):
+    if type(first) is not np.ndarray or first.dtype.kind not in "iuf" or not first.size:
+        return None
+    for output in outputs:
+        if type(output) is not np.ndarray or output.shape != first.shape or output.dtype != first.dtype:
             return None
-        return Readings(np.array(outputs, dtype=np.float64)[:, None])
-    if type(first) is np.ndarray and first.dtype.kind in "iuf" and first.size:
-        for output in outputs:
-            if type(output) is not np.ndarray or output.shape != first.shape or output.dtype != first.dtype:
-                return None
-        values, whole = floats_and_whole(np.stack(outputs).reshape(len(outputs), -1))
-        return Readings(
-            values,
-            shapes=(entries_in_words(first.shape),),
-            names=("",) if first.ndim == 0 else flat_names(first.size),
-            whole=whole,
-            integers=all_integers(len(outputs), range(first.size) if first.dtype.kind in "iu" else ()),
-        )
-    return None
+    values, whole = floats_and_whole(np.stack(outputs).reshape(len(outputs), -1))
+    return Readings(
+        values,
+        shapes=(entries_in_words(first.shape),),
+        names=("",) if first.ndim == 0 else flat_names(first.size),
+        whole=whole,
+        integers=all_marked(len(outputs), range(first.size) if first.dtype.kind in "iu" else ()),
+    )
 
 
 def _single_values(outputs: Sequence[Any]) -> Readings | None:
@@ -249,8 +233,8 @@ def _single_values(outputs: Sequence[Any]) -> Readings | None:
     return columns.readings({})
 
 
-def _as_floats(column: Sequence[Any]) -> FloatArray:
+def _as_floats(numbers: Sequence[Any]) -> FloatArray:
     try:
-        return np.array(column, dtype=np.float64)
+        return np.array(numbers, dtype=np.float64)
     except OverflowError:
-        return np.array([as_float(value) for value in column])
+        return np.asarray(np.vectorize(as_float, otypes=[np.float64])(np.array(numbers, dtype=object)))

@@ -79,7 +79,6 @@ def most_telling_names(names: Sequence[str], seen: Sequence[Readings]) -> list[s
     means: list[FloatArray] = []
     spreads: list[FloatArray] = []
     shares: list[FloatArray] = []
-    n = min(len(readings) for readings in seen)
     for readings in seen:
         values = np.full((len(readings), len(names)), np.nan)
         for j, name in enumerate(names):
@@ -96,9 +95,10 @@ def most_telling_names(names: Sequence[str], seen: Sequence[Readings]) -> list[s
         spreads.append(np.sqrt(square / np.maximum(count - 1, 1)))
         shares.append(count / len(readings))
     pooled = np.maximum(np.mean(spreads, axis=0), _SMALL)
-    scores = _range(means) / pooled * np.sqrt(n)
-    scores = np.maximum(scores, _range(np.log(np.maximum(spreads, _SMALL))) * np.sqrt(n))
-    scores = np.maximum(scores, _range(shares) * np.sqrt(n))
+    # In standard errors, but for √n, which all share.
+    scores = np.maximum.reduce(
+        [_range(means) / pooled, _range(np.log(np.maximum(spreads, _SMALL))), _range(shares)]
+    )
     kept = np.sort(np.argsort(-scores, kind="stable")[:KEPT])
     return [names[j] for j in kept]
 
@@ -106,7 +106,5 @@ def most_telling_names(names: Sequence[str], seen: Sequence[Readings]) -> list[s
 def _range(values: Sequence[FloatArray] | FloatArray) -> FloatArray:
     """Return the largest minus the smallest over data sets, 0 where there is no number."""
     stacked = np.asarray(values)
-    absent = np.isnan(stacked)
-    largest = np.where(absent, -np.inf, stacked).max(axis=0)
-    smallest = np.where(absent, np.inf, stacked).min(axis=0)
-    return np.where(absent.all(axis=0), 0.0, largest - smallest)
+    spread = np.fmax.reduce(stacked) - np.fmin.reduce(stacked)  # they pass over NaN
+    return np.where(np.isnan(spread), 0.0, spread)

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
+from verify.events.event import mixed_keys
 from verify.outputs.shapes import shown
 
 NO_WORD = -1  # the code of an output that holds no word at the place
@@ -55,18 +56,13 @@ class Words:
             return cls(("",), np.zeros(len(array), dtype=np.int64))
         size: Any = np.uint32 if array.dtype.kind == "U" else np.uint8
         units = array.view(size).reshape(len(array), -1).astype(np.uint64)
-        keys = np.zeros(len(array), dtype=np.uint64)
-        for j in range(units.shape[1]):
-            keys = (keys ^ units[:, j]) * np.uint64(0x9E3779B97F4A7C15)  # wraps modulo 2^64
-            keys ^= keys >> np.uint64(29)
-        codes, firsts = _coded(keys)
+        codes, firsts = _coded(mixed_keys(units.T, len(array)))
         if not np.array_equal(array[firsts][codes], array):  # two words with one key
             _, places, codes = np.unique(array, return_index=True, return_inverse=True)
             firsts = places.tolist()
         spoken = array[firsts].tolist()
-        return cls(
-            tuple(word.hex() if isinstance(word, bytes) else word for word in spoken), codes.astype(np.int64)
-        )._without_addresses()
+        words = tuple(word.hex() if isinstance(word, bytes) else word for word in spoken)
+        return cls(words, codes.astype(np.int64))._without_addresses()
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -119,10 +115,11 @@ class WordCodes:
     def __len__(self) -> int:
         return len(self.codes)
 
-    def number(self, word: str) -> float:
-        """Return a word's code; of one that was not seen before, a number that depends on nothing but the word."""
-        known = self.codes.get(word)
-        return float(known) if known is not None else _UNSEEN + zlib.crc32(word.encode())
+    def number(self, word: str, unseen: float | None = None) -> float:
+        """Return a word's code; of one not seen before `unseen`, or a number that depends on nothing but the word."""
+        if word in self.codes:
+            return float(self.codes[word])
+        return _UNSEEN + zlib.crc32(word.encode()) if unseen is None else unseen
 
     def labels(self, empty: str = "") -> tuple[tuple[float, str], ...]:
         """Return the words of all codes, as a column's labels."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from verify.findings import Finding, LowerBound, Statement
 from verify.sampling.counted_event import CountedEvent
@@ -55,6 +55,8 @@ class BlackBoxResult(CountedEvent):
         ``SeedSequence(seed, spawn_key=(2, candidate, w, b))``.
     """
 
+    kind: ClassVar[str] = "black_box"
+    looked_for_dependence: ClassVar[bool] = True  # it keeps where its event occurred
     delta_lower: float
     inverted_by: Inversion
     strict_epsilon_lower: float
@@ -64,16 +66,6 @@ class BlackBoxResult(CountedEvent):
     looks: int
     detection_floor: float
     final_batches: tuple[int, ...]
-
-    @property
-    def kind(self) -> str:
-        """Under which name a report keeps it."""
-        return "black_box"
-
-    @property
-    def looked_for_dependence(self) -> bool:
-        """Always: it keeps where its event occurred."""
-        return True
 
     @property
     def interruption(self) -> Finding | None:
@@ -102,15 +94,9 @@ class BlackBoxResult(CountedEvent):
     @property
     def detection_floor_words(self) -> str:
         """What this effort could not have seen, as a sentence or two."""
+        sentence = self._unseen_words(self.detection_floor, f"{self.trials:,} final draws")
         if self.detection_floor > 1.0:
-            return (
-                f"With {self.trials:,} final draws a side no event at all could have refuted ε = "
-                f"{number(self.claim_epsilon)}: take more samples."
-            )
-        sentence = (
-            f"With {self.trials:,} final draws a side, a leak that shows itself with probability below "
-            f"{self.detection_floor:.2g} would have gone unseen, however large it is."
-        )
+            return sentence
         more = detection_floor(self.claim_epsilon, self.claim_delta, _MORE * self.trials, self._strict_error)
         return f"{sentence} With {_MORE} times as many that would be {more:.2g}."
 

@@ -30,7 +30,7 @@ from verify.conduct.progress import Progress
 from verify.conduct.spawn_keys import SpawnKey
 from verify.events.event import Event
 from verify.sampling.count_events import count_pairs
-from verify.sampling.draws import batch_sizes, draw_batch
+from verify.sampling.draws import WorldStream, batch_sizes
 from verify.sampling.event_choice import Searched
 from verify.sampling.worlds import NeighbouringWorlds
 from verify.statistics.predicted_bound import promised_epsilon
@@ -90,17 +90,9 @@ class Comparison:
 
     def counts(self, candidates: Sequence[NeighbouringWorlds], seed: int) -> Counts:
         """Draw the batch of both worlds, with the same random numbers, and count."""
+        candidate, stage = candidates[self.index], SpawnKey.CONFIRM
         first, second = (
-            draw_batch(
-                candidates[self.index],
-                self.index,
-                SpawnKey.CONFIRM,
-                world,
-                self.batch,
-                self.size,
-                seed,
-                alike=True,
-            )
+            WorldStream(candidate, self.index, stage, world, seed, alike=True).batch(self.batch, self.size)
             for world in (False, True)
         )
         return count_pairs(self.events, first, second)
@@ -263,11 +255,9 @@ class Confirmation:
     def _contenders(self, listed: Sequence[_Confirmed], leader: _Confirmed) -> list[_Confirmed]:
         """The events to count once more, if the choice is uncertain: the next safest, and those that seem best."""
         safe = self._promised(leader, RULE.caution)
-        seeming = [(self._promised(one, 0.0), one) for one in listed]
         if not any(self._promised(one, RULE.likely) > max(RULE.uncertain * safe, 0.0) for one in listed):
             return []
         others = [one for one in listed if one is not leader]
         next_safest = sorted(others, key=lambda one: -self._promised(one, RULE.caution))[:1]
-        best = [one for _, one in sorted(seeming, key=lambda entry: -entry[0])]
-        rivals = [*next_safest, *(one for one in best if one is not leader and one not in next_safest)]
-        return rivals[: RULE.contenders]
+        best = sorted(others, key=lambda one: -self._promised(one, 0.0))
+        return list(dict.fromkeys([*next_safest, *best]))[: RULE.contenders]

@@ -19,10 +19,9 @@ def count_events(events: Sequence[Event], sample: ViewSample) -> IntArray:
 def counted_and_marked(events: Sequence[Event], sample: ViewSample) -> tuple[IntArray, BoolArray]:
     """How many draws lie in each event, shape (events,); and which lie in the first one."""
     once = ReadOnce.of(sample)
-    marks = [events[0].holds(once)] if events else [np.zeros(0, dtype=np.bool_)]
-    counts = [np.count_nonzero(mark) for mark in marks[: len(events)]]
-    counts += [np.count_nonzero(event.holds(once)) for event in events[1:]]
-    return np.array(counts, dtype=np.int64), marks[0]
+    marks = events[0].holds(once)
+    counts = [np.count_nonzero(marks), *(np.count_nonzero(event.holds(once)) for event in events[1:])]
+    return np.array(counts, dtype=np.int64), marks
 
 
 def count_pairs(events: Sequence[Event], first: ViewSample, second: ViewSample) -> tuple[IntArray, IntArray]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from verify.events.event import Event
 from verify.findings import Finding, LowerBound, Witness
 from verify.sampling.worlds import NeighbouringWorlds
+from verify.sentences import number
 
 
 @dataclass(frozen=True)
@@ -18,6 +19,10 @@ class CountedEvent(ABC):
 
     Attributes
     ----------
+    kind
+        Under which name a report keeps it.
+    looked_for_dependence
+        Whether it looks if the draws that it counted are independent.
     candidate, worlds
         The pair of worlds, and its number among those that were tested.
     swapped
@@ -49,6 +54,8 @@ class CountedEvent(ABC):
         be independent, or nobody looked.
     """
 
+    kind: ClassVar[str]
+    looked_for_dependence: ClassVar[bool]
     candidate: int
     worlds: NeighbouringWorlds
     swapped: bool
@@ -70,18 +77,8 @@ class CountedEvent(ABC):
 
     @property
     @abstractmethod
-    def kind(self) -> str:
-        """Under which name a report keeps it."""
-
-    @property
-    @abstractmethod
     def interruption(self) -> Finding | None:
         """What is to be said of that; None if nothing is."""
-
-    @property
-    @abstractmethod
-    def looked_for_dependence(self) -> bool:
-        """Whether it looked if the draws that it counted are independent."""
 
     @property
     @abstractmethod
@@ -97,6 +94,16 @@ class CountedEvent(ABC):
     def power_words(self) -> str:
         """What it sees with a power that is stated, for specialists; "" if nothing is to be said."""
         return ""
+
+    def _unseen_words(self, floor: float, draws: str) -> str:
+        """Return what so many draws could not have seen: events of a probability below `floor`, or any if above 1."""
+        if floor > 1.0:
+            claim = number(self.claim_epsilon)
+            return f"With {draws} a side no event at all could have refuted ε = {claim}: take more samples."
+        return (
+            f"With {draws} a side, a leak that shows itself with probability below {floor:.2g} would have gone unseen, "
+            "however large it is."
+        )
 
     @abstractmethod
     def lower_bound(self) -> LowerBound:

@@ -12,6 +12,8 @@ each other. Draws that decide are never alike: they are independent of everythin
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from mechanisms import BLOCK
@@ -34,57 +36,56 @@ def batch_sizes(rows: int, columns: int) -> list[int]:
     return sizes
 
 
-def draw_batch(
-    candidate: NeighbouringWorlds,
-    index: int,
-    stage: SpawnKey,
-    world: bool,
-    batch: int,
-    size: int,
-    seed: int,
-    *,
-    alike: bool = False,
-) -> ViewSample:
-    """Draw one batch; with the random numbers of the first world, if `alike`.
+@dataclass(frozen=True, slots=True)
+class WorldStream:
+    """The draws of one world of a candidate at one stage.
 
-    Raises
-    ------
-    ValueError
-        If the candidate draws another number of views than it was asked for.
+    Attributes
+    ----------
+    candidate, index
+        The candidate and its number.
+    stage
+        Of the test.
+    world
+        Whether it is D′.
+    seed
+        Of the test.
+    alike
+        Whether they are drawn with the random numbers of the first world.
     """
-    sequence = stage.sequence(seed, index, int(world and not alike), batch)
-    sample = candidate.draw(world, size, sequence)
-    if len(sample.values) != size:
-        raise ValueError(f"draw must return {size} views, got {len(sample.values)} ({candidate.label})")
-    return sample
 
+    candidate: NeighbouringWorlds
+    index: int
+    stage: SpawnKey
+    world: bool
+    seed: int
+    alike: bool = False
 
-def draw_all(
-    candidate: NeighbouringWorlds,
-    index: int,
-    stage: SpawnKey,
-    world: bool,
-    rows: int,
-    seed: int,
-    most_values: int,
-    *,
-    alike: bool = False,
-) -> ViewSample:
-    """Draw `rows` views of one world, fewer if they would hold more than `most_values` values; see `draw_batch`.
+    def batch(self, number: int, size: int) -> ViewSample:
+        """Draw one batch.
 
-    Raises
-    ------
-    ValueError
-        If the candidate draws another number of views than it was asked for.
-    """
-    first = draw_batch(candidate, index, stage, world, 0, min(rows, FIRST_BATCH), seed, alike=alike)
-    columns = len(first.columns)
-    allowed = max(len(first.values), most_values // columns // BLOCK * BLOCK)
-    values = np.empty((min(rows, allowed), columns), order="F")  # whole columns are read
-    values[: len(first.values)] = first.values
-    done = len(first.values)
-    for number, size in enumerate(batch_sizes(len(values), columns)[1:], start=1):
-        batch = draw_batch(candidate, index, stage, world, number, size, seed, alike=alike)
-        values[done : done + size] = batch.values
-        done += size
-    return ViewSample(values, first.columns)
+        Raises
+        ------
+        ValueError
+            If the candidate draws another number of views than it was asked for.
+        """
+        sequence = self.stage.sequence(self.seed, self.index, int(self.world and not self.alike), number)
+        sample = self.candidate.draw(self.world, size, sequence)
+        if len(sample.values) != size:
+            raise ValueError(
+                f"draw must return {size} views, got {len(sample.values)} ({self.candidate.label})"
+            )
+        return sample
+
+    def sample(self, rows: int, most_values: int) -> ViewSample:
+        """Draw `rows` views, fewer if they would hold more than `most_values` values; see `batch`."""
+        first = self.batch(0, min(rows, FIRST_BATCH))
+        columns = len(first.columns)
+        allowed = max(len(first.values), most_values // columns // BLOCK * BLOCK)
+        values = np.empty((min(rows, allowed), columns), order="F")  # whole columns are read
+        values[: len(first.values)] = first.values
+        done = len(first.values)
+        for number, size in enumerate(batch_sizes(len(values), columns)[1:], start=1):
+            values[done : done + size] = self.batch(number, size).values
+            done += size
+        return ViewSample(values, first.columns)

@@ -15,7 +15,7 @@ from verify.events.search import ChosenEvent, Found, search_events
 from verify.events.view_sample import ViewSample, WorldSamples
 from verify.sampling.count_events import count_events
 from verify.sampling.delta_band import MOST_EVENTS
-from verify.sampling.draws import draw_all
+from verify.sampling.draws import WorldStream
 from verify.sampling.stage_sizes import FINALISTS, StageSizes
 from verify.sampling.worlds import NeighbouringWorlds
 
@@ -43,15 +43,15 @@ class WorldDraws:
     def sample(self, candidates: Sequence[NeighbouringWorlds], seed: int, *, lattice: bool) -> ViewSample:
         """Draw it, with the random numbers of the first world."""
         task, most = self.search, _LARGEST_LATTICE_SEARCH if lattice else _LARGEST_SEARCH
-        candidate = candidates[task.index]
-        return draw_all(candidate, task.index, task.stage, self.world, task.rows, seed, most, alike=True)
+        stream = WorldStream(candidates[task.index], task.index, task.stage, self.world, seed, alike=True)
+        return stream.sample(task.rows, most)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Searched:
     """What was found, and the counts of all found events on the draws they were chosen on.
 
-    `events` are `found.shortlist` (`found.best` of a scan) and then `found.band`; `hits` has shape (2, events), data D
+    `events` are `found.shortlist` and then `found.band`; `hits` has shape (2, events), data D
     first.
     """
 
@@ -84,22 +84,22 @@ def search(
         )
     drawn = len(first.values)
     half = drawn // 2
-    choose = (first.rows(half, drawn), second.rows(half, drawn))
+    choose = (first.rows(half), second.rows(half))
+    choosing = task.stage == SpawnKey.CHOOSE
     found = search_events(
         (first.rows(0, half), second.rows(0, half)),
         choose,
         final_samples=final_samples,
         delta=delta,
         error=error,
-        band_epsilons=band if task.stage == SpawnKey.CHOOSE else (),
+        band_epsilons=band if choosing else (),
         lattice=lattice,
-        shortlist=task.stage == SpawnKey.CHOOSE,
+        shortlist=choosing,
     )
-    events: tuple[ChosenEvent, ...] = found.shortlist or found.best
-    for event in found.band:
-        if len(events) - len(found.shortlist) + 3 < MOST_EVENTS:
-            events = (*events, event)
-    hits = _count(events, choose) if task.stage == SpawnKey.CHOOSE else np.zeros((2, 0), dtype=np.int64)
+    events = (*found.shortlist, *found.band[: MOST_EVENTS - 3])
+    hits = np.zeros((2, 0), dtype=np.int64)
+    if choosing:
+        hits = np.stack([count_events([one.event for one in events], world) for world in choose])
     return Searched(found, events, hits, drawn - half, drawn, len(first.columns))
 
 
@@ -132,7 +132,3 @@ def choose_events(
         )
         found.append((finalists[rank], searched))
     return found, spent
-
-
-def _count(events: Sequence[ChosenEvent], worlds: tuple[ViewSample, ViewSample]) -> npt.NDArray[np.int64]:
-    return np.stack([count_events([event.event for event in events], world) for world in worlds])

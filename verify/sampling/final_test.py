@@ -14,7 +14,7 @@ from mechanisms.arrays import BoolArray, IntArray
 from verify.conduct.spawn_keys import SpawnKey
 from verify.events.event import Event
 from verify.sampling.count_events import counted_and_marked
-from verify.sampling.draws import batch_sizes, draw_batch
+from verify.sampling.draws import WorldStream, batch_sizes
 from verify.sampling.independence import dependence
 from verify.sampling.worlds import NeighbouringWorlds
 
@@ -48,9 +48,8 @@ class FinalTask:
 
     def counts(self, candidates: Sequence[NeighbouringWorlds], seed: int) -> Batch:
         """Draw the batch and count its events."""
-        candidate = candidates[self.index]
-        sample = draw_batch(candidate, self.index, SpawnKey.FINAL, self.world, self.batch, self.size, seed)
-        counts, marks = counted_and_marked(self.events, sample)
+        stream = WorldStream(candidates[self.index], self.index, SpawnKey.FINAL, self.world, seed)
+        counts, marks = counted_and_marked(self.events, stream.batch(self.batch, self.size))
         return Batch(counts, np.packbits(marks), self.size)
 
 
@@ -138,22 +137,20 @@ def final_counts(
         for batch, size in enumerate(sizes)
         for world in (False, True)
     ]
-    hits = np.zeros((2, len(shared)), dtype=np.int64)
-    done = 0
+    drawn: list[Batch] = []
     stopped: KeyboardInterrupt | None = None
-    drawn: tuple[list[Batch], list[Batch]] = [], []
-    pair: list[Batch] = []
     try:
         for batch_counts in pool.results(tasks):
-            pair.append(batch_counts)
-            if len(pair) == 2:
-                hits, done = hits + np.stack([one.counts for one in pair]), done + 1
-                for world, one in zip(drawn, pair, strict=True):
-                    world.append(one)
-                pair = []
-                progress(sum(sizes[:done]) / trials)
+            drawn.append(batch_counts)
+            if len(drawn) % 2 == 0:
+                progress(sum(sizes[: len(drawn) // 2]) / trials)
     except KeyboardInterrupt as stop:
-        stopped = stop
-    if done == len(sizes):
-        stopped = None  # it came too late to change anything
-    return _FinalCounts(hits, tuple(sizes[:done]), len(sizes), stopped, drawn)
+        if len(drawn) < len(tasks):  # else it came too late to change anything
+            stopped = stop
+    done = len(drawn) // 2
+    batches = drawn[: 2 * done : 2], drawn[1::2]
+    hits = np.zeros((2, len(shared)), dtype=np.int64)
+    for counts, world in zip(hits, batches, strict=True):
+        for batch in world:
+            counts += batch.counts
+    return _FinalCounts(hits, tuple(sizes[:done]), len(sizes), stopped, batches)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from verify.conduct.conduct import Conduct
 from verify.sampling.black_box import black_box_test
@@ -98,12 +98,15 @@ class Candidates(CandidateSource):
 
 
 class Tester(Protocol):
-    """Tests a claim on pairs of worlds."""
+    """Tests a claim on pairs of worlds.
 
-    @property
-    def anytime(self) -> bool:
-        """Whether what it says holds whenever it is stopped, and for many runs together."""
-        ...
+    Attributes
+    ----------
+    anytime
+        Whether what it says holds whenever it is stopped, and for many runs together.
+    """
+
+    anytime: ClassVar[bool]
 
     def test(
         self, source: CandidateSource, conduct: Conduct, *, epsilon: float, delta: float
@@ -130,12 +133,8 @@ class SingleLook:
         Look only at how numbers lie on the floating-point lattice.
     """
 
+    anytime: ClassVar[bool] = False  # it says nothing before its end, or less
     lattice: bool = False
-
-    @property
-    def anytime(self) -> bool:
-        """It says nothing before its end, or less."""
-        return False
 
     def test(
         self, source: CandidateSource, conduct: Conduct, *, epsilon: float, delta: float

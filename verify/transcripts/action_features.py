@@ -77,12 +77,12 @@ class ActionAt:
 
 @dataclass(frozen=True, slots=True)
 class PlayTime:
-    """The round of the n-th play of an arm after a round; `within` + 1 if it comes later than `within`."""
+    """The round of the n-th play of an arm after a round; `last` + 1 if it comes later than `last`."""
 
     arm: int
     number: int
     after: int
-    within: int
+    last: int
 
     @property
     def column(self) -> Column:
@@ -90,17 +90,13 @@ class PlayTime:
         since = f" after round {self.after}" if self.after else ""
         return Column(
             f"time[{self.arm},{self.number},{self.after}]",
-            f"the round of the {nth} play of arm {self.arm}{since} (as {self.within + 1} if after round "
-            f"{self.within})",
+            f"the round of the {nth} play of arm {self.arm}{since} (as {self.last + 1} if after round "
+            f"{self.last})",
             "real",
         )
 
-    @property
-    def last(self) -> int:
-        return self.within
-
     def of(self, transcript: Transcript) -> IntArray:
-        counts = transcript.counts(self.arm)[:, self.after : self.within]
+        counts = transcript.counts(self.arm)[:, self.after : self.last]
         needed = transcript.plays_until(self.arm, self.after) + self.number
         found: IntArray = (counts < needed[:, np.newaxis]).sum(axis=1) + self.after + 1
         return found
@@ -129,26 +125,22 @@ class PlayCount:
 
 @dataclass(frozen=True, slots=True)
 class FirstSwitch:
-    """The first round after `after` whose action is not that of the round before; `within` + 1 if none is."""
+    """The first round after `after` whose action is not that of the round before; `last` + 1 if none is."""
 
     after: int
-    within: int
+    last: int
 
     @property
     def column(self) -> Column:
         return Column(
             f"switch[{self.after}]",
             f"the first round after round {self.after} whose action is not that of the round before (as "
-            f"{self.within + 1} if none is up to round {self.within})",
+            f"{self.last + 1} if none is up to round {self.last})",
             "real",
         )
 
-    @property
-    def last(self) -> int:
-        return self.within
-
     def of(self, transcript: Transcript) -> IntArray:
-        window = transcript.actions[:, self.after - 1 : self.within]
+        window = transcript.actions[:, self.after - 1 : self.last]
         same = np.cumprod((window[:, 1:] == window[:, :-1]).all(axis=2), axis=1, dtype=np.int32)
         switched: IntArray = same.sum(axis=1) + self.after + 1
         return switched
@@ -231,7 +223,7 @@ def _longest_path(space: ActionSpace) -> int:
 
 def doubling(limit: int) -> list[int]:
     """Return 1, 2, 4, ... up to the limit."""
-    return [2**k for k in range(max(limit, 0).bit_length()) if 2**k <= limit]
+    return [2**k for k in range(max(limit, 0).bit_length())]
 
 
 def _general_features(rounds: int, arms: Sequence[int], space: ActionSpace) -> list[ActionFeature]:

@@ -188,6 +188,6 @@ def best_pair(
 
 def _cut(feature: ActionFeature, rounds: int) -> ActionFeature:
     """Return a feature of the first rounds only."""
-    if isinstance(feature, PlayTime | FirstSwitch) and feature.within > rounds:
-        return replace(feature, within=rounds)
+    if isinstance(feature, PlayTime | FirstSwitch) and feature.last > rounds:
+        return replace(feature, last=rounds)
     return feature

@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 
 from algorithms.problems import Problem, RankedLists
-from mechanisms.arrays import BoolArray
 
 ActionArray = npt.NDArray[np.int16]
 """Shape (draws, rounds, size): the super arm of every round, -1 for padding."""
@@ -63,15 +62,10 @@ class Transcript:
         self.rounds = actions.shape[1]
         self._counts: dict[int, npt.NDArray[np.int32]] = {}
 
-    def plays(self, arm: int) -> BoolArray:
-        """In which rounds the arm was played, shape (draws, rounds)."""
-        played: BoolArray = (self.actions == arm).any(axis=2)
-        return played
-
     def counts(self, arm: int) -> npt.NDArray[np.int32]:
         """How often the arm was played up to each round, shape (draws, rounds)."""
         if arm not in self._counts:
-            self._counts[arm] = np.cumsum(self.plays(arm), axis=1, dtype=np.int32)
+            self._counts[arm] = np.cumsum((self.actions == arm).any(axis=2), axis=1, dtype=np.int32)
         return self._counts[arm]
 
     def plays_until(self, arm: int, last: int) -> npt.NDArray[np.int32]:

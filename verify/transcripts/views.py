@@ -87,12 +87,13 @@ def transcript_view(
     build, problem, data
         The learner, what it plays, and on whom.
     features
-        What is read of a transcript.
+        What is read of a transcript; none: all actions as they are.
     hidden
         A round whose action the adversary does not see: the record's own, in joint differential privacy.
     single_lanes
         See `LearnerView`.
     """
+    features = features or first_actions(len(data) - 1, ActionSpace.of(problem))
 
     def watch(gate: Simulation) -> ViewSample:
         transcript = Transcript(played_actions(build, problem, gate, data))
@@ -101,19 +102,6 @@ def transcript_view(
         return read(features, transcript)
 
     return LearnerView(watch, single_lanes, len(data) - 1)
-
-
-def action_view(
-    build: BuildLearner,
-    problem: Problem,
-    data: FloatArray,
-    *,
-    hidden: int | None = None,
-    single_lanes: bool = False,
-) -> LearnerView:
-    """Return the view of the whole action sequence on `data`; parameters as for `transcript_view`."""
-    features = first_actions(len(data) - 1, ActionSpace.of(problem))
-    return transcript_view(build, problem, data, features, hidden=hidden, single_lanes=single_lanes)
 
 
 def message_view(

@@ -34,22 +34,26 @@ COLUMNS = (A, B, C)
 SAMPLE = ViewSample(
     np.array([[0, 0.5, 1.5], [1, NAN, 1.0], [2, -3.0, -2.0], [NAN, NAN, NAN], [-0.0, INF, INF]]), COLUMNS
 )
-B_MINUS = Combination.difference(2, 1, COLUMNS)
+B_MINUS = Combination.difference(COLUMNS[2], COLUMNS[1])
 
 CASES: list[tuple[Event, list[bool], str]] = [
     (
-        ReportCount(2, False, 3),
+        ReportCount(2, False, COLUMNS),
         [False, True, False, True, False],
         "number of reports sent is at most 2 (of 3",
     ),
-    (ReportCount(3, True, 3), [True, False, True, False, True], "the number of reports sent is at least 3"),
     (
-        HalfLine(ColumnValue(1, B), 0.5, False),
+        ReportCount(3, True, COLUMNS),
+        [True, False, True, False, True],
+        "the number of reports sent is at least 3",
+    ),
+    (
+        HalfLine(ColumnValue(B), 0.5, False),
         [True, False, True, False, False],
         "the noisy count is at most 0.5",
     ),
     (
-        HalfLine(ColumnValue(1, B), 0.5, True),
+        HalfLine(ColumnValue(B), 0.5, True),
         [True, False, False, False, True],
         "the noisy count is at least 0.5",
     ),
@@ -64,48 +68,48 @@ CASES: list[tuple[Event, list[bool], str]] = [
         "the difference of the noisy sum and the noisy count is 1 to within 1e-09",
     ),
     (
-        RowTable((ColumnValue(0, A),), ((0.0,),)),
+        RowTable((ColumnValue(A),), ((0.0,),)),
         [True, False, False, False, True],
         "the item shown in round 1 is 0",
     ),
-    (RowTable((ColumnValue(0, A),), ((0.0,),), True), [False, True, True, True, False], "round 1 is not 0"),
+    (RowTable((ColumnValue(A),), ((0.0,),), True), [False, True, True, True, False], "round 1 is not 0"),
     (
-        RowTable((ColumnValue(0, A),), ((NAN,),)),
+        RowTable((ColumnValue(A),), ((NAN,),)),
         [False, False, False, True, False],
         "the item shown in round 1 is absent",
     ),
     (
-        RowTable((ColumnValue(0, A),), ((NAN,),), True),
+        RowTable((ColumnValue(A),), ((NAN,),), True),
         [True, True, True, False, True],
         "the item shown in round 1 is present",
     ),
     (
-        RowTable((ColumnValue(0, A),), ((2.0,), (1.0,))),
+        RowTable((ColumnValue(A),), ((2.0,), (1.0,))),
         [False, True, True, False, False],
         "round 1 is one of 2 and 1",
     ),
     (
-        RowTable((ColumnValue(0, A), ColumnValue(1, B)), ((1.0, NAN),)),
+        RowTable((ColumnValue(A), ColumnValue(B)), ((1.0, NAN),)),
         [False, True, False, False, False],
         "the item shown in round 1 is 1 and the noisy count is absent",
     ),
     (
-        RowTable((ColumnValue(0, A), ColumnValue(1, B)), ((1.0, NAN), (2.0, -3.0))),
+        RowTable((ColumnValue(A), ColumnValue(B)), ((1.0, NAN), (2.0, -3.0))),
         [False, True, True, False, False],
         "the combination of the item shown in round 1 and the noisy count is one of (1, absent) and (2, -3)",
     ),
     (
-        ValueInterval(ColumnValue(1, B), -3.0, 0.5),
+        ValueInterval(ColumnValue(B), -3.0, 0.5),
         [True, False, True, False, False],
         "the noisy count lies between -3 and 0.5",
     ),
     (
-        Both(HalfLine(ColumnValue(0, A), 1.0, True), HalfLine(ColumnValue(1, B), 0.5, False)),
+        Both(HalfLine(ColumnValue(A), 1.0, True), HalfLine(ColumnValue(B), 0.5, False)),
         [False, False, True, False, False],
         "the item shown in round 1 is at least 1, and the noisy count is at most 0.5",
     ),
     (
-        ValueInterval(ColumnValue(1, B), -1.0, 1.0, True),
+        ValueInterval(ColumnValue(B), -1.0, 1.0, True),
         [False, False, True, False, True],
         "the noisy count is below -1 or above 1",
     ),
@@ -129,15 +133,15 @@ def test_event_survives_json(event: Event, expected: list[bool], words: str) -> 
 
 
 def test_event_follows_its_columns_by_name() -> None:
-    event = event_from_dict(HalfLine(ColumnValue(1, B), 0.5, False).to_dict(), (C, B, A)[::1])
+    event = event_from_dict(HalfLine(ColumnValue(B), 0.5, False).to_dict(), (C, B, A)[::1])
     assert event.holds(ViewSample(SAMPLE.values[:, ::-1].copy(), (C, B, A))).tolist() == CASES[2][1]
 
 
 def test_infinite_rows_and_thresholds_survive_json() -> None:
-    event = RowTable((ColumnValue(1, B),), ((INF,), (-INF,)))
+    event = RowTable((ColumnValue(B),), ((INF,), (-INF,)))
     again = event_from_dict(json.loads(json.dumps(event.to_dict(), allow_nan=False)), COLUMNS)
     assert again.holds(SAMPLE).tolist() == [False, False, False, False, True]
-    line = HalfLine(ColumnValue(1, B), -INF, True)
+    line = HalfLine(ColumnValue(B), -INF, True)
     assert event_from_dict(json.loads(json.dumps(line.to_dict(), allow_nan=False)), COLUMNS) == line
 
 
@@ -151,9 +155,7 @@ def test_infinite_rows_and_thresholds_survive_json() -> None:
 def test_row_table_is_membership_of_rows(values: npt.NDArray[np.float64]) -> None:
     sample = ViewSample(values, COLUMNS)
     listed = {tuple(map(str, row + 0.0)): tuple(row) for row in values[: len(values) // 2 + 1]}
-    event = RowTable(
-        tuple(ColumnValue(i, column) for i, column in enumerate(COLUMNS)), tuple(listed.values())
-    )
+    event = RowTable(tuple(ColumnValue(column) for column in COLUMNS), tuple(listed.values()))
     assert event.holds(sample).tolist() == [tuple(map(str, row + 0.0)) in listed for row in values]
 
 
@@ -165,14 +167,14 @@ def test_row_keys_of_single_values_never_collide() -> None:
 def test_every_nan_is_the_same_absence() -> None:
     bits = np.array([0x7FF8000000000000, 0xFFF8000000000000, 0x7FF8000000000001], dtype=np.uint64)
     sample = ViewSample(bits.view(np.float64).reshape(-1, 1), (A,))
-    assert RowTable((ColumnValue(0, A),), ((NAN,),)).holds(sample).all()
+    assert RowTable((ColumnValue(A),), ((NAN,),)).holds(sample).all()
 
 
 def test_row_table_is_exact_when_keys_collide(monkeypatch: pytest.MonkeyPatch) -> None:
     import verify.events.event as events
 
     monkeypatch.setattr(events, "row_keys", lambda values: np.zeros(len(values[0]), dtype=np.uint64))
-    assert RowTable((ColumnValue(0, A),), ((1.0,),)).holds(SAMPLE).tolist() == [
+    assert RowTable((ColumnValue(A),), ((1.0,),)).holds(SAMPLE).tolist() == [
         False,
         True,
         False,
@@ -194,13 +196,13 @@ def test_unknown_events_and_columns_are_refused() -> None:
     with pytest.raises(ValueError, match="kind"):
         event_from_dict({"kind": "moon"}, COLUMNS)
     with pytest.raises(ValueError, match="column"):
-        event_from_dict(HalfLine(ColumnValue(1, B), 0.5, False).to_dict(), (A, C))
+        event_from_dict(HalfLine(ColumnValue(B), 0.5, False).to_dict(), (A, C))
 
 
 def test_events_of_outputs_are_said_of_their_entries():
     def said(limit, at_least, *names):
         columns = tuple(Column(name, name, "real") for name in names)
-        event = ReportCount.of_columns(limit, at_least, columns)
+        event = ReportCount(limit, at_least, columns)
         assert event_from_dict(event.to_dict(), columns) == event
         return event.words
 

@@ -51,7 +51,7 @@ def test_zero_subnormals_and_what_is_not_finite() -> None:
 
 def test_lattice_events_hold_say_so_and_survive_json() -> None:
     sample = ViewSample(np.array([[1.0], [0.1], [-3.0], [math.inf]]), (COLUMN,))
-    zeros = LatticeReading("trailing zeros", ColumnValue(0, COLUMN))
+    zeros = LatticeReading("trailing zeros", ColumnValue(COLUMN))
     event = HalfLine(zeros, 7.0, True)
     assert (
         event.words
@@ -60,10 +60,10 @@ def test_lattice_events_hold_say_so_and_survive_json() -> None:
     assert event.holds(sample).tolist() == [True, False, True, False]
     again = event_from_dict(json.loads(json.dumps(event.to_dict())), (COLUMN,))
     assert again == event
-    table = RowTable((zeros, LatticeReading("sign", ColumnValue(0, COLUMN))), ((51.0, 1.0),))
+    table = RowTable((zeros, LatticeReading("sign", ColumnValue(COLUMN))), ((51.0, 1.0),))
     assert table.holds(sample).tolist() == [False, False, True, False]
     for aspect in ("sign", "exponent", "lowest bit"):
-        reading = LatticeReading(aspect, ColumnValue(0, COLUMN))  # type: ignore[arg-type]
+        reading = LatticeReading(aspect, ColumnValue(COLUMN))  # type: ignore[arg-type]
         assert "of the noisy count" in reading.words or "the noisy count is a whole multiple" in reading.words
     with pytest.raises(ValueError, match="aspect must be one of"):
         reading_from_dict({**zeros.to_dict(), "aspect": "moon"}, (COLUMN,))

@@ -38,8 +38,9 @@ def test_quadrants_are_counted_as_they_are_built() -> None:
         tuple(ViewSample(refused_then_answered(shift)(500, rng), real(6)) for shift in (0.0, 1.0))
         for _ in range(2)
     )
-    of = tuple(range(6)), real(6)
-    (family,) = quadrant_family(fit, choose, ColumnSummary("present", *of), ColumnSummary("last", *of))  # type: ignore[arg-type]
+    (family,) = quadrant_family(
+        fit, choose, ColumnSummary("present", real(6)), ColumnSummary("last", real(6))
+    )  # type: ignore[arg-type]
     for at in range(0, family.hits.size, 7):
         event = family.build(at)
         for hits, world in ((family.hits, 0), (family.hits_prime, 1)):

@@ -10,7 +10,7 @@ from verify.events.residues import Residue, residue_families
 from verify.events.view_sample import Column, ViewSample
 
 COLUMN = Column("x", "the output", "real")
-VALUE = ColumnValue(0, COLUMN)
+VALUE = ColumnValue(COLUMN)
 
 
 def sample(values):

@@ -99,7 +99,7 @@ def test_equal_numbers_have_one_place():
     columns = tuple(Column(name, name, "real") for name in "xy")
     sample = ViewSample(np.column_stack([noise, (noise + 7.0) - 7.0]), columns)
     for operation in ("place of largest", "place of smallest"):
-        exact, equal = (ColumnSummary(operation, (0, 1), columns, value).of(sample) for value in (0.0, 1e-11))
+        exact, equal = (ColumnSummary(operation, columns, value).of(sample) for value in (0.0, 1e-11))
         assert set(exact) == {1.0, 2.0}
         assert set(equal) == {1.0}
 

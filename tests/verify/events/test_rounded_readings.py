@@ -12,7 +12,7 @@ from verify.events.rounded_readings import Rounded, Rounding
 from verify.events.view_sample import Column, ViewSample
 
 COLUMNS = tuple(Column(f"output[{i}]", f"output {i}", "real") for i in (1, 2))
-STEP = Combination.difference(1, 0, COLUMNS)
+STEP = Combination.difference(COLUMNS[1], COLUMNS[0])
 
 
 def view(values):
@@ -24,7 +24,7 @@ def view(values):
 def test_a_shift_is_one_number(shift, scale):
     y = np.random.default_rng(1).laplace(size=10_000) * scale
     sample = view(np.column_stack([y, y + shift * scale]))
-    rounded = Rounding([sample]).applied(STEP, (0, 1))
+    rounded = Rounding([sample]).applied(STEP)
     (value,) = np.unique(rounded.of(sample))
     assert abs(value - shift * scale) < 1e-10 * scale
     assert rounded.words == STEP.words
@@ -33,13 +33,13 @@ def test_a_shift_is_one_number(shift, scale):
 
 def test_whole_numbers_stay_as_they_are():
     sample = view([[1.0, 2.0**50], [3.0, -7.0]])
-    assert Rounding([sample]).applied(STEP, (0, 1)) is STEP
-    assert isinstance(Rounding([sample, view([[0.5, 1.0]])]).applied(STEP, (0, 1)), Rounded)
+    assert Rounding([sample]).applied(STEP) is STEP
+    assert isinstance(Rounding([sample, view([[0.5, 1.0]])]).applied(STEP), Rounded)
 
 
 def test_absent_and_infinite_values_are_passed_over():
     sample = view([[np.nan, 1.5], [np.inf, -np.inf], [0.25, np.nan]])
-    rounded = Rounding([sample]).applied(STEP, (0, 1))
+    rounded = Rounding([sample]).applied(STEP)
     np.testing.assert_equal(rounded.of(sample), [np.nan, -np.inf, np.nan])
 
 

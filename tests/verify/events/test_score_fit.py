@@ -49,7 +49,7 @@ def test_the_logistic_score_is_the_optimum_of_the_penalised_likelihood(
     apart: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fit = worlds(apart)
-    found = features(fit, [ColumnValue(i, column) for i, column in enumerate(fit[0].columns)])
+    found = features(fit, [ColumnValue(column) for column in fit[0].columns])
     draws = Draws.of((DRAWS, DRAWS))
     rows = np.concatenate([np.eye(feature.size)[feature.bins[draws.train]] for feature in found], axis=1)
     label = draws.label[draws.train]

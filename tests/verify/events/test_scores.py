@@ -24,10 +24,10 @@ from verify.events.view_sample import Column, ViewSample
 
 NAN, INF = math.nan, math.inf
 COLUMNS = tuple(Column(name, f"value {name}", "real") for name in "abc")
-A, B, C = (ColumnValue(i, column) for i, column in enumerate(COLUMNS))
+A, B, C = (ColumnValue(column) for column in COLUMNS)
 TABLES = (
     ScoreTable(Binned(A, (1.0, 2.0)), (0.5, -0.25, 0.0), 0.125),
-    ScoreTable(Binned(ColumnSummary("largest", (1, 2), COLUMNS[1:]), (0.0,)), (-4.0, 1.0), 0.0),
+    ScoreTable(Binned(ColumnSummary("largest", COLUMNS[1:]), (0.0,)), (-4.0, 1.0), 0.0),
 )
 ADDITIVE = AdditiveScore(TABLES)
 TREES = TreeScore(
@@ -123,7 +123,7 @@ def worlds(
 
 
 def readings(fit: tuple[ViewSample, ViewSample]) -> list[Reading]:
-    return [ColumnValue(i, column) for i, column in enumerate(fit[0].columns)]
+    return [ColumnValue(column) for column in fit[0].columns]
 
 
 def test_logistic_regression_knows_that_readings_repeat_each_other() -> None:
@@ -215,6 +215,6 @@ def test_constant_readings_are_left_out() -> None:
 
 
 def test_a_score_of_one_reading_is_said_plainly():
-    table = ScoreTable(Binned(ColumnValue(0, Column("a", "value a", "real")), (0.0,)), (1.0, 2.0), 0.0)
+    table = ScoreTable(Binned(ColumnValue(Column("a", "value a", "real")), (0.0,)), (1.0, 2.0), 0.0)
     assert AdditiveScore((table,)).words == "the score of value a, looked up in a table,"
     assert "each of 2 readings" in AdditiveScore((table, table)).words

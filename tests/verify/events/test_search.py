@@ -74,8 +74,8 @@ def test_an_absent_report_is_found_and_said_as_a_count() -> None:
         return sample
 
     first, second = search(real(5), draw(1), draw(3))
-    assert first.event == ReportCount(1, False, 5)
-    assert second.event == ReportCount(3, True, 5)
+    assert first.event == ReportCount(1, False, real(5))
+    assert second.event == ReportCount(3, True, real(5))
 
 
 def test_one_noise_draw_shared_is_found_in_a_difference() -> None:

@@ -24,7 +24,8 @@ def columns(*names):
     ],
 )  # fmt: skip
 def test_sequences_are_found_by_their_names(names, expected):
-    assert sequences(columns(*names)) == expected
+    listed = columns(*names)
+    assert sequences(listed) == [tuple(listed[i] for i in entries) for entries in expected]
 
 
 def test_few_sequences_are_looked_at():

@@ -140,9 +140,10 @@ def test_measurements_among_defaults_are_read_where_they_are_the_largest() -> No
     ]
     assert {reading.value for reading in readings} == {1.0, 2.0, 3.0, 4.0, 5.0}
     assert {said(reading.condition) for reading in readings} == {"place of largest"}
-    assert [
-        reading.reading.index + 1.0 for reading in readings if isinstance(reading.reading, ColumnValue)
-    ] == [reading.value for reading in readings]
+    columns = fit[0].columns
+    assert [reading.reading for reading in readings] == [
+        ColumnValue(columns[int(reading.value) - 1]) for reading in readings
+    ]
 
 
 def test_pairs_of_data_are_compared_by_single_columns_relations_rows_and_a_score() -> None:
@@ -170,6 +171,6 @@ def test_a_difference_is_that_of_a_column_and_one_before_it() -> None:
         if isinstance(event, HalfLine) and isinstance(event.reading, Rounded)
         and isinstance(event.reading.reading, Combination)
     ]  # fmt: skip
-    pairs = [reading.indices for reading in differences]
+    pairs = [tuple(fit[0].at(reading.columns)) for reading in differences]
     assert sorted(pairs) == [(1, 0), (2, 0), (2, 1), (3, 0), (3, 1), (3, 2)]
     assert pairs[:3] == [(1, 0), (2, 1), (3, 2)], "neighbours first"

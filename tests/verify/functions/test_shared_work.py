@@ -78,6 +78,6 @@ def test_drift_shows_itself_in_each_worker(executor, drift):
     result = SimpleNamespace(
         worlds=NeighbouringWorlds(("D", "D′"), draw),
         trials=10_000,
-        event=HalfLine(ColumnValue(0, column), 0.0, True),
+        event=HalfLine(ColumnValue(column), 0.0, True),
     )
     assert _drifts(result, 0, executor) is bool(drift)

@@ -21,7 +21,7 @@ def test_tuples_of_words_and_numbers():
     )
     assert list(readings.words[0]) == ["u", "v", "u"]
     np.testing.assert_equal(readings.values[:, 1:], [[1, 2, 1], [3, 4, 1], [5, 6, 1]])
-    assert (readings.shapes, readings.truths) == ((" and 2 entries and ",), {3})
+    assert (readings.shapes, set(readings.truths)) == ((" and 2 entries and ",), {3})
 
 
 def test_a_column_of_objects_is_one_output_for_each_lane():

@@ -19,7 +19,7 @@ from verify.events.search import Found, search_events
 from verify.events.view_sample import Column, ViewSample, WorldSamples
 from verify.sampling.black_box import black_box_test
 from verify.sampling.black_box_result import BlackBoxResult
-from verify.sampling.draws import draw_batch
+from verify.sampling.draws import WorldStream
 from verify.sampling.worlds import NeighbouringWorlds
 from verify.statistics.binomial_bounds import Union
 from verify.statistics.stouffer import Stouffer
@@ -195,7 +195,9 @@ def test_the_final_test_can_be_repeated_from_its_record() -> None:
     index, seed = record["candidate"], record["seed"]
     hits, hits_prime = (
         sum(
-            np.count_nonzero(event.holds(draw_batch(pair, index, SpawnKey.FINAL, world, batch, size, seed)))
+            np.count_nonzero(
+                event.holds(WorldStream(pair, index, SpawnKey.FINAL, world, seed).batch(batch, size))
+            )
             for batch, size in enumerate(record["final_batches"])
         )
         for world in ((True, False) if record["swapped"] else (False, True))

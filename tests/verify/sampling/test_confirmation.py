@@ -17,7 +17,7 @@ from verify.sampling.event_choice import Searched
 from verify.sampling.worlds import NeighbouringWorlds
 
 SAMPLES, ROWS, SPENT = 8_000_000, 512_000, 2_000_000
-READING = ColumnValue(0, Column("output", "the output", "real"))
+READING = ColumnValue(Column("output", "the output", "real"))
 FREQUENT, RARE, RARER, LIKE_THE_FREQUENT = range(4)
 
 

@@ -20,13 +20,13 @@ from verify.events.scores import NEVER, AdditiveScore, ScoreTable, Tree, TreeSco
 from verify.events.summaries import ColumnSummary
 from verify.events.view_sample import Column, ReadOnce, ViewSample
 from verify.sampling.count_events import count_events, count_pairs
-from verify.sampling.draws import draw_all, draw_batch
+from verify.sampling.draws import WorldStream
 from verify.sampling.worlds import NeighbouringWorlds
 
 COLUMNS = (Column("x", "the output", "real"),)
 LINE, ROWS = (
-    HalfLine(ColumnValue(0, COLUMNS[0]), 0.5, True),
-    RowTable((ColumnValue(0, COLUMNS[0]),), ((0.25,), (1.0,))),
+    HalfLine(ColumnValue(COLUMNS[0]), 0.5, True),
+    RowTable((ColumnValue(COLUMNS[0]),), ((0.25,), (1.0,))),
 )
 
 
@@ -45,8 +45,8 @@ def test_pairs_of_draws_are_counted_with_what_splits_them() -> None:
 
 NAN, INF = math.nan, math.inf
 THREE = tuple(Column(name, f"value {name}", "real") for name in "abc")
-A, B, C = (ColumnValue(i, column) for i, column in enumerate(THREE))
-TOTAL, LARGEST = (ColumnSummary(operation, (0, 1, 2), THREE) for operation in ("sum", "largest"))
+A, B, C = (ColumnValue(column) for column in THREE)
+TOTAL, LARGEST = (ColumnSummary(operation, THREE) for operation in ("sum", "largest"))
 BINNED = tuple(Binned(reading, (-1.0, 0.0, 0.5, 2.0)) for reading in (A, TOTAL, LARGEST))
 ADDITIVE = AdditiveScore(tuple(ScoreTable(binned, (0.0, -1.0, 2.0, 4.0, 0.5), 8.0) for binned in BINNED))
 OTHER = AdditiveScore(
@@ -59,12 +59,12 @@ EVENTS: tuple[Event, ...] = (
     HalfLine(TOTAL, 1.0, True),
     HalfLine(Where(B, A, 0.0), 0.5, False),
     HalfLine(LatticeReading("exponent", B), -1.0, True),
-    ValueInterval(Combination.difference(2, 0, THREE), -0.5, 0.5),
+    ValueInterval(Combination.difference(THREE[2], THREE[0]), -0.5, 0.5),
     ValueInterval(LARGEST, 0.0, 0.5, complement=True),
     Near(B, 0.5, 0.25),
     RowTable((A, B), ((0.0, 0.5), (NAN, 0.0))),
     RowTable((LARGEST,), ((0.0,), (2.0,)), complement=True),
-    ReportCount(2, True, 3),
+    ReportCount(2, True, THREE),
     *(HalfLine(score, float(cut), True) for cut in (0, 4, 20) for score in (ADDITIVE, OTHER, TREES)),
 )
 NUMBERS = st.sampled_from([0.0, -0.0, 0.5, -1.0, 2.0, 0.75, INF, -INF, NAN])
@@ -107,7 +107,7 @@ def test_what_was_read_is_not_mixed_up() -> None:
     sample = ReadOnce.of(ViewSample(np.arange(200.0).reshape(2, 100), tuple(many(100))))
 
     def fresh(index: int) -> Reading:
-        return ColumnValue(index, sample.columns[index])
+        return ColumnValue(sample.columns[index])
 
     assert [sample.read(fresh(i))[0] for i in range(100)] == list(range(100))
 
@@ -130,14 +130,15 @@ def test_worlds_are_alike_only_where_it_is_asked_for() -> None:
     candidate = NeighbouringWorlds(("D", "D′"), draw)
     for alike in (True, False):
         batches = [
-            draw_batch(candidate, 0, SpawnKey.CHOOSE, w, 1, 64, 5, alike=alike).values for w in (False, True)
+            WorldStream(candidate, 0, SpawnKey.CHOOSE, w, 5, alike=alike).batch(1, 64).values
+            for w in (False, True)
         ]
         samples = [
-            draw_all(candidate, 0, SpawnKey.CHOOSE, w, 20_032, 5, 1 << 20, alike=alike).values
+            WorldStream(candidate, 0, SpawnKey.CHOOSE, w, 5, alike=alike).sample(20_032, 1 << 20).values
             for w in (False, True)
         ]
         assert np.array_equal(*batches) is alike
         assert np.array_equal(*samples) is alike
         assert not np.intersect1d(*samples).size or alike
-    default = draw_batch(candidate, 0, SpawnKey.CHOOSE, True, 1, 64, 5).values
+    default = WorldStream(candidate, 0, SpawnKey.CHOOSE, True, 5).batch(1, 64).values
     assert np.array_equal(default, batches[1])

@@ -23,7 +23,7 @@ from verify.sampling.delta_band import (
 
 
 def some_event(limit: int = 1) -> Event:
-    return ReportCount(limit, False, 40)
+    return ReportCount(limit, False, ())
 
 
 def band_of(*bounds: tuple[float, float]) -> DeltaBand:

@@ -16,7 +16,7 @@ from verify.events.event import HalfLine, ReportCount, RowTable, ValueInterval
 from verify.events.readings import ColumnValue
 from verify.events.view_sample import Column, ViewSample
 from verify.sampling.count_events import count_events
-from verify.sampling.draws import FIRST_BATCH, batch_sizes, draw_all
+from verify.sampling.draws import FIRST_BATCH, WorldStream, batch_sizes
 from verify.sampling.final_test import FinalTask, final_counts, share_of_error
 from verify.sampling.worlds import NeighbouringWorlds
 
@@ -28,7 +28,7 @@ def draw(other: bool, n: int, seed: np.random.SeedSequence) -> ViewSample:
 
 
 CANDIDATES = [NeighbouringWorlds(("D", "D′"), draw)]
-EVENT = HalfLine(ColumnValue(0, COLUMNS[0]), 0.5, True)
+EVENT = HalfLine(ColumnValue(COLUMNS[0]), 0.5, True)
 
 
 def test_all_looks_together_spend_no_more_than_the_error() -> None:
@@ -81,8 +81,9 @@ def test_batches_depend_on_rows_and_columns_only() -> None:
             sizes = batch_sizes(rows, columns)
             assert sum(sizes) == rows
             assert all(size % BLOCK == 0 for size in sizes)
-    assert draw_all(CANDIDATES[0], 0, SpawnKey.SCAN, False, 64_000, 1, 1 << 22).values.shape == (64_000, 1)
-    assert draw_all(CANDIDATES[0], 0, SpawnKey.SCAN, False, 64_000, 1, 10_000).values.shape == (9_984, 1)
+    stream = WorldStream(CANDIDATES[0], 0, SpawnKey.SCAN, False, 1)
+    assert stream.sample(64_000, 1 << 22).values.shape == (64_000, 1)
+    assert stream.sample(64_000, 10_000).values.shape == (9_984, 1)
 
 
 def test_counting_together_is_counting_one_by_one() -> None:
@@ -90,10 +91,10 @@ def test_counting_together_is_counting_one_by_one() -> None:
     values[::7, 0] = np.nan
     columns = (Column("a", "a", "real"), Column("b", "b", "category"))
     sample = ViewSample(values, columns)
-    a, b = ColumnValue(0, columns[0]), ColumnValue(1, columns[1])
+    a, b = ColumnValue(columns[0]), ColumnValue(columns[1])
     events = [
         HalfLine(a, 1.0, True), HalfLine(a, 2.0, False), ValueInterval(a, 1.0, 2.0, True), HalfLine(b, 1.0, True),
-        RowTable((a, b), ((1.0, 2.0), (math.nan, 1.0))), ReportCount(1, False, 2),
+        RowTable((a, b), ((1.0, 2.0), (math.nan, 1.0))), ReportCount(1, False, columns),
     ]  # fmt: skip
     assert count_events(events, sample).tolist() == [
         np.count_nonzero(event.holds(sample)) for event in events

@@ -134,7 +134,7 @@ def test_events_of_paths_are_said_as_lists_of_arms_and_stay_the_same_events():
     features = [ActionPath(1, 3, 2), ActionAt(1, 1, 1)]
     transcript = Transcript(np.array([[[0], [1], [1]], [[1], [0], [0]], [[0], [0], [0]]], dtype=np.int16))
     sample = read(features, transcript)
-    path, action = (ColumnValue(k, column) for k, column in enumerate(sample.columns))
+    path, action = (ColumnValue(column) for column in sample.columns)
     numbers = sample.values[:, 0].tolist()
     one = RowTable((path,), ((numbers[0],),))
     spelled = with_paths_spelled(one, ActionSpace(2, 1))

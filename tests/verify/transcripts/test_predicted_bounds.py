@@ -95,7 +95,7 @@ def test_the_most_telling_neighbour_is_kept_with_the_features_that_its_rounds_sh
     assert (pair.data != pair.data_prime).any(axis=1).sum() == 1
     names = [feature.column.name for feature in pair.features]
     assert names == ["time[1,1,0]", *(f"action[{number}]" for number in range(2, 8))]
-    assert pair.features[0].within == 7
+    assert pair.features[0].last == 7
 
 
 def test_a_pair_is_played_past_its_changed_record():

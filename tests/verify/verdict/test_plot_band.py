@@ -27,7 +27,7 @@ def verified() -> Verification:
 def test_a_band_is_drawn(
     verified: Verification, tmp_path: Path, known: bool, bounds: tuple[float, float]
 ) -> None:
-    band = DeltaBand((BandEvent(ReportCount(1, False, 2), False, 1, 1, *bounds),), 100, 0.95)
+    band = DeltaBand((BandEvent(ReportCount(1, False, ()), False, 1, 1, *bounds),), 100, 0.95)
     path = tmp_path / "band.png"
     data = band.to_dict(pair_profile(1.0, 1e-5) if known else None, upper_by="a theorem")
     assert plot_band(replace(verified, details={"band": data}), path)
