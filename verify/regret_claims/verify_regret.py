@@ -196,7 +196,7 @@ class _Theorem:
     def value(self, instance: Instance) -> float:
         """Return the bound on an instance; infinite where nobody claims one."""
         bound = self.about(instance)
-        if bound is None or (isinstance(bound, RegretBound) and not bound.claimed(instance)):
+        if bound is None:
             return math.inf
         try:
             value = bound.evaluate(instance) if isinstance(bound, RegretBound) else _value_of(bound, instance)
