@@ -6,7 +6,7 @@ import functools
 import io
 import math
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, cast
@@ -26,12 +26,15 @@ from accountant.gates.on_tape import OnTape
 from accountant.gates.private import Private, refuse_read
 from accountant.gates.private_sums import PrivateSums
 from accountant.gates.release import (
+    Draw,
     check_domain,
     check_owner,
     check_release,
     check_source,
     checked_mechanism,
+    drawing_through,
     sample,
+    watched,
 )
 from accountant.ledger.accounts import Accounts
 from accountant.ledger.entry import Entry, declassification, entries_to_dict
@@ -62,6 +65,7 @@ from mechanisms import (
     DomainError,
     Mechanism,
     NoiseSource,
+    PostProcessed,
     Randomness,
     Sensitivity,
     assumptions_of,
@@ -267,7 +271,8 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
     ) -> npt.NDArray[Any]:
         """Check, charge, then sample; see `Gate.release`.
 
-        If the mechanism itself fails after all checks, the charge stands: noise may have been drawn.
+        If the mechanism itself fails after all checks, the charge stands: noise may have been drawn. One that is not
+        this library's own closes the gate then: whether it fails may depend on the value.
 
         Parameters
         ----------
@@ -275,9 +280,10 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
             As `Gate.release`.
         request
             A key of the caller's, never used for anything else: of all releases with this key one is charged, and all
-            return the same outputs, also after a crash and in other processes on the same store. If `reserve` has
-            charged for it already, that is the charge, and it is final from here on. If the draw, or a function that
-            follows it, raises an error, the key is used up.
+            return the same outputs, also after a crash and in other processes on the same store: a function that
+            follows the mechanism (``mechanism >> function``) makes them of the one draw that is kept, in each. If
+            `reserve` has charged for it already, that is the charge, and it is final from here on. If the draw fails
+            or is interrupted, the key is used up.
 
         Raises
         ------
@@ -305,9 +311,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
             values = _leaving(private)
             self._assume_for(assumptions)
         receipt = self._pay(entries, place, request=request)
-        if receipt.answer is not None:
-            return _decoded(receipt.answer, request)
-        return self._kept(request, self._publish(values, private, own, where, place, request))
+        return self._answer(values, private, own, where, place, request, receipt.answer)
 
     def receive(
         self, mechanism: Mechanism, message: npt.ArrayLike, domain: Domain, record: RecordId
@@ -353,12 +357,36 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         self._pay(entries, place)
         return outputs
 
-    def _kept(self, request: str | None, outputs: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return what a request is answered: these outputs, unless others were drawn for it and kept."""
-        if request is None:
+    def _answer(
+        self,
+        values: npt.NDArray[Any],
+        private: Private | PrivateSums,
+        mechanism: Mechanism,
+        where: Mask | None,
+        place: Place,
+        request: str | None,
+        answer: bytes | None,
+    ) -> npt.NDArray[Any]:
+        """Publish a value as `_publish` does; for a request, once: what is kept of it is not drawn again.
+
+        Parameters
+        ----------
+        answer
+            What is known to be kept of the request: its outputs, or the draw that a function makes them of.
+        values, private, mechanism, where, place, request
+            As for `_publish`.
+        """
+        if request is not None and answer is not None and not answer.startswith(_DRAW):
+            return _decoded(answer, request)
+        outputs = self._publish(values, private, mechanism, where, place, request, answer)
+        if request is None or _is_followed(mechanism):
             return outputs
+        return self._keep(request, _encoded(outputs))
+
+    def _keep(self, request: str, answer: bytes) -> npt.NDArray[Any]:
+        """Keep what was drawn for a request and return it, unless another draw is kept: then return that."""
         with self._bookkeeping():
-            return _decoded(self._ledger.answered(request, _encoded(outputs)), request)
+            return _decoded(self._ledger.answered(request, answer), request)
 
     def _assume_for(self, assumptions: Sequence[Assumption]) -> None:
         """Note what a release rests on, before it is charged."""
@@ -372,6 +400,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         where: Mask | None,
         place: Place,
         request: str | None = None,
+        answer: bytes | None = None,
     ) -> npt.NDArray[Any]:
         """Let a value out, the only way, when it has been paid for: draw the mechanism that was charged.
 
@@ -382,28 +411,38 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         mechanism
             The gate's own copy; None for a value that is published as it is.
         request
-            Its key, which is used up if this fails: a function that follows the mechanism has seen what was drawn, and
-            would see another draw in a retry.
+            Its key, which is used up if this fails before a draw is kept: what was drawn may have been seen, and a
+            retry would show another draw.
+        answer
+            The draw that is known to be kept of the request.
         """
         try:
             with self._charging:
+                draw = functools.partial(self._drawn, values, where, request, answer)
                 if self._tape is None:
-                    return self._drawn(values, where, mechanism)
-                draw = functools.partial(self._drawn, values, where)
+                    return draw(mechanism)
                 return self._tape.leaves(mechanism, private, where, place, draw)
-        except Exception:
+        except BaseException:  # Ctrl-C, too
             if request is not None:
                 with self._bookkeeping():
                     self._ledger.answered(request, _FAILED)
             raise
 
     def _drawn(
-        self, values: npt.NDArray[Any], where: Mask | None, mechanism: Mechanism | None
+        self,
+        values: npt.NDArray[Any],
+        where: Mask | None,
+        request: str | None,
+        answer: bytes | None,
+        mechanism: Mechanism | None,
     ) -> npt.NDArray[Any]:
         if mechanism is None:
             return np.array(values)
+        draws = watched(self, mechanism)
+        if request is not None and _is_followed(mechanism):
+            draws = drawing_through(draws, _kept(functools.partial(self._keep, request), answer))
         with self.drawing():
-            return sample(mechanism, values, where, self._noise)
+            return sample(draws, values, where, self._noise)
 
     def admit(self, releases: Sequence[Awaited], sums: Sequence[TracedSums]) -> None:
         """Refuse a value that is to wait in `sums` if its records cannot pay for its releases, or wait there already.
@@ -588,10 +627,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
             values = _leaving(quote._private)
         with self._bookkeeping():
             self._ledger.draw(position)
-        return self._kept(
-            request,
-            self._publish(values, quote._private, quote.mechanism, quote._where, quote.place, request),
-        )
+        return self._answer(values, quote._private, quote.mechanism, quote._where, quote.place, request, None)
 
     def declassify(
         self, private: Private | PrivateSums, reason: str, *, shown: bool = True
@@ -786,13 +822,32 @@ _FAILED = b"failed"
 """The answer to a request whose draw failed; no array is written so."""
 
 
+_DRAW = b"draw:"
+"""Stands before a draw that is kept for the function that follows it."""
+
+
+def _is_followed(mechanism: Mechanism) -> bool:
+    return type(mechanism) is PostProcessed
+
+
+def _kept(keep: Callable[[bytes], npt.NDArray[Any]], answer: bytes | None) -> Draw:
+    """Return what draws through a mechanism and keeps that before anything sees it, or draws nothing if one is kept."""
+
+    def draw(mechanism: Mechanism, value: npt.NDArray[Any], noise: Any) -> npt.NDArray[Any]:
+        return keep(
+            _DRAW + _encoded(np.asarray(mechanism.release(value, noise))) if answer is None else answer
+        )
+
+    return draw
+
+
 def _decoded(answer: bytes, request: str | None) -> npt.NDArray[Any]:
     if answer == _FAILED:
         raise KeyUsed(
             f"request={request!r}: its draw failed after it was charged, and may have been seen; another release needs "
             "a key of its own"
         )
-    outputs: npt.NDArray[Any] = np.load(io.BytesIO(answer), allow_pickle=False)
+    outputs: npt.NDArray[Any] = np.load(io.BytesIO(answer.removeprefix(_DRAW)), allow_pickle=False)
     return outputs
 
 

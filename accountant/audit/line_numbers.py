@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:,]')
+_TOKEN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[{}\[\]:,]')  # possessive: long texts take no memory
 
 
 class LineNumbers(Protocol):
@@ -42,7 +43,7 @@ class Rows:
 
 
 class Lines:
-    """Line numbers of the ``release`` tables of a file that has been parsed without error.
+    """Line numbers of the ``release`` tables of a file that has been parsed without error; read when one is asked for.
 
     Parameters
     ----------
@@ -56,19 +57,23 @@ class Lines:
         self._tables: list[int] = []
         self._keys: list[dict[str, int]] = []
         self._top: dict[str, int] = {}
-        if toml:
-            self._read_toml(text)
-        else:
-            self._read_json(text)
+        self._read: Callable[[], None] | None = partial(self._read_toml if toml else self._read_json, text)
+
+    def _look(self) -> None:
+        if self._read is not None:
+            self._read()
+            self._read = None
 
     def key(self, table: int, key: str | None) -> int:
         """Return the line of a key of the `table`-th release, or of the table itself; 1 if it is not found."""
+        self._look()
         if table >= len(self._tables):
             return 1
         return self._keys[table].get(key or "", self._tables[table])
 
     def top_level(self, key: str) -> int:
         """Return the line of a key outside all release tables; 1 if it is not found."""
+        self._look()
         return self._top.get(key, 1)
 
     def _read_toml(self, text: str) -> None:
@@ -87,8 +92,10 @@ class Lines:
 
     def _read_json(self, text: str) -> None:
         depth, previous, in_release = 0, "", False
+        number, counted = 1, 0
         for token in _TOKEN.finditer(text):
-            number = text.count("\n", 0, token.start()) + 1
+            number += text.count("\n", counted, token.start())
+            counted = token.start()
             sign = token[0]
             if sign in "{[":
                 depth += 1

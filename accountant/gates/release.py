@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +13,17 @@ from accountant.gates.private import Private
 from accountant.gates.private_sums import PrivateSums, checked_mask
 from accountant.place import calling_place
 from accountant.refusals import ForeignValue, SensitivityExceeded
-from mechanisms import Assumption, LaneStreams, Mechanism, NoiseSource, NumpyNoise, Randomness, Transformed
+from mechanisms import (
+    Assumption,
+    LaneStreams,
+    Mechanism,
+    NoiseSource,
+    NumpyNoise,
+    PostProcessed,
+    Randomness,
+    Transformed,
+    assumptions_of,
+)
 from mechanisms.mechanism import is_categorical, needs_whole_numbers, samples_securely
 
 if TYPE_CHECKING:
@@ -132,6 +144,48 @@ def check_release(
     own, assumptions = gate.examine(checked_mechanism(mechanism))
     _check_metric(own, private)
     return own, private, None if where is None else checked_mask(where, private.shape), assumptions
+
+
+Draw = Callable[["Mechanism", npt.NDArray[Any], "NoiseSource | np.random.Generator"], Any]
+"""What a mechanism draws of a value."""
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A mechanism that draws through a function of it."""
+
+    mechanism: Mechanism
+    draw: Draw
+
+    def release(self, value: npt.NDArray[Any], noise: NoiseSource | np.random.Generator) -> Any:
+        """Return what the function draws."""
+        return self.draw(self.mechanism, value, noise)
+
+
+def drawing_through(mechanism: Mechanism, draw: Draw) -> Mechanism:
+    """Return a mechanism that draws through a function of it, before the functions that follow."""
+    if type(mechanism) is PostProcessed:
+        return replace(mechanism, mechanism=drawing_through(mechanism.mechanism, draw))
+    return cast("Mechanism", Drawing(mechanism, draw))
+
+
+def watched(gate: Gate, mechanism: Mechanism) -> Mechanism:
+    """Return a mechanism that closes the gate if it fails, and it or its noise source is not this library's own.
+
+    They get the raw value: whether they fail may depend on that. A function that follows sees released values only.
+    """
+
+    def draw(own: Mechanism, value: npt.NDArray[Any], noise: NoiseSource | np.random.Generator) -> Any:
+        try:
+            return own.release(value, noise)
+        except KeyboardInterrupt:  # the user's, and not the value's
+            raise
+        except BaseException as error:
+            if assumptions_of((own, noise)):
+                gate.close(f"a mechanism failed ({type(error).__name__})", calling_place())
+            raise
+
+    return drawing_through(mechanism, draw)
 
 
 def sample(

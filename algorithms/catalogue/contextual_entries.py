@@ -79,7 +79,7 @@ contextual_learners: dict[str, ContextualEntry] = {
             TreeLinUCBWishart,
             "LinUCB on a binary tree of moments with Wishart noise, shifted down",
             "Shariff & Sheffet 2018, Algorithm 1 and section 4.1",
-            "holds with very much slack (joint differential privacy)",
+            "holds with very much slack at small epsilon (joint differential privacy)",
             "contexts",
             (_NORM,),
             repaired_by="dp-linucb",

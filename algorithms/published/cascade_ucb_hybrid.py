@@ -16,12 +16,14 @@ import numpy as np
 from accountant import Gate, Private
 from algorithms.cascades.cascade_ucb1 import examined
 from algorithms.claim import ONE_ROUND_CENTRAL, ClaimForm, View
+from algorithms.lanes import gather
 from algorithms.learner import Family, check_epsilon, check_horizon
 from algorithms.problems import RankedLists
 from algorithms.published.hybrid_sums import HybridSums
 from algorithms.structured_learner import StructuredLearner
 from mechanisms import Box
 from mechanisms.arrays import FloatArray, IntArray
+from mechanisms.continual import checked_steps
 
 
 class CascadeUCBHybrid(StructuredLearner[RankedLists]):
@@ -39,7 +41,7 @@ class CascadeUCBHybrid(StructuredLearner[RankedLists]):
     epsilon
         The claimed privacy of one round.
     horizon
-        The number of rounds n.
+        The number of rounds n; `observe` raises `HorizonExceeded` beyond it, where an item's tree is full.
     """
 
     claim: ClassVar[ClaimForm] = ClaimForm(
@@ -82,6 +84,7 @@ class CascadeUCBHybrid(StructuredLearner[RankedLists]):
 
     def learn(self, action: IntArray, feedback: Private) -> None:
         """Insert the attractions of the positions up to the click."""
+        checked_steps(gather(self.sums.count, action) + 1, self.sums.horizon)
         seen = self.gate.declassify(
             feedback.map(self.examined),
             "Algorithm 1 counts examinations: how many positions were examined gives the click away",

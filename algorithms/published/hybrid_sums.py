@@ -35,6 +35,7 @@ class HybridSums:
     def __init__(
         self, gate: Gate, arms: int, *, horizon: int, epsilon: float, sensitivity: Sensitivity
     ) -> None:
+        self.horizon = horizon
         self.levels = max(1, horizon.bit_length() - 1)
         self.count: IntArray = np.zeros((gate.lanes, arms), dtype=np.int64)
         self.segments: FloatArray = np.zeros((gate.lanes, arms))  # released segments, added up

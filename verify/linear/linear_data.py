@@ -59,6 +59,53 @@ class Growing:
 
 
 @dataclass(eq=False)
+class OneByOne:
+    """The clients of a user's problem, each drawn by itself with random numbers of its own.
+
+    So only the problem itself can tell a client of others: what it reports is the same, whoever else has other numbers.
+
+    Attributes
+    ----------
+    problem
+        Draws them.
+    seed
+        Of all random numbers.
+    replaced
+        Which clients have other numbers, in the order in which they report.
+    """
+
+    problem: Clients
+    seed: np.random.SeedSequence
+    replaced: BoolArray
+    _asked: int = field(default=0, init=False)
+
+    @property
+    def population(self) -> int:
+        """As the problem's."""
+        return self.problem.population
+
+    @property
+    def replacement(self) -> bool:
+        """As the problem's."""
+        return self.problem.replacement
+
+    def draw_averages(
+        self, support: IntArray, counts: IntArray, clients: int, rng: np.random.Generator
+    ) -> FloatArray:
+        """Return averages that are drawn one client after the other."""
+        drawn = np.empty((clients, support.size))
+        for row in drawn:
+            row[:] = self.problem.draw_averages(support, counts, 1, self._numbers())[0]
+        return drawn
+
+    def _numbers(self) -> np.random.Generator:
+        number, self._asked = self._asked, self._asked + 1
+        other = number < len(self.replaced) and bool(self.replaced[number])
+        key = (*self.seed.spawn_key, number, int(other))
+        return np.random.default_rng(np.random.SeedSequence(self.seed.entropy, spawn_key=key))
+
+
+@dataclass(eq=False)
 class OtherClients:
     """As `others`, but a group of the clients has other values.
 

@@ -8,18 +8,21 @@ sees actions only, the lower bound is about more than it sees, and a test of the
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from accountant import Entry, Simulation
+from accountant import Entry, Place, Simulation
 from algorithms.claim import Claim, View
 from algorithms.linear.linear_phases import Phase
 from algorithms.linear.linear_play import BuildPhased, Clients, play_linear
 from algorithms.problems import LinearBandit
 from mechanisms import AssumptionKind, Binomial, Gaussian, NumpyNoise, Sensitivity
+from mechanisms.arrays import BoolArray
 from verify.conduct.conduct import Conduct
 from verify.conduct.progress import stretch
 from verify.events.view_sample import Column, ViewSample
@@ -34,7 +37,7 @@ from verify.learners.coupled_run import RELEASED_VIEWS
 from verify.learners.other_records import RecordGroup, groups_of_records, telling_numbers
 from verify.learners.replay_run import OtherData, Replays
 from verify.linear.ledger_bounds import add_composed, add_exact, add_unbounded
-from verify.linear.linear_data import HUGE, Constant, Growing, OtherClients, same_phase
+from verify.linear.linear_data import HUGE, Constant, Growing, OneByOne, OtherClients, same_phase
 from verify.linear.tipping_view import NEGLIGIBLE, tipping_pairs
 from verify.sampling.second_test import hold_tests, second_unless
 from verify.sampling.tester import Candidates, Tester
@@ -126,8 +129,8 @@ def _collect(evidence: Evidence, case: LinearCase, conduct: Conduct, tester: Tes
     seeds = np.random.SeedSequence(conduct.seed).spawn(5)
     environment, accounting_seed, mechanism_seed, replay_seed, view_seed = seeds
     conduct.progress(0.0, "accounting runs")
-    datasets = _datasets(problem)
-    plays = [_player(clients, environment, case.horizon) for clients in datasets]
+    datasets = _datasets(problem, environment)
+    plays = [_player(partial(clients, _NOBODY), environment, case.horizon) for clients in datasets]
     accounting = enforced_accounting(build, plays, claim, rounds=case.horizon, seed=accounting_seed)
     add_composed(evidence, accounting, claim)
     add_false_profiles(evidence, accounting.mechanisms, conduct, mechanism_seed)
@@ -155,15 +158,37 @@ def _collect(evidence: Evidence, case: LinearCase, conduct: Conduct, tester: Tes
         _add_view(evidence, case, paid)
 
 
-def _datasets(problem: LinearBandit) -> list[Callable[[], Clients]]:
+_Datasets = Sequence[Callable[[BoolArray], Clients]]
+"""What makes the clients of each run; some of them, in the order in which they report, with other random numbers."""
+_NOBODY = np.zeros(0, dtype=bool)
+
+
+def _datasets(problem: LinearBandit, seed: np.random.SeedSequence) -> _Datasets:
     """Return what makes the clients of each accounting run: growing rewards, the problem's law, and extreme ones."""
     population, replacement = problem.population, problem.replacement
+
+    def drawn(replaced: BoolArray) -> Clients:
+        return OneByOne(_own_copy(problem), seed, replaced) if _is_users(problem) else problem
+
     return [
-        lambda: Growing(population, replacement),
-        lambda: problem,
-        lambda: Constant(population, replacement, HUGE),
-        lambda: Constant(population, replacement, -HUGE),
+        lambda _: Growing(population, replacement),
+        drawn,
+        lambda _: Constant(population, replacement, HUGE),
+        lambda _: Constant(population, replacement, -HUGE),
     ]
+
+
+def _own_copy(problem: LinearBandit) -> LinearBandit:
+    """Return a copy for one run, if there can be one: a problem may go on in a log of its own from draw to draw."""
+    try:
+        return copy.deepcopy(problem)
+    except Exception:  # whatever a user's class raises: an open file, a lock
+        return problem
+
+
+def _is_users(problem: LinearBandit) -> bool:
+    """Whether a user's code says what clients report."""
+    return type(problem).draw_averages is not LinearBandit.draw_averages
 
 
 def _add_view(evidence: Evidence, case: LinearCase, paid: tuple[Entry, ...]) -> None:
@@ -196,7 +221,7 @@ def _add_replays(
     evidence: Evidence,
     case: LinearCase,
     accounting: Accounting,
-    datasets: Sequence[Callable[[], Clients]],
+    datasets: _Datasets,
     environment: np.random.SeedSequence,
     seed: np.random.SeedSequence,
 ) -> None:
@@ -205,16 +230,28 @@ def _add_replays(
 
     def other(run: TapedRun, group: RecordGroup, own: np.random.SeedSequence) -> OtherData:
         def changed() -> Clients:
-            return OtherClients(datasets[run.number](), numbers, group.members, np.random.default_rng(own))
+            clients = datasets[run.number](group.members)
+            return OtherClients(clients, numbers, group.members, np.random.default_rng(own))
 
-        return OtherData(group.words, _player(changed, environment, case.horizon))
+        names = [record for record, _ in run.recording.inputs]
+        kept = frozenset(names) - {
+            name for name, changes in zip(names, group.members, strict=True) if changes
+        }
+        return OtherData(group.words, _player(changed, environment, case.horizon), kept=kept)
 
     told = []
     for run, child in zip(accounting.taped, seed.spawn(len(accounting.taped)), strict=True):
         groups = groups_of_records(run.recording, np.random.default_rng(child))
         others = [other(run, group, own) for group, own in zip(groups, child.spawn(len(groups)), strict=True)]
-        told.append((run, _player(datasets[run.number], environment, case.horizon), others))
-    Replays(case.build, same_phase, Statement.PHASE_DIFFERS).add(evidence, told)
+        itself = partial(datasets[run.number], _NOBODY)
+        told.append((run, _player(itself, environment, case.horizon), others))
+    observed = _place_of_draws(case.problem) if _is_users(case.problem) else None
+    Replays(case.build, same_phase, Statement.PHASE_DIFFERS, observed).add(evidence, told)
+
+
+def _place_of_draws(problem: LinearBandit) -> Place:
+    code = getattr(type(problem).draw_averages, "__code__", None)
+    return Place("", 0) if code is None else Place(code.co_filename, code.co_firstlineno)
 
 
 def _first_open(build: BuildPhased) -> tuple[Any, Phase] | None:

@@ -7,7 +7,7 @@ import pytest
 from reopened import reopened
 
 from accountant import Accountant, Budget, Coupled, GateBusy, GateClosed, Recorder, Replay, Simulation
-from mechanisms import Box, Categories, Interval, Laplace
+from mechanisms import Box, Categories, Composed, Interval, Laplace, NumpyNoise, Repeated
 
 UNIT = Interval(0, 1)
 
@@ -49,6 +49,79 @@ def test_an_error_in_map_closes_the_gate(make, failing):
     ):
         with pytest.raises(GateClosed, match="closed since"):
             use()
+
+
+class Broken(Laplace):
+    """One of a user's own, which fails on ones."""
+
+    def release(self, value, noise):
+        if np.any(value == 1):
+            raise RuntimeError("too large")
+        return super().release(value, noise)
+
+
+@pytest.mark.parametrize("make", [accountant, lambda: Simulation(0, 64), lambda: Coupled(0, 64, 1)])
+@pytest.mark.parametrize(
+    "broken", [Broken(scale=1.0), Repeated(Broken(scale=1.0), 2), Broken(scale=1.0) >> np.abs]
+)
+def test_an_error_in_a_mechanism_of_a_user_closes_the_gate(make, broken):
+    """It gets the raw value, as a function in map does, and the error told of it for free."""
+    gate = make()
+    private = value_of(gate)
+    with pytest.raises(RuntimeError):
+        gate.release(broken, private)
+    why, where = gate.closed
+    assert why == "a mechanism failed (RuntimeError)"
+    assert where.file == __file__
+    with pytest.raises(GateClosed, match="closed since"):
+        gate.release(Laplace(scale=1.0), private)
+
+
+class BrokenSource(NumpyNoise):
+    def laplace(self, location, scale):
+        raise RuntimeError("too large")
+
+
+def test_an_error_in_a_noise_source_of_a_user_closes_the_gate():
+    gate = Accountant(Budget(9.0), noise=BrokenSource(np.random.default_rng(0)))
+    with pytest.raises(RuntimeError):
+        gate.release(Laplace(scale=1.0), value_of(gate))
+    with pytest.raises(GateClosed, match="a mechanism failed"):
+        value_of(gate)
+
+
+def fails(_):
+    raise ConnectionError
+
+
+def interrupted(_):
+    raise KeyboardInterrupt
+
+
+class Stopped(Laplace):
+    """One of a user's own, during which the user presses Ctrl-C."""
+
+    def release(self, value, noise):
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("make", [accountant, lambda: Simulation(0, 64), lambda: Coupled(0, 64, 1)])
+@pytest.mark.parametrize(
+    "follows",
+    [
+        Laplace(scale=1.0) >> fails,
+        Laplace(scale=1.0) >> interrupted,
+        Broken(scale=1.0) >> fails,
+        Stopped(scale=1.0),
+        Composed((Laplace(scale=1.0), Repeated(Laplace(scale=1.0), 2))),  # outputs of two shapes
+    ],
+)
+def test_what_fails_on_released_values_leaves_the_gate_open(make, follows):
+    gate = make()
+    with pytest.raises((ConnectionError, KeyboardInterrupt, ValueError)):
+        gate.release(follows, value_of(gate) * 0.5)
+    assert gate.closed is None
+    gate.release(Laplace(scale=2.0), value_of(gate))
 
 
 def test_wrong_arguments_of_map_leave_the_gate_open():

@@ -21,7 +21,7 @@ from accountant import (
     Trust,
     TrustViolation,
 )
-from mechanisms import Box, Gaussian, Interval, Laplace, Sensitivity
+from mechanisms import Box, Composed, Gaussian, Interval, Laplace, Sensitivity
 
 HALF = Laplace(scale=2.0, sensitivity=Sensitivity(1, 1, 1))
 
@@ -308,30 +308,71 @@ def test_an_export_takes_as_long_as_its_ledger(tmp_path):
 
 @pytest.mark.parametrize("store", [None, "ledger.db"])
 @pytest.mark.parametrize("reserved", [False, True])
-def test_a_draw_that_a_function_has_seen_is_not_drawn_again(tmp_path, store, reserved):
-    """The function saw two draws for one charge: the retry drew once more."""
+@pytest.mark.parametrize("stops", [ConnectionError, KeyboardInterrupt, SystemExit])
+@pytest.mark.parametrize("masked", [False, True])
+def test_a_function_never_sees_two_draws_for_one_charge(tmp_path, store, reserved, stops, masked):
+    """It saw another one where it was interrupted (Ctrl-C), and a retry drew once more."""
     gate = Accountant(
         Budget(1.0), noise=np.random.default_rng(0), store=None if store is None else tmp_path / store
+    )
+    where = np.array([[True]]) if masked else None
+    seen = []
+
+    def send(output):
+        seen.append(output.item())
+        if len(seen) < 3:
+            raise stops
+        return 10 * output
+
+    sent = HALF >> send >> np.abs
+    if reserved:
+        gate.reserve(gate.price(sent, entered(gate, 0.5), where), request="monday")
+    for _ in range(2):
+        with pytest.raises(stops):
+            gate.release(sent, entered(gate, 0.5), where, request="monday")
+    again = [gate.release(sent, entered(gate, 0.5), where, request="monday").item() for _ in range(2)]
+    assert len(seen) == 4
+    assert set(seen) == {seen[0]}
+    assert again == [10 * abs(seen[0])] * 2
+    gate.release(sent, entered(gate, 0.5), where, request="tuesday")
+    assert seen[4] != seen[0]
+    assert gate.left("ann").epsilon == 0
+    if store is not None:
+        gate.ledger.verify()
+
+
+def test_functions_of_two_accountants_at_once_see_one_draw(tmp_path):
+    """Whoever asked while the first one's function ran drew once more."""
+    one, other = (
+        Accountant(Budget(1.0), noise=np.random.default_rng(seed), store=tmp_path / "ledger.db")
+        for seed in range(2)
     )
     seen = []
 
     def send(output):
-        seen.append(output)
+        seen.append(output.item())
         if len(seen) == 1:
-            raise ConnectionError
+            other.release(HALF >> send, entered(other, 0.5), request="monday")
         return output
 
-    sent = HALF >> send
-    if reserved:
-        gate.reserve(gate.price(sent, entered(gate, 0.5)), request="monday")
-    with pytest.raises(ConnectionError):
-        gate.release(sent, entered(gate, 0.5), request="monday")
+    outputs = one.release(HALF >> send, entered(one, 0.5), request="monday")
+    assert seen == [outputs.item()] * 2
+    assert one.spent("ann").epsilon == Fraction(1, 2)
+
+
+@pytest.mark.parametrize("stops", [ConnectionError, KeyboardInterrupt])
+def test_a_draw_that_may_have_been_seen_inside_of_a_mechanism_is_not_drawn_again(stops):
+    gate = Accountant(Budget(1.0), noise=np.random.default_rng(0))
+    seen = []
+
+    def send(output):
+        seen.append(output)
+        raise stops
+
+    inside = Composed((HALF >> send,))
+    with pytest.raises(stops):
+        gate.release(inside, entered(gate, 0.5), request="monday")
     for _ in range(2):
         with pytest.raises(ValueError, match=r"request='monday': its draw failed"):
-            gate.release(sent, entered(gate, 0.5), request="monday")
+            gate.release(inside, entered(gate, 0.5), request="monday")
     assert len(seen) == 1
-    gate.release(sent, entered(gate, 0.5), request="tuesday")
-    assert len(seen) == 2
-    assert gate.left("ann").epsilon == 0
-    if store is not None:
-        gate.ledger.verify()

@@ -5,10 +5,10 @@ import pytest
 
 from accountant import Accountant, Budget, Simulation
 from algorithms.play import play_records
-from algorithms.problems import Cascade
+from algorithms.problems import Cascade, RankedLists
 from algorithms.published import CascadeUCBHybrid
 from algorithms.published.hybrid_sums import HybridSums
-from mechanisms import Box, Laplace, OneHot
+from mechanisms import Box, HorizonExceeded, Laplace, OneHot
 
 MEANS = [0.2, 0.7, 0.1, 0.5, 0.3, 0.5]
 ROUNDS, EPSILON = 200, 400.0
@@ -119,3 +119,19 @@ def test_both_leaks_are_found():
     assert any("w_0" in reason for reason in reasons)
     assert any("examinations" in reason for reason in reasons)
     assert any(isinstance(entry.mechanism, Laplace) for entry in accountant.ledger.entries)
+
+
+@pytest.mark.parametrize("horizon", [1, 2, 3, 7])
+def test_more_rounds_than_its_trees_have_leaves_are_refused(horizon):
+    """A further value went to the place of another item's sums, or beyond all of them."""
+    accountant = Accountant(Budget.unlimited(), noise=np.random.default_rng(0))
+    learner = CascadeUCBHybrid(RankedLists(items=1, positions=1), accountant, epsilon=1.0, horizon=horizon)
+    for user in range(horizon + 1):
+        learner.act()
+        feedback = accountant.private(np.zeros(1), learner.feedback_domain, user)
+        if user < horizon:
+            learner.observe(feedback)
+    with pytest.raises(HorizonExceeded):
+        learner.observe(feedback)
+    assert accountant.spent(horizon).epsilon == 0
+    assert learner.sums.count.max() == horizon

@@ -3,13 +3,14 @@
 import math
 from contextlib import suppress
 
+import numpy as np
 import pytest
 
 from accountant import Refusal
 from algorithms import DPDPECentral, DPDPELocal, DPPECentral, DPPELocal
 from algorithms.catalogue.linear_entries import linear_learners
 from algorithms.linear.linear_phases import PopulationTooSmall
-from algorithms.problems import ProblemError, linear_problems
+from algorithms.problems import LinearBandit, ProblemError, linear_problems
 from mechanisms import Gaussian, GaussianProfile
 from verify import verify
 
@@ -280,3 +281,56 @@ def test_who_catches_refusals_claims_what_it_asks_for(make: type, verdict: str) 
     result = check(make, 1.0, 1e-5, horizon=60)
     assert result.verdict == verdict
     assert result.upper.epsilon == (math.inf if make is SeesAll else pytest.approx(1.46517, rel=1e-5))
+
+
+class Remembers(LinearBandit):
+    """What a client reports tells of those before it."""
+
+    told = 0.0
+
+    def draw_averages(self, support, counts, clients, rng):
+        drawn = super().draw_averages(support, counts, clients, rng) + self.told
+        object.__setattr__(self, "told", np.clip(drawn[-1, -1], -1, 1))
+        return drawn
+
+
+class Log(LinearBandit):
+    """Goes on in a log, from draw to draw."""
+
+    read = 0
+
+    def draw_averages(self, support, counts, clients, rng):
+        numbers = self.read + np.arange(clients)
+        object.__setattr__(self, "read", self.read + clients)
+        return np.cos(numbers)[:, np.newaxis] * self.means[support]
+
+
+class Uncopied(LinearBandit):
+    """Holds something that cannot be copied."""
+
+    def draw_averages(self, support, counts, clients, rng):
+        return super().draw_averages(support, counts, clients, rng)
+
+    def __deepcopy__(self, memo):
+        raise TypeError
+
+
+@pytest.mark.parametrize(
+    ("learner", "kind", "verdict"),
+    [
+        ("dp-pe-central", Remembers, "unproven"),
+        ("dp-dpe-local", Log, "certified"),
+        ("dp-pe-local", Uncopied, "certified"),
+    ],
+)
+def test_a_problem_that_tells_one_client_of_another_is_found(
+    learner: str, kind: type[LinearBandit], verdict: str
+) -> None:
+    """It was certified: nobody pays for what is told of a client in another one's report."""
+    problem = kind.random(actions=4, dimension=2, length=0.5, sigma=0.1, population=2000, seed=1)
+    result = check(learner, 2.0, 0.1, problem=problem, horizon=60, samples=2000)
+    assert result.verdict == verdict
+    said = [finding.message for finding in result.findings]
+    assert [words.startswith("the problem says something else of record") for words in said] == [True] * (
+        kind is Remembers
+    )
