@@ -74,7 +74,10 @@ class LossProduct:
         self._step = parts[0].step
         self._parts = [(part, count) for part, count in zip(parts, counts, strict=True) if count > 0]
         self._first = sum(part.first * count for part, count in self._parts)
-        self._points = [(part.first + np.arange(part.masses.size)) * self._step for part, _ in self._parts]
+        self._points: list[FloatArray] = [
+            (part.first + np.arange(part.masses.size, dtype=np.float64)) * self._step
+            for part, _ in self._parts
+        ]
         self._top = sum(
             points[-1] * count for points, (_, count) in zip(self._points, self._parts, strict=True)
         )

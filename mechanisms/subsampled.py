@@ -116,7 +116,9 @@ class SubsampledDirection(SampledProfile):
             off = unit * (2.0 + abs(math.log1p(-q)) / np.where(inside, gap, 1.0))
             at = math.log(q) + np.where(inside, epsilon, 0.0) - np.log(keep)
             rounding = unit * (1.0 + abs(math.log(q)) + np.abs(epsilon) + np.abs(at))
-            low = _product(keep * np.maximum(0.0, 1.0 - off), self.base.bounds(at + 2.0 * off + rounding)[0], -1)
+            low = _product(
+                keep * np.maximum(0.0, 1.0 - off), self.base.bounds(at + 2.0 * off + rounding)[0], -1
+            )
             high = _product(keep * (1.0 + off), self.base.bounds(at - 2.0 * off - rounding)[1], 1)
             low = np.where(inside & (off < 0.25), low, 0.0)
             # Where the distance is mostly rounding: δ at a distance that is larger for certain.

@@ -327,7 +327,9 @@ def test_largest_losses_of_laplace_noise_where_the_rate_is_about_its_inverse() -
                 assert loss.infimum <= (low if profile is cases[1][0] else -largest)
                 epsilon = float(largest) * (1.0 - 10.0 ** rng.uniform(-15.0, -12.0))
                 # For Laplace noise beyond the record's, δ = q (1 - e^{-(e - l0)/2}) at the base loss l0.
-                grown = mp.exp(epsilon) * (1 - q + q * mp.exp(-e)) if profile is cases[2][0] else mp.exp(epsilon)
+                grown = (
+                    mp.exp(epsilon) * (1 - q + q * mp.exp(-e)) if profile is cases[2][0] else mp.exp(epsilon)
+                )
                 true = q * (1 - mp.exp((mp.log((grown - 1 + q) / q) - e) / 2))
                 assert float(profile.bounds(np.array(epsilon))[1]) >= true
 
@@ -335,7 +337,11 @@ def test_largest_losses_of_laplace_noise_where_the_rate_is_about_its_inverse() -
 def test_no_delta_of_unbounded_losses_is_rounded_to_zero() -> None:
     """Below normal floats a rate times a δ has few digits or none."""
     with mp.workdps(60):
-        q, mu, epsilon = mp.mpf(1.5358848829214327e-88), mp.mpf(10.705506660642918), mp.mpf(202.19838149743066)
+        q, mu, epsilon = (
+            mp.mpf(1.5358848829214327e-88),
+            mp.mpf(10.705506660642918),
+            mp.mpf(202.19838149743066),
+        )
         at = mp.log((mp.exp(epsilon) - 1 + q) / q)
         true = q * (mp.ncdf(mu / 2 - at / mu) - mp.exp(at) * mp.ncdf(-mu / 2 - at / mu))
     for profile in (
@@ -359,3 +365,19 @@ def test_transforms_of_nearly_all_records_at_large_tilts(s: float) -> None:
     atom = -300 - mp.log(2) + (s + 1) * most - s * least  # the largest loss
     assert high >= atom
     assert low <= s * (most - least)
+
+
+@pytest.mark.parametrize("mu", [1e-170, 1e-155])
+def test_noise_so_large_that_its_square_is_no_float(mu: float) -> None:
+    """Two of them were a division by zero. δ(0) is φ(0) μ, times the rate and the distance."""
+    base = GaussianProfile(mu)
+    for profile, moved in (
+        (fixed(1.0 / mu, 0.5), 0.5),
+        (subsampled(base, 0.5), 0.5),
+        (replaced(1.0 / mu, 0.5), 1.0),
+    ):
+        found = compose([(profile, 1)]).delta(0.0)
+        true = moved * mu / math.sqrt(2.0 * math.pi)
+        assert found.lower <= true * (1 + 1e-9)
+        assert true * (1 - 1e-9) <= found.upper <= 1e-13
+        assert [side.loss() for side in profile.directions()] == [None] * len(profile.directions())
