@@ -130,7 +130,8 @@ class BoundedRangeProfile(PrivacyProfile):
         if not self.epsilon_bound:
             return np.zeros_like(epsilon)
         gap = np.maximum(self._ceiling.gap(epsilon), 0.0)
-        return np.expm1(-0.5 * gap) ** 2 / -math.expm1(-float(self.epsilon_bound))
+        root = np.expm1(-0.5 * gap) / math.sqrt(-math.expm1(-up(self.epsilon_bound)))
+        return np.asarray(root * root)  # the square of a distance may be below all floats
 
     def _invert(self, delta: float) -> float:
         size = float(self.epsilon_bound)

@@ -34,6 +34,7 @@ from mechanisms.log_sum import log_sum
 from mechanisms.point_masses import fourier_of_masses
 from mechanisms.privacy_loss import ROUNDING, ComplexArray, PrivacyLoss
 from mechanisms.quadrature import NEED, NODE_ERROR, Panels, layer_cake
+from mechanisms.rounding import up
 from mechanisms.subsampled_gaussian_loss import log_drop, log_mixture
 
 _CELLS = 120
@@ -212,7 +213,7 @@ class FixedSizeLaplaceLoss(PrivacyLoss):
 
     @cached_property
     def _e(self) -> float:
-        return float(self.epsilon)
+        return up(self.epsilon)
 
     @cached_property
     def _top(self) -> float:
@@ -277,9 +278,9 @@ class FixedSizeLaplaceLoss(PrivacyLoss):
         """Return the sum over the atoms and the quadrature nodes."""
         top = float(t[-1])
         log_masses, losses, halves, quadrature = self._masses(s, top)
-        inner = NODE_ERROR * halves + ROUNDING * (
-            8.0 * np.abs(losses) + 4.0 * np.minimum(self._e, np.abs(losses))
-        )
+        size = np.abs(losses)
+        steep = np.minimum(1.0, self.rate * np.exp(-size) - np.expm1(-size))  # dm/dl
+        inner = NODE_ERROR * halves + ROUNDING * (8.0 * size + 4.0 * self._e * steep)
         relative = ROUNDING * (24.0 + 6.0 * np.abs(log_masses) + 4.0 * self._e) + 2.0 * NODE_ERROR
         relative = relative + (2.0 * s + 1.0 + top) * inner
         return fourier_of_masses(log_masses, losses, relative, quadrature, t)

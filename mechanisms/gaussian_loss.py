@@ -16,11 +16,13 @@ from mechanisms.subsampled_gaussian_loss import SubsampledGaussianLoss
 
 _MOST_OF_SAMPLED = 2000.0
 """Of ρ: e^L of a record in the sample is beyond floats, and nodes are as many as 1/σ."""
+_LEAST_OF_SAMPLED = 1e-280
+"""Of ρ: less, and σ² is beyond floats, or ρ has lost digits."""
 
 
 def sigma_of_sampled(rho: float) -> float | None:
     """Return 1/√ρ, or None if a quadrature of the loss on a sample is out of reach: then curves have to do."""
-    return 1.0 / math.sqrt(rho) if rho <= _MOST_OF_SAMPLED else None
+    return 1.0 / math.sqrt(rho) if _LEAST_OF_SAMPLED <= rho <= _MOST_OF_SAMPLED else None
 
 
 @dataclass(frozen=True)

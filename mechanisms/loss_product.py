@@ -64,7 +64,7 @@ def on_grid(
     masses = np.zeros(size)
     masses += np.bincount(index, p - up, size)
     masses += np.bincount(index + 1, up, size)
-    return GridMasses(first, masses, infinite, step)
+    return GridMasses(first, np.trim_zeros(masses, "b"), infinite, step)
 
 
 class LossProduct:
@@ -74,9 +74,17 @@ class LossProduct:
         self._step = parts[0].step
         self._parts = [(part, count) for part, count in zip(parts, counts, strict=True) if count > 0]
         self._first = sum(part.first * count for part, count in self._parts)
-        self._points = [(part.first + np.arange(part.masses.size)) * self._step for part, _ in self._parts]
+        self._points: list[FloatArray] = [
+            (part.first + np.arange(part.masses.size, dtype=np.float64)) * self._step
+            for part, _ in self._parts
+        ]
         self._top = sum(
             points[-1] * count for points, (_, count) in zip(self._points, self._parts, strict=True)
+        )
+        self._count = sum(count for _, count in self._parts)
+        self._reach = sum(
+            float(np.max(np.abs(points))) * count
+            for points, (_, count) in zip(self._points, self._parts, strict=True)
         )
         log_finite = sum(count * math.log1p(-min(part.infinite, 1.0 - 1e-16)) for part, count in self._parts)
         self.infinite_mass = min(1.0, -math.expm1(log_finite) * (1.0 + 1e-12))
@@ -86,8 +94,7 @@ class LossProduct:
     def _moments(self, tilt: float) -> tuple[float, float]:
         mean = variance = 0.0
         for points, (part, count) in zip(self._points, self._parts, strict=True):
-            weights = part.masses * np.exp(tilt * (points - points[-1]))
-            weights /= weights.sum()
+            weights, _ = _tilted(part, points, tilt)
             own = float(weights @ points)
             mean += count * own
             variance += count * float(weights @ (points - own) ** 2)
@@ -117,13 +124,11 @@ class LossProduct:
         spectrum = np.ones(size // 2 + 1, dtype=np.complex128)
         log_mgf = 0.0
         for points, (part, count) in zip(self._points, self._parts, strict=True):
-            weights = part.masses * np.exp(tilt * (points - points[-1]))
-            total = float(weights.sum())
-            log_mgf += count * (math.log(total) + tilt * float(points[-1]))
-            spectrum *= fft.rfft(weights / total, size) ** count
+            weights, log_total = _tilted(part, points, tilt)
+            log_mgf += count * log_total
+            spectrum *= fft.rfft(weights, size) ** count
         product = fft.irfft(spectrum, size)[:length]
-        parts = sum(count for _, count in self._parts)
-        error = (parts + 2) * 8.0 * _ROUNDING * math.log2(size)
+        error = (self._count + 2) * 8.0 * _ROUNDING * math.log2(size)
         suffix = np.concatenate([np.cumsum(np.maximum(product, 0.0)[::-1])[::-1], [0.0]])
         _, deviation = self._moments(tilt)
         self._rungs[number] = known = (tilt, log_mgf, error, product, suffix, deviation)
@@ -149,5 +154,17 @@ class LossProduct:
         beyond = (float(suffix[end]) + error * math.sqrt(product.size)) if end < product.size else 0.0
         finite += beyond * math.exp(-tilt * float(excess[-1]))
         exponent = log_mgf - tilt * epsilon
-        finite = max(finite, 0.0) * math.exp(min(exponent, 700.0)) * (1.0 + 1e-11)
+        # Of s l in every part and the sums of it; and of ln of each mass, which is above 1e-30 where it counts.
+        rounding = 8.0 * _ROUNDING * (tilt * (self._reach + epsilon) + abs(log_mgf) + 80.0 * self._count)
+        finite = max(finite, 0.0) * math.exp(min(exponent + rounding, 700.0)) * (1.0 + 1e-11)
         return min(1.0, self.infinite_mass + finite)
+
+
+def _tilted(part: GridMasses, points: FloatArray, tilt: float) -> tuple[FloatArray, float]:
+    """Return the masses times e^{sl}, scaled to add up to one, and ln of their sum before."""
+    with np.errstate(divide="ignore"):
+        logs = np.log(part.masses) + tilt * points
+    top = float(np.max(logs))
+    weights = np.exp(logs - top)
+    total = float(weights.sum())
+    return weights / total, top + math.log(total)

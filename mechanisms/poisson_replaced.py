@@ -82,7 +82,7 @@ class PoissonReplacedProfile(SampledProfile):
         """Return ln(1-q + q e^{-e}) and ln(1-q + q e^e) of a Laplace base."""
         if self.base.pure_epsilon is None:
             return None
-        ends = log_mixture(self.rate, np.array([-1.0, 1.0]) * float(self.base.pure_epsilon))
+        ends = log_mixture(self.rate, np.array([-1.0, 1.0]) * up(self.base.pure_epsilon))
         return float(ends[0]), float(ends[1])
 
     @cached_property
@@ -119,8 +119,10 @@ class PoissonReplacedProfile(SampledProfile):
             low, high = super().bounds(epsilon)
             most = np.where(x >= 0.0, self.rate, -np.expm1(-size) + np.exp(-size) * self.rate)
             return low, np.minimum(high, most * (1.0 + 8.0 * ROUNDING))
-        off = 16.0 * ROUNDING * (abs(self._laplace_ends[0]) + abs(self._laplace_ends[1]) + size)
-        error = 16.0 * ROUNDING * (8.0 + float(self.base.pure_epsilon or 0) + size)
+        largest = up(self.base.pure_epsilon or Fraction(0))
+        # The largest loss moves by at most twice what the base's does, which is rounded.
+        off = 16.0 * ROUNDING * (abs(self._laplace_ends[0]) + abs(self._laplace_ends[1]) + size + largest)
+        error = 16.0 * ROUNDING * (8.0 + largest + size)
         low = self._curve(size + off) * (1.0 - error)
         high = np.where(
             size >= up(self._largest), 0.0, self._curve(np.maximum(size - off, 0.0)) * (1.0 + error)
@@ -135,4 +137,4 @@ class PoissonReplacedProfile(SampledProfile):
         if isinstance(curve, GaussianProfile):
             # With less noise than that squares are no floats; `relative_error` is far above 1 there.
             return poisson_replaced_gaussian_delta(self.rate, max(1.0 / curve.mu, 1e-150), epsilon)
-        return poisson_replaced_laplace_delta(self.rate, float(curve.pure_epsilon or 0), epsilon)
+        return poisson_replaced_laplace_delta(self.rate, up(curve.pure_epsilon or Fraction(0)), epsilon)

@@ -14,6 +14,7 @@ from mechanisms.log_sum import log_sum
 from mechanisms.point_masses import fourier_of_masses
 from mechanisms.privacy_loss import ROUNDING, ComplexArray, PrivacyLoss
 from mechanisms.quadrature import NEED, NODE_ERROR, Panels
+from mechanisms.rounding import up
 from mechanisms.subsampled_gaussian_loss import log_drop, log_mixture
 
 _SHIFTS = np.array([0.42, 0.3, 0.2, 0.12, 0.06, 0.02])  # paths tried for the envelope, over πσ²
@@ -209,7 +210,7 @@ class PoissonReplacedLaplaceLoss(PrivacyLoss):
 
     @cached_property
     def _e(self) -> float:
-        return float(self.epsilon)
+        return up(self.epsilon)
 
     def _mixture(self, l0: FloatArray) -> FloatArray:
         return log_mixture(self.rate, l0)
@@ -243,8 +244,13 @@ class PoissonReplacedLaplaceLoss(PrivacyLoss):
         if fall >= top - low:
             return -e, e
         # m(l0) = y  <=>  l0 = ln(1 + (e^y - 1) / q)
-        ratio = math.expm1(top - fall if power > 0.0 else low + fall) / q
-        at = math.log1p(max(ratio, -1.0 + 1e-300))
+        y = top - fall if power > 0.0 else low + fall
+        ratio = math.expm1(y) / q
+        if ratio > -0.5:
+            at = math.log1p(ratio)
+        else:  # 1 + ratio cancels
+            grown = (math.exp(y) - (1.0 - q)) / q
+            at = math.log(grown) if grown > 0.0 else -math.inf
         return (max(-e, min(at, e * 0.999)), e) if power > 0.0 else (-e, min(e, max(at, -e * 0.999)))
 
     def _rule(self, s: float, height: float) -> tuple[FloatArray, FloatArray, FloatArray, float]:

@@ -48,6 +48,8 @@ _PER_DEVIATION = 32
 _PER_LOCAL = 4096
 """Points of the grid in a standard deviation of the loss, and at least in ε₀, which is rounded up to one of them."""
 _ROUNDING = 2.0**-53
+_HARDLY_ANY = 1e-290
+"""Coins expected, below which none count, which dominates."""
 
 
 def shuffled(profile: PrivacyProfile, clients: int) -> PrivacyProfile:
@@ -97,7 +99,7 @@ def shuffled(profile: PrivacyProfile, clients: int) -> PrivacyProfile:
 
 @functools.lru_cache(maxsize=64)
 def _among_clones(local: float, clients: int) -> AtomicProfile:
-    share = math.exp(-local)
+    share = min(math.exp(-local) * (1.0 - 4.0 * _ROUNDING), 1.0 - _ROUNDING)  # fewer coins hide less
     coins, chances = _numbers_of_coins(clients - 1, share)
     losses, masses = [], []
     for c, chance in zip(coins.tolist(), chances.tolist(), strict=True):
@@ -107,9 +109,8 @@ def _among_clones(local: float, clients: int) -> AtomicProfile:
     deviation = 2.0 * math.tanh(0.5 * local) / math.sqrt(max(1.0, (clients - 1) * share))
     step = 2.0 ** math.floor(math.log2(min(deviation / _PER_DEVIATION, local / _PER_LOCAL)))
     highest = math.ceil(local / step)
-    every = np.concatenate(losses) + 8.0 * _ROUNDING * (local + 4.0)  # their rounding, and that of on_grid
-    weights = np.concatenate(masses)
-    grid = on_grid(np.minimum(every, step * highest), weights, 0.0, step, (-math.inf, math.inf))
+    every = np.minimum(np.concatenate(losses), step * highest)
+    grid = on_grid(every, np.concatenate(masses), 0.0, step, (-math.inf, math.inf))
     kept = np.flatnonzero(grid.masses)
     values = tuple((grid.first + int(i)) * Fraction(step) for i in kept)
     return AtomicProfile(values, tuple(grid.masses[kept].tolist()), bound=BOUND, relative_rounding=2.0**-40)
@@ -117,6 +118,8 @@ def _among_clones(local: float, clients: int) -> AtomicProfile:
 
 def _numbers_of_coins(others: int, share: float) -> tuple[IntArray, FloatArray]:
     """Return values of C and their chances, every C rounded down to one of them; the first is 0."""
+    if others * share < _HARDLY_ANY:
+        return np.zeros(1, dtype=np.int64), np.ones(1)
     low, high = window(others, share)
     if high - low < _EXACT:
         edges = np.arange(low, high + 1)
@@ -135,15 +138,24 @@ def _numbers_of_coins(others: int, share: float) -> tuple[IntArray, FloatArray]:
 
 
 def _given(coins: int, local: float) -> tuple[FloatArray, FloatArray]:
-    """Return the losses given C, and their probabilities under P; the last stands for what is far out."""
+    """Return the losses given C, and their probabilities under P; the last stands for what is far out.
+
+    With y = 2x - 1 the loss is 2 artanh(y tanh(ε₀/2)), where that does not cancel. Losses are raised by their rounding,
+    and that of `on_grid`.
+    """
     trials = coins + 1
     reach = _REACH * math.sqrt(trials)
     low, high = max(0, math.ceil(0.5 * trials - reach)), min(trials, math.floor(0.5 * trials + reach))
     a = np.arange(low, high + 1, dtype=np.float64)
     x, rest = a / trials, (trials - a) / trials
-    p, other = 1.0 / (1.0 + math.exp(-local)), math.exp(-local) / (1.0 + math.exp(-local))
-    under_p, under_q = p * x + other * rest, other * x + p * rest
+    fall = math.exp(-local)
+    of_p, of_q = x + fall * rest, fall * x + rest
     far = 0.0 if low == 0 and high == trials else 4.0 * math.exp(-2.0 * reach * reach / trials)
-    masses = 2.0 * np.exp(log_binomial(a, trials, 0.5)) * under_p
-    losses = np.minimum(np.log(under_p) - np.log(under_q), local)
+    masses = 2.0 * np.exp(log_binomial(a, trials, 0.5)) * of_p / (1.0 + fall)
+    tilted = (2.0 * a - trials) / trials * math.tanh(0.5 * local)
+    near = 2.0 * np.arctanh(np.clip(tilted, -0.5, 0.5)) + 16.0 * _ROUNDING * local
+    inside = (x > 0.0) & (rest > 0.0)  # at the ends the losses are ±ε₀, and e^{-ε₀} may be no normal float
+    logs = np.log(np.where(inside, of_p, 1.0)) - np.log(np.where(inside, of_q, 1.0))
+    apart = np.where(inside, logs + 8.0 * _ROUNDING * (local + 4.0), np.where(x > 0.0, local, -local))
+    losses = np.minimum(np.where(np.abs(tilted) < 0.5, near, apart), local)
     return np.append(losses, local), np.append(masses, far)

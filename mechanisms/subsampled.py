@@ -19,6 +19,8 @@ from mechanisms.related_profile import bare
 from mechanisms.rounding import multiply_up, up
 from mechanisms.subsampled_gaussian_loss import log_mixture
 
+_SMALLEST = 5e-324  # a float
+
 
 class SampledProfile(PrivacyProfile):
     """What every profile on a sample has of its base: it is a bound where that is, and is for one relation alone."""
@@ -114,8 +116,10 @@ class SubsampledDirection(SampledProfile):
             off = unit * (2.0 + abs(math.log1p(-q)) / np.where(inside, gap, 1.0))
             at = math.log(q) + np.where(inside, epsilon, 0.0) - np.log(keep)
             rounding = unit * (1.0 + abs(math.log(q)) + np.abs(epsilon) + np.abs(at))
-            low = keep * np.maximum(0.0, 1.0 - off) * self.base.bounds(at + 2.0 * off + rounding)[0]
-            high = keep * (1.0 + off) * self.base.bounds(at - 2.0 * off - rounding)[1]
+            low = _product(
+                keep * np.maximum(0.0, 1.0 - off), self.base.bounds(at + 2.0 * off + rounding)[0], -1
+            )
+            high = _product(keep * (1.0 + off), self.base.bounds(at - 2.0 * off - rounding)[1], 1)
             low = np.where(inside & (off < 0.25), low, 0.0)
             # Where the distance is mostly rounding: δ at a distance that is larger for certain.
             far = -np.expm1(-np.maximum(gap + unit * (1.0 + abs(math.log1p(-q)) + np.abs(epsilon)), 0.0))
@@ -127,8 +131,8 @@ class SubsampledDirection(SampledProfile):
             at, base = self._argument(epsilon), np.where(inside, 1.0 + x, 1.0)
             off = np.where(far, unit * (np.abs(epsilon) + abs(math.log(q)) + 2.0), unit * np.abs(x) / base)
             off = off + unit * (np.abs(at) + 1.0)
-            low = np.where(inside, q * self.base.bounds(at + off)[0], 0.0)
-            high = np.where(inside, q * self.base.bounds(at - off)[1], at_most_one)
+            low = np.where(inside, _product(q, self.base.bounds(at + off)[0], -1), 0.0)
+            high = np.where(inside, _product(q, self.base.bounds(at - off)[1], 1), at_most_one)
         low = np.maximum(low * (1.0 - unit), at_most_one * (1.0 - unit))
         return low, np.minimum(1.0, np.maximum(high, at_most_one) * (1.0 + unit))
 
@@ -234,6 +238,11 @@ class SubsampledProfile(SampledProfile):
 
     def _everywhere(self, epsilon: FloatArray) -> FloatArray:
         return np.maximum(*(np.asarray(side._everywhere(epsilon)) for side in self._sides))
+
+
+def _product(factor: float | FloatArray, deltas: FloatArray, side: int) -> FloatArray:
+    """Return products, moved to a side by what rounding may take of a number below the smallest normal float."""
+    return np.where(deltas > 0.0, np.maximum(0.0, factor * deltas + side * _SMALLEST), 0.0)
 
 
 def check_sampled(base: PrivacyProfile, rate: float) -> None:

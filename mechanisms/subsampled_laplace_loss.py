@@ -15,6 +15,7 @@ from mechanisms.log_sum import log_sum
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.point_masses import fourier_of_masses
 from mechanisms.privacy_loss import ROUNDING, ComplexArray, PrivacyLoss
+from mechanisms.rounding import up
 from mechanisms.subsampled_gaussian_loss import log_mixture
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(32)
@@ -65,7 +66,7 @@ class SubsampledLaplaceLoss(PrivacyLoss):
 
     @cached_property
     def _e(self) -> float:
-        return float(self.epsilon)
+        return up(self.epsilon)
 
     def _mixture(self, l0: FloatArray) -> FloatArray:
         return log_mixture(self.rate, l0)
@@ -208,11 +209,11 @@ class SubsampledLaplaceLoss(PrivacyLoss):
         log_m = float(log_top[0].real + error[0])
 
         def log_density(l0: float) -> float:
-            log_ratio = math.log1p(q * math.expm1(l0))
+            log_ratio = float(self._mixture(np.array(l0)))
             return -0.5 * e - 1.5 * l0 + (b + 1.0) * log_ratio - math.log(4.0 * q) - log_m
 
         def log_atom(l0: float, log_mass: float) -> float:
-            return log_mass + b * math.log1p(q * math.expm1(l0)) - log_m
+            return log_mass + b * float(self._mixture(np.array(l0))) - log_m
 
         ends = [math.exp(min(600.0, log_density(side * e))) for side in (1.0, -1.0)]
         low = min(ends)

@@ -93,6 +93,18 @@ def test_several_coordinates_with_one_finite_loss() -> None:
     assert profile.delta(0.0) == pytest.approx(1.0 - 0.3**8, rel=1e-9)
 
 
+@pytest.mark.parametrize(("trials", "probability"), [(2, 0.513771663187637), (1, 0.3), (2, 0.9999)])
+def test_several_coordinates_with_one_finite_loss_at_every_epsilon(trials: int, probability: float) -> None:
+    """A deviation that is rounding alone asks for a tilt at which all masses vanished: a math domain error."""
+    profile = BinomialProfile(trials, trials, probability, 2)
+    for epsilon in np.geomspace(1e-9, 5.0, 12).tolist():
+        exact = max(
+            brute_force(trials, (one * trials, two * trials), probability, epsilon)
+            for one, two in itertools.product((1, -1), repeat=2)
+        )
+        assert exact * (1 - 1e-12) <= profile.delta(epsilon) <= exact * 1.001
+
+
 @pytest.mark.parametrize(("trials", "probability"), [(1, 0.5), (100, 0.5), (5000, 0.5), (10**5, 0.01)])
 def test_window_leaves_out_nothing_that_counts(trials: int, probability: float) -> None:
     low, high = window(trials, probability)

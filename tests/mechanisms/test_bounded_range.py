@@ -81,3 +81,14 @@ def test_nothing_and_nonsense() -> None:
     for wrong in (math.inf, -1.0, math.nan):
         with pytest.raises(ParameterError, match="epsilon"):
             BoundedRangeProfile(wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("e", [1e-100, 3e-155, 4.087047560892175e-150, 1e-200, 4e-299])
+def test_squares_of_small_distances_are_kept(e: float) -> None:
+    """At 0 δ is about ε/4, of which only the square of ε/2 was below all floats."""
+    for share in (0.0, 0.3, 0.9999):
+        with mp.workdps(350):
+            true = mp.expm1((mp.mpf(share * e) - e) / 2) ** 2 / -mp.expm1(-mp.mpf(e))
+        low, high = BoundedRangeProfile(Fraction(e)).bounds(np.array(share * e))
+        assert low <= true <= high
+        assert high <= true * (1 + mp.mpf(1e-9)) + mp.mpf(1e-309)

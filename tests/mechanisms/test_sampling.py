@@ -1,6 +1,7 @@
 """Sampled mechanisms under every relation: golden values, curves by quadrature, and what is refused."""
 
 import math
+import random
 from fractions import Fraction
 
 import mpmath as mp
@@ -25,6 +26,7 @@ from mechanisms import (
 from mechanisms.fixed_size import FixedSizeProfile
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.poisson_replaced import PoissonReplacedProfile
+from mechanisms.poisson_replaced_loss import PoissonReplacedLaplaceLoss
 from mechanisms.related_profile import RelatedProfile
 from mechanisms.sampling import Sampling, sampled
 from mechanisms.subsampled import SubsampledDirection
@@ -300,3 +302,82 @@ def test_beyond_its_largest_loss_an_added_record_counts_nothing() -> None:
     expected = 0.5 * GaussianProfile(0.2).delta(np.log1p(2.0 * np.expm1([3.0, 1.0])))
     assert low == pytest.approx(expected, rel=1e-9, abs=0.0)
     assert high == pytest.approx(expected, rel=1e-9, abs=0.0)
+
+
+def test_largest_losses_of_laplace_noise_where_the_rate_is_about_its_inverse() -> None:
+    """There ln(1-q + q e^e) is about 1, and e in the hundreds: rounding e moves it by hundreds of units."""
+    rng = random.Random(3)
+    for _ in range(60):
+        rate, scale = 10.0 ** rng.uniform(-280.0, -20.0), rng.uniform(0.5, 1.5)
+        base = LaplaceProfile((rng.uniform(-3.0, 8.0) - math.log(rate)) * scale, scale)
+        with mp.workdps(340):
+            e, q = mp.mpf(base.pure_epsilon.numerator) / base.pure_epsilon.denominator, mp.mpf(rate)
+            low, high = mp.log(1 - q + q * mp.exp(-e)), mp.log(1 - q + q * mp.exp(e))
+            cases: list[tuple[PrivacyProfile, mp.mpf]] = [
+                (FixedSizeProfile(base, rate), high),
+                (SubsampledDirection(joining(base), rate, False), high),
+                (PoissonReplacedProfile(joining(base), rate, 1), high - low),
+            ]
+            for profile, largest in cases:
+                own, loss = profile.pure_epsilon, profile.loss()
+                assert own is not None
+                assert loss is not None
+                assert largest <= mp.mpf(own.numerator) / own.denominator <= largest * (1 + 1e-12)
+                assert loss.supremum >= largest
+                assert loss.infimum <= (low if profile is cases[1][0] else -largest)
+                epsilon = float(largest) * (1.0 - 10.0 ** rng.uniform(-15.0, -12.0))
+                # For Laplace noise beyond the record's, δ = q (1 - e^{-(e - l0)/2}) at the base loss l0.
+                grown = (
+                    mp.exp(epsilon) * (1 - q + q * mp.exp(-e)) if profile is cases[2][0] else mp.exp(epsilon)
+                )
+                true = q * (1 - mp.exp((mp.log((grown - 1 + q) / q) - e) / 2))
+                assert float(profile.bounds(np.array(epsilon))[1]) >= true
+
+
+def test_no_delta_of_unbounded_losses_is_rounded_to_zero() -> None:
+    """Below normal floats a rate times a δ has few digits or none."""
+    with mp.workdps(60):
+        q, mu, epsilon = (
+            mp.mpf(1.5358848829214327e-88),
+            mp.mpf(10.705506660642918),
+            mp.mpf(202.19838149743066),
+        )
+        at = mp.log((mp.exp(epsilon) - 1 + q) / q)
+        true = q * (mp.ncdf(mu / 2 - at / mu) - mp.exp(at) * mp.ncdf(-mu / 2 - at / mu))
+    for profile in (
+        subsampled(GaussianProfile(10.705506660642918), 1.5358848829214327e-88),
+        FixedSizeProfile(GaussianProfile(10.705506660642918), 1.5358848829214327e-88),
+    ):
+        low, high = profile.bounds(np.array(202.19838149743066))
+        assert low <= true <= high
+        assert not profile.proves(1e3, 0.0)
+    assert subsampled(LaplaceProfile(1.0, 1.0), 1e-100).proves(2.0, 0.0)
+
+
+@pytest.mark.parametrize("s", [1e2, 1e3, 1e6])
+def test_transforms_of_nearly_all_records_at_large_tilts(s: float) -> None:
+    """What counts of the density was looked for at ln 0."""
+    loss = PoissonReplacedLaplaceLoss(1.0 - 2.0**-53, Fraction(300))
+    value, error = loss.log_mgf_line(s, np.zeros(1))
+    low, high = float(value[0].real - error[0]), float(value[0].real + error[0])
+    q = mp.mpf(1.0 - 2.0**-53)
+    least, most = (mp.log(1 - q + q * mp.exp(side * 300)) for side in (-1, 1))
+    atom = -300 - mp.log(2) + (s + 1) * most - s * least  # the largest loss
+    assert high >= atom
+    assert low <= s * (most - least)
+
+
+@pytest.mark.parametrize("mu", [1e-170, 1e-155])
+def test_noise_so_large_that_its_square_is_no_float(mu: float) -> None:
+    """Two of them were a division by zero. δ(0) is φ(0) μ, times the rate and the distance."""
+    base = GaussianProfile(mu)
+    for profile, moved in (
+        (fixed(1.0 / mu, 0.5), 0.5),
+        (subsampled(base, 0.5), 0.5),
+        (replaced(1.0 / mu, 0.5), 1.0),
+    ):
+        found = compose([(profile, 1)]).delta(0.0)
+        true = moved * mu / math.sqrt(2.0 * math.pi)
+        assert found.lower <= true * (1 + 1e-9)
+        assert true * (1 - 1e-9) <= found.upper <= 1e-13
+        assert [side.loss() for side in profile.directions()] == [None] * len(profile.directions())

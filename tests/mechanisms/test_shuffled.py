@@ -139,3 +139,23 @@ def test_shuffled_rounds_compose() -> None:
 def test_what_the_theorem_is_not_for(profile: PrivacyProfile, clients: int, words: str) -> None:
     with pytest.raises(ParameterError, match=words):
         shuffled(profile, clients)
+
+
+@pytest.mark.parametrize("local", [700.0, 744.9, 745.0, 746.0, 2000.0, 1e5])
+def test_where_no_coin_is_seen_next_to_the_local_guarantee_is_left(local: float) -> None:
+    """Of e^{-ε₀}, below the smallest floats: an upper end of 0 below ε₀, and a math domain error."""
+    for gap in (1e-7, 1e-3, 2.0):
+        epsilon = local - gap
+        true = -math.expm1(epsilon - local)
+        upper = float(shuffled(response(local), 5).bounds(np.array(epsilon))[1])
+        assert true * (1 - 1e-12) <= upper <= -math.expm1(epsilon - local * (1 + 1 / 4096)) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("local", [1e-15, 1e-16, 1e-17, 1e-200])
+def test_tiny_losses_are_told_apart(local: float) -> None:
+    """Coins are certain: δ(0) is tanh(ε₀/2) times the mean size of 2x - 1, x of n coins."""
+    for clients in (2, 5, 120):
+        a = np.arange(clients + 1)
+        true = 0.5 * local * float(binom.pmf(a, clients, 0.5) @ np.abs(2.0 * a / clients - 1.0))
+        upper = float(shuffled(response(local), clients).bounds(np.array(0.0))[1])
+        assert true * (1 - 1e-9) <= upper <= 1.001 * true
