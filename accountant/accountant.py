@@ -26,7 +26,7 @@ from accountant.gates.on_tape import OnTape
 from accountant.gates.private import Private, refuse_read
 from accountant.gates.private_sums import PrivateSums
 from accountant.gates.release import (
-    Draw,
+    DrawOutput,
     check_domain,
     check_owner,
     check_release,
@@ -830,7 +830,7 @@ def _is_followed(mechanism: Mechanism) -> bool:
     return type(mechanism) is PostProcessed
 
 
-def _kept(keep: Callable[[bytes], npt.NDArray[Any]], answer: bytes | None) -> Draw:
+def _kept(keep: Callable[[bytes], npt.NDArray[Any]], answer: bytes | None) -> DrawOutput:
     """Return what draws through a mechanism and keeps that before anything sees it, or draws nothing if one is kept."""
 
     def draw(mechanism: Mechanism, value: npt.NDArray[Any], noise: Any) -> npt.NDArray[Any]:

@@ -146,7 +146,7 @@ def check_release(
     return own, private, None if where is None else checked_mask(where, private.shape), assumptions
 
 
-Draw = Callable[["Mechanism", npt.NDArray[Any], "NoiseSource | np.random.Generator"], Any]
+DrawOutput = Callable[["Mechanism", npt.NDArray[Any], "NoiseSource | np.random.Generator"], Any]
 """What a mechanism draws of a value."""
 
 
@@ -155,14 +155,14 @@ class Drawing:
     """A mechanism that draws through a function of it."""
 
     mechanism: Mechanism
-    draw: Draw
+    draw: DrawOutput
 
     def release(self, value: npt.NDArray[Any], noise: NoiseSource | np.random.Generator) -> Any:
         """Return what the function draws."""
         return self.draw(self.mechanism, value, noise)
 
 
-def drawing_through(mechanism: Mechanism, draw: Draw) -> Mechanism:
+def drawing_through(mechanism: Mechanism, draw: DrawOutput) -> Mechanism:
     """Return a mechanism that draws through a function of it, before the functions that follow."""
     if type(mechanism) is PostProcessed:
         return replace(mechanism, mechanism=drawing_through(mechanism.mechanism, draw))
@@ -195,7 +195,7 @@ def sample(
     noise: NoiseSource,
     streams: Randomness | None = None,
 ) -> npt.NDArray[Any]:
-    """Draw a mechanism's outputs at a mask, and 0 elsewhere.
+    """DrawOutput a mechanism's outputs at a mask, and 0 elsewhere.
 
     The mechanism gets what is released of a lane as a row, if lanes release equally many coordinates or none, and else
     all in one row.
