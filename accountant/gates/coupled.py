@@ -139,7 +139,7 @@ class Coupled(Closing, Assuming, OnTape):
     def release(
         self, mechanism: Mechanism, private: Private | PrivateSums, where: Mask | None = None
     ) -> npt.NDArray[Any]:
-        """DrawOutput under D, and add the log density ratio to every neighbour's loss; see `more_than_seen`."""
+        """Draw under D, and add the log density ratio to every neighbour's loss; see `more_than_seen`."""
         mechanism, private, where, assumptions = check_release(self, mechanism, private, where)
         self.assume(*assumptions)
         values = private._values

@@ -195,7 +195,7 @@ def sample(
     noise: NoiseSource,
     streams: Randomness | None = None,
 ) -> npt.NDArray[Any]:
-    """DrawOutput a mechanism's outputs at a mask, and 0 elsewhere.
+    """Draw a mechanism's outputs at a mask, and 0 elsewhere.
 
     The mechanism gets what is released of a lane as a row, if lanes release equally many coordinates or none, and else
     all in one row.

@@ -150,7 +150,7 @@ class Recording:
         place: Place,
         draw: _DrawNoise,
     ) -> npt.NDArray[Any]:
-        """DrawOutput, and keep what comes out."""
+        """Draw, and keep what comes out."""
         noisy: list[npt.NDArray[Any]] = []
 
         def kept(function: Function) -> Function:

@@ -69,7 +69,7 @@ class Desk:
         return {"request": asked.request, "reservation": self._asking(client, reserve)}
 
     def commit(self, client: str, asked: Asked) -> dict[str, Any]:
-        """DrawOutput what is reserved; the charge is final from here on."""
+        """Draw what is reserved; the charge is final from here on."""
         self._reserved(client, asked.request)
         return self.release(client, asked)
 

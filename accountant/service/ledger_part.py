@@ -58,7 +58,7 @@ def ledger_part(desk: Desk, limits: ServiceLimits) -> ServicePart:
         Operation("/v1/reserve", "POST", spend, asked(desk.reserve, False),
                   "Charge for a release before its values are known.", "Reserve", "Reserved"),
         Operation("/v1/commit", "POST", spend, asked(desk.commit, True),
-                  "DrawOutput what was reserved with this request.", "Release", "Released"),
+                  "Draw what was reserved with this request.", "Release", "Released"),
         Operation("/v1/cancel", "POST", spend, cancel, "Give a reservation's charge back.", "Cancel", "Settled"),
         Operation("/v1/left", "POST", read, left, "What records have spent and have left.", "Records", "Left"),
         Operation("/v1/summary", "GET", read, lambda client, _: desk.summary_json(client),
