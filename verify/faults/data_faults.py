@@ -20,19 +20,22 @@ class UsedAgain(Misuse):
     """Something stays in sums that were released: it costs nothing before they are released again."""
 
     def __init__(self) -> None:
-        self._kept: dict[int, Mask] = {}
+        # With the sums themselves, which have no hash: others that come once they are gone may have their number.
+        self._kept: dict[int, tuple[PrivateSums, Mask]] = {}
 
     def keeps(self, sums: PrivateSums, where: Mask) -> None:
         """Remember where something stayed."""
-        self._kept[id(sums)] = self._kept.get(id(sums), np.zeros_like(where)) | where
+        _, before = self._kept.get(id(sums), (sums, np.zeros_like(where)))
+        self._kept[id(sums)] = sums, before | where
 
     def releases(
         self, gate: PlantedGate, mechanism: Mechanism, value: Private | PrivateSums, where: Mask | None
     ) -> NoisyValues:
         """Release, and say so where something had stayed."""
-        kept = self._kept.get(id(value))
-        if kept is not None and (kept if where is None else kept & where).any():
-            gate.acted()
+        if id(value) in self._kept:
+            _, kept = self._kept[id(value)]
+            if (kept if where is None else kept & where).any():
+                gate.acted()
         return super().releases(gate, mechanism, value, where)
 
 
@@ -49,22 +52,25 @@ class InTwoBatches(UsedAgain):
 
     def __init__(self) -> None:
         super().__init__()
-        self._last: dict[int, tuple[Private, npt.NDArray[np.int64]]] = {}
+        self._last: dict[int, tuple[PrivateSums, Private, npt.NDArray[np.int64]]] = {}
 
     def adds(self, gate: PlantedGate, sums: PrivateSums, values: Private, at: npt.NDArray[np.int64]) -> None:
         """Add, and keep what was added."""
         super().adds(gate, sums, values, at)
-        self._last[id(sums)] = (values, at)
+        self._last[id(sums)] = sums, values, at
 
     def clears(self, gate: PlantedGate, sums: PrivateSums, where: Mask) -> None:
         """Clear, and add the last value again."""
         super().clears(gate, sums, where)
         if id(sums) not in self._last:
             return
-        values, at = self._last[id(sums)]
+        _, values, at = self._last[id(sums)]
         kept = np.where(np.take_along_axis(where, np.maximum(at, 0), axis=1), at, -1)
         if (kept >= 0).any():
-            self.keeps(sums, where)
+            lanes, places = np.nonzero(kept >= 0)
+            stayed = np.zeros_like(where)
+            stayed[lanes, kept[lanes, places]] = True
+            self.keeps(sums, stayed)
             super().adds(gate, sums, values, kept)
 
 

@@ -154,6 +154,31 @@ def test_what_stays_in_sums_acts_once_they_are_released_again(name):
         sums.clear(first)
 
 
+@pytest.mark.parametrize("name", ["never-cleared", "boundary-off-by-one"])
+def test_nothing_stays_in_sums_that_are_new(name):
+    # They may lie in memory where others lay that are gone.
+    gate, _ = planted(name)
+    for record in range(100):
+        sums = gate.sums(1 + record % 2)
+        sums.add(observed(gate, 0.5, record), HERE)
+        gate.release(LAPLACE, sums)
+        sums.clear(np.ones(sums.shape, dtype=bool))
+        del sums
+    assert not gate.did_act
+
+
+def test_the_last_value_stays_where_it_was():
+    gate, _ = planted("boundary-off-by-one")
+    sums, both = gate.sums(2), np.ones((1, 2), dtype=bool)
+    for record, place in enumerate((1, 0)):
+        sums.add(observed(gate, 0.5, record), HERE + place)
+    gate.release(LAPLACE, sums)
+    sums.clear(both)
+    for where, acts in (([[False, True]], False), ([[True, False]], True)):
+        gate.release(LAPLACE, sums, np.array(where))
+        assert gate.did_act is acts
+
+
 def test_an_implausible_message_is_asked_for_again():
     class Far(NumpyNoise):
         def laplace(self, location, scale):
