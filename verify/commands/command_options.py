@@ -235,15 +235,15 @@ def check_writable(flag: str, path: Path) -> None:
     """
     if not path.absolute().parent.is_dir():
         raise SettingError(f"{flag} {path}: its folder does not exist")
-    if path.is_fifo():  # whoever reads it would take this for the end
-        return
-    existed = path.exists()
     try:
+        if path.is_fifo():  # whoever reads it would take this for the end
+            return
+        existed = path.exists()
         path.open("ab").close()
     except OSError as error:
         raise SettingError(f"{flag} {path}: cannot be written ({error.strerror})") from None
     if not existed:
-        path.unlink()
+        path.resolve().unlink()  # what a link leads to, and not the link
 
 
 def check_matplotlib(what: str) -> None:

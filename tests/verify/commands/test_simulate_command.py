@@ -169,3 +169,19 @@ def test_a_csv_file_that_cannot_be_written_is_refused_before_anything_runs(monke
     code, _, said = run("cucb", "--csv", str(tmp_path / "none" / "runs.csv"))
     assert code == 2
     assert "runs.csv: its folder does not exist" in said
+
+
+def test_a_link_to_a_csv_file_that_is_not_there_yet_stays(tmp_path, run):
+    link, file = tmp_path / "link.csv", tmp_path / "runs.csv"
+    link.symlink_to(file)
+    code, *_ = run("cucb", "--horizon", "10", "--runs", "1", "--csv", str(link))
+    assert code == 0
+    assert link.is_symlink()
+    assert file.read_text().startswith("line,")
+
+
+def test_a_name_that_no_file_has_is_refused_by_its_option(tmp_path, run):
+    code, _, said = run("cucb", "--csv", str(tmp_path / ("runs" * 100)))
+    assert code == 2
+    assert "--csv " in said
+    assert "cannot be written (" in said
