@@ -169,6 +169,11 @@ def drawing_through(mechanism: Mechanism, draw: DrawOutput) -> Mechanism:
     return cast("Mechanism", Drawing(mechanism, draw))
 
 
+def _name_of(mechanism: Mechanism) -> str:
+    """Return the name of a mechanism's class, or of that of which this is a drawing."""
+    return _name_of(mechanism.mechanism) if isinstance(mechanism, Drawing) else type(mechanism).__name__
+
+
 def watched(gate: Gate, mechanism: Mechanism) -> Mechanism:
     """Return a mechanism that closes the gate if it fails, and it or its noise source is not this library's own.
 
@@ -232,7 +237,7 @@ def sample(
     chosen = np.asarray(mechanism.release(given, noise))
     if chosen.shape[-given.ndim :] != given.shape:
         raise ValueError(
-            f"{type(mechanism).__name__} turned {given.size} released coordinates into shape {chosen.shape}: "
+            f"{_name_of(mechanism)} turned {given.size} released coordinates into shape {chosen.shape}: "
             "it cannot be used with a mask"
         )
     outputs = np.zeros((*chosen.shape[: -given.ndim], *values.shape), chosen.dtype)

@@ -65,6 +65,19 @@ def test_a_function_that_changes_the_shape_needs_no_mask():
         sample(total, np.zeros((1, 2)), np.array([[True, False]]), noise())
 
 
+@pytest.mark.parametrize("gate", [Accountant(Budget(9.0)), Simulation(0, 1), Coupled(0, 1, 1)])
+def test_a_mechanism_that_changes_the_shape_is_named(gate):
+    class Half(Laplace):
+        def release(self, value, noise):
+            return super().release(value, noise)[..., :1]
+
+    domain = Box(0, 1, 2)
+    values = gate.private(np.zeros((2, 1, 2) if isinstance(gate, Coupled) else (1, 2)), domain, 1)
+    half = Half(scale=1.0, sensitivity=domain.sensitivity)
+    with pytest.raises(ValueError, match="Half turned 2 released coordinates into shape"):
+        gate.release(half, values, np.ones((1, 2), dtype=bool))
+
+
 def test_each_lane_draws_from_its_own_block():
     values, where = np.zeros((128, 3)), np.random.default_rng(0).random((128, 3)) < 0.4
     streams, second = LaneStreams(9, 128), LaneStreams(9, 64, first_block=1)
