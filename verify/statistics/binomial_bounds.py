@@ -142,8 +142,7 @@ class Union:
         if math.isnan(epsilon):
             raise ValueError("epsilon must be a number, got nan")
         p_low, q_up = self._bounds(hits, n, hits_other, n_other, error)
-        # q_up ≤ 1, so that beyond ε ≈ 709 the product is out of floating-point range only where it is far above
-        # 1.
+        # q_up ≤ 1: beyond ε ≈ 709 the product is out of floating-point range only where it is far above 1.
         exponent = epsilon + math.log(q_up)
         return p_low - math.exp(exponent) if exponent < 700.0 else -math.inf
 
