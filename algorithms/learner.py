@@ -21,7 +21,7 @@ from mechanisms.arrays import FloatArray, IntArray
 
 DEFAULT_DELTA = 1e-3
 """The delta of simulated learners that need one (the cascading bandits paper's); a claim names its own."""
-LEAST_EPSILON, LARGEST_EPSILON = 1e-7, 1e6
+LEAST_EPSILON, LARGEST_EPSILON = 1e-7, 1e9
 """Between these, all learners' indices and bounds are right to rounding; beyond, squares and debiased bits are not."""
 
 Family = Literal["bandit", "semi-bandit", "matroid", "cascade", "linear", "contextual"]
