@@ -21,6 +21,8 @@ from mechanisms.arrays import FloatArray, IntArray
 
 DEFAULT_DELTA = 1e-3
 """The delta of simulated learners that need one (the cascading bandits paper's); a claim names its own."""
+LEAST_EPSILON, LARGEST_EPSILON = 1e-7, 1e9
+"""Between these, all learners' indices and bounds are right to rounding; beyond, squares and debiased bits are not."""
 
 Family = Literal["bandit", "semi-bandit", "matroid", "cascade", "linear", "contextual"]
 """The kinds of problems that learners are for."""
@@ -192,14 +194,16 @@ def check_epsilon(epsilon: float) -> float:
     Raises
     ------
     ValueError
-        Unless it is a finite number above 0.
+        Unless it is a finite number above 0, from `LEAST_EPSILON` to `LARGEST_EPSILON`.
     """
     try:
         number = float(epsilon)
     except (TypeError, ValueError, OverflowError):
         number = math.nan
-    if isinstance(epsilon, bool | str) or not 0 < number < math.inf:
-        raise ValueError(f"epsilon={epsilon!r}: must be a finite number above 0")
+    if isinstance(epsilon, bool | str) or not LEAST_EPSILON <= number <= LARGEST_EPSILON:
+        raise ValueError(
+            f"epsilon={epsilon!r}: must be a finite number above 0, from {LEAST_EPSILON:g} to {LARGEST_EPSILON:g}"
+        )
     return number
 
 

@@ -111,9 +111,8 @@ class NumpyNoise:
         keep = 1.0 / (1.0 + (size - 1) * math.exp(-epsilon))
         uniform = self._randomness.random(np.shape(category))
         # Given uniform >= keep, (uniform - keep) / (1 - keep) is uniform again and picks the other category.
-        rank = np.minimum((uniform - keep) * ((size - 1) / max(1.0 - keep, 2.0**-60)), size - 2).astype(
-            np.int64
-        )
+        scaled = (uniform - keep) * ((size - 1) / max(1.0 - keep, 2.0**-60))
+        rank = np.clip(scaled, 0, size - 2).astype(np.int64)  # below 0 where the category is kept
         other = rank + (rank >= category)
         return np.where(uniform < keep, category, other)
 

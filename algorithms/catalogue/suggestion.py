@@ -87,8 +87,11 @@ def suggest(
     check_epsilon(epsilon)
     if horizon is not None:
         check_horizon(horizon)
-    if delta:
-        check_delta(delta)
+    try:
+        if delta != 0:
+            check_delta(delta)
+    except ValueError:
+        raise ValueError(f"delta={delta!r}: must be 0, or a number above 0 and below 1") from None
     if isinstance(problem, LinearContexts):
         name, why = _contextual(trust, delta)
         needed = needs_horizon(contextual_learners[name].make)

@@ -51,7 +51,10 @@ class LoggedBandit:
     structure: Arms = field(init=False)
 
     def __post_init__(self) -> None:
-        actions, rewards = np.array(self.actions, dtype=np.int64), np.array(self.rewards, dtype=np.float64)
+        given = np.asarray(self.actions)
+        if given.size and given.dtype.kind not in "iu":
+            raise ProblemError(f"actions of type {given.dtype}: must be whole numbers, from 0 on")
+        actions, rewards = given.astype(np.int64), np.array(self.rewards, dtype=np.float64)
         propensities = np.array(self.propensities, dtype=np.float64)
         if not actions.size or actions.ndim != 1 or not actions.shape == rewards.shape == propensities.shape:
             raise ProblemError(
@@ -137,6 +140,8 @@ def _read(file: str, header: Sequence[str], rows: Iterable[list[str]], position:
         if place is not None and row[place].strip() != str(position):
             continue
         label, reward, propensity = (row[i].strip() for i in at)
+        if not label:
+            raise ProblemError(f"{file}:{line}: {columns[0]} = '': must name the action that was taken")
         labels.append(label)
         numbers.append(
             (
@@ -164,7 +169,7 @@ def _columns(file: str, header: Sequence[str]) -> tuple[str, str, str]:
     for columns in (_OPEN_BANDIT, _PLAIN):
         if set(columns) <= set(header):
             return columns
-    rule = f"must be {', '.join(_PLAIN)}, or {', '.join(_OPEN_BANDIT)} (Open Bandit)"
+    rule = f"must be {', '.join(_PLAIN)}, or {', '.join(_OPEN_BANDIT)} (Open Bandit), separated by commas"
     for *needed, propensity in (_OPEN_BANDIT, _PLAIN):
         if set(needed) <= set(header):
             raise ProblemError(

@@ -96,7 +96,12 @@ def checked_means(means: npt.ArrayLike, arms: int) -> FloatArray:
     ProblemError
         If there is not one mean for each arm, or one is NaN or outside [0, 1].
     """
-    checked = np.array(means, dtype=np.float64)
+    try:
+        checked = np.array(means, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ProblemError(
+            f"means={means!r}: must be a number in [0, 1] for each of the {arms} arms"
+        ) from None
     if checked.shape != (arms,):
         raise ProblemError(f"means of shape {checked.shape}: there must be one for each of the {arms} arms")
     wrong = np.flatnonzero(~((checked >= 0.0) & (checked <= 1.0)))

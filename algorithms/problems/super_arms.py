@@ -95,7 +95,11 @@ def check_super_arms(answers: Any, lanes: int, structure: Any, name: str) -> Int
     ProblemError
         Unless these are whole numbers of shape (lanes, size): in each row different arms, and -1 after them.
     """
-    found, arms, size = np.asarray(answers), structure.arms, structure.size
+    try:
+        found = np.asarray(answers)
+    except ValueError:  # rows of different lengths
+        found = np.asarray(None)
+    arms, size = structure.arms, structure.size
     if found.shape != (lanes, size) or found.dtype.kind not in "iu":
         raise ProblemError(
             f"{name} returned {found.dtype} of shape {found.shape}; must be whole numbers of shape (lanes, size) = "

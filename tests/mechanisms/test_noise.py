@@ -118,6 +118,13 @@ def test_every_other_category_is_reached_from_every_category() -> None:
     assert stats.chi2.sf(((table - expected) ** 2 / expected).sum(), 12) > ALPHA
 
 
+def test_no_category_of_many_leaves_64_bits_where_all_are_kept() -> None:
+    category = np.full(4000, 2**20 - 1)
+    with np.errstate(all="raise"):
+        reported = NumpyNoise(np.random.default_rng(0)).randomized_response(category, 2**20, 60.0)
+    np.testing.assert_array_equal(reported, category)
+
+
 def test_certain_truth() -> None:
     category = np.arange(64) % 3
     reported = NumpyNoise(LaneStreams(0, 64)).randomized_response(category, 3, 800.0)

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, get_args
 
 import click
+from click.core import ParameterSource
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -66,11 +67,22 @@ def list_command(
         suggestion = suggest(entry.build(), trust=trust, epsilon=epsilon, horizon=horizon, delta=delta)
         show(as_json, lambda: asdict(suggestion), partial(_say, suggestion))
         return
+    _refuse_unread()
     found = _catalogue(words)
     if not as_json and not any(found.values()):
         raise SettingError(f"words: nothing is described by {' '.join(words)!r}")
     in_full = in_full or sum(map(len, found.values())) == 1
     show(as_json, lambda: found, partial(_render if in_full else _render_lines, words))
+
+
+def _refuse_unread() -> None:
+    """Refuse options that say nothing without --for: a list of all learners would look like those of this trust."""
+    context = click.get_current_context()
+    for name in ("trust", "epsilon", "delta", "horizon"):
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise SettingError(
+                f"--{name} {context.params[name]}: must come with --for PROBLEM (list local: learners of local trust)"
+            )
 
 
 def _say(suggestion: Suggestion, console: Console) -> None:

@@ -143,6 +143,10 @@ class RegretReport(FromJson):
                 else "the theorem is not about this; it needs"
             )
             said.append(f"{missing}: {theorem.regime}")
+        elif theorem.trivial == 0:
+            said.append(
+                "whatever is played earns the best share there is: there is no regret, and no bound says anything"
+            )
         elif theorem.bound >= theorem.trivial:
             first = "no horizon" if theorem.speaks_from is None else f"T = {theorem.speaks_from:,}"
             speaks = (

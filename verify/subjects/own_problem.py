@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +108,11 @@ def _is_problem(value: Any) -> bool:
     )
 
 
+def _is_number(value: Any) -> bool:
+    """Whether a value is one real number, of Python or NumPy."""
+    return np.ndim(value) == 0 and np.asarray(value).dtype.kind in "iuf"
+
+
 def _check_structure(problem: Problem, reference: str) -> None:
     """Refuse a structure whose oracle's answers are no super arms, or are worth less than it says."""
     structure: SuperArms = problem.structure
@@ -116,10 +122,14 @@ def _check_structure(problem: Problem, reference: str) -> None:
         raise ProblemError(
             f"{name} lacks {', '.join(missing)}: must be as algorithms.problems.SuperArms says"
         )
+    for each in ("arms", "size"):
+        value = getattr(structure, each)
+        if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+            raise ProblemError(f"{name}: {each} = {value!r}: must be a whole number of at least 1")
     for each in ("alpha", "beta"):
         value = getattr(structure, each)
-        if not 0.0 < value <= 1.0:
-            raise ProblemError(f"{name}: {each} = {value!r}: must be above 0 and at most 1")
+        if not _is_number(value) or not 0.0 < value <= 1.0:
+            raise ProblemError(f"{name}: {each} = {value!r}: must be a number above 0 and at most 1")
     weights = np.random.default_rng(0).random((_LANES, structure.arms))
     weights[0] = problem.means
     given = weights.copy()
@@ -139,7 +149,10 @@ def _check_structure(problem: Problem, reference: str) -> None:
 
 def _check_worth(structure: SuperArms, answer: Any, weights: Any, name: str) -> None:
     """Refuse an oracle's answer that is better than the optimum, or, where that counts, too far below it."""
-    rewards, best = np.asarray(structure.reward(answer, weights)), float(structure.optimum(weights))
+    rewards, best = np.asarray(structure.reward(answer, weights)), structure.optimum(weights)
+    if not _is_number(best):
+        raise ProblemError(f"{name}: optimum returned {best!r}; must be a number")
+    best = float(best)
     if rewards.shape != (1,):
         raise ProblemError(f"{name}: reward of one lane has shape {rewards.shape}; must be (1,)")
     reward, tolerance = float(rewards[0]), _ROUNDING * max(1.0, abs(best))
@@ -163,7 +176,7 @@ def _check_smoothness(structure: SuperArms, answers: Any, weights: Any, name: st
     """Refuse constants of smoothness that are none, or that the reward exceeds between two of the lanes' means."""
     for constant, norm in (("smoothness_l1", np.sum), ("smoothness_linf", np.max)):
         value = getattr(structure, constant)
-        if not 0.0 <= value < math.inf:
+        if not _is_number(value) or not 0.0 <= value < math.inf:
             raise ProblemError(f"{name}: {constant} = {value!r}: must be a finite number of at least 0")
         for answer in answers:
             rewards = [float(np.asarray(structure.reward(answer[np.newaxis], row))[0]) for row in weights]

@@ -239,7 +239,7 @@ def test_an_epoch_begins_with_its_own_levels():
     assert (own.index < alone).mean() > 0.9
 
 
-@pytest.mark.parametrize("epsilon", [1e-9, 1e-3, 700.0, 5000.0])
+@pytest.mark.parametrize("epsilon", [1e-7, 1e-3, 700.0, 5000.0])
 def test_extreme_epsilon_stays_finite(epsilon):
     gate = Simulation(1, 64)
     learner = CascadeUCBRR(RankedLists(5, 2), gate, epsilon=epsilon, horizon=20)

@@ -72,7 +72,21 @@ def test_a_learner_plays_its_families_and_refuses_the_others(name, problem):
 
 @pytest.mark.few(60)
 @pytest.mark.parametrize(
-    "epsilon", [0, -1.0, math.nan, math.inf, -math.inf, "1", None, pytest.param(10**400, id="10**400"), True]
+    "epsilon",
+    [
+        0,
+        1e-300,
+        1e-8,
+        1e300,
+        -1.0,
+        math.nan,
+        math.inf,
+        -math.inf,
+        "1",
+        None,
+        pytest.param(10**400, id="10**400"),
+        True,
+    ],
 )
 @pytest.mark.parametrize(
     "name", [n for n, e in learners.items() if "epsilon" in inspect.signature(e.make).parameters]

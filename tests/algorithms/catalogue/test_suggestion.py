@@ -72,7 +72,8 @@ def test_reasons(name, settings, expected):
         ("linear", {}, "need a delta above 0"),
         ("arms", {"epsilon": -1.0}, "epsilon=-1.0"),
         ("arms", {"horizon": 0}, "horizon=0"),
-        ("arms", {"delta": 2.0}, "delta=2.0"),
+        ("arms", {"delta": 2.0}, "delta=2.0: must be 0, or a number above 0 and below 1"),
+        ("arms", {"delta": None}, "delta=None: must be 0, or"),
     ],
 )
 def test_what_cannot_be_suggested_is_refused(name, settings, words):
@@ -104,6 +105,13 @@ def test_where_a_theorem_says_nothing_the_reason_says_what_it_needs(trust):
     assert "an oracle that never fails" in found.why
     assert found.bound is None
     assert "its theorem" not in suggest(built("top-k"), trust=trust, epsilon=1.0, horizon=1000).why
+
+
+@pytest.mark.parametrize("option", ["--trust local", "--epsilon 2", "--delta 0.1", "--horizon 5"])
+def test_what_counts_for_one_problem_only_is_refused_without_it(option):
+    refused = CliRunner().invoke(cli, ["list", *option.split()])
+    assert f"{option.split()[0]} " in str(refused.exception)
+    assert "must come with --for" in str(refused.exception)
 
 
 def test_the_command():

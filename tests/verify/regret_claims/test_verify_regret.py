@@ -127,6 +127,9 @@ def test_vacuous_undecided_and_without_bound():
     vacuous = regret("cucb-ldp-bit", problem="top-k", epsilon=0.1, horizon=100, runs=4)
     assert vacuous.verdict == "vacuous"
     assert f"T = {vacuous.theorem.speaks_from:,}" in vacuous.reasons[0]
+    alone = regret("cucb-ldp-bit", problem="arms", settings={"arms": 1}, horizon=100, runs=4)
+    assert alone.verdict == "vacuous"
+    assert alone.reasons[0].endswith("there is no regret, and no bound says anything")
     assert regret("cucb-ldp-bit", runs=4).verdict == "undecided"
     without = regret("cts", horizon=100, runs=4)
     assert without.verdict == "out of regime"

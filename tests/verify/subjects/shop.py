@@ -57,6 +57,17 @@ never_fails = with_oracle(good, beta=1.0)
 worst = with_oracle(lambda self, weights: good(self, -weights), beta=1.0, alpha=1.0)
 low_optimum = with_oracle(good, optimum=lambda self, means: 0.1)
 no_share = with_oracle(good, alpha=0.0)
+worded_share = with_oracle(good, alpha="half")
+fractional = with_oracle(good, arms=6.0)
+sizeless = with_oracle(good, size=0)
+rowless = with_oracle(lambda self, weights: [[0, 3], [1]])
+worded_optimum = with_oracle(good, optimum=lambda self, means: None)
+
+
+def worded_means():
+    return SemiBandit(TwoShelves(), ["likely"] * 6)
+
+
 not_a_number = with_oracle(good, reward=lambda self, super_arm, means: np.full(1, np.nan))
 no_optimum = with_oracle(good, optimum=lambda self, means: float("nan"))
 rough = with_oracle(good, smoothness_linf=1.0)
