@@ -51,6 +51,11 @@ class CodeChanged(StateError):
         self.code = code
 
 
+def _check_build(build: object) -> None:
+    if not callable(build):
+        raise ValueError(f"build={build!r}: must be a function that makes the learner on an accountant")
+
+
 class DurableRun(Generic[LearnerType]):
     """A learner and the accountant it runs on, with `save` and `load`.
 
@@ -138,10 +143,15 @@ class DurableRun(Generic[LearnerType]):
     """
 
     def __init__(self, build: Callable[[Accountant], LearnerType], accountant: Accountant) -> None:
+        _check_build(build)
+        if not isinstance(accountant, Accountant):
+            raise ValueError(f"accountant={accountant!r}: must be an Accountant, which charges the run")
         self.accountant = accountant
         self.lock = threading.RLock()
         before = randomness(accountant)
         self.learner, self._arguments = build_watched(build, accountant)
+        if self.learner is None:
+            raise ValueError(f"build={build!r}: returned None; must return the learner")
         # What build drew is drawn again by load; mostly it is nothing.
         self._drawn_from = None if randomness(accountant) == before else before
         self._built, self._code = _digests(self.learner, accountant)
@@ -301,10 +311,11 @@ class DurableRun(Generic[LearnerType]):
             If a rule looks at the time, and the clock is far ahead of the last charge, until
             ``dpwitness ledger clock FOLDER`` says that it is right.
         ValueError
-            If there is no saved run, or a damaged one; or if `wait` is no time.
+            If there is no saved run, or a damaged one; or if `wait` is no time, or `build` no function.
         OSError
             If it does not exist or cannot be read.
         """
+        _check_build(build)
         if not wait >= 0:
             raise ValueError(f"wait={wait!r}: must be a number of seconds, at least 0")
         at = place(where)

@@ -20,7 +20,7 @@ import numpy as np
 import sympy as sp
 
 from algorithms.epochs import epoch_end, epoch_horizon, epoch_of
-from algorithms.learner import DEFAULT_DELTA, Family
+from algorithms.learner import DEFAULT_DELTA, Family, check_delta, check_epsilon, check_horizon
 from algorithms.problems import LinearBandit, LinearContexts, Problem, Value
 from algorithms.restarts import restart_end, restart_epoch, restart_horizon
 from algorithms.semi_bandits.cucb_batch import UNKNOWN_HORIZON
@@ -116,6 +116,11 @@ class Instance:
         T.
     settings
         The learner's own settings, where they are not its defaults; ``anytime`` is that it does not know T.
+
+    Raises
+    ------
+    ValueError
+        If epsilon, delta or the horizon is out of range.
     """
 
     problem: Problem | LinearBandit | LinearContexts
@@ -123,6 +128,11 @@ class Instance:
     horizon: int
     delta: float = DEFAULT_DELTA
     settings: Mapping[str, Value] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        check_epsilon(self.epsilon)
+        check_delta(self.delta)
+        check_horizon(self.horizon)
 
     @property
     def family(self) -> Family:

@@ -562,7 +562,7 @@ def test_what_build_raises_reaches_the_caller(tmp_path: Path) -> None:
     for error, build in ((KeyError, broken), (ZeroDivisionError, lambda gate: 1 // 0)):
         with pytest.raises(error):
             DurableRun.load(tmp_path / "run", build, noise=np.random.default_rng(0))
-    with pytest.raises(StateError, match="but build made a NoneType"):
+    with pytest.raises(ValueError, match="returned None; must return the learner"):
         DurableRun.load(tmp_path / "run", lambda gate: None, noise=np.random.default_rng(0))
     DurableRun.load(tmp_path / "run", build_least, noise=np.random.default_rng(0)).close()
 
@@ -573,6 +573,22 @@ class Shuffled:
     def __init__(self, gate: Any, *, quietly: bool) -> None:
         drawn = gate.random.permutation(20)
         self.gate, self.order = gate, None if quietly else drawn
+
+
+@pytest.mark.parametrize(
+    ("build", "accountant", "rule"),
+    [
+        (5, Accountant(Budget(1.0)), "build=5: must be a function that makes the learner on an accountant"),
+        (lambda gate: None, Accountant(Budget(1.0)), "returned None; must return the learner"),
+        (lambda gate: gate, None, "accountant=None: must be an Accountant"),
+    ],
+)
+def test_what_makes_no_run_is_refused_by_name(build: Any, accountant: Any, rule: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=rule):
+        DurableRun(build, accountant)
+    if not callable(build):
+        with pytest.raises(ValueError, match=rule):
+            DurableRun.load(tmp_path, build)
 
 
 @pytest.mark.parametrize("quietly", [False, True])

@@ -171,6 +171,13 @@ def test_regimes():
     assert not covered("published/cucb-ldp-gaussian", top_k, 1.0, 100, noise_multiplier=0.01)
 
 
+@pytest.mark.parametrize("wrong", [{"epsilon": 0.0}, {"horizon": -5}, {"horizon": 1.5}, {"delta": 1.0}])
+def test_an_instance_is_one_that_learners_can_be_built_on(wrong):
+    (name,) = wrong
+    with pytest.raises(ValueError, match=f"{name}=.*: must be"):
+        Instance(**({"problem": MATROID, "epsilon": 1.0, "horizon": 10} | wrong))
+
+
 @pytest.mark.parametrize("name", BOUNDS)
 def test_a_bound_is_about_what_its_learner_plays(name):
     """Nobody claims one elsewhere, and it is infinite, whatever its expression would be there."""
