@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -258,10 +259,19 @@ class MixtureProfile(PrivacyProfile):
         sides = self.directions()
         if len(sides) > 1:
             return np.asarray(np.maximum.reduce([side._everywhere(epsilon) for side in sides]))
-        near, rest, probabilities = self.finite._arrays
-        flat = np.ravel(epsilon)
-        out = np.array([probabilities @ self.rest.delta((x - near) - rest) for x in flat])
+        out = np.concatenate(
+            [_means(self.rest.delta(at), weights) for at, _, weights in self._shifted(epsilon)]
+        )
         return self.finite.infinite_mass + out.reshape(np.shape(epsilon))
+
+    def _shifted(self, epsilon: FloatArray) -> Iterator[tuple[FloatArray, FloatArray, FloatArray]]:
+        """Return x - lᵢ for some x after the other, shape (x, i); by how much each may be off; and the pᵢ."""
+        near, rest, weights = self.finite._arrays
+        flat = np.ravel(epsilon)
+        for block in np.array_split(flat, max(1, math.ceil(flat.size * near.size / _LARGEST_TABLE))):
+            at = (block[:, np.newaxis] - near) - rest
+            # Exact within a factor of 2, else a rounding of x - near and one of the sum.
+            yield at, 4.0 * 2.0**-53 * np.abs(at) + 2.0**-53 * np.abs(rest), weights
 
     def bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Bound the rest's δ at both ends of what each x - lᵢ may be before it is rounded."""
@@ -269,16 +279,16 @@ class MixtureProfile(PrivacyProfile):
         if len(sides) > 1:
             lows, highs = zip(*(side.bounds(epsilon) for side in sides), strict=True)
             return np.maximum.reduce(lows), np.maximum.reduce(highs)
-        near, rest, probabilities = self.finite._arrays
-        flat = np.ravel(epsilon)
-        error = self.finite.relative_error
-        lower, upper = np.empty(flat.shape), np.empty(flat.shape)
-        for i, x in enumerate(flat):
-            at = (x - near) - rest
-            # Exact within a factor of 2, else a rounding of x - near and one of the sum.
-            off = 4.0 * 2.0**-53 * np.abs(at) + 2.0**-53 * np.abs(rest)
-            lower[i] = probabilities @ self.rest.bounds(at + off)[0]
-            upper[i] = probabilities @ self.rest.bounds(at - off)[1]
-        mass = self.finite.infinite_mass
-        low, high = ((mass + end.reshape(np.shape(epsilon))) for end in (lower, upper))
+        error, mass = self.finite.relative_error, self.finite.infinite_mass
+        ends = [
+            (_means(self.rest.bounds(at + off)[0], weights), _means(self.rest.bounds(at - off)[1], weights))
+            for at, off, weights in self._shifted(epsilon)
+        ]
+        low, high = (mass + np.concatenate(end).reshape(np.shape(epsilon)) for end in zip(*ends, strict=True))
         return low * (1.0 - error), np.minimum(1.0, high * (1.0 + error))
+
+
+def _means(values: FloatArray, weights: FloatArray) -> FloatArray:
+    """Return each row's weighted sum; of one row it is, bit for bit, what it is among others."""
+    means: FloatArray = (values * weights).sum(axis=1)
+    return means

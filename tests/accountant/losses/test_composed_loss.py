@@ -197,6 +197,7 @@ def test_delta_of_a_few_samples_is_as_narrow_as_epsilon(
     assert loss.delta(interval.lower).lower >= 0.99 * delta
 
 
+@pytest.mark.slow
 def test_where_rounding_down_loses_the_tail_one_release_is_a_lower_bound() -> None:
     alone = FixedSizeProfile(gaussian(1.0), 0.0016)
     one, two = compose([(alone, 1)]).epsilon(1e-12), compose([(alone, 2)]).epsilon(1e-12)
@@ -498,7 +499,7 @@ def test_a_direction_that_loses_little_is_soon_composed() -> None:
     assert found.lower <= found.upper <= 41.0
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("sigma", [1e-300, 4e-19, 1e-9, 1e-3])
 @pytest.mark.parametrize(
     ("relation", "sampling"),
