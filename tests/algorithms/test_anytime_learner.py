@@ -405,7 +405,7 @@ def proof(make: type[Any], name: str) -> Any:
     return check_proof(make, BOUNDS[name], instance, seed=1, error=1e-6)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_what_the_proof_rests_on_holds_over_epochs(name: str, epochs_of_proofs: None) -> None:
     """Every index is computed again, with its epoch's exponent; false alarm 1e-6."""

@@ -594,7 +594,7 @@ def test_samples_with_next_to_no_loss_are_refused(epsilon: float, rate: float) -
             SubsampledProfile(RelatedProfile(base, JOINING), rate)
 
 
-@pytest.mark.slow_cells("701.0", "10000.0")
+@pytest.mark.slow_cells("700.0", "701.0", "10000.0")
 @pytest.mark.parametrize("epsilon", [700.0, 701.0, 1e4, 1e280])
 def test_samples_of_laplace_noise_of_huge_loss(epsilon: float) -> None:
     """Two releases give away at least what one does."""
