@@ -259,19 +259,16 @@ class MixtureProfile(PrivacyProfile):
         sides = self.directions()
         if len(sides) > 1:
             return np.asarray(np.maximum.reduce([side._everywhere(epsilon) for side in sides]))
-        out = np.concatenate(
-            [_means(self.rest.delta(at), weights) for at, _, weights in self._shifted(epsilon)]
-        )
+        _, _, weights = self.finite._arrays
+        out = np.concatenate([_means(self.rest.delta(at), weights) for at in self._shifted(epsilon)])
         return self.finite.infinite_mass + out.reshape(np.shape(epsilon))
 
-    def _shifted(self, epsilon: FloatArray) -> Iterator[tuple[FloatArray, FloatArray, FloatArray]]:
-        """Return x - lᵢ for some x after the other, shape (x, i); by how much each may be off; and the pᵢ."""
-        near, rest, weights = self.finite._arrays
+    def _shifted(self, epsilon: FloatArray) -> Iterator[FloatArray]:
+        """Return x - lᵢ, shape (x, i), for as many x at once as a table holds."""
+        near, rest, _ = self.finite._arrays
         flat = np.ravel(epsilon)
         for block in np.array_split(flat, max(1, math.ceil(flat.size * near.size / _LARGEST_TABLE))):
-            at = (block[:, np.newaxis] - near) - rest
-            # Exact within a factor of 2, else a rounding of x - near and one of the sum.
-            yield at, 4.0 * 2.0**-53 * np.abs(at) + 2.0**-53 * np.abs(rest), weights
+            yield (block[:, np.newaxis] - near) - rest
 
     def bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Bound the rest's δ at both ends of what each x - lᵢ may be before it is rounded."""
@@ -280,10 +277,13 @@ class MixtureProfile(PrivacyProfile):
             lows, highs = zip(*(side.bounds(epsilon) for side in sides), strict=True)
             return np.maximum.reduce(lows), np.maximum.reduce(highs)
         error, mass = self.finite.relative_error, self.finite.infinite_mass
-        ends = [
-            (_means(self.rest.bounds(at + off)[0], weights), _means(self.rest.bounds(at - off)[1], weights))
-            for at, off, weights in self._shifted(epsilon)
-        ]
+        _, rest, weights = self.finite._arrays
+        ends = []
+        for at in self._shifted(epsilon):
+            # Exact within a factor of 2, else a rounding of x - near and one of the sum.
+            off = 4.0 * 2.0**-53 * np.abs(at) + 2.0**-53 * np.abs(rest)
+            lower, upper = self.rest.bounds(at + off)[0], self.rest.bounds(at - off)[1]
+            ends.append((_means(lower, weights), _means(upper, weights)))
         low, high = (mass + np.concatenate(end).reshape(np.shape(epsilon)) for end in zip(*ends, strict=True))
         return low * (1.0 - error), np.minimum(1.0, high * (1.0 + error))
 

@@ -139,11 +139,9 @@ class Instance:
         """The kind of its problem."""
         if isinstance(self.problem, LinearBandit):
             return "linear"
-        return (
-            "contextual"
-            if isinstance(self.problem, LinearContexts)
-            else structure_kind(self.problem.structure)
-        )
+        if isinstance(self.problem, LinearContexts):
+            return "contextual"
+        return structure_kind(self.problem.structure)
 
     @property
     def anytime(self) -> bool:
