@@ -41,7 +41,7 @@ def test_every_finding_is_shown():
     assert {f"docs/gallery/findings.py:{name}" for name in written} <= set(VERDICTS)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("command", [command for command in COMMANDS if "findings.py" in command])
 def test_what_was_found_is_refuted_and_what_was_mended_is_not(command, monkeypatch):
     # A mended one is refuted with probability at most 1e-4.

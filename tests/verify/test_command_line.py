@@ -50,6 +50,7 @@ def test_verify_exit_codes_and_json(run, arguments, code, verdict):
     assert err == ""
 
 
+@pytest.mark.slow
 def test_verify_prints_a_report(run):
     code, out, _ = run(
         "verify",

@@ -61,6 +61,7 @@ def test_what_a_mechanism_kept_of_earlier_parameters_is_not_asked():
     assert (result.verdict, result.upper.epsilon) == ("refuted", pytest.approx(1 / 0.99))
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "function",
     [
@@ -76,6 +77,7 @@ def test_a_function_of_what_is_released_is_not_given_many_draws_at_once(function
     assert (result.verdict, result.findings) == ("certified", ())
 
 
+@pytest.mark.slow_cells("mechanism1-1.0")
 @pytest.mark.parametrize(
     ("mechanism", "epsilon"),
     [
@@ -87,6 +89,7 @@ def test_mechanisms_of_extreme_parameters_have_a_verdict(mechanism, epsilon):
     assert verify(mechanism, epsilon=epsilon, effort="quick").verdict == "certified"
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-5), (0.1, 0.25), (3.0, 1e-3), (0.02, 1e-20)])
 def test_the_least_noise_for_a_claim_is_certified_and_the_exact_bounds_hold_the_truth(epsilon, delta):
     mechanism = Gaussian.for_epsilon_delta(epsilon, delta, sensitivity=MOVED)
@@ -108,6 +111,7 @@ MOMENTS = RegressionMoments(2, 2**0.5)
 MATRIX = Wishart(features=2, freedom=287, scale=0.5, delta=1e-3, sensitivity=MOMENTS.sensitivity)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("mechanism", [COUNT, MATRIX])
 @pytest.mark.parametrize(
     "wrap",

@@ -64,6 +64,7 @@ def literal_index(u, n, j, y, learner):
     return index(max(-found.fun - min(all_means, 8.0), 0.0))
 
 
+@pytest.mark.slow_cells("DPBandit-more0")
 @pytest.mark.parametrize(("make", "more"), [(DPBandit, {}), (DPBanditGaussian, {"delta": DELTA})])
 def test_the_pseudocode_on_the_same_releases(make, more):
     gate, rng = Kept(3), np.random.default_rng(4)

@@ -89,6 +89,7 @@ def test_one_noise_draw_shared_is_found_in_a_difference() -> None:
         )  # 20,000 draws cannot promise more of an event never seen in the other world
 
 
+@pytest.mark.slow
 def test_coordinates_that_move_apart_are_found_by_an_additive_score() -> None:
     """ε is 4; no coordinate alone shows more than 0.5, and no sum or extreme of them much more."""
     shift = np.array([1.0, -1.0] * 4)

@@ -46,6 +46,7 @@ def test_without_a_fault_a_learner_plays_and_pays_as_ever(name):
     assert runs[0] == runs[1]
 
 
+@pytest.mark.slow
 def test_without_a_fault_a_verification_says_the_same():
     results = [
         verify(subject, epsilon=1.0, delta=1e-3, effort="quick", samples=10_000)

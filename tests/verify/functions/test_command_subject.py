@@ -30,6 +30,7 @@ def test_a_command_with_half_the_noise_is_refuted():
     assert "ignores-generator" not in findings
 
 
+@pytest.mark.slow
 def test_words_truth_values_and_nothing_are_outputs():
     result, _ = checked("mixed")
     assert result.verdict == "refuted"

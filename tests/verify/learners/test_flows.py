@@ -29,6 +29,7 @@ def line_of(words: str, within: str) -> int:
     return next(n for n in range(start, len(lines)) if words in lines[n]) + 1
 
 
+@pytest.mark.slow_cells("AfterTheNoise")
 @pytest.mark.parametrize(
     "name",
     [

@@ -78,9 +78,8 @@ def test_delta_lowers_the_bound_and_few_hits_give_none():
     assert _log_bound(weights, 5000, 3.0, 0.5, 0.05) == 0.0
 
 
-@pytest.mark.parametrize(
-    ("effort", "least"), [("quick", 0.65), pytest.param("default", 0.97, marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("effort", "least"), [("quick", 0.65), ("default", 0.97)])
 def test_two_arms_and_64_rounds_show_97_percent_of_epsilon(effort, least):
     result = verify(EpisodicUCB, epsilon=1.0, effort=effort)
     assert result.verdict == "certified"

@@ -23,6 +23,7 @@ def test_the_private_one_is_certified_for_joint_privacy():
     assert result.findings == ()
 
 
+@pytest.mark.slow_cells("wishart-0.8")
 @pytest.mark.parametrize(("noise", "most"), [("gaussian", 0.4), ("wishart", 0.8)])
 def test_the_printed_ones_are_certified_far_below_their_claim(noise, most):
     result = verify(f"published/tree-linucb-{noise}", **FEW)

@@ -206,6 +206,7 @@ class Crashes(DPDPELocal):
         raise RuntimeError("boom")
 
 
+@pytest.mark.slow_cells("Peeks-kinds0-unproven")
 @pytest.mark.parametrize(
     ("make", "kinds", "verdict"),
     [

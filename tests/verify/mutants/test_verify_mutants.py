@@ -115,6 +115,7 @@ def with_gate(data, gate):
     return gate.release(Laplace(scale=1.0), data)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("function", "faults"), [(noisy, FUNCTION_FAULTS), (with_gate, GATE_FUNCTION_FAULTS)]
 )

@@ -89,6 +89,7 @@ def test_small_budgets_are_kept(samples):
     assert found.pairs
 
 
+@pytest.mark.slow
 def test_the_pair_that_verify_reports_is_found_by_the_search():
     @claimed(data=AnyTwo(Categories(64)))
     def mechanism(data, rng, lanes):

@@ -174,7 +174,7 @@ def plant(name, fault):
 
 
 @pytest.mark.slow_cells("StaleBatch--dp-bandit")
-@pytest.mark.few(9)
+@pytest.mark.few(5)
 @pytest.mark.parametrize(
     "name", ["dp-bandit", "dp-bandit-ldp", pytest.param("dp-bandit-gaussian", marks=pytest.mark.slow)]
 )

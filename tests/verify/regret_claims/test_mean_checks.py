@@ -54,6 +54,7 @@ def violated(name, make):
     return [check.name for check in checks(name, make) if check.violated]
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("name", CHECKED)
 def test_true_learners_pass(name):
     found = checks(name)
@@ -408,6 +409,7 @@ SEEN_AS = {
 }
 
 
+@pytest.mark.few(12)
 @pytest.mark.parametrize(("fault", "name"), PLANTED, ids=lambda value: getattr(value, "__name__", value))
 def test_planted_faults_are_seen(fault, name):
     found = violated(name, plant(name, fault))

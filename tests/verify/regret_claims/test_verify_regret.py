@@ -193,7 +193,7 @@ def test_the_noise_of_the_papers_experiments_is_not_the_theorems():
 
 
 def test_a_report_survives_json_and_names_the_command_that_repeats_it():
-    report = regret("cucb", runs=64, seed=3)
+    report = regret("cucb", runs=64, horizon=200, seed=3)
     written = json.loads(json.dumps(report.json()))
     assert RegretReport.from_json(written) == report
     assert RegretReport.loads(json.dumps(written)).json() == written
@@ -230,7 +230,9 @@ def test_a_report_survives_json_and_names_the_command_that_repeats_it():
 
 def test_the_picture(tmp_path):
     file = tmp_path / "regret.png"
-    said = CliRunner().invoke(cli, ["regret", "dpucb-mat", "--plot", str(file)])
+    said = CliRunner().invoke(
+        cli, ["regret", "dpucb-mat", "--horizon", "300", "--runs", "16", "--plot", str(file)]
+    )
     assert said.exit_code == 0
     assert "neighbours: replace one" in " ".join(said.stdout.split())
     assert file.read_bytes().startswith(b"\x89PNG")
@@ -248,7 +250,7 @@ def test_the_command(tmp_path):
     said = runner.invoke(cli, ["regret", f"{file}:Mine", "--horizon", "200", "--epsilon", "1"])
     assert said.exit_code == 1
     assert "VIOLATED" in said.stdout
-    assert runner.invoke(cli, ["regret", "cucb", "--time-limit", "600"]).exit_code == 0
+    assert runner.invoke(cli, ["regret", "cucb", "--horizon", "200", "--time-limit", "600"]).exit_code == 0
     assert "seconds above 0" in str(runner.invoke(cli, ["regret", "cucb", "--time-limit", "0"]).exception)
     assert isinstance(runner.invoke(cli, ["regret"]).exception, ValueError)
 

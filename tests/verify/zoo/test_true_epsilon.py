@@ -349,6 +349,7 @@ def test_no_other_neighbours_lose_more_by_a_value():
             assert loss_of(*masses) <= specimens[name].true_epsilon + 1e-6
 
 
+@pytest.mark.slow
 def test_no_other_neighbours_lose_more_by_a_choice():
     for data, other in random_pairs(5, 30):
         for name, law in (

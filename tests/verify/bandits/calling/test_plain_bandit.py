@@ -240,6 +240,7 @@ class NoisyMaxAtLast:
         self.played += 1
 
 
+@pytest.mark.slow
 def test_a_bandit_that_decides_late_is_not_taken_for_one_that_never_varies():
     report = verify(PlainBandit(NoisyMaxAtLast, 10, 330), epsilon=1.0, **FEW)
     assert [finding.kind for finding in report.findings] == []
@@ -364,11 +365,15 @@ class RawReward(EpisodicUCB):
             super().end_episode(rest)
 
 
-def test_verify_plays_a_learner_against_an_adversary():
-    correct = verify(EpisodicUCB, epsilon=1.0, **FEW, adversary=ChallengeOnPlay(0, 0))
-    assert correct.verdict == "certified"
-    broken = verify(RawReward, epsilon=1.0, **FEW, adversary=ChallengeOnPlay(0, 4))
-    assert broken.verdict == "refuted"
+@pytest.mark.parametrize(
+    ("make", "adversary", "verdict"),
+    [
+        pytest.param(EpisodicUCB, ChallengeOnPlay(0, 0), "certified", marks=pytest.mark.slow),
+        (RawReward, ChallengeOnPlay(0, 4), "refuted"),
+    ],
+)
+def test_verify_plays_a_learner_against_an_adversary(make, adversary, verdict):
+    assert verify(make, epsilon=1.0, **FEW, adversary=adversary).verdict == verdict
 
 
 def test_only_bandits_take_an_adversary():
