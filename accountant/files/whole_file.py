@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+from accountant.files.sqlite_file import is_sqlite
+
 
 @contextmanager
 def whole_file(path: str | Path) -> Iterator[IO[bytes]]:
@@ -20,7 +22,7 @@ def whole_file(path: str | Path) -> Iterator[IO[bytes]]:
     Raises
     ------
     ValueError
-        If the path is a folder, or its own folder does not exist.
+        If the path is a folder or an SQLite database, such as a ledger, or its own folder does not exist.
     OSError
         If the file cannot be written; what was there before stays.
     """
@@ -28,6 +30,8 @@ def whole_file(path: str | Path) -> Iterator[IO[bytes]]:
     folder = target.absolute().parent
     if target.is_dir() or not folder.is_dir():
         raise ValueError(f"path={str(path)!r}: must be a file in a folder that exists")
+    if target.is_file() and is_sqlite(target):
+        raise ValueError(f"path={str(path)!r}: must not be an SQLite database: a ledger would be lost")
     handle, name = tempfile.mkstemp(prefix=f"{target.name}.", suffix=".partial", dir=folder)
     try:
         with os.fdopen(handle, "wb") as file:

@@ -50,6 +50,17 @@ def test_what_is_no_file_in_a_folder(path: str, tmp_path: Path) -> None:
         pass
 
 
+def test_a_ledger_is_not_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.db"
+    accountant = Accountant(Budget(1.0), store=path)
+    with pytest.raises(ValueError, match=r"ledger\.db': must not be an SQLite database"):
+        accountant.export(path)
+    accountant.ledger.close()  # type: ignore[attr-defined]
+    with pytest.raises(ValueError, match="must not be an SQLite database"), whole_file(path):
+        pass
+    assert path.read_bytes().startswith(b"SQLite")
+
+
 def test_a_closed_accountant_stays_closed_through_a_restart(tmp_path: Path) -> None:
     accountant = Accountant(Budget(1.0), noise=np.random.default_rng(0))
     value = accountant.private([0.5], Interval(0, 1), "ann")
