@@ -265,14 +265,11 @@ def _is_this_host(host: str) -> bool:
 
 
 def _write_json_lines() -> None:
+    """Let whatever is logged, by all libraries, be lines of the journal: their own would have errors' words."""
     logging.captureWarnings(True)
     handler = logging.StreamHandler()
     handler.setFormatter(JsonLines())
-    for name, level in (
-        ("dpwitness.service", logging.INFO),
-        ("uvicorn", logging.WARNING),
-        ("py.warnings", logging.WARNING),
-    ):
-        logger = logging.getLogger(name)
-        logger.handlers, logger.propagate = [handler], False
-        logger.setLevel(level)
+    everything = logging.getLogger()
+    everything.handlers = [handler]
+    everything.setLevel(logging.WARNING)
+    logging.getLogger("dpwitness.service").setLevel(logging.INFO)
