@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import stat
 from pathlib import Path
 
@@ -42,6 +44,29 @@ def test_only_the_owner_can_read_it_whatever_lies_around(tmp_path: Path) -> None
     assert (tmp_path / "file").read_bytes() == b"mine"
     assert stat.S_IMODE((tmp_path / "file").stat().st_mode) == 0o600
     assert secret.read_bytes() == b"untouched"
+
+
+def test_links_and_pipes_stay_what_they_are(tmp_path: Path) -> None:
+    """An anchor's link to another disk became a file on this one, and /dev/null a file."""
+    link, file, pipe = tmp_path / "link", tmp_path / "file", tmp_path / "pipe"
+    link.symlink_to(file)
+    for words in (b"first", b"second"):
+        with whole_file(link) as written:
+            written.write(words)
+        assert link.is_symlink()
+        assert file.read_bytes() == words
+    os.mkfifo(pipe)
+    reading = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    with whole_file(pipe) as written:
+        written.write(b"third")
+    assert os.read(reading, 10) == b"third"
+    os.close(reading)
+    assert pipe.is_fifo()
+
+
+def test_a_full_disk_is_named(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match=r"No space left on device: '.*file'"), whole_file(tmp_path / "file"):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 @pytest.mark.parametrize("path", [".", "none/file"])
