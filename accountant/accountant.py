@@ -37,7 +37,7 @@ from accountant.gates.release import (
     watched,
 )
 from accountant.ledger.accounts import Accounts
-from accountant.ledger.entry import Entry, declassification, entries_to_dict
+from accountant.ledger.entry import Entry, check_length, declassification, entries_to_dict
 from accountant.ledger.quote import Quote, Reservation
 from accountant.ledger.store import KeyUsed
 from accountant.ledger.summary import Summary, summarise
@@ -809,6 +809,7 @@ def _checked_record(record: RecordId) -> RecordId:
         return int(record)
     if type(record) not in (int, str):  # subclasses may be equal to others, and bools are
         raise ValueError(f"record={record!r}: must be an int or a str, so that the ledger can be saved")
+    check_length("record", record)
     return record
 
 

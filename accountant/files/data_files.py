@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import tomllib
 from collections.abc import Callable
 from typing import Any, NoReturn
@@ -32,7 +33,7 @@ def from_json(text: str, made: Callable[[dict[str, Any]], Any] | None = None) ->
         return json.loads(
             text,
             parse_constant=_refused,
-            parse_float=_finite,
+            parse_float=float_of,
             object_pairs_hook=without_repetition
             if made is None
             else lambda pairs: made(without_repetition(pairs)),
@@ -53,7 +54,7 @@ def from_toml(text: str) -> dict[str, Any]:
     Raises
     ------
     DataFileError
-        If it is not TOML, holds a number too small for floats, or is nested too deep.
+        If it is not TOML, holds a number beyond floats or too small for them, or is nested too deep.
     """
     try:
         return tomllib.loads(text, parse_float=float_of)
@@ -73,18 +74,14 @@ def float_of(digits: str) -> float:
     Raises
     ------
     ValueError
-        If it is none, or the number is not 0 and floats round it to 0: what it stands for would cost nothing.
+        If it is none, or floats round the number to 0 or to an infinity, and it is neither: what it stands for would
+        cost nothing, or be no limit.
     """
     number = float(digits)
     if number == 0.0 and any(digit in "123456789" for digit in digits.lower().partition("e")[0]):
         raise DataFileError(f"{digits[:30]} is smaller than every float above 0")
-    return number
-
-
-def _finite(digits: str) -> float:
-    number = float_of(digits)
-    if number in (float("inf"), float("-inf")):
-        raise DataFileError(f"not valid JSON: {digits[:30]} is larger than every float")
+    if math.isinf(number) and any(digit.isdigit() for digit in digits):
+        raise DataFileError(f"{digits[:30]} is larger than every float")
     return number
 
 

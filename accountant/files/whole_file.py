@@ -9,25 +9,45 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+from accountant.files.sqlite_file import is_sqlite
+
 
 @contextmanager
 def whole_file(path: str | Path) -> Iterator[IO[bytes]]:
     """Open a file for writing that takes the place of `path` when the block ends without an error.
 
     It is written under a name of its own, mode 600, and is on the disk before it is renamed; of several writers the
-    last one wins, and no reader ever sees half a file.
+    last one wins, and no reader ever sees half a file. Of a link, what it leads to is replaced, and the link stays.
+    Nothing takes the place of a device or a pipe, such as /dev/stdout: it is written to.
 
     Raises
     ------
     ValueError
-        If the path is a folder, or its own folder does not exist.
+        If the path is a folder or an SQLite database, such as a ledger, or its own folder does not exist.
     OSError
         If the file cannot be written; what was there before stays.
     """
-    target = Path(path)
-    folder = target.absolute().parent
+    try:
+        with _opened(Path(path)) as file:
+            yield file
+    except OSError as error:
+        if error.errno is not None and error.filename is None:  # the disk is full
+            error.filename = str(path)
+        raise
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[IO[bytes]]:
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        with path.open("wb") as file:
+            yield file
+        return
+    target = Path(os.path.realpath(path))
+    folder = target.parent
     if target.is_dir() or not folder.is_dir():
         raise ValueError(f"path={str(path)!r}: must be a file in a folder that exists")
+    if target.is_file() and is_sqlite(target):
+        raise ValueError(f"path={str(path)!r}: must not be an SQLite database: a ledger would be lost")
     handle, name = tempfile.mkstemp(prefix=f"{target.name}.", suffix=".partial", dir=folder)
     try:
         with os.fdopen(handle, "wb") as file:

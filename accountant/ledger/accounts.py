@@ -13,7 +13,7 @@ from typing import Any
 from accountant.budget import Amount, Budget, Cost, asked_and_left
 from accountant.filters.composition_theorem import Composition, UnsupportedCharge
 from accountant.gates.lineage import RecordId
-from accountant.ledger.entry import Entry
+from accountant.ledger.entry import Entry, check_length
 from accountant.ledger.ledger import Ledger
 from accountant.ledger.store import ANY, CannotPay, Receipt, Store
 from accountant.losses.certified_interval import CertifiedInterval
@@ -127,7 +127,18 @@ class Accounts:
     def _pay(
         self, entries: Sequence[Entry], place: Place, *, hold: bool = False, request: str | None = None
     ) -> Receipt:
-        """Charge all the records, or refuse and charge none."""
+        """Charge all the records, or refuse and charge none.
+
+        Raises
+        ------
+        ValueError
+            If the request's key is no text: ledgers tell 1, 1.0, True and lists apart in ways of their own. Or if it is
+            longer than stores take.
+        """
+        if request is not None:
+            if not isinstance(request, str):
+                raise ValueError(f"request={request!r}: must be a text")
+            check_length("request", request)
         try:
             with self._bookkeeping():
                 return self._ledger.charge(

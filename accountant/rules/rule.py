@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from accountant.budget import Budget
+from accountant.files.data_files import DataFileError, from_toml
 from accountant.filters.composition_theorem import Composition
 from accountant.filters.groups import check_groups
 from accountant.gates.lineage import RecordId
@@ -77,7 +77,7 @@ class Rule:
         check_word("tenant", self.tenant)
         if self.days is not None and (type(self.days) is not int or not 1 <= self.days <= 3_660):
             raise ValueError(f"days={self.days!r}: must be a whole number from 1 to 3660, or None")
-        if isinstance(self.groups, str) or any(isinstance(group, str | int) for group in self.groups):
+        if not _is_collection(self.groups) or not all(map(_is_collection, self.groups)):
             raise ValueError(f"groups={self.groups!r}: must be groups of records, such as (('ann', 'bob'),)")
         object.__setattr__(self, "groups", tuple(tuple(group) for group in self.groups))
         if not all(self.groups):
@@ -122,6 +122,14 @@ class Rule:
         )
 
 
+_MAY_HAVE = ("epsilon", "delta", *(each.name for each in fields(Rule) if each.name != "budget"))
+"""What a rule in a file may say."""
+
+
+def _is_collection(value: object) -> bool:
+    return isinstance(value, Collection) and not isinstance(value, str | bytes | Mapping)
+
+
 def read_rules(path: Path) -> list[Rule]:
     """Return the rules of a TOML file: a table ``[[rule]]`` each, with the parameters of `Rule`, epsilon and delta.
 
@@ -131,21 +139,26 @@ def read_rules(path: Path) -> list[Rule]:
         If it is none, or a rule makes no sense; with the file and the number of the rule.
     """
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ValueError(f"{path}: is no TOML: {error}") from None
+        content = from_toml(path.read_text(encoding="utf-8-sig"))
+    except DataFileError as error:
+        raise ValueError(f"{path}: {error}") from None
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path}: not a text file ({error.reason} at byte {error.start})") from None
     found = content.pop("rule", [])
     if content or not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
         raise ValueError(f"{path}: must have tables [[rule]] and nothing else")
     rules = []
     for number, given in enumerate(found, start=1):
         table = dict(given)
+        unknown = sorted(table.keys() - _MAY_HAVE)
+        if unknown:
+            raise ValueError(f"{path}: rule {number}: {unknown[0]!r} is none of {', '.join(_MAY_HAVE)}")
         try:
             budget = Budget(table.pop("epsilon"), table.pop("delta", 0.0))
             rules.append(Rule(budget, **table))
         except KeyError:
             raise ValueError(f"{path}: rule {number} has no epsilon (inf only permits)") from None
-        except (TypeError, ValueError) as error:
+        except ValueError as error:
             raise ValueError(f"{path}: rule {number}: {error}") from None
     return rules
 

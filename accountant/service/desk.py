@@ -25,7 +25,7 @@ from accountant.service.problem_details import ServiceProblem, invalid, kind_of
 from accountant.service.remembered import Remembered
 from accountant.service.rules_shown import RuleShown, rules_shown
 from accountant.stores.sql_store import SQLStore
-from accountant.stores.store_refusals import LedgerDamaged, OutcomeUnknown, StoreRefused
+from accountant.stores.store_refusals import LedgerDamaged, StoreRefused
 from mechanisms import DomainError
 
 
@@ -102,7 +102,7 @@ class Desk:
         """Return the price; whatever is refused here is refused for what is public."""
         try:
             return self._accountant.price(asked.mechanism, private)
-        except (ClockAhead, GateClosed, PurposeRefused):
+        except (ClockAhead, GateClosed, PurposeRefused, StoreRefused):
             raise
         except Refusal as refused:
             raise ServiceProblem(422, kind_of(refused), refused.message, "mechanism") from None
@@ -173,7 +173,7 @@ class Desk:
             raise ServiceProblem(
                 503, "store-refused", f"the store is not spent from ({type(refused).__name__})"
             ) from None
-        except OutcomeUnknown:
+        except OSError:  # the store was out of reach before its commit, in it or after it
             words = "nobody knows whether it was charged: ask again with the same request"
             raise ServiceProblem(503, "unknown", words) from None
 

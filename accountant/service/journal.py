@@ -12,13 +12,16 @@ _LOGGER = logging.getLogger("dpwitness.service")
 
 
 class JsonLines(logging.Formatter):
-    """One JSON object a line; never a traceback, whose messages may hold private values."""
+    """One JSON object a line; never a traceback, nor what is put into a message: they may hold private values."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line."""
         facts: dict[str, Any] = getattr(record, "facts", {})
         at = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created)) + f".{int(record.msecs):03d}Z"
-        line = {"time": at, "level": record.levelname.lower(), "event": record.getMessage(), **facts}
+        event = str(record.msg).partition("\n")[0]  # asyncio writes down below what failed, words and all
+        line = {"time": at, "level": record.levelname.lower(), "event": event, **facts}
+        if record.exc_info and record.exc_info[1] is not None:
+            line["error"] = place_of(record.exc_info[1])
         return json.dumps(line)
 
 

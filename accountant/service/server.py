@@ -7,13 +7,17 @@ import ipaddress
 import logging
 import os
 import socket
+import ssl
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.utils import get_remote_addr
 
 from accountant.service.app import make_app
 from accountant.service.desk import Desk
@@ -32,25 +36,63 @@ _HEADERS = 16_384  # bytes
 class _Impatient(H11Protocol):
     """HTTP/1.1 that closes connections on which no request comes to the end of its headers in time.
 
-    Where as many are open as may be, a new one takes the place of one that asks for nothing: of the address that has
-    most of them, the one that has been silent longest. So who opens many without asking keeps nobody else out.
+    Where as many are open as may be, a new one takes the place of one that asks for nothing, or does not read what it
+    was answered: of the address that has most of them, the one that has been silent longest. So who opens many without
+    asking keeps nobody else out. With TLS they count before their handshakes, too: asyncio's own servers say nothing of
+    those, and wait a minute for each.
+
+    Parameters
+    ----------
+    given, named
+        As `H11Protocol` takes them.
+    tls
+        What answers are encrypted with; None for none.
     """
 
     _waiting: asyncio.TimerHandle | None = None
+    _securing: asyncio.Task[None] | None = None
+    _early = b""
     _silent_since = 0.0
+
+    def __init__(self, *given: Any, tls: ssl.SSLContext | None = None, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self._tls = tls
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Make room, and begin to wait."""
         if self.limit_concurrency is not None and len(self.connections) >= self.limit_concurrency - 1:
             self._make_room()
-        super().connection_made(transport)
         self._silent_since = self.loop.time()
+        if self._tls is None:
+            self._made(transport)
+        else:
+            self.connections.add(self)
+            self.transport = transport
+            self.client = get_remote_addr(transport)
+            self._securing = self.loop.create_task(self._secure(transport, self._tls))
+
+    async def _secure(self, transport: asyncio.Transport, tls: ssl.SSLContext) -> None:
+        try:
+            secured = await self.loop.start_tls(
+                transport, self, tls, server_side=True, ssl_handshake_timeout=_HEADERS_WITHIN
+            )
+        except OSError:  # of SSL, and of time
+            secured = None
+        if secured is None:  # also if the connection was lost meanwhile
+            self.connections.discard(self)
+            return
+        self._made(secured)
+        if self._early:
+            self.data_received(self._early)
+
+    def _made(self, transport: asyncio.Transport) -> None:
+        super().connection_made(transport)
         self._wait()
 
     def _make_room(self) -> None:
         opened = [each for each in self.connections if isinstance(each, _Impatient)]
         of = Counter(each._address for each in opened)
-        silent = [each for each in opened if each._idle()]
+        silent = [each for each in opened if each._silent()]
         if silent:  # else uvicorn answers what comes on the new one with 503
             found = min(silent, key=lambda each: (-of[each._address], each._silent_since))
             self.connections.discard(found)  # the loop says that it is lost only later
@@ -65,8 +107,16 @@ class _Impatient(H11Protocol):
         super().on_response_complete()
         self._silent_since = self.loop.time()
 
+    def pause_writing(self) -> None:
+        """Be silent from now on: what was answered is not read."""
+        super().pause_writing()
+        self._silent_since = self.loop.time()
+
     def data_received(self, data: bytes) -> None:
         """Go on; wait again if what came is the beginning of a request."""
+        if self.flow is None:  # it came with the end of the handshake
+            self._early += data
+            return
         super().data_received(data)
         if self._waiting is None and self._idle():
             self._wait()
@@ -76,6 +126,10 @@ class _Impatient(H11Protocol):
 
     def _idle(self) -> bool:
         return self.cycle is None or self.cycle.response_complete
+
+    def _silent(self) -> bool:
+        """Whether nothing is asked on it, or what was answered is not read, before or after it was given up."""
+        return self._idle() or self.flow.write_paused or self.transport.is_closing()
 
     def _end_if_idle(self) -> None:
         self._waiting = None
@@ -153,6 +207,8 @@ def serve(
             ssl_keyfile=certificate_key,
         )
         config.load()  # what is wrong with a certificate is said before anybody is told the address
+        config.http_protocol_class = partial(_Impatient, tls=config.ssl)  # type: ignore[assignment]
+        config.ssl = None
         bound = listening.getsockname()
         name = f"[{bound[0]}]" if ":" in bound[0] else bound[0]
         ready(f"{'http' if certificate is None else 'https'}://{name}:{bound[1]}")
@@ -209,14 +265,11 @@ def _is_this_host(host: str) -> bool:
 
 
 def _write_json_lines() -> None:
+    """Let whatever is logged, by all libraries, be lines of the journal: their own would have errors' words."""
     logging.captureWarnings(True)
     handler = logging.StreamHandler()
     handler.setFormatter(JsonLines())
-    for name, level in (
-        ("dpwitness.service", logging.INFO),
-        ("uvicorn", logging.WARNING),
-        ("py.warnings", logging.WARNING),
-    ):
-        logger = logging.getLogger(name)
-        logger.handlers, logger.propagate = [handler], False
-        logger.setLevel(level)
+    everything = logging.getLogger()
+    everything.handlers = [handler]
+    everything.setLevel(logging.WARNING)
+    logging.getLogger("dpwitness.service").setLevel(logging.INFO)

@@ -7,8 +7,9 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
+from accountant.ledger.entry import LONGEST_NAME
+
 FORMAT = "dpwitness-ledger-2"
-_LONGEST = 2_000
 _scanned = json.JSONDecoder().raw_decode
 _written = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False).encode
 START = b"\0" * 32
@@ -61,8 +62,10 @@ def label(name: object) -> str:
         If the name is longer than an index takes.
     """
     text = json.dumps(name)
-    if len(text) > _LONGEST:
-        raise ValueError(f"{text[:40]}...: a name in a store must have at most {_LONGEST} characters as JSON")
+    if len(text) > LONGEST_NAME:
+        raise ValueError(
+            f"{text[:40]}...: a name in a store must have at most {LONGEST_NAME} characters as JSON"
+        )
     return text
 
 

@@ -54,13 +54,18 @@ def import_ledger(path: str | Path, store: str | Path, names: NameKey | str | Pa
     Raises
     ------
     ValueError
-        If the store exists already, or the file is none of the two.
+        If the store exists already, or what the file is to be called, or the file is none of the two.
     LedgerDamaged
         If a charge is less than its mechanism's, or anything else does not fit.
     OSError
         If a file cannot be read or renamed.
     """
     source = Path(path)
+    target = source.with_name(f"{source.name}.imported")
+    if Path(store).absolute() == target.absolute():
+        raise ValueError(f"store={str(store)!r}: must be another file, as {source} is called so afterwards")
+    if target.exists():
+        raise ValueError(f"{target}: exists already: a ledger of this name was imported; move it away first")
     refuse_existing(store)
     key = name_key(names)
     found, digest = _read(source)
@@ -68,7 +73,6 @@ def import_ledger(path: str | Path, store: str | Path, names: NameKey | str | Pa
         str(source), found.names, key if found.names is not None else None
     )  # refused before anything is made
     named = Names(found.names if key is None else key.check, key)
-    target = source.with_name(f"{source.name}.imported")
     source.rename(target)  # first: whatever happens now, nobody imports it a second time unasked
     try:
         make_store(store, found.terms, named, partial(_fill, found, digest))

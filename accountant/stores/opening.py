@@ -123,7 +123,7 @@ def open_store(
 
 
 def refuse_existing(where: str | Path) -> None:
-    """Refuse a place that holds anything already.
+    """Refuse a place that holds anything already; a database without tables holds nothing.
 
     Raises
     ------
@@ -132,12 +132,18 @@ def refuse_existing(where: str | Path) -> None:
     """
     database = Database.at(where)
     try:
-        if made(database) or (database.path is not None and database.path.exists()):
+        if made(database) or (database.path is not None and database.path.exists() and not _empty(database)):
             raise ValueError(
                 f"store={database.name!r}: exists already; a ledger is imported into a store of its own"
             )
     finally:
         database.close()
+
+
+def _empty(database: Database) -> bool:
+    """Whether there is nothing in a database: it is what is left of one that was killed when it was made."""
+    with database.reading() as connection:
+        return not inspect(connection).get_table_names()
 
 
 def holds_ledger(where: str | Path) -> bool:

@@ -289,6 +289,8 @@ class SQLStore:
 
         Raises
         ------
+        ClockAhead
+            If a rule in force looks at the time, and the clock is far ahead of the last charge.
         ValueError
             If the rules do not go together or with the store's theorem, a name or reason is missing, or it is too late.
         """
@@ -685,7 +687,17 @@ def _draw_in(work: Work, position: int, at: int | None = None) -> None:
 
 
 def put_rules_in(work: Work, rules: Sequence[Rule], by: str, reason: str, at: int | None = None) -> None:
-    """Put rules in force, in a transaction; what they count of earlier charges is found in the entries."""
+    """Put rules in force, in a transaction; what they count of earlier charges is found in the entries.
+
+    Raises
+    ------
+    ClockAhead
+        If a rule in force looks at the time, and the clock is far ahead of the last charge: nobody has said that it is
+        right, and it would be the store's from here on.
+    """
+    now = work.time() if at is None else at
+    if at is None and work.limits is not None:
+        work.limits.check_clock(now, work.clock)
     replay = begun(work.connection, partial(work.rows, 0))
     replay.feed_all(work.rows(replay.position))
     members = {work.label(each) for rule in rules for group in rule.groups for each in group}
@@ -698,7 +710,7 @@ def put_rules_in(work: Work, rules: Sequence[Rule], by: str, reason: str, at: in
         }
         for rule in rules
     ]
-    now = max(replay.clock, work.time() if at is None else at)
+    now = max(now, replay.clock)
     work.set_rules({"rules": numbered, "by": by, "reason": reason, "opened": opened, "at": now})
     before = replay.rows.keys()
     replay.feed_all(work.rows(replay.position))

@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
 
+from accountant.files.sqlite_file import is_sqlite
 from algorithms.blocks import BlocksMissing, BlockStore, Part
 from algorithms.learner import DEFAULT_DELTA
 from algorithms.problems import SettingError
@@ -231,7 +232,7 @@ def check_writable(flag: str, path: Path) -> None:
     Raises
     ------
     SettingError
-        If its folder does not exist, or the file cannot be opened.
+        If its folder does not exist, the file cannot be opened, or it is an SQLite database, such as a ledger.
     """
     if not path.absolute().parent.is_dir():
         raise SettingError(f"{flag} {path}: its folder does not exist")
@@ -239,6 +240,8 @@ def check_writable(flag: str, path: Path) -> None:
         if path.is_fifo():  # whoever reads it would take this for the end
             return
         existed = path.exists()
+        if path.is_file() and is_sqlite(path):
+            raise SettingError(f"{flag} {path}: must not be an SQLite database: a ledger would be lost")
         path.open("ab").close()
     except OSError as error:
         raise SettingError(f"{flag} {path}: cannot be written ({error.strerror})") from None

@@ -91,8 +91,13 @@ def test_json_that_is_none_is_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["a = " + "[" * 100_000, "a = 1\na = 2", "a = 1e-999", "a = 1" + "0" * 5_000, "\x00"]
+    "text",
+    ["a = " + "[" * 100_000, "a = 1\na = 2", "a = 1e-999", "a = -1e999", "a = 1" + "0" * 5_000, "\x00"],
 )
 def test_toml_that_is_none_is_refused(text: str) -> None:
     with pytest.raises(DataFileError, match=r"\A[^\n]*\Z"):
         from_toml(text)
+
+
+def test_infinities_in_toml_are_those_that_it_writes() -> None:
+    assert from_toml("a = inf\nb = -inf") == {"a": float("inf"), "b": float("-inf")}

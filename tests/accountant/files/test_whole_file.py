@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import stat
 from pathlib import Path
 
@@ -44,10 +46,44 @@ def test_only_the_owner_can_read_it_whatever_lies_around(tmp_path: Path) -> None
     assert secret.read_bytes() == b"untouched"
 
 
+def test_links_and_pipes_stay_what_they_are(tmp_path: Path) -> None:
+    """An anchor's link to another disk became a file on this one, and /dev/null a file."""
+    link, file, pipe = tmp_path / "link", tmp_path / "file", tmp_path / "pipe"
+    link.symlink_to(file)
+    for words in (b"first", b"second"):
+        with whole_file(link) as written:
+            written.write(words)
+        assert link.is_symlink()
+        assert file.read_bytes() == words
+    os.mkfifo(pipe)
+    reading = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    with whole_file(pipe) as written:
+        written.write(b"third")
+    assert os.read(reading, 10) == b"third"
+    os.close(reading)
+    assert pipe.is_fifo()
+
+
+def test_a_full_disk_is_named(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match=r"No space left on device: '.*file'"), whole_file(tmp_path / "file"):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
 @pytest.mark.parametrize("path", [".", "none/file"])
 def test_what_is_no_file_in_a_folder(path: str, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="must be a file in a folder"), whole_file(tmp_path / path):
         pass
+
+
+def test_a_ledger_is_not_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.db"
+    accountant = Accountant(Budget(1.0), store=path)
+    with pytest.raises(ValueError, match=r"ledger\.db': must not be an SQLite database"):
+        accountant.export(path)
+    accountant.ledger.close()  # type: ignore[attr-defined]
+    with pytest.raises(ValueError, match="must not be an SQLite database"), whole_file(path):
+        pass
+    assert path.read_bytes().startswith(b"SQLite")
 
 
 def test_a_closed_accountant_stays_closed_through_a_restart(tmp_path: Path) -> None:

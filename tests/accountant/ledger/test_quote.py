@@ -1,10 +1,12 @@
 """Two phases: price, reserve, release, commit; whatever happens between, the charge stays."""
 
 import json
+import math
 import sys
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -256,6 +258,30 @@ def test_a_reservation_of_a_key_and_a_release_with_it_show_the_same(
     reservation = one.reserve(one.price(HALF, entered(one, 0.5)), request="monday")
     shown = reservation.release()
     assert (one.release(HALF, entered(one, 0.5), request="monday") == shown).all()
+
+
+@pytest.mark.parametrize("request_", [1, True, b"monday", ["monday"], math.nan])
+def test_the_key_of_a_request_is_a_text(request_: Any, another: Callable[[], Accountant]) -> None:
+    one = another()
+    for ask in (
+        lambda: one.release(HALF, entered(one, 0.5), request=request_),
+        lambda: one.reserve(one.price(HALF, entered(one, 0.5)), request=request_),
+    ):
+        with pytest.raises(ValueError, match=r"request=.*must be a text"):
+            ask()
+    assert one.spent("ann").epsilon == 0
+
+
+@pytest.mark.parametrize("name", ["x" * 2_000, "\U0001f600" * 167])
+def test_what_could_not_be_saved_is_refused_in_memory(name: str) -> None:
+    one = Accountant(Budget(1.0))
+    for record, key in ((name, None), ("ann", name)):
+        with pytest.raises(ValueError, match="must have at most 2000 characters as JSON"):
+            one.release(HALF, one.private([0.5], Interval(0, 1), record), request=key)
+    with pytest.raises(ValueError, match="record=an int: must have at most"):
+        one.private([0.5], Interval(0, 1), 10**5_000)
+    one.private([0.5], Interval(0, 1), name[: len(name) - 2])
+    assert one.spent("ann").epsilon == 0
 
 
 def test_the_key_of_a_reservation_is_for_nothing_else(another: Callable[[], Accountant]) -> None:

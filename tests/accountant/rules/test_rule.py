@@ -30,7 +30,7 @@ from accountant import (
 )
 from accountant.filters.groups import spent_together
 from accountant.rules import clock, limits
-from accountant.rules.clock import DAY
+from accountant.rules.clock import DAY, ClockAhead
 from accountant.rules.limits import Limits, NotPermitted
 from accountant.rules.scope import Scope, current_scope
 from accountant.stores.export import read_export
@@ -262,6 +262,20 @@ def test_a_clock_that_runs_ahead_is_confirmed_first(time: Time, tmp_path: Path) 
     assert verify_store(tmp_path / "ledger.db").replay.clock == 20_004 * DAY
 
 
+def test_other_rules_do_not_confirm_a_clock_that_runs_ahead(time: Time) -> None:
+    accountant = made(WEEK, store="sqlite://")
+    store: Any = accountant.ledger
+    spend(accountant, "ann")
+    spend(accountant, "ann")
+    time.now += 30 * DAY
+    with pytest.raises(ClockAhead):
+        store.change_rules([WEEK, Rule(Budget(2.0), purpose="ads", days=9)], "ann", "one more")
+    time.now -= 30 * DAY
+    store.change_rules([WEEK, Rule(Budget(2.0), groups=(("ann", "zoe"),))], "ann", "one more")
+    with pytest.raises(BudgetExceeded):
+        spend(accountant, "ann")
+
+
 @pytest.mark.parametrize(
     ("composition", "mechanism", "worth"),
     [
@@ -390,6 +404,9 @@ def test_what_rules_rest_on_is_verified(time: Time, tmp_path: Path, sql: str, wo
         ({"days": 1.5}, "days=1.5"),
         ({"purpose": " "}, "purpose=' '"),
         ({"groups": ("ann", "bob")}, "groups=.*must be groups of records"),
+        ({"groups": 5}, "groups=5: must be groups of records"),
+        ({"groups": (1.5,)}, "groups=.*must be groups of records"),
+        ({"groups": ({"ann": "bob"},)}, "groups=.*must be groups of records"),
         ({"groups": (("ann", "bob"), ("ann",))}, "record 'ann' is named twice"),
         ({"groups": ((1.5,),)}, "record 1.5 must be"),
         ({"budget": 1.0}, "budget=1.0"),

@@ -27,6 +27,7 @@ from accountant.service.service_limits import ServiceLimits
 from accountant.stores.database import Database
 from accountant.stores.names import add_key
 from accountant.stores.opening import open_store, verify_store
+from accountant.stores.store_refusals import LedgerDamaged, StoreMoved
 from mechanisms import DiscreteLaplace, Gaussian, Laplace, RandomizedResponse, Sensitivity
 
 HALF = Laplace(scale=2.0, sensitivity=Sensitivity(1, 1, 1)).to_dict()
@@ -555,6 +556,27 @@ def test_a_store_that_is_replaced_charges_nothing(client: Client) -> None:
     assert client.ask("/v1/release", asks()).status_code == 200
     client.path.rename(client.path.with_suffix(".moved"))
     refused(client.ask("/v1/release", asks("tuesday")), 503, "store-refused")
+
+
+@pytest.mark.parametrize("step", ["price", "release"])
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (LedgerDamaged("account 1 is not what was written"), "damaged"),
+        (StoreMoved("adopted elsewhere"), "store-refused"),
+        (OSError("the connection is lost"), "unknown"),
+    ],
+)
+def test_trouble_with_the_store_is_no_fault_of_the_clients(
+    step: str, error: Exception, kind: str, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: Any, **__: Any) -> Any:
+        raise error
+
+    with monkeypatch.context() as broken:
+        broken.setattr(client.desk._accountant, step, fails)
+        refused(client.ask("/v1/release", asks()), 503, kind)
+    assert client.ask("/v1/release", asks()).status_code == 200
 
 
 def test_an_error_of_its_own_tells_nothing(

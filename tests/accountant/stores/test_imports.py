@@ -2,6 +2,7 @@
 
 import json
 import os
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -41,3 +42,19 @@ def test_an_import_that_is_killed_leaves_no_store_to_spend_from(
     assert (tmp_path / "ledger.json.imported").exists()
     with pytest.raises(ValueError, match="holds no ledger"):
         open_store(tmp_path / "ledger.db")
+    monkeypatch.undo()
+    (tmp_path / "ledger.json.imported").rename(tmp_path / "ledger.json")
+    with closing(import_ledger(tmp_path / "ledger.json", tmp_path / "ledger.db")) as again:
+        assert len(again) == 1
+
+
+def test_what_was_imported_before_is_not_overwritten(tmp_path: Path) -> None:
+    file, former = tmp_path / "ledger.json", tmp_path / "ledger.json.imported"
+    Accountant(Budget(1.0)).export(file)
+    text = file.read_bytes()
+    with pytest.raises(ValueError, match="must be another file"):
+        import_ledger(file, former)
+    former.write_bytes(b"an earlier one")
+    with pytest.raises(ValueError, match="imported: exists already"):
+        import_ledger(file, tmp_path / "ledger.db")
+    assert (file.read_bytes(), former.read_bytes()) == (text, b"an earlier one")

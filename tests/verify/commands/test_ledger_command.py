@@ -192,8 +192,10 @@ def test_rules_are_set_changed_and_shown(run, tmp_path):
     for text, words in (
         ("[[rule]]\ndays = 3", "rule 1 has no epsilon"),
         ("[rule]\nepsilon = 3", "must have tables"),
-        ("epsilon", "is no TOML"),
-        ("[[rule]]\nepsilon = 1\nday = 3", "rule 1: .*'day'"),
+        ("epsilon", "not valid TOML"),
+        ("[[rule]]\nepsilon = 1\nday = 3", "rule 1: 'day' is none of epsilon, delta, purpose"),
+        ("[[rule]]\nepsilon = 1e999", "1e999 is larger than every float"),
+        ("a = " + 10_000 * "[", "nested too deep"),
     ):
         file.write_text(text)
         code, _, err = run("rules", store, "--set", file, "--by", "dora", "--reason", "none")

@@ -171,6 +171,16 @@ def test_a_csv_file_that_cannot_be_written_is_refused_before_anything_runs(monke
     assert "runs.csv: its folder does not exist" in said
 
 
+def test_a_ledger_is_not_overwritten(monkeypatch, tmp_path, run):
+    monkeypatch.setattr("verify.commands.simulate_command._lines", None)
+    file = tmp_path / "ledger.db"
+    file.write_bytes(b"SQLite format 3\0")
+    code, _, said = run("cucb", "--csv", str(file))
+    assert code == 2
+    assert "ledger.db: must not be an SQLite database" in said
+    assert file.read_bytes() == b"SQLite format 3\0"
+
+
 def test_a_link_to_a_csv_file_that_is_not_there_yet_stays(tmp_path, run):
     link, file = tmp_path / "link.csv", tmp_path / "runs.csv"
     link.symlink_to(file)
