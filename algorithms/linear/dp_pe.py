@@ -373,6 +373,10 @@ class DPPEShuffle(_Private):
         source="distributed linear bandits paper, Algorithm 3 with (59), repaired: calibrated bits",
     )
 
+    def _begin(self, horizon: int) -> None:
+        ShuffledMean.check_claim(self.epsilon, self.delta, size=1)  # before anybody reports
+        super()._begin(horizon)
+
     @property
     def protocol(self) -> ShuffledMean:
         """Bits of the clients that play the first action of the open phase's support."""

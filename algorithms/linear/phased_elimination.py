@@ -112,7 +112,6 @@ class PhasedElimination(Elimination[Phase]):
     def _check_clients(self, phase: Phase) -> None:
         left = self.population if self.replacement else self.population - self.reported
         if phase.clients > left:
-            self._number -= 1
             raise PopulationTooSmall(
                 f"population={self.population!r}: after {self.played} rounds {self.reported} clients have reported, "
                 f"and phase {phase.number} of epoch {self.epoch} needs {phase.clients} more, each reporting once"

@@ -8,9 +8,10 @@ import pytest
 from algorithms.catalogue.linear_entries import linear_learners
 from algorithms.linear.linear_play import simulate_phases
 from algorithms.problems import LinearBandit, linear_problems
+from algorithms.theory import linear_regret
 from algorithms.theory.linear_regret import LINEAR_BOUNDS
 from algorithms.theory.regret import BOUNDS
-from algorithms.theory.regret_bound import Instance
+from algorithms.theory.regret_bound import Instance, unit_mu
 from mechanisms import Gaussian, Sensitivity
 
 EPSILON, DELTA, ALPHA, SIGMA, D, K = 5.0, 1e-3, 0.8, 0.1, 4, 15
@@ -176,3 +177,26 @@ def test_a_run_that_is_not_over_keeps_the_bound_on_its_phases(name):
     for path in simulate_phases(build, problem, runs=4, seed=1, rounds=5000).paths:
         for rounds, regret in path.T[1:]:
             assert regret <= bound.number(bound.begun, instance, t=float(rounds))
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.1, 1e-3), (0.05, 1e-2)])
+def test_what_is_not_calibrated_follows_from_the_fewest_clients(epsilon, delta, monkeypatch):
+    """With one level of data all clients' bits are as many for any number of them; each took seconds at small ones."""
+    asked = []
+    ratio = linear_regret._shuffled_ratio
+
+    def counted(loss, failure, clients):
+        asked.append(clients)
+        return ratio(loss, failure, clients)
+
+    monkeypatch.setattr(linear_regret, "_shuffled_ratio", counted)
+    instance = Instance(linear_problems["linear"].build(), epsilon, 100, delta)
+    assert linear_regret.shuffles_well(instance, 2)
+    square = unit_mu(epsilon, delta) ** 2
+    left = [n for n in linear_regret._ASKED if n > 2 and n not in asked]
+    assert 3 in left
+    for n in left:
+        assert 4 * square * n < 1
+        assert (
+            ratio(epsilon, delta, n) ** 2 <= ratio(epsilon, delta, 2) ** 2 * (1 + 1 / 2048) + square * n / 2
+        )
