@@ -26,6 +26,7 @@ from mechanisms.arrays import FloatArray, IntArray
 from mechanisms.domain import as_numbers
 from mechanisms.regression_moments import shortened
 
+_UNIT = 1.0 + 1e-9  # the length of a unit vector in floating point
 ONE_CONTEXTUAL_ROUND = "one round: the contexts offered and the reward"
 """What a record is."""
 
@@ -75,7 +76,10 @@ class LinearUCB:
             raise ValueError(f"contexts of shape {offered.shape}: must be ({lanes}, actions, {d})")
         if not np.isfinite(offered).all():
             raise ValueError("contexts: must be finite numbers")
-        offered = shortened(offered)
+        inside = (
+            np.linalg.norm(offered, axis=2, keepdims=True) <= _UNIT
+        )  # else ties would be broken by rounding
+        offered = np.where(inside, offered, shortened(offered))
         mean = np.einsum("lad,ld->la", offered, self.estimate)
         return np.asarray((mean + self.radii(offered)).argmax(axis=1))
 

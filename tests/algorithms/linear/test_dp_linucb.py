@@ -77,7 +77,7 @@ def test_the_formulas_on_the_same_releases():
         )
         np.testing.assert_allclose(policy.covariance[lane], np.linalg.inv(V), rtol=1e-9, atol=1e-12)
         assert policy.width[lane] == pytest.approx(beta, rel=1e-12)
-        offered = np.random.default_rng(t).standard_normal((64, 7, 3))
+        offered = np.random.default_rng(t).uniform(-0.5, 0.5, (64, 7, 3))
         upper = [
             z @ policy.estimate[lane] + beta * math.sqrt(z @ np.linalg.solve(V, z)) for z in offered[lane]
         ]
