@@ -76,9 +76,8 @@ class LinearUCB:
             raise ValueError(f"contexts of shape {offered.shape}: must be ({lanes}, actions, {d})")
         if not np.isfinite(offered).all():
             raise ValueError("contexts: must be finite numbers")
-        inside = (
-            np.linalg.norm(offered, axis=2, keepdims=True) <= _UNIT
-        )  # else ties would be broken by rounding
+        # Others are as they were: ties are not broken by rounding.
+        inside = np.linalg.norm(offered.clip(-2.0, 2.0), axis=2, keepdims=True) <= _UNIT
         offered = np.where(inside, offered, shortened(offered))
         mean = np.einsum("lad,ld->la", offered, self.estimate)
         return np.asarray((mean + self.radii(offered)).argmax(axis=1))
