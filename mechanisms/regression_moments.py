@@ -21,6 +21,13 @@ MOST_WEIGHT = math.sqrt(2.0)
 """The weight with which a record's moments have the norm of a symmetric matrix."""
 
 
+def shortened(features: FloatArray) -> FloatArray:
+    """Return finite vectors (..., d), those outside the unit ball shortened to length 1."""
+    largest = np.abs(features).max(axis=-1, keepdims=True)
+    near = features / np.where(largest > _FAR, largest, 1.0)
+    return np.asarray(near / np.maximum(np.linalg.norm(near, axis=-1, keepdims=True), 1.0))
+
+
 @dataclass(frozen=True)
 class RegressionMoments:
     """The moments ``(x x', x y)`` of features x with ``|x|_2 <= 1`` and an outcome ``|y| <= 1``, and all between them.
@@ -135,9 +142,7 @@ class RegressionMoments:
             )
         if not np.isfinite(x).all():
             raise DomainError("features: must be finite")
-        largest = np.abs(x).max(axis=-1, keepdims=True)
-        x = x / np.where(largest > _FAR, largest, 1.0)
-        x = x / np.maximum(np.linalg.norm(x, axis=-1, keepdims=True), 1.0)
+        x = shortened(x)
         y = np.clip(y, -1.0, 1.0)[..., np.newaxis]
         rows, columns, factor = self._triangle
         return np.concatenate([x[..., rows] * x[..., columns] * factor, self.weight * (x * y)], axis=-1)

@@ -148,6 +148,26 @@ class ShuffledMean:
             low, high = (low, middle) if private(middle) else (middle, high)
         return cls(clients=n, size=s, bound=bound, levels=g, added=high, delta=target)
 
+    @staticmethod
+    def check_claim(epsilon: float, delta: float, *, size: int) -> None:
+        """Refuse a claim for which `calibrated` would find too many random bits, however few the clients are.
+
+        With one level of data, noise of the Gaussian mechanism's variance is that of ``4 s / mu^2`` bits; fair bits
+        need hardly more, and as many for every number of clients.
+
+        Raises
+        ------
+        ParameterError
+            As `calibrated`.
+        """
+        loss, target, s = (
+            positive("epsilon", epsilon),
+            open_unit("delta", delta),
+            whole("size", size, least=1),
+        )
+        sigma = Gaussian.for_epsilon_delta(loss, target, sensitivity=Sensitivity(1.0, 1.0, 1.0)).sigma
+        _check_bits(math.ceil(4.0 * s * sigma * sigma), _MOST_BITS, loss, target, 1)
+
     @classmethod
     def vector_as_printed(
         cls, epsilon: float, delta: float, *, clients: int, size: int, bound: float
@@ -303,8 +323,8 @@ def _check_bits(bits: int, most: int, epsilon: float, delta: float, clients: int
     """Raise `ParameterError` if a claim takes more random bits a coordinate than can be drawn, or their law summed."""
     if bits > most:
         raise ParameterError(
-            f"epsilon = {epsilon:g}, delta = {delta:g}: must be larger, as {clients} clients would send {bits:.2g} "
-            f"random bits a coordinate, and at most {most:.2g} are supported"
+            f"epsilon = {epsilon:g}, delta = {delta:g}: must be larger, as {clients} client{'s' * (clients > 1)} would "
+            f"send {bits:.2g} random bits a coordinate, and at most {most:.2g} are supported"
         )
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
+from accountant import Simulation
 from algorithms.catalogue.contextual_entries import contextual_learners
+from algorithms.catalogue.learner_entry import CatalogueEntry
 from algorithms.catalogue.linear_entries import linear_learners
 from algorithms.catalogue.structured_entries import family_of, learners
 from algorithms.epochs import epoch_horizon
@@ -74,7 +76,8 @@ def suggest(
     Raises
     ------
     ValueError
-        If there is no learner for the problem under this trust, or a parameter is out of range.
+        If there is no learner for the problem under this trust, or a parameter is out of range; also for the learner
+        itself: too few clients, or more random bits than can be shuffled.
 
     Examples
     --------
@@ -92,17 +95,22 @@ def suggest(
             check_delta(delta)
     except ValueError:
         raise ValueError(f"delta={delta!r}: must be 0, or a number above 0 and below 1") from None
+    entry: CatalogueEntry[Any, Any]
     if isinstance(problem, LinearContexts):
         name, why = _contextual(trust, delta)
-        needed = needs_horizon(contextual_learners[name].make)
-        return Suggestion(name, why, None, None, needed)
-    if isinstance(problem, LinearBandit):
+        entry = contextual_learners[name]
+    elif isinstance(problem, LinearBandit):
         name, why = _linear(trust, delta)
-        needed = needs_horizon(linear_learners[name].make)
+        entry = linear_learners[name]
     else:
         begun = epoch_horizon(0) if horizon is None else horizon
         name, why = _structured(problem, trust, epsilon, delta, begun)
-        needed = needs_horizon(learners[name].make)
+        entry = learners[name]
+    needed = needs_horizon(entry.make)
+    if horizon is not None or not needed:
+        _check_made(name, entry, problem, epsilon, delta or DEFAULT_DELTA, horizon)
+    if isinstance(problem, LinearContexts):
+        return Suggestion(name, why, None, None, needed)
     if horizon is None and not needed:
         return Suggestion(name, why, None, None, needed)
     horizon = check_horizon(horizon, needed)
@@ -115,6 +123,21 @@ def suggest(
         outside = f"{why}; its theorem is not about this problem, as it needs: {bound.regime_on(instance)}"
         return Suggestion(name, outside, None, None, needed)
     return Suggestion(name, why, bound.evaluate(instance), instance.trivial_regret, needed)
+
+
+def _check_made(
+    name: str,
+    entry: CatalogueEntry[Any, Any],
+    problem: object,
+    epsilon: float,
+    delta: float,
+    horizon: int | None,
+) -> None:
+    """Raise `ValueError` if the learner refuses the problem or the parameters: it is not to be suggested."""
+    try:
+        entry.build(problem, epsilon=epsilon, delta=delta, horizon=horizon)(Simulation(0, 1))
+    except ValueError as refusal:
+        raise ValueError(f"{name}, which would be suggested, refuses: {refusal}") from refusal
 
 
 def _linear(trust: LearnerTrust, delta: float) -> tuple[str, str]:

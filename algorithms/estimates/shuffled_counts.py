@@ -26,6 +26,9 @@ NOISE = Fraction(11, 10)
 """How far shuffled noise may exceed the central Gaussian's; bits are chosen so that it does not."""
 
 _LARGEST_SIGMA = 8192.0
+_LEAST_SIGMA = (
+    2.0**-10
+)  # a message has more ones than 1 / (4 NOISE^2 sigma^2): with less noise millions, and more
 _ALIKE = 5  # numbers of clients with as many leading bits in common get the same bits
 
 
@@ -67,7 +70,7 @@ class ShuffledCounts:
     Raises
     ------
     ValueError
-        If epsilon and delta ask for more random bits than are supported.
+        If epsilon and delta ask for more bits than are supported: where there is much noise, or next to none.
     """
 
     epsilon: float
@@ -83,6 +86,12 @@ class ShuffledCounts:
                 f"epsilon={self.epsilon!r}, delta={self.delta!r}: must be larger for shuffled counts, whose noise of "
                 f"deviation {sigma:.3g} (at most {_LARGEST_SIGMA:g} is supported) would take {4.0 * sigma**2:.2g} "
                 "random bits a count"
+            )
+        if sigma < _LEAST_SIGMA:
+            raise ValueError(
+                f"epsilon={self.epsilon!r}, delta={self.delta!r}: must be smaller for shuffled counts, whose noise of "
+                f"deviation {sigma:.3g} (at least {_LEAST_SIGMA:.3g} is supported) would take messages of "
+                f"{0.25 / sigma**2:.2g} bits"
             )
 
     @property

@@ -24,7 +24,9 @@ from algorithms.tickets import Ticket, TicketedLearner
 from mechanisms import Gaussian, RegressionMoments, Wishart
 from mechanisms.arrays import FloatArray, IntArray
 from mechanisms.domain import as_numbers
+from mechanisms.regression_moments import shortened
 
+_UNIT = 1.0 + 1e-9  # the length of a unit vector in floating point
 ONE_CONTEXTUAL_ROUND = "one round: the contexts offered and the reward"
 """What a record is."""
 
@@ -50,7 +52,8 @@ class LinearUCB:
     def choose(self, contexts: npt.ArrayLike) -> IntArray:
         """Return the place of the action x of largest ``theta . x + beta |x|_(V^-1)``, ties by the first; (lanes,).
 
-        To be called where the context may be known, and its result shown to its user only.
+        To be called where the context may be known, and its result shown to its user only. Actions outside the unit
+        ball are taken shortened, as `RegressionMoments.of` does: as what they are learned from.
 
         Parameters
         ----------
@@ -73,6 +76,9 @@ class LinearUCB:
             raise ValueError(f"contexts of shape {offered.shape}: must be ({lanes}, actions, {d})")
         if not np.isfinite(offered).all():
             raise ValueError("contexts: must be finite numbers")
+        # Others are as they were: ties are not broken by rounding.
+        inside = np.linalg.norm(offered.clip(-2.0, 2.0), axis=2, keepdims=True) <= _UNIT
+        offered = np.where(inside, offered, shortened(offered))
         mean = np.einsum("lad,ld->la", offered, self.estimate)
         return np.asarray((mean + self.radii(offered)).argmax(axis=1))
 

@@ -16,10 +16,13 @@ from accountant.gates.random_streams import RandomStream
 from algorithms.blocks import Arrays, Blocks, BlockStore, Executor, Processes, Tell, run_blocks
 from algorithms.linear.contextual_learner import ContextualLearner, LinearUCB
 from algorithms.problems.linear_contexts import LinearContexts
+from algorithms.problems.problem_errors import ProblemError
 from algorithms.reward_curve import RewardCurve
 from algorithms.simulate import Trace, check_counts, checkpoint_rounds
 from mechanisms import BLOCK, LaneStreams, Randomness
 from mechanisms.arrays import FloatArray, IntArray
+
+_UNIT = 1.0 + 1e-9  # 1 in floating point
 
 BuildContextual = Callable[[Gate], ContextualLearner]
 
@@ -98,17 +101,37 @@ def play_contexts(
         Where the problem's randomness comes from.
     rounds
         How many rounds to play.
+
+    Raises
+    ------
+    ProblemError
+        If the problem draws actions outside the unit ball, or rewards outside [-1, 1]: what a round costs at most, and
+        so every limit on regret, would be another.
     """
     lane = np.arange(gate.lanes)
     for record in range(1, rounds + 1):
-        contexts = problem.draw_contexts(environment, gate.lanes)
+        contexts = _of_unit_ball(problem.draw_contexts(environment, gate.lanes))
         policy = learner.policy
         chosen = policy.choose(contexts)
         played = contexts[lane, chosen]
-        moments = learner.feedback_domain.of(played, problem.draw_rewards(played, environment))
+        moments = learner.feedback_domain.of(played, _bounded(problem.draw_rewards(played, environment)))
         learner.observe(gate.private(moments, learner.feedback_domain, record))
         reward, regret = problem.means(contexts)[lane, chosen], problem.regrets(contexts)[lane, chosen]
         yield ContextualRound(policy, contexts, chosen, moments, reward, regret)
+
+
+def _of_unit_ball(contexts: FloatArray) -> FloatArray:
+    lengths = np.linalg.norm(contexts, axis=-1)
+    if not (lengths <= _UNIT).all():
+        raise ProblemError(f"contexts: an action of length {lengths.max():.6g} was drawn: must be at most 1")
+    return contexts
+
+
+def _bounded(rewards: FloatArray) -> FloatArray:
+    far = ~(np.abs(rewards) <= _UNIT)
+    if far.any():
+        raise ProblemError(f"rewards: {rewards[far][0]:.6g} was drawn: must be from -1 to 1")
+    return rewards
 
 
 def play_users(learner: ContextualLearner, users: ContextualUsers, gate: Gate) -> Iterator[LinearUCB]:

@@ -42,6 +42,7 @@ import numpy.typing as npt
 from accountant import Gate
 from algorithms.claim import ClaimForm, View
 from algorithms.learner import check_delta, check_epsilon
+from algorithms.linear.g_optimal import support_bound
 from algorithms.linear.linear_phases import (
     SHUFFLED,
     CentralMean,
@@ -53,7 +54,7 @@ from algorithms.linear.linear_phases import (
     calibrated_bits,
 )
 from algorithms.linear.phased_elimination import ONE_CLIENT, PhasedElimination, PhasedSettings
-from mechanisms import Gaussian
+from mechanisms import Gaussian, ShuffledMean
 from mechanisms.arrays import FloatArray
 
 
@@ -133,6 +134,13 @@ class DPDPEShuffle(_Private):
         unit=ONE_CLIENT,
         source="distributed linear bandits paper, Algorithm 1 with (9), repaired: calibrated bits, clipped reports",
     )
+
+    def _begin(self, horizon: int) -> None:
+        k, d = self.actions.shape
+        ShuffledMean.check_claim(
+            self.epsilon, self.delta, size=min(k, support_bound(d))
+        )  # before anybody reports
+        super()._begin(horizon)
 
     def _private_mean(self, phase: Phase) -> ReportMean:
         protocol = calibrated_bits(self.epsilon, self.delta, phase.clients, phase.support.size)

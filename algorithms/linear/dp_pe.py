@@ -51,7 +51,7 @@ from algorithms.linear.linear_phases import (
     calibrated_bits,
     check_reports,
 )
-from algorithms.linear.phased_elimination import keeps, pseudo_inverse
+from algorithms.linear.phased_elimination import inverse_root, keeps
 from mechanisms import Box, Communication, Gaussian, Mechanism, Sensitivity, ShuffledMean
 from mechanisms.arrays import FloatArray, IntArray
 
@@ -227,9 +227,9 @@ class StandardElimination(Elimination[RewardPhase]):
         noise
             Proxies τ(x)² of the noise on them, shape (s,).
         """
-        points, weights, inverse = self._weighted(phase, noise)
-        theta = (weights * sums / phase.counts) @ points @ inverse
-        return theta @ self.actions[self.active].T
+        points, weights, root = self._weighted(phase, noise)
+        theta = (weights * sums / phase.counts) @ points @ root
+        return theta @ (self.actions[self.active] @ root).T
 
     def widths(self, phase: Phase, noise: FloatArray) -> FloatArray:
         """Return W_a for every active action: public, whatever the sums are.
@@ -239,18 +239,16 @@ class StandardElimination(Elimination[RewardPhase]):
         phase, noise
             As for `values`.
         """
-        _, _, inverse = self._weighted(phase, noise)
+        _, _, root = self._weighted(phase, noise)
         candidates = self.actions[self.active]
-        width: FloatArray = np.sqrt(
-            2.0 * self.exponent * np.einsum("ij,ij->i", candidates @ inverse, candidates)
-        )
+        width: FloatArray = np.sqrt(2.0 * self.exponent * ((candidates @ root) ** 2).sum(axis=1))
         return width
 
     def _weighted(self, phase: Phase, noise: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return the support's vectors, their weights v⁻¹ and V⁺."""
+        """Return the support's vectors, their weights v⁻¹, and R with R Rᵀ = V⁺."""
         points = self.actions[phase.support]
         weights = 1.0 / (self.reward_bound**2 / phase.counts + noise / phase.counts**2)
-        return points, weights, pseudo_inverse((points.T * weights) @ points)
+        return points, weights, inverse_root(points, weights)
 
     # --- what a released value would lead to, for audits of the action sequence ------------------
 
@@ -372,6 +370,10 @@ class DPPEShuffle(_Private):
         unit=ONE_REWARD,
         source="distributed linear bandits paper, Algorithm 3 with (59), repaired: calibrated bits",
     )
+
+    def _begin(self, horizon: int) -> None:
+        ShuffledMean.check_claim(self.epsilon, self.delta, size=1)  # before anybody reports
+        super()._begin(horizon)
 
     @property
     def protocol(self) -> ShuffledMean:

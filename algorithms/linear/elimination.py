@@ -100,6 +100,10 @@ class Elimination(abc.ABC, Generic[P]):
             If reports of the open phase are missing.
         PopulationTooSmall
             If the phase needs more clients than are left, without a horizon; with one, it was seen in the beginning.
+        ParameterError
+            If its messages are to be shuffled, and would take more random bits than are supported.
+
+        Nothing changes then.
         """
         if self._phase is not None:
             missing = self._phase.clients - self._reports
@@ -111,15 +115,22 @@ class Elimination(abc.ABC, Generic[P]):
             self._restart()
             left = self._left
         self._number += 1
-        phase = self._exploration(left, None if self.learned is None else float(self.learned.widths.max()))
-        if phase is None:
-            phase = self._planned(self._number, np.array([self._leader]), np.array([left]), 0)
-        self._check_clients(phase)
+        try:
+            phase = self._exploration(
+                left, None if self.learned is None else float(self.learned.widths.max())
+            )
+            if phase is None:
+                phase = self._planned(self._number, np.array([self._leader]), np.array([left]), 0)
+            self._check_clients(phase)
+            if phase.clients:
+                self._open(phase)
+        except BaseException:  # refused, or interrupted: nothing was handed out
+            self._number -= 1
+            raise
         self.played += phase.rounds
         self.reported += phase.clients
         if phase.clients:
             self._phase, self._reports = phase, 0
-            self._open(phase)
         return phase
 
     @property
@@ -144,7 +155,7 @@ class Elimination(abc.ABC, Generic[P]):
         """Set what depends on the horizon; also the first time."""
 
     def _check_clients(self, phase: P) -> None:
-        """Refuse a phase that more clients are to report in than are left, and undo its number."""
+        """Refuse a phase that more clients are to report in than are left."""
 
     @abc.abstractmethod
     def length(self, number: int) -> int:

@@ -27,7 +27,11 @@ from mechanisms.arrays import FloatArray, IntArray
 
 ONE_CLIENT = "one client: its average rewards in the one phase that it reports"
 
-_EIGENVALUE_TOLERANCE = 1e-10  # public; below this share of the largest one a direction is outside the span
+_TOLERANCE = 1e-8
+"""Below this share of the largest singular value, public, a direction is outside the span.
+
+Gaps along it are below about ``1e-8 sqrt(2 d)``, as no leverage is above 2 d: of no account in 2^63 rounds.
+"""
 
 
 class PhasedSettings(TypedDict, total=False):
@@ -112,7 +116,6 @@ class PhasedElimination(Elimination[Phase]):
     def _check_clients(self, phase: Phase) -> None:
         left = self.population if self.replacement else self.population - self.reported
         if phase.clients > left:
-            self._number -= 1
             raise PopulationTooSmall(
                 f"population={self.population!r}: after {self.played} rounds {self.reported} clients have reported, "
                 f"and phase {phase.number} of epoch {self.epoch} needs {phase.clients} more, each reporting once"
@@ -199,9 +202,9 @@ class PhasedElimination(Elimination[Phase]):
         noise
             Sub-Gaussian proxies τ(x)² of the noise on them, shape (s,).
         """
-        points, weights, inverse = self._weighted(phase, noise)
-        theta = (weights * averages) @ points @ inverse
-        return theta @ self.actions[self.active].T
+        points, weights, root = self._weighted(phase, noise)
+        theta = (weights * averages) @ points @ root
+        return theta @ (self.actions[self.active] @ root).T
 
     def widths(self, phase: Phase, noise: FloatArray) -> FloatArray:
         """Return W_a for every active action: public, whatever the averages are.
@@ -213,18 +216,18 @@ class PhasedElimination(Elimination[Phase]):
         phase, noise
             As for `values`.
         """
-        _, _, inverse = self._weighted(phase, noise)
+        _, _, root = self._weighted(phase, noise)
         candidates = self.actions[self.active]
         variance = self.sigma**2 * np.einsum("ij,ij->i", candidates, candidates) / phase.clients
-        variance += np.einsum("ij,ij->i", candidates @ inverse, candidates)
+        variance += ((candidates @ root) ** 2).sum(axis=1)
         width: FloatArray = np.sqrt(2.0 * self.exponent * variance)
         return width
 
     def _weighted(self, phase: Phase, noise: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return the support's vectors, their weights om and V⁺."""
+        """Return the support's vectors, their weights om, and R with R Rᵀ = V⁺."""
         points = self.actions[phase.support]
         weights = 1.0 / (self._reward_variance / (phase.clients * phase.counts) + noise)
-        return points, weights, pseudo_inverse((points.T * weights) @ points)
+        return points, weights, inverse_root(points, weights)
 
     # --- what a released value would lead to, for audits of the action sequence ------------------
 
@@ -254,10 +257,13 @@ def keeps(values: FloatArray, widths: FloatArray) -> npt.NDArray[np.bool_]:
     return kept
 
 
-def pseudo_inverse(matrix: FloatArray) -> FloatArray:
-    """Return the inverse of a positive semidefinite matrix on its range."""
-    values, vectors = np.linalg.eigh(matrix)
-    inside = values > _EIGENVALUE_TOLERANCE * values[-1]
-    kept = vectors[:, inside]
-    inverse: FloatArray = (kept / values[inside]) @ kept.T
-    return inverse
+def inverse_root(points: FloatArray, weights: FloatArray | IntArray) -> FloatArray:
+    """Return R with ``R R' = V^+``, V the sum of ``weight x x'`` over points (s, d); shape (d, rank).
+
+    By singular values, and not multiplied out: V and V^+ themselves would lose short directions, and what is along
+    others, in rounding.
+    """
+    _, values, axes = np.linalg.svd(np.sqrt(weights)[:, np.newaxis] * points, full_matrices=False)
+    inside = values > _TOLERANCE * values[0]
+    root: FloatArray = axes[inside].T / values[inside]
+    return root

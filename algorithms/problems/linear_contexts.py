@@ -15,6 +15,9 @@ from mechanisms.arrays import FloatArray
 class LinearContexts:
     """Every round offers actions that are uniform on the unit sphere; rewards are 1 or -1, of mean ``theta* . x``.
 
+    A subclass may draw other actions of the unit ball, as many in every lane, and others of the rewards in [-1, 1] that
+    have this mean.
+
     Parameters
     ----------
     parameter

@@ -29,7 +29,7 @@ from algorithms.linear.linear_phases import (
     ReportMean,
     ShuffledReportMean,
 )
-from algorithms.linear.phased_elimination import ONE_CLIENT, PhasedElimination, PhasedSettings, pseudo_inverse
+from algorithms.linear.phased_elimination import ONE_CLIENT, PhasedElimination, PhasedSettings, inverse_root
 from algorithms.published.exploration import ExploresToTheEnd
 from mechanisms import Gaussian, ShuffledMean
 from mechanisms.arrays import FloatArray
@@ -71,9 +71,9 @@ class DPE(ExploresToTheEnd[Phase], PhasedElimination):
     def values(self, phase: Phase, averages: FloatArray, noise: FloatArray) -> FloatArray:
         """Line 5: V_l = Σ T x xᵀ, theta~ = V_l⁻¹ Σ T x y~(x)."""
         points = self.actions[phase.support]
-        inverse = pseudo_inverse((points.T * phase.counts) @ points)
-        theta = (phase.counts * averages) @ points @ inverse
-        return theta @ self.actions[self.active].T
+        root = inverse_root(points, phase.counts)
+        theta = (phase.counts * averages) @ points @ root
+        return theta @ (self.actions[self.active] @ root).T
 
     def widths(self, phase: Phase, noise: FloatArray) -> FloatArray:
         """Line 6: the common width W_l."""

@@ -14,7 +14,7 @@ import numpy as np
 from algorithms.claim import ClaimForm, View
 from algorithms.linear import dp_pe
 from algorithms.linear.linear_phases import Phase, RewardPhase
-from algorithms.linear.phased_elimination import pseudo_inverse
+from algorithms.linear.phased_elimination import inverse_root
 from algorithms.published.exploration import ExploresToTheEnd
 from mechanisms import Gaussian, Sensitivity, ShuffledMean
 from mechanisms.arrays import FloatArray
@@ -28,8 +28,8 @@ class _PrintedWidth(ExploresToTheEnd[RewardPhase], dp_pe.StandardElimination):
     def values(self, phase: Phase, sums: FloatArray, noise: FloatArray) -> FloatArray:
         """V = Σ T x xᵀ, theta~ = V⁻¹ Σ x y~(x)."""
         points = self.actions[phase.support]
-        theta = sums @ points @ pseudo_inverse((points.T * phase.counts) @ points)
-        return theta @ self.actions[self.active].T
+        root = inverse_root(points, phase.counts)
+        return sums @ points @ root @ (self.actions[self.active] @ root).T
 
     def widths(self, phase: Phase, noise: FloatArray) -> FloatArray:
         """Return the common width W_l."""

@@ -319,12 +319,24 @@ def _shuffled_ratio(epsilon_value: float, delta_value: float, clients: int) -> f
 
 
 def shuffles_well(instance: Instance, fewest: int) -> bool:
-    """Whether shuffled noise is at most 1.3 times the central one for any number of clients from `fewest` on."""
+    """Whether shuffled noise is at most 1.3 times the central one for any number of clients from `fewest` on.
+
+    As long as g = 1 the random bits of all clients together are as many for any number n of them, but for the one each
+    that rounding up takes, one of the proxy, and one part in 4096 of the calibration: with ``(2 mu)^2 n <= 1`` the
+    square of the ratio is at most that at `fewest` and its 2048th, and ``n mu^2 / 2``, more.
+    """
     fewest = int(instance.settings.get("fixed_clients", 0)) or fewest
-    return all(
-        _shuffled_ratio(instance.epsilon, instance.delta, clients) <= SHUFFLED
-        for clients in sorted({fewest, *_ASKED})
-        if clients >= fewest
+    first = _shuffled_ratio(instance.epsilon, instance.delta, fewest)
+    square = unit_mu(instance.epsilon, instance.delta) ** 2
+
+    def follows(clients: int) -> bool:
+        larger = first**2 * (1.0 + 1.0 / 2048.0) + 0.5 * square * clients
+        return 4.0 * square * clients < 1.0 - 1e-9 and larger <= SHUFFLED**2
+
+    return first <= SHUFFLED and all(
+        follows(clients) or _shuffled_ratio(instance.epsilon, instance.delta, clients) <= SHUFFLED
+        for clients in _ASKED
+        if clients > fewest
     )
 
 

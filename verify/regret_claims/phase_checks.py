@@ -184,8 +184,8 @@ class PhaseRun(ProofRun):
             bool(wrong),
             f"averages have variances {rounded(learned.variances)}, and the theorem's are {rounded(expected)}",
         )
-        weights, gram = self._weighted(phase, learned.variances)
-        values = (weights * learned.averages) @ points @ gram @ candidates.T
+        weights, root = self._weighted(phase, learned.variances)
+        values = (weights * learned.averages) @ points @ root @ (candidates @ root).T
         self._say(
             "bookkeeping",
             bool((np.abs(values - learned.values) > 1e-6 * (1 + np.abs(values))).any()),
@@ -206,11 +206,11 @@ class PhaseRun(ProofRun):
         return reward, noise
 
     def _weighted(self, phase: Phase, variances: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the weights of a phase's averages, and V^+."""
+        """Return the weights of a phase's averages, and R with R R' = V^+."""
         points = self.problem.actions[phase.support]
         weights = 1.0 / variances if self.theorem.width is None else phase.counts.astype(np.float64)
-        inverse = np.linalg.pinv((points.T * weights) @ points, rcond=1e-10, hermitian=True)
-        return weights, np.asarray(inverse, dtype=np.float64)
+        root = np.linalg.pinv(np.sqrt(weights)[:, np.newaxis] * points, rcond=1e-8)
+        return weights, np.asarray(root, dtype=np.float64)
 
     def widths(self, phase: Phase, active: IntArray, variances: FloatArray) -> FloatArray:
         """Return the theorem's widths of active actions, for averages of such variances."""
@@ -223,7 +223,7 @@ class PhaseRun(ProofRun):
         distributed = self._number(self.theorem.clients) > 0
         own = self.problem.sigma**2 / phase.clients if distributed else 0.0
         form = own * np.einsum("ij,ij->i", candidates, candidates)
-        form = form + np.einsum("ij,ij->i", candidates @ self._weighted(phase, variances)[1], candidates)
+        form = form + ((candidates @ self._weighted(phase, variances)[1]) ** 2).sum(axis=1)
         return np.asarray(np.sqrt(2 * self.exponent * form))
 
     def _check_kept(self, learned: Learned, active: IntArray) -> None:
@@ -300,8 +300,8 @@ class PhaseRun(ProofRun):
 
 def _variances(candidates: FloatArray, points: FloatArray, weights: FloatArray) -> FloatArray:
     """Return ``a' V^+ a`` for every candidate; infinite outside the span of the points."""
-    gram = (points.T * weights) @ points
-    inverse = np.linalg.pinv(gram, rcond=1e-10, hermitian=True)
-    inside = np.abs(candidates - candidates @ inverse @ gram).max(axis=1) <= 1e-6
-    found = np.einsum("ij,ij->i", candidates @ inverse, candidates)
+    weighted = np.sqrt(weights)[:, np.newaxis] * points
+    root = np.linalg.pinv(weighted, rcond=1e-8)
+    inside = np.abs(candidates - candidates @ root @ weighted).max(axis=1) <= 1e-6
+    found = ((candidates @ root) ** 2).sum(axis=1)
     return np.where(inside, found, math.inf)

@@ -128,3 +128,27 @@ def test_the_command():
     assert found["name"] == "dp-bandit-ldp"
     assert 0 < found["bound"] < math.inf
     assert "top-k" in str(CliRunner().invoke(cli, ["list", "--for", "nothing"]).exception)
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "words"),
+    [
+        (
+            "linear",
+            {"delta": 0.1, "horizon": 10**9},
+            "dp-dpe-central, which would be suggested, refuses: population=",
+        ),
+        (
+            "arms",
+            {"trust": "shuffle", "epsilon": 1e-5, "delta": 1e-6},
+            "dp-bandit-shuffle, .* must be larger",
+        ),
+        ("arms", {"trust": "shuffle", "epsilon": 1e9, "delta": 0.5}, "dp-bandit-shuffle, .* must be smaller"),
+        ("linear", {"trust": "shuffle", "epsilon": 1e-6, "delta": 1e-6}, "dp-dpe-shuffle, .* must be larger"),
+    ],
+)
+@pytest.mark.parametrize("horizon", [100, None])
+def test_what_refuses_to_be_made_is_not_suggested(name, settings, words, horizon):
+    given = {"trust": "central", "epsilon": 1.0, "horizon": horizon} | settings
+    with pytest.raises(ValueError, match=words):
+        suggest(built(name), **given)

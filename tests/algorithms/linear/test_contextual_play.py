@@ -1,6 +1,7 @@
 """Rounds of contextual learners, and many runs of them."""
 
 import functools
+import math
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from accountant import Simulation
 from accountant.gates.random_streams import RandomStream
 from algorithms import DPLinUCB, LinUCB
 from algorithms.linear.contextual_play import ContextualUsers, play_contexts, play_users, simulate_contexts
-from algorithms.problems import LinearContexts
+from algorithms.problems import LinearContexts, ProblemError
 from mechanisms import LaneStreams
 
 PROBLEM = LinearContexts([0.6, 0.8], 4)
@@ -88,3 +89,32 @@ def test_blocks_of_runs_have_noise_of_their_own():
     simulate_contexts(build, PROBLEM, horizon=2, runs=65, seed=1, checkpoints=1)
     assert len(drawn) == 2
     assert (drawn[0] != drawn[1]).all()
+
+
+class _Outside(LinearContexts):
+    """Actions and rewards beyond what is stated."""
+
+    longer, louder = 1.0, 1.0
+
+    def draw_contexts(self, randomness, lanes):
+        return self.longer * super().draw_contexts(randomness, lanes)
+
+    def draw_rewards(self, played, randomness):
+        return self.louder * super().draw_rewards(played / self.longer, randomness)
+
+
+@pytest.mark.parametrize(
+    ("longer", "louder", "words"),
+    [
+        (2.0, 1.0, "contexts: an action of length 2 was drawn: must be at most 1"),
+        (math.nan, 1.0, "contexts: an action of length nan"),
+        (1.0, -3.0, r"rewards: -?3 was drawn: must be from -1 to 1"),
+        (1.0, math.nan, "rewards: nan was drawn"),
+    ],
+)
+def test_a_problem_that_draws_what_no_limit_on_regret_is_for_is_refused(longer, louder, words):
+    problem = _Outside([0.6, 0.8], 4)
+    object.__setattr__(problem, "longer", longer)
+    object.__setattr__(problem, "louder", louder)
+    with pytest.raises(ProblemError, match=words):
+        simulate_contexts(BUILD, problem, horizon=4, runs=1, seed=1)

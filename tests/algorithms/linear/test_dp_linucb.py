@@ -21,6 +21,7 @@ from algorithms import DPLinUCB, DurableRun, HorizonPassed, TicketRefused
 from algorithms.claim import View
 from algorithms.epochs import epoch_horizon, epoch_of
 from algorithms.estimates.doubling_batches import released_counts
+from algorithms.linear.contextual_learner import LinearUCB
 from algorithms.linear.contextual_play import play_contexts
 from algorithms.linear.dp_linucb import LinUCB
 from algorithms.problems import LinearContexts, ProblemError
@@ -76,7 +77,7 @@ def test_the_formulas_on_the_same_releases():
         )
         np.testing.assert_allclose(policy.covariance[lane], np.linalg.inv(V), rtol=1e-9, atol=1e-12)
         assert policy.width[lane] == pytest.approx(beta, rel=1e-12)
-        offered = np.random.default_rng(t).standard_normal((64, 7, 3))
+        offered = np.random.default_rng(t).uniform(-0.5, 0.5, (64, 7, 3))
         upper = [
             z @ policy.estimate[lane] + beta * math.sqrt(z @ np.linalg.solve(V, z)) for z in offered[lane]
         ]
@@ -377,3 +378,11 @@ def test_a_batch_that_was_interrupted_before_its_release_is_released_with_the_ne
     monkeypatch.undo()
     play("next")
     assert (learner.releases, learner.released) == (1, learner.first + 1)
+
+
+def test_actions_outside_the_ball_are_chosen_by_as_they_are_learned_from():
+    """(10, -100) is learned from as (0.1, -1), which is worth less than (0.9, 0); squares may overflow."""
+    policy = LinearUCB(np.array([[1.0, 0.0]]), 1e-4 * np.eye(2)[np.newaxis], np.ones(1))
+    for long in ([10.0, -100.0], [1e307, -1e308], [0.1, -1.0]):
+        assert policy.choose([[long, [0.9, 0.0]]]).tolist() == [1]
+        assert policy.choose([[long, [1e-3, 0.0]]]).tolist() == [0]

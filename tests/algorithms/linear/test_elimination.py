@@ -13,11 +13,13 @@ from accountant import Accountant, Budget, Simulation
 from accountant.refusals import Refusal
 from algorithms import DurableRun
 from algorithms.catalogue.linear_entries import linear_learners
+from algorithms.linear import dp_dpe
 from algorithms.linear.dp_pe import PE, DPPECentral
 from algorithms.linear.elimination import commits
 from algorithms.linear.linear_phases import PopulationTooSmall
 from algorithms.linear.linear_play import simulate_phases
 from algorithms.problems import linear_problems
+from mechanisms import ParameterError
 from verify.linear.linear_data import same_phase
 
 PROBLEM = linear_problems["linear"].build(dimension=4, actions=30)
@@ -256,3 +258,28 @@ def test_as_printed_they_need_a_horizon():
         if name.startswith("published/"):
             with pytest.raises(ValueError, match="horizon=None: must be given: its widths are printed for"):
                 linear_learners[name].build(PROBLEM, epsilon=2.0, delta=0.1, horizon=None)
+
+
+def test_a_phase_that_cannot_be_shuffled_is_refused_and_nothing_changes(monkeypatch):
+    """It left a phase open in which nobody could report, and rounds that were never played."""
+    gate = Simulation(1, 1)
+    learner = built("dp-dpe-shuffle", gate, 200, population=1000)
+    report_all(learner, gate, learner.act(), 0)
+    before = (learner.played, learner.reported, learner.open_phase)
+
+    def refuse(*_):
+        raise ParameterError("epsilon: must be larger")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(dp_dpe, "calibrated_bits", refuse)
+        for _ in range(2):
+            with pytest.raises(ParameterError, match="epsilon: must be larger"):
+                learner.act()
+    assert before == (learner.played, learner.reported, learner.open_phase)
+    assert learner.act().number == 2
+
+
+@pytest.mark.parametrize("name", ["dp-dpe-shuffle", "dp-pe-shuffle"])
+def test_a_claim_with_too_many_bits_is_refused_before_anybody_reports(name):
+    with pytest.raises(ParameterError, match=r"epsilon = 1e-06, .* random bits"):
+        linear_learners[name].build(PROBLEM, epsilon=1e-6, delta=1e-6, horizon=None)(Simulation(1, 1))

@@ -82,3 +82,21 @@ def test_the_parts_of_the_trees_failure_add_up_to_at_most_two_over_n(horizon):
     far = math.log(2 * horizon**2)
     operator, vector, sampling = 2 * horizon * math.exp(-2 * far**2), horizon * math.exp(-far), 0.5 / horizon
     assert operator + vector + sampling <= 2 / horizon
+
+
+class _Own(LinearContexts):
+    """Rewards of a user's own: sure ones, or of another mean."""
+
+    share = 1.0
+
+    def draw_rewards(self, played, randomness):
+        return self.share * (played @ self.parameter)
+
+
+@pytest.mark.parametrize(("share", "covered"), [(1.0, True), (-1.0, False), (0.5, False)])
+def test_rewards_of_another_mean_are_outside_of_the_theorem(share, covered):
+    """With rewards of mean -theta* . x the best action is the worst: the learner is not to be blamed for that."""
+    problem = _Own([0.6, 0.3], 4)
+    object.__setattr__(problem, "share", share)
+    for bound in CONTEXTUAL_BOUNDS.values():
+        assert bound.covers(replace(PLAYED, problem=problem)) == covered

@@ -7,10 +7,12 @@ import pytest
 
 from algorithms.catalogue.linear_entries import linear_learners
 from algorithms.linear.linear_play import simulate_phases
+from algorithms.linear.phased_elimination import inverse_root
 from algorithms.problems import LinearBandit, linear_problems
+from algorithms.theory import linear_regret
 from algorithms.theory.linear_regret import LINEAR_BOUNDS
 from algorithms.theory.regret import BOUNDS
-from algorithms.theory.regret_bound import Instance
+from algorithms.theory.regret_bound import Instance, unit_mu
 from mechanisms import Gaussian, Sensitivity
 
 EPSILON, DELTA, ALPHA, SIGMA, D, K = 5.0, 1e-3, 0.8, 0.1, 4, 15
@@ -176,3 +178,42 @@ def test_a_run_that_is_not_over_keeps_the_bound_on_its_phases(name):
     for path in simulate_phases(build, problem, runs=4, seed=1, rounds=5000).paths:
         for rounds, regret in path.T[1:]:
             assert regret <= bound.number(bound.begun, instance, t=float(rounds))
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.1, 1e-3), (0.05, 1e-2)])
+def test_what_is_not_calibrated_follows_from_the_fewest_clients(epsilon, delta, monkeypatch):
+    """With one level of data all clients' bits are as many for any number of them; each took seconds at small ones."""
+    asked = []
+    ratio = linear_regret._shuffled_ratio
+
+    def counted(loss, failure, clients):
+        asked.append(clients)
+        return ratio(loss, failure, clients)
+
+    monkeypatch.setattr(linear_regret, "_shuffled_ratio", counted)
+    instance = Instance(linear_problems["linear"].build(), epsilon, 100, delta)
+    assert linear_regret.shuffles_well(instance, 2)
+    square = unit_mu(epsilon, delta) ** 2
+    left = [n for n in linear_regret._ASKED if n > 2 and n not in asked]
+    assert 3 in left
+    for n in left:
+        assert 4 * square * n < 1
+        assert (
+            ratio(epsilon, delta, n) ** 2 <= ratio(epsilon, delta, 2) ** 2 * (1 + 1 / 2048) + square * n / 2
+        )
+
+
+def test_short_actions_are_learned_in_runs_that_are_long_enough():
+    """The square of their length was lost beside others' in rounding: half of all rounds went to the worse action."""
+    problem = LinearBandit([[1.0, 0.0], [0.0, 9e-6]], [0.0, 1.0], 0.0, 10**6, "signs")
+    build = linear_learners["dpe"].build(problem, epsilon=1.0, horizon=2**52, settings={"alpha": 0.02})
+    regret = simulate_phases(build, problem, runs=4, seed=1).regret
+    assert regret.mean() < 0.02 * 9e-6 * 2**52  # the bound is a third of all
+
+
+@pytest.mark.parametrize("short", [1.0, 1e-3, 1e-6, 5e-8])
+def test_an_inverse_of_short_actions_is_exact(short):
+    points = np.array([[0.6, 0.8, 0.0], [-0.8 * short, 0.6 * short, 0.0]])
+    root = inverse_root(points, np.array([4.0, 9.0]))
+    assert ((points @ root) ** 2).sum(axis=1) == pytest.approx([1 / 4, 1 / 9], rel=1e-6)
+    assert not root[2].any()
