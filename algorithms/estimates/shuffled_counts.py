@@ -26,9 +26,8 @@ NOISE = Fraction(11, 10)
 """How far shuffled noise may exceed the central Gaussian's; bits are chosen so that it does not."""
 
 _LARGEST_SIGMA = 8192.0
-_LEAST_SIGMA = (
-    2.0**-10
-)  # a message has more ones than 1 / (4 NOISE^2 sigma^2): with less noise millions, and more
+# A message has more ones than 1 / (4 NOISE^2 sigma^2): with less noise millions, and more.
+_LEAST_SIGMA = 2.0**-10
 _ALIKE = 5  # numbers of clients with as many leading bits in common get the same bits
 
 

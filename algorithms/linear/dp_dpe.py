@@ -137,9 +137,8 @@ class DPDPEShuffle(_Private):
 
     def _begin(self, horizon: int) -> None:
         k, d = self.actions.shape
-        ShuffledMean.check_claim(
-            self.epsilon, self.delta, size=min(k, support_bound(d))
-        )  # before anybody reports
+        size = min(k, support_bound(d))
+        ShuffledMean.check_claim(self.epsilon, self.delta, size=size)  # before anybody reports
         super()._begin(horizon)
 
     def _private_mean(self, phase: Phase) -> ReportMean:

@@ -312,7 +312,8 @@ _ASKED = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256, 512, 1024)
 def _shuffled_ratio(epsilon_value: float, delta_value: float, clients: int) -> float:
     """Return the deviation of shuffled noise over the central Gaussian's, for clients' single numbers in [-1, 1].
 
-    Of several numbers at once it was smaller wherever both were computed, and of more clients, too.
+    Computed, not proved: of several numbers at once it was at most 1.5 % larger where it is near 1 (1.048 for 1.033),
+    and in none of 1,000 random cases above `SHUFFLED` where this is not; of more clients it was smaller.
     """
     central = 2.0 / (unit_mu(epsilon_value, delta_value) * clients)
     return math.sqrt(calibrated_bits(epsilon_value, delta_value, clients, 1).proxy) / central
