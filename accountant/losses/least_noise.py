@@ -10,7 +10,7 @@ from scipy.special import log_ndtr, ndtri
 
 from accountant.losses.composed_loss import ComposedLoss, CountedProfiles, compose
 from accountant.losses.deadline import OutOfTime, time_is_over
-from accountant.losses.risk import true_positive_rate_at_most
+from accountant.losses.risk import checked_rate, true_positive_rate_at_most
 from mechanisms.neighbouring import common_neighbouring
 from mechanisms.parameters import ParameterError, delta_of_approximate, open_unit, positive
 
@@ -89,7 +89,7 @@ def least_noise_for_risk(
     MixedNeighbours
         If two compositions are for different neighbouring relations.
     """
-    k = open_unit("false_positive_rate", false_positive_rate)
+    k = checked_rate(false_positive_rate)
     target = open_unit("true_positive_rate", true_positive_rate)
     if not target > k:
         raise ParameterError(
