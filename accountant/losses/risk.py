@@ -29,6 +29,7 @@ from scipy.optimize import minimize_scalar
 from accountant.losses.certified_interval import CertifiedInterval
 from accountant.losses.composed_loss import ComposedLoss, reverse_of
 from accountant.losses.contour import Contour
+from accountant.losses.deadline import time_is_over
 from mechanisms.parameters import ParameterError, open_unit, real
 from mechanisms.privacy_loss import ROUNDING
 from mechanisms.rounding import up
@@ -252,7 +253,7 @@ def _least_line(curve: _DeltaCurve, k: float) -> tuple[float, float]:
     """
     best = _best_epsilon(curve, k)
     # At w = 1/k the line kw alone is 1: what lies beyond is of no interest.
-    steps = _STEPS * _scale(curve)
+    steps = np.zeros(0) if time_is_over() else _STEPS * _scale(curve)
     nodes = np.unique(np.concatenate([best - steps, [best, 0.0, -math.log(k)], best + steps]))
     w, different = np.unique(np.exp(nodes), return_index=True)
     found = [curve(float(x)) for x in nodes[different]]
@@ -280,14 +281,16 @@ def _scale(curve: _DeltaCurve) -> float:
 def _best_epsilon(curve: _DeltaCurve, k: float) -> float:
     """Return about the ε at which δ(ε) + e^ε k is least.
 
-    With w = e^ε it is at least 1 - w + kw, and kw; what is no more than at ε = 0 lies between.
+    With w = e^ε it is at least 1 - w + kw, and kw; what is no more than at ε = 0 lies between; 0 after a deadline.
     """
 
     def height(epsilon: float) -> float:
+        if time_is_over():
+            return math.inf
         return math.log(curve(epsilon).upper + math.exp(epsilon) * k)
 
     scale, reached = _scale(curve), min(1.0, curve(0.0).upper + k)
-    if scale == 0.0:
+    if scale == 0.0 or time_is_over():
         return 0.0
     if height(-1e-2 * scale) < height(0.0):
         bounds = (max(-_FAR, math.log(max(1.0 - reached, 1e-300)) - math.log1p(-k)), 0.0)

@@ -1,6 +1,7 @@
 """Composition theorems side by side: none below the exact composition, closed forms against formulas."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -128,3 +129,17 @@ def test_delta_zero_and_nothing() -> None:
 def test_questions_are_checked(arguments: dict[str, float]) -> None:
     with pytest.raises(ParameterError, match="delta"):
         theorem_table([(LaplaceProfile(1.0, 4.0), 3)], **arguments)
+
+
+@pytest.mark.parametrize(
+    "releases",
+    [
+        [(PureProfile(Fraction(1e290)), 1), (PureProfile(Fraction(1e200)), 1)],
+        [(ZeroConcentratedProfile(1.7e308), 1), (ZeroConcentratedProfile(1.6e308), 1)],
+    ],
+)
+def test_the_largest_losses_have_a_table(releases: list[tuple[PrivacyProfile, int]]) -> None:
+    """Squares and sums of floats beyond floats were an OverflowError."""
+    exact = CertifiedInterval(0.0, math.inf, "nothing", "nothing")
+    for found in theorem_table(releases, delta=1e-6, exact=exact).values():
+        assert found.upper >= 1e290
