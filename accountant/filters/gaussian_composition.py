@@ -98,7 +98,8 @@ class GaussianComposition(DeclaredFailures):
         share = self._for_losses(budget.delta)
         if square is None or share <= 0.0:
             return Cost(None, Fraction(budget.delta))
-        epsilon = GaussianProfile(square_root_up(square)).epsilon(share)
+        mu = square_root_up(square)
+        epsilon = math.inf if math.isinf(mu) else GaussianProfile(mu).epsilon(share)
         return Cost(epsilon_at(budget, epsilon, self.fits(spent, budget)), Fraction(budget.delta))
 
     def left(self, spent: Spend, budget: Budget) -> Spend:

@@ -196,7 +196,8 @@ def zcdp(releases: CountedProfiles, delta: float) -> CertifiedInterval | None:
     if any(rho is None for rho, _ in known):
         return None
     total = _total(n * rho for rho, n in known if rho is not None) * _UP
-    return _upper(ZeroConcentratedProfile(total).epsilon(delta), "zCDP")
+    epsilon = math.inf if math.isinf(total) else ZeroConcentratedProfile(total).epsilon(delta)
+    return _upper(epsilon, "zCDP")
 
 
 def renyi(releases: CountedProfiles, delta: float) -> CertifiedInterval | None:
@@ -251,7 +252,8 @@ def gaussian(releases: CountedProfiles, delta: float) -> CertifiedInterval | Non
     if any(mu is None or math.isinf(mu) for mu, _ in known):
         return None
     total = math.sqrt(_total(n * mu * mu for mu, n in known if mu is not None)) * _UP
-    return _upper(GaussianProfile(total).epsilon(delta), "Gaussian DP")
+    epsilon = math.inf if math.isinf(total) else GaussianProfile(total).epsilon(delta)
+    return _upper(epsilon, "Gaussian DP")
 
 
 def exact(releases: CountedProfiles, delta: float) -> CertifiedInterval:
