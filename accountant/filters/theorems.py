@@ -184,7 +184,7 @@ def _by_corollary_4_1(releases: CountedProfiles, delta: float) -> CertifiedInter
     if corollary_4_1(0.9, delta, count) < largest * _UP:
         return None
     low, high = 0.0, 0.9
-    while high - low > 1e-12 * high:
+    while high - low > max(1e-12 * high, 5e-324):  # there may be no float between
         middle = 0.5 * (low + high)
         low, high = (low, middle) if corollary_4_1(middle, delta, count) >= largest * _UP else (middle, high)
     return _upper(high, "corollary 4.1")

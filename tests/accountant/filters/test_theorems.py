@@ -150,3 +150,11 @@ def test_totals_beyond_floats_are_infinite(
         found = THEOREMS[name].epsilon([(profile, 1) for profile in profiles], 1e-6)
         assert found is not None
         assert found.upper >= 1e290
+
+
+@pytest.mark.parametrize("largest", [5e-324, 1e-320, 1e-315])
+def test_the_smallest_losses_end_the_search_of_corollary_4_1(largest: float) -> None:
+    """It went on for ever between two neighbouring floats."""
+    found = THEOREMS["corollary 4.1"].epsilon([(PureProfile(Fraction(largest)), 1)], 1e-6)
+    assert found is not None
+    assert 2.0 * largest <= found.upper <= 1e-14
