@@ -173,6 +173,10 @@ def optimal(releases: CountedProfiles, delta: float) -> CertifiedInterval:
     return _upper(compose(worst).epsilon(delta, width=1e-6).upper, "optimal composition")
 
 
+_SMALLEST = 1e-300
+"""Losses below it count as this large: the rounding of floats that are much smaller is coarse."""
+
+
 def _by_corollary_4_1(releases: CountedProfiles, delta: float) -> CertifiedInterval | None:
     """Return the ε <= 0.9 at which Corollary 4.1 allows these releases; None if there is none."""
     if any(profile.pure_epsilon is None for profile, _ in releases):
@@ -181,10 +185,11 @@ def _by_corollary_4_1(releases: CountedProfiles, delta: float) -> CertifiedInter
     largest = max((up(profile.pure_epsilon or 0) for profile, _ in releases), default=0.0)  # type: ignore[arg-type]
     if largest == 0.0:
         return _upper(0.0, "corollary 4.1")
+    largest = max(largest, _SMALLEST)
     if corollary_4_1(0.9, delta, count) < largest * _UP:
         return None
     low, high = 0.0, 0.9
-    while high - low > max(1e-12 * high, 5e-324):  # there may be no float between
+    while high - low > 1e-12 * high:
         middle = 0.5 * (low + high)
         low, high = (low, middle) if corollary_4_1(middle, delta, count) >= largest * _UP else (middle, high)
     return _upper(high, "corollary 4.1")
