@@ -25,6 +25,7 @@ from mechanisms.sensitivity import Sensitivity
 
 _SMALLEST_SIGMA = 1e-140
 _LARGEST_SIGMA = 100_000.0  # a sum over about 10 sigma terms for each epsilon
+_FARTHEST = 1e150  # sigma that a value may move by: the square is a float
 _AT_ONCE = 1 << 18  # terms in one array
 
 
@@ -47,7 +48,7 @@ class DiscreteGaussianProfile(PrivacyProfile):
     Parameters
     ----------
     shift : int
-        At least 1.
+        At least 1, at most 1e150 sigma.
     sigma : float
         At least 1e-140 (squares are floats), at most 100,000 (a sum over about 10 sigma terms).
     """
@@ -62,6 +63,8 @@ class DiscreteGaussianProfile(PrivacyProfile):
             raise ParameterError(
                 f"sigma = {self.sigma!r}: must be at least {_SMALLEST_SIGMA:g} and at most {_LARGEST_SIGMA:g}"
             )
+        if not self.shift <= _FARTHEST * self.sigma:
+            raise ParameterError(f"shift = {self.shift!r}: must be at most {_FARTHEST:g} sigma")
 
     @property
     def pure_epsilon(self) -> None:
@@ -86,7 +89,9 @@ class DiscreteGaussianProfile(PrivacyProfile):
         found = np.zeros(x.shape)
         longest = 20.0 * self.sigma + 3.0
         some = np.flatnonzero(x < self._far)  # below the smallest float beyond
-        for own in np.array_split(some, math.ceil(some.size * longest / _AT_ONCE)) if some.size else ():
+        at_once = max(1, int(_AT_ONCE / longest))
+        for start in range(0, some.size, at_once):
+            own = some[start : start + at_once]
             found[own] = self._sums(x[own])
         return found.reshape(np.shape(epsilon))
 
@@ -177,6 +182,11 @@ class DiscreteGaussian(BuiltInMechanism):
             return PerfectPrivacy()
         if math.isinf(moved.l2):
             return NoPrivacy()
+        if not moved.l2 <= _FARTHEST * self.sigma:
+            raise ParameterError(
+                f"sigma = {self.sigma!r}: must be at least {1.0 / _FARTHEST:g} times as large as a value moves, "
+                f"{moved.l2!r}"
+            )
         if moved.moves_one_coordinate and self.sigma <= _LARGEST_SIGMA:
             return DiscreteGaussianProfile(math.floor(moved.l1), self.sigma)
         return ZeroConcentratedProfile(up(Fraction(moved.l2) ** 2 / (2 * Fraction(self.sigma) ** 2)))

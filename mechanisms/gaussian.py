@@ -274,14 +274,18 @@ class Gaussian(BuiltInMechanism):
     def for_rho(cls, rho: float, *, sensitivity: Sensitivity, delta: float | None = None) -> Gaussian:
         """Return the ρ-zCDP mechanism: sigma = l2 / √(2ρ), rounded up (Bun & Steinke 2016, Prop. 1.6).
 
+        So far up that the ρ of its profile, which rounds μ and its square up, is at most ρ, too: that is charged.
+
         Raises
         ------
         ParameterError
             If rho or sensitivity.l2 is not positive and finite, or delta outside (0, 1).
         """
-        positive("rho", rho)
+        most = positive("rho", rho)
         l2 = positive("sensitivity.l2", sensitivity.l2)
-        sigma = square_root_up(Fraction(l2) ** 2 / (2 * Fraction(rho)))
+        sigma = square_root_up(Fraction(l2) ** 2 / (2 * Fraction(most)))
+        while GaussianProfile(divide_up(l2, sigma)).rho > most:
+            sigma = math.nextafter(sigma, math.inf)
         return cls(sigma=sigma, sensitivity=sensitivity, delta=delta)
 
     @property

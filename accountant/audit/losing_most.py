@@ -174,7 +174,8 @@ def at_most(releases: Releases, number: LossNumber, factor: float = 1.0) -> Floa
     bounds: list[FloatArray] = []
     for start in range(0, len(releases.groups), _AT_ONCE):
         counts = _counts(releases.groups[start : start + _AT_ONCE], len(columns))
-        total = counts @ known * _UP
+        with np.errstate(over="ignore"):
+            total = counts @ known * _UP
         total[(counts > 0).astype(np.float64) @ unknown > 0] = math.inf
         bounds.append(number.at_most(Sums(total[:, 2:], total[:, 0], total[:, 1])))
     return np.concatenate(bounds)
@@ -192,7 +193,7 @@ def _summands(profile: PrivacyProfile) -> FloatArray:
     """Return the largest loss, the square of μ and the divergences of one release."""
     largest = math.inf if profile.pure_epsilon is None else float(profile.pure_epsilon)
     mu = gaussian_dp_of(profile)
-    return np.array([largest, math.inf if mu is None else mu**2, *_renyi(profile)])
+    return np.array([largest, math.inf if mu is None else mu * mu, *_renyi(profile)])
 
 
 def _renyi(profile: PrivacyProfile) -> FloatArray:

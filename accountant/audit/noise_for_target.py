@@ -20,6 +20,7 @@ from accountant.losses.least_noise import (
     least_noise_for_risk,
 )
 from mechanisms.neighbouring import Neighbouring
+from mechanisms.parameters import ParameterError
 
 
 @dataclass(frozen=True)
@@ -158,14 +159,14 @@ def _calibrated(releases: Releases, goal: _Goal, delta: float, time_limit: float
             factor = _least_factor(releases, goal)
             complete = not time_is_over()
             reached = losing_most(releases, Question(delta=delta), factor)[0].upper
-    except OutOfReach:
+    except OutOfReach as error:
         fixed = [repr(kind.name) for kind in releases.kinds if not kind.parameters]
         why = (
             f": release {', '.join(fixed[:3])} has no noise that a factor changes ({', '.join(POWER)})"
             if fixed
-            else ""
+            else f": {error}"
         )
-        raise ValueError(f"no amount of noise gives {goal.words}{why}") from None
+        raise ValueError(f"no amount of noise was found that gives {goal.words}{why}") from None
     except OutOfTime:
         raise ValueError(
             f"time_limit={time_limit:g}: no noise was proved to give {goal.words} by then"
@@ -186,7 +187,10 @@ def _least_factor(releases: Releases, goal: _Goal) -> float:
     few: list[Group] = []
 
     def compositions(factor: float) -> list[Counted]:
-        return [releases.counted(group, factor) for group in few]
+        try:
+            return [releases.counted(group, factor) for group in few]
+        except ParameterError as error:
+            raise OutOfReach(f"{factor:g} times the noise would be {error}") from None
 
     while True:
         few.append(worst)

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from accountant.budget import Budget, Cost
 from accountant.filters.composition_theorem import BasicComposition
-from accountant.filters.failures import DeclaredFailures, limits_nothing
+from accountant.filters.failures import DeclaredFailures, epsilon_at, limits_nothing
 from accountant.filters.spend import Spend, difference
 from accountant.filters.zero_concentrated import ZeroConcentratedComposition
 from mechanisms import Mechanism, Sensitivity
@@ -91,7 +91,8 @@ class AdvancedComposition(DeclaredFailures):
             return Cost(total, Fraction(budget.delta))
         sum_up = up(squares)
         epsilon = (math.sqrt(-2.0 * math.log(share) * sum_up) + sum_up / 2.0) * (1 + 1e-14)
-        return Cost(min(total, Fraction(epsilon)), Fraction(budget.delta))
+        within = epsilon_at(budget, epsilon, self.fits(spent, budget))
+        return Cost(total if within is None else min(total, within), Fraction(budget.delta))
 
     def left(self, spent: Spend, budget: Budget) -> Spend:
         """Return what is left of Σ ε, Σ ε² (one of them suffices) and Σ δ."""

@@ -151,6 +151,15 @@ def _split(share: float, delta: float) -> DeltaSplit:
     return DeltaSplit(failures, Fraction(delta) - failures)
 
 
+def epsilon_at(budget: Budget, epsilon: float, fits: bool) -> Fraction | None:
+    """Return an ε that is implied at a budget's δ; None if it is infinite.
+
+    What fits is within the budget: the inverse of a limit may end a little above it.
+    """
+    within = min(epsilon, budget.epsilon) if fits else epsilon
+    return None if math.isinf(within) else Fraction(within)
+
+
 def limits_nothing(budget: Budget) -> bool:
     """Whether every loss is within the budget, so that only failures count, if anything does."""
     return math.isinf(budget.epsilon)

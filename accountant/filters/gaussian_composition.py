@@ -10,7 +10,7 @@ from typing import ClassVar
 from accountant.budget import Budget, Cost
 from accountant.filters.composition_theorem import UnsupportedCharge, promised
 from accountant.filters.conversions import pure_to_gaussian
-from accountant.filters.failures import DeclaredFailures, limits_nothing
+from accountant.filters.failures import DeclaredFailures, epsilon_at, limits_nothing
 from accountant.filters.spend import Spend, difference
 from accountant.filters.zero_concentrated import ZeroConcentratedComposition
 from accountant.losses.certified_interval import CertifiedInterval
@@ -98,10 +98,9 @@ class GaussianComposition(DeclaredFailures):
         share = self._for_losses(budget.delta)
         if square is None or share <= 0.0:
             return Cost(None, Fraction(budget.delta))
-        epsilon = GaussianProfile(square_root_up(square)).epsilon(share)
-        if self.fits(spent, budget):  # the inverse may end a few units in the last place above
-            epsilon = min(epsilon, budget.epsilon)
-        return Cost(Fraction(epsilon), Fraction(budget.delta))
+        mu = square_root_up(square)
+        epsilon = math.inf if math.isinf(mu) else GaussianProfile(mu).epsilon(share)
+        return Cost(epsilon_at(budget, epsilon, self.fits(spent, budget)), Fraction(budget.delta))
 
     def left(self, spent: Spend, budget: Budget) -> Spend:
         """Return the μ² and delta that are left."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from accountant.budget import Budget, Cost
 from accountant.filters.composition_theorem import UnsupportedCharge
-from accountant.filters.failures import DeclaredFailures, limits_nothing
+from accountant.filters.failures import DeclaredFailures, epsilon_at, limits_nothing
 from accountant.filters.loss_mixture import epsilon_of_mixture, loss_at_every_moment
 from accountant.filters.spend import Spend, difference
 from mechanisms import Mechanism, PrivacyProfile, Sensitivity
@@ -216,7 +216,7 @@ class RenyiComposition(DeclaredFailures):
         if spent.values[0] > self.split(budget.delta).failures:
             return Cost(None, max(Fraction(budget.delta), spent.values[0]))
         epsilon = self._epsilon(spent, budget.delta)
-        return Cost(None if math.isinf(epsilon) else Fraction(epsilon), Fraction(budget.delta))
+        return Cost(epsilon_at(budget, epsilon, self.fits(spent, budget)), Fraction(budget.delta))
 
     def left(self, spent: Spend, budget: Budget) -> Spend:
         """Return what each order has left by itself; all orders together may allow a little more."""

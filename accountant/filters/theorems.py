@@ -8,7 +8,7 @@ What a theorem promises is an upper end alone: its lower end is 0, by "nothing".
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
@@ -110,9 +110,17 @@ def _split(releases: CountedProfiles, delta: float) -> tuple[list[tuple[float, f
     )
 
 
+def _total(terms: Iterable[float]) -> float:
+    """Return the sum; inf if it is beyond floats."""
+    try:
+        return math.fsum(terms)
+    except OverflowError:
+        return math.inf
+
+
 def basic(releases: CountedProfiles, delta: float) -> CertifiedInterval:
     """Return Σ ε_i, the δ_i adding up to delta (Dwork, McSherry, Nissim, Smith 2006); fully adaptive."""
-    total = math.fsum(n * epsilon for epsilon, _, n in _guarantees(releases, delta))
+    total = _total(n * epsilon for epsilon, _, n in _guarantees(releases, delta))
     return _upper(total * _UP, "basic composition")
 
 
@@ -124,8 +132,8 @@ def advanced(releases: CountedProfiles, delta: float) -> CertifiedInterval:
     parts, rest = _split(releases, delta)
     if any(epsilon > 700.0 for epsilon, _, _ in parts):
         return _upper(math.inf, "advanced composition")
-    square = math.fsum(n * epsilon**2 for epsilon, _, n in parts)
-    drift = math.fsum(n * epsilon * math.expm1(epsilon) for epsilon, _, n in parts)
+    square = _total(n * (epsilon * epsilon) for epsilon, _, n in parts)
+    drift = _total(n * epsilon * math.expm1(epsilon) for epsilon, _, n in parts)
     return _upper((math.sqrt(-2.0 * math.log(rest) * square) + drift) * _UP, "advanced composition")
 
 
@@ -136,13 +144,13 @@ def _heterogeneous(releases: CountedProfiles, delta: float) -> CertifiedInterval
     D = Σ ε_i (e^{ε_i} - 1)/(e^{ε_i} + 1), where 1 - δ = (1 - δ') Π (1 - δ_i).
     """
     parts, _ = _split(releases, delta)
-    kept = math.fsum(n * math.log1p(-own) for _, own, n in parts)
+    kept = _total(n * math.log1p(-own) for _, own, n in parts)
     rest = -math.expm1(math.log1p(-delta) - kept) * (1.0 - 1e-12)
-    square = math.fsum(n * epsilon**2 for epsilon, _, n in parts)
-    drift = math.fsum(n * epsilon * math.tanh(0.5 * epsilon) for epsilon, _, n in parts)
+    square = _total(n * (epsilon * epsilon) for epsilon, _, n in parts)
+    drift = _total(n * epsilon * math.tanh(0.5 * epsilon) for epsilon, _, n in parts)
     log_1 = math.log(math.e + math.sqrt(square) / rest)
     best = min(
-        math.fsum(n * epsilon for epsilon, _, n in parts),
+        _total(n * epsilon for epsilon, _, n in parts),
         drift + math.sqrt(2.0 * square * min(log_1, -math.log(rest))),
     )
     return _upper(best * _UP, "optimal composition, closed bound")
@@ -165,6 +173,10 @@ def optimal(releases: CountedProfiles, delta: float) -> CertifiedInterval:
     return _upper(compose(worst).epsilon(delta, width=1e-6).upper, "optimal composition")
 
 
+_SMALLEST = 1e-300
+"""Losses below it count as this large: the rounding of floats that are much smaller is coarse."""
+
+
 def _by_corollary_4_1(releases: CountedProfiles, delta: float) -> CertifiedInterval | None:
     """Return the ε <= 0.9 at which Corollary 4.1 allows these releases; None if there is none."""
     if any(profile.pure_epsilon is None for profile, _ in releases):
@@ -173,6 +185,7 @@ def _by_corollary_4_1(releases: CountedProfiles, delta: float) -> CertifiedInter
     largest = max((up(profile.pure_epsilon or 0) for profile, _ in releases), default=0.0)  # type: ignore[arg-type]
     if largest == 0.0:
         return _upper(0.0, "corollary 4.1")
+    largest = max(largest, _SMALLEST)
     if corollary_4_1(0.9, delta, count) < largest * _UP:
         return None
     low, high = 0.0, 0.9
@@ -187,8 +200,9 @@ def zcdp(releases: CountedProfiles, delta: float) -> CertifiedInterval | None:
     known = [(zcdp_of(profile), n) for profile, n in releases]
     if any(rho is None for rho, _ in known):
         return None
-    total = math.fsum(n * rho for rho, n in known if rho is not None) * _UP
-    return _upper(ZeroConcentratedProfile(total).epsilon(delta), "zCDP")
+    total = _total(n * rho for rho, n in known if rho is not None) * _UP
+    epsilon = math.inf if math.isinf(total) else ZeroConcentratedProfile(total).epsilon(delta)
+    return _upper(epsilon, "zCDP")
 
 
 def renyi(releases: CountedProfiles, delta: float) -> CertifiedInterval | None:
@@ -242,8 +256,9 @@ def gaussian(releases: CountedProfiles, delta: float) -> CertifiedInterval | Non
     known = [(gaussian_dp_of(profile), n) for profile, n in releases]
     if any(mu is None or math.isinf(mu) for mu, _ in known):
         return None
-    total = math.sqrt(math.fsum(n * mu * mu for mu, n in known if mu is not None)) * _UP
-    return _upper(GaussianProfile(total).epsilon(delta), "Gaussian DP")
+    total = math.sqrt(_total(n * mu * mu for mu, n in known if mu is not None)) * _UP
+    epsilon = math.inf if math.isinf(total) else GaussianProfile(total).epsilon(delta)
+    return _upper(epsilon, "Gaussian DP")
 
 
 def exact(releases: CountedProfiles, delta: float) -> CertifiedInterval:

@@ -12,7 +12,7 @@ from typing import ClassVar
 from accountant.budget import Budget, Cost
 from accountant.filters.composition_theorem import UnsupportedCharge
 from accountant.filters.conversions import pure_to_zcdp, zcdp_of
-from accountant.filters.failures import DeclaredFailures, limits_nothing
+from accountant.filters.failures import DeclaredFailures, epsilon_at, limits_nothing
 from accountant.filters.loss_mixture import loss_at_every_moment
 from accountant.filters.renyi import allowance, epsilon_of
 from accountant.filters.spend import Spend, difference
@@ -101,7 +101,7 @@ class ZeroConcentratedComposition(DeclaredFailures):
         if rho is None or split.losses <= 0:
             return Cost(None, Fraction(budget.delta))
         epsilon = epsilon_of_rho(up(rho), float(split.losses) * (1 - 1e-15))
-        return Cost(Fraction(epsilon), Fraction(budget.delta))
+        return Cost(epsilon_at(budget, epsilon, self.fits(spent, budget)), Fraction(budget.delta))
 
     def left(self, spent: Spend, budget: Budget) -> Spend:
         """Return the rho and delta that are left."""
@@ -128,10 +128,12 @@ class ZeroConcentratedComposition(DeclaredFailures):
         if rho is None:
             return Cost(None, Fraction(delta))
         size = up(rho)
+        if math.isinf(size):
+            return Cost(None, Fraction(delta))
         lines = [order * size for order in _ODOMETER_ORDERS]
         share = float(split.losses) * (1 - 1e-15)
         most = loss_at_every_moment(_ODOMETER_ORDERS, _ODOMETER_WEIGHTS, lines, share)
-        return Cost(Fraction(most), Fraction(delta))
+        return Cost(None if math.isinf(most) else Fraction(most), Fraction(delta))
 
 
 def _rank(spent: Spend) -> tuple[bool, Fraction, Fraction]:

@@ -32,6 +32,7 @@ from mechanisms.parameters import nonnegative, open_unit, whole
 from mechanisms.privacy_loss import ROUNDING, PrivacyLoss, add_losses
 from mechanisms.profile import smallest
 from mechanisms.rounding import exact_sum, up
+from mechanisms.sampled_group import SampledGroupDirection
 from mechanisms.subsampled import SubsampledDirection
 
 PURE = "sum of largest losses"
@@ -107,6 +108,9 @@ _WORK = _Work(
     much=4e6,
 )
 
+ONE_DIRECTION = (SubsampledDirection, SampledGroupDirection)
+"""Profiles of a record, or a group, that is removed, or of one that is added."""
+
 CountedProfiles = Sequence[tuple[PrivacyProfile, int]]
 """Profiles, and how often each is released."""
 
@@ -141,10 +145,22 @@ def check_composable(profiles: Sequence[PrivacyProfile]) -> None:
         If two profiles hold for different neighbouring relations.
     """
     common_neighbouring(profiles)
-    if len({own.added for own in profiles if isinstance(own, SubsampledDirection)}) > 1:
+    if len({own.added for own in profiles if isinstance(own, ONE_DIRECTION)}) > 1:
         raise ParameterError(
             "releases: one has a record removed, another one added; no pair of data sets has both"
         )
+
+
+def reverse_of(loss: ComposedLoss) -> ComposedLoss | None:
+    """Return the composition in the other direction of the neighbouring relation, if the loss is in one alone."""
+    if not any(isinstance(profile, ONE_DIRECTION) for profile, _ in loss.releases):
+        return None
+    return ComposedLoss(
+        tuple(
+            (replace(own, added=not own.added) if isinstance(own, ONE_DIRECTION) else own, count)
+            for own, count in loss.releases
+        )
+    )
 
 
 def checked_delta(delta: float) -> float:

@@ -118,6 +118,8 @@ def equal_laplace(loss: PrivacyLoss, exact: Fraction, count: int, saddle: Saddle
     J is the least with a remainder below 1e-15 δ. For large n small m are left out: with pmf <= e^{-v²/2n},
     K̂_j <= r^{-j} e^{rv + nr²/2} (generating function, r = √(J/n)) and e^{-b} κ_j <= 2 min(1, b^{j+1}/(j+1)!).
     """
+    if float(exact) < 1e-300:  # powers of it are taken by logarithms of floats
+        return None
     s, epsilon = saddle.s, float(exact)
     y = s + 0.5
     ratio = math.tanh(epsilon * y) / (2.0 * y)  # C / A

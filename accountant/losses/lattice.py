@@ -194,6 +194,8 @@ def lattice_contour(
     if values is None:
         return None
     period, further = line.period(saddle, tolerance)
+    if math.isinf(period):  # no ε that is so large has a lattice
+        return None
     lattice = common_lattice(values, Fraction(period) / most_points)
     if lattice is None:
         return None

@@ -10,7 +10,7 @@ from scipy.special import log_ndtr, ndtri
 
 from accountant.losses.composed_loss import ComposedLoss, CountedProfiles, compose
 from accountant.losses.deadline import OutOfTime, time_is_over
-from accountant.losses.risk import true_positive_rate_at_most
+from accountant.losses.risk import checked_rate, true_positive_rate_at_most
 from mechanisms.neighbouring import common_neighbouring
 from mechanisms.parameters import ParameterError, delta_of_approximate, open_unit, positive
 
@@ -22,6 +22,7 @@ RELATIVE = 1e-7
 MOST_EPSILON = 1e100
 """The largest target: squares of what is near it are floats."""
 _FARTHEST = 2.0**60
+_OUT_OF_REACH = "no factor up to 2^60 on the noise meets the target"
 
 
 class OutOfReach(ValueError):
@@ -89,7 +90,7 @@ def least_noise_for_risk(
     MixedNeighbours
         If two compositions are for different neighbouring relations.
     """
-    k = open_unit("false_positive_rate", false_positive_rate)
+    k = checked_rate(false_positive_rate)
     target = open_unit("true_positive_rate", true_positive_rate)
     if not target > k:
         raise ParameterError(
@@ -150,7 +151,7 @@ def _secants(height: Callable[[float], tuple[bool, float]], goal: float) -> floa
         if not low < guess < high:
             guess = 2.0 * low if math.isinf(high) else 0.5 * high if low == 0.0 else math.sqrt(low * high)
         previous, factor = (factor, reached), guess
-    raise OutOfReach("no amount of noise meets the target")
+    raise OutOfReach(_OUT_OF_REACH)
 
 
 def _bisect(private: Callable[[float], bool]) -> float:
@@ -160,7 +161,7 @@ def _bisect(private: Callable[[float], bool]) -> float:
             return _so_far(math.inf)
         low, high = high, 2.0 * high
         if high > _FARTHEST:
-            raise OutOfReach("no amount of noise meets the target")
+            raise OutOfReach(_OUT_OF_REACH)
     while low == high or private(low):
         low, high = 0.5 * low, low
         if low < 1.0 / _FARTHEST:

@@ -21,20 +21,25 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from scipy.optimize import minimize_scalar
 
 from accountant.losses.certified_interval import CertifiedInterval
-from accountant.losses.composed_loss import ComposedLoss
+from accountant.losses.composed_loss import ComposedLoss, reverse_of
 from accountant.losses.contour import Contour
+from accountant.losses.deadline import time_is_over
 from mechanisms.parameters import ParameterError, open_unit, real
 from mechanisms.privacy_loss import ROUNDING
+from mechanisms.rounding import up
 
 _CONVEXITY = "convexity of the profile"
 _PROFILE = "privacy profile"
 _STEPS = 1e-3 * 4.0 ** np.arange(7)
 _FAR = 40.0
+_LEAST_RATE = 1e-300
+"""The smallest false positive rate: up to its inverse, and e^ε beside it, all is a float."""
 _WIDTH = 1e-7
 """Of the intervals of δ, aimed at: the chords cost as much."""
 
@@ -72,7 +77,7 @@ def risk_of(loss: ComposedLoss, false_positive_rates: tuple[float, ...] = FALSE_
     Raises
     ------
     ParameterError
-        If a false positive rate is not in (0, 1).
+        If a false positive rate is not at least 1e-300 and below 1.
     """
     return Risk(
         membership_advantage(loss),
@@ -97,12 +102,16 @@ def attack_accuracy(loss: ComposedLoss, prior: float = 0.5) -> CertifiedInterval
         If the prior is not in (0, 1).
     """
     p = open_unit("prior", prior)
+    rest = 1.0 - p
     found = [curve(math.log1p(-p) - math.log(p)) for curve in _curves(loss)]
     lower, upper = (max(getattr(one, end) for one in found) for end in ("lower", "upper"))
     # ln((1-p)/p) is rounded: δ changes by at most e^ε Δε, which p makes (1-p) Δε.
     off = 8.0 * ROUNDING * (1.0 + abs(math.log(p)) + abs(math.log1p(-p)))
     return CertifiedInterval(
-        max(p, 1.0 - p, 1.0 - p + p * lower - off), min(1.0, 1.0 - p + p * upper + off), _PROFILE, _PROFILE
+        max(p, math.nextafter(rest, 0.0), rest + p * lower - off),
+        min(1.0, rest + p * upper + off),
+        _PROFILE,
+        _PROFILE,
     )
 
 
@@ -112,9 +121,9 @@ def true_positive_rate(loss: ComposedLoss, false_positive_rate: float) -> Certif
     Raises
     ------
     ParameterError
-        If the rate is not in (0, 1).
+        If the rate is not at least 1e-300 and below 1.
     """
-    k = open_unit("false_positive_rate", false_positive_rate)
+    k = checked_rate(false_positive_rate)
     if not loss.releases:
         return CertifiedInterval(k, k, _PROFILE, _PROFILE)
     found = [_least_line(curve, k) for curve in _curves(loss)]
@@ -129,14 +138,14 @@ def true_positive_rate_at_most(loss: ComposedLoss, false_positive_rate: float) -
     Raises
     ------
     ParameterError
-        If the rate is not in (0, 1).
+        If the rate is not at least 1e-300 and below 1.
     """
-    k = open_unit("false_positive_rate", false_positive_rate)
+    k = checked_rate(false_positive_rate)
     largest = k
     for curve in _curves(loss):
         best = _best_epsilon(curve, k)
-        upper = (curve(best).upper + math.exp(best) * k) * (1.0 + 8 * ROUNDING)
-        largest = max(largest, min(upper, curve(0.0).upper + k))
+        upper = min(curve(best).upper + math.exp(best) * k, curve(0.0).upper + k) * (1.0 + 8 * ROUNDING)
+        largest = max(largest, upper)
     return min(1.0, largest)
 
 
@@ -146,7 +155,7 @@ def trade_off(loss: ComposedLoss, false_positive_rate: float) -> CertifiedInterv
     Raises
     ------
     ParameterError
-        If the rate is not in (0, 1).
+        If the rate is not at least 1e-300 and below 1.
     """
     found = true_positive_rate(loss, false_positive_rate)
     lower = max(0.0, math.nextafter(1.0 - found.upper, 0.0))
@@ -163,13 +172,13 @@ def reconstruction_success(loss: ComposedLoss, without: float) -> CertifiedInter
     Raises
     ------
     ParameterError
-        If ``without`` is not in (0, 1).
+        If ``without`` is not at least 1e-300 and below 1.
     """
-    return true_positive_rate(loss, without)
+    return true_positive_rate(loss, checked_rate(without, "without"))
 
 
 def posterior(true_positive: float, false_positive: float, prior: float) -> float:
-    """Return the probability that a record takes part if an attack of these rates says so (Bayes).
+    """Return the probability that a record takes part if an attack of these rates says so (Bayes), rounded up.
 
     It increases with the true positive rate, so that an upper bound stays one.
 
@@ -184,17 +193,36 @@ def posterior(true_positive: float, false_positive: float, prior: float) -> floa
             raise ParameterError(f"{name} = {rate!r}: must lie in [0, 1]")
     if false_positive == 0.0:
         raise ParameterError("false_positive = 0.0: must be positive")
-    return p * true_positive / (p * true_positive + (1.0 - p) * false_positive)
+    rightly = Fraction(p) * Fraction(true_positive)  # exact: products of floats may be too small for one
+    return up(rightly / (rightly + (1 - Fraction(p)) * Fraction(false_positive)))
+
+
+def checked_rate(rate: float, name: str = "false_positive_rate") -> float:
+    """Return a false positive rate that can be asked for; raise `ParameterError` for any other."""
+    k = open_unit(name, rate)
+    if k < _LEAST_RATE:
+        raise ParameterError(f"{name} = {rate!r}: must be at least {_LEAST_RATE:g}")
+    return k
 
 
 def _curves(loss: ComposedLoss) -> list[_DeltaCurve]:
-    """Return δ at every real ε in each direction: δ(-ε) = 1 - e^{-ε} + e^{-ε} δ'(ε), δ' in the other direction."""
+    """Return δ at every real ε in each direction: δ(-ε) = 1 - e^{-ε} + e^{-ε} δ'(ε), δ' in the other direction.
+
+    Of a loss in one direction alone there is one curve, and the other direction is composed for it.
+    """
     known: dict[float, tuple[CertifiedInterval, ...]] = {}
-    contours: list[list[Contour]] = [[] for _ in loss.directions]
+    back = reverse_of(loss)
+    memories: list[tuple[ComposedLoss, list[list[Contour]]]] = [
+        (one, [[] for _ in one.directions]) for one in (loss, back) if one is not None
+    ]
 
     def both(size: float) -> tuple[CertifiedInterval, ...]:
         if size not in known:
-            known[size] = loss.directed_delta(size, width=_WIDTH, known=contours)
+            known[size] = tuple(
+                found
+                for one, contours in memories
+                for found in one.directed_delta(size, width=_WIDTH, known=contours)
+            )
         return known[size]
 
     def curve(i: int) -> _DeltaCurve:
@@ -212,7 +240,7 @@ def _curves(loss: ComposedLoss) -> list[_DeltaCurve]:
 
         return at
 
-    return [curve(i) for i in range(len(both(0.0)))]
+    return [curve(i) for i in range(1 if back is not None else len(both(0.0)))]
 
 
 def _least_line(curve: _DeltaCurve, k: float) -> tuple[float, float]:
@@ -221,17 +249,17 @@ def _least_line(curve: _DeltaCurve, k: float) -> tuple[float, float]:
     Upper: at any node. Lower: between two nodes φ is above both neighbouring chords, extended (from an upper bound
     through a lower one), and above its bound at the right node; left of all above 1 - w, right of all above 0. The
     largest of these lines plus kw is convex and piecewise linear in each cell: least at an end or where two lines meet.
+    A node w = e^ε is rounded by 2u of itself, and moves φ by no more than that: |wφ'(w)| <= 1 - φ(w), as φ is convex.
     """
     best = _best_epsilon(curve, k)
     # At w = 1/k the line kw alone is 1: what lies beyond is of no interest.
-    steps = _STEPS * min(
-        1.0, 2.5 * curve(0.0).upper
-    )  # of Gaussians of small μ δ(0) is μ/√2π, and μ their scale
+    steps = np.zeros(0) if time_is_over() else _STEPS * _scale(curve)
     nodes = np.unique(np.concatenate([best - steps, [best, 0.0, -math.log(k)], best + steps]))
-    found = [curve(float(x)) for x in nodes]
-    w = np.exp(nodes)
+    w, different = np.unique(np.exp(nodes), return_index=True)
+    found = [curve(float(x)) for x in nodes[different]]
     lo, hi = np.array([one.lower for one in found]), np.array([one.upper for one in found])
     upper = float(np.min(hi + w * k)) * (1.0 + 8 * ROUNDING)
+    lo, hi = np.maximum(0.0, lo - 4.0 * ROUNDING), hi + 4.0 * ROUNDING
     candidates = [_least_in_cell(0.0, float(w[0]), [(0.0, 1.0, -1.0), (float(w[0]), float(lo[0]), 0.0)], k)]
     for j in range(w.size - 1):
         lines = [(float(w[j + 1]), float(lo[j + 1]), 0.0)]
@@ -245,15 +273,32 @@ def _least_line(curve: _DeltaCurve, k: float) -> tuple[float, float]:
     return max(0.0, min(candidates) * (1.0 - 1e-12)), min(1.0, upper)
 
 
+def _scale(curve: _DeltaCurve) -> float:
+    """Return the scale of ε, at most 1: of Gaussians of small μ it is μ, and δ(0) is μ/√2π."""
+    return min(1.0, 2.5 * curve(0.0).upper)
+
+
 def _best_epsilon(curve: _DeltaCurve, k: float) -> float:
-    """Return about the ε at which δ(ε) + e^ε k is least."""
+    """Return about the ε at which δ(ε) + e^ε k is least.
+
+    With w = e^ε it is at least 1 - w + kw, and kw; what is no more than at ε = 0 lies between; 0 after a deadline.
+    """
 
     def height(epsilon: float) -> float:
+        if time_is_over():
+            return math.inf
         return math.log(curve(epsilon).upper + math.exp(epsilon) * k)
 
-    left = height(-1e-2) < height(0.0)
-    bounds = (-_FAR, 0.0) if left else (0.0, -math.log(k))
-    return float(minimize_scalar(height, bounds=bounds, method="bounded", options={"xatol": 1e-5}).x)
+    scale, reached = _scale(curve), min(1.0, curve(0.0).upper + k)
+    if scale == 0.0 or time_is_over():
+        return 0.0
+    if height(-1e-2 * scale) < height(0.0):
+        bounds = (max(-_FAR, math.log(max(1.0 - reached, 1e-300)) - math.log1p(-k)), 0.0)
+    else:
+        bounds = (0.0, math.log(reached) - math.log(k))
+    if not bounds[0] < bounds[1]:
+        return 0.0
+    return float(minimize_scalar(height, bounds=bounds, method="bounded", options={"xatol": 1e-5 * scale}).x)
 
 
 def _least_in_cell(left: float, right: float, lines: list[tuple[float, float, float]], k: float) -> float:

@@ -16,6 +16,7 @@ from typing import Any
 from accountant.losses.certified_interval import CertifiedInterval
 from accountant.losses.composed_loss import (
     NOTHING,
+    ONE_DIRECTION,
     ComposedLoss,
     Direction,
     check_composable,
@@ -32,7 +33,6 @@ from mechanisms import ParameterError, PrivacyProfile
 from mechanisms.parameters import open_unit, whole
 from mechanisms.privacy_loss import ROUNDING, PrivacyLoss, add_losses
 from mechanisms.saved_profile import profile_from_dict, profile_to_dict
-from mechanisms.subsampled import SubsampledDirection
 
 _ENOUGH = 3.0
 """A contour this many times wider than what was asked for is good enough, as in `ComposedLoss`."""
@@ -117,7 +117,7 @@ class RunningLoss:
         sides = profile.directions()
         losses = [side.loss() for side in sides]
         # One profile says the relation of all, one more of which record all are about, if any does.
-        if not self._examples or isinstance(profile, SubsampledDirection):
+        if not self._examples or isinstance(profile, ONE_DIRECTION):
             self._examples = (*self._examples[:1], profile)
         while len(self._directions) < len(sides):
             self._directions.append(_Growing(self._mass_so_far()))

@@ -227,3 +227,19 @@ def test_more_changes_than_anybody_makes_are_priced_at_once() -> None:
     assert bound.pure_epsilon == 10_001 * Fraction(0.01)
     assert bound.epsilon(1e-6) > exact.epsilon(1e-6)
     assert response.profile(Sensitivity(1e13, 1e13, 1e13)).pure_epsilon == 10**13 * Fraction(0.01)
+
+
+@pytest.mark.parametrize("sigma", [20_000.0, 100_000.0])
+def test_one_point_of_a_curve_of_much_discrete_noise(sigma: float) -> None:
+    """The sum for one ε was split into several parts, all of them empty but one: an error of NumPy's."""
+    profile = DiscreteGaussianProfile(1, sigma)
+    alone, many = profile.delta(0.0), profile.delta(np.array([0.0, 1e-6]))
+    assert alone == many[0] == pytest.approx(math.erf(1.0 / sigma / math.sqrt(8.0)), rel=1e-8)
+
+
+def test_movements_beyond_floats_are_refused_by_name() -> None:
+    with pytest.raises(ParameterError, match=r"shift = 1000.*: must be at most 1e\+150 sigma"):
+        DiscreteGaussianProfile(10**151, 1.0)
+    for moved in (Sensitivity(1e200, 1e200, 1e200), Sensitivity(1e201, 1e200, 1e200)):
+        with pytest.raises(ParameterError, match=r"sigma = 1\.0: must be at least 1e-150 times as large"):
+            DiscreteGaussian(sigma=1.0, sensitivity=moved).profile()

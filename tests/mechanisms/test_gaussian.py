@@ -244,3 +244,11 @@ def test_extreme_claims_are_calibrated(epsilon: float, delta: float) -> None:
 def test_a_delta_near_the_smallest_floats_is_refused() -> None:
     with pytest.raises(ParameterError, match="delta = 5e-324: must be at least 1e-300"):
         Gaussian.for_epsilon_delta(1.0, 5e-324, sensitivity=UNIT)
+
+
+@given(st.floats(-12.0, 6.0), st.floats(-5.0, 5.0))
+def test_what_is_charged_for_a_rho_is_at_most_that_rho(log_rho: float, log_l2: float) -> None:
+    """Noise for a ρ was charged a unit in the last place more, and refused by a filter whose limit the ρ was."""
+    rho, l2 = 10.0**log_rho, 10.0**log_l2
+    mechanism = Gaussian.for_rho(rho, sensitivity=Sensitivity(l2, l2, l2))
+    assert rho * (1 - 2e-15) <= mechanism.profile().rho <= rho

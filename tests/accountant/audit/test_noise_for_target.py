@@ -136,3 +136,18 @@ def test_what_is_no_target_is_refused(file, epsilon, delta, words):
     releases = read_releases(file('[[release]]\nmechanism = "laplace"\nscale = 1\n'))
     with pytest.raises(ValueError, match=words):
         calibrate(releases, epsilon, delta)
+
+
+def test_noise_beyond_floats_is_said_to_be_that(file):
+    """The search went on to sigma = inf, which nobody had written, and squares of μ were an OverflowError."""
+    for sigma, delta, why in (
+        ("1e300", 0.0, r"times the noise would be sigma = inf: must be positive and finite"),
+        ("1e-300", 0.3, r"no factor up to 2\^60 on the noise meets the target"),
+    ):
+        kind = "discrete-gaussian" if delta == 0.0 else "gaussian"
+        releases = read_releases(file(f'[[release]]\nmechanism = "{kind}"\nsigma = {sigma}\ncount = 2\n'))
+        with (
+            np.errstate(invalid="ignore"),
+            pytest.raises(ValueError, match=f"epsilon=0.04 at delta={delta:g}: .*{why}"),
+        ):
+            calibrate(releases, 0.04, delta)

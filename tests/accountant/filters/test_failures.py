@@ -448,3 +448,27 @@ def test_a_saved_ledger_keeps_the_share_and_an_old_one_has_none(kind, tmp_path):
 def test_an_old_ledger_of_the_gaussian_filter_is_read():
     theorem = GaussianComposition()
     assert theorem.amount((Fraction(1, 4),)) == theorem.amount((Fraction(1, 4), Fraction(0)))
+
+
+@pytest.mark.parametrize(
+    "theorem",
+    [ZeroConcentratedComposition(), GaussianComposition(), RenyiComposition(), AdvancedComposition()],
+)
+def test_what_fits_guarantees_the_budget_and_what_is_beyond_floats_nothing(theorem) -> None:
+    """A guarantee ended a little above the budget that the same total fits, or was an OverflowError."""
+    for budget in (Budget(1.0, 1e-6), Budget(0.0, 1e-6), Budget(7.0, 1e-300)):
+        least = theorem.zero.values[1:] if theorem.name.startswith("R") else theorem.zero.values[:-1]
+        for size in (Fraction(1, 10**400), Fraction(1, 10**30), Fraction(10**700)):
+            numbers = (size,) * len(least)
+            spent = theorem.amount(
+                (Fraction(0), *numbers) if theorem.name.startswith("R") else (*numbers, Fraction(0))
+            )
+            found = theorem.guarantee(spent, budget).epsilon
+            if theorem.fits(spent, budget):
+                assert found is not None
+                assert found <= Fraction(budget.epsilon)
+            if size > 1:
+                assert not theorem.fits(spent, budget)
+                assert found is None or found == size  # the sum of all ε is exact
+                odometer = theorem.odometer(spent, 1e-6).epsilon
+                assert odometer is None or odometer == size

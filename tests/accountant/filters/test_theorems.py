@@ -1,6 +1,7 @@
 """Composition theorems side by side: none below the exact composition, closed forms against formulas."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -128,3 +129,32 @@ def test_delta_zero_and_nothing() -> None:
 def test_questions_are_checked(arguments: dict[str, float]) -> None:
     with pytest.raises(ParameterError, match="delta"):
         theorem_table([(LaplaceProfile(1.0, 4.0), 3)], **arguments)
+
+
+@pytest.mark.parametrize(
+    ("names", "profiles"),
+    [
+        (
+            ("advanced composition", "optimal composition, closed bound"),
+            (PureProfile(Fraction(1e290)), PureProfile(Fraction(1e200))),
+        ),
+        (("zCDP",), (ZeroConcentratedProfile(1.7e308), ZeroConcentratedProfile(1.6e308))),
+        (("Gaussian DP",), (GaussianProfile(1.3e154), GaussianProfile(1.2e154))),
+    ],
+)
+def test_totals_beyond_floats_are_infinite(
+    names: tuple[str, ...], profiles: tuple[PrivacyProfile, ...]
+) -> None:
+    """Squares and sums of floats beyond floats were an OverflowError."""
+    for name in names:
+        found = THEOREMS[name].epsilon([(profile, 1) for profile in profiles], 1e-6)
+        assert found is not None
+        assert found.upper >= 1e290
+
+
+@pytest.mark.parametrize("largest", [5e-324, 1e-320, 1e-315])
+def test_the_smallest_losses_end_the_search_of_corollary_4_1(largest: float) -> None:
+    """It went on for ever between two neighbouring floats."""
+    found = THEOREMS["corollary 4.1"].epsilon([(PureProfile(Fraction(largest)), 1)], 1e-6)
+    assert found is not None
+    assert 2.0 * largest < found.upper <= 1e-299

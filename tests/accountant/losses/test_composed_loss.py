@@ -596,3 +596,11 @@ def test_curves_beyond_the_largest_loss_do_not_overflow(recwarn: pytest.Warnings
     profile = sampled(base, 1e-3, Neighbouring.REPLACE_ONE, coordinates=1)
     assert profile.delta(4e18) == 0.0
     assert not recwarn.list
+
+
+def test_the_largest_epsilons_have_a_delta() -> None:
+    """The period of a contour there is beyond floats, and was made a fraction."""
+    for profile in (GaussianProfile(1.0), DiscreteGaussianProfile(1, 1.0)):
+        for epsilon in (1e300, 1.7e308):
+            found = compose([(profile, 2)]).delta(epsilon)
+            assert 0.0 <= found.lower <= found.upper <= 1e-300

@@ -20,6 +20,9 @@ from accountant import (
     trade_off,
     true_positive_rate,
 )
+from accountant.losses import risk
+from accountant.losses.certified_interval import CertifiedInterval
+from accountant.losses.composed_loss import ComposedLoss
 from accountant.losses.contour import Contour
 from accountant.losses.least_noise import least_noise, least_noise_for_risk
 from accountant.losses.risk import true_positive_rate_at_most
@@ -35,7 +38,8 @@ from mechanisms import (
 from mechanisms.atomic_loss import AtomicLoss
 from mechanisms.fixed_size import FixedSizeProfile
 from mechanisms.related_profile import RelatedProfile
-from mechanisms.subsampled import SubsampledProfile
+from mechanisms.sampled_group import SampledGroupDirection
+from mechanisms.subsampled import SubsampledDirection, SubsampledProfile
 
 
 def sampled(base: PrivacyProfile, rate: float) -> PrivacyProfile:
@@ -190,3 +194,102 @@ def test_lower_ends_of_samples_of_fixed_size_are_what_data_sets_attain() -> None
     for rate in (0.01, 0.1, 0.3):
         found = true_positive_rate(loss, rate)
         assert rate < found.lower <= min(delta + math.exp(x) * rate for x, delta in worst.items()) + 1e-12
+
+
+@pytest.mark.parametrize("added", [False, True])
+def test_one_direction_alone_is_bounded_by_its_own_best_tests(added: bool) -> None:
+    """The reverse of a removed record is an added one: its curve was taken for the removed one's below ε = 0."""
+    q, mu = 0.1, 2.0
+    base = RelatedProfile(GaussianProfile(mu), Neighbouring.ADD_OR_REMOVE)
+    loss = compose([(SubsampledDirection(base, q, added), 1)])
+    at = np.linspace(-12.0, 12.0, 241)
+    sampled, without = (1.0 - q) * ndtr(-at) + q * ndtr(mu - at), ndtr(-at)
+    hits, alarms = (1.0 - without, 1.0 - sampled) if added else (sampled, without)
+    for rate, true in zip(alarms[60:200:20], hits[60:200:20], strict=True):
+        found = true_positive_rate(loss, float(rate))
+        assert found.lower <= true * (1 + 1e-9)
+        assert true * (1 - 1e-12) <= found.upper <= true * (1 + 1e-6) + 1e-9
+    for prior in (0.3, 0.7):
+        best = float(np.max(prior * hits + (1.0 - prior) * (1.0 - alarms)))
+        assert best * (1 - 1e-12) <= attack_accuracy(loss, prior).upper <= best + 1e-3
+
+
+def test_directions_of_a_group_do_not_mix() -> None:
+    base = RelatedProfile(GaussianProfile(1.0), Neighbouring.ADD_OR_REMOVE)
+    sides = [SampledGroupDirection(base, 0.1, 2, added) for added in (False, True)]
+    with pytest.raises(ParameterError, match="no pair of data sets has both"):
+        compose([(side, 1) for side in sides])
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("mu", [1e-300, 1e-15, 1e-12, 40.0, 1e6])
+@pytest.mark.parametrize("rate", [1e-300, 0.5, 1.0 - 1e-16])
+def test_the_smallest_losses_and_rates(mu: float, rate: float) -> None:
+    """Nodes that are one float made lines of a slope of 0/0; 1/rate overflowed; δ(0) + rate was rounded down."""
+    loss = compose([(GaussianProfile(mu), 1)])
+    found = true_positive_rate(loss, rate)
+    with mp.workdps(400):
+        if rate == 0.5:
+            true = mp.ncdf(mu)
+            assert found.lower <= true <= found.upper
+            assert true <= true_positive_rate_at_most(loss, rate)
+    assert rate * (1 - 1e-11) <= found.lower <= found.upper <= 1.0
+
+
+@pytest.mark.parametrize(
+    "number",
+    [
+        lambda loss: true_positive_rate(loss, 1e-301),
+        lambda loss: true_positive_rate_at_most(loss, 1e-301),
+        lambda loss: trade_off(loss, 1e-301),
+        lambda loss: risk_of(loss, (1e-301,)),
+    ],
+)
+def test_rates_whose_inverse_is_no_float_are_refused(number) -> None:
+    with pytest.raises(ParameterError, match=r"false_positive_rate = 1e-301: must be at least 1e-300"):
+        number(compose([(GaussianProfile(40.0), 1)]))
+    with pytest.raises(ParameterError, match=r"without = 1e-301: must be at least 1e-300"):
+        reconstruction_success(compose([(GaussianProfile(40.0), 1)]), 1e-301)
+
+
+def test_a_rate_near_one_has_a_narrow_interval() -> None:
+    """The best ε is a little below 0, of the size of μ: it was looked for among 40 of them."""
+    found = true_positive_rate(compose([(GaussianProfile(1e-3), 1)]), 0.9)
+    true = float(ndtr(ndtri(0.9) + 1e-3))
+    assert (
+        true - 1e-6 * (true - 0.9) - 1e-9 <= found.lower <= true <= found.upper <= true + 1e-6 * (true - 0.9)
+    )
+
+
+def test_guessing_is_a_lower_end_exactly() -> None:
+    for prior in (0.1, 0.3, 1e-17, 0.001):
+        assert Fraction(attack_accuracy(compose([]), prior).lower) <= max(
+            Fraction(prior), 1 - Fraction(prior)
+        )
+
+
+def test_a_posterior_of_the_smallest_floats() -> None:
+    assert posterior(0.0, 5e-324, 1.0 - 1e-16) == 0.0
+    true, false, prior = 1e-200, 1e-200, 1e-200  # products are no floats
+    assert posterior(true, false, prior) == pytest.approx(prior, rel=1e-15)
+    exact = (
+        Fraction(0.7) * Fraction(0.3) / (Fraction(0.7) * Fraction(0.3) + (1 - Fraction(0.3)) * Fraction(0.1))
+    )
+    assert Fraction(posterior(0.7, 0.1, 0.3)) >= exact
+    assert Fraction(math.nextafter(posterior(0.7, 0.1, 0.3), 0.0)) < exact
+
+
+def test_after_a_deadline_a_risk_takes_one_curve_point(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every one of 60 points was asked for, each of which may take a tenth of a second."""
+    asked = []
+    whole = ComposedLoss.directed_delta
+
+    def counted(self: ComposedLoss, epsilon: float, **how: object) -> tuple[CertifiedInterval, ...]:
+        asked.append(epsilon)
+        return whole(self, epsilon, **how)
+
+    monkeypatch.setattr(ComposedLoss, "directed_delta", counted)
+    monkeypatch.setattr(risk, "time_is_over", lambda: True)
+    found = true_positive_rate(compose([(GaussianProfile(1.0), 1)]), 0.01)
+    assert set(asked) == {0.0, -math.log(0.01)}
+    assert found.lower <= float(ndtr(ndtri(0.01) + 1.0)) <= found.upper < 1.0

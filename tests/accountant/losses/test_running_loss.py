@@ -258,3 +258,9 @@ def test_what_fewer_releases_cost_with_fixed_data_is_a_lower_end() -> None:
         < compose([(profile, 45)]).directions[0].epsilon(1e-5, 1e-7).lower
     )
     assert found.upper == pytest.approx(whole.upper, rel=1e-7)
+
+
+def test_losses_below_floats_have_room() -> None:
+    """The logarithm of a loss that is 0 as a float was a math domain error."""
+    hardly = LaplaceProfile(1e-300, 1e300)
+    assert RunningLoss([(hardly, 2)]).room(hardly, epsilon=1.0, delta=1e-6) == math.inf
