@@ -55,7 +55,7 @@ class LaplaceLoss(PrivacyLoss):
     @cached_property
     def _total(self) -> float:
         e, n = self._columns
-        return math.fsum((e * n).ravel()) * (1.0 + 8 * ROUNDING)
+        return math.nextafter(math.fsum((e * n).ravel()) * (1.0 + 8 * ROUNDING), math.inf)  # never 0
 
     @property
     def supremum(self) -> float:

@@ -604,3 +604,11 @@ def test_the_largest_epsilons_have_a_delta() -> None:
         for epsilon in (1e300, 1.7e308):
             found = compose([(profile, 2)]).delta(epsilon)
             assert 0.0 <= found.lower <= found.upper <= 1e-300
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_losses_that_underflow_are_not_free(count):
+    """Delta is 1 - exp(-count e / 2) and less, with e = 1e-600: no float shows it, and it is not 0."""
+    composed = compose([(LaplaceProfile(1e-300, 1e300), count)])
+    assert composed.delta(0.0).lower == 0.0 < composed.delta(0.0).upper < 1e-300
+    assert composed.epsilon(0.0).lower == 0.0 < composed.epsilon(0.0).upper < 1e-300
