@@ -290,6 +290,14 @@ class OffByAFifth:
         now[now != before] *= 1.2
 
 
+class HiddenStart:
+    """The first value of every arm is learned as half of it."""
+
+    def observe_initial(self, outcomes):
+        super().observe_initial(outcomes)
+        self.means.total *= 0.5
+
+
 class SameSample:
     """Samples are not drawn anew."""
 
@@ -414,6 +422,10 @@ SEEN_AS = {
 def test_planted_faults_are_seen(fault, name):
     found = violated(name, plant(name, fault))
     assert set(found) & SEEN_AS[fault]
+
+
+def test_raw_first_values_are_learned_as_they_are():
+    assert "noise" in violated("cascade-ucb1", plant("cascade-ucb1", HiddenStart))
 
 
 def test_a_report_says_that_no_radius_was_small_enough_to_be_seen():
