@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from rich.console import Console
+
 from accountant.compositions import composition_named
 from accountant.provenance import Provenance
 from algorithms.claim import Claim
@@ -24,6 +26,7 @@ from verify.document.elements import (
     TextTable,
     Tone,
 )
+from verify.document.terminal_text import print_document
 from verify.findings import Finding, FindingKind
 from verify.sentences import number
 from verify.verdict.answer import BLACK_BOXES, SubjectKind
@@ -87,16 +90,25 @@ def verification_document(verification: Verification, **files: str) -> Document:
     )
 
 
+def print_verification(verification: Verification, console: Console, *, verbose: bool = False) -> None:
+    """Print what is said of a verification; `verbose` if with what is for specialists."""
+    made = "; ".join(filter(None, (f"seed {verification.seed}", _versions(verification.provenance))))
+    print_document(verification_document(verification), console, made, unfolded=verbose)
+
+
+def _versions(provenance: Provenance) -> str:
+    return ", ".join(f"{name} {version}" for name, version in provenance.versions.items())
+
+
 def provenance_section(provenance: Provenance, **files: str) -> Section:
     """Return when and by which code a result was made; `files` are digests of what it was read from, by name."""
-    versions = ", ".join(f"{name} {version}" for name, version in provenance.versions.items())
-    pairs = [("found on", _utc(provenance.date) or "not known"), ("versions", versions)]
+    pairs = [("found on", _utc(provenance.date) or "not known"), ("versions", _versions(provenance))]
     pairs += [
         (_DIGESTS.get(name, f"SHA-256 of the code of {name}"), digest)
         for name, digest in provenance.digests.items()
     ]
     pairs += [(f"SHA-256 of {name}, from which this page was made", digest) for name, digest in files.items()]
-    return Section("When and by which code", (Facts(tuple(pair for pair in pairs if pair[1])),))
+    return Section("When and by which code", (), (Facts(tuple(pair for pair in pairs if pair[1])),))
 
 
 def _utc(date: str) -> str:
@@ -107,7 +119,7 @@ def _utc(date: str) -> str:
 def references_section(names: tuple[str, ...]) -> Section | None:
     """Return where theorems and methods are published, by their names; None if none of them is known."""
     found = references(names)
-    return Section("References", (Bullets(found),)) if found else None
+    return Section("References", (), (Bullets(found),)) if found else None
 
 
 def claim_section(subject: str, claim: Claim, arithmetic: str = "", problem: str = "") -> Section:
@@ -142,7 +154,7 @@ def claim_section(subject: str, claim: Claim, arithmetic: str = "", problem: str
         ", and a δ that grows, too." if claim.delta else "."
     )
     facts = Facts(tuple(pair for pair in pairs if pair[1]))
-    return Section("The claim", (Paragraph(claim_words(subject, claim)), Paragraph(plain), facts))
+    return Section("The claim", (Paragraph(claim_words(subject, claim)),), (Paragraph(plain), facts))
 
 
 def arithmetic_words(kind: SubjectKind, *, counted: bool = False) -> str:
@@ -203,7 +215,7 @@ def _witness(verification: Verification) -> Section | None:
 def rests_on_section(blocks: Sequence[Block], *more: str) -> Section:
     """Return what a result rests on: its own, and what every result does; `more` is trusted beside."""
     trusted = (Paragraph("Trusted, as in every result:"), Bullets((_TRUSTED, *more)))
-    return Section("What it rests on", (*blocks, *trusted))
+    return Section("What it rests on", (), (*blocks, *trusted))
 
 
 def _rests_on(verification: Verification) -> Section:
@@ -351,16 +363,13 @@ def _weight(finding: Finding) -> str:
 
 
 def _again(verification: Verification) -> Section:
-    blocks: list[Block] = []
-    if verification.witness is not None and verification.witness.reproduce:
-        blocks.append(Code(verification.witness.reproduce))
-    blocks.append(
-        Paragraph(
-            f"The seed is {verification.seed}; with the code and versions below all numbers come out the same (the "
-            "digest tells the code). Another seed makes an independent check."
-        )
+    witness = verification.witness
+    commands = (Code(witness.reproduce),) if witness is not None and witness.reproduce else ()
+    said = (
+        f"The seed is {verification.seed}; with the code and versions below all numbers come out the same (the "
+        "digest tells the code). Another seed makes an independent check."
     )
-    return Section("See it again", tuple(blocks))
+    return Section("See it again", commands, (Paragraph(said),))
 
 
 def theorem_named(composition: str) -> str:

@@ -162,12 +162,6 @@ def witness_meaning(witness: Witness) -> str:
     return f"Seeing the event speaks {p / q:.4g} to 1{counted} for D against D′."
 
 
-def seed_words(verification: Verification) -> str:
-    """Return the seed and the versions."""
-    versions = ", ".join(f"{name} {version}" for name, version in verification.provenance.versions.items())
-    return f"seed {verification.seed}" + (f"; {versions}" if versions else "")
-
-
 def _how_often(probability: float, hits: int | None, trials: int | None) -> str:
     if trials is None:
         return f"{_percent(probability)} (exact)"
