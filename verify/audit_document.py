@@ -116,7 +116,7 @@ def _claim(audited: Audit) -> Section:
             f"None of a mechanism. The releases are compared with a budget that was given with them: ε = "
             f"{number(audited.remaining.budget)} at δ = {number(audited.question.given)}."
         )
-    return Section("The claim", (Paragraph(said),))
+    return Section("The claim", (), (Paragraph(said),))
 
 
 def _about(about: About) -> Section | None:
@@ -257,7 +257,8 @@ def _left(audited: Audit) -> Section | None:
         f"{digits(remaining.epsilon)} is left, for releases that spend no δ of their own. Of each of those here as "
         "many more would fit, if of it alone (composed anew, and not added up):"
     )
-    return Section("What is left", (Paragraph(said), TextTable(("release", "how many more"), rows)))
+    more = "how many more" if audited.complete else "how many more, at least"
+    return Section("What is left", (Paragraph(said), TextTable(("release", more), rows)))
 
 
 def _rests_on(audited: Audit) -> Section:

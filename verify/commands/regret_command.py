@@ -34,8 +34,9 @@ from verify.conduct.exit_codes import worst
 from verify.conduct.isolation import found_apart
 from verify.conduct.progress import Progress
 from verify.conduct.time_limit import TimeLimitReached, time_limit
+from verify.document.terminal_text import print_document
 from verify.learners.learner_subject import LearnerSubject, blaming
-from verify.printable import printable, printable_texts
+from verify.printable import printable
 from verify.regret_claims.growth import measure_growth
 from verify.regret_claims.local_privacy import audit_local_privacy
 from verify.regret_claims.printed_theorems import (
@@ -44,6 +45,7 @@ from verify.regret_claims.printed_theorems import (
     PrintedTheorem,
     check_printed,
 )
+from verify.regret_claims.regret_document import regret_document
 from verify.regret_claims.regret_report import EXIT_CODES, RegretReport, RegretVerdict
 from verify.regret_claims.scaling import fit_scaling
 from verify.regret_claims.verify_regret import DEFAULT_ERROR, regret, stated_value
@@ -205,7 +207,7 @@ def _show_one(learner: str, plot: Path | None, options: dict[str, Any], seconds:
         from verify.regret_claims.plot_claim import plot_claim
 
         plot_claim(report, _twin(report, options, seconds), plot)
-    show(as_json, report.json, partial(_render, report))
+    show(as_json, report.json, partial(print_document, regret_document(report)))
     return report.exit_code
 
 
@@ -427,48 +429,6 @@ def _twin(report: RegretReport, options: Mapping[str, Any], seconds: float) -> R
     kept = {name: options[name] for name in ("problem", "seed", "runs", "delta", "workers", "store")}
     kept |= {"epsilon": report.epsilon, "horizon": report.horizon}
     return RegretReport.from_json(_report(twin, kept, seconds))
-
-
-def _render(report: RegretReport, console: Console) -> None:
-    report = printable_texts(report)
-    theorem = report.theorem
-    heading = (report.verdict.upper(), _STYLES.get(report.verdict, "bold yellow"))
-    console.print(Text.assemble(heading, "  ", (report.learner, "bold")))
-    for reason in report.reasons:
-        console.print(Text(f"- {reason}"))
-    claim = f"epsilon = {report.epsilon:g}, delta = {report.delta:g}, neighbours: {report.neighbours}"
-    console.print(
-        Text(f"\nplayed   {report.problem}; {claim}, {report.horizon:,} rounds, {report.lanes} runs")
-    )
-    console.print(Text(f"theorem  {theorem.source}; {theorem.regime}"))
-    if theorem.dominant[0]:
-        gaps = f"; gaps: {theorem.gaps}" if theorem.gaps else ""
-        console.print(Text(f"largest  {theorem.dominant[0]} = {theorem.dominant[1]:.5g}{gaps}"))
-    if theorem.speaks_from is not None:
-        console.print(
-            Text(
-                f"speaks   from T = {theorem.speaks_from:,} on: there it is below a third of the worst regret"
-            )
-        )
-    for name, words in (("printed", theorem.printed), ("but", theorem.correction)):
-        if words:
-            console.print(Text(f"{name:8s} {words}"))
-    if report.proof:
-        title = f"What the proof rests on, on an instance of its own: {report.learner} at epsilon = {report.epsilon:g}"
-        table = Table("check", "p", "seen", title=Text(title), title_justify="left")
-        for check in report.proof:
-            style = "bold red" if check.violated else ""
-            table.add_row(Text(check.name, style=style), f"{check.p:.2g}", Text(check.words))
-        console.print(table)
-    title = f"Regret: all limits hold together except with probability {report.error:g}"
-    table = Table(
-        "round", "mean", "at least", "at most", "bound", "worst", "", title=title, title_justify="left"
-    )
-    for each in report.outcome:
-        numbers = (each.mean, each.lower, each.upper, each.bound, each.trivial)
-        table.add_row(f"{each.round:,}", *(_number(value) for value in numbers), each.verdict)
-    console.print(table)
-    console.print(Text(f"again: {report.reproduce}"), soft_wrap=True)
 
 
 def _render_printed(findings: list[PrintedFinding], console: Console) -> None:

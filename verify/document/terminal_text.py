@@ -32,7 +32,8 @@ STYLES: Mapping[Tone, str] = {"good": "bold green", "bad": "bold red", "open": "
 _BAR = "[█◆]+"  # of a picture: what its other characters frame
 _FACT = 24  # columns of a name, at most
 _SPELLED = str.maketrans(
-    {"ε": "epsilon", "δ": "delta", "′": "'", "∞": "inf", "±": "+-"} | dict(zip("─├┤┼┄█▼◆", "-||+.#v*", strict=True))
+    {"ε": "epsilon", "δ": "delta", "′": "'", "∞": "inf", "±": "+-"}
+    | dict(zip("─├┤┼┄█▼◆", "-||+.#v*", strict=True))
 )
 
 
