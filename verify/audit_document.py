@@ -95,7 +95,7 @@ def _theorem_names(audited: Audit) -> tuple[str, ...]:
     return (*audited.theorems, *chosen)
 
 
-def risk_rows(risk: Risk) -> tuple[tuple[str, str, str], ...]:
+def _risk_rows(risk: Risk) -> tuple[tuple[str, str, str], ...]:
     """Return what attacks reach: each of what, at least, and at most."""
     found = [
         ("advantage over guessing (true - false positive rate)", risk.advantage),
@@ -225,7 +225,7 @@ def _risk(risk: Risk, relation: Neighbouring) -> Section:
     )
     return Section(
         "What it means for one record",
-        (Paragraph(said), TextTable(("the best attack", "at least", "at most"), risk_rows(risk))),
+        (Paragraph(said), TextTable(("the best attack", "at least", "at most"), _risk_rows(risk))),
     )
 
 

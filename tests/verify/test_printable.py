@@ -13,7 +13,7 @@ from accountant.provenance import Provenance
 from algorithms.claim import ClaimForm, View
 from mechanisms import Assumption, AssumptionKind
 from verify.findings import Finding, FindingKind, LowerBound, UpperBound, Witness
-from verify.printable import printable, printable_texts
+from verify.printable import printable
 from verify.verdict.answer import SubjectKind
 from verify.verdict.plot_band import plot_band
 from verify.verdict.result import Verification
@@ -82,11 +82,6 @@ def test_str_and_repr_are_printable_and_json_keeps_the_text() -> None:
     assert repr(result).isprintable()
     assert str(result).replace("\n", "").isprintable()
     assert result.json()["subject"] == BAD
-
-
-def test_values_that_are_no_text_stay_as_they_are() -> None:
-    value = {"a\n": [1, (2.0, "\t"), None, FindingKind.WARNS]}
-    assert printable_texts(value) == {"a\\n": [1, (2.0, "\\t"), None, FindingKind.WARNS]}
 
 
 def test_names_in_pictures_are_no_formulas(tmp_path) -> None:

@@ -42,9 +42,7 @@ def simulation_document(simulations: Sequence[SimulationResult], **files: str) -
             ),
         ),
         rests_on_section((Paragraph("On simulated outcomes: no data of anybody's were used."),)),
-        Section(
-            "See it again", tuple(Code(line) for line in dict.fromkeys(each.repeat for each in simulations))
-        ),
+        Section("See it again", (), tuple(map(Code, dict.fromkeys(each.repeat for each in simulations)))),
         provenance_section(first.provenance, **files),
     ]
     return Document(
