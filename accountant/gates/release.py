@@ -27,6 +27,7 @@ from mechanisms import (
 from mechanisms.mechanism import is_categorical, needs_whole_numbers, samples_securely
 
 if TYPE_CHECKING:
+    from accountant.gates.closing import Closing
     from accountant.gates.gate import Gate, Mask
 
 
@@ -162,10 +163,10 @@ class Drawing:
         return self.draw(self.mechanism, value, noise)
 
 
-def drawing_through(mechanism: Mechanism, draw: DrawOutput) -> Mechanism:
+def _drawing_through(mechanism: Mechanism, draw: DrawOutput) -> Mechanism:
     """Return a mechanism that draws through a function of it, before the functions that follow."""
     if type(mechanism) is PostProcessed:
-        return replace(mechanism, mechanism=drawing_through(mechanism.mechanism, draw))
+        return replace(mechanism, mechanism=_drawing_through(mechanism.mechanism, draw))
     return cast("Mechanism", Drawing(mechanism, draw))
 
 
@@ -174,7 +175,7 @@ def _name_of(mechanism: Mechanism) -> str:
     return _name_of(mechanism.mechanism) if isinstance(mechanism, Drawing) else type(mechanism).__name__
 
 
-def watched(gate: Gate, mechanism: Mechanism) -> Mechanism:
+def _watched(gate: Closing, mechanism: Mechanism) -> Mechanism:
     """Return a mechanism that closes the gate if it fails, and it or its noise source is not this library's own.
 
     They get the raw value: whether they fail may depend on that. A function that follows sees released values only.
@@ -190,23 +191,29 @@ def watched(gate: Gate, mechanism: Mechanism) -> Mechanism:
                 gate.close(f"a mechanism failed ({type(error).__name__})", calling_place())
             raise
 
-    return drawing_through(mechanism, draw)
+    return _drawing_through(mechanism, draw)
 
 
 def sample(
+    gate: Closing,
     mechanism: Mechanism,
     values: npt.NDArray[Any],
     where: Mask | None,
     noise: NoiseSource,
     streams: Randomness | None = None,
+    *,
+    through: DrawOutput | None = None,
 ) -> npt.NDArray[Any]:
     """Draw a mechanism's outputs at a mask, and 0 elsewhere.
 
-    The mechanism gets what is released of a lane as a row, if lanes release equally many coordinates or none, and else
-    all in one row.
+    The gate is shut meanwhile, and closed if a mechanism or noise source that is not this library's own fails: they
+    get the raw value, and whether they fail may depend on it. The mechanism gets what is released of a lane as a row,
+    if lanes release equally many coordinates or none, and else all in one row.
 
     Parameters
     ----------
+    gate
+        Whose release it is.
     mechanism, values, where
         What is released: values of shape (lanes, n). The mechanism gets a copy, so that one that works in
         place changes no private value.
@@ -214,6 +221,8 @@ def sample(
         Where noise comes from.
     streams
         The lanes' own streams behind `noise`, so that with a mask, too, each lane draws from its block's.
+    through
+        What draws through the mechanism, before the functions that follow it; by default it draws itself.
 
     Returns
     -------
@@ -225,6 +234,20 @@ def sample(
     ValueError
         If there is a mask and the mechanism does not keep the shape of what it releases.
     """
+    draws = _watched(gate, mechanism)
+    if through is not None:
+        draws = _drawing_through(draws, through)
+    with gate.drawing():
+        return _at_mask(draws, values, where, noise, streams)
+
+
+def _at_mask(
+    mechanism: Mechanism,
+    values: npt.NDArray[Any],
+    where: Mask | None,
+    noise: NoiseSource,
+    streams: Randomness | None,
+) -> npt.NDArray[Any]:
     if where is None:
         return np.asarray(mechanism.release(values.copy(), noise))
     at = np.flatnonzero(where)
