@@ -27,7 +27,7 @@ from verify.document.elements import (
 )
 from verify.printable import printable
 
-STYLES: Mapping[Tone, str] = {"good": "bold green", "bad": "bold red", "open": "bold yellow", "plain": "bold"}
+_STYLES: Mapping[Tone, str] = {"good": "bold green", "bad": "bold red", "open": "bold yellow", "plain": "bold"}
 
 _BAR = "[█◆]+"  # of a picture: what its other characters frame
 _FACT = 24  # columns of a name, at most
@@ -60,7 +60,7 @@ def print_document(document: Document, console: Console, made: str = "", *, unfo
 
 
 def _print(document: Document, console: Console, made: str, *, unfolded: bool) -> None:
-    style = STYLES[document.tone]
+    style = _STYLES[document.tone]
     console.print(Text.assemble((document.verdict, style), "  ", (printable(document.name), "bold")))
     console.print(Text(printable(document.meaning)))
     for section in document.sections:
