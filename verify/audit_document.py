@@ -20,12 +20,7 @@ from verify.document.elements import (
     Tone,
 )
 from verify.sentences import digits, number
-from verify.verdict.verification_document import (
-    ADVERSARY,
-    provenance_section,
-    references_section,
-    rests_on_section,
-)
+from verify.verdict.common_sections import ADVERSARY, provenance_section, references_section, rests_on_section
 
 _VERDICTS: dict[bool | None, tuple[str, Tone]] = {
     True: ("WITHIN THE BUDGET", "good"),

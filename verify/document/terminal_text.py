@@ -27,7 +27,12 @@ from verify.document.elements import (
 )
 from verify.printable import printable
 
-_STYLES: Mapping[Tone, str] = {"good": "bold green", "bad": "bold red", "open": "bold yellow", "plain": "bold"}
+_STYLES: Mapping[Tone, str] = {
+    "good": "bold green",
+    "bad": "bold red",
+    "open": "bold yellow",
+    "plain": "bold",
+}
 
 _BAR = "[█◆]+"  # of a picture: what its other characters frame
 _FACT = 24  # columns of a name, at most

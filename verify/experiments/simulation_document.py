@@ -9,7 +9,7 @@ from verify.document.charts import Area, Axis, Curve, Style, chart
 from verify.document.elements import Block, Code, Document, Facts, Paragraph, Picture, Section, TextTable
 from verify.experiments.simulation_result import SimulationResult
 from verify.sentences import number
-from verify.verdict.verification_document import provenance_section, rests_on_section
+from verify.verdict.common_sections import provenance_section, rests_on_section
 
 _STYLES: tuple[Style, ...] = ("proved", "shown", "claim", "aside")
 _ROWS = 12  # of the table of one learner
