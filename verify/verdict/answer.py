@@ -130,7 +130,7 @@ class Answer:
 
     @classmethod
     def _read(cls, read: JsonObject) -> Answer:
-        claim = read.object("claim", read_claim)
+        claim = read.object("claim", _read_claim)
         answer = cls(
             subject=read.text("subject"),
             claim=claim,
@@ -175,7 +175,7 @@ class Answer:
             raise AnswerError(str(error)) from None
 
 
-def read_claim(read: JsonObject, relation: str = "neighbours") -> Claim:
+def _read_claim(read: JsonObject, relation: str = "neighbours") -> Claim:
     """Return a claim that was written by its fields, its relation under a name of its own."""
     return Claim(
         model=read.text("model"),  # type: ignore[arg-type]
@@ -208,7 +208,7 @@ def claim_data(claim: Claim) -> dict[str, Any]:
 
 def read_stated_claim(read: JsonObject) -> Claim:
     """Return what `claim_data` wrote; `ValueError` if a value is wrong or the words are not those of the relation."""
-    claim = read_claim(read, relation="relation")
+    claim = _read_claim(read, relation="relation")
     read.one_of("neighbours", [claim.neighbour_words])
     return claim
 

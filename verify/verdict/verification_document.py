@@ -159,7 +159,7 @@ def _upper_words(upper: UpperBound | None) -> str:
     return f"at most {number(upper.epsilon)} at δ = {number(upper.delta)}: {upper.method}"
 
 
-def _lower_words(lower: LowerBound | None, upper: UpperBound | None = None) -> str:
+def _lower_words(lower: LowerBound | None, upper: UpperBound | None) -> str:
     """Return the lower bound, how it was found, and how sure it is; also where it lies above a proved one."""
     if lower is None:
         return "at least 0: nothing was audited"
