@@ -141,7 +141,9 @@ def test_list_shows_what_words_describe(run):
     assert not found["zoo"]
     code, out, _ = run("list", "svt5")
     assert (code, "svt5" in out, "cucb" in out) == (0, True, False)
-    assert "synthetic-movies" in run("list", "synthetic-movies")[1].partition("parameters")[2]
+    code, out, _ = run("list", "synthetic-movies")
+    assert (code, out.split()[:2]) == (0, ["problem", "synthetic-movies"])
+    assert "\nmovies=100  number of movies; an integer in [17, 3883]" in out
     code, out, err = run("list", "nonsense")
     assert (code, out) == (2, "")
     assert "nothing is described by 'nonsense'" in err

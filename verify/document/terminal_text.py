@@ -71,12 +71,20 @@ def _print(document: Document, console: Console, made: str, *, unfolded: bool) -
     for section in document.sections:
         if section.blocks:
             console.print(Text(f"\n{section.title}", style="bold underline"))
-            _print_blocks(section.blocks, console, style, unfolded=unfolded)
+            print_blocks(section.blocks, console, style, indent=2, unfolded=unfolded)
     if made:
         console.print(Text(f"\n{printable(made)}"))
 
 
-def _print_blocks(blocks: Iterable[Block], console: Console, style: str, *, unfolded: bool) -> None:
+def print_blocks(
+    blocks: Iterable[Block],
+    console: Console,
+    style: str = "bold",
+    *,
+    indent: int = 0,
+    unfolded: bool = False,
+) -> None:
+    """Print parts of a document; `style` is of what is filled in a picture, and the rest as in `print_document`."""
     for block in blocks:
         shown: RenderableType
         match block:
@@ -92,15 +100,15 @@ def _print_blocks(blocks: Iterable[Block], console: Console, style: str, *, unfo
                 shown = Text(plain, no_wrap=True)
                 shown.highlight_regex(_BAR, style)
             case Code(line):  # in one line, however long: it is to be copied
-                console.print(Text(f"  {printable(line)}", style="bold"), soft_wrap=True)
+                console.print(Text(" " * indent + printable(line), style="bold"), soft_wrap=True)
                 continue
             case Details(title, inner) if unfolded:
-                console.print(Text(f"  {title}:", style="bold"))
-                _print_blocks(inner, console, style, unfolded=unfolded)
+                console.print(Text(f"{' ' * indent}{title}:", style="bold"))
+                print_blocks(inner, console, style, indent=indent, unfolded=unfolded)
                 continue
             case _:
                 continue
-        console.print(Padding(shown, (0, 0, 0, 2)))
+        console.print(Padding(shown, (0, 0, 0, indent)))
 
 
 def _grid(rows: Iterable[tuple[str, str]], padding: int) -> Table:
