@@ -11,8 +11,6 @@ from typing import Any
 
 import click
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from accountant.audit import (
     Audit,
@@ -30,6 +28,7 @@ from accountant.provenance import file_digest, made_now
 from verify.commands.audit_comparison import render_side_by_side
 from verify.commands.command_options import check_plot, json_option, show
 from verify.conduct.exit_codes import BAD, GOOD, OPEN, worst
+from verify.document.terminal_text import plain_table, print_document
 from verify.printable import printable
 from verify.sentences import digits
 
@@ -166,7 +165,6 @@ def audit_file(
 
 def _render(result: Audit, console: Console) -> None:
     from verify.audit_document import audit_document  # a document's words are all of verify's
-    from verify.document.terminal_text import print_document
 
     print_document(audit_document(result), console)
 
@@ -223,11 +221,11 @@ def _render_calibration(result: Calibration, console: Console) -> None:
         f"then epsilon is at most {digits(result.epsilon)} at delta = {result.delta:g} ({result.relation})"
     )
     console.print()
-    table = Table("release", "calibrated")
-    for name, parameters in result.parameters.items():
-        words = ", ".join(f"{key} = {value!r}" for key, value in parameters.items())
-        table.add_row(Text(printable(name)), words or "-")
-    console.print(table)
+    rows = [
+        (name, ", ".join(f"{key} = {value!r}" for key, value in parameters.items()) or "-")
+        for name, parameters in result.parameters.items()
+    ]
+    console.print(plain_table(("release", "calibrated"), rows))
 
 
 def _calibration_json(result: Calibration) -> dict[str, Any]:

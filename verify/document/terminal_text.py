@@ -6,7 +6,7 @@ Unicode, words and pictures are spelled in ASCII.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from rich.console import Console, RenderableType
 from rich.padding import Padding
@@ -95,7 +95,7 @@ def print_blocks(
             case Facts(pairs):
                 shown = _grid(pairs, padding=2)
             case TextTable(heading, rows):
-                shown = _table(heading, rows)
+                shown = plain_table(heading, rows)
             case Picture(plain=plain) if plain:
                 shown = Text(plain, no_wrap=True)
                 shown.highlight_regex(_BAR, style)
@@ -119,10 +119,11 @@ def _grid(rows: Iterable[tuple[str, str]], padding: int) -> Table:
     return grid
 
 
-def _table(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold", expand=False)
+def plain_table(heading: Iterable[str], rows: Iterable[Iterable[str | Text]]) -> Table:
+    """Return a table as all on a terminal look; texts are shown as they are, whatever they hold."""
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     for name in heading:
-        table.add_column(name, overflow="fold")
+        table.add_column(Text(printable(name)), overflow="fold")
     for row in rows:
-        table.add_row(*(Text(printable(cell)) for cell in row))
+        table.add_row(*(Text(printable(cell)) if isinstance(cell, str) else cell for cell in row))
     return table
