@@ -219,6 +219,7 @@ _TAKEN: Mapping[Any, Callable[[JsonObject, str], Any]] = {
     int: JsonObject.whole,
     float: JsonObject.number,
     int | None: JsonObject.perhaps_whole,
+    tuple[str, float]: JsonObject.named_number,
     Mapping[str, str]: JsonObject.words,
     Mapping[str, Any]: JsonObject.mapping,
     FindingKind: lambda read, key: FindingKind(read.text(key)),
@@ -227,14 +228,14 @@ _TAKEN: Mapping[Any, Callable[[JsonObject, str], Any]] = {
 """How a value of a type is taken from a JSON object."""
 
 
-def _fields_of(kind: type[_Written]) -> Callable[[JsonObject], _Written]:
+def fields_of(kind: type[_Written]) -> Callable[[JsonObject], _Written]:
     """Return what reads a data class that was written by its fields."""
     types = get_type_hints(kind)
     return lambda read: kind(**{name: _TAKEN[its_type](read, name) for name, its_type in types.items()})
 
 
-read_upper = _fields_of(UpperBound)
-read_lower = _fields_of(LowerBound)
-read_witness = _fields_of(Witness)
-read_finding = _fields_of(Finding)
-read_assumption = _fields_of(Assumption)
+read_upper = fields_of(UpperBound)
+read_lower = fields_of(LowerBound)
+read_witness = fields_of(Witness)
+read_finding = fields_of(Finding)
+read_assumption = fields_of(Assumption)
