@@ -152,7 +152,7 @@ DrawOutput = Callable[["Mechanism", npt.NDArray[Any], "NoiseSource | np.random.G
 
 
 @dataclass(frozen=True)
-class Drawing:
+class _Drawing:
     """A mechanism that draws through a function of it."""
 
     mechanism: Mechanism
@@ -167,12 +167,7 @@ def _drawing_through(mechanism: Mechanism, draw: DrawOutput) -> Mechanism:
     """Return a mechanism that draws through a function of it, before the functions that follow."""
     if type(mechanism) is PostProcessed:
         return replace(mechanism, mechanism=_drawing_through(mechanism.mechanism, draw))
-    return cast("Mechanism", Drawing(mechanism, draw))
-
-
-def _name_of(mechanism: Mechanism) -> str:
-    """Return the name of a mechanism's class, or of that of which this is a drawing."""
-    return _name_of(mechanism.mechanism) if isinstance(mechanism, Drawing) else type(mechanism).__name__
+    return cast("Mechanism", _Drawing(mechanism, draw))
 
 
 def _watched(gate: Closing, mechanism: Mechanism) -> Mechanism:
@@ -238,33 +233,23 @@ def sample(
     if through is not None:
         draws = _drawing_through(draws, through)
     with gate.drawing():
-        return _at_mask(draws, values, where, noise, streams)
-
-
-def _at_mask(
-    mechanism: Mechanism,
-    values: npt.NDArray[Any],
-    where: Mask | None,
-    noise: NoiseSource,
-    streams: Randomness | None,
-) -> npt.NDArray[Any]:
-    if where is None:
-        return np.asarray(mechanism.release(values.copy(), noise))
-    at = np.flatnonzero(where)
-    given, lane_of = values.reshape(-1)[at], at // values.shape[-1]
-    many = np.bincount(lane_of, minlength=1)
-    if (width := int(many.max())) and (many[many > 0] == width).all():
-        given, lane_of = given.reshape(-1, width), lane_of[::width]
-    if isinstance(streams, LaneStreams):
-        noise = NumpyNoise(streams.for_lanes(lane_of))
-    chosen = np.asarray(mechanism.release(given, noise))
-    if chosen.shape[-given.ndim :] != given.shape:
-        raise ValueError(
-            f"{_name_of(mechanism)} turned {given.size} released coordinates into shape {chosen.shape}: "
-            "it cannot be used with a mask"
+        if where is None:
+            return np.asarray(draws.release(values.copy(), noise))
+        at = np.flatnonzero(where)
+        given, lane_of = values.reshape(-1)[at], at // values.shape[-1]
+        many = np.bincount(lane_of, minlength=1)
+        if (width := int(many.max())) and (many[many > 0] == width).all():
+            given, lane_of = given.reshape(-1, width), lane_of[::width]
+        if isinstance(streams, LaneStreams):
+            noise = NumpyNoise(streams.for_lanes(lane_of))
+        chosen = np.asarray(draws.release(given, noise))
+        if chosen.shape[-given.ndim :] != given.shape:
+            raise ValueError(
+                f"{type(mechanism).__name__} turned {given.size} released coordinates into shape {chosen.shape}: "
+                "it cannot be used with a mask"
+            )
+        outputs = np.zeros((*chosen.shape[: -given.ndim], *values.shape), chosen.dtype)
+        outputs.reshape(*chosen.shape[: -given.ndim], -1)[..., at] = chosen.reshape(
+            *chosen.shape[: -given.ndim], -1
         )
-    outputs = np.zeros((*chosen.shape[: -given.ndim], *values.shape), chosen.dtype)
-    outputs.reshape(*chosen.shape[: -given.ndim], -1)[..., at] = chosen.reshape(
-        *chosen.shape[: -given.ndim], -1
-    )
-    return outputs
+        return outputs
