@@ -32,9 +32,7 @@ from accountant.gates.release import (
     check_release,
     check_source,
     checked_mechanism,
-    drawing_through,
     sample,
-    watched,
 )
 from accountant.ledger.accounts import Accounts
 from accountant.ledger.entry import Entry, check_length, declassification, entries_to_dict
@@ -438,11 +436,10 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
     ) -> npt.NDArray[Any]:
         if mechanism is None:
             return np.array(values)
-        draws = watched(self, mechanism)
+        kept = None
         if request is not None and _is_followed(mechanism):
-            draws = drawing_through(draws, _kept(functools.partial(self._keep, request), answer))
-        with self.drawing():
-            return sample(draws, values, where, self._noise)
+            kept = _kept(functools.partial(self._keep, request), answer)
+        return sample(self, mechanism, values, where, self._noise, through=kept)
 
     def admit(self, releases: Sequence[Awaited], sums: Sequence[TracedSums]) -> None:
         """Refuse a value that is to wait in `sums` if its records cannot pay for its releases, or wait there already.

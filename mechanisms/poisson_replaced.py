@@ -78,24 +78,21 @@ class PoissonReplacedProfile(SampledProfile):
             )
 
     @cached_property
-    def _laplace_ends(self) -> tuple[float, float] | None:
-        """Return ln(1-q + q e^{-e}) and ln(1-q + q e^e) of a Laplace base."""
+    def _laplace(self) -> tuple[float, float, float] | None:
+        """Of a Laplace base its largest loss e, rounded up, and ln(1-q + q e^{-e}) and ln(1-q + q e^e)."""
         if self.base.pure_epsilon is None:
             return None
-        ends = log_mixture(self.rate, np.array([-1.0, 1.0]) * up(self.base.pure_epsilon))
-        return float(ends[0]), float(ends[1])
+        largest = up(self.base.pure_epsilon)
+        low, high = log_mixture(self.rate, np.array([-largest, largest]))
+        return largest, float(low), float(high)
 
     @cached_property
-    def _largest(self) -> Fraction | None:
-        if self._laplace_ends is None:
-            return None
-        low, high = self._laplace_ends
-        return Fraction((high - low) * (1.0 + 1e-14))
-
-    @property
     def pure_epsilon(self) -> Fraction | None:
         """ln(1-q + q e^e) - ln(1-q + q e^{-e}) of Laplace noise, rounded up."""
-        return self._largest
+        if self._laplace is None:
+            return None
+        _, low, high = self._laplace
+        return Fraction((high - low) * (1.0 + 1e-14))
 
     @property
     def relative_error(self) -> float:
@@ -115,17 +112,17 @@ class PoissonReplacedProfile(SampledProfile):
         """
         x = np.asarray(epsilon, dtype=np.float64)
         size = np.abs(x)
-        if self._laplace_ends is None or self._largest is None:
+        if self._laplace is None or self.pure_epsilon is None:
             low, high = super().bounds(epsilon)
             most = np.where(x >= 0.0, self.rate, -np.expm1(-size) + np.exp(-size) * self.rate)
             return low, np.minimum(high, most * (1.0 + 8.0 * ROUNDING))
-        largest = up(self.base.pure_epsilon or Fraction(0))
+        largest, *ends = self._laplace
         # The largest loss moves by at most twice what the base's does, which is rounded.
-        off = 16.0 * ROUNDING * (abs(self._laplace_ends[0]) + abs(self._laplace_ends[1]) + size + largest)
+        off = 16.0 * ROUNDING * (abs(ends[0]) + abs(ends[1]) + size + largest)
         error = 16.0 * ROUNDING * (8.0 + largest + size)
         low = self._curve(size + off) * (1.0 - error)
         high = np.where(
-            size >= up(self._largest), 0.0, self._curve(np.maximum(size - off, 0.0)) * (1.0 + error)
+            size >= up(self.pure_epsilon), 0.0, self._curve(np.maximum(size - off, 0.0)) * (1.0 + error)
         )
         shrink, fall = np.exp(-size), -np.expm1(-size)
         lower = np.where(x >= 0.0, low, (fall + shrink * low) * (1.0 - 8.0 * ROUNDING))
@@ -133,8 +130,9 @@ class PoissonReplacedProfile(SampledProfile):
         return np.maximum(lower, 0.0), np.minimum(upper, 1.0)
 
     def _curve(self, epsilon: FloatArray) -> FloatArray:
+        if self._laplace is not None:
+            return poisson_replaced_laplace_delta(self.rate, self._laplace[0], epsilon)
         curve = bare(self.base)
-        if isinstance(curve, GaussianProfile):
-            # With less noise than that squares are no floats; `relative_error` is far above 1 there.
-            return poisson_replaced_gaussian_delta(self.rate, max(1.0 / curve.mu, 1e-150), epsilon)
-        return poisson_replaced_laplace_delta(self.rate, up(curve.pure_epsilon or Fraction(0)), epsilon)
+        assert isinstance(curve, GaussianProfile)
+        # With less noise than that squares are no floats; `relative_error` is far above 1 there.
+        return poisson_replaced_gaussian_delta(self.rate, max(1.0 / curve.mu, 1e-150), epsilon)

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import io
 import os
 from dataclasses import replace
 from typing import Any
-
-from rich.console import Console
 
 from mechanisms import Domain
 from verify.findings import FindingKind
 from verify.neighbouring.adjacency import Adjacency
 from verify.printable import printable
-from verify.verdict.report import render
 from verify.verdict.result import Verification
 from verify.verification import verify
 
@@ -110,7 +106,7 @@ def assert_dp(
     )
     wrong = _complaint(result, certified=certified)
     if wrong is not None:
-        raise DPViolation(f"{printable(wrong)}\n\n{_report(_without_call(result))}{_test_again()}", result)
+        raise DPViolation(f"{printable(wrong)}\n\n{_without_call(result)}\n{_test_again()}", result)
     return result
 
 
@@ -136,12 +132,6 @@ def _without_call(result: Verification) -> Verification:
     if witness is None or not witness.reproduce.startswith("verify("):
         return result
     return replace(result, witness=replace(witness, reproduce=""))
-
-
-def _report(result: Verification) -> str:
-    text = io.StringIO()
-    render(result, Console(file=text, width=100, color_system=None))
-    return text.getvalue()
 
 
 def _test_again() -> str:

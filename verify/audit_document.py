@@ -20,12 +20,7 @@ from verify.document.elements import (
     Tone,
 )
 from verify.sentences import digits, number
-from verify.verdict.verification_document import (
-    ADVERSARY,
-    provenance_section,
-    references_section,
-    rests_on_section,
-)
+from verify.verdict.common_sections import ADVERSARY, provenance_section, references_section, rests_on_section
 
 _VERDICTS: dict[bool | None, tuple[str, Tone]] = {
     True: ("WITHIN THE BUDGET", "good"),
@@ -95,7 +90,7 @@ def _theorem_names(audited: Audit) -> tuple[str, ...]:
     return (*audited.theorems, *chosen)
 
 
-def risk_rows(risk: Risk) -> tuple[tuple[str, str, str], ...]:
+def _risk_rows(risk: Risk) -> tuple[tuple[str, str, str], ...]:
     """Return what attacks reach: each of what, at least, and at most."""
     found = [
         ("advantage over guessing (true - false positive rate)", risk.advantage),
@@ -116,7 +111,7 @@ def _claim(audited: Audit) -> Section:
             f"None of a mechanism. The releases are compared with a budget that was given with them: ε = "
             f"{number(audited.remaining.budget)} at δ = {number(audited.question.given)}."
         )
-    return Section("The claim", (Paragraph(said),))
+    return Section("The claim", (), (Paragraph(said),))
 
 
 def _about(about: About) -> Section | None:
@@ -225,7 +220,7 @@ def _risk(risk: Risk, relation: Neighbouring) -> Section:
     )
     return Section(
         "What it means for one record",
-        (Paragraph(said), TextTable(("the best attack", "at least", "at most"), risk_rows(risk))),
+        (Paragraph(said), TextTable(("the best attack", "at least", "at most"), _risk_rows(risk))),
     )
 
 
@@ -257,7 +252,8 @@ def _left(audited: Audit) -> Section | None:
         f"{digits(remaining.epsilon)} is left, for releases that spend no δ of their own. Of each of those here as "
         "many more would fit, if of it alone (composed anew, and not added up):"
     )
-    return Section("What is left", (Paragraph(said), TextTable(("release", "how many more"), rows)))
+    more = "how many more" if audited.complete else "how many more, at least"
+    return Section("What is left", (Paragraph(said), TextTable(("release", more), rows)))
 
 
 def _rests_on(audited: Audit) -> Section:

@@ -6,14 +6,8 @@ stands between them and the reader: `printable`. JSON needs none, it escapes by 
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Mapping
-from typing import Any, TypeVar, cast
-
 # Characters of one text that are shown: fifty lines of a terminal, and more than any report of ours says at once.
 _LONGEST = 4_000
-
-_Value = TypeVar("_Value")
 
 
 def printable(text: str, longest: int = _LONGEST) -> str:
@@ -42,25 +36,3 @@ def _seen(text: str) -> str:
     return "".join(
         char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text
     )
-
-
-def printable_texts(value: _Value) -> _Value:
-    """Return a value in which every text, however deep in data classes, lists and mappings, is printable."""
-    return cast("_Value", _with_printable_texts(value))
-
-
-def _with_printable_texts(value: Any) -> Any:
-    if type(value) is str:
-        return printable(value)
-    if isinstance(value, Mapping):
-        return {_with_printable_texts(key): _with_printable_texts(each) for key, each in value.items()}
-    if type(value) in (list, tuple):
-        return type(value)(map(_with_printable_texts, value))
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        own = {
-            field.name: _with_printable_texts(getattr(value, field.name))
-            for field in dataclasses.fields(value)
-            if field.init
-        }
-        return dataclasses.replace(value, **own)
-    return value

@@ -147,6 +147,13 @@ class JsonObject:
         """Take a list of numbers."""
         return [self._number(key, each) for each in self._list(key)]
 
+    def named_number(self, key: str) -> tuple[str, float]:
+        """Take a list of a text and a number."""
+        found = self._list(key)
+        if len(found) != 2:
+            raise JsonError(f"{key} of {self._what} must be a text and a number")
+        return checked_text(found[0], key), self._number(key, found[1])
+
     def _number(self, key: str, found: Any) -> float:
         if found == "inf":
             return math.inf

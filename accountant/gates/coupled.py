@@ -24,7 +24,7 @@ from accountant.gates.on_tape import OnTape
 from accountant.gates.private import Private, refuse_read
 from accountant.gates.private_sums import PrivateSums
 from accountant.gates.random_streams import RandomStream
-from accountant.gates.release import check_owner, check_release, sample, watched
+from accountant.gates.release import check_owner, check_release, sample
 from accountant.gates.simulation import lane_randomness
 from accountant.place import Place, calling_place
 from mechanisms import Categories, Domain, Mechanism, NumpyNoise, PostProcessed, Randomness
@@ -144,10 +144,7 @@ class Coupled(Closing, Assuming, OnTape):
         self.assume(*assumptions)
         values = private._values
         mechanism, published, unseen = _kept_inside(mechanism)
-        with self.drawing():
-            outputs = drawn = sample(
-                watched(self, published), values[0], where, self._noise, self._noise_streams
-            )
+        outputs = drawn = sample(self, published, values[0], where, self._noise, self._noise_streams)
         if unseen:
             drawn, self.more_than_seen = unseen[0], True
         if values.shape[0] > 1:

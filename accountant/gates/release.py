@@ -27,6 +27,7 @@ from mechanisms import (
 from mechanisms.mechanism import is_categorical, needs_whole_numbers, samples_securely
 
 if TYPE_CHECKING:
+    from accountant.gates.closing import Closing
     from accountant.gates.gate import Gate, Mask
 
 
@@ -151,7 +152,7 @@ DrawOutput = Callable[["Mechanism", npt.NDArray[Any], "NoiseSource | np.random.G
 
 
 @dataclass(frozen=True)
-class Drawing:
+class _Drawing:
     """A mechanism that draws through a function of it."""
 
     mechanism: Mechanism
@@ -162,19 +163,14 @@ class Drawing:
         return self.draw(self.mechanism, value, noise)
 
 
-def drawing_through(mechanism: Mechanism, draw: DrawOutput) -> Mechanism:
+def _drawing_through(mechanism: Mechanism, draw: DrawOutput) -> Mechanism:
     """Return a mechanism that draws through a function of it, before the functions that follow."""
     if type(mechanism) is PostProcessed:
-        return replace(mechanism, mechanism=drawing_through(mechanism.mechanism, draw))
-    return cast("Mechanism", Drawing(mechanism, draw))
+        return replace(mechanism, mechanism=_drawing_through(mechanism.mechanism, draw))
+    return cast("Mechanism", _Drawing(mechanism, draw))
 
 
-def _name_of(mechanism: Mechanism) -> str:
-    """Return the name of a mechanism's class, or of that of which this is a drawing."""
-    return _name_of(mechanism.mechanism) if isinstance(mechanism, Drawing) else type(mechanism).__name__
-
-
-def watched(gate: Gate, mechanism: Mechanism) -> Mechanism:
+def _watched(gate: Closing, mechanism: Mechanism) -> Mechanism:
     """Return a mechanism that closes the gate if it fails, and it or its noise source is not this library's own.
 
     They get the raw value: whether they fail may depend on that. A function that follows sees released values only.
@@ -190,23 +186,29 @@ def watched(gate: Gate, mechanism: Mechanism) -> Mechanism:
                 gate.close(f"a mechanism failed ({type(error).__name__})", calling_place())
             raise
 
-    return drawing_through(mechanism, draw)
+    return _drawing_through(mechanism, draw)
 
 
 def sample(
+    gate: Closing,
     mechanism: Mechanism,
     values: npt.NDArray[Any],
     where: Mask | None,
     noise: NoiseSource,
     streams: Randomness | None = None,
+    *,
+    through: DrawOutput | None = None,
 ) -> npt.NDArray[Any]:
     """Draw a mechanism's outputs at a mask, and 0 elsewhere.
 
-    The mechanism gets what is released of a lane as a row, if lanes release equally many coordinates or none, and else
-    all in one row.
+    The gate is shut meanwhile, and closed if a mechanism or noise source that is not this library's own fails: they
+    get the raw value, and whether they fail may depend on it. The mechanism gets what is released of a lane as a row,
+    if lanes release equally many coordinates or none, and else all in one row.
 
     Parameters
     ----------
+    gate
+        Whose release it is.
     mechanism, values, where
         What is released: values of shape (lanes, n). The mechanism gets a copy, so that one that works in
         place changes no private value.
@@ -214,6 +216,8 @@ def sample(
         Where noise comes from.
     streams
         The lanes' own streams behind `noise`, so that with a mask, too, each lane draws from its block's.
+    through
+        What draws through the mechanism, before the functions that follow it; by default it draws itself.
 
     Returns
     -------
@@ -225,23 +229,27 @@ def sample(
     ValueError
         If there is a mask and the mechanism does not keep the shape of what it releases.
     """
-    if where is None:
-        return np.asarray(mechanism.release(values.copy(), noise))
-    at = np.flatnonzero(where)
-    given, lane_of = values.reshape(-1)[at], at // values.shape[-1]
-    many = np.bincount(lane_of, minlength=1)
-    if (width := int(many.max())) and (many[many > 0] == width).all():
-        given, lane_of = given.reshape(-1, width), lane_of[::width]
-    if isinstance(streams, LaneStreams):
-        noise = NumpyNoise(streams.for_lanes(lane_of))
-    chosen = np.asarray(mechanism.release(given, noise))
-    if chosen.shape[-given.ndim :] != given.shape:
-        raise ValueError(
-            f"{_name_of(mechanism)} turned {given.size} released coordinates into shape {chosen.shape}: "
-            "it cannot be used with a mask"
+    draws = _watched(gate, mechanism)
+    if through is not None:
+        draws = _drawing_through(draws, through)
+    with gate.drawing():
+        if where is None:
+            return np.asarray(draws.release(values.copy(), noise))
+        at = np.flatnonzero(where)
+        given, lane_of = values.reshape(-1)[at], at // values.shape[-1]
+        many = np.bincount(lane_of, minlength=1)
+        if (width := int(many.max())) and (many[many > 0] == width).all():
+            given, lane_of = given.reshape(-1, width), lane_of[::width]
+        if isinstance(streams, LaneStreams):
+            noise = NumpyNoise(streams.for_lanes(lane_of))
+        chosen = np.asarray(draws.release(given, noise))
+        if chosen.shape[-given.ndim :] != given.shape:
+            raise ValueError(
+                f"{type(mechanism).__name__} turned {given.size} released coordinates into shape {chosen.shape}: "
+                "it cannot be used with a mask"
+            )
+        outputs = np.zeros((*chosen.shape[: -given.ndim], *values.shape), chosen.dtype)
+        outputs.reshape(*chosen.shape[: -given.ndim], -1)[..., at] = chosen.reshape(
+            *chosen.shape[: -given.ndim], -1
         )
-    outputs = np.zeros((*chosen.shape[: -given.ndim], *values.shape), chosen.dtype)
-    outputs.reshape(*chosen.shape[: -given.ndim], -1)[..., at] = chosen.reshape(
-        *chosen.shape[: -given.ndim], -1
-    )
-    return outputs
+        return outputs

@@ -15,7 +15,7 @@ from accountant.gates.on_tape import OnTape
 from accountant.gates.private import Private, refuse_read
 from accountant.gates.private_sums import PrivateSums
 from accountant.gates.random_streams import RandomStream, stream_generator
-from accountant.gates.release import check_owner, check_release, sample, watched
+from accountant.gates.release import check_owner, check_release, sample
 from accountant.place import Place
 from mechanisms import Assumption, Categories, Domain, LaneStreams, Mechanism, NumpyNoise, Randomness
 from mechanisms.float_bounds import on_grid
@@ -95,10 +95,7 @@ class Simulation(Closing, OnTape):
     ) -> npt.NDArray[Any]:
         """Sample the mechanism; see `Gate.release`."""
         mechanism, private, where, _ = check_release(self, mechanism, private, where)
-        with self.drawing():
-            outputs = sample(
-                watched(self, mechanism), private._values[0], where, self._noise, self._noise_streams
-            )
+        outputs = sample(self, mechanism, private._values[0], where, self._noise, self._noise_streams)
         if self.published is not None:
             sent = outputs if where is None else np.where(where, outputs, np.nan)
             self.published.append((self._record, sent))

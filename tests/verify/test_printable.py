@@ -13,12 +13,12 @@ from accountant.provenance import Provenance
 from algorithms.claim import ClaimForm, View
 from mechanisms import Assumption, AssumptionKind
 from verify.findings import Finding, FindingKind, LowerBound, UpperBound, Witness
-from verify.printable import printable, printable_texts
+from verify.printable import printable
 from verify.verdict.answer import SubjectKind
 from verify.verdict.plot_band import plot_band
-from verify.verdict.report import render
 from verify.verdict.result import Verification
 from verify.verdict.verdict import Decision
+from verify.verdict.verification_document import print_verification
 
 BAD = "\x1b]0;title\x07\x1b[2K\u202e\r\n\x9b31m[/bold]$x_{$"
 
@@ -39,6 +39,10 @@ def test_long_texts_are_cut_in_the_middle() -> None:
 
 def everywhere(text: str) -> Verification:
     """A result that holds a text wherever one can be."""
+    band = {
+        "epsilon": [0.0, 1.0], "delta_lower": [0.1, 0.0], "delta_upper": [0.5, 0.2], "delta_upper_by": text,
+        "confidence": 0.95, "words": text, "trade_off": {"alpha": [0.0, 1.0], "beta_upper": [1.0, 0.0]},
+    }  # fmt: skip
     return Verification(
         subject=text,
         kind=SubjectKind.FUNCTION,
@@ -50,7 +54,7 @@ def everywhere(text: str) -> Verification:
         findings=(Finding(FindingKind.WARNS, text, text),),
         seed=0,
         provenance=Provenance(text, {text: text}, {text: text}),
-        details={"detection_floor": text, "band": {"words": text}, "anytime": {"words": text}},
+        details={"detection_floor": text, "band": band, "anytime": {"words": text}},
         assumptions=(Assumption(AssumptionKind.CLAIM, text, text),),
     )
 
@@ -59,11 +63,12 @@ def everywhere(text: str) -> Verification:
 def test_nothing_in_a_report_acts_on_the_terminal(colours: str | None) -> None:
     text = io.StringIO()
     console = Console(file=text, width=80, color_system=colours, force_terminal=colours is not None)
-    render(everywhere(BAD), console)
+    print_verification(everywhere(BAD), console, verbose=True)
     plain = io.StringIO()
-    render(
+    print_verification(
         everywhere("bad"),
         Console(file=plain, width=80, color_system=colours, force_terminal=colours is not None),
+        verbose=True,
     )
     ours = {char for char in plain.getvalue() if not char.isprintable()}
     assert {char for char in text.getvalue() if not char.isprintable()} <= ours
@@ -79,18 +84,8 @@ def test_str_and_repr_are_printable_and_json_keeps_the_text() -> None:
     assert result.json()["subject"] == BAD
 
 
-def test_values_that_are_no_text_stay_as_they_are() -> None:
-    value = {"a\n": [1, (2.0, "\t"), None, FindingKind.WARNS]}
-    assert printable_texts(value) == {"a\\n": [1, (2.0, "\\t"), None, FindingKind.WARNS]}
-
-
 def test_names_in_pictures_are_no_formulas(tmp_path) -> None:
-    band = {
-        "epsilon": [0.0, 1.0], "delta_lower": [0.1, 0.0], "delta_upper": [0.5, 0.2], "delta_upper_by": BAD,
-        "confidence": 0.95, "words": "", "trade_off": {"alpha": [0.0, 1.0], "beta_upper": [1.0, 0.0]},
-    }  # fmt: skip
     result = everywhere("$x_{$")
     picture = tmp_path / "band.png"
-    object.__setattr__(result, "details", {"band": band})
     assert plot_band(result, picture)
     assert picture.read_bytes().startswith(b"\x89PNG")

@@ -8,7 +8,7 @@ from typing import Any
 from verify.certificates.certificate import Accounted, Certificate, Proof
 from verify.document.elements import Bullets, Code, Document, Facts, Paragraph, Section, TextTable
 from verify.sentences import both_numbers
-from verify.verdict.verification_document import (
+from verify.verdict.common_sections import (
     ADVERSARY,
     arithmetic_words,
     claim_section,

@@ -11,11 +11,8 @@ from typing import Any
 
 import click
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from accountant.audit import (
-    About,
     Audit,
     Calibration,
     Question,
@@ -27,12 +24,11 @@ from accountant.audit import (
     plot_privacy,
     read_releases,
 )
-from accountant.budget import Budget
-from accountant.losses.risk import Risk
 from accountant.provenance import file_digest, made_now
 from verify.commands.audit_comparison import render_side_by_side
 from verify.commands.command_options import check_plot, json_option, show
 from verify.conduct.exit_codes import BAD, GOOD, OPEN, worst
+from verify.document.terminal_text import plain_table, print_document
 from verify.printable import printable
 from verify.sentences import digits
 
@@ -125,7 +121,7 @@ def audit_command(
         title = printable(f"{files[0].name}: {results[0].worst.name}", _TITLE)
         plot_privacy(read[0].counted(results[0].worst), title, plot)
     if len(files) == 1:
-        show(as_json, results[0].json, partial(_render, results[0], read[0]))
+        show(as_json, results[0].json, partial(_render, results[0]))
     else:
         names = [str(file) for file in files]
         show(
@@ -167,94 +163,10 @@ def audit_file(
     return releases, replace(found, name=file.name, repeat=shlex.join(again), provenance=made)
 
 
-def _render(result: Audit, releases: Releases, console: Console) -> None:
-    asked, given = result.question.asked, result.question.given
-    other = "delta" if asked == "epsilon" else "epsilon"
-    relation = result.relation
-    for line in _about_lines(result.about):
-        console.print(Text(line))
-    console.print(f"[bold]{asked} at {other} = {given:g}, neighbours: {relation}[/bold]")
-    console.print(f"at most  {digits(result.answer.upper)}  ({result.answer.upper_by}; {relation})")
-    console.print(f"at least {digits(result.answer.lower)}  ({result.answer.lower_by}; {relation})")
-    if not result.complete:
-        console.print(_STOPPED)
-    alike = f", like {result.worst.records - 1} other{'s' if result.worst.records > 2 else ''}"
-    groups = f"; the largest of {result.groups} groups" if result.groups > 1 else ""
-    worst = printable(result.worst.name)
-    console.print(Text(f"worst    {worst}{alike if result.worst.records > 1 else ''}{groups}"))
-    if result.chosen_under is not None:
-        chosen = result.chosen_under
-        console.print(
-            f"All of this ({relation}) holds for releases that were fixed in advance. A run may choose them by what it "
-            f"saw; whatever it chose, the {printable(chosen.theorem)} kept each record of this ledger within: "
-            f"{_budget(chosen.budget)}",
-            soft_wrap=True,
-            markup=False,
-            highlight=False,
-        )
-    for movement in dict.fromkeys(kind.movement for kind in releases.kinds if kind.movement):
-        console.print(f"sensitivity {movement}")
-    console.print()
-    table = Table(
-        "theorem", "at least", "at most", title=f"Every theorem by itself ({relation})", title_justify="left"
-    )
-    for name, found in result.theorems.items():
-        marked = f"[bold]{name}[/bold]" if name == result.best else name
-        table.add_row(marked, digits(found.lower) if found.lower > 0 else "-", digits(found.upper))
-    console.print(table)
-    if result.risk is not None:
-        _render_risk(result.risk, relation, console)
-    if result.remaining is None:
-        return
-    console.print()
-    budget = result.remaining.budget
-    left = {
-        True: f"left of the budget {budget:g}: {digits(result.remaining.epsilon)}",
-        False: f"the budget {budget:g} is exceeded",
-        None: f"whether the budget {budget:g} is exceeded is not known",
-    }
-    console.print(f"{left[result.within]} ({relation})")
-    table = Table("release", "in it", "more that fit", title=Text(f"For {worst}"), title_justify="left")
-    for i, kind in enumerate(releases.kinds):
-        count = result.remaining.more[kind.name]
-        table.add_row(
-            Text(printable(kind.name)),
-            str(result.worst.counts.get(i, 0)),
-            "over a trillion" if math.isinf(count) else f"{'' if result.complete else 'at least '}{count:,}",
-        )
-    console.print(table)
+def _render(result: Audit, console: Console) -> None:
+    from verify.audit_document import audit_document  # a document's words are all of verify's
 
-
-def _about_lines(about: About) -> list[str]:
-    dates = "" if about.date is None else f" ({about.date})"
-    lines = [f"{printable(about.title)}{dates}".strip()] if about.title or dates else []
-    if about.first is not None:
-        lines.append(
-            f"releases of {about.first}" + ("" if about.last == about.first else f" to {about.last}")
-        )
-    return lines + [printable(line) for line in about.notes.splitlines()]
-
-
-def _render_risk(risk: Risk, relation: str, console: Console) -> None:
-    from verify.audit_document import risk_rows  # a document's words are all of verify's
-
-    console.print()
-    table = Table(
-        "the best attack that tells D from D′",
-        "at least",
-        "at most",
-        title=f"What it means for one record ({relation})",
-        title_justify="left",
-    )
-    for row in risk_rows(risk):
-        table.add_row(*row)
-    console.print(table)
-
-
-def _budget(budget: Budget) -> str:
-    if math.isinf(budget.epsilon) or budget.delta == 1.0:
-        return "no limit"
-    return f"epsilon = {budget.epsilon:.10g}, delta = {budget.delta:g}"
+    print_document(audit_document(result), console)
 
 
 @click.command("calibrate")
@@ -309,11 +221,11 @@ def _render_calibration(result: Calibration, console: Console) -> None:
         f"then epsilon is at most {digits(result.epsilon)} at delta = {result.delta:g} ({result.relation})"
     )
     console.print()
-    table = Table("release", "calibrated")
-    for name, parameters in result.parameters.items():
-        words = ", ".join(f"{key} = {value!r}" for key, value in parameters.items())
-        table.add_row(Text(printable(name)), words or "-")
-    console.print(table)
+    rows = [
+        (name, ", ".join(f"{key} = {value!r}" for key, value in parameters.items()) or "-")
+        for name, parameters in result.parameters.items()
+    ]
+    console.print(plain_table(("release", "calibrated"), rows))
 
 
 def _calibration_json(result: Calibration) -> dict[str, Any]:

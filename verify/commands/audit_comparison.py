@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
-from rich.text import Text
 
 from accountant.audit import Audit, Releases
+from verify.document.elements import Block, Paragraph, TextTable
+from verify.document.terminal_text import print_blocks
 from verify.printable import printable
 from verify.sentences import digits
 
@@ -23,8 +22,7 @@ def render_side_by_side(
     """Print what several files cost, a column each, and which releases are in which."""
     asked, given = results[0].question.asked, results[0].question.given
     other = "delta" if asked == "epsilon" else "epsilon"
-    table = Table("", *_headers(names))
-    rows: dict[str, Callable[[Audit], str]] = {
+    said: dict[str, Callable[[Audit], str]] = {
         "title": lambda one: printable(one.about.title, _NAME),
         "neighbours": lambda one: one.relation,
         f"{asked} at {other} = {given:g}, at most": lambda one: digits(one.answer.upper),
@@ -38,32 +36,25 @@ def render_side_by_side(
             "" if one.risk is None else f"{one.risk.advantage.upper:.6g}"
         ),
     }
-    for title, row in rows.items():
-        cells = [row(one) for one in results]
-        if any(cells):
-            table.add_row(title, *map(Text, cells))
-    console.print(table)
+    rows = [(title, *map(row, results)) for title, row in said.items()]
+    columns = tuple(printable(name, _NAME) for name in names)
+    blocks: list[Block] = [TextTable(("", *columns), tuple(row for row in rows if any(row[1:])))]
     if len({one.relation for one in results}) > 1:
-        console.print("These are for different neighbouring relations: their numbers do not compare.")
-    console.print()
-    console.print(_releases(names, results, read))
+        words = "These are for different neighbouring relations: their numbers do not compare."
+        blocks.append(Paragraph(words))
+    blocks += [Paragraph(""), Paragraph("For the worst group of each:")]
+    blocks.append(TextTable(("release", *columns), tuple(_releases(results, read))))
+    print_blocks(blocks, console)
 
 
-def _releases(names: Sequence[str], results: Sequence[Audit], read: Sequence[Releases]) -> Table:
-    """Return how often the worst record of each file is part of each kind of release."""
+def _releases(results: Sequence[Audit], read: Sequence[Releases]) -> Iterator[tuple[str, ...]]:
+    """Yield how often the worst record of each file is part of each kind of release."""
     counts: dict[str, list[int]] = {}
     for column, (one, releases) in enumerate(zip(results, read, strict=True)):
         for kind, count in one.worst.counts.items():
             name = re.sub(
                 r"^\d+: ", "", releases.kinds[kind].name
             )  # kinds are numbered in each file by itself
-            counts.setdefault(name, [0] * len(names))[column] += count
-    table = Table("release", *_headers(names))
-    table.title, table.title_justify = "For the worst group of each", "left"
+            counts.setdefault(name, [0] * len(results))[column] += count
     for name, cells in counts.items():
-        table.add_row(Text(printable(name)), *(f"{count:,}" if count else "-" for count in cells))
-    return table
-
-
-def _headers(names: Sequence[str]) -> list[str]:
-    return [escape(printable(name, _NAME)) for name in names]
+        yield (name, *(f"{count:,}" if count else "-" for count in cells))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import product
@@ -10,9 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from algorithms.catalogue.structured_entries import learner_builder
 from algorithms.off_policy.logged_bandit import LoggedBandit, read_log
@@ -22,8 +19,9 @@ from verify.commands.command_options import flags, json_option, privacy_options,
 from verify.commands.simulate_command import is_private, own_parameters
 from verify.conduct.isolation import found_apart
 from verify.conduct.progress import Progress, stretch
+from verify.document.elements import Block, Facts, Paragraph, TextTable
+from verify.document.terminal_text import print_blocks
 from verify.learners.learner_subject import LearnerSubject, blaming
-from verify.printable import printable
 from verify.subject_error import SubjectError
 from verify.subjects.resolve import names_file, resolve
 
@@ -130,7 +128,7 @@ def evaluate_command(
         "confidence": confidence,
         "evaluations": found,
     }
-    show(as_json, lambda: data, partial(_render, data))
+    show(as_json, lambda: data, partial(print_blocks, _said(data)))
 
 
 def _shared(learners: Sequence[str], settings: Mapping[str, str]) -> dict[str, dict[str, str]]:
@@ -194,31 +192,30 @@ def _evaluate(asked: _Asked, log: LoggedBandit, tell: Progress) -> dict[str, Any
     }
 
 
-def _render(data: Mapping[str, Any], console: Console) -> None:
+def _said(data: Mapping[str, Any]) -> Iterator[Block]:
     log, level = data["log"], f"{data['confidence']:.4g}"
-    table = Table("learner", "estimator", "per round", "± s.e.", f"interval, {level}", "eff. events")
+    heading = ("learner", "estimator", "per round", "± s.e.", f"interval, {level}", "eff. events")
+    rows = []
     for one in data["evaluations"]:
-        rounds = f"{sum(one['played']):,} rounds"
         private = f"ε = {one['epsilon']:g}" if is_private(one["learner"]) else "no privacy"
-        words = (printable(one["learner"]), private, rounds)
-        for label, each in zip(words, one["estimates"], strict=True):
-            table.add_row(
-                Text(label),
+        words = (one["learner"], private, f"{sum(one['played']):,} rounds")
+        rows += [
+            (
+                label,
                 each["estimator"],
                 _number(each["value"]),
                 _number(each["standard_error"]),
                 "-" if each["interval"] is None else "{:.4g} to {:.4g}".format(*each["interval"]),
                 f"{each['effective_sample_size']:,.0f}",
             )
-    told = f"{log['file']}: {log['events']:,} events, {log['actions']} actions"
-    console.print(Text(printable(told)), soft_wrap=True)
-    console.print(table)
-    for name, meaning in _WORDS.items():
-        console.print(f"{name}: {meaning}", highlight=False)
-    console.print(_uncertainty(data["evaluations"]), highlight=False)
-    console.print(
-        f"the logging policy earned {log['mean_reward']:.4g} per event; these numbers are not private",
-        highlight=False,
+            for label, each in zip(words, one["estimates"], strict=True)
+        ]
+    yield Paragraph(f"{log['file']}: {log['events']:,} events, {log['actions']} actions")
+    yield TextTable(heading, tuple(rows))
+    yield Facts(tuple(_WORDS.items()))
+    yield Paragraph(_uncertainty(data["evaluations"]))
+    yield Paragraph(
+        f"the logging policy earned {log['mean_reward']:.4g} per event; these numbers are not private"
     )
 
 

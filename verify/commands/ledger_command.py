@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from verify.commands.command_options import json_option, rules_option, show
 from verify.conduct.exit_codes import BAD
+from verify.document.terminal_text import plain_table
 from verify.printable import printable
 
 if TYPE_CHECKING:
@@ -214,16 +214,20 @@ def left(store: str, records: tuple[str, ...], names: str | None, as_json: bool)
     }
 
     def render(console: Console) -> None:
-        table = Table("record", "of", "", "spent", "left")
-        for name, (total, available, counted) in totals.items():
-            for limit, paid, room in [("its budget", total, available), *counted]:
-                for (part, spent), (_, rest) in zip(paid.parts(), room.parts(), strict=True):
-                    shown = (
-                        _rounded(spent, ROUND_CEILING, "infinite"),
-                        _rounded(rest, ROUND_FLOOR, "unlimited"),
-                    )
-                    table.add_row(printable(name), printable(str(limit)), part, *shown)
-        console.print(table if totals else "nobody has spent anything")
+        rows = [
+            (
+                name,
+                str(limit),
+                part,
+                _rounded(spent, ROUND_CEILING, "infinite"),
+                _rounded(rest, ROUND_FLOOR, "unlimited"),
+            )
+            for name, (total, available, counted) in totals.items()
+            for limit, paid, room in [("its budget", total, available), *counted]
+            for (part, spent), (_, rest) in zip(paid.parts(), room.parts(), strict=True)
+        ]
+        table = plain_table(("record", "of", "", "spent", "left"), rows)
+        console.print(table if rows else "nobody has spent anything")
 
     show(
         as_json,
@@ -296,11 +300,12 @@ def rules(store: str, file: Path | None, by: str, reason: str, names: str | None
     found = () if replay.limits is None else replay.limits.rules
 
     def render(console: Console) -> None:
-        table = Table("limit", "epsilon", "delta")
+        rows = []
         for rule in found:
             groups = f" ({len(rule.groups)} groups)" if rule.groups else ""
-            table.add_row(printable(f"{rule}{groups}"), f"{rule.budget.epsilon:g}", f"{rule.budget.delta:g}")
-        console.print(table if found else "no rules: each record has its budget, and nothing else limits it")
+            rows.append((f"{rule}{groups}", f"{rule.budget.epsilon:g}", f"{rule.budget.delta:g}"))
+        table = plain_table(("limit", "epsilon", "delta"), rows)
+        console.print(table if rows else "no rules: each record has its budget, and nothing else limits it")
         for change in changes:
             when = datetime.fromtimestamp(change["at"] / 1_000, UTC)
             words = f"entry {change['entry']}, {when:%Y-%m-%d %H:%M} UTC, {change['by']}: {change['reason']}"
@@ -336,10 +341,8 @@ def reservations(store: str, as_json: bool) -> None:
         found = opened.reservations()
 
     def render(console: Console) -> None:
-        table = Table("reservation", "held by")
-        for position, holder in found.items():
-            table.add_row(str(position), printable(holder))
-        console.print(table if found else "no open reservations")
+        rows = [(str(position), holder) for position, holder in found.items()]
+        console.print(plain_table(("reservation", "held by"), rows) if rows else "no open reservations")
 
     show(as_json, lambda: {"reservations": {str(key): value for key, value in found.items()}}, render)
 

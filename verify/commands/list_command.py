@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 from click.core import ParameterSource
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from algorithms.catalogue.suggestion import LearnerTrust, Suggestion, suggest
 from algorithms.problems import (
+    Parameter,
     ProblemEntry,
     SettingError,
     contextual_problems,
@@ -23,6 +23,9 @@ from algorithms.problems import (
     problems,
 )
 from verify.commands.command_options import json_option, show
+from verify.document.elements import Block, Facts, Paragraph
+from verify.document.terminal_text import print_blocks
+from verify.sentences import number
 from verify.subjects.resolve import every_learner, resolve
 from verify.verdict.json_form import json_able
 
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
     from verify.zoo.specimen import Specimen
 
 _PUBLISHED = "published/"
+_KINDS = {"learners": "learner", "problems": "problem", "zoo": "specimen"}
 
 
 @click.command("list")
@@ -72,7 +76,11 @@ def list_command(
     if not as_json and not any(found.values()):
         raise SettingError(f"words: nothing is described by {' '.join(words)!r}")
     in_full = in_full or sum(map(len, found.values())) == 1
-    show(as_json, lambda: found, partial(_render if in_full else _render_lines, words))
+    show(
+        as_json,
+        lambda: found,
+        partial(print_blocks, _in_full(found)) if in_full else partial(_render_lines, words),
+    )
 
 
 def _refuse_unread() -> None:
@@ -147,55 +155,32 @@ def _print_lines(console: Console, heading: Sequence[str], rows: Sequence[tuple[
     console.print()
 
 
-def _render(words: Sequence[str], console: Console) -> None:
-    """Print everything about each."""
-    table = Table(title="Learners", title_justify="left")
-    table.add_column("learner", overflow="fold", min_width=20)
-    for heading in ("model", "plays", "privacy claim, and what it does"):
-        table.add_column(heading)
-    for entry in _described(every_learner.values(), words):
-        table.add_row(
-            entry.name,
-            entry.claim.model,
-            f"{entry.family}\n({entry.default_problem})",
-            f"[bold]{entry.as_printed}[/bold]\n{entry.summary}\n[dim]{entry.source}[/dim]{_certified(entry)}",
-        )
-    _print(console, table)
-    table = Table(title="Problems", title_justify="left")
-    table.add_column("problem", overflow="fold", min_width=12)
-    table.add_column("kind")
-    table.add_column("what it is, and its parameters")
-    for problem in _described(_every_problem(), words):
-        lines = [f"{p.name}={p.default}  [dim]{p.meaning}; {p.rule}[/dim]" for p in problem.parameters]
-        table.add_row(problem.name, problem.family, "\n".join([f"[bold]{problem.summary}[/bold]", *lines]))
-    _print(console, table)
-    from verify.zoo import specimens
+def _in_full(found: dict[str, list[dict[str, Any]]]) -> Iterator[Block]:
+    """Yield everything about each, fact by fact."""
+    for kind, entries in found.items():
+        for entry in entries:
+            facts = [(_KINDS[kind], entry["name"])]
+            for key, value in entry.items():
+                if key == "parameters":
+                    known = [Parameter(**each) for each in value]
+                    facts += [
+                        (f"{each.name}={each.default}", f"{each.meaning}; {each.rule}") for each in known
+                    ]
+                elif key != "name" and value != "":
+                    facts.append((key.replace("_", " "), _in_words(value)))
+            yield Facts(tuple(facts))
+            yield Paragraph("")
 
-    table = Table(title="Zoo (dpwitness verify zoo/...)", title_justify="left")
-    table.add_column("specimen", overflow="fold", min_width=16)
-    table.add_column("claim", justify="right")
-    table.add_column("true epsilon", justify="right")
-    table.add_column("why, and who says so")
-    for specimen in _described(specimens.values(), words):
-        claim = f"{specimen.epsilon:.4g}" + (f", δ {specimen.delta:g}" if specimen.delta else "")
-        mark = "correct" if specimen.correct else "[bold]false[/bold]"
-        table.add_row(
-            specimen.name,
-            claim,
-            f"{specimen.true_epsilon:.4g}",
-            f"{mark} ({_relation(specimen)}): {specimen.why}\n[dim]{specimen.source}[/dim]",
-        )
-    _print(console, table)
+
+def _in_words(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return number(value) if isinstance(value, float) else str(value)
 
 
 def _relation(specimen: Specimen) -> str:
     """Return the name of the neighbouring relation that a specimen's claim is for."""
     return resolve(f"zoo/{specimen.name}").form.neighbours.value
-
-
-def _print(console: Console, table: Table) -> None:
-    if table.row_count:
-        console.print(table)
 
 
 def _described(entries: Iterable[Any], words: Sequence[str]) -> Iterator[Any]:
@@ -215,17 +200,11 @@ def _described(entries: Iterable[Any], words: Sequence[str]) -> Iterator[Any]:
             yield entry
 
 
-def _certified(entry: Any) -> str:
-    """Name the certified form of a learner that is not it."""
-    other = entry.certified_form not in ("", entry.name)
-    return f"\n[dim]certified form:[/dim] {entry.certified_form}" if other else ""
-
-
 def _every_problem() -> list[ProblemEntry[Any]]:
     return [*problems.values(), *linear_problems.values(), *contextual_problems.values()]
 
 
-def _catalogue(words: Sequence[str]) -> dict[str, Any]:
+def _catalogue(words: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
     from verify.zoo import specimens
 
     def parameters(entry: Any) -> list[dict[str, Any]]:

@@ -10,9 +10,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from algorithms.blocks import Executor, Part, make_executor
 from algorithms.learner import DEFAULT_DELTA
@@ -34,8 +31,9 @@ from verify.conduct.exit_codes import worst
 from verify.conduct.isolation import found_apart
 from verify.conduct.progress import Progress
 from verify.conduct.time_limit import TimeLimitReached, time_limit
+from verify.document.elements import Block, Code, Facts, Paragraph, TextTable
+from verify.document.terminal_text import print_blocks, print_document
 from verify.learners.learner_subject import LearnerSubject, blaming
-from verify.printable import printable, printable_texts
 from verify.regret_claims.growth import measure_growth
 from verify.regret_claims.local_privacy import audit_local_privacy
 from verify.regret_claims.printed_theorems import (
@@ -44,9 +42,11 @@ from verify.regret_claims.printed_theorems import (
     PrintedTheorem,
     check_printed,
 )
-from verify.regret_claims.regret_report import EXIT_CODES, RegretReport, RegretVerdict
+from verify.regret_claims.regret_document import regret_document
+from verify.regret_claims.regret_report import EXIT_CODES, RegretReport
 from verify.regret_claims.scaling import fit_scaling
 from verify.regret_claims.verify_regret import DEFAULT_ERROR, regret, stated_value
+from verify.sentences import number
 from verify.subject_error import SubjectError
 from verify.subjects.resolve import every_learner, is_registered, names_file, resolve
 from verify.verdict.json_form import json_able
@@ -61,8 +61,6 @@ _TWINS = {
     "cascade": "cascade-ucb1",
     "contextual": "linucb",
 }
-
-_STYLES: dict[RegretVerdict, str] = {"consistent": "bold green", "violated": "bold red"}
 
 
 @click.command("regret")
@@ -205,7 +203,7 @@ def _show_one(learner: str, plot: Path | None, options: dict[str, Any], seconds:
         from verify.regret_claims.plot_claim import plot_claim
 
         plot_claim(report, _twin(report, options, seconds), plot)
-    show(as_json, report.json, partial(_render, report))
+    show(as_json, report.json, partial(print_document, regret_document(report)))
     return report.exit_code
 
 
@@ -222,7 +220,11 @@ def _show_all(executor: Executor, options: dict[str, Any], seconds: float, as_js
     for report in _shared(executor, work, list(BOUNDS), "all learners"):
         reports.append(report)
         printed(f"{report.learner}: {report.verdict}")
-    show(as_json, lambda: {"reports": [each.json() for each in reports]}, partial(_render_table, reports))
+    show(
+        as_json,
+        lambda: {"reports": [each.json() for each in reports]},
+        partial(print_blocks, [_table(reports)]),
+    )
     return worst(each.exit_code for each in reports)
 
 
@@ -236,7 +238,11 @@ def _show_printed(executor: Executor, options: Mapping[str, Any], seconds: float
     given = {name: options[name] for name in ("runs", "error", "seed", "store")}
     work = partial(_printed_finding, given, seconds)
     findings = list(_shared(executor, work, PRINTED_THEOREMS, "printed theorems"))
-    show(as_json, lambda: {"printed": [each.json() for each in findings]}, partial(_render_printed, findings))
+    show(
+        as_json,
+        lambda: {"printed": [each.json() for each in findings]},
+        partial(print_blocks, _said_of_printed(findings)),
+    )
     return worst(EXIT_CODES[each.verdict] for each in findings)
 
 
@@ -272,7 +278,7 @@ def _show_local(learner: str, claim: float, options: Mapping[str, Any], seconds:
         }
 
     data = _told(learner, audited, seconds)
-    show(as_json, lambda: data, partial(_render_local, data))
+    show(as_json, lambda: data, partial(print_blocks, _said_of_privacy(data)))
     return EXIT_CODES["violated" if data["impossible"] else "undecided"]
 
 
@@ -287,7 +293,7 @@ def _show_growth(learner: str, options: Mapping[str, Any], seconds: float, as_js
         return {**asdict(found), "ratio": found.ratio, "faster": found.faster}
 
     data = _told(learner, measured, seconds)
-    show(as_json, lambda: json_able(data), partial(_render_growth, data))
+    show(as_json, lambda: json_able(data), partial(print_blocks, _said_of_growth(data)))
     return EXIT_CODES["violated" if data["faster"] else "consistent"]
 
 
@@ -313,7 +319,7 @@ def _show_scaling(
         )
 
     data = _told(learner, fitted, seconds)
-    show(as_json, lambda: json_able(data), partial(_render_scaling, data))
+    show(as_json, lambda: json_able(data), partial(print_blocks, _said_of_scaling(data)))
     return EXIT_CODES["consistent"]
 
 
@@ -361,60 +367,49 @@ def _in_time(learner: str, find: Callable[[], _Found], seconds: float) -> _Found
         raise SubjectError(f"{learner}: was stopped after {seconds:g} s, the time limit") from None
 
 
-def _render_growth(data: Mapping[str, Any], console: Console) -> None:
+def _said_of_growth(data: Mapping[str, Any]) -> Iterator[Block]:
     heading = "FASTER THAN LOG T" if data["faster"] else "NOT SEEN TO BE FASTER THAN LOG T"
-    console.print(Text(f"{heading}  {printable(str(data['learner']))} at epsilon = {data['epsilon']:g}"))
-    table = Table("rounds", "mean regret")
-    for rounds, mean in zip(data["horizons"], data["means"], strict=True):
-        table.add_row(f"{rounds:,}", _number(mean))
-    console.print(table)
+    yield Paragraph(f"{heading}  {data['learner']} at epsilon = {data['epsilon']:g}")
+    rows = (
+        (f"{rounds:,}", number(mean)) for rounds, mean in zip(data["horizons"], data["means"], strict=True)
+    )
+    yield TextTable(("rounds", "mean regret"), tuple(rows))
     first, second, third = data["means"]
-    console.print(
-        Text(
-            f"{data['runs']:,} runs of two arms, 0.6 apart, at each horizon. The second increment, "
-            f"{third - second:.4g}, is {data['ratio']:.3g} times the first, {second - first:.4g}: 1 for log T, 4 for "
-            "the root of T. What it exceeds twice the first by is at least "
-            f"{data['excess']:.4g}; above 0 is a false alarm with probability {data['error']:g} at most."
-        )
+    yield Paragraph(
+        f"{data['runs']:,} runs of two arms, 0.6 apart, at each horizon. The second increment, "
+        f"{third - second:.4g}, is {data['ratio']:.3g} times the first, {second - first:.4g}: 1 for log T, 4 for "
+        "the root of T. What it exceeds twice the first by is at least "
+        f"{data['excess']:.4g}; above 0 is a false alarm with probability {data['error']:g} at most."
     )
 
 
-def _render_scaling(data: Mapping[str, Any], console: Console) -> None:
-    variable = data["variable"]
-    table = Table(variable, "mean regret", "bound", "")
-    for value, mean, bound, learnt in zip(
-        data["values"], data["means"], data["bounds"], data["learnt"], strict=True
-    ):
-        table.add_row(
-            f"{value:g}", _number(mean), _number(bound), "" if learnt else "nothing learnt: left out"
-        )
-    console.print(table)
+def _said_of_scaling(data: Mapping[str, Any]) -> Iterator[Block]:
+    variable, told = data["variable"], (data["values"], data["means"], data["bounds"], data["learnt"])
+    rows = (
+        (f"{value:g}", number(mean), number(bound), "" if learnt else "nothing learnt: left out")
+        for value, mean, bound, learnt in zip(*told, strict=True)
+    )
+    yield TextTable((variable, "mean regret", "bound", ""), tuple(rows))
     low, high = data["interval"]
     bound = "" if math.isnan(data["bound_exponent"]) else f"; the bound's is {data['bound_exponent']:.3g}"
-    console.print(
-        Text(
-            f"{printable(str(data['learner']))}: the exponent in {variable} is {data['exponent']:.3g}, between "
-            f"{low:.3g} and {high:.3g} (99 %, bootstrapped){bound}. {data['runs']:,} runs of "
-            f"{data['horizon']:,} rounds in each cell."
-        )
+    yield Paragraph(
+        f"{data['learner']}: the exponent in {variable} is {data['exponent']:.3g}, between "
+        f"{low:.3g} and {high:.3g} (99 %, bootstrapped){bound}. {data['runs']:,} runs of "
+        f"{data['horizon']:,} rounds in each cell."
     )
 
 
-def _render_local(data: Mapping[str, Any], console: Console) -> None:
+def _said_of_privacy(data: Mapping[str, Any]) -> Iterator[Block]:
     first, second = data["regrets"]
     found = "IMPOSSIBLE" if data["impossible"] else "POSSIBLE"
-    console.print(
-        Text(
-            f"{found}  {printable(str(data['learner']))} as an epsilon = {data['claim']:g} local learner, "
-            f"neighbours: {Neighbouring.REPLACE_ONE}"
-        )
+    yield Paragraph(
+        f"{found}  {data['learner']} as an epsilon = {data['claim']:g} local learner, "
+        f"neighbours: {Neighbouring.REPLACE_ONE}"
     )
-    console.print(
-        Text(
-            f"Two arms with means 1/2 and 1/2 -+ {data['gap']:g}, {data['horizon']:,} rounds, {data['runs']:,} runs: "
-            f"regrets of at most {first:.4g} and {second:.4g}. For any learner of that privacy they add up to "
-            f"{data['least']:.4g} at least (two points, at this horizon). False alarms: {data['error']:g} at most."
-        )
+    yield Paragraph(
+        f"Two arms with means 1/2 and 1/2 -+ {data['gap']:g}, {data['horizon']:,} rounds, {data['runs']:,} runs: "
+        f"regrets of at most {first:.4g} and {second:.4g}. For any learner of that privacy they add up to "
+        f"{data['least']:.4g} at least (two points, at this horizon). False alarms: {data['error']:g} at most."
     )
 
 
@@ -429,76 +424,27 @@ def _twin(report: RegretReport, options: Mapping[str, Any], seconds: float) -> R
     return RegretReport.from_json(_report(twin, kept, seconds))
 
 
-def _render(report: RegretReport, console: Console) -> None:
-    report = printable_texts(report)
-    theorem = report.theorem
-    heading = (report.verdict.upper(), _STYLES.get(report.verdict, "bold yellow"))
-    console.print(Text.assemble(heading, "  ", (report.learner, "bold")))
-    for reason in report.reasons:
-        console.print(Text(f"- {reason}"))
-    claim = f"epsilon = {report.epsilon:g}, delta = {report.delta:g}, neighbours: {report.neighbours}"
-    console.print(
-        Text(f"\nplayed   {report.problem}; {claim}, {report.horizon:,} rounds, {report.lanes} runs")
-    )
-    console.print(Text(f"theorem  {theorem.source}; {theorem.regime}"))
-    if theorem.dominant[0]:
-        gaps = f"; gaps: {theorem.gaps}" if theorem.gaps else ""
-        console.print(Text(f"largest  {theorem.dominant[0]} = {theorem.dominant[1]:.5g}{gaps}"))
-    if theorem.speaks_from is not None:
-        console.print(
-            Text(
-                f"speaks   from T = {theorem.speaks_from:,} on: there it is below a third of the worst regret"
-            )
-        )
-    for name, words in (("printed", theorem.printed), ("but", theorem.correction)):
-        if words:
-            console.print(Text(f"{name:8s} {words}"))
-    if report.proof:
-        title = f"What the proof rests on, on an instance of its own: {report.learner} at epsilon = {report.epsilon:g}"
-        table = Table("check", "p", "seen", title=Text(title), title_justify="left")
-        for check in report.proof:
-            style = "bold red" if check.violated else ""
-            table.add_row(Text(check.name, style=style), f"{check.p:.2g}", Text(check.words))
-        console.print(table)
-    title = f"Regret: all limits hold together except with probability {report.error:g}"
-    table = Table(
-        "round", "mean", "at least", "at most", "bound", "worst", "", title=title, title_justify="left"
-    )
-    for each in report.outcome:
-        numbers = (each.mean, each.lower, each.upper, each.bound, each.trivial)
-        table.add_row(f"{each.round:,}", *(_number(value) for value in numbers), each.verdict)
-    console.print(table)
-    console.print(Text(f"again: {report.reproduce}"), soft_wrap=True)
-
-
-def _render_printed(findings: list[PrintedFinding], console: Console) -> None:
+def _said_of_printed(findings: Sequence[PrintedFinding]) -> Iterator[Block]:
     for finding in findings:
         theorem = finding.theorem
-        style = _STYLES.get(finding.verdict, "bold yellow")
-        console.print(Text.assemble((finding.verdict.upper(), style), "  ", (theorem.name, "bold")))
-        for name, words in (("printed", theorem.says), ("but", theorem.wrong), ("seen", finding.seen)):
-            if words:
-                console.print(Text(f"  {name:8s} {printable(words)}"))
-        console.print(Text(f"  again    {finding.report.reproduce}\n"), soft_wrap=True)
+        yield Paragraph(f"{finding.verdict.upper()}  {theorem.name}")
+        facts = (("printed", theorem.says), ("but", theorem.wrong), ("seen", finding.seen))
+        yield Facts(tuple(fact for fact in facts if fact[1]))
+        yield Code(finding.report.reproduce)
+        yield Paragraph("")
 
 
-def _render_table(reports: list[RegretReport], console: Console) -> None:
-    table = Table(
-        "learner", "verdict", "epsilon", "neighbours", "T", "regret", "bound", "worst", title_justify="left"
-    )
-    for report in reports:
-        last = report.outcome[-1]
-        style = _STYLES.get(report.verdict, "bold yellow")
-        table.add_row(
-            printable(report.learner),
-            Text(report.verdict, style=style),
+def _table(reports: Sequence[RegretReport]) -> TextTable:
+    heading = ("learner", "verdict", "epsilon", "neighbours", "T", "regret", "bound", "worst")
+    rows = (
+        (
+            report.learner,
+            report.verdict,
             f"{report.epsilon:g}",
-            printable(report.neighbours),
+            report.neighbours,
             f"{report.horizon:,}",
-            *(_number(value) for value in (last.mean, last.bound, last.trivial)),
+            *map(number, (report.outcome[-1].mean, report.outcome[-1].bound, report.outcome[-1].trivial)),
         )
-    console.print(table)
-
-
-def _number(value: float) -> str:
-    return "∞" if math.isinf(value) else f"{value:.4g}"
+        for report in reports
+    )
+    return TextTable(heading, tuple(rows))

@@ -7,12 +7,12 @@ from typing import Any, cast
 
 import click
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from algorithms.blocks import make_executor
 from algorithms.problems import SettingError
 from verify.commands.command_options import check_matplotlib, flags, json_option, show, shown_progress
+from verify.document.terminal_text import plain_table
 from verify.experiments.experiment import Experiment, Scale
 from verify.experiments.named_experiments import experiments, named_experiments
 from verify.experiments.reproduce import Reproduced, reproduce
@@ -100,14 +100,14 @@ def _catalogue() -> dict[str, Any]:
 
 
 def _render_list(console: Console) -> None:
-    table = Table("experiment", "what the paper shows", title="dpwitness reproduce ...", title_justify="left")
-    table.columns[0].no_wrap = True
-    for experiment in experiments.values():
-        words = Text.assemble(
-            (experiment.title, "bold"), f"\n{experiment.shows}\n", (experiment.source, "dim")
+    rows = [
+        (
+            experiment.name,
+            Text.assemble((experiment.title, "bold"), f"\n{experiment.shows}\n", (experiment.source, "dim")),
         )
-        table.add_row(experiment.name, words)
-    console.print(table)
+        for experiment in experiments.values()
+    ]
+    console.print(plain_table(("dpwitness reproduce ...", "what the paper shows"), rows))
 
 
 def _render(experiment: Experiment, found: Reproduced, console: Console) -> None:

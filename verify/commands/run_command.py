@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
-from rich.table import Table
 
 from verify.commands.command_options import Read, flags, json_option, rules_option, show
 from verify.commands.run_loader import run_loader
+from verify.document.terminal_text import plain_table
 from verify.printable import printable
 
 if TYPE_CHECKING:
@@ -166,17 +166,14 @@ def tickets(where: str, builder: str | None, as_json: bool) -> None:
         found = open_tickets(run, kept_by(run))
 
     def render(console: Console) -> None:
-        table = Table("ticket", "action", "record", "since")
+        rows = []
         for each in found:
             told = each.json()
             record, arms = told["record"], " ".join(map(str, told["action"]))
-            table.add_row(
-                each.name,
-                arms,
-                "handed out in Python" if record is None else printable(str(record)),
-                told["since"] or "not known",
-            )
-        console.print(table if found else "no action waits for its feedback")
+            said = "handed out in Python" if record is None else str(record)
+            rows.append((each.name, arms, said, told["since"] or "not known"))
+        table = plain_table(("ticket", "action", "record", "since"), rows)
+        console.print(table if rows else "no action waits for its feedback")
 
     show(as_json, lambda: {"open": len(found), "tickets": [each.json() for each in found]}, render)
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
-from rich.table import Table
 
 from verify.commands.command_options import json_option, show
 from verify.commands.run_loader import run_loader
+from verify.document.terminal_text import plain_table
 from verify.printable import printable
 
 if TYPE_CHECKING:
@@ -207,12 +207,13 @@ def list_(store: str | None, keys: Path | None, as_json: bool) -> None:
     }
 
     def render(console: Console) -> None:
-        table = Table("name", "scopes", "runs", "spends on")
+        rows = []
         for key in known:
             scopes = ", ".join(sorted(scope.value for scope in key.scopes))
             runs = ", ".join(sorted(key.runs)) or "all, and the ledger"
-            table.add_row(key.name, scopes, runs, printable(str(key.spends_on)))
-        console.print(table if known else "no keys")
+            rows.append((key.name, scopes, runs, str(key.spends_on)))
+        table = plain_table(("name", "scopes", "runs", "spends on"), rows)
+        console.print(table if rows else "no keys")
 
     show(as_json, lambda: {"keys": found}, render)
 

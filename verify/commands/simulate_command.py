@@ -11,7 +11,6 @@ from typing import Any
 
 import click
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from algorithms.blocks import BlocksMissing, BlockStore, Executor, Part, make_executor
@@ -30,12 +29,14 @@ from verify.commands.command_options import (
 )
 from verify.conduct.isolation import found_apart
 from verify.conduct.progress import Progress, stretch
+from verify.document.terminal_text import print_document
 from verify.experiments.configuration import Configuration, simulated
 from verify.experiments.csv_files import write_runs
 from verify.experiments.draw import draw_lines
 from verify.experiments.experiment import REGRET, FigureAxis, FigureLine
 from verify.experiments.lines import role_of
 from verify.experiments.simulated_runs import SimulatedRuns
+from verify.experiments.simulation_document import simulation_document
 from verify.experiments.simulation_result import SimulationResult
 from verify.printable import printable
 from verify.subject_error import SubjectError
@@ -92,7 +93,7 @@ def simulate_command(
         check_writable("--csv", csv_file)
     common = Configuration("", horizon, runs, problem, seed=seed, checkpoints=checkpoints)
     lines = _lines(learners, common, epsilon, delta, settings)
-    results: dict[str, list[tuple[float, SimulatedRuns]]] = {}
+    drawn: dict[str, list[tuple[float, SimulatedRuns]]] = {}
     first: dict[frozenset[tuple[str, Value]], SimulatedRuns] = {}
     missing: BlocksMissing | None = None
     with stored_runs(blocks), shown_progress(", ".join(learners)) as tell:
@@ -102,22 +103,23 @@ def simulate_command(
             try:
                 runs_of_line = _one(configuration, executor, blocks, share)
                 _refuse_unlike(first, configuration, runs_of_line)
-                results[line.name] = [(x, runs_of_line)]
+                drawn[line.name] = [(x, runs_of_line)]
             except BlocksMissing as error:  # this machine's part of the next is done all the same
                 missing = error
         if missing is not None:
             raise missing
-    found = [results[line.name][0][1] for line in lines]
+    found = [drawn[line.name][0][1] for line in lines]
     if plot is not None:
         title = (
             f"{found[0].learner} on {found[0].problem}"
             if len(found) == 1
             else f"Regret on {found[0].problem}"
         )
-        draw_lines(lines, results, plot, x=FigureAxis("round t", logarithmic=True), y=REGRET, title=title)
+        draw_lines(lines, drawn, plot, x=FigureAxis("round t", logarithmic=True), y=REGRET, title=title)
     if csv_file is not None:
-        write_runs(lines, results, csv_file)
-    show(as_json, partial(_data, lines, found), partial(_render, lines, found))
+        write_runs(lines, drawn, csv_file)
+    results = [SimulationResult.of(line.points[0][1], of) for line, of in zip(lines, found, strict=True)]
+    show(as_json, partial(_data, results), partial(_render, results))
 
 
 def _lines(
@@ -227,60 +229,30 @@ def _one(
         raise SubjectError(f"{configuration.learner}: {error}") from None
 
 
-def _data(lines: Sequence[FigureLine], found: Sequence[SimulatedRuns]) -> dict[str, Any]:
+def _data(results: Sequence[SimulationResult]) -> dict[str, Any]:
     """Return one simulation as an object, several as a list of them."""
-    told = [
-        SimulationResult.of(line.points[0][1], runs).json() for line, runs in zip(lines, found, strict=True)
-    ]
+    told = [each.json() for each in results]
     return told[0] if len(told) == 1 else {"simulations": told}
 
 
-def _render(lines: Sequence[FigureLine], found: Sequence[SimulatedRuns], console: Console) -> None:
-    if len(found) > 1:
-        _render_several(lines, found, console)
-        return
-    (runs,) = found
-    trace = runs.trace
-    title = printable(f"{runs.learner} on {runs.problem}, {trace.runs} runs")
-    table = Table("round", "regret", "± s.e.", "reward per round", title=Text(title), title_justify="left")
-    for i in sorted({round(i * (len(trace.rounds) - 1) / 11) for i in range(12)}):
-        table.add_row(
-            f"{trace.rounds[i]:,}",
-            f"{trace.regret_mean[i]:.4g}",
-            _error(trace.regret_sem[i]),
-            f"{trace.return_mean[i]:.4g}",
-        )
-    console.print(table)
-    speed = f"{trace.lane_rounds_per_second:,.0f} lane-rounds per second"
-    console.print(f"{trace.seconds:.2f} s, {speed}")
-    console.print(f"what it claims is for neighbours: {printable(runs.neighbours)}", highlight=False)
-    if "communication" in runs.further:
-        counts = runs.further["communication"].items()
-        sent = " and ".join(f"{count:,.0f} {unit}" for unit, count in counts if count)
-        kept = f"best action kept in {runs.further['best_kept']:.0%} of runs"
-        console.print(f"clients sent {sent or 'nothing'} a run; {kept}")
-        if "most_communication" in runs.further:
-            from algorithms.theory.communication import formula  # SymPy takes half a second
-
-            ((unit, most),) = runs.further["most_communication"].items()
-            words = f"at most {most:,.0f} {unit}, S the largest support: {formula(runs.learner)}"
-            console.print(words, highlight=False, soft_wrap=True)
+def _render(results: Sequence[SimulationResult], console: Console) -> None:
+    print_document(simulation_document(results), console)
+    console.print()
+    speed = f", {results[0].lane_rounds_per_second:,.0f} lane-rounds per second" if len(results) == 1 else ""
+    console.print(f"{sum(each.seconds for each in results):.2f} s{speed}", highlight=False)
+    for each in results:
+        if "communication" in each.further:
+            console.print(Text(f"{printable(each.learner)}: {_communication(each)}"))
 
 
-def _render_several(lines: Sequence[FigureLine], found: Sequence[SimulatedRuns], console: Console) -> None:
-    trace = found[0].trace
-    title = printable(f"{found[0].problem}, {trace.runs} runs of {trace.rounds[-1]:,} rounds")
-    table = Table("learner", "regret", "± s.e.", "reward per round", title=Text(title), title_justify="left")
-    for line, runs in zip(lines, found, strict=True):
-        table.add_row(
-            Text(printable(line.label)),
-            f"{runs.trace.regret_mean[-1]:.4g}",
-            _error(runs.trace.regret_sem[-1]),
-            f"{runs.trace.return_mean[-1]:.4g}",
-        )
-    console.print(table)
-    console.print(f"{sum(runs.trace.seconds for runs in found):.2f} s")
+def _communication(result: SimulationResult) -> str:
+    """Return what the clients of a linear learner sent."""
+    counts = result.further["communication"].items()
+    sent = " and ".join(f"{count:,.0f} {unit}" for unit, count in counts if count) or "nothing"
+    said = f"clients sent {sent} a run; best action kept in {result.further['best_kept']:.0%} of runs"
+    if "most_communication" not in result.further:
+        return said
+    from algorithms.theory.communication import formula  # SymPy takes half a second
 
-
-def _error(value: float) -> str:
-    return "-" if value != value else f"{value:.2g}"
+    ((unit, most),) = result.further["most_communication"].items()
+    return f"{said}; at most {most:,.0f} {unit}, S the largest support: {formula(result.learner)}"

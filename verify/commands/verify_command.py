@@ -21,7 +21,7 @@ from verify.conduct.interrupts import interrupts
 from verify.mutants.mutant_options import MutantOptions
 from verify.subjects.named_subject import named_subject
 from verify.subjects.resolve import is_registered, names_file
-from verify.verdict.report import render
+from verify.verdict.verification_document import print_verification
 from verify.verification import verify
 
 
@@ -79,7 +79,7 @@ def verify_command(
         with shown_progress(subject or str(command)) as tell:
             result = verify(named, neighbours=adjacency, isolated=isolated, progress=tell, **options)
         show(
-            as_json, result.json, partial(render, result, verbose=verbose)
+            as_json, result.json, partial(print_verification, result, verbose=verbose)
         )  # before the picture, whose file may fail
         if plot is not None:
             from verify.verdict.plot_band import plot_band

@@ -97,10 +97,19 @@ Block: TypeAlias = Paragraph | Bullets | Facts | TextTable | Code | Picture | Ph
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A part of a report with a heading of its own."""
+    """A part of a report with a heading of its own.
+
+    Attributes
+    ----------
+    title, blocks
+        The heading, and what stands under it.
+    background
+        What follows on pages: for strangers, who judge the result by it. A terminal leaves it out.
+    """
 
     title: str
     blocks: tuple[Block, ...]
+    background: tuple[Block, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -138,7 +138,8 @@ def _article(document: Document, level: int) -> str:
 
 
 def _section(section: Section, level: int) -> str:
-    return f"<section><h{level}>{_text(section.title)}</h{level}>\n{_blocks(section.blocks)}</section>\n"
+    inside = _blocks(section.blocks + section.background)
+    return f"<section><h{level}>{_text(section.title)}</h{level}>\n{inside}</section>\n"
 
 
 def _blocks(blocks: Iterable[Block]) -> str:

@@ -47,7 +47,7 @@ def markdown(documents: Sequence[Document], made: str) -> str:
 
 
 def _section(section: Section, level: int) -> list[str]:
-    return [f"{'#' * level} {_said(section.title)}", *_blocks(section.blocks)]
+    return [f"{'#' * level} {_said(section.title)}", *_blocks(section.blocks + section.background)]
 
 
 def _blocks(blocks: Iterable[Block]) -> list[str]:

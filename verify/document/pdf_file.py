@@ -219,7 +219,7 @@ def _article(document: Document, key: str) -> Iterator[Any]:
     for number, section in enumerate(document.sections, start=1):
         yield _marked(1, f"{key}-{number}", section.title)
         yield Lines(_text(section.title), _TITLES[1])
-        yield from _blocks(section.blocks, _WIDTH)
+        yield from _blocks(section.blocks + section.background, _WIDTH)
 
 
 def _marked(level: int, key: str, words: str) -> Any:

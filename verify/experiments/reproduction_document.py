@@ -9,7 +9,7 @@ from pathlib import Path
 from verify.document.elements import Block, Code, Document, Facts, Paragraph, Photo, Section, TextTable, Tone
 from verify.experiments.named_experiments import experiments
 from verify.experiments.reproduce import Reproduced
-from verify.verdict.verification_document import provenance_section, references_section, rests_on_section
+from verify.verdict.common_sections import provenance_section, references_section, rests_on_section
 
 _PNG = b"\x89PNG\r\n\x1a\n"
 _LARGEST = 2**26  # bytes

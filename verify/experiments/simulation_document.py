@@ -9,7 +9,7 @@ from verify.document.charts import Area, Axis, Curve, Style, chart
 from verify.document.elements import Block, Code, Document, Facts, Paragraph, Picture, Section, TextTable
 from verify.experiments.simulation_result import SimulationResult
 from verify.sentences import number
-from verify.verdict.verification_document import provenance_section, rests_on_section
+from verify.verdict.common_sections import provenance_section, rests_on_section
 
 _STYLES: tuple[Style, ...] = ("proved", "shown", "claim", "aside")
 _ROWS = 12  # of the table of one learner
@@ -42,9 +42,7 @@ def simulation_document(simulations: Sequence[SimulationResult], **files: str) -
             ),
         ),
         rests_on_section((Paragraph("On simulated outcomes: no data of anybody's were used."),)),
-        Section(
-            "See it again", tuple(Code(line) for line in dict.fromkeys(each.repeat for each in simulations))
-        ),
+        Section("See it again", (), tuple(map(Code, dict.fromkeys(each.repeat for each in simulations)))),
         provenance_section(first.provenance, **files),
     ]
     return Document(

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
+from verify.document.terminal_text import plain_table
 from verify.faults.fault import AnyFault
 from verify.faults.planted_subject import FAULTS
 from verify.mutants.layers import Layer
@@ -34,14 +34,14 @@ def _render(done: Mutants, console: Console) -> None:
         f"{printable(honest.subject)}: {honest.verdict} without a fault, claim {claim}, "
         f"neighbours: {honest.claim.neighbours}"
     )
-    table = Table(title=Text(title), title_justify="left")
-    for heading in ("fault", "claim", "verdict", "caught by"):
-        table.add_column(heading, overflow="fold")
+    console.print(Text(title))
+    rows = []
     for each in done.mutants:
         by = ", ".join(each.caught_by) or ("-" if not each.exceeds else "nothing")
         style = "bold red" if each.falsely_certified else ""
-        table.add_row(each.fault.name, _LOSS[each.exceeds], each.result.verdict, by, style=style)
-    console.print(table)
+        cells = (each.fault.name, _LOSS[each.exceeds], each.result.verdict, by)
+        rows.append([Text(cell, style=style) for cell in cells])
+    console.print(plain_table(("fault", "claim", "verdict", "caught by"), rows))
     if done.idle:
         console.print(f"never act in it: {', '.join(done.idle)}", highlight=False)
 

@@ -17,7 +17,7 @@ from verify.document.elements import (
     Tone,
 )
 from verify.mutants.verify_mutants import Mutants
-from verify.verdict.verification_document import claim_section, provenance_section
+from verify.verdict.common_sections import claim_section, provenance_section
 
 _LOSS = {True: "exceeds the claim", False: "keeps the claim", None: "may keep the claim"}
 

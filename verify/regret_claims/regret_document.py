@@ -18,7 +18,7 @@ from verify.document.elements import (
     Tone,
 )
 from verify.sentences import number
-from verify.verdict.verification_document import provenance_section, references_section, rests_on_section
+from verify.verdict.common_sections import provenance_section, references_section, rests_on_section
 
 if TYPE_CHECKING:
     from verify.regret_claims.proof_run import ProofCheck

@@ -12,6 +12,7 @@ from mechanisms import Neighbouring
 from verify.document.html_page import fragment
 from verify.regret_claims.outcome import Checkpoint, CheckpointVerdict
 from verify.regret_claims.proof_run import ProofCheck
+from verify.verdict.answer import fields_of
 from verify.verdict.json_form import json_able
 
 FORMAT = "dpwitness regret, version 1"
@@ -211,7 +212,7 @@ class RegretReport(FromJson):
             lanes=read.whole("lanes"),
             seed=read.whole("seed"),
             error=read.number("error"),
-            theorem=read.object("theorem", _read_theorem),
+            theorem=read.object("theorem", fields_of(TheoremValue)),
             proof=tuple(read.entries("proof", _read_check)),
             outcome=tuple(read.entries("outcome", _read_checkpoint)),
             reproduce=read.text("reproduce"),
@@ -244,41 +245,15 @@ class RegretReport(FromJson):
         return data
 
 
-def _read_theorem(read: JsonObject) -> TheoremValue:
-    speaks_from, dominant = read.perhaps_whole("speaks_from"), read.take("dominant", list)
-    if len(dominant) != 2:
-        raise JsonError("dominant of theorem must be a text and a number")
-    largest = JsonObject(dict(zip(("term", "value"), dominant, strict=True)), "dominant")
-    return TheoremValue(
-        source=read.text("source"),
-        regime=read.text("regime"),
-        covered=read.flag("covered"),
-        bound=read.number("bound"),
-        trivial=read.number("trivial"),
-        speaks_from=speaks_from,
-        gaps=read.text("gaps"),
-        dominant=(largest.text("term"), largest.number("value")),
-        printed=read.text("printed"),
-        correction=read.text("correction"),
-        unproved=read.text("unproved"),
-        statement=read.text("statement"),
-        of_runs=read.flag("of_runs"),
-    )
-
-
 def _read_check(read: JsonObject) -> ProofCheck:
-    check = ProofCheck(
-        read.text("name"), read.number("p"), read.number("level"), read.text("words"), read.flag("binding")
-    )
+    check = fields_of(ProofCheck)(read)
     if read.flag("violated") != check.violated:
         raise JsonError("violated of one of proof must say whether p is at most level")
     return check
 
 
 def _read_checkpoint(read: JsonObject) -> Checkpoint:
-    checkpoint = Checkpoint(
-        read.whole("round"), *(read.number(key) for key in ("mean", "lower", "upper", "bound", "trivial"))
-    )
+    checkpoint = fields_of(Checkpoint)(read)
     if checkpoint.round >= 1 << 63:
         raise JsonError("round of one of outcome must be below 2^63")
     if read.one_of("verdict", get_args(CheckpointVerdict)) != checkpoint.verdict:

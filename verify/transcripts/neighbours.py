@@ -107,7 +107,6 @@ def backgrounds(
     domain: Domain,
     arms: int,
     initial: InitialOutcomes = "none",
-    law: str = "drawn from the problem's law",
 ) -> list[Background]:
     """Return data sets on which few other records hide a change: constant ones, and one drawn from a law.
 
@@ -125,8 +124,6 @@ def backgrounds(
         The number of arms.
     initial
         Whether there is a record 0 that is observed, and how; it is replaced too.
-    law
-        How `drawn` came about, in words.
     """
     rounds = len(drawn) - 1
     points = domain.extremes()[: _MOST.points]
@@ -134,15 +131,14 @@ def backgrounds(
     # Early records enter the smallest batches, which hold one record, or a few.
     records = sorted({*doubling, *(r for r in (3, arms, arms + 1, arms + 2) if r <= rounds)})[: _MOST.records]
     found = []
-    datasets = [(np.tile(point, (rounds + 1, 1)), describe_record(point)) for point in points]
-    for data, others_words in [*datasets, (drawn, law)]:
+    datasets = [(np.tile(point, (rounds + 1, 1)), f"have {describe_record(point)}") for point in points]
+    for data, said in [*datasets, (drawn, "are drawn from the problem's law")]:
         neighbours = initial_replacements(data, domain, initial)[: _MOST.values]
         for record in records:
             others = [point for point in points if not np.array_equal(point, data[record])]
             words = "another extreme point"
             neighbours += [Neighbour(record, point, words) for point in others[: _MOST.values]]
-        verb = "are" if others_words == law else "have"
-        found.append(Background(data, tuple(neighbours), f"all other users {verb} {others_words}"))
+        found.append(Background(data, tuple(neighbours), f"all other users {said}"))
     return found
 
 

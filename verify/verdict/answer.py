@@ -130,7 +130,7 @@ class Answer:
 
     @classmethod
     def _read(cls, read: JsonObject) -> Answer:
-        claim = read.object("claim", read_claim)
+        claim = read.object("claim", _read_claim)
         answer = cls(
             subject=read.text("subject"),
             claim=claim,
@@ -175,7 +175,7 @@ class Answer:
             raise AnswerError(str(error)) from None
 
 
-def read_claim(read: JsonObject, relation: str = "neighbours") -> Claim:
+def _read_claim(read: JsonObject, relation: str = "neighbours") -> Claim:
     """Return a claim that was written by its fields, its relation under a name of its own."""
     return Claim(
         model=read.text("model"),  # type: ignore[arg-type]
@@ -208,7 +208,7 @@ def claim_data(claim: Claim) -> dict[str, Any]:
 
 def read_stated_claim(read: JsonObject) -> Claim:
     """Return what `claim_data` wrote; `ValueError` if a value is wrong or the words are not those of the relation."""
-    claim = read_claim(read, relation="relation")
+    claim = _read_claim(read, relation="relation")
     read.one_of("neighbours", [claim.neighbour_words])
     return claim
 
@@ -219,6 +219,7 @@ _TAKEN: Mapping[Any, Callable[[JsonObject, str], Any]] = {
     int: JsonObject.whole,
     float: JsonObject.number,
     int | None: JsonObject.perhaps_whole,
+    tuple[str, float]: JsonObject.named_number,
     Mapping[str, str]: JsonObject.words,
     Mapping[str, Any]: JsonObject.mapping,
     FindingKind: lambda read, key: FindingKind(read.text(key)),
@@ -227,14 +228,14 @@ _TAKEN: Mapping[Any, Callable[[JsonObject, str], Any]] = {
 """How a value of a type is taken from a JSON object."""
 
 
-def _fields_of(kind: type[_Written]) -> Callable[[JsonObject], _Written]:
+def fields_of(kind: type[_Written]) -> Callable[[JsonObject], _Written]:
     """Return what reads a data class that was written by its fields."""
     types = get_type_hints(kind)
     return lambda read: kind(**{name: _TAKEN[its_type](read, name) for name, its_type in types.items()})
 
 
-read_upper = _fields_of(UpperBound)
-read_lower = _fields_of(LowerBound)
-read_witness = _fields_of(Witness)
-read_finding = _fields_of(Finding)
-read_assumption = _fields_of(Assumption)
+read_upper = fields_of(UpperBound)
+read_lower = fields_of(LowerBound)
+read_witness = fields_of(Witness)
+read_finding = fields_of(Finding)
+read_assumption = fields_of(Assumption)

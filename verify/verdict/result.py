@@ -90,10 +90,10 @@ class Verification(FromJson):
         """The report that the command line prints, in 80 columns and without colour."""
         from rich.console import Console
 
-        from verify.verdict.report import render  # the report shows results, so that it imports this file
+        from verify.verdict.verification_document import print_verification  # it imports this file
 
         text = io.StringIO()
-        render(self, Console(file=text, width=80, color_system=None))
+        print_verification(self, Console(file=text, width=80, color_system=None))
         return text.getvalue().rstrip("\n")
 
     def _repr_html_(self) -> str:

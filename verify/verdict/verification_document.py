@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from accountant.compositions import composition_named
-from accountant.provenance import Provenance
+from rich.console import Console
+
 from algorithms.claim import Claim
-from mechanisms import Neighbouring
 from verify.document.charts import Area, Axis, Curve, chart, interval
 from verify.document.elements import (
     Block,
@@ -24,38 +23,33 @@ from verify.document.elements import (
     TextTable,
     Tone,
 )
-from verify.findings import Finding, FindingKind
+from verify.document.terminal_text import print_document
+from verify.findings import Finding, FindingKind, LowerBound, UpperBound, Witness
 from verify.sentences import number
 from verify.verdict.answer import BLACK_BOXES, SubjectKind
 from verify.verdict.bounds_picture import draw_bounds
-from verify.verdict.references import BETS, COUNTS, PROFILE, references
+from verify.verdict.common_sections import (
+    ADVERSARY,
+    arithmetic_words,
+    claim_numbers,
+    claim_section,
+    largest_factor,
+    provenance_section,
+    references_section,
+    rests_on_section,
+    theorem_named,
+    versions_words,
+)
+from verify.verdict.references import BETS, COUNTS, PROFILE
 from verify.verdict.result import Verification
 from verify.verdict.verdict import Verdict
-from verify.verdict.words import (
-    bounds,
-    claim_numbers,
-    claim_words,
-    curve_words,
-    largest_factor,
-    lower_words,
-    meaning,
-    passed_tests,
-    unseen_words,
-    upper_words,
-    view_words,
-    witness_meaning,
-    witness_title,
-    witness_words,
-)
 
 _TONES: dict[Verdict, Tone] = {"certified": "good", "refuted": "bad", "unproven": "open"}
-_DIGESTS = {
-    "dpwitness": "SHA-256 of all code of dpwitness",
-    "file": "SHA-256 of the file it is about",
-    "subject": "code and parameters of the subject, first 16 digits of their SHA-256",
+_MEANING: dict[Verdict, str] = {
+    "certified": "The claim is proved, and no test contradicts it.",
+    "refuted": "The claim is false: the witness below shows it.",
+    "unproven": "The claim is neither proved nor refuted.",
 }
-_TRUSTED = "dpwitness itself (its digest is below), Python, and the libraries below: that they do what they document."
-ADVERSARY = "The adversary sees what is said here, and nothing beside: no time, memory, log or crash report."
 _LEAST_DELTA = 1e-7  # the least decade of the curve
 
 
@@ -82,83 +76,48 @@ def verification_document(verification: Verification, **files: str) -> Document:
         verdict=verification.verdict.upper(),
         tone=_TONES[verification.verdict],
         name=f"{verification.subject}, {claim_numbers(verification.claim)}",
-        meaning=meaning(verification),
+        meaning=_meaning(verification),
         sections=tuple(section for section in sections if section is not None),
     )
 
 
-def provenance_section(provenance: Provenance, **files: str) -> Section:
-    """Return when and by which code a result was made; `files` are digests of what it was read from, by name."""
-    versions = ", ".join(f"{name} {version}" for name, version in provenance.versions.items())
-    pairs = [("found on", _utc(provenance.date) or "not known"), ("versions", versions)]
-    pairs += [
-        (_DIGESTS.get(name, f"SHA-256 of the code of {name}"), digest)
-        for name, digest in provenance.digests.items()
-    ]
-    pairs += [(f"SHA-256 of {name}, from which this page was made", digest) for name, digest in files.items()]
-    return Section("When and by which code", (Facts(tuple(pair for pair in pairs if pair[1])),))
+def print_verification(verification: Verification, console: Console, *, verbose: bool = False) -> None:
+    """Print what is said of a verification; `verbose` if with what is for specialists."""
+    made = "; ".join(filter(None, (f"seed {verification.seed}", versions_words(verification.provenance))))
+    print_document(verification_document(verification), console, made, unfolded=verbose)
 
 
-def _utc(date: str) -> str:
-    """Return a date of ISO 8601 in UTC as people read it."""
-    return date.replace("T", " ").replace("+00:00", " UTC")
-
-
-def references_section(names: tuple[str, ...]) -> Section | None:
-    """Return where theorems and methods are published, by their names; None if none of them is known."""
-    found = references(names)
-    return Section("References", (Bullets(found),)) if found else None
-
-
-def claim_section(subject: str, claim: Claim, arithmetic: str = "", problem: str = "") -> Section:
-    """Return a claim about a subject in words and numbers.
-
-    Parameters
-    ----------
-    subject, claim
-        What claims what.
-    arithmetic, problem
-        Of which numbers it is, and on which problem a learner was tested, if that is known.
-    """
-    pairs = [
-        ("ε and δ", claim_numbers(claim)),
-        ("trust model", claim.model),
-        ("one record (the unit)", claim.unit),
-        ("neighbours", f"{claim.neighbour_words} ({claim.neighbours.value})"),
-        ("the adversary sees", claim.view),
-        ("arithmetic", arithmetic),
-        ("composition theorem", claim.composition),
-        ("claimed in", claim.source),
-        ("tested on the problem", problem),
-    ]
-    replaced = claim.neighbours is Neighbouring.REPLACE_ONE
-    one, other = ("with one record", "with another in its place") if replaced else ("on D", "on D′")
-    plain = (
-        f"In other words: for anything that the adversary may see, its probability {one} and its probability {other} "
-        f"differ by a factor of at most e^ε = {number(largest_factor(claim.epsilon))}"
-    )
-    plain += f", but for a probability of δ = {number(claim.delta)}." if claim.delta else "."
-    plain += " Whoever is k records at once is protected by k·ε" + (
-        ", and a δ that grows, too." if claim.delta else "."
-    )
-    facts = Facts(tuple(pair for pair in pairs if pair[1]))
-    return Section("The claim", (Paragraph(claim_words(subject, claim)), Paragraph(plain), facts))
-
-
-def arithmetic_words(kind: SubjectKind, *, counted: bool = False) -> str:
-    """Return of which numbers a claim about a subject of a kind is; `counted` if rounding counts against it."""
-    if kind in BLACK_BOXES:
-        if counted:
-            return "as the machine rounds it (--floating-point)"
-        return (
-            "real numbers: what only the last bits of floating-point numbers tell is a finding, and does not count "
-            "against the claim (with --floating-point it does)"
-        )
-    if kind is SubjectKind.MECHANISM:
-        return "real numbers; drawn by OpenDP, the default where it is released, noise tells nothing by its rounding"
+def _meaning(verification: Verification) -> str:
+    """Return the verdict as a sentence."""
+    if not _passed_tests(verification):
+        return _MEANING[verification.verdict]
+    leak = _floating_point_leak(verification)
+    if leak is None:
+        return "Nothing was found against the claim. Tests of a black box prove nothing: it stays unproven."
     return (
-        "real numbers, and the rounding of what enters a release is charged for; in production OpenDP draws the noise, "
-        "which tells nothing by its rounding"
+        "Nothing was found against the claim about real numbers. As it is executed, in floating-point arithmetic, ε is "
+        f"at least {number(leak)}: see Findings."
+    )
+
+
+def _floating_point_leak(verification: Verification) -> float | None:
+    """Return the ε that the lowest bits of the outputs show, where a finding says so."""
+    if not any(finding.kind is FindingKind.FLOATING_POINT for finding in verification.findings):
+        return None
+    found = verification.details.get("floating_point")
+    leak = found.get("epsilon_lower") if isinstance(found, Mapping) else None
+    return float(leak) if isinstance(leak, float | int) else math.inf
+
+
+def _passed_tests(verification: Verification) -> bool:
+    """Whether the subject is one of which nothing can be proved, and no test and no check speaks against it."""
+    lower = verification.lower
+    return (
+        verification.verdict == "unproven"
+        and verification.kind in BLACK_BOXES
+        and lower is not None
+        and not lower.exceeds(verification.claim)
+        and not any(finding.failing for finding in verification.findings)
     )
 
 
@@ -167,14 +126,14 @@ def _rounding_counts(verification: Verification) -> bool:
 
 
 def _bounds(verification: Verification) -> Section:
-    low, high = bounds(verification)
+    low, high = _ends(verification)
     claim = verification.claim.epsilon
     words = f"Bounds on ε: at least {number(low)}, at most {number(high)}; the claim is {number(claim)}."
     plain = "\n".join(draw_bounds(claim, low, high))
     said = (
-        upper_words(verification.upper),
-        lower_words(verification.lower, verification.upper),
-        *view_words(verification),
+        _upper_words(verification.upper),
+        _lower_words(verification.lower, verification.upper),
+        *_view_words(verification),
     )
     caption = ""
     if not _proved(verification):
@@ -185,10 +144,55 @@ def _bounds(verification: Verification) -> Section:
     return Section("Privacy loss", (Picture(drawn, words, plain), Bullets(said)))
 
 
+def _ends(verification: Verification) -> tuple[float, float]:
+    """Return what ε is at least and at most; 0 and infinity where nothing is known."""
+    lower, upper = verification.lower, verification.upper
+    return (0.0 if lower is None else lower.epsilon, math.inf if upper is None else upper.epsilon)
+
+
+def _upper_words(upper: UpperBound | None) -> str:
+    """Return the upper bound, and how it was found."""
+    if upper is None:
+        return "at most ∞: there is no upper bound"
+    if math.isinf(upper.epsilon):
+        return f"at most ∞: {upper.method.removeprefix('none: ')}"
+    return f"at most {number(upper.epsilon)} at δ = {number(upper.delta)}: {upper.method}"
+
+
+def _lower_words(lower: LowerBound | None, upper: UpperBound | None) -> str:
+    """Return the lower bound, how it was found, and how sure it is; also where it lies above a proved one."""
+    if lower is None:
+        return "at least 0: nothing was audited"
+    how = lower.method
+    if lower.samples:
+        how += f", {_percent(lower.confidence)} confidence, {lower.samples:,} draws"
+    elif lower.confidence == 1.0:
+        how += ", exact"
+    if not lower.in_view:
+        how += "; of more than the adversary sees"
+    if upper is not None and lower.exceeds(upper) and lower.samples and not lower.decisive:
+        how += "; above what it is at most, as chance may have it: no refutation, which needs more confidence"
+    return f"at least {number(lower.epsilon)} at δ = {number(lower.delta)}: {how}"
+
+
+def _view_words(verification: Verification) -> tuple[str, ...]:
+    """Return what was looked at besides the final test, and what bets have won."""
+    said = []
+    coupled = verification.details.get("coupled") or {}
+    if "largest_loss" in coupled:
+        largest = number(float(coupled["largest_loss"]))
+        said.append(f"coupled runs: all that was released, seen or not, lost up to ε = {largest}")
+    if "tested_view" in verification.details:
+        said.append(f"the view tested: {verification.details['tested_view']}")
+    if "anytime" in verification.details:
+        said.append(str(verification.details["anytime"]["words"]))
+    return tuple(said)
+
+
 def _proved(verification: Verification) -> bool:
     """Whether the upper bound is a proof for all data, and not what a ledger showed of some runs."""
     return verification.verdict == "certified" or (
-        verification.kind is SubjectKind.MECHANISM and math.isfinite(bounds(verification)[1])
+        verification.kind is SubjectKind.MECHANISM and math.isfinite(_ends(verification)[1])
     )
 
 
@@ -196,14 +200,92 @@ def _witness(verification: Verification) -> Section | None:
     witness = verification.witness
     if witness is None:
         return None
-    facts = Facts(witness_words(witness, verification.claim, verification.lower))
-    return Section(witness_title(verification), (facts, Paragraph(witness_meaning(witness))))
+    facts = Facts(_witness_words(witness, verification.claim, verification.lower))
+    title = "Witness" if verification.verdict == "refuted" else "The event that tells most"
+    return Section(title, (facts, Paragraph(_witness_meaning(witness))))
 
 
-def rests_on_section(blocks: Sequence[Block], *more: str) -> Section:
-    """Return what a result rests on: its own, and what every result does; `more` is trusted beside."""
-    trusted = (Paragraph("Trusted, as in every result:"), Bullets((_TRUSTED, *more)))
-    return Section("What it rests on", (*blocks, *trusted))
+def _witness_words(witness: Witness, claim: Claim, lower: LowerBound | None) -> tuple[tuple[str, str], ...]:
+    """Return what a witness consists of, part by part; `lower` is the bound that it shows."""
+    return (
+        ("data D", witness.neighbours["data"]),
+        ("data D′", witness.neighbours["data_prime"]),
+        ("event", witness.event),
+        ("on D", _how_often(witness.probability, witness.hits, witness.trials)),
+        ("on D′", _how_often(witness.probability_prime, witness.hits_prime, witness.trials)),
+        ("ratio", _ratio_words(witness, claim, lower)),
+    )
+
+
+def _how_often(probability: float, hits: int | None, trials: int | None) -> str:
+    if trials is None:
+        return f"{_percent(probability)} (exact)"
+    if hits is None:
+        return "rarer by at least the ratio, by the densities"
+    return f"{_percent(probability)} ({hits:,} of {trials:,} draws)"
+
+
+def _ratio_words(witness: Witness, claim: Claim, lower: LowerBound | None) -> str:
+    allowed = f"the claim allows {number(largest_factor(claim.epsilon))} (e^{number(claim.epsilon)})"
+    excess = "(P(D) - δ)" if claim.delta > 0.0 else "P(D)"
+    sure = ""
+    if (
+        lower is not None
+        and lower.samples
+        and witness.hits_prime is not None
+        and math.isfinite(lower.epsilon)
+    ):
+        sure = f", and at least {number(largest_factor(lower.epsilon))} with {_percent(lower.confidence)} confidence"
+    if witness.probability_prime == 0.0:
+        return f"{'none' if witness.probability == 0.0 else 'no finite ratio'}{sure}; {allowed}"
+    ratio = (witness.probability - claim.delta) / witness.probability_prime
+    how = (
+        "as counted"
+        if witness.hits_prime is not None
+        else "or more"
+        if witness.trials is not None
+        else "exactly"
+    )
+    return f"{excess} / P(D′) = {ratio:.4g} {how}{sure}; {allowed}"
+
+
+def _percent(probability: float) -> str:
+    if 0.99 < probability < 1.0:
+        return f"{100.0 * probability:.6g} %"
+    return f"{100.0 * probability:.3g} %"
+
+
+def _witness_meaning(witness: Witness) -> str:
+    """Return what seeing the event says."""
+    p, q = witness.probability, witness.probability_prime
+    if p == 1.0 and q == 0.0:
+        how = "without error" if witness.hits is None else "without error in every draw"
+        return f"Looking for the event tells D from D′ {how}: no privacy at all (δ = 1, whatever ε)."
+    if p == 0.0:
+        return "The event is seen on neither: no event is so much likelier on one of them."
+    if q == 0.0:
+        return "The event gives D away: it was never seen on D′."
+    counted = " as counted" if witness.hits_prime is not None else ""
+    return f"Seeing the event speaks {p / q:.4g} to 1{counted} for D against D′."
+
+
+def _findings(verification: Verification) -> Section | None:
+    if not verification.findings:
+        return None
+    heading: tuple[str, ...] = ("kind", "what was seen", "means")
+    rows: tuple[tuple[str, ...], ...] = tuple(
+        (each.kind.value, each.message, _weight(each)) for each in verification.findings
+    )
+    if any(each.where for each in verification.findings):
+        heading = (*heading, "where")
+        rows = tuple((*row, each.where) for row, each in zip(rows, verification.findings, strict=True))
+    return Section("Findings", (TextTable(heading, rows),))
+
+
+def _weight(finding: Finding) -> str:
+    if finding.failing:
+        return "no certificate"
+    return "does not count here" if finding.kind is FindingKind.FLOATING_POINT else "a remark"
 
 
 def _rests_on(verification: Verification) -> Section:
@@ -237,10 +319,14 @@ def _rests_on(verification: Verification) -> Section:
 def _certainty(verification: Verification) -> Section:
     blocks: list[Block] = [Paragraph(_certainty_words(verification))]
     alone = "The tests by themselves, without the proof: " if verification.verdict == "certified" else ""
-    blocks += [Paragraph(f"{alone}{words}") for words in unseen_words(verification)]
-    curve = curve_words(verification)
+    shown = {"certified": ("detection_floor",), "unproven": ("near_claim", "detection_floor"), "refuted": ()}
+    details = verification.details
+    blocks += [Paragraph(f"{alone}{details[key]}") for key in shown[verification.verdict] if key in details]
+    curve = [str(details["band"]["words"])] if "band" in details else []
+    if verification.verdict != "refuted" and "detection_power" in details:
+        curve.append(str(details["detection_power"]))
     technical: list[Block] = [Paragraph(f"{words[:1].upper()}{words[1:].rstrip('.')}.") for words in curve]
-    band = verification.details.get("band")
+    band = details.get("band")
     if band is not None:
         said = "The curve holds for all ε at once; at one ε it says a little less than the bound above does."
         technical.append(Paragraph(said))
@@ -269,7 +355,7 @@ def _certainty_words(verification: Verification) -> str:
             f"{100 * lower.confidence:.6g} % confidence. The verdict is held to more than that: "
             f"{_false_alarm(verification)}"
         )
-    if passed_tests(verification):
+    if _passed_tests(verification):
         return (
             "Tests can show that a claim is false, and never that it is true. These looked for the neighbours and the "
             "event that tell most, and found none that breaks the claim in its arithmetic; the lower bound is what "
@@ -331,41 +417,14 @@ def _numbers(values: list[Any]) -> list[float]:
     return [float(value) for value in values]
 
 
-def _findings(verification: Verification) -> Section | None:
-    if not verification.findings:
-        return None
-    heading: tuple[str, ...] = ("kind", "what was seen", "means")
-    rows: tuple[tuple[str, ...], ...] = tuple(
-        (each.kind.value, each.message, _weight(each)) for each in verification.findings
-    )
-    if any(each.where for each in verification.findings):
-        heading = (*heading, "where")
-        rows = tuple((*row, each.where) for row, each in zip(rows, verification.findings, strict=True))
-    return Section("Findings", (TextTable(heading, rows),))
-
-
-def _weight(finding: Finding) -> str:
-    if finding.failing:
-        return "no certificate"
-    return "does not count here" if finding.kind is FindingKind.FLOATING_POINT else "a remark"
-
-
 def _again(verification: Verification) -> Section:
-    blocks: list[Block] = []
-    if verification.witness is not None and verification.witness.reproduce:
-        blocks.append(Code(verification.witness.reproduce))
-    blocks.append(
-        Paragraph(
-            f"The seed is {verification.seed}; with the code and versions below all numbers come out the same (the "
-            "digest tells the code). Another seed makes an independent check."
-        )
+    witness = verification.witness
+    commands = (Code(witness.reproduce),) if witness is not None and witness.reproduce else ()
+    said = (
+        f"The seed is {verification.seed}; with the code and versions below all numbers come out the same (the "
+        "digest tells the code). Another seed makes an independent check."
     )
-    return Section("See it again", tuple(blocks))
-
-
-def theorem_named(composition: str) -> str:
-    """Return the name of the composition theorem that a claim names in a word; "" for none."""
-    return composition_named(composition).name if composition else ""
+    return Section("See it again", commands, (Paragraph(said),))
 
 
 def _theorems(verification: Verification) -> tuple[str, ...]:

@@ -26,6 +26,7 @@ from mechanisms import (
 )
 
 WIDE = Laplace(scale=1.0, sensitivity=Sensitivity(9, 9, 9))
+GATE = Simulation(0, 1)
 
 
 def noise():
@@ -35,22 +36,26 @@ def noise():
 def test_a_mask_draws_for_its_coordinates_only():
     values = np.arange(12.0).reshape(3, 4)
     where = values % 3 == 0
-    outputs = sample(WIDE, values, where, noise())
+    outputs = sample(GATE, WIDE, values, where, noise())
     assert ((outputs != 0) == where).all()
     np.testing.assert_array_equal(outputs[where], WIDE.release(values[where], noise()))
-    np.testing.assert_array_equal(sample(WIDE, values, None, noise()), WIDE.release(values, noise()))
+    np.testing.assert_array_equal(sample(GATE, WIDE, values, None, noise()), WIDE.release(values, noise()))
 
 
 def test_repeated_releases_keep_the_values_shape_at_the_end():
     values, where = np.zeros((2, 3)), np.array([[True, False, True], [False, False, True]])
-    outputs = sample(Composed((WIDE, WIDE)), values, where, noise())
+    outputs = sample(GATE, Composed((WIDE, WIDE)), values, where, noise())
     assert outputs.shape == (2, 2, 3)
     assert ((outputs != 0) == where).all()
 
 
 def test_integers_stay_integers():
     outputs = sample(
-        RandomizedResponse(size=3, epsilon=9.0), np.ones((1, 2), int), np.array([[True, False]]), noise()
+        GATE,
+        RandomizedResponse(size=3, epsilon=9.0),
+        np.ones((1, 2), int),
+        np.array([[True, False]]),
+        noise(),
     )
     assert outputs.dtype.kind == "i"
     assert outputs[0, 1] == 0
@@ -58,11 +63,11 @@ def test_integers_stay_integers():
 
 def test_a_function_that_changes_the_shape_needs_no_mask():
     total = WIDE >> np.sum
-    assert sample(total, np.zeros((1, 2)), None, noise()).shape == ()
+    assert sample(GATE, total, np.zeros((1, 2)), None, noise()).shape == ()
     with pytest.raises(
         ValueError, match=r"PostProcessed turned 1 released coordinates .* cannot be used with a mask"
     ):
-        sample(total, np.zeros((1, 2)), np.array([[True, False]]), noise())
+        sample(GATE, total, np.zeros((1, 2)), np.array([[True, False]]), noise())
 
 
 @pytest.mark.parametrize("gate", [Accountant(Budget(9.0)), Simulation(0, 1), Coupled(0, 1, 1)])
@@ -81,8 +86,8 @@ def test_a_mechanism_that_changes_the_shape_is_named(gate):
 def test_each_lane_draws_from_its_own_block():
     values, where = np.zeros((128, 3)), np.random.default_rng(0).random((128, 3)) < 0.4
     streams, second = LaneStreams(9, 128), LaneStreams(9, 64, first_block=1)
-    both = sample(WIDE, values, where, NumpyNoise(streams), streams)
-    alone = sample(WIDE, values[64:], where[64:], NumpyNoise(second), second)
+    both = sample(GATE, WIDE, values, where, NumpyNoise(streams), streams)
+    alone = sample(GATE, WIDE, values[64:], where[64:], NumpyNoise(second), second)
     np.testing.assert_array_equal(both[64:], alone)
 
 

@@ -92,6 +92,16 @@ def test_what_is_left_is_said_exactly_and_never_rounded_up(run, tmp_path):
     assert run("left", tmp_path / "none.db")[0] == 2
 
 
+def test_names_with_brackets_are_shown_as_they_are(run, tmp_path):
+    path, names = tmp_path / "ledger.db", ["ann[/x]", "[red]bob"]
+    accountant = Accountant(Budget(1.0), noise=np.random.default_rng(0), store=path)
+    for name in names:
+        accountant.release(HALF, value(accountant, name))
+    code, out, err = run("left", path, *names)
+    assert (code, err) == (0, "")
+    assert all(f'"{name}"' in out for name in names)
+
+
 def test_a_reservation_is_listed_and_given_back(run, store):
     _, out, _ = run("reservations", store, "--json")
     ((position, holder),) = json.loads(out)["reservations"].items()

@@ -16,10 +16,10 @@ from algorithms.claim import Claim
 from mechanisms import Neighbouring
 from verify.findings import Finding, FindingKind, LowerBound, UpperBound, Witness
 from verify.verdict.answer import SubjectKind
-from verify.verdict.bounds_picture import ASCII, draw_bounds
-from verify.verdict.report import render
+from verify.verdict.bounds_picture import draw_bounds
 from verify.verdict.result import Verification
 from verify.verdict.verdict import decide
+from verify.verdict.verification_document import print_verification
 
 CLAIM = Claim(
     model="local",
@@ -90,7 +90,7 @@ def shown(result: Verification, **options: Any) -> str:
     settings: dict[str, Any] = {"width": 80, "color_system": None, **options}
     file, verbose = settings.pop("file", io.StringIO()), settings.pop("verbose", False)
     console = Console(file=file, **settings)
-    render(result, console, verbose=verbose)
+    print_verification(result, console, verbose=verbose)
     return str(file.getvalue())
 
 
@@ -120,11 +120,29 @@ def test_certified() -> None:
         "  ├─────────┼─────────┼─────────┼─────────┼─────────┼─────────┼┄┄┄┄┄┤",
         "                                                   ██",
         "  0        0.2       0.4       0.6       0.8        1        1.2    ∞",
-        "  at most 1 at δ = 0: ledger",
-        "  at least 0.98 at δ = 0: black-box test, 99 % confidence, 1,000,000 draws",
+        "  - at most 1 at δ = 0: ledger",
+        "  - at least 0.98 at δ = 0: black-box test, 99 % confidence, 1,000,000 draws",
     ]
     assert "Witness" not in lines
     assert "Findings" not in lines
+
+
+@pytest.mark.parametrize(
+    ("lower", "above"),
+    [
+        (LowerBound(1.007, 1e-6, 0.95, "test", 1_000), True),
+        (LowerBound(0.99, 1e-6, 0.95, "test", 1_000), False),
+        (LowerBound(1.007, 0.0, 0.95, "test", 1_000), False),  # at a smaller delta
+        (LowerBound(1.007, 1e-6, 1.0, "coupled runs", 0), False),  # no chance in it
+        (LowerBound(1.5, 1e-6, 0.999999, "test", 1_000, decisive=True), False),  # it refutes
+    ],
+)
+def test_a_lower_bound_that_chance_put_above_a_proved_one_is_said_to_be_so(
+    lower: LowerBound, above: bool
+) -> None:
+    proved = verification(UpperBound(1.0, 1e-6, "ledger"), lower)
+    assert ("as chance may have it" in words(shown(proved))) is above
+    assert "as chance may have it" not in words(shown(verification(None, lower)))
 
 
 def test_refuted_with_counts() -> None:
@@ -142,7 +160,9 @@ def test_refuted_with_counts() -> None:
     assert "P(D) / P(D′) = 6.423 as counted, and at least 6.25012 with 99 % confidence; the claim" in words(
         text
     )
-    assert "sensitivity  learners/mine.py:123  The value moves by 2.0" in text
+    (row,) = (line for line in text.splitlines() if line.startswith("  sensitivity"))
+    assert row.split()[-1] == "learners/mine.py:123"
+    assert "no certificate" in row
     assert "exceeds the claim" in words(text)
 
 
@@ -177,14 +197,22 @@ def test_delta_is_part_of_the_ratio() -> None:
 def test_floor_and_coupled_loss_are_shown_when_known() -> None:
     details = {
         "detection_floor": "Nothing rarer was seen.",
-        "band": {"words": "the whole curve"},
+        "band": {
+            "words": "the whole curve is flat",
+            "confidence": 0.95,
+            "epsilon": [0.0, 1.0],
+            "delta_lower": [0.5, 0.0],
+            "delta_upper": None,
+            "delta_upper_by": None,
+            "trade_off": {"alpha": [0.0, 1.0], "beta_upper": [0.5, 0.0]},
+        },
         "coupled": {"largest_loss": 1.0},
     }
     found = verification(UpperBound(1.0, 0.0, "ledger"), None, details=details)
     text = shown(found)
     assert "Nothing rarer was seen." in text
-    assert "the whole curve" not in text  # for specialists
-    assert "the whole curve" in shown(found, verbose=True)
+    assert "The whole curve is flat." not in text  # for specialists
+    assert "The whole curve is flat." in shown(found, verbose=True)
     assert "all that was released, seen or not, lost up to ε = 1" in text
 
 
@@ -215,7 +243,7 @@ def test_an_ascii_terminal_gets_ascii() -> None:
     for result in CASES.values():
         raw = io.BytesIO()
         file = io.TextIOWrapper(raw, encoding="ascii")
-        render(result, Console(file=file, width=80))
+        print_verification(result, Console(file=file, width=80))
         file.flush()
         text = raw.getvalue().decode("ascii")
         assert "epsilon" in text
@@ -245,13 +273,13 @@ def test_the_picture_is_to_scale(claim: float, low: float, high: float) -> None:
 
 def test_the_picture_of_nothing_spent() -> None:
     assert draw_bounds(0.0, 0.0, 0.0)[0].startswith("▼ claim 0")
-    assert draw_bounds(0.0, 0.0, math.inf, ASCII)[2] == "#" * 67
+    assert draw_bounds(0.0, 0.0, math.inf)[2] == "█" * 67
 
 
 def test_a_verification_prints_as_its_report_and_shows_itself_in_one_line() -> None:
     result = verification(None, LowerBound(1.8, 0.0, 0.95, "black box", 600_000), witness=COUNTED)
     out = io.StringIO()
-    render(result, Console(file=out, width=80, color_system=None))
+    print_verification(result, Console(file=out, width=80, color_system=None))
     assert str(result) == out.getvalue().rstrip("\n")
     assert str(result).startswith("UNPROVEN  zoo/x")
     line = (

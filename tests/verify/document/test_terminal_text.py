@@ -1,0 +1,70 @@
+"""Documents on a terminal: what is shown there, what is left to pages, and what is not broken into lines."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.console import Console
+
+from verify.document.elements import (
+    Block,
+    Bullets,
+    Code,
+    Details,
+    Document,
+    Facts,
+    Paragraph,
+    Photo,
+    Picture,
+    Section,
+    TextTable,
+)
+from verify.document.terminal_text import print_document
+
+LINE = "dpwitness verify " + "long/" * 30
+BLOCKS: tuple[Block, ...] = (
+    Paragraph("a [b]paragraph[/b]"),
+    Bullets(("a bullet",)),
+    Facts((("[name]", "a fact"),)),
+    TextTable(("[heading]", "other"), (("[red]cell", "[/x]"),)),
+    Code(LINE),
+    Picture("<svg/>", "a drawing in words", "├█┤"),
+    Picture("<svg/>", "a drawing for pages"),
+    Photo(b"", "a photo for pages"),
+    Details("For specialists", (Paragraph("a detail"),)),
+)
+DOCUMENT = Document(
+    "SEEN",
+    "open",
+    "[it]",
+    "What it means.",
+    (Section("Shown", BLOCKS, (Paragraph("for strangers"),)), Section("Hidden", (), (Paragraph("origins"),))),
+)
+
+
+def printed(unfolded: bool) -> list[str]:
+    file = io.StringIO()
+    print_document(DOCUMENT, Console(file=file, width=40, color_system=None), "made by X", unfolded=unfolded)
+    return [line.rstrip() for line in file.getvalue().splitlines()]
+
+
+@pytest.mark.parametrize("unfolded", [False, True])
+def test_everything_but_the_background_is_shown_as_it_is(unfolded: bool) -> None:
+    folded = ["  For specialists:", "  a detail"] if unfolded else []
+    assert printed(unfolded) == [
+        "SEEN  [it]",
+        "What it means.",
+        "",
+        "Shown",
+        "  a [b]paragraph[/b]",
+        "  - a bullet",
+        "  [name]  a fact",
+        "  [heading]  other",
+        "  [red]cell  [/x]",
+        f"  {LINE}",
+        "  ├█┤",
+        *folded,
+        "",
+        "made by X",
+    ]
