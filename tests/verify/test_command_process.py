@@ -147,6 +147,16 @@ def test_help_and_lists_may_be_cut_short() -> None:
     os.close(writing)
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/stdout"), reason="there is no such file")
+def test_a_file_that_nobody_reads_is_said_and_is_no_error_of_our_own(tmp_path) -> None:
+    made = command("ledger", "create", str(tmp_path / "a.db"), "--epsilon", "3")
+    assert made.code == 0
+    writing = gone()
+    ran = command("ledger", "export", str(tmp_path / "a.db"), "/dev/stdout", out=writing)
+    os.close(writing)
+    assert (ran.code, ran.err) == (2, "dpwitness: the output cannot be written: nobody reads it any more\n")
+
+
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no disk that is full")
 def test_a_full_disk_is_said_and_is_no_verdict(file) -> None:
     releases = file("releases.json", RELEASES)

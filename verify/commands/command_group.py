@@ -105,7 +105,10 @@ def exit_code() -> int:
         printed(f"memory does not suffice for what was asked ({error or 'no size is known'})")
         _print_traceback(run)
         return INPUT_ERROR
-    except (Exception, SystemExit) as error:  # nothing of ours raises SystemExit
+    except SystemExit:  # nothing of ours raises it: click does, where nobody reads a pipe any more
+        printed("the output cannot be written: nobody reads it any more")
+        return INPUT_ERROR
+    except Exception as error:
         said = str(error) if isinstance(error, OwnFault) else words_with_place(error)
         printed(f"an error of its own: {said}; --debug shows the traceback")
         _print_traceback(run)
