@@ -106,7 +106,7 @@ class Remembers(DPLinUCB):
 
 
 def test_a_policy_that_remembers_whom_it_was_shown_is_found():
-    """It was certified: replays compared the policies' numbers, and not what was chosen for users who stayed the same."""
+    """It was certified: replays compared the policies' numbers, not what was chosen for users who stayed the same."""
     result = verify(Remembers, **FEW)
     assert result.verdict == "unproven"
     assert [finding.kind for finding in result.findings] == [FindingKind.RAW_FLOW]
