@@ -121,7 +121,7 @@ CONTEXTUAL_BOUNDS: dict[str, RegretBound] = {
         constant=allowed + _FAILURE * T * R_max,
         per_arm=sp.S.Zero,
         source=source,
-        regime="actions in the unit ball, rewards in [-1, 1], |theta*| <= S (the setting norm)",
+        regime="actions in the unit ball, rewards in [-1, 1] of mean theta* . x, |theta*| <= S (the setting norm)",
         applies=_covered,
         confidence=theorem,
     )
