@@ -18,7 +18,7 @@ from accountant import Private
 from algorithms.claim import ClaimForm
 from mechanisms import Domain
 from mechanisms.arrays import FloatArray, IntArray
-from mechanisms.gaussian import LEAST_DELTA
+from mechanisms.parameters import LEAST_DELTA
 
 DEFAULT_DELTA = 1e-3
 """The delta of simulated learners that need one (the cascading bandits paper's); a claim names its own."""

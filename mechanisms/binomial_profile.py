@@ -13,9 +13,8 @@ import numpy as np
 from mechanisms.arrays import FloatArray
 from mechanisms.atomic_loss import AtomicLoss
 from mechanisms.binomial_law import NEGLIGIBLE, checked_trials, log_binomial, window
-from mechanisms.gaussian import LEAST_DELTA
 from mechanisms.loss_product import DROPPED, GridMasses, LossProduct, grid_range, on_grid
-from mechanisms.parameters import open_unit, whole
+from mechanisms.parameters import LEAST_DELTA, open_unit, whole
 from mechanisms.privacy_loss import PrivacyLoss
 from mechanisms.profile import PrivacyProfile
 

@@ -20,7 +20,7 @@ from mechanisms.bounds import NoPrivacy, PerfectPrivacy, ZeroConcentratedProfile
 from mechanisms.gaussian_loss import GaussianLoss
 from mechanisms.mechanism import BuiltInMechanism, checked_sensitivity, register
 from mechanisms.noise import NoiseSource, noise_source
-from mechanisms.parameters import ParameterError, nonnegative, open_unit, positive
+from mechanisms.parameters import LEAST_DELTA, ParameterError, nonnegative, open_unit, positive
 from mechanisms.privacy_loss import PrivacyLoss
 from mechanisms.profile import PrivacyProfile, log_or_floor, smallest
 from mechanisms.rounding import divide_up, square_root_up, up
@@ -178,7 +178,6 @@ def _mu_for(epsilon: float, delta: float) -> float:
 
 
 _ROOM = 2.0**-50  # of a calibrated μ
-LEAST_DELTA = 1e-300
 
 
 @functools.lru_cache(maxsize=1024)  # a learner that plans its phases asks for the same few, run after run

@@ -17,7 +17,7 @@ from algorithms.problems import LinearBandit, LinearContexts, Matroid, Problem, 
 from algorithms.theory.regret import BOUNDS
 from algorithms.theory.regret_bound import Instance, unit_mu
 from mechanisms import Gaussian, OneHot, Sensitivity
-from mechanisms.gaussian import LEAST_DELTA
+from mechanisms.parameters import LEAST_DELTA
 
 LearnerTrust = Literal["central", "local", "shuffle", "none"]
 
