@@ -18,6 +18,7 @@ from accountant import Private
 from algorithms.claim import ClaimForm
 from mechanisms import Domain
 from mechanisms.arrays import FloatArray, IntArray
+from mechanisms.parameters import LEAST_DELTA
 
 DEFAULT_DELTA = 1e-3
 """The delta of simulated learners that need one (the cascading bandits paper's); a claim names its own."""
@@ -260,7 +261,7 @@ def check_delta(delta: float) -> float:
     Raises
     ------
     ValueError
-        Unless it is a number strictly between 0 and 1.
+        Unless it is a number strictly between 0 and 1, of at least 1e-300: below, no noise can be calibrated in floats.
     """
     try:
         number = float(delta)
@@ -268,4 +269,8 @@ def check_delta(delta: float) -> float:
         number = math.nan
     if isinstance(delta, bool | str) or not 0 < number < 1:
         raise ValueError(f"delta={delta!r}: must be a number above 0 and below 1")
+    if number < LEAST_DELTA:
+        raise ValueError(
+            f"delta={delta!r}: must be at least {LEAST_DELTA:g}, as learners' noise is calibrated in floats"
+        )
     return number

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from accountant import Gate, Place, Private
 from algorithms.learner import Learner, PhasedLearner
 from algorithms.problems import Problem
+from algorithms.problems.own_draws import checked_outcomes
 from mechanisms import Randomness
 from mechanisms.arrays import FloatArray, IntArray
 
@@ -34,12 +35,18 @@ def play_fresh(
         Where the problem's randomness comes from.
     rounds
         How many rounds to play.
+
+    Raises
+    ------
+    ProblemError
+        If a problem of a user's own draws outcomes outside [0, 1].
     """
     if hasattr(learner, "observe_initial"):
-        start_warm(learner, gate, problem, problem.draw_records(environment, gate.lanes))
+        records = checked_outcomes(problem, problem.draw_records(environment, gate.lanes))
+        start_warm(learner, gate, problem, records)
     for record in range(1, rounds + 1):
         super_arm = np.array(learner.act())  # as it was shown: a learner may write the next one into its own
-        values = problem.draw_feedback(super_arm, environment)
+        values = checked_outcomes(problem, problem.draw_feedback(super_arm, environment))
         learner.observe(gate.private(values, learner.feedback_domain, record))
         yield super_arm
 
@@ -63,6 +70,11 @@ def play_phases(
     ------
     tuple
         The super arms, (lanes, size), and for how many rounds each was played, (lanes,): 0 where a lane is done.
+
+    Raises
+    ------
+    ProblemError
+        If a problem of a user's own draws totals below 0, or above the number of rounds.
     """
     left = np.full(gate.lanes, rounds, dtype=np.int64)
     phase = 0
@@ -70,7 +82,7 @@ def play_phases(
         phase += 1
         super_arm = np.array(learner.act())
         held = np.minimum(learner.committed, left)
-        totals = problem.draw_totals(super_arm, held, environment)
+        totals = checked_outcomes(problem, problem.draw_totals(super_arm, held, environment), held)
         learner.observe(gate.private(totals, learner.feedback_domain, phase), held)
         left -= held
         yield super_arm, held

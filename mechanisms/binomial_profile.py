@@ -13,8 +13,8 @@ import numpy as np
 from mechanisms.arrays import FloatArray
 from mechanisms.atomic_loss import AtomicLoss
 from mechanisms.binomial_law import NEGLIGIBLE, checked_trials, log_binomial, window
-from mechanisms.loss_product import GridMasses, LossProduct, grid_range, on_grid
-from mechanisms.parameters import open_unit, whole
+from mechanisms.loss_product import DROPPED, GridMasses, LossProduct, grid_range, on_grid
+from mechanisms.parameters import LEAST_DELTA, open_unit, whole
 from mechanisms.privacy_loss import PrivacyLoss
 from mechanisms.profile import PrivacyProfile
 
@@ -234,6 +234,11 @@ class BinomialProfile(PrivacyProfile):
         object.__setattr__(self, "probability", open_unit("probability", self.probability))
         if self.coordinates > 1 and not self.bound:
             object.__setattr__(self, "bound", "losses on a grid that dominates them")
+
+    @staticmethod
+    def least_delta(coordinates: int) -> float:
+        """Return a delta below which no number of fair trials proves anything: what is left out adds up to it."""
+        return coordinates * DROPPED if coordinates > 1 else LEAST_DELTA
 
     @property
     def pure_epsilon(self) -> Fraction | None:

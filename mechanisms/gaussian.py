@@ -20,7 +20,7 @@ from mechanisms.bounds import NoPrivacy, PerfectPrivacy, ZeroConcentratedProfile
 from mechanisms.gaussian_loss import GaussianLoss
 from mechanisms.mechanism import BuiltInMechanism, checked_sensitivity, register
 from mechanisms.noise import NoiseSource, noise_source
-from mechanisms.parameters import ParameterError, nonnegative, open_unit, positive
+from mechanisms.parameters import LEAST_DELTA, ParameterError, nonnegative, open_unit, positive
 from mechanisms.privacy_loss import PrivacyLoss
 from mechanisms.profile import PrivacyProfile, log_or_floor, smallest
 from mechanisms.rounding import divide_up, square_root_up, up
@@ -178,7 +178,6 @@ def _mu_for(epsilon: float, delta: float) -> float:
 
 
 _ROOM = 2.0**-50  # of a calibrated μ
-_LEAST_DELTA = 1e-300
 
 
 @functools.lru_cache(maxsize=1024)  # a learner that plans its phases asks for the same few, run after run
@@ -187,7 +186,7 @@ def largest_mu(epsilon: float, delta: float) -> float:
 
     0 at delta below 1e-300: near the smallest floats too few digits are left to prove anything.
     """
-    if delta < _LEAST_DELTA:
+    if delta < LEAST_DELTA:
         return 0.0
 
     def too_large(mu: float) -> bool:
@@ -244,8 +243,8 @@ class Gaussian(BuiltInMechanism):
         """
         loss, target = positive("epsilon", epsilon), open_unit("delta", delta)
         l2 = positive("sensitivity.l2", sensitivity.l2)
-        if target < _LEAST_DELTA:
-            raise ParameterError(f"delta = {delta!r}: must be at least {_LEAST_DELTA:g}")
+        if target < LEAST_DELTA:
+            raise ParameterError(f"delta = {delta!r}: must be at least {LEAST_DELTA:g}")
         return cls(
             sigma=divide_up(l2, largest_mu(loss, target) * (1.0 - _ROOM)),
             sensitivity=sensitivity,

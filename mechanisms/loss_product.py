@@ -17,7 +17,7 @@ from scipy.optimize import brentq
 from mechanisms.arrays import FloatArray
 
 _ROUNDING = 2.0**-53
-_DROPPED = 1e-30  # mass of each tail that is rounded up to the grid's end or to infinity
+DROPPED = 1e-30  # mass of each tail that is rounded up to the grid's end or to infinity
 _WIDTH = 14.0  # standard deviations above ε that are summed one by one
 
 
@@ -32,11 +32,11 @@ class GridMasses:
 
 
 def grid_range(losses: FloatArray, probabilities: FloatArray) -> tuple[float, float]:
-    """Return the losses between which all but `_DROPPED` of the mass lies on each side (losses ascend)."""
+    """Return the losses between which all but `DROPPED` of the mass lies on each side (losses ascend)."""
     below = np.cumsum(probabilities)
     above = np.cumsum(probabilities[::-1])
-    low = min(int(np.searchsorted(below, _DROPPED)), losses.size - 1)
-    high = max(losses.size - 1 - int(np.searchsorted(above, _DROPPED)), low)
+    low = min(int(np.searchsorted(below, DROPPED)), losses.size - 1)
+    high = max(losses.size - 1 - int(np.searchsorted(above, DROPPED)), low)
     return float(losses[low]), float(losses[high])
 
 

@@ -7,6 +7,9 @@ import numbers
 from fractions import Fraction
 from typing import Any
 
+LEAST_DELTA = 1e-300
+"""The least delta that noise is calibrated for: near the smallest floats too few digits are left to prove anything."""
+
 
 class ParameterError(ValueError):
     """A parameter breaks its rule; the message names the parameter, its value and the rule."""

@@ -153,7 +153,8 @@ class ShuffledMean:
         """Refuse a claim for which `calibrated` would find too many random bits, however few the clients are.
 
         With one level of data, noise of the Gaussian mechanism's variance is that of ``4 s / mu^2`` bits; fair bits
-        need hardly more, and as many for every number of clients.
+        need hardly more, and as many for every number of clients. No number of bits proves a delta below
+        `BinomialProfile.least_delta`.
 
         Raises
         ------
@@ -165,6 +166,12 @@ class ShuffledMean:
             open_unit("delta", delta),
             whole("size", size, least=1),
         )
+        least = BinomialProfile.least_delta(s)
+        if target < least:
+            raise ParameterError(
+                f"delta = {target:g}: must be at least {least:g}, the least that is proved of shuffled messages of {s} "
+                f"coordinate{'s' * (s > 1)}"
+            )
         sigma = Gaussian.for_epsilon_delta(loss, target, sensitivity=Sensitivity(1.0, 1.0, 1.0)).sigma
         _check_bits(math.ceil(4.0 * s * sigma * sigma), _MOST_BITS, loss, target, 1)
 

@@ -17,6 +17,7 @@ from algorithms.problems import LinearBandit, LinearContexts, Matroid, Problem, 
 from algorithms.theory.regret import BOUNDS
 from algorithms.theory.regret_bound import Instance, unit_mu
 from mechanisms import Gaussian, OneHot, Sensitivity
+from mechanisms.parameters import LEAST_DELTA
 
 LearnerTrust = Literal["central", "local", "shuffle", "none"]
 
@@ -77,7 +78,7 @@ def suggest(
     ------
     ValueError
         If there is no learner for the problem under this trust, or a parameter is out of range; also for the learner
-        itself: too few clients, or more random bits than can be shuffled.
+        itself: too few clients, more random bits than can be shuffled, or a delta that no shuffled bits keep.
 
     Examples
     --------
@@ -94,7 +95,7 @@ def suggest(
         if delta != 0:
             check_delta(delta)
     except ValueError:
-        raise ValueError(f"delta={delta!r}: must be 0, or a number above 0 and below 1") from None
+        raise ValueError(f"delta={delta!r}: must be 0, or at least {LEAST_DELTA:g} and below 1") from None
     entry: CatalogueEntry[Any, Any]
     if isinstance(problem, LinearContexts):
         name, why = _contextual(trust, delta)

@@ -86,6 +86,7 @@ class ShuffledCounts:
                 f"deviation {sigma:.3g} (at most {_LARGEST_SIGMA:g} is supported) would take {4.0 * sigma**2:.2g} "
                 "random bits a count"
             )
+        ShuffledMean.check_claim(self.epsilon, self.delta, size=self.moved)
         if sigma < _LEAST_SIGMA:
             raise ValueError(
                 f"epsilon={self.epsilon!r}, delta={self.delta!r}: must be smaller for shuffled counts, whose noise of "

@@ -56,6 +56,24 @@ class ContextualRound(NamedTuple):
         return 2.0 * self.policy.radii(played[:, np.newaxis])[:, 0]
 
 
+class ContextualTurn(NamedTuple):
+    """What a given user was shown.
+
+    Attributes
+    ----------
+    policy
+        What the action was chosen by.
+    contexts
+        The actions offered, (actions, d).
+    chosen
+        The place of the one taken, (lanes,).
+    """
+
+    policy: LinearUCB
+    contexts: FloatArray
+    chosen: IntArray
+
+
 @dataclass(frozen=True)
 class ContextualTrace(Trace):
     """Regret and reward of every run at checkpoints, and what its radii allow.
@@ -112,7 +130,7 @@ def play_contexts(
     for record in range(1, rounds + 1):
         contexts = _of_unit_ball(problem.draw_contexts(environment, gate.lanes))
         policy = learner.policy
-        chosen = policy.choose(contexts)
+        chosen = policy.choose(contexts.copy())  # a policy may write into what it is given
         played = contexts[lane, chosen]
         moments = learner.feedback_domain.of(played, _bounded(problem.draw_rewards(played, environment)))
         learner.observe(gate.private(moments, learner.feedback_domain, record))
@@ -134,14 +152,14 @@ def _bounded(rewards: FloatArray) -> FloatArray:
     return rewards
 
 
-def play_users(learner: ContextualLearner, users: ContextualUsers, gate: Gate) -> Iterator[LinearUCB]:
-    """Play on given users, the same in all lanes, records 1, 2, ...; yield each round's policy once it is observed."""
+def play_users(learner: ContextualLearner, users: ContextualUsers, gate: Gate) -> Iterator[ContextualTurn]:
+    """Play on given users, the same in all lanes, records 1, 2, ...; yield what each was shown once it is observed."""
     for record, (contexts, rewards) in enumerate(zip(users.contexts, users.rewards, strict=True), start=1):
         policy = learner.policy
         chosen = policy.choose(np.repeat(contexts[np.newaxis], gate.lanes, axis=0))
         moments = learner.feedback_domain.of(contexts, rewards)[chosen]
         learner.observe(gate.private(moments, learner.feedback_domain, record))
-        yield policy
+        yield ContextualTurn(policy, contexts, chosen)
 
 
 def simulate_contexts(

@@ -16,6 +16,7 @@ from algorithms.blocks import Arrays, Blocks, BlockStore, Executor, Processes, T
 from algorithms.linear.dp_pe import StandardElimination
 from algorithms.linear.linear_phases import DistributedLearner, Phase, cut
 from algorithms.problems.linear import LinearBandit
+from algorithms.problems.own_draws import checked_averages
 from algorithms.simulate import Trace, check_counts
 from mechanisms import Communication
 from mechanisms.arrays import FloatArray, IntArray
@@ -72,11 +73,14 @@ def play_clients(
     ------
     ValueError
         If there is no end: rounds is None, and the learner has no horizon.
+    ProblemError
+        If a `LinearBandit` of a user's own draws averages of another shape, or beyond its bounds.
     """
     order = None if together else environment.permutation(problem.population)
     used = 0
     for phase in _phases(learner, rounds):
         averages = problem.draw_averages(phase.support, phase.counts, phase.clients, environment)
+        averages = checked_averages(problem, averages, phase.clients, phase.support.size)
         if order is None:
             _hand_over(learner, gate, phase, averages)
             yield phase
@@ -135,6 +139,7 @@ def play_rewards(
         for action, plays in zip(phase.support, phase.counts if phase.clients else (), strict=False):
             one = np.ones(1, dtype=np.int64)
             rewards = problem.draw_averages(np.array([action]), one, int(plays), environment)
+            rewards = checked_averages(problem, rewards, int(plays), 1)
             if together:
                 _hand_over(learner, gate, phase, rewards)
                 continue

@@ -27,6 +27,10 @@ _UNIT = 1.0 + 1e-9
 class LinearBandit:
     """Actions, theta*, how clients differ from it, and how many there are.
 
+    A subclass may draw averages of other laws. Theorems are about those with independent clients, errors from
+    ``<theta*, x>`` that are sub-Gaussian with proxy ``sigma^2 |x|^2 + 1/n`` for an average of n rewards, as is every
+    linear combination of one client's, and (signs) values in [-1, 1] (`algorithms.theory.own_problems`).
+
     Parameters
     ----------
     actions

@@ -33,6 +33,7 @@ from algorithms.theory.confidence_theorem import (
     WidthTheorem,
 )
 from algorithms.theory.gaps import Gaps, problem_gaps
+from algorithms.theory.own_problems import drawn_as_declared
 from mechanisms import Gaussian, Sensitivity
 
 T, epsilon, K, L, B, B1 = sp.symbols("T epsilon K L B_inf B_1", positive=True)
@@ -286,7 +287,8 @@ class RegretBound:
     def covers(self, instance: Instance) -> bool:
         """Whether the theorem is about this learner on this instance: what it plays, noise, its oracle, the regime."""
         proved = float(instance.settings.get("noise_multiplier", 1.0)) == 1.0
-        return self._played(instance) and proved and self._oracle_serves(instance) and self.applies(instance)
+        serves = self._played(instance) and proved and self._oracle_serves(instance)
+        return serves and self.applies(instance) and self._as_declared(instance)
 
     def claimed(self, instance: Instance) -> bool:
         """Whether somebody claims the bound on this instance: the theorem, or its paper beyond where it holds."""
@@ -294,14 +296,27 @@ class RegretBound:
         return printed or self.covers(instance)
 
     def regime_on(self, instance: Instance) -> str:
-        """Return the regime in words, with what an oracle that fails on this instance has to do with it."""
-        if self._oracle_serves(instance):
-            return self.regime
-        return f"{self.regime}; an oracle that never fails, as it may be asked with the same weights in many rounds"
+        """Return the regime in words, with what else it needs that this instance has not."""
+        words = [self.regime]
+        if not self._oracle_serves(instance):
+            words.append(
+                "an oracle that never fails, as it may be asked with the same weights in many rounds"
+            )
+        if self._played(instance) and not self._as_declared(instance):
+            words.append(
+                "a problem that draws what it declares, with the means that regret is counted by, as this one does not "
+                "(`algorithms.theory.own_problems`)"
+            )
+        return "; ".join(words)
 
     def _played(self, instance: Instance) -> bool:
         """Whether the learner plays problems of this kind."""
         return instance.family in PLAYS.get(self.family, (self.family,))
+
+    def _as_declared(self, instance: Instance) -> bool:
+        """Whether rewards are drawn with the law that the problem declares."""
+        single = isinstance(self.confidence, PhaseTheorem) and self.confidence.clients == 0
+        return drawn_as_declared(instance.problem, averages=not single)
 
     def _oracle_serves(self, instance: Instance) -> bool:
         """Whether the oracle does not fail or, given the past, with probability 1 - beta at most in every round.

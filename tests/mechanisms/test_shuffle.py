@@ -242,3 +242,14 @@ def test_the_least_bits_of_a_million_clients_are_found() -> None:
     assert protocol.added * n > 2**24
     assert BinomialProfile(protocol.added * n, protocol.levels, 0.5, size).proves(1.0, 1e-6)
     assert not BinomialProfile((protocol.added - 1) * n, protocol.levels, 0.5, size).proves(1.0, 1e-6)
+
+
+@pytest.mark.parametrize("size", [1, 2, 20])
+def test_the_least_delta_of_a_claim_is_where_bits_can_be_calibrated(size: int) -> None:
+    """Nothing below it is proved with however many bits: calibrating went on to the most that are supported."""
+    least = BinomialProfile.least_delta(size)
+    ShuffledMean.check_claim(2.0, least, size=size)
+    assert ShuffledMean.calibrated(2.0, least, clients=100, size=size, bound=1.0).profile().proves(2.0, least)
+    with pytest.raises(ParameterError, match="must be at least"):
+        ShuffledMean.check_claim(2.0, 0.99 * least, size=size)
+    assert not BinomialProfile(2**20, 1, 0.5, size).proves(50.0, min(0.5 * least, 2e-304))

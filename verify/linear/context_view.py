@@ -17,6 +17,7 @@ from algorithms.linear.contextual_play import BuildContextual, ContextualUsers, 
 from mechanisms import Gaussian
 from mechanisms.arrays import FloatArray
 from verify.events.view_sample import Column, ViewSample
+from verify.linear.contextual_data import ShownTurn
 from verify.sampling.worlds import NeighbouringWorlds
 from verify.transcripts.views import LearnerView
 
@@ -51,9 +52,12 @@ def _first_batch(build: BuildContextual, features: int, horizon: int) -> int | N
     gate = Simulation(0, 1)
     nothing = ContextualUsers(np.zeros((horizon, 1, features)), np.zeros((horizon, 1)))
     first = None
-    for played, policy in enumerate(play_users(build(gate), nothing, gate)):
-        first = policy if first is None else first
-        if policy is not first:
+    for played, turn in enumerate(play_users(build(gate), nothing, gate)):
+        shown = ShownTurn.of(turn)
+        first = (turn.policy, shown) if first is None else first
+        if turn.policy is not first[0] or not shown.same_policy(
+            first[1]
+        ):  # a new one, or the old one overwritten
             return played
     return None
 
@@ -112,6 +116,5 @@ class ShownUser:
 
     def _last_action(self, users: ContextualUsers, gate: Simulation) -> FloatArray:
         """Play, and return the place of the last user's action, (lanes, 1)."""
-        *_, policy = play_users(self.build(gate), users, gate)
-        offered = np.repeat(users.contexts[-1:], gate.lanes, axis=0)
-        return policy.choose(offered)[:, np.newaxis].astype(np.float64)
+        *_, turn = play_users(self.build(gate), users, gate)
+        return turn.chosen[:, np.newaxis].astype(np.float64)

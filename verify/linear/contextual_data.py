@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from algorithms.linear.contextual_play import ContextualUsers
+from algorithms.linear.contextual_play import ContextualTurn, ContextualUsers
 from algorithms.problems import LinearContexts
-from mechanisms.arrays import BoolArray, FloatArray
+from mechanisms.arrays import BoolArray, FloatArray, IntArray
 
 _SMALLEST = 2.0**-8
 
@@ -71,3 +73,37 @@ def other_users(
         np.where(replaced[:, np.newaxis, np.newaxis], other_contexts, users.contexts),
         np.where(replaced[:, np.newaxis], other_rewards, users.rewards),
     )
+
+
+class ShownTurn(NamedTuple):
+    """A turn as it was, whatever its policy's numbers are overwritten by later.
+
+    Attributes
+    ----------
+    estimate, covariance, width
+        Of its policy.
+    contexts, chosen
+        As `ContextualTurn` has them.
+    """
+
+    estimate: FloatArray
+    covariance: FloatArray
+    width: FloatArray
+    contexts: FloatArray
+    chosen: IntArray
+
+    @classmethod
+    def of(cls, turn: ContextualTurn) -> ShownTurn:
+        """Return copies of what a turn shows."""
+        policy = turn.policy
+        estimate, covariance = np.array(policy.estimate), np.array(policy.covariance)
+        return cls(estimate, covariance, np.array(policy.width), turn.contexts.copy(), np.array(turn.chosen))
+
+    def same_policy(self, other: ShownTurn) -> bool:
+        """Whether the policies have the same numbers, bit by bit."""
+        return all(np.array_equal(own, its) for own, its in zip(self[:3], other[:3], strict=True))
+
+    def same(self, other: ShownTurn) -> bool:
+        """Whether the policies have the same numbers, and chose alike if they were offered the same."""
+        chose = not np.array_equal(self.contexts, other.contexts) or np.array_equal(self.chosen, other.chosen)
+        return chose and self.same_policy(other)

@@ -1,7 +1,8 @@
 """Verify a contextual learner: what a round was charged, replays of whole runs, and a test of other users' actions.
 
 The learner has a policy, which is public; a user's action is chosen by it beside the user's contexts, and only its user
-sees it. So the policies of all rounds are what a replay compares, and the actions of other users what is tested.
+sees it. So a replay compares the policies of all rounds, and the actions of users who stay the same, as a policy may
+remember whom it was shown; and the actions of other users are tested.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from algorithms.claim import Claim
-from algorithms.linear.contextual_learner import LinearUCB
 from algorithms.linear.contextual_play import BuildContextual, ContextualUsers, play_users
 from algorithms.problems import LinearContexts
 from verify.conduct.conduct import Conduct
@@ -27,7 +27,7 @@ from verify.learners.accounting_run import (
 from verify.learners.other_records import groups_of_records, telling_numbers
 from verify.learners.replay_run import OtherData, Replays
 from verify.linear.context_view import users_who_tell
-from verify.linear.contextual_data import constant_users, drawn_users, growing_users, other_users
+from verify.linear.contextual_data import ShownTurn, constant_users, drawn_users, growing_users, other_users
 from verify.linear.ledger_bounds import add_composed
 from verify.sampling.second_test import hold_tests, second_unless
 from verify.sampling.tester import Candidates, Tester
@@ -109,7 +109,7 @@ def _datasets(case: ContextualCase, rng: np.random.Generator) -> list[Contextual
 
 
 def _player(users: ContextualUsers) -> Play:
-    return lambda learner, accountant: play_users(learner, users, accountant)
+    return lambda learner, accountant: map(ShownTurn.of, play_users(learner, users, accountant))
 
 
 def _add_replays(
@@ -131,16 +131,7 @@ def _add_replays(
             replaced[: group.members.size] = group.members
             others.append(OtherData(group.words, _player(other_users(users, numbers, replaced, rng))))
         told.append((run, _player(users), others))
-    Replays(build, _same_policy, Statement.ROUND_DIFFERS).add(evidence, told)
-
-
-def _same_policy(policy: LinearUCB, other: LinearUCB) -> bool:
-    """Whether two policies choose alike in every context, bit by bit."""
-    return (
-        np.array_equal(policy.estimate, other.estimate)
-        and np.array_equal(policy.covariance, other.covariance)
-        and np.array_equal(policy.width, other.width)
-    )
+    Replays(build, ShownTurn.same, Statement.ROUND_DIFFERS).add(evidence, told)
 
 
 def _test_view(evidence: Evidence, case: ContextualCase, conduct: Conduct, tester: Tester) -> None:

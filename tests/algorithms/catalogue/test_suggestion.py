@@ -72,7 +72,7 @@ def test_reasons(name, settings, expected):
         ("linear", {}, "need a delta above 0"),
         ("arms", {"epsilon": -1.0}, "epsilon=-1.0"),
         ("arms", {"horizon": 0}, "horizon=0"),
-        ("arms", {"delta": 2.0}, "delta=2.0: must be 0, or a number above 0 and below 1"),
+        ("arms", {"delta": 2.0}, "delta=2.0: must be 0, or at least 1e-300 and below 1"),
         ("arms", {"delta": None}, "delta=None: must be 0, or"),
     ],
 )
@@ -145,6 +145,17 @@ def test_the_command():
         ),
         ("arms", {"trust": "shuffle", "epsilon": 1e9, "delta": 0.5}, "dp-bandit-shuffle, .* must be smaller"),
         ("linear", {"trust": "shuffle", "epsilon": 1e-6, "delta": 1e-6}, "dp-dpe-shuffle, .* must be larger"),
+        (
+            "linear",
+            {"trust": "shuffle", "delta": 1e-300},
+            "dp-dpe-shuffle, .* delta = 1e-300: must be at least",
+        ),
+        (
+            "cascade",
+            {"trust": "shuffle", "delta": 1e-31},
+            "cascade-ucb-batch-shuffle, .* must be at least 2e-30",
+        ),
+        ("linear", {"delta": 5e-324}, "delta=5e-324: must be 0, or at least 1e-300"),
     ],
 )
 @pytest.mark.parametrize("horizon", [100, None])

@@ -124,3 +124,11 @@ def test_claims_that_take_too_many_bits_are_refused_when_a_learner_is_built(epsi
         DPBanditShuffle(Arms(2), Simulation(1, 64), epsilon=epsilon, delta=delta, horizon=10)
     with pytest.raises(ValueError, match=r"must be larger for shuffled counts"):
         CascadeUCBBatchShuffle(RankedLists(3, 2), Simulation(1, 64), epsilon=epsilon, delta=delta, horizon=10)
+
+
+def test_a_delta_that_no_bits_keep_is_refused_when_a_learner_is_built():
+    """Of two counts, what is left out of their law is 1e-30 each; the first act took ten seconds to find out."""
+    ShuffledCounts(1.0, 2e-30, 3, 2).mechanism(50)
+    with pytest.raises(ValueError, match=r"delta = 1e-30: must be at least 2e-30"):
+        ShuffledCounts(1.0, 1e-30, 3, 2)
+    ShuffledCounts(1.0, 1e-300)

@@ -9,6 +9,7 @@ import pytest
 from accountant import Simulation
 from accountant.gates.random_streams import RandomStream
 from algorithms import DPLinUCB, LinUCB
+from algorithms.linear.contextual_learner import LinearUCB
 from algorithms.linear.contextual_play import ContextualUsers, play_contexts, play_users, simulate_contexts
 from algorithms.problems import LinearContexts, ProblemError
 from mechanisms import LaneStreams
@@ -31,10 +32,11 @@ def test_given_users_are_played_by_the_policy_before_their_round():
     users = ContextualUsers(PROBLEM.draw_contexts(rng, 40), rng.uniform(-1, 1, (40, 4)))
     gate = Simulation(3, 1)
     learner = LinUCB(2, gate, horizon=40)
-    policies = list(play_users(learner, users, gate))
-    assert len(policies) == 40
-    assert policies[0] is not policies[1]  # a batch of one, without noise
-    chosen = [policy.choose([contexts])[0] for policy, contexts in zip(policies, users.contexts, strict=True)]
+    turns = list(play_users(learner, users, gate))
+    assert len(turns) == 40
+    assert turns[0].policy is not turns[1].policy  # a batch of one, without noise
+    chosen = [turn.policy.choose([turn.contexts])[0] for turn in turns]
+    assert [turn.chosen.tolist() for turn in turns] == [[place] for place in chosen]
     row = np.arange(learner.released)
     x = users.contexts[row, np.array(chosen)[row]]
     y = users.rewards[row, np.array(chosen)[row]]
@@ -118,3 +120,28 @@ def test_a_problem_that_draws_what_no_limit_on_regret_is_for_is_refused(longer, 
     object.__setattr__(problem, "louder", louder)
     with pytest.raises(ProblemError, match=words):
         simulate_contexts(BUILD, problem, horizon=4, runs=1, seed=1)
+
+
+class _Writes(LinUCB):
+    """Its policies shorten what they are shown to nothing, in place."""
+
+    def _policy(self, operator, vector):
+        policy = super()._policy(operator, vector)
+
+        class Policy(LinearUCB):
+            def choose(self, contexts):
+                chosen = LinearUCB.choose(self, contexts)
+                contexts[...] = 0.0
+                return chosen
+
+        return Policy(policy.estimate, policy.covariance, policy.width)
+
+
+def test_a_policy_that_writes_into_contexts_changes_no_regret():
+    """It had none: regret was counted by what it had left of them."""
+    writing, plain = (
+        simulate_contexts(functools.partial(make, 2, horizon=40), PROBLEM, horizon=40, runs=2, seed=1).regret
+        for make in (_Writes, LinUCB)
+    )
+    assert (plain[-1] > 0).all()
+    assert (writing == plain).all()

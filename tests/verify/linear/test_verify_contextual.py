@@ -2,12 +2,15 @@
 
 import json
 
+import numpy as np
 import pytest
 
 from algorithms import DPLinUCB
 from algorithms.claim import View
+from algorithms.linear.contextual_learner import LinearUCB
 from verify import verify
 from verify.faults.planted_subject import Planted
+from verify.findings import FindingKind
 
 FEW = {"epsilon": 4.0, "delta": 1e-3, "effort": "quick", "samples": 20_000, "horizon": 40}
 
@@ -84,6 +87,48 @@ class Thrice(DPLinUCB):
 def test_learners_of_ones_own_are_subjects_too():
     assert verify(Mine, **FEW).verdict == "certified"
     assert verify(Thrice, **FEW).verdict != "certified"
+
+
+class Remembers(DPLinUCB):
+    """Each policy tells of the user before by the action of the next one; no attribute of it holds that."""
+
+    def _policy(self, operator, vector):
+        last = [0.0]
+
+        class Policy(LinearUCB):
+            def choose(self, contexts):
+                chosen = LinearUCB.choose(self, contexts)
+                before, last[0] = last[0], float(np.ravel(contexts)[0])
+                return np.where(before > 0, (chosen + 1) % np.shape(contexts)[1], chosen)
+
+        policy = super()._policy(operator, vector)
+        return Policy(policy.estimate, policy.covariance, policy.width)
+
+
+def test_a_policy_that_remembers_whom_it_was_shown_is_found():
+    """It was certified: replays compared the policies' numbers, not what was chosen for users who stayed the same."""
+    result = verify(Remembers, **FEW)
+    assert result.verdict == "unproven"
+    assert [finding.kind for finding in result.findings] == [FindingKind.RAW_FLOW]
+    assert "the action of round" in result.findings[0].message
+
+
+class Overwrites(DPLinUCB):
+    """Keeps one policy, and writes each next one's numbers into it."""
+
+    def _policy(self, operator, vector):
+        new, own = super()._policy(operator, vector), getattr(self, "policy", None)
+        if own is None:
+            return new
+        for name in ("estimate", "covariance", "width"):
+            getattr(own, name)[...] = getattr(new, name)
+        return own
+
+
+def test_a_policy_that_is_overwritten_is_certified_and_tested():
+    result = verify(Overwrites, **FEW)
+    assert result.verdict == "certified"
+    assert result.details["tested_view"] == View.OTHER_ACTIONS.value
 
 
 def test_commands_know_the_learner_and_its_problem(command):

@@ -1,0 +1,66 @@
+"""Problems of a user's own: which they are, and that what they draw is in bounds."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from algorithms.problems.linear import LinearBandit
+from algorithms.problems.problem_errors import ProblemError
+from mechanisms.arrays import FloatArray
+
+__all__ = ["checked_averages", "checked_outcomes", "is_own"]
+
+_ROUNDING = 1e-9
+_PACKAGE = __name__.rpartition(".")[0] + "."
+
+
+def is_own(problem: object) -> bool:
+    """Whether a problem's class, or one that it inherits from, is not this library's: what it draws may be anything."""
+    return not all(
+        kind.__module__.startswith(_PACKAGE)
+        for kind in type(problem).__mro__
+        if kind.__module__ != "builtins"
+    )
+
+
+def checked_outcomes(problem: object, drawn: FloatArray, most: npt.ArrayLike = 1.0) -> FloatArray:
+    """Return outcomes or clicks, or totals of `most` rounds, as they are.
+
+    Raises
+    ------
+    ProblemError
+        If a user's own problem drew one outside [0, `most`]: what a round can cost, and so every limit on regret, would
+        be another.
+    """
+    if is_own(problem):
+        largest = np.broadcast_to(np.asarray(most, dtype=np.float64).reshape(-1, 1), drawn.shape)
+        far = ~((drawn >= -_ROUNDING) & (drawn <= largest * (1.0 + _ROUNDING)))
+        if far.any():
+            raise ProblemError(
+                f"outcomes: {drawn[far][0]:.6g} was drawn: must be from 0 to {largest[far][0]:.6g}, as many as rounds"
+            )
+    return drawn
+
+
+def checked_averages(problem: object, drawn: FloatArray, clients: int, size: int) -> FloatArray:
+    """Return clients' average rewards as they are.
+
+    Raises
+    ------
+    ProblemError
+        If a user's own `LinearBandit` drew other than (clients, size) finite numbers, or, with rewards that are signs,
+        one outside [-1, 1].
+    """
+    if isinstance(problem, LinearBandit) and is_own(problem):
+        shape = np.shape(drawn)
+        if shape != (clients, size):
+            raise ProblemError(
+                f"averages of shape {shape} were drawn: must be (clients, actions) = {(clients, size)}"
+            )
+        most = 1.0 + _ROUNDING if problem.rewards == "signs" else np.finfo(np.float64).max
+        far = ~(np.abs(drawn) <= most)
+        if far.any():
+            rule = "from -1 to 1" if problem.rewards == "signs" else "a finite number"
+            raise ProblemError(f"averages: {drawn[far][0]:.6g} was drawn: must be {rule}")
+    return drawn
