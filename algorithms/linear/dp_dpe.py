@@ -12,7 +12,8 @@ is never eliminated, and
 with 2 for 4 in the last phase: the action of the largest estimate is played to the end, from when
 `algorithms.linear.elimination` says.
 
-In production, one client at a time:
+In production, one client at a time. Where more clients are asked than a phase waits for, those who report too late are
+told apart by the phase that they played:
 
 >>> import numpy as np
 >>> from accountant import Accountant, Budget
@@ -28,7 +29,7 @@ In production, one client at a time:
 ...     for client in (next(clients) for _ in range(phase.clients)):
 ...         averages = rng.uniform(-1, 1, phase.counts.size)  # the client's averages of its rewards
 ...         report = phase.report(averages)[np.newaxis]
-...         learner.observe(accountant.private(report, phase.domain, client))
+...         learner.observe(accountant.private(report, phase.domain, client), phase=phase)
 >>> accountant.worst()[1].epsilon <= 2, learner.communication.reals
 (True, 0)
 """

@@ -75,6 +75,13 @@ class Phase:
         """Where a report lies: [-1, 1]^s, or anywhere if nothing is clipped."""
         return _cube(1.0 if self.clipped else math.inf, self.support.size)
 
+    def asks_as(self, other: Phase) -> bool:
+        """Whether a report in the other phase is one in this: of the same plays, in the same units."""
+        return self.clipped == other.clipped and all(
+            np.array_equal(getattr(self, name), getattr(other, name))
+            for name in ("support", "counts", "bounds")
+        )
+
     @property
     def calibration(self) -> Sensitivity:
         """How far one report moves a sum if it lies in [-1, 1]^s: what noise is calibrated for."""
@@ -204,8 +211,8 @@ class DistributedLearner(Protocol):
     def act(self) -> Phase | None:
         """Return the phase to play next; None when the horizon is reached, never without one."""
 
-    def observe(self, report: Private) -> None:
-        """Take one new client's report of the open phase, in `Phase.domain`."""
+    def observe(self, report: Private, *, phase: Phase | None = None) -> None:
+        """Take one new client's report of the open phase, in `Phase.domain`; refuse one who played another."""
 
     def observe_many(self, reports: Private, clients: int) -> None:
         """Take the reports of the next clients of the open phase side by side, in `Phase.domain_of`.

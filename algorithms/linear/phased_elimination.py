@@ -144,13 +144,22 @@ class PhasedElimination(Elimination[Phase]):
         bounds: FloatArray = 1.0 + np.sqrt(2.0 * (self.sigma**2 + 1.0 / counts) * math.log(many))
         return bounds
 
-    def observe(self, report: Private) -> None:
+    def observe(self, report: Private, *, phase: Phase | None = None) -> None:
         """Take one new client's report, in `Phase.domain`; the last one of a phase ends it.
+
+        Parameters
+        ----------
+        report
+            The client's averages.
+        phase
+            What the client played, where reports may come late; by default the open phase.
 
         Raises
         ------
         RuntimeError
             If no phase waits for reports.
+        ValueError
+            If the client played other than the open phase asks for; nothing changes.
         ForeignValue, DomainError, ValueError
             If the report is not private or comes from another domain; nothing changes.
         RecordWaiting, BudgetExceeded
@@ -158,6 +167,10 @@ class PhasedElimination(Elimination[Phase]):
             release itself, if a client has spent its budget elsewhere meanwhile: then the phase ends, and nobody
             learns from it.
         """
+        if phase is not None and self._phase is not None and not self._phase.asks_as(phase):
+            raise ValueError(
+                f"phase={phase.number!r}: must play as the open one, {self._phase.number}: the report came too late"
+            )
         self.observe_many(report, 1)
 
     def observe_many(self, reports: Private, clients: int) -> None:

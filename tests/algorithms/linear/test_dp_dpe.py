@@ -4,12 +4,13 @@ import doctest
 import functools
 import importlib
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import algorithms.published as printed
-from accountant import Accountant, Budget, BudgetExceeded, Simulation, Trust, TrustViolation
+from accountant import Accountant, Budget, BudgetExceeded, Private, Simulation, Trust, TrustViolation
 from algorithms.linear.dp_dpe import DPE, DPDPECentral, DPDPELocal, DPDPEShuffle
 from algorithms.linear.dp_pe import PE
 from algorithms.linear.linear_phases import Phase, PopulationTooSmall, Schedule
@@ -322,6 +323,34 @@ def test_learner_refusals(change: dict[str, object], named: str) -> None:
     keywords = {"epsilon": 1.0, "delta": 0.1, "horizon": 100, "population": 600, "sigma": 0.1} | change
     with pytest.raises(ValueError, match=f"^{named}"):
         DPDPECentral(SMALL.actions, Simulation(0, 1), **keywords)  # type: ignore[arg-type]
+
+
+def test_who_played_another_phase_is_refused_and_pays_nothing() -> None:
+    accountant = Accountant(Budget(2.0, 1e-4), noise=np.random.default_rng(1), seed=2)
+    learner = DPDPECentral(SIGNS.actions, accountant, epsilon=2.0, delta=1e-4, **settings(SIGNS, 1000))
+    clients = iter(range(SIGNS.population))
+
+    def report(phase: Phase, client: int) -> Private:
+        return accountant.private(phase.report(np.zeros(phase.counts.size))[np.newaxis], phase.domain, client)
+
+    first = learner.act()
+    for _ in range(first.clients):
+        learner.observe(report(first, next(clients)), phase=first)
+    second = learner.act()
+    for changed in (
+        {"support": second.support[::-1]},
+        {"counts": second.counts + 1},
+        {"bounds": 2.0 * second.bounds},
+    ):
+        other = replace(second, number=1, **changed)
+        with pytest.raises(
+            ValueError, match=r"phase=\d: must play as the open one, 2: the report came too late"
+        ):
+            learner.observe(report(second, 500), phase=other)
+    assert accountant.spent(500).epsilon == 0
+    for _ in range(second.clients):
+        learner.observe(report(second, next(clients)), phase=replace(second, number=9))
+    assert learner.open_phase is None
 
 
 def test_one_lane_and_the_order_of_calls() -> None:
