@@ -19,8 +19,8 @@ def whole_file(path: str | Path) -> Iterator[IO[bytes]]:
 
     It is written under a name of its own, mode 600, and is on the disk before it is renamed; of several writers the
     last one wins, and no reader ever sees half a file. Of a link, what it leads to is replaced, and the link stays.
-    Nothing takes the place of a device or a pipe: it is written to. So is what standard output or error goes to, whatever
-    it is, as in ``-o /dev/stdout >> file``: after what was printed there.
+    Nothing takes the place of a device or a pipe: it is written to. So is what standard output or error goes to, as in
+    ``-o /dev/stdout >> file``: after what was printed there.
 
     Raises
     ------
