@@ -288,7 +288,7 @@ class Gaussian(BuiltInMechanism):
             sigma = math.nextafter(sigma, math.inf)
         if math.isinf(sigma):
             raise ParameterError(
-                f"rho = {rho!r}: must be larger, as sigma = l2 / sqrt(2 rho) would be no float at sensitivity.l2 = {l2!r}"
+                f"rho = {rho!r}: must be larger, as sigma would be beyond floats at sensitivity.l2 = {l2!r}"
             )
         return cls(sigma=sigma, sensitivity=sensitivity, delta=delta)
 
