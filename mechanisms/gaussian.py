@@ -278,13 +278,17 @@ class Gaussian(BuiltInMechanism):
         Raises
         ------
         ParameterError
-            If rho or sensitivity.l2 is not positive and finite, or delta outside (0, 1).
+            If rho or sensitivity.l2 is not positive and finite, or sigma would not be, or delta outside (0, 1).
         """
         most = positive("rho", rho)
         l2 = positive("sensitivity.l2", sensitivity.l2)
         sigma = square_root_up(Fraction(l2) ** 2 / (2 * Fraction(most)))
-        while GaussianProfile(divide_up(l2, sigma)).rho > most:
+        while math.isfinite(sigma) and GaussianProfile(divide_up(l2, sigma)).rho > most:
             sigma = math.nextafter(sigma, math.inf)
+        if math.isinf(sigma):
+            raise ParameterError(
+                f"rho = {rho!r}: must be larger, as sigma would be beyond floats at sensitivity.l2 = {l2!r}"
+            )
         return cls(sigma=sigma, sensitivity=sensitivity, delta=delta)
 
     @property

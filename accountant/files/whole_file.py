@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,7 +19,8 @@ def whole_file(path: str | Path) -> Iterator[IO[bytes]]:
 
     It is written under a name of its own, mode 600, and is on the disk before it is renamed; of several writers the
     last one wins, and no reader ever sees half a file. Of a link, what it leads to is replaced, and the link stays.
-    Nothing takes the place of a device or a pipe, such as /dev/stdout: it is written to.
+    Nothing takes the place of a device or a pipe: it is written to. So is what standard output or error goes to, as in
+    ``-o /dev/stdout >> file``: after what was printed there.
 
     Raises
     ------
@@ -38,6 +40,12 @@ def whole_file(path: str | Path) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[IO[bytes]]:
+    number = _standard_stream(path)
+    if number is not None:
+        (sys.stdout if number == 1 else sys.stderr).flush()
+        with os.fdopen(os.dup(number), "wb") as file:
+            yield file
+        return
     if path.exists() and not (path.is_file() or path.is_dir()):
         with path.open("wb") as file:
             yield file
@@ -59,6 +67,17 @@ def _opened(path: Path) -> Iterator[IO[bytes]]:
         Path(name).unlink(missing_ok=True)
         raise
     sync_folder(folder)
+
+
+def _standard_stream(path: Path) -> int | None:
+    """Return the number of the standard stream that goes to what a path leads to; None if none does."""
+    for number in (1, 2):
+        try:
+            if os.path.samestat(path.stat(), os.fstat(number)):
+                return number
+        except OSError:  # there is no such file, or the stream was closed
+            continue
+    return None
 
 
 def sync_folder(folder: Path) -> None:

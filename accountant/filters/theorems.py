@@ -118,6 +118,19 @@ def _total(terms: Iterable[float]) -> float:
         return math.inf
 
 
+_SMALLEST = 1e-300
+"""Losses below it count as this large: the rounding of floats that are much smaller is coarse."""
+
+
+def _root_of_squares(sizes: Iterable[tuple[float, int]]) -> float:
+    """Return √Σ n x² for pairs (x, n), up to a few roundings; also where squares are no floats."""
+    counted = [(max(x, _SMALLEST), n) for x, n in sizes if x > 0.0]
+    largest = max((x for x, _ in counted), default=0.0)
+    if largest == 0.0 or math.isinf(largest):
+        return largest
+    return largest * math.sqrt(_total(n * (x / largest) ** 2 for x, n in counted))
+
+
 def basic(releases: CountedProfiles, delta: float) -> CertifiedInterval:
     """Return Σ ε_i, the δ_i adding up to delta (Dwork, McSherry, Nissim, Smith 2006); fully adaptive."""
     total = _total(n * epsilon for epsilon, _, n in _guarantees(releases, delta))
@@ -132,9 +145,9 @@ def advanced(releases: CountedProfiles, delta: float) -> CertifiedInterval:
     parts, rest = _split(releases, delta)
     if any(epsilon > 700.0 for epsilon, _, _ in parts):
         return _upper(math.inf, "advanced composition")
-    square = _total(n * (epsilon * epsilon) for epsilon, _, n in parts)
+    root = _root_of_squares((epsilon, n) for epsilon, _, n in parts)
     drift = _total(n * epsilon * math.expm1(epsilon) for epsilon, _, n in parts)
-    return _upper((math.sqrt(-2.0 * math.log(rest) * square) + drift) * _UP, "advanced composition")
+    return _upper((math.sqrt(-2.0 * math.log(rest)) * root + drift) * _UP, "advanced composition")
 
 
 def _heterogeneous(releases: CountedProfiles, delta: float) -> CertifiedInterval:
@@ -146,12 +159,12 @@ def _heterogeneous(releases: CountedProfiles, delta: float) -> CertifiedInterval
     parts, _ = _split(releases, delta)
     kept = _total(n * math.log1p(-own) for _, own, n in parts)
     rest = -math.expm1(math.log1p(-delta) - kept) * (1.0 - 1e-12)
-    square = _total(n * (epsilon * epsilon) for epsilon, _, n in parts)
+    root = _root_of_squares((epsilon, n) for epsilon, _, n in parts)
     drift = _total(n * epsilon * math.tanh(0.5 * epsilon) for epsilon, _, n in parts)
-    log_1 = math.log(math.e + math.sqrt(square) / rest)
+    log_1 = math.log(math.e + root / rest)
     best = min(
         _total(n * epsilon for epsilon, _, n in parts),
-        drift + math.sqrt(2.0 * square * min(log_1, -math.log(rest))),
+        drift + math.sqrt(2.0 * min(log_1, -math.log(rest))) * root,
     )
     return _upper(best * _UP, "optimal composition, closed bound")
 
@@ -171,10 +184,6 @@ def optimal(releases: CountedProfiles, delta: float) -> CertifiedInterval:
         if epsilon > 0.0 or own
     ]
     return _upper(compose(worst).epsilon(delta, width=1e-6).upper, "optimal composition")
-
-
-_SMALLEST = 1e-300
-"""Losses below it count as this large: the rounding of floats that are much smaller is coarse."""
 
 
 def _by_corollary_4_1(releases: CountedProfiles, delta: float) -> CertifiedInterval | None:
@@ -256,7 +265,7 @@ def gaussian(releases: CountedProfiles, delta: float) -> CertifiedInterval | Non
     known = [(gaussian_dp_of(profile), n) for profile, n in releases]
     if any(mu is None or math.isinf(mu) for mu, _ in known):
         return None
-    total = math.sqrt(_total(n * mu * mu for mu, n in known if mu is not None)) * _UP
+    total = _root_of_squares((mu, n) for mu, n in known if mu is not None) * _UP
     epsilon = math.inf if math.isinf(total) else GaussianProfile(total).epsilon(delta)
     return _upper(epsilon, "Gaussian DP")
 

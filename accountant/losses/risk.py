@@ -208,7 +208,7 @@ def checked_rate(rate: float, name: str = "false_positive_rate") -> float:
 def _curves(loss: ComposedLoss) -> list[_DeltaCurve]:
     """Return δ at every real ε in each direction: δ(-ε) = 1 - e^{-ε} + e^{-ε} δ'(ε), δ' in the other direction.
 
-    Of a loss in one direction alone there is one curve, and the other direction is composed for it.
+    Of a loss in one direction alone the other one is composed for it, and has no curve of its own.
     """
     known: dict[float, tuple[CertifiedInterval, ...]] = {}
     back = reverse_of(loss)
@@ -240,7 +240,7 @@ def _curves(loss: ComposedLoss) -> list[_DeltaCurve]:
 
         return at
 
-    return [curve(i) for i in range(1 if back is not None else len(both(0.0)))]
+    return [curve(i) for i in range(len(both(0.0)) // len(memories))]
 
 
 def _least_line(curve: _DeltaCurve, k: float) -> tuple[float, float]:

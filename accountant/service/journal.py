@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import time
 from typing import Any
 
@@ -19,10 +20,18 @@ class JsonLines(logging.Formatter):
         facts: dict[str, Any] = getattr(record, "facts", {})
         at = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created)) + f".{int(record.msecs):03d}Z"
         event = str(record.msg).partition("\n")[0]  # asyncio writes down below what failed, words and all
+        if record.name == "py.warnings":
+            event = _warning(event)
         line = {"time": at, "level": record.levelname.lower(), "event": event, **facts}
         if record.exc_info and record.exc_info[1] is not None:
             line["error"] = place_of(record.exc_info[1])
         return json.dumps(line)
+
+
+def _warning(line: str) -> str:
+    """Return place and category of a warning as Python writes it: "file:line: category: message"."""
+    found = re.match(r".*?:\d+: \w+(?=:)", line)
+    return "a warning" if found is None else found[0]
 
 
 def note(event: str, level: int = logging.INFO, **facts: Any) -> None:

@@ -19,6 +19,7 @@ from algorithms.claim import ClaimForm
 from algorithms.epochs import epoch_horizon, epoch_of
 from algorithms.learner import Family, check_horizon
 from algorithms.linear.linear_parameters import checked_norm
+from algorithms.problems.linear import LONGEST_UNIT
 from algorithms.structured_learner import RoundCount
 from algorithms.tickets import Ticket, TicketedLearner
 from mechanisms import Gaussian, RegressionMoments, Wishart
@@ -26,7 +27,6 @@ from mechanisms.arrays import FloatArray, IntArray
 from mechanisms.domain import as_numbers
 from mechanisms.regression_moments import shortened
 
-_UNIT = 1.0 + 1e-9  # the length of a unit vector in floating point
 ONE_CONTEXTUAL_ROUND = "one round: the contexts offered and the reward"
 """What a record is."""
 
@@ -77,7 +77,7 @@ class LinearUCB:
         if not np.isfinite(offered).all():
             raise ValueError("contexts: must be finite numbers")
         # Others are as they were: ties are not broken by rounding.
-        inside = np.linalg.norm(offered.clip(-2.0, 2.0), axis=2, keepdims=True) <= _UNIT
+        inside = np.linalg.norm(offered.clip(-2.0, 2.0), axis=2, keepdims=True) <= LONGEST_UNIT
         offered = np.where(inside, offered, shortened(offered))
         mean = np.einsum("lad,ld->la", offered, self.estimate)
         return np.asarray((mean + self.radii(offered)).argmax(axis=1))

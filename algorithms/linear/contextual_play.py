@@ -15,14 +15,13 @@ from accountant import Gate, Simulation
 from accountant.gates.random_streams import RandomStream
 from algorithms.blocks import Arrays, Blocks, BlockStore, Executor, Processes, Tell, run_blocks
 from algorithms.linear.contextual_learner import ContextualLearner, LinearUCB
+from algorithms.problems.linear import LONGEST_UNIT
 from algorithms.problems.linear_contexts import LinearContexts
 from algorithms.problems.problem_errors import ProblemError
 from algorithms.reward_curve import RewardCurve
 from algorithms.simulate import Trace, check_counts, checkpoint_rounds
 from mechanisms import BLOCK, LaneStreams, Randomness
 from mechanisms.arrays import FloatArray, IntArray
-
-_UNIT = 1.0 + 1e-9  # 1 in floating point
 
 BuildContextual = Callable[[Gate], ContextualLearner]
 
@@ -140,13 +139,13 @@ def play_contexts(
 
 def _of_unit_ball(contexts: FloatArray) -> FloatArray:
     lengths = np.linalg.norm(contexts, axis=-1)
-    if not (lengths <= _UNIT).all():
+    if not (lengths <= LONGEST_UNIT).all():
         raise ProblemError(f"contexts: an action of length {lengths.max():.6g} was drawn: must be at most 1")
     return contexts
 
 
 def _bounded(rewards: FloatArray) -> FloatArray:
-    far = ~(np.abs(rewards) <= _UNIT)
+    far = ~(np.abs(rewards) <= LONGEST_UNIT)
     if far.any():
         raise ProblemError(f"rewards: {rewards[far][0]:.6g} was drawn: must be from -1 to 1")
     return rewards

@@ -92,7 +92,7 @@ class Elimination(abc.ABC, Generic[P]):
 
         None when the horizon is reached; without one there is always a next. In the last phase of a horizon or epoch,
         where ``clients`` is 0, nobody reports: a certified learner plays its leader, a published one the phase that the
-        horizon cuts.
+        horizon cuts. What is refused may be asked for again: no phase is open then, and no round counted.
 
         Raises
         ------
@@ -102,8 +102,6 @@ class Elimination(abc.ABC, Generic[P]):
             If the phase needs more clients than are left, without a horizon; with one, it was seen in the beginning.
         ParameterError
             If its messages are to be shuffled, and would take more random bits than are supported.
-
-        Nothing changes then.
         """
         if self._phase is not None:
             missing = self._phase.clients - self._reports

@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from accountant import Gate, check_gate
 from algorithms.claim import ClaimForm
+from algorithms.problems.linear import LONGEST_UNIT
 from mechanisms.arrays import FloatArray
 
-_UNIT = 1.0 + 1e-9  # the length of a unit vector in floating point
 _MOST = 1e100
 """Beyond it, and below its inverse, squares would leave the floats after everybody has paid."""
 
@@ -50,7 +50,7 @@ def checked_actions(actions: npt.ArrayLike) -> FloatArray:
     if array.ndim != 2 or not array.size:
         raise ValueError(f"actions of shape {array.shape}: must be of shape (k, d), k vectors of d numbers")
     lengths = np.linalg.norm(array, axis=1)
-    wrong = np.flatnonzero(~(lengths <= _UNIT))
+    wrong = np.flatnonzero(~(lengths <= LONGEST_UNIT))
     if wrong.size:
         rule = "at most 1" if np.isfinite(array).all() else "at most 1, and every number finite"
         raise ValueError(f"actions[{wrong[0]}] has length {lengths[wrong[0]]:g}: must be {rule}")

@@ -20,7 +20,8 @@ from mechanisms.arrays import FloatArray, IntArray
 
 Rewards = Literal["gaussian", "signs"]
 
-_UNIT = 1.0 + 1e-9
+LONGEST_UNIT = 1.0 + 1e-9
+"""The length that a vector of length 1 may have in floating point."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +71,7 @@ class LinearBandit:
             )
         for name, vectors in (("actions", actions), ("theta", theta[np.newaxis])):
             longest = np.linalg.norm(vectors, axis=1).max()
-            if not longest <= _UNIT:
+            if not longest <= LONGEST_UNIT:
                 raise ProblemError(f"{name}: a vector has length {longest!r}, must be at most 1")
         if not 0.0 <= self.sigma < np.inf:
             raise ProblemError(f"sigma = {self.sigma!r}: must be a finite number, at least 0")

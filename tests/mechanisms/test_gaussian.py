@@ -252,3 +252,9 @@ def test_what_is_charged_for_a_rho_is_at_most_that_rho(log_rho: float, log_l2: f
     rho, l2 = 10.0**log_rho, 10.0**log_l2
     mechanism = Gaussian.for_rho(rho, sensitivity=Sensitivity(l2, l2, l2))
     assert rho * (1 - 2e-15) <= mechanism.profile().rho <= rho
+
+
+@pytest.mark.parametrize(("rho", "l2"), [(1e-300, 1e160), (5e-324, 1e308), (1e-20, 1.7e308)])
+def test_noise_for_a_rho_that_is_beyond_floats_is_refused_by_name(rho: float, l2: float) -> None:
+    with pytest.raises(ParameterError, match=rf"rho = {rho!r}: must be larger, .* sensitivity\.l2 = "):
+        Gaussian.for_rho(rho, sensitivity=Sensitivity(l2, l2, l2))

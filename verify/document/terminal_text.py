@@ -1,15 +1,17 @@
 """Documents on a terminal, for a person who does not have the paper at hand, without the background that pages have.
 
-Everything is said in words as well as in colour, and fits into 80 columns. Where the terminal's encoding is not
-Unicode, words and pictures are spelled in ASCII.
+Everything is said in words as well as in colour, and fits into 80 columns, without blanks at the ends of lines. Where
+the terminal's encoding is not Unicode, words and pictures are spelled in ASCII.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
-from rich.console import Console, RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.padding import Padding
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
@@ -34,7 +36,7 @@ _STYLES: Mapping[Tone, str] = {
     "plain": "bold",
 }
 
-_BAR = "[█◆]+"  # of a picture: what its other characters frame
+_BAR = "[█◆#*]+"  # of a picture: what its other characters frame
 _FACT = 24  # columns of a name, at most
 _SPELLED = str.maketrans(
     {"ε": "epsilon", "δ": "delta", "′": "'", "∞": "inf", "±": "+-"}
@@ -56,24 +58,15 @@ def print_document(document: Document, console: Console, made: str = "", *, unfo
     unfolded
         Whether with what only specialists unfold.
     """
-    if not console.options.ascii_only:
-        _print(document, console, made, unfolded=unfolded)
-        return
-    with console.capture() as captured:
-        _print(document, console, made, unfolded=unfolded)
-    console.file.write(captured.get().translate(_SPELLED).encode("ascii", "replace").decode())
-
-
-def _print(document: Document, console: Console, made: str, *, unfolded: bool) -> None:
     style = _STYLES[document.tone]
-    console.print(Text.assemble((document.verdict, style), "  ", (printable(document.name), "bold")))
-    console.print(Text(printable(document.meaning)))
+    heading = Text.assemble((document.verdict, style), "  ", (_shown(document.name, console), "bold"))
+    console.print(_Trimmed(heading), _Trimmed(Text(_shown(document.meaning, console))), sep="")
     for section in document.sections:
         if section.blocks:
-            console.print(Text(f"\n{section.title}", style="bold underline"))
+            console.print(Text(f"\n{_shown(section.title, console)}", style="bold underline"))
             print_blocks(section.blocks, console, style, indent=2, unfolded=unfolded)
     if made:
-        console.print(Text(f"\n{printable(made)}"))
+        console.print(_Trimmed(Text(f"\n{_shown(made, console)}")))
 
 
 def print_blocks(
@@ -89,41 +82,68 @@ def print_blocks(
         shown: RenderableType
         match block:
             case Paragraph(text):
-                shown = Text(printable(text))
+                shown = Text(_shown(text, console))
             case Bullets(items):
-                shown = _grid((("-", item) for item in items), padding=1)
+                shown = _grid((("-", item) for item in items), console, padding=1)
             case Facts(pairs):
-                shown = _grid(pairs, padding=2)
+                shown = _grid(pairs, console, padding=2)
             case TextTable(heading, rows):
-                shown = plain_table(heading, rows)
+                spelled = ([_shown(cell, console) for cell in row] for row in rows)
+                shown = plain_table([_shown(name, console) for name in heading], spelled)
             case Picture(plain=plain) if plain:
-                shown = Text(plain, no_wrap=True)
+                lines = (_shown(line, console) for line in plain.split("\n"))
+                shown = Text("\n".join(lines), no_wrap=True)
                 shown.highlight_regex(_BAR, style)
             case Code(line):  # in one line, however long: it is to be copied
-                console.print(Text(" " * indent + printable(line), style="bold"), soft_wrap=True)
+                words = " " * indent + _shown(line, console)
+                console.print(Text(words, style="bold"), soft_wrap=True)
                 continue
             case Details(title, inner) if unfolded:
-                console.print(Text(f"{' ' * indent}{title}:", style="bold"))
+                console.print(Text(f"{' ' * indent}{_shown(title, console)}:", style="bold"))
                 print_blocks(inner, console, style, indent=indent, unfolded=unfolded)
                 continue
             case _:
                 continue
-        console.print(Padding(shown, (0, 0, 0, indent)))
+        console.print(_Trimmed(Padding(shown, (0, 0, 0, indent))))
 
 
-def _grid(rows: Iterable[tuple[str, str]], padding: int) -> Table:
+def _shown(text: str, console: Console) -> str:
+    """Return a printable text, spelled before lines are broken and columns set where only ASCII is shown."""
+    text = printable(text)
+    if not console.options.ascii_only:
+        return text
+    return text.translate(_SPELLED).encode("ascii", "replace").decode()
+
+
+def _grid(rows: Iterable[tuple[str, str]], console: Console, padding: int) -> Table:
     grid = Table.grid(padding=(0, padding))
     grid.add_column(style="bold", max_width=_FACT)
     for name, words in rows:
-        grid.add_row(Text(printable(name)), Text(printable(words)))
+        grid.add_row(Text(_shown(name, console)), Text(_shown(words, console)))
     return grid
 
 
-def plain_table(heading: Iterable[str], rows: Iterable[Iterable[str | Text]]) -> Table:
+def plain_table(heading: Iterable[str], rows: Iterable[Iterable[str | Text]]) -> RenderableType:
     """Return a table as all on a terminal look; texts are shown as they are, whatever they hold."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     for name in heading:
         table.add_column(Text(printable(name)), overflow="fold")
     for row in rows:
         table.add_row(*(Text(printable(cell)) if isinstance(cell, str) else cell for cell in row))
-    return table
+    return _Trimmed(table)
+
+
+@dataclass(frozen=True)
+class _Trimmed:
+    """What is shown, without the blanks that tables put at the ends of lines."""
+
+    shown: RenderableType
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for line in console.render_lines(self.shown, options, pad=False):
+            while line and not line[-1].text.strip():
+                line.pop()
+            yield from line[:-1]
+            if line:
+                yield Segment(line[-1].text.rstrip(), line[-1].style)
+            yield Segment.line()

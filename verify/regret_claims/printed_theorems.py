@@ -116,8 +116,9 @@ class PrintedFinding:
     def seen(self) -> str:
         """Why, in words; and what holds all the same."""
         false = [check for check in self.report.proof if check.violated and not check.binding]
-        if self.report.verdict == "consistent" and false:
-            return f"{false[0].name}: {false[0].words}; the corrected bound is consistent: {self.report.reasons[0]}"
+        if false and self.verdict != self.report.verdict:
+            bound = f"the corrected bound is {self.report.verdict}: {self.report.reasons[0]}"
+            return f"{false[0].name}: {false[0].words}; {bound}"
         return self.report.reasons[0]
 
     def json(self) -> dict[str, Any]:

@@ -64,6 +64,15 @@ def test_links_and_pipes_stay_what_they_are(tmp_path: Path) -> None:
     assert pipe.is_fifo()
 
 
+def test_standard_output_is_written_to_where_it_is_a_file(capfd: pytest.CaptureFixture[str]) -> None:
+    """Another file took the place of the one that it went to: what was printed was lost."""
+    print("before")
+    with whole_file("/dev/stdout") as file:
+        file.write(b"inside\n")
+    print("after")
+    assert capfd.readouterr().out == "before\ninside\nafter\n"
+
+
 def test_a_full_disk_is_named(tmp_path: Path) -> None:
     with pytest.raises(OSError, match=r"No space left on device: '.*file'"), whole_file(tmp_path / "file"):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

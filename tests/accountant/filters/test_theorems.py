@@ -158,3 +158,12 @@ def test_the_smallest_losses_end_the_search_of_corollary_4_1(largest: float) -> 
     found = THEOREMS["corollary 4.1"].epsilon([(PureProfile(Fraction(largest)), 1)], 1e-6)
     assert found is not None
     assert 2.0 * largest < found.upper <= 1e-299
+
+
+@pytest.mark.parametrize("profile", [PureProfile(Fraction(1e-170)), GaussianProfile(1e-170)])
+@pytest.mark.parametrize("name", ["advanced composition", "optimal composition, closed bound", "Gaussian DP"])
+def test_losses_whose_squares_are_below_floats_are_not_free(name: str, profile: PrivacyProfile) -> None:
+    """Their squares were 0, and so was what a theorem promised."""
+    found = THEOREMS[name].epsilon([(profile, 1)], 1e-200)
+    assert found is not None
+    assert profile.epsilon(1e-200) <= found.upper <= 1e-160

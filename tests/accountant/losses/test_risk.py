@@ -214,6 +214,16 @@ def test_one_direction_alone_is_bounded_by_its_own_best_tests(added: bool) -> No
         assert best * (1 - 1e-12) <= attack_accuracy(loss, prior).upper <= best + 1e-3
 
 
+@pytest.mark.parametrize("added", [False, True])
+def test_one_direction_beside_what_knows_both_is_bounded_too(added: bool) -> None:
+    """Of an added record beside a profile with both directions, the curve of a removed one alone was looked at."""
+    both = sampled(PureProfile(1.0), 0.1)
+    side = both.directions()[int(added)]
+    alone, beside = compose([(side, 2)]), compose([(side, 1), (both, 1)])
+    for prior in (0.45, 0.55):
+        assert attack_accuracy(beside, prior).upper >= attack_accuracy(alone, prior).lower
+
+
 def test_directions_of_a_group_do_not_mix() -> None:
     base = RelatedProfile(GaussianProfile(1.0), Neighbouring.ADD_OR_REMOVE)
     sides = [SampledGroupDirection(base, 0.1, 2, added) for added in (False, True)]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
+import re
+import warnings
 
 import pytest
 
@@ -17,6 +19,9 @@ def test_whatever_is_logged_is_a_line_without_an_errors_words(
     monkeypatch.setattr(everything, "handlers", [])
     monkeypatch.setattr(everything, "level", everything.level)
     _write_json_lines()
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.warn("value: 'ann'", stacklevel=1)
     logging.captureWarnings(False)
     try:
         raise ValueError("ann has 8314")
@@ -25,6 +30,7 @@ def test_whatever_is_logged_is_a_line_without_an_errors_words(
     logging.getLogger("psycopg").debug("ann")
     said = capsys.readouterr().err
     assert "ann" not in said
-    (line,) = map(json.loads, said.splitlines())
+    warned, line = map(json.loads, said.splitlines())
+    assert re.fullmatch(r".*test_journal\.py:\d+: UserWarning", warned["event"])
     assert line["event"] == "while a connection of %s was reset"
     assert line["error"].startswith("ValueError at test_journal.py:")

@@ -38,7 +38,7 @@ DOCUMENT = Document(
     "SEEN",
     "open",
     "[it]",
-    "What it means.",
+    "What it means, which takes more than a line.",
     (Section("Shown", BLOCKS, (Paragraph("for strangers"),)), Section("Hidden", (), (Paragraph("origins"),))),
 )
 
@@ -46,7 +46,7 @@ DOCUMENT = Document(
 def printed(unfolded: bool) -> list[str]:
     file = io.StringIO()
     print_document(DOCUMENT, Console(file=file, width=40, color_system=None), "made by X", unfolded=unfolded)
-    return [line.rstrip() for line in file.getvalue().splitlines()]
+    return file.getvalue().splitlines()
 
 
 @pytest.mark.parametrize("unfolded", [False, True])
@@ -54,7 +54,8 @@ def test_everything_but_the_background_is_shown_as_it_is(unfolded: bool) -> None
     folded = ["  For specialists:", "  a detail"] if unfolded else []
     assert printed(unfolded) == [
         "SEEN  [it]",
-        "What it means.",
+        "What it means, which takes more than a",
+        "line.",
         "",
         "Shown",
         "  a [b]paragraph[/b]",

@@ -1,6 +1,7 @@
 """The papers' theorems that are wrong as printed are seen to be; what is right about one is said, too."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
@@ -8,7 +9,8 @@ from click.testing import CliRunner
 from algorithms.theory.regret import BOUNDS
 from verify.commands import regret_command
 from verify.commands.command_group import cli
-from verify.regret_claims.printed_theorems import PRINTED_THEOREMS, check_printed
+from verify.regret_claims.printed_theorems import PRINTED_THEOREMS, PrintedFinding, check_printed
+from verify.regret_claims.proof_run import ProofCheck
 
 ALL = {theorem.name: theorem for theorem in PRINTED_THEOREMS}
 BEYOND = [f"Chen et al. 2020, Theorem {number}" for number in (2, 4)]
@@ -31,6 +33,16 @@ def test_each_shows_on_its_instance(name):
     if name == LEMMA:
         assert finding.report.verdict == "consistent"
         assert "the corrected bound is consistent" in finding.seen
+
+
+@pytest.mark.parametrize("verdict", ["consistent", "undecided", "vacuous"])
+def test_what_was_seen_is_what_the_verdict_is_for(verdict):
+    """Where few runs left the corrected bound undecided, that was all that was said to be seen."""
+    false = ProofCheck("gap lemma", 0.0, 0.0, "false in 3 runs", binding=False)
+    report = SimpleNamespace(verdict=verdict, proof=(false,), reasons=("more runs tell",))
+    finding = PrintedFinding(ALL[LEMMA], report)
+    assert finding.verdict == "violated"
+    assert finding.seen == f"gap lemma: false in 3 runs; the corrected bound is {verdict}: more runs tell"
 
 
 def test_a_theorem_that_is_corrected_says_so_in_its_bound():

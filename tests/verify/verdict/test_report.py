@@ -249,6 +249,9 @@ def test_an_ascii_terminal_gets_ascii() -> None:
         assert "epsilon" in text
         assert "|---" in text
         assert "?" not in text
+        for lines in (text.splitlines(), shown(result).splitlines()):
+            assert all(line == line.rstrip() for line in lines)
+            assert max(len(line) for line in lines if "dpwitness verify" not in line) <= 80
 
 
 @pytest.mark.parametrize("claim", [1e-3, 0.1, 0.35, 1.0, 2.0, 7.0, 10.0, 400.0])
