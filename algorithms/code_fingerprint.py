@@ -56,6 +56,18 @@ def code_digests(modules: Iterable[str], packages: frozenset[str]) -> dict[str, 
     return {name: digest for name, digest in digests.items() if digest}
 
 
+def packages_named(modules: Iterable[str]) -> set[str]:
+    """Return the top-level packages that import statements of these modules name, inside functions too."""
+    trees = ((name, _tree(name)) for name in modules)
+    return {
+        imported.partition(".")[0]
+        for name, tree in trees
+        if tree is not None
+        for statement in _imports(tree, inside=True)
+        for imported, _ in _named(statement, name)
+    }
+
+
 @functools.cache
 def known_digests(modules: frozenset[str], packages: frozenset[str]) -> dict[str, str]:
     """Return `code_digests` as they were when they were first asked for."""
@@ -195,8 +207,10 @@ def _stamp(name: str) -> tuple[int, int] | None:
     if name.partition(".")[0] in LIBRARY_OF_LEARNERS:
         return None
     try:
-        found = os.stat(sys.modules[name].__file__ or "")
-    except (KeyError, AttributeError, OSError, TypeError, ValueError):
+        module = sys.modules.get(name)
+        spec = _spec(name) if module is None else None
+        found = os.stat((spec.origin if spec is not None else getattr(module, "__file__", None)) or "")
+    except (ImportError, AttributeError, OSError, TypeError, ValueError):
         return None
     return found.st_mtime_ns, found.st_size
 
