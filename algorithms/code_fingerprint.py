@@ -208,7 +208,7 @@ def _stamp(name: str) -> tuple[int, int] | None:
         return None
     try:
         module = sys.modules.get(name)
-        spec = _spec(name) if module is None else None
+        spec = find_module(name) if module is None else None
         found = os.stat((spec.origin if spec is not None else getattr(module, "__file__", None)) or "")
     except (ImportError, AttributeError, OSError, TypeError, ValueError):
         return None
@@ -221,7 +221,7 @@ def _tree_then(name: str, _: tuple[int, int] | None) -> ast.Module | None:
         module = sys.modules.get(name)
         if module is not None:
             return _undocumented(inspect.getsource(module))
-        spec = _spec(name)
+        spec = find_module(name)
         loader: Any = None if spec is None else spec.loader
         source = None if loader is None else loader.get_source(name)
         return None if source is None else _undocumented(source)
@@ -245,7 +245,7 @@ def _outside_expressions(node: ast.AST) -> Iterator[ast.AST]:
             yield from _outside_expressions(below)
 
 
-def _spec(name: str) -> ModuleSpec | None:
+def find_module(name: str) -> ModuleSpec | None:
     """Find a module without importing anything."""
     parent, _, _ = name.rpartition(".")
     if not parent:
@@ -253,7 +253,7 @@ def _spec(name: str) -> ModuleSpec | None:
     loaded = sys.modules.get(parent)
     if loaded is not None:
         return PathFinder.find_spec(name, getattr(loaded, "__path__", []))
-    above = _spec(parent)
+    above = find_module(parent)
     return None if above is None else PathFinder.find_spec(name, above.submodule_search_locations or [])
 
 
@@ -261,7 +261,7 @@ def _is_package(name: str) -> bool:
     module = sys.modules.get(name)
     if module is not None:
         return hasattr(module, "__path__")
-    spec = _spec(name)
+    spec = find_module(name)
     return spec is not None and spec.submodule_search_locations is not None
 
 

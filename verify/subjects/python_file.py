@@ -156,9 +156,13 @@ def import_file(path: Path, needed_by: str | None = None) -> ModuleType:
 
 @contextmanager
 def folders_on_path(files: Iterable[Path]) -> Iterator[None]:
-    """Put the folders of some files in front of the path, as at their import: a function may import when it runs."""
-    folders = list(dict.fromkeys(str(file.absolute().parent) for file in files))
-    sys.path[:0] = folders
+    """Let functions of some files import what lies beside these when they run.
+
+    At the end of the path: what this library and others import then keeps its place.
+    """
+    beside = dict.fromkeys(str(file.absolute().parent) for file in files)
+    folders = [folder for folder in beside if folder not in sys.path]
+    sys.path += folders
     try:
         yield
     finally:
