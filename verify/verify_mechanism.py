@@ -209,9 +209,9 @@ def _moves(mechanism: Mechanism) -> list[tuple[npt.NDArray[Any], npt.NDArray[Any
         )
     if step == 0.0 and needs_domain(mechanism):
         raise ParameterError(
-            f"mechanism = {mechanism}: transforms the value first, and how far apart that leaves neighbours follows from "
-            "a domain, which it does not know; verify what is behind it, or a function that releases it and says what "
-            "its data are: verify.claimed(data=...)"
+            f"mechanism = {mechanism}: transforms the value first, and how far apart that leaves neighbours follows "
+            "from a domain, which it does not know; verify what is behind it, or a function that releases it and says "
+            "what its data are: verify.claimed(data=...)"
         )
     if not 0.0 < step < math.inf:
         raise ParameterError(
