@@ -56,6 +56,18 @@ def code_digests(modules: Iterable[str], packages: frozenset[str]) -> dict[str, 
     return {name: digest for name, digest in digests.items() if digest}
 
 
+def packages_named(modules: Iterable[str]) -> set[str]:
+    """Return the top-level packages that import statements of these modules name, inside functions too."""
+    trees = ((name, _tree(name)) for name in modules)
+    return {
+        imported.partition(".")[0]
+        for name, tree in trees
+        if tree is not None
+        for statement in _imports(tree, inside=True)
+        for imported, _ in _named(statement, name)
+    }
+
+
 @functools.cache
 def known_digests(modules: frozenset[str], packages: frozenset[str]) -> dict[str, str]:
     """Return `code_digests` as they were when they were first asked for."""
@@ -195,8 +207,10 @@ def _stamp(name: str) -> tuple[int, int] | None:
     if name.partition(".")[0] in LIBRARY_OF_LEARNERS:
         return None
     try:
-        found = os.stat(sys.modules[name].__file__ or "")
-    except (KeyError, AttributeError, OSError, TypeError, ValueError):
+        module = sys.modules.get(name)
+        spec = find_module(name) if module is None else None
+        found = os.stat((spec.origin if spec is not None else getattr(module, "__file__", None)) or "")
+    except (ImportError, AttributeError, OSError, TypeError, ValueError):
         return None
     return found.st_mtime_ns, found.st_size
 
@@ -207,7 +221,7 @@ def _tree_then(name: str, _: tuple[int, int] | None) -> ast.Module | None:
         module = sys.modules.get(name)
         if module is not None:
             return _undocumented(inspect.getsource(module))
-        spec = _spec(name)
+        spec = find_module(name)
         loader: Any = None if spec is None else spec.loader
         source = None if loader is None else loader.get_source(name)
         return None if source is None else _undocumented(source)
@@ -231,7 +245,7 @@ def _outside_expressions(node: ast.AST) -> Iterator[ast.AST]:
             yield from _outside_expressions(below)
 
 
-def _spec(name: str) -> ModuleSpec | None:
+def find_module(name: str) -> ModuleSpec | None:
     """Find a module without importing anything."""
     parent, _, _ = name.rpartition(".")
     if not parent:
@@ -239,7 +253,7 @@ def _spec(name: str) -> ModuleSpec | None:
     loaded = sys.modules.get(parent)
     if loaded is not None:
         return PathFinder.find_spec(name, getattr(loaded, "__path__", []))
-    above = _spec(parent)
+    above = find_module(parent)
     return None if above is None else PathFinder.find_spec(name, above.submodule_search_locations or [])
 
 
@@ -247,7 +261,7 @@ def _is_package(name: str) -> bool:
     module = sys.modules.get(name)
     if module is not None:
         return hasattr(module, "__path__")
-    spec = _spec(name)
+    spec = find_module(name)
     return spec is not None and spec.submodule_search_locations is not None
 
 

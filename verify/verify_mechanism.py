@@ -23,7 +23,13 @@ from mechanisms import (
     Wishart,
     assumptions_of,
 )
-from mechanisms.mechanism import is_categorical, mechanism_from_dict, needs_whole_numbers, neighbouring_of
+from mechanisms.mechanism import (
+    is_categorical,
+    mechanism_from_dict,
+    needs_domain,
+    needs_whole_numbers,
+    neighbouring_of,
+)
 from mechanisms.parameters import ParameterError
 from verify.conduct.conduct import Conduct
 from verify.conduct.effort import Effort
@@ -200,6 +206,12 @@ def _moves(mechanism: Mechanism) -> list[tuple[npt.NDArray[Any], npt.NDArray[Any
         raise ParameterError(
             f"mechanism = {mechanism}: is a query on data sets; verify the function that calls it, and say which of "
             "them are neighbours: verify.claimed(data=AddOrRemoveOne(...))"
+        )
+    if step == 0.0 and needs_domain(mechanism):
+        raise ParameterError(
+            f"mechanism = {mechanism}: transforms the value first, and how far apart that leaves neighbours follows "
+            "from a domain, which it does not know; verify what is behind it, or a function that releases it and says "
+            "what its data are: verify.claimed(data=...)"
         )
     if not 0.0 < step < math.inf:
         raise ParameterError(

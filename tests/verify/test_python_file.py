@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from verify import verify
 from verify.subject_error import SubjectError
 from verify.subjects.python_file import import_file
 
@@ -81,3 +82,17 @@ def test_byte_code_of_another_version_beside_it_is_refused(tmp_path: Path) -> No
 def helper_forgotten() -> Iterator[None]:
     yield
     sys.modules.pop("helper_of_test", None)
+
+
+def test_a_function_may_import_what_lies_beside_its_file_when_it_runs(tmp_path: Path) -> None:
+    (tmp_path / "lazy_beside_a_subject.py").write_text("SCALE = 1.0\n")
+    (tmp_path / "subject.py").write_text(
+        "from mechanisms import Interval\nfrom verify import claimed\n"
+        "@claimed(data=Interval(0, 1))\ndef noisy(data, rng, lanes):\n"
+        "    from lazy_beside_a_subject import SCALE\n    return data + rng.laplace(scale=SCALE, size=lanes)\n"
+    )
+    before = list(sys.path)
+    found = verify(f"{tmp_path / 'subject.py'}:noisy", epsilon=1.0, effort="quick", samples=20_000)
+    del sys.modules["lazy_beside_a_subject"]
+    assert found.verdict == "unproven"
+    assert sys.path == before

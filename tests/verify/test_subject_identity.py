@@ -9,6 +9,7 @@ import pytest
 from mechanisms import Interval, Laplace
 from verify import PlainBandit
 from verify.functions.command_subject import command_subject
+from verify.subjects.python_file import folders_on_path
 from verify.subjects.resolve import resolve
 from verify.subjects.subject_identity import module_digests, source_digest
 from verify.transcripts.adversary import ChallengeOnPlay
@@ -120,3 +121,32 @@ def test_modules_are_those_of_users_wherever_they_lie_and_versions_those_of_pack
         "module spaced_of_test.tools",
     }
     assert found["version of numpy"] == np.__version__
+
+
+def test_modules_that_only_a_function_imports_count_whether_or_not_it_ran(tmp_path, monkeypatch):
+    """A package beside the file, what this imports in turn, and a module found through sys.path."""
+    monkeypatch.setattr(sys, "path", [str(tmp_path / "lib"), *sys.path])
+    for name, text in {
+        "lib/far_of_test.py": "def index(x): return x\n",
+        "package_of_test/__init__.py": "from .inner import index\n",
+        "package_of_test/inner.py": "def index(x):\n    import next_of_test\n    return next_of_test.FACTOR * x\n",
+        "next_of_test.py": "FACTOR = 1.0\n",
+        "lazy_of_test.py": "from algorithms import ClaimForm, View\n"
+        "class Mine:\n    claim = ClaimForm(model='local', view=View.MESSAGE, unit='one user', source='notes')\n"
+        "    def act(self):\n        import far_of_test, package_of_test, json, numpy\n",
+    }.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    with folders_on_path([tmp_path / "lazy_of_test.py"]):
+        subject = resolve(f"{tmp_path / 'lazy_of_test.py'}:Mine")
+        found = module_digests(subject)
+        (tmp_path / "package_of_test" / "inner.py").write_text("def index(x): return 2 * x\n")
+        changed = module_digests(subject)
+    assert {name for name in found if name.startswith("module")} == {
+        "module far_of_test",
+        "module lazy_of_test",
+        "module next_of_test",
+        "module package_of_test",
+        "module package_of_test.inner",
+    }
+    assert found["module package_of_test.inner"] != changed["module package_of_test.inner"]

@@ -6,11 +6,13 @@ import pytest
 
 from accountant import Place
 from mechanisms import (
+    Affine,
     Binomial,
     Composed,
     DiscreteLaplace,
     Gaussian,
     Laplace,
+    ParameterError,
     RegressionMoments,
     Repeated,
     Sensitivity,
@@ -137,3 +139,9 @@ def test_noise_whose_worst_pairs_switch_is_not_refuted_by_its_bound() -> None:
     claimed = {"epsilon": 0.05, "effort": "quick", "samples": 20_000}
     assert verify(both, delta=np.float64(0.64), **claimed).verdict == "unproven"
     assert verify(both, delta=0.68, **claimed).verdict == "certified"
+
+
+def test_what_transforms_first_says_that_its_movement_is_not_known() -> None:
+    """It was said that its sensitivity must be above 0, which nobody had given."""
+    with pytest.raises(ParameterError, match=r"transforms the value first.*verify\.claimed"):
+        verify(Affine(3.0, 0.0) >> Laplace(scale=1.0), epsilon=1.0, effort="quick")

@@ -15,11 +15,15 @@ import sys
 import sysconfig
 import types
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from importlib.abc import SourceLoader
+from importlib.util import resolve_name
 from pathlib import Path
 from typing import Any
 
 from accountant import Place, Private, PrivateSums
 from accountant.provenance import LIBRARY
+from algorithms.code_fingerprint import find_module
 from algorithms.learner import ExplainedLearner, ExplainedLists, PhasedLearner, WarmStartLearner
 from algorithms.linear.linear_phases import DistributedLearner
 from mechanisms import Assumption, AssumptionKind
@@ -73,6 +77,8 @@ def _uses(learner: object) -> Iterator[tuple[Place, str]]:
             if isinstance(value, operator.attrgetter):
                 texts = _texts(value.__reduce__()[1])
                 yield from ((Place("a getter of attributes", 0), name) for name in texts)
+            elif isinstance(value, types.CodeType):  # of a module that no run has loaded: all of it
+                yield from _in_code(value)
             elif isinstance(value, type):
                 classes.append(value)
             elif not isinstance(value, types.FunctionType):
@@ -83,6 +89,7 @@ def _uses(learner: object) -> Iterator[tuple[Place, str]]:
                 yield from _in_code(value.__code__)
                 waiting += _named_by(value)
                 names.update(_names(value.__code__))
+                waiting += _imported_by(value.__code__, value.__globals__)
         if not waiting:
             methods = [part for kind in classes for part in _methods(kind, names, packages)]
             waiting += [part for part in methods if id(part) not in seen]
@@ -125,6 +132,50 @@ def _named_by(function: types.FunctionType) -> Iterator[Any]:
     yield from (content for _, content in enclosed(function))
     yield from function.__defaults__ or ()
     yield from (function.__kwdefaults__ or {}).values()
+
+
+def _imported_by(code: types.CodeType, scope: dict[str, Any]) -> Iterator[Any]:
+    """Yield what the code of a function names of the modules that it imports itself; of unloaded ones their code."""
+    names = set(_names(code))
+    for name in _imports(code, scope):
+        if name in sys.modules:
+            yield from (vars(sys.modules[name])[part] for part in names & vars(sys.modules[name]).keys())
+        else:
+            yield from _unloaded(name, set())
+
+
+def _imports(code: types.CodeType, scope: dict[str, Any]) -> Iterator[str]:
+    """Yield the modules that import statements in some code name, and what they take from them: modules, perhaps."""
+    instructions = [each for each in dis.get_instructions(code) if each.opname not in _MOVES]
+    for place, instruction in enumerate(instructions):
+        if instruction.opname == "IMPORT_NAME":
+            level, taken = (each.argval for each in instructions[place - 2 : place])
+            name = "." * level + instruction.argval
+            with suppress(ImportError):  # it would fail there, too
+                module = resolve_name(name, str(scope.get("__package__") or ""))
+                yield module
+                yield from (f"{module}.{part}" for part in taken or () if part != "*")
+    for part in code.co_consts:
+        if isinstance(part, types.CodeType):
+            yield from _imports(part, scope)
+
+
+def _unloaded(name: str, seen: set[str]) -> Iterator[types.CodeType]:
+    """Yield the code of a module of the author's that is not loaded, and of those that it imports in turn."""
+    if name in seen or name in sys.modules or name.partition(".")[0] in {*LIBRARY, *sys.stdlib_module_names}:
+        return
+    seen.add(name)
+    spec = find_module(name)
+    source = spec.loader if spec is not None else None
+    if spec is None or not isinstance(source, SourceLoader) or _is_installed(spec.origin or ""):
+        return
+    with suppress(ImportError, SyntaxError, OSError):  # it would fail there, too
+        code = source.get_code(name)
+        assert code is not None
+        yield code
+        package = name if spec.submodule_search_locations is not None else name.rpartition(".")[0]
+        for imported in _imports(code, {"__package__": package}):
+            yield from _unloaded(imported, seen)
 
 
 def _names(code: types.CodeType) -> Iterator[str]:
@@ -193,4 +244,8 @@ def _is_the_authors(module: str, packages: set[str]) -> bool:
         return True
     file = getattr(sys.modules.get(module), "__file__", None)
     known = module not in sys.modules or file is not None  # else it is built in
-    return known and not (file and any(Path(file).resolve().is_relative_to(place) for place in _INSTALLED))
+    return known and not (file and _is_installed(file))
+
+
+def _is_installed(file: str) -> bool:
+    return any(Path(file).resolve().is_relative_to(place) for place in _INSTALLED)

@@ -11,10 +11,10 @@ import os
 import sys
 import sysconfig
 import traceback
-from collections.abc import Collection
-from contextlib import suppress
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from importlib.machinery import SourceFileLoader
+from importlib.machinery import PathFinder, SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType
 
@@ -154,6 +154,23 @@ def import_file(path: Path, needed_by: str | None = None) -> ModuleType:
     return module
 
 
+@contextmanager
+def folders_on_path(files: Iterable[Path]) -> Iterator[None]:
+    """Let functions of some files import what lies beside these when they run.
+
+    At the end of the path: what this library and others import then keeps its place.
+    """
+    beside = dict.fromkeys(str(file.absolute().parent) for file in files)
+    folders = [folder for folder in beside if folder not in sys.path]
+    sys.path += folders
+    try:
+        yield
+    finally:
+        for folder in folders:
+            with suppress(ValueError):  # a subject has changed the path itself
+                sys.path.remove(folder)
+
+
 def check_byte_code(names: Collection[str]) -> None:
     """Raise `SubjectError` if one of some loaded modules of a user's was run from byte code not of its source."""
     for module in of_users(names):
@@ -172,6 +189,16 @@ def of_users(names: Collection[str]) -> list[ModuleType]:
         and name.partition(".")[0] not in _NO_USERS
         and _is_of_a_user(getattr(module, "__file__", None))
     ]
+
+
+def is_package_of_users(name: str) -> bool:
+    """Whether a top-level module or package that need not be loaded would be found in a user's file or folder."""
+    spec = None if name in _NO_USERS or name in sys.builtin_module_names else PathFinder.find_spec(name)
+    if spec is None:
+        return False
+    if spec.has_location:
+        return _is_of_a_user(spec.origin)
+    return any(not _is_installed(os.path.abspath(each)) for each in spec.submodule_search_locations or ())
 
 
 _NO_USERS = frozenset({*LIBRARY, *sys.stdlib_module_names, "__main__"})

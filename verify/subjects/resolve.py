@@ -63,9 +63,10 @@ def names_file(name: str) -> bool:
 
 def file_of(subject: object) -> Path | None:
     """Return the Python file that a subject's name leads to, None if it is no such name."""
-    if not isinstance(subject, str) or not names_file(subject):
+    name = subject.name if isinstance(subject, Named) else subject
+    if not isinstance(name, str) or not names_file(name):
         return None
-    return Path(_parts_of(subject)[0])
+    return Path(_parts_of(name)[0])
 
 
 def _parts_of(reference: str) -> tuple[str, str, bool]:

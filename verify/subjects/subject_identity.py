@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 
 from accountant.provenance import LIBRARY
-from algorithms.code_fingerprint import code_digests
+from algorithms.code_fingerprint import code_digests, packages_named
 from verify.bandits.calling.plain_bandit import BanditSubject, PlainBandit
 from verify.functions.command_subject import Command
 from verify.learners.learner_subject import LearnerSubject
-from verify.subjects.python_file import IMPORTED_AS, check_byte_code, of_users
+from verify.subjects.python_file import IMPORTED_AS, check_byte_code, is_package_of_users, of_users
 from verify.subjects.resolve import Subject
 from verify.verify_mechanism import MechanismSubject
 
@@ -61,13 +61,15 @@ def module_digests(subject: Subject) -> dict[str, str]:
     if not isinstance(subject, LearnerSubject) or subject.entry is not None:
         return {}
     own = subject.make.__module__
-    file = getattr(sys.modules.get(own), "__file__", None)
     known = {own.partition(".")[0]} | {
         module.__name__.partition(".")[0] for module in of_users(sys.modules.keys())
     }
-    if file is not None and "." not in own:  # what is imported in a function that did not run
-        known |= {path.stem for path in Path(file).parent.glob("*.py")}
-    digests = code_digests([own], frozenset(known.difference(LIBRARY)))
+    digests: dict[str, str] = {}
+    looked_into: frozenset[str] = frozenset()
+    while known - looked_into:  # modules and packages that are imported in a function that did not run, too
+        looked_into = frozenset(known)
+        digests = code_digests([own], looked_into.difference(LIBRARY))
+        known |= {name for name in packages_named(digests) - looked_into if is_package_of_users(name)}
     check_byte_code(digests.keys())
     return {f"module {name.removeprefix(IMPORTED_AS)}": digest for name, digest in digests.items()} | {
         f"version of {name}": version for name, version in _versions(digests).items()

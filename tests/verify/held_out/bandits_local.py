@@ -77,6 +77,18 @@ class NoisePool:
         self.t += 1
 
 
+class ClicksOnly(BinaryUCB):
+    """A device reports a click at once, with noise, and nothing where there was none."""
+
+    def response(self, arm: int, reward: float) -> float | None:  # type: ignore[override]
+        return None if reward == 0 else reward + float(self.rng.laplace(scale=1 / self.epsilon))
+
+    def learn(self, reward: float, arm: int) -> None:
+        self.counts[arm] += 1
+        self.sums[arm] += self.response(arm, reward) or 0.0
+        self.t += 1
+
+
 class Restarts:
     """Arms in turn; noisy sums are published every 16 rounds, when it starts again with the seed of its settings."""
 
@@ -120,6 +132,14 @@ HELD_OUT = (
         true_epsilon=4.5,
         source=f"{REN}; Erlingsson, Pihur, Korolova 2014, permanent answers",
         why="equal rewards of an arm get one answer: a different one shows by a new draw (measured: 4.5)",
+    ),
+    held_out_bandit(
+        "reports-of-clicks-only",
+        PlainBandit(ClicksOnly, 2, 30, message="response"),
+        true_epsilon=math.inf,
+        exact=True,
+        source="click logs: who did not click sends nothing",
+        why="whether a message comes is the click, whatever noise it has",
     ),
     held_out_bandit(
         "noise-pool",

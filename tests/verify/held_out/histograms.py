@@ -9,7 +9,7 @@ from held_out_entry import held_out, impossible
 from noise_laws import analytic_mu, laplace_sum
 from oracle import Masses, Oracle, by_likelihood_ratio
 
-from mechanisms import Box, Categories, Integers, OneHot
+from mechanisms import Box, Categories, Integers, Interval, OneHot
 from mechanisms.arrays import FloatArray
 from verify import AddOrRemoveOne, AnyTwo, ReplaceOne, Within
 
@@ -221,7 +221,53 @@ def shares_of_small_noise(data: FloatArray, rng: np.random.Generator, lanes: int
     return normalised(data, rng, lanes, 0.25)
 
 
+@held_out(
+    data=ReplaceOne(Interval(0, 1), 12),
+    epsilon=1.0,
+    true_epsilon=10.0,
+    exact=False,
+    source="numpy.histogram without a range: its bins are those of the data",
+)
+def bins_of_the_data(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
+    """Wrong: four bins from the smallest value to the largest, whose counts get Lap(2/ε) each; the bins are not told.
+
+    Of a 0, ten times 0.2 and a last value, the last is 0.2 or 1: ten records change from the highest bin to the lowest.
+    """
+    counts, _ = np.histogram(data, bins=4)
+    return counts + rng.laplace(scale=2.0, size=(lanes, 4))
+
+
+@held_out(
+    data=ReplaceOne(Interval(0, 1), 12),
+    epsilon=1.0,
+    true_epsilon=1.0,
+    source="Laplace mechanism",
+)
+def bins_of_the_domain(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
+    """Correct: the same with four bins of [0, 1]."""
+    counts, _ = np.histogram(data, bins=4, range=(0, 1))
+    return counts + rng.laplace(scale=2.0, size=(lanes, 4))
+
+
+@held_out(
+    data=ReplaceOne(Box(0, 1, 2), 6),
+    epsilon=1.0,
+    true_epsilon=math.inf,
+    source="GROUP BY: a group without records has no sum",
+)
+def sums_of_groups(data: FloatArray, rng: np.random.Generator) -> dict[str, float | None]:
+    """Wrong: the sum of each of two groups with Lap(2/ε), and None for a group that nobody is in."""
+    groups = {"low": data[data[:, 0] <= 0.5, 1], "high": data[data[:, 0] > 0.5, 1]}
+    return {
+        name: float(values.sum() + rng.laplace(scale=2.0)) if values.size else None
+        for name, values in groups.items()
+    }
+
+
 HELD_OUT = (
+    bins_of_the_data,
+    bins_of_the_domain,
+    sums_of_groups,
     items_above_threshold,
     counts_from_three_on,
     one_hot,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -92,4 +93,69 @@ def mixed_types_half_noise(data: float, rng: np.random.Generator) -> Any:
     return sorted_into(float(data + rng.laplace(scale=0.5)))
 
 
-HELD_OUT = (mean_and_variance, seeded_by_data, mixed_types, mixed_types_half_noise)
+@held_out(
+    data=ReplaceOne(Interval(0, 1), 6),
+    epsilon=1.0,
+    true_epsilon=math.inf,
+    source="tables whose rounding was chosen by looking at the cell",
+)
+def digits_by_true_size(data: FloatArray, rng: np.random.Generator) -> float:
+    """Wrong: a noisy sum is shown with a decimal if the true sum is at most 3, and as a whole number if not."""
+    total = float(data.sum())
+    return round(total + rng.laplace(), 0 if total > 3 else 1)
+
+
+@held_out(
+    data=ReplaceOne(Interval(0, 1), 6),
+    epsilon=1.0,
+    true_epsilon=1.0,
+    source="post-processing",
+)
+def digits_by_noisy_size(data: FloatArray, rng: np.random.Generator) -> float:
+    """Correct: the same by the size of the noisy sum."""
+    noisy = float(data.sum() + rng.laplace())
+    return round(noisy, 0 if noisy > 3 else 1)
+
+
+@dataclass
+class Report:
+    """A number, and what its reader should know."""
+
+    total: float
+    warnings: list[str] = field(default_factory=list)
+
+
+@held_out(
+    data=ReplaceOne(Interval(0, 2), 5),
+    epsilon=1.0,
+    true_epsilon=math.inf,
+    source="libraries that warn where a bound clips",
+)
+def warns_of_clipping(data: FloatArray, rng: np.random.Generator) -> Report:
+    """Wrong: a sum of clipped values with Lap(1/ε), and a warning if any of them was clipped."""
+    warnings = ["some values were clipped"] if (data > 1).any() else []
+    return Report(float(np.clip(data, 0, 1).sum() + rng.laplace()), warnings)
+
+
+@held_out(
+    data=ReplaceOne(Interval(0, 2), 5),
+    epsilon=1.0,
+    true_epsilon=1.0,
+    source="post-processing",
+)
+def warns_of_a_negative_total(data: FloatArray, rng: np.random.Generator) -> Report:
+    """Correct: the same with a warning that is about the noisy sum."""
+    total = float(np.clip(data, 0, 1).sum() + rng.laplace())
+    return Report(total, ["the total is negative"] if total < 0 else [])
+
+
+HELD_OUT = (
+    mean_and_variance,
+    seeded_by_data,
+    mixed_types,
+    mixed_types_half_noise,
+    digits_by_true_size,
+    digits_by_noisy_size,
+    warns_of_clipping,
+    warns_of_a_negative_total,
+)

@@ -9,7 +9,7 @@ from held_out_entry import held_out, impossible
 from noise_laws import laplace_survival
 from oracle import Masses, Oracle
 
-from mechanisms import Categories, Integers, Interval
+from mechanisms import Box, Categories, Integers, Interval
 from mechanisms.arrays import FloatArray
 from verify import AddOrRemoveOne, ReplaceOne, Within
 
@@ -228,7 +228,51 @@ def join_count(data: FloatArray, rng: np.random.Generator) -> float:
     return float((counts**2).sum() + rng.laplace(scale=2 * counts.max() + 1))
 
 
+def trimmed(data: FloatArray, rng: np.random.Generator, lanes: int, moves: float) -> FloatArray:
+    """The mean of the middle five of nine, with the noise of a mean that moves by so much."""
+    return np.sort(data)[2:-2].mean() + rng.laplace(scale=moves, size=lanes)
+
+
+@held_out(
+    data=NINE,
+    epsilon=1.0,
+    true_epsilon=1.0,
+    source="order statistics move one place each, so that their sum moves by 1",
+)
+def trimmed_mean(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
+    """Correct: the mean of the middle five of nine with Lap(1/(5 ε))."""
+    return trimmed(data, rng, lanes, 1 / 5)
+
+
+@held_out(
+    data=NINE,
+    epsilon=1.0,
+    true_epsilon=1.8,
+    source="the number of all records for that of those that are left",
+)
+def trimmed_mean_of_nine(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
+    """Wrong: the same with Lap(1/(9 ε)), as for the mean of all."""
+    return trimmed(data, rng, lanes, 1 / 9)
+
+
+@held_out(
+    data=ReplaceOne(Box(0, 1, 2), 6),
+    epsilon=1.0,
+    true_epsilon=6.0,
+    source="sensitivity 2/n of a covariance taken for that of a correlation, which any record can turn",
+)
+def correlation(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
+    """Wrong: a correlation, divided by the data's own deviations, with Lap(2/(n ε)); a record moves it from -1 to 1."""
+    spread = data.std(axis=0)
+    shares = (data - data.mean(axis=0)).prod(axis=1)
+    found = shares.mean() / spread.prod() if spread.min() > 1e-9 else 0.0
+    return found + rng.laplace(scale=2 / 6, size=lanes)
+
+
 HELD_OUT = (
+    trimmed_mean,
+    trimmed_mean_of_nine,
+    correlation,
     median,
     median_without_lengths,
     median_smooth,

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import operator
+import sys
 from collections import deque
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +20,7 @@ from mechanisms import AssumptionKind
 from verify.faults.learner_faults import LEARNER_FAULTS
 from verify.faults.planted_learner import planted_learner
 from verify.learners.internals import internals_named
+from verify.subjects.python_file import folders_on_path, import_file
 
 HERE = __file__.rpartition("/")[2]
 
@@ -167,3 +171,30 @@ def test_this_librarys_learners_may_name_them_with_a_fault_or_without() -> None:
     gate = Simulation(0, 1)
     for make in (CUCBLDP1, planted_learner(CUCBLDP1, LEARNER_FAULTS["raw-value"])):
         assert internals_named(make(TopK(3, 1), gate, epsilon=1.0, horizon=10)) == []
+
+
+def test_what_a_function_imports_is_followed_whether_or_not_it_ran(tmp_path: Path) -> None:
+    """A branch that no run takes imports a module that reads raw values: it was certified."""
+    (tmp_path / "peeks_of_test.py").write_text("def peek(feedback):\n    return feedback._values.sum()\n")
+    (tmp_path / "between_of_test.py").write_text("import peeks_of_test\npeek = peeks_of_test.peek\n")
+    (tmp_path / "hidden_of_test.py").write_text(
+        "class Hidden:\n"
+        "    def act(self): ...\n"
+        "    def observe(self, feedback):\n"
+        "        if self.total > 1e9:\n"
+        "            import scipy.optimize, json\n"
+        "            from between_of_test import peek\n"
+        "            self.total = peek(feedback)\n"
+    )
+    file = tmp_path / "hidden_of_test.py"
+    with folders_on_path([file]):
+        learner = vars(import_file(file))["Hidden"]()
+        unloaded = internals_named(learner)
+        importlib.import_module("peeks_of_test")
+        importlib.import_module("between_of_test")
+        loaded = internals_named(learner)
+        for name in ("peeks_of_test", "between_of_test"):
+            del sys.modules[name]
+    for found in (unloaded, loaded):
+        assert [one.kind for one in found] == [AssumptionKind.INTERNALS]
+        assert found[0].where.endswith("peeks_of_test.py:2")
