@@ -38,7 +38,6 @@ from verify.sampling.tester import SingleLook
 from verify.subject_error import SubjectError
 from verify.subjects.named_adversary import named_adversary
 from verify.subjects.own_problem import loaded_problem
-from verify.subjects.python_file import folders_on_path
 from verify.subjects.resolve import Subject, file_of, left_out_of, registered_name, resolve
 from verify.subjects.stubs import stubbed
 from verify.subjects.subject_identity import adversary_words, module_digests, source_digest
@@ -179,14 +178,6 @@ def _answer(
     known: Callable[[Answer], None] = lambda answer: None,
 ) -> Answer:
     """Find the subject, and let the layers say what they find; `known` is told what is known before they do."""
-    files = (file_of(each) for each in (subject, options.problem, options.adversary))
-    with folders_on_path(file for file in files if file is not None):
-        return _answered(subject, options, tell, tests, known)
-
-
-def _answered(
-    subject: object, options: Options, tell: Progress, tests: bool, known: Callable[[Answer], None]
-) -> Answer:
     start = time.monotonic()
     file = (
         None if options.wealth is None else Path(options.wealth).absolute()

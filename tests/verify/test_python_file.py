@@ -9,8 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from verify import verify
+from verify.commands.command_group import cli
 from verify.subject_error import SubjectError
 from verify.subjects.python_file import import_file
 
@@ -30,13 +32,14 @@ def test_a_file_that_does_not_import_names_its_line(tmp_path: Path, text: str, w
         import_file(broken)
 
 
-def test_a_file_imports_what_lies_beside_it(tmp_path: Path) -> None:
+def test_a_file_imports_what_lies_beside_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", list(sys.path))
     (tmp_path / "beside_a_subject.py").write_text("value = 3\n")
     file = tmp_path / "own.py"
     file.write_text("from beside_a_subject import value\n")
     before = list(sys.path)
     assert import_file(file).value == 3
-    assert sys.path == before
+    assert sys.path == [*before, str(tmp_path)], "what others import keeps its place"
 
 
 def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
@@ -84,15 +87,21 @@ def helper_forgotten() -> Iterator[None]:
     sys.modules.pop("helper_of_test", None)
 
 
-def test_a_function_may_import_what_lies_beside_its_file_when_it_runs(tmp_path: Path) -> None:
+def test_functions_may_import_what_lies_beside_their_file_when_they_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "path", list(sys.path))
     (tmp_path / "lazy_beside_a_subject.py").write_text("SCALE = 1.0\n")
     (tmp_path / "subject.py").write_text(
-        "from mechanisms import Interval\nfrom verify import claimed\n"
+        "from algorithms import CUCB\nfrom mechanisms import Interval\nfrom verify import claimed\n"
         "@claimed(data=Interval(0, 1))\ndef noisy(data, rng, lanes):\n"
         "    from lazy_beside_a_subject import SCALE\n    return data + rng.laplace(scale=SCALE, size=lanes)\n"
+        "class Mine(CUCB):\n    def choose(self):\n        import lazy_beside_a_subject\n"
+        "        return super().choose()\n"
     )
-    before = list(sys.path)
-    found = verify(f"{tmp_path / 'subject.py'}:noisy", epsilon=1.0, effort="quick", samples=20_000)
+    file = tmp_path / "subject.py"
+    assert verify(f"{file}:noisy", epsilon=1.0, effort="quick", samples=20_000).verdict == "unproven"
+    for command, code in (("simulate", 0), ("regret", 3)):  # in so few rounds the bound says nothing
+        said = CliRunner().invoke(cli, [command, f"{file}:Mine", "--runs", "4", "--horizon", "20"])
+        assert said.exit_code == code, said.exception
     del sys.modules["lazy_beside_a_subject"]
-    assert found.verdict == "unproven"
-    assert sys.path == before

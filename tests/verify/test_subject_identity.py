@@ -9,7 +9,6 @@ import pytest
 from mechanisms import Interval, Laplace
 from verify import PlainBandit
 from verify.functions.command_subject import command_subject
-from verify.subjects.python_file import folders_on_path
 from verify.subjects.resolve import resolve
 from verify.subjects.subject_identity import module_digests, source_digest
 from verify.transcripts.adversary import ChallengeOnPlay
@@ -137,11 +136,10 @@ def test_modules_that_only_a_function_imports_count_whether_or_not_it_ran(tmp_pa
     }.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
-    with folders_on_path([tmp_path / "lazy_of_test.py"]):
-        subject = resolve(f"{tmp_path / 'lazy_of_test.py'}:Mine")
-        found = module_digests(subject)
-        (tmp_path / "package_of_test" / "inner.py").write_text("def index(x): return 2 * x\n")
-        changed = module_digests(subject)
+    subject = resolve(f"{tmp_path / 'lazy_of_test.py'}:Mine")
+    found = module_digests(subject)
+    (tmp_path / "package_of_test" / "inner.py").write_text("def index(x): return 2 * x\n")
+    changed = module_digests(subject)
     assert {name for name in found if name.startswith("module")} == {
         "module far_of_test",
         "module lazy_of_test",

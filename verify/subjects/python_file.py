@@ -11,8 +11,8 @@ import os
 import sys
 import sysconfig
 import traceback
-from collections.abc import Collection, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.machinery import PathFinder, SourceFileLoader
 from pathlib import Path
@@ -105,7 +105,9 @@ def read_parts(path: Path, wanted: str) -> FileParts:
 
 
 def import_file(path: Path, needed_by: str | None = None) -> ModuleType:
-    """Import a file, with its own folder on the path.
+    """Import a file, with its own folder on the path: in front until it is imported, then at the end.
+
+    So what its functions import when they run is found beside it, too, and hides nothing that others import.
 
     Parameters
     ----------
@@ -150,25 +152,11 @@ def import_file(path: Path, needed_by: str | None = None) -> ModuleType:
     finally:
         with suppress(ValueError):  # the file has changed the path itself
             sys.path.remove(str(path.parent))
+    beside = str(path.absolute().parent)
+    if beside not in sys.path:
+        sys.path.append(beside)
     check_byte_code(sys.modules.keys() - known)
     return module
-
-
-@contextmanager
-def folders_on_path(files: Iterable[Path]) -> Iterator[None]:
-    """Let functions of some files import what lies beside these when they run.
-
-    At the end of the path: what this library and others import then keeps its place.
-    """
-    beside = dict.fromkeys(str(file.absolute().parent) for file in files)
-    folders = [folder for folder in beside if folder not in sys.path]
-    sys.path += folders
-    try:
-        yield
-    finally:
-        for folder in folders:
-            with suppress(ValueError):  # a subject has changed the path itself
-                sys.path.remove(folder)
 
 
 def check_byte_code(names: Collection[str]) -> None:

@@ -20,7 +20,7 @@ from mechanisms import AssumptionKind
 from verify.faults.learner_faults import LEARNER_FAULTS
 from verify.faults.planted_learner import planted_learner
 from verify.learners.internals import internals_named
-from verify.subjects.python_file import folders_on_path, import_file
+from verify.subjects.python_file import import_file
 
 HERE = __file__.rpartition("/")[2]
 
@@ -187,14 +187,13 @@ def test_what_a_function_imports_is_followed_whether_or_not_it_ran(tmp_path: Pat
         "            self.total = peek(feedback)\n"
     )
     file = tmp_path / "hidden_of_test.py"
-    with folders_on_path([file]):
-        learner = vars(import_file(file))["Hidden"]()
-        unloaded = internals_named(learner)
-        importlib.import_module("peeks_of_test")
-        importlib.import_module("between_of_test")
-        loaded = internals_named(learner)
-        for name in ("peeks_of_test", "between_of_test"):
-            del sys.modules[name]
+    learner = vars(import_file(file))["Hidden"]()
+    unloaded = internals_named(learner)
+    importlib.import_module("peeks_of_test")
+    importlib.import_module("between_of_test")
+    loaded = internals_named(learner)
+    for name in ("peeks_of_test", "between_of_test"):
+        del sys.modules[name]
     for found in (unloaded, loaded):
         assert [one.kind for one in found] == [AssumptionKind.INTERNALS]
         assert found[0].where.endswith("peeks_of_test.py:2")
