@@ -149,7 +149,7 @@ def test_who_has_a_ledger_open_notices_that_its_database_was_replaced(url: str) 
     name = url.partition("?")[0].rpartition("/")[2]
     server = url.replace(f"/{name}?", "/postgres?")
     execute(
-        server, f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'"
+        server, f"SELECT pg_terminate_backend(pid, 30000) FROM pg_stat_activity WHERE datname = '{name}'"
     )  # a dump needs nobody out; a copy does
     execute(server, f"CREATE DATABASE copy_of_{name} TEMPLATE {name}")
     execute(server, f"DROP DATABASE {name} WITH (FORCE)")

@@ -58,7 +58,7 @@ def left_alone(url: str) -> None:
     """End all connections to a database but one's own, as a server that restarts does."""
     execute(
         url,
-        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+        "SELECT pg_terminate_backend(pid, 30000) FROM pg_stat_activity "
         "WHERE datname = current_database() AND pid <> pg_backend_pid()",
     )
 
