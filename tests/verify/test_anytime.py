@@ -356,6 +356,7 @@ def test_a_run_that_another_one_overtook_is_not_kept(tmp_path):
 # --- the command line --------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_command_line_bets_too(tmp_path):
     file = tmp_path / "subject.py"
     file.write_text(

@@ -12,6 +12,7 @@ from verify import verify
 pytestmark = pytest.mark.usefixtures("small_searches")
 
 
+@pytest.mark.slow
 def test_batches_with_gaussian_noise_are_certified_at_exactly_epsilon():
     result = verify("cucb-batch-gaussian", epsilon=1.0, delta=1e-3, effort="quick", samples=4_000, horizon=60)
     assert result.verdict == "certified"

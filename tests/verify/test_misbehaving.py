@@ -211,6 +211,7 @@ def test_neighbours_on_which_an_output_without_noise_changes_are_found():
     assert (result.witness.probability, result.witness.probability_prime) == (1.0, 0.0)
 
 
+@pytest.mark.slow
 def test_a_generator_of_the_module_is_not_forked(monkeypatch):
     """Every worker would start from the same state, and their draws would be the same."""
     used = []

@@ -200,6 +200,7 @@ def test_a_learner_that_rests_on_parts_of_its_own_is_unproven(learner: Any, kind
     assert {each.kind.value for each in result.assumptions} == kinds
 
 
+@pytest.mark.slow
 def test_a_scale_that_shrinks_is_charged_for_as_it_is() -> None:
     result = verify(Anneals, epsilon=1.0, **FEW, horizon=20)
     assert result.verdict != "certified"

@@ -173,6 +173,7 @@ def test_a_function_that_drifts_is_not_refuted_by_its_drift():
     assert found(result, "drift")
 
 
+@pytest.mark.slow
 def test_a_certificate_says_how_far_it_was_looked():
     result = verify("cucb-ldp2", epsilon=1.0, horizon=17, **FEW)
     assert "17 rounds" in result.upper.method

@@ -99,6 +99,7 @@ def test_matroid_learners_are_certified_on_every_matroid(name, problem):
     assert result.verdict == "certified"
 
 
+@pytest.mark.slow
 def test_cascade_learner_is_certified_on_real_logs_and_at_one_position():
     assert (
         verify("cascade-ucb-rr", epsilon=3.0, problem="open-bandit-cascade", **SHORT).verdict == "certified"

@@ -138,6 +138,7 @@ def test_messages_that_hang_on_a_rounds_message_are_read_with_it() -> None:
         assert {record, *others} <= set(view.rounds)
 
 
+@pytest.mark.slow
 def test_a_correct_one_predicts_no_more_than_it_is() -> None:
     _, views = search(Local)
     assert max(view.pair.predicted for view in views) < 1.1

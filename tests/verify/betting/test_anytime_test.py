@@ -131,6 +131,7 @@ def test_a_true_claim_is_refuted_at_most_at_the_stated_rate_in_many_runs():
     assert sum(result.epsilon_lower > 1.0 for result in results) <= 120
 
 
+@pytest.mark.slow
 def test_wealth_under_the_claim_does_not_grow_on_average():
     """Ville: a supermartingale from 1 has mean at most 1 when stopped; 20 runs, wealth cut at e³."""
     wealths = [math.exp(min(bet(CORRECT, seed=seed, samples=1_500).log_wealth, 3.0)) for seed in range(20)]

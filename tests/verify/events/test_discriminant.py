@@ -63,6 +63,7 @@ def test_thresholds_of_the_discriminant_reach_the_exact_error_of_the_best_test()
     assert event.reading.weights[0] > 0.0
 
 
+@pytest.mark.slow
 def test_the_search_takes_it_where_tables_see_nothing():
     """At a spread of .001 all that happens lies in one bin of every column, difference and sum."""
     fit, choose = samples(1e-3, 20_000)

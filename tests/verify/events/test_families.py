@@ -99,6 +99,7 @@ def regret(alike: bool, seed: int) -> float:
     return 0.1 - float(np.log(first / second) - 1.645 * np.sqrt((1 / first + 1 / second - 2) / 1e6))
 
 
+@pytest.mark.slow
 def test_the_same_random_numbers_find_what_independent_draws_do_not() -> None:
     """A shift of a tenth of the noise in one of three columns, 10,000 draws: hidden in independent worlds."""
     seeds = range(3)

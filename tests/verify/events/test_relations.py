@@ -216,6 +216,7 @@ def test_a_combination_is_the_same_whatever_the_batch():
     assert np.array_equal(whole, np.concatenate(parts))
 
 
+@pytest.mark.slow
 def test_a_right_mechanism_is_not_refuted_for_relations_that_always_hold():
     """Laplace noise of scale 1 on a number of [0, 1], published three times over: what else is said follows from it."""
 

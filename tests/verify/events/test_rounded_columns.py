@@ -171,6 +171,7 @@ def test_what_rounding_may_add_refutes_nothing(large, verdict):
     assert bool(said) == (verdict == "unproven")
 
 
+@pytest.mark.slow
 def test_half_the_noise_beside_a_large_number_is_refuted():
     result = verify(
         lambda data, rng: [rng.normal(), 1e14 + data + rng.laplace(scale=0.4)],

@@ -119,6 +119,7 @@ def test_steps_of_a_running_sum_are_found_by_an_additive_score() -> None:
         assert chosen.predicted > 2.5
 
 
+@pytest.mark.slow
 def test_values_that_matter_only_together_are_found_by_a_score() -> None:
     """Two values have one sign more often in the first world than in the second: 0.9 against 0.1."""
 

@@ -44,6 +44,7 @@ def test_vectors_are_read_and_printed():
     assert len(result.witness.neighbours["data"].split(",")) == 2
 
 
+@pytest.mark.slow
 def test_a_command_that_takes_no_seed_cannot_be_repeated():
     _, findings = checked("own-seed")
     assert "results cannot be repeated" in findings["foreign-randomness"].message
@@ -90,6 +91,7 @@ def test_no_shell_takes_part():
         command_subject("", AnyTwo(Interval(0, 1)))
 
 
+@pytest.mark.slow
 def test_a_subject_file(tmp_path):
     file = tmp_path / "mechanism.toml"
     file.write_text(

@@ -143,6 +143,7 @@ def test_an_output_that_is_nothing_but_a_clock_stays_in_doubt():
     assert result.lower is None
 
 
+@pytest.mark.slow
 def test_own_noise_that_does_not_drift_is_left_in():
     own = np.random.default_rng(3)
     _, findings = checked(lambda data, rng: [data + own.laplace(), own.integers(5)])

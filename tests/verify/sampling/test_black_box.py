@@ -317,6 +317,7 @@ def test_the_band_agrees_with_the_bounds() -> None:
     assert result.inversion in {"union", "stouffer"}
 
 
+@pytest.mark.slow
 def test_the_result_does_not_depend_on_the_number_of_workers() -> None:
     pairs = [candidate(laplace(scale, 3), label=f"pair {scale}") for scale in (1.0, 0.7, 0.4, 2.0)]
     results = [

@@ -507,6 +507,7 @@ class AnswersBits:
         self.sum = reward if self.rng.random() < 1.0 / (1.0 + np.exp(-1.0)) else 1.0 - reward
 
 
+@pytest.mark.slow
 def test_rewards_between_the_ends_are_played_where_they_are_said_to_occur():
     settings = {"arms": 3, "rounds": 8}
     bits = verify(PlainBandit(AnswersBits, **settings), epsilon=1.0, **FEW)
