@@ -13,7 +13,7 @@ from accountant.audit.opacus_history import is_opacus_state, releases_of_history
 from accountant.audit.release_rows import from_rows
 from accountant.audit.release_tables import from_tables
 from accountant.audit.releases import ChosenUnder, Release, ReleaseFileError, Releases, grouped, unchanging
-from accountant.files.data_files import from_json, from_toml
+from accountant.files.data_files import DataFileError, from_json, from_toml, text_of
 from accountant.files.sqlite_file import is_sqlite
 from accountant.gates.lineage import RecordId
 from mechanisms import NoPrivacy, PrivacyProfile
@@ -55,9 +55,9 @@ def _read(path: Path, neighbours: Neighbouring | None) -> Releases:
     if is_sqlite(path):
         return _from_ledger(path)
     try:
-        text = path.read_text(encoding="utf-8-sig")  # spreadsheets and editors put a byte order mark
-    except UnicodeDecodeError as error:
-        raise ReleaseFileError(f"{path}: not a text file ({error.reason} at byte {error.start})") from None
+        text = text_of(path)
+    except DataFileError as error:
+        raise ReleaseFileError(f"{path}: {error}") from None
     suffix = path.suffix.lower()
     if suffix not in _READ:
         raise ReleaseFileError(f"{path}: must end in .toml, .json or .csv")

@@ -6,11 +6,28 @@ import json
 import math
 import tomllib
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NoReturn
 
 
 class DataFileError(ValueError):
     """A text is not valid JSON or TOML, or holds what a file of plain data must not; the message is one line."""
+
+
+def text_of(path: Path) -> str:
+    """Return what a text file in UTF-8 holds; spreadsheets and editors put a byte order mark in front.
+
+    Raises
+    ------
+    DataFileError
+        If it is no such text; with the place.
+    OSError
+        If the file cannot be read.
+    """
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise DataFileError(f"not a text file ({error.reason} at byte {error.start})") from None
 
 
 def from_json(text: str, made: Callable[[dict[str, Any]], Any] | None = None) -> Any:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from accountant.budget import Budget
-from accountant.files.data_files import DataFileError, from_toml
+from accountant.files.data_files import DataFileError, from_toml, text_of
 from accountant.filters.composition_theorem import Composition
 from accountant.filters.groups import check_groups
 from accountant.gates.lineage import RecordId
@@ -139,11 +139,9 @@ def read_rules(path: Path) -> list[Rule]:
         If it is none, or a rule makes no sense; with the file and the number of the rule.
     """
     try:
-        content = from_toml(path.read_text(encoding="utf-8-sig"))
+        content = from_toml(text_of(path))
     except DataFileError as error:
         raise ValueError(f"{path}: {error}") from None
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path}: not a text file ({error.reason} at byte {error.start})") from None
     found = content.pop("rule", [])
     if content or not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
         raise ValueError(f"{path}: must have tables [[rule]] and nothing else")

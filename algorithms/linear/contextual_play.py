@@ -15,9 +15,8 @@ from accountant import Gate, Simulation
 from accountant.gates.random_streams import RandomStream
 from algorithms.blocks import Arrays, Blocks, BlockStore, Executor, Processes, Tell, run_blocks
 from algorithms.linear.contextual_learner import ContextualLearner, LinearUCB
-from algorithms.problems.linear import LONGEST_UNIT
 from algorithms.problems.linear_contexts import LinearContexts
-from algorithms.problems.problem_errors import ProblemError
+from algorithms.problems.own_draws import checked_contexts, checked_rewards
 from algorithms.reward_curve import RewardCurve
 from algorithms.simulate import Trace, check_counts, checkpoint_rounds
 from mechanisms import BLOCK, LaneStreams, Randomness
@@ -127,28 +126,15 @@ def play_contexts(
     """
     lane = np.arange(gate.lanes)
     for record in range(1, rounds + 1):
-        contexts = _of_unit_ball(problem.draw_contexts(environment, gate.lanes))
+        contexts = checked_contexts(problem.draw_contexts(environment, gate.lanes))
         policy = learner.policy
         chosen = policy.choose(contexts.copy())  # a policy may write into what it is given
         played = contexts[lane, chosen]
-        moments = learner.feedback_domain.of(played, _bounded(problem.draw_rewards(played, environment)))
+        rewards = checked_rewards(problem.draw_rewards(played, environment))
+        moments = learner.feedback_domain.of(played, rewards)
         learner.observe(gate.private(moments, learner.feedback_domain, record))
         reward, regret = problem.means(contexts)[lane, chosen], problem.regrets(contexts)[lane, chosen]
         yield ContextualRound(policy, contexts, chosen, moments, reward, regret)
-
-
-def _of_unit_ball(contexts: FloatArray) -> FloatArray:
-    lengths = np.linalg.norm(contexts, axis=-1)
-    if not (lengths <= LONGEST_UNIT).all():
-        raise ProblemError(f"contexts: an action of length {lengths.max():.6g} was drawn: must be at most 1")
-    return contexts
-
-
-def _bounded(rewards: FloatArray) -> FloatArray:
-    far = ~(np.abs(rewards) <= LONGEST_UNIT)
-    if far.any():
-        raise ProblemError(f"rewards: {rewards[far][0]:.6g} was drawn: must be from -1 to 1")
-    return rewards
 
 
 def play_users(learner: ContextualLearner, users: ContextualUsers, gate: Gate) -> Iterator[ContextualTurn]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from algorithms.problems.linear import LinearBandit
+from algorithms.problems.linear import LONGEST_UNIT, LinearBandit
 from algorithms.problems.problem_errors import ProblemError
 from mechanisms.arrays import FloatArray
 
-__all__ = ["checked_averages", "checked_outcomes", "is_own"]
+__all__ = ["checked_averages", "checked_contexts", "checked_outcomes", "checked_rewards", "is_own"]
 
 _ROUNDING = 1e-9
 _PACKAGE = __name__.rpartition(".")[0] + "."
@@ -58,9 +58,40 @@ def checked_averages(problem: object, drawn: FloatArray, clients: int, size: int
             raise ProblemError(
                 f"averages of shape {shape} were drawn: must be (clients, actions) = {(clients, size)}"
             )
-        most = 1.0 + _ROUNDING if problem.rewards == "signs" else np.finfo(np.float64).max
-        far = ~(np.abs(drawn) <= most)
-        if far.any():
-            rule = "from -1 to 1" if problem.rewards == "signs" else "a finite number"
-            raise ProblemError(f"averages: {drawn[far][0]:.6g} was drawn: must be {rule}")
+        if problem.rewards == "signs":
+            return _within("averages", drawn, LONGEST_UNIT, "from -1 to 1")
+        return _within("averages", drawn, np.finfo(np.float64).max, "a finite number")
+    return drawn
+
+
+def checked_contexts(drawn: FloatArray) -> FloatArray:
+    """Return contexts as they are.
+
+    Raises
+    ------
+    ProblemError
+        If one of the actions that they offer lies outside the unit ball.
+    """
+    lengths = np.linalg.norm(drawn, axis=-1)
+    if not (lengths <= LONGEST_UNIT).all():
+        raise ProblemError(f"contexts: an action of length {lengths.max():.6g} was drawn: must be at most 1")
+    return drawn
+
+
+def checked_rewards(drawn: FloatArray) -> FloatArray:
+    """Return rewards of contexts as they are.
+
+    Raises
+    ------
+    ProblemError
+        If one lies outside [-1, 1].
+    """
+    return _within("rewards", drawn, LONGEST_UNIT, "from -1 to 1")
+
+
+def _within(name: str, drawn: FloatArray, most: float, rule: str) -> FloatArray:
+    """Return numbers of at most this size as they are; refuse others, and NaN, in the words of a rule."""
+    far = ~(np.abs(drawn) <= most)
+    if far.any():
+        raise ProblemError(f"{name}: {drawn[far][0]:.6g} was drawn: must be {rule}")
     return drawn

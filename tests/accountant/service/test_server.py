@@ -10,7 +10,8 @@ import socket
 import ssl
 import subprocess
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -76,6 +77,35 @@ def test_a_store_must_exist_and_a_port_be_free(store: Path, keys: KeyFile) -> No
             serve([partial(ledger_at, str(store), None)], keys, port=port)
 
 
+Pair = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+
+@asynccontextmanager
+async def listening(
+    app: Any, most: int, **options: Any
+) -> AsyncIterator[tuple[ServerState, Callable[[], Awaitable[Pair]]]]:
+    """Serve an app where so many connections may be open; yield what is open, and what opens another one."""
+    config = uvicorn.Config(
+        app, http=_Impatient, lifespan="off", limit_concurrency=most + 1, log_config=None, access_log=False
+    )
+    config.load()
+    state, loop = ServerState(), asyncio.get_running_loop()
+    server = await loop.create_server(lambda: _Impatient(config, state, {}, **options), "127.0.0.1", 0)
+    opened: list[Pair] = []
+
+    async def connect() -> Pair:
+        opened.append(await asyncio.open_connection(*server.sockets[0].getsockname()[:2]))
+        return opened[-1]
+
+    yield state, connect
+    for each in list(state.connections):
+        each.transport.abort()
+    for _, writer in opened:
+        writer.close()
+    server.close()
+    await asyncio.sleep(0.01)
+
+
 def test_connections_that_do_not_ask_make_room() -> None:
     """Four may be open: of five, the second, of the silent ones of their address the oldest, is closed."""
 
@@ -86,33 +116,22 @@ def test_connections_that_do_not_ask_make_room() -> None:
         await send({"type": "http.response.body"})
 
     async def open_five() -> list[bytes]:
-        config = uvicorn.Config(
-            answers, http=_Impatient, lifespan="off", limit_concurrency=5, log_config=None, access_log=False
-        )
-        config.load()
-        state, loop = ServerState(), asyncio.get_running_loop()
-        listening = await loop.create_server(lambda: _Impatient(config, state, {}), "127.0.0.1", 0)
-        found = []
-        for first in (b"GET /wait", b"", b"GET /half", b"GET /half", b"GET /quick"):
-            pair = await asyncio.open_connection(*listening.sockets[0].getsockname()[:2])
-            whole = first.endswith((b"wait", b"quick"))
-            pair[1].write(first + b" HTTP/1.1\r\nHost: here\r\n" + b"\r\n" * whole if first else b"")
-            found.append(pair)
-            await asyncio.sleep(0.005)
-        said = []
-        for number in (0, 1, 4):
-            try:
-                said.append((await found[number][0].read(12))[9:])
-            except ConnectionResetError:
-                said.append(b"closed")
-        assert len(state.connections) == 4
-        for each in list(state.connections):
-            each.transport.abort()
-        for _, writer in found:
-            writer.close()
-        listening.close()
-        await asyncio.sleep(0.01)
-        return said
+        async with listening(answers, 4) as (state, connect):
+            found = []
+            for first in (b"GET /wait", b"", b"GET /half", b"GET /half", b"GET /quick"):
+                pair = await connect()
+                whole = first.endswith((b"wait", b"quick"))
+                pair[1].write(first + b" HTTP/1.1\r\nHost: here\r\n" + b"\r\n" * whole if first else b"")
+                found.append(pair)
+                await asyncio.sleep(0.005)
+            said = []
+            for number in (0, 1, 4):
+                try:
+                    said.append((await found[number][0].read(12))[9:])
+                except ConnectionResetError:
+                    said.append(b"closed")
+            assert len(state.connections) == 4
+            return said
 
     assert asyncio.run(open_five()) == [b"200", b"", b"200"]
 
@@ -121,33 +140,22 @@ def opened_beyond_two(app: Any, requests: Sequence[bytes], **options: Any) -> li
     """Open a connection for each request where two may be open; return what each has read at the end of the last."""
 
     async def open_all() -> list[bytes]:
-        config = uvicorn.Config(
-            app, http=_Impatient, lifespan="off", limit_concurrency=3, log_config=None, access_log=False
-        )
-        config.load()
-        state, loop = ServerState(), asyncio.get_running_loop()
-        listening = await loop.create_server(lambda: _Impatient(config, state, {}, **options), "127.0.0.1", 0)
-        found = []
-        for request in requests:
-            reader, writer = await asyncio.open_connection(*listening.sockets[0].getsockname()[:2])
-            writer.write(request)
-            found.append((reader, writer))
-            for _ in range(20):  # turns of the loop, however busy the machine is
-                await asyncio.sleep(0.001)
-        said = []
-        for (reader, _), seconds in ((found[0], 0.05), (found[-1], 0.05 if options else 10.0)):
-            try:
-                said.append((await asyncio.wait_for(reader.read(12), seconds))[9:])
-            except (TimeoutError, ConnectionResetError) as error:
-                said.append(type(error).__name__.encode())
-        assert len(state.connections) == 2
-        for each in list(state.connections):
-            each.transport.abort()
-        for _, writer in found:
-            writer.close()
-        listening.close()
-        await asyncio.sleep(0.01)
-        return said
+        async with listening(app, 2, **options) as (state, connect):
+            found = []
+            for request in requests:
+                reader, writer = await connect()
+                writer.write(request)
+                found.append((reader, writer))
+                for _ in range(20):  # turns of the loop, however busy the machine is
+                    await asyncio.sleep(0.001)
+            said = []
+            for (reader, _), seconds in ((found[0], 0.05), (found[-1], 0.05 if options else 10.0)):
+                try:
+                    said.append((await asyncio.wait_for(reader.read(12), seconds))[9:])
+                except (TimeoutError, ConnectionResetError) as error:
+                    said.append(type(error).__name__.encode())
+            assert len(state.connections) == 2
+            return said
 
     return asyncio.run(open_all())
 
