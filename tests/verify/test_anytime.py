@@ -1,6 +1,7 @@
 """`verify` with bets: every kind of subject, stopped at any time, evidence kept over runs."""
 
 import json
+import os
 import math
 import os
 import signal
@@ -296,8 +297,10 @@ def test_a_wealth_file_of_something_else_is_refused(tmp_path):
         assert file.read_text() == broken
     with pytest.raises(WealthError, match="folder does not exist"):
         verify(correct, epsilon=1.0, wealth=tmp_path / "no" / "wealth.json")
-    with pytest.raises(WealthError, match="is a folder"):
-        verify(correct, epsilon=1.0, wealth=tmp_path)
+    os.mkfifo(pipe := tmp_path / "pipe")  # a terminal, or a pipe, may wait for ever
+    for where in (tmp_path, pipe):
+        with pytest.raises(WealthError, match="must be a file"):
+            verify(correct, epsilon=1.0, wealth=where)
 
 
 @pytest.mark.slow

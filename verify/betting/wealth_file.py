@@ -163,8 +163,8 @@ def open_account(
     fresh = WealthAccount.new(subject, source, claim, settings)
     if not path.absolute().parent.is_dir():
         raise WealthError(f"wealth={path}: its folder does not exist")
-    if path.is_dir():
-        raise WealthError(f"wealth={path}: is a folder, must be a file")
+    if path.exists() and not path.is_file():  # a terminal or a pipe may wait for ever
+        raise WealthError(f"wealth={path}: must be a file")
     if not os.access(path.absolute().parent, os.W_OK):
         raise WealthError(f"wealth={path}: its folder cannot be written")
     if not path.exists():
