@@ -16,6 +16,7 @@ import numpy as np
 
 from accountant import Direct
 from mechanisms.arrays import FloatArray
+from verify.conduct.float_errors import subjects_own
 from verify.events.view_sample import ViewSample
 from verify.functions.function_subject import FunctionSubject
 from verify.neighbouring.adjacency import Data
@@ -291,7 +292,12 @@ def _contained(
     np.random.seed(words)  # noqa: NPY002
     random.seed(words.tobytes())
     try:
-        with warnings.catch_warnings(record=True) as warned, redirect_stdout(out), redirect_stderr(out):
+        with (
+            warnings.catch_warnings(record=True) as warned,
+            redirect_stdout(out),
+            redirect_stderr(out),
+            subjects_own(),
+        ):
             yield warned
     finally:
         np.random.set_state(numpy_state)  # noqa: NPY002
