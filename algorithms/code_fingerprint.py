@@ -3,8 +3,10 @@
 The modules that count are found in two ways, each from the modules found before: what the names in a loaded module are
 (modules, and the modules of classes and functions), and what its import statements name. A statement
 ``from package import name`` counts the module that assigns or defines `name`, followed through re-exports, so also one
-of a plain value; statements inside functions count in the learner's own package, whether or not they have run yet, and
-in this library only those at the top of a module. Sources are read, nothing is imported for it.
+of a plain value; where a name is bound in several ways, the module that binds it counts with all that it imports.
+Statements inside functions, and calls of ``__import__`` and ``import_module`` with a written name, count in the
+learner's own package, whether or not they have run yet; in this library only statements at the top of a module do.
+Sources are read, nothing is imported for it.
 
 What no import statement names does not count: modules imported by a computed name, data files, environment variables,
 other packages.
@@ -18,6 +20,7 @@ import hashlib
 import inspect
 import os
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import resolve_name
@@ -29,6 +32,7 @@ from accountant.provenance import LIBRARY
 _DEFINED = (type, FunctionType, type(functools.cache(len)))
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_IMPORTERS = ("__import__", "import_module")
 LIBRARY_OF_LEARNERS = frozenset(LIBRARY) - {"verify"}
 """The packages of this library that a learner uses."""
 
@@ -127,11 +131,30 @@ def _imports(tree: ast.AST, *, inside: bool) -> Iterator[ast.Import | ast.Import
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.Import | ast.ImportFrom):
             yield node
-        elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+        elif isinstance(node, ast.If) and _for_type_checkers(node.test):
             for other in node.orelse:
                 yield from _imports(ast.Module([other], []), inside=inside)
-        elif not isinstance(node, ast.expr) and (inside or not isinstance(node, _FUNCTIONS)):
+        elif inside and isinstance(node, ast.Call) and (called := _called_import(node)) is not None:
+            yield called
+        elif inside or not isinstance(node, (ast.expr, *_FUNCTIONS)):
             yield from _imports(node, inside=inside)
+
+
+def _for_type_checkers(test: ast.expr) -> bool:
+    """Whether a condition is ``TYPE_CHECKING`` itself: what has more to it may hold when the module runs."""
+    return (test.attr if isinstance(test, ast.Attribute) else getattr(test, "id", "")) == "TYPE_CHECKING"
+
+
+def _called_import(call: ast.Call) -> ast.Import | ast.ImportFrom | None:
+    """Return the statement that says the same as a call of ``__import__`` or ``import_module`` with a written name."""
+    function, first = call.func, call.args[0] if call.args else None
+    named = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+    if named not in _IMPORTERS or not (isinstance(first, ast.Constant) and isinstance(first.value, str)):
+        return None
+    name = first.value.lstrip(".")
+    if level := len(first.value) - len(name):
+        return ast.ImportFrom(name, [ast.alias("*")], level)
+    return ast.Import([ast.alias(name)])
 
 
 def _named(statement: ast.Import | ast.ImportFrom, inside: str) -> Iterator[tuple[str, str | None]]:
@@ -163,7 +186,10 @@ def _origin(module: str, attribute: str) -> str:
     while (module, attribute) not in seen:
         seen.add((module, attribute))
         source = _bindings(module).get(attribute)
-        if source is None:
+        if source is None or source == (
+            module,
+            attribute,
+        ):  # a package's own module, imported by its __init__
             submodule = f"{module}.{attribute}"
             return submodule if _is_package(module) and _tree(submodule) is not None else module
         if source[1] is None:
@@ -173,7 +199,7 @@ def _origin(module: str, attribute: str) -> str:
 
 
 def _bindings(name: str) -> dict[str, tuple[str, str | None]]:
-    """Return the names that a module's import statements bind: from which module, and which name there."""
+    """Return the names that one import statement of a module binds, and nothing else there: to what of which module."""
     return _bindings_then(name, _stamp(name))
 
 
@@ -181,7 +207,9 @@ def _bindings(name: str) -> dict[str, tuple[str, str | None]]:
 def _bindings_then(name: str, _: tuple[int, int] | None) -> dict[str, tuple[str, str | None]]:
     bound: dict[str, tuple[str, str | None]] = {}
     tree = _tree(name)
+    times = Counter[str]()
     for statement in () if tree is None else _imports(tree, inside=False):
+        times.update(alias.asname or alias.name for alias in statement.names)
         if isinstance(statement, ast.ImportFrom):
             origin = _absolute(statement, name)
             for alias in statement.names:
@@ -191,7 +219,18 @@ def _bindings_then(name: str, _: tuple[int, int] | None) -> dict[str, tuple[str,
             for alias in statement.names:
                 if alias.asname:
                     bound[alias.asname] = (alias.name, None)
-    return bound
+    if tree is not None and name.partition(".")[0] not in LIBRARY_OF_LEARNERS:
+        times.update(_bound_otherwise(tree))
+    return {name: source for name, source in bound.items() if times[name] == 1}
+
+
+def _bound_otherwise(tree: ast.Module) -> Iterator[str]:
+    """Yield the names that anything but an import statement binds in a module, at whatever depth."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            yield node.id
+        elif isinstance(node, (ast.ClassDef, *_FUNCTIONS)):
+            yield node.name
 
 
 # --- sources -------------------------------------------------------------------------------------

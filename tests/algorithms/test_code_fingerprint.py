@@ -223,3 +223,40 @@ def test_an_import_that_cannot_be_followed_is_left_out(shop: Path) -> None:
         "shop.config",
         "shop.deep",
     }
+
+
+@pytest.mark.parametrize(
+    ("files", "learner", "needed"),
+    [
+        ({}, "if not TYPE_CHECKING:\n    from shop.deep import ONE\n", {"deep"}),
+        ({}, "if TYPE_CHECKING or True:\n    from shop.deep import ONE\n", {"deep"}),
+        ({}, "ONE = __import__('shop.deep').deep.ONE\n", {"deep"}),
+        ({}, "f = lambda: importlib.import_module('.deep', __package__).ONE\n", {"deep"}),
+        ({"__init__": "from shop import deep\n"}, "import shop\n", {"__init__", "deep"}),
+        (
+            {"twice": "try:\n    from .deep import ONE\nexcept ImportError:\n    from .config import ONE\n"},
+            "from .twice import ONE\n",
+            {"twice", "deep", "config"},
+        ),
+        ({"twice": "from .deep import ONE\nONE *= 2\n"}, "from .twice import ONE\n", {"twice", "deep"}),
+        (
+            {"twice": "from .deep import ONE\ndef set_it():\n    global ONE\n    ONE = 2\n"},
+            "from .twice import ONE\n",
+            {"twice", "deep"},
+        ),
+    ],
+)
+def test_whatever_binds_a_name_counts(
+    files: dict[str, str], learner: str, needed: set[str], shop: Path
+) -> None:
+    """A module that a name passes through counts if it does more to the name than import it once."""
+    for name, text in files.items():
+        (shop / "shop" / f"{name}.py").write_text(text)
+    (shop / "shop" / "learner.py").write_text(
+        f"import importlib\nfrom typing import TYPE_CHECKING\n{learner}"
+    )
+    importlib.import_module("shop.learner")
+    code_fingerprint.forget_sources()
+    found = code_digests(["shop.learner"], frozenset({"shop"}))
+    wanted = {"shop" if name == "__init__" else f"shop.{name}" for name in {*needed, "learner"}}
+    assert set(found) == wanted

@@ -148,3 +148,31 @@ def test_modules_that_only_a_function_imports_count_whether_or_not_it_ran(tmp_pa
         "module package_of_test.inner",
     }
     assert found["module package_of_test.inner"] != changed["module package_of_test.inner"]
+
+
+def test_packages_around_a_module_count_and_modules_that_hide_pythons_own(tmp_path, monkeypatch):
+    """What a package's __init__ does runs before its modules do, and may change them."""
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    for name, text in {
+        "around_of_test/__init__.py": "from . import patch\n",
+        "around_of_test/patch.py": "from . import inner\ninner.FACTOR = 2.0\n",
+        "around_of_test/inner.py": "FACTOR = 1.0\n",
+        "this.py": "FACTOR = 1.0\n",
+        "inside_of_test.py": "import this\nfrom around_of_test.inner import FACTOR\n"
+        "from algorithms import ClaimForm, View\n"
+        "class Mine:\n    claim = ClaimForm(model='local', view=View.MESSAGE, unit='one user', source='notes')\n"
+        "    def act(self): ...\n",
+    }.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    monkeypatch.delitem(sys.modules, "this", raising=False)
+    found = module_digests(resolve(f"{tmp_path / 'inside_of_test.py'}:Mine"))
+    for name in [name for name in sys.modules if "of_test" in name or name == "this"]:
+        del sys.modules[name]
+    assert {name for name in found if name.startswith("module")} == {
+        "module around_of_test",
+        "module around_of_test.inner",
+        "module around_of_test.patch",
+        "module inside_of_test",
+        "module this",
+    }

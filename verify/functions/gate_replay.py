@@ -21,6 +21,7 @@ from algorithms.claim import Claim
 from mechanisms.arrays import FloatArray
 from verify.conduct.conduct import Conduct
 from verify.conduct.effort import FALSE_ALARM
+from verify.conduct.float_errors import subjects_own
 from verify.findings import Finding, FindingKind, Statement, add_once
 from verify.functions.function_subject import FunctionSubject
 from verify.functions.probe_result import words_of
@@ -58,7 +59,8 @@ def _flat(subject: FunctionSubject, data: Data, gate: Recorder | Replay) -> Floa
     """Run the function on a gate; its output as numbers, words by their codes."""
     given = data.item() if data.ndim == 0 else np.array(data)
     try:
-        output = subject.function(given, gate)
+        with subjects_own():
+            output = subject.function(given, gate)
     except (Exception, SystemExit) as error:  # whatever a user's function raises
         raise SubjectError(f"{subject.name} raised {words_with_place(error)}") from error
     readings = read_outputs([output])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import io
 import random
 import time
@@ -15,6 +16,7 @@ import numpy as np
 
 from accountant import Direct
 from mechanisms.arrays import FloatArray
+from verify.conduct.float_errors import subjects_own
 from verify.events.view_sample import ViewSample
 from verify.functions.function_subject import FunctionSubject
 from verify.neighbouring.adjacency import Data
@@ -27,6 +29,7 @@ from verify.subject_error import SubjectError, failing_place, words_of_error
 _LONGEST_MESSAGE = 200  # characters of what an error says that a finding shows
 _EXCERPT = 60  # characters of what a subject prints that a finding shows
 _MOST_VALUES = 1 << 22  # entries of outputs that are read at once
+_UNCHANGING = frozenset({bool, int, float, str, bytes, type(None), np.float64, np.int64, np.bool_})
 _FEWEST = 64  # outputs that are read at once, however long they are
 
 
@@ -207,7 +210,7 @@ class FunctionRuns:
         for turn in range(n * len(turns)):
             given = _given(turns[turn % len(turns)])
             try:
-                outputs.append(call(given))
+                outputs.append(_as_returned(call(given)))
             except (Exception, SystemExit) as error:
                 # Where it was raised takes a hundred times as long to find as the call took: once is enough.
                 outputs.append(_raised(error) if watch else Raised(type(error).__name__, "", ""))
@@ -235,6 +238,25 @@ def same_data(one: Data, other: Data) -> bool:
     if one.shape != other.shape:
         return False
     return np.array_equal(one, other, equal_nan=one.dtype.kind in "fc" and other.dtype.kind in "fc")
+
+
+def _as_returned(value: Any) -> Any:
+    """Return a copy of what a call returned: the next call may write into the same array, list or dictionary."""
+    try:
+        return _copied(value)
+    except Exception:  # a user's class may refuse it, or an object hold itself
+        return value
+
+
+def _copied(value: Any) -> Any:
+    kind = type(value)
+    if kind in _UNCHANGING:
+        return value
+    if kind is list or kind is tuple:
+        return kind([_copied(part) for part in value])
+    if kind is dict:
+        return {key: _copied(part) for key, part in value.items()}
+    return copy.deepcopy(value)
 
 
 def _one_lane(result: Any) -> Any:
@@ -270,7 +292,12 @@ def _contained(
     np.random.seed(words)  # noqa: NPY002
     random.seed(words.tobytes())
     try:
-        with warnings.catch_warnings(record=True) as warned, redirect_stdout(out), redirect_stderr(out):
+        with (
+            warnings.catch_warnings(record=True) as warned,
+            redirect_stdout(out),
+            redirect_stderr(out),
+            subjects_own(),
+        ):
             yield warned
     finally:
         np.random.set_state(numpy_state)  # noqa: NPY002

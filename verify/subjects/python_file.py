@@ -189,7 +189,7 @@ def is_package_of_users(name: str) -> bool:
     return any(not _is_installed(os.path.abspath(each)) for each in spec.submodule_search_locations or ())
 
 
-_NO_USERS = frozenset({*LIBRARY, *sys.stdlib_module_names, "__main__"})
+_NO_USERS = frozenset({*LIBRARY, "__main__"})
 _INSTALLED = tuple(
     Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "platstdlib", "purelib", "platlib")
 )

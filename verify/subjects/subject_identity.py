@@ -49,9 +49,9 @@ def source_digest(subject: Subject) -> str:
 def module_digests(subject: Subject) -> dict[str, str]:
     """Return a digest of each module outside of this library that a learner's code consists of, by name.
 
-    Of its own module, and of those that it uses (`algorithms.code_fingerprint` says how far) and that belong to no
-    installed package; of installed packages that any of them imports, the version. Of what is no learner none: its
-    proof, if there is one, rests on parameters alone.
+    Of its own module, of those that it uses (`algorithms.code_fingerprint` says how far) and that belong to no
+    installed package, and of the packages that these lie in, whose code runs before theirs; of installed packages that
+    any of them imports, the version. Of what is no learner none: its proof, if there is one, rests on parameters alone.
 
     Raises
     ------
@@ -66,9 +66,16 @@ def module_digests(subject: Subject) -> dict[str, str]:
     }
     digests: dict[str, str] = {}
     looked_into: frozenset[str] = frozenset()
-    while known - looked_into:  # modules and packages that are imported in a function that did not run, too
-        looked_into = frozenset(known)
-        digests = code_digests([own], looked_into.difference(LIBRARY))
+    above, begun = {own}, set[str]()
+    while known - looked_into or above - begun:
+        looked_into, begun = frozenset(known), set(above)
+        digests = code_digests(begun, looked_into.difference(LIBRARY))
+        above |= {
+            ".".join(parts[:n])
+            for parts in (name.split(".") for name in digests)
+            for n in range(1, len(parts))
+        }
+        # Modules and packages that are imported in a function that did not run, too.
         known |= {name for name in packages_named(digests) - looked_into if is_package_of_users(name)}
     check_byte_code(digests.keys())
     return {f"module {name.removeprefix(IMPORTED_AS)}": digest for name, digest in digests.items()} | {

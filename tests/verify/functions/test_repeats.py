@@ -1,8 +1,13 @@
 """Calls that repeat each other are told from independent draws, whatever these are."""
 
+import math
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 
+from mechanisms import Categories
+from verify import verify
 from verify.functions.repeats import repeated_share
 from verify.outputs.read_lanes import read_lanes
 
@@ -67,3 +72,43 @@ def test_partial_repeats_are_found(name):
 
 def test_one_call_says_nothing():
     assert repeated_share(calls_of(INDEPENDENT["laplace"])[:1]) is None
+
+
+BUFFER, WORDS, BY_NAME = np.zeros(2), [0], {"bit": [0]}
+
+
+@dataclass
+class Held:
+    values: object
+
+
+def answer(data, rng):
+    """Randomized response of ε = 1."""
+    return data if rng.random() < math.e / (1.0 + math.e) else 1 - data
+
+
+def same_array(data, rng):
+    BUFFER[:] = answer(data, rng), 0
+    return BUFFER
+
+
+def same_list(data, rng):
+    WORDS[0] = answer(data, rng)
+    return WORDS
+
+
+def same_list_in_new_parts(data, rng):
+    BY_NAME["bit"][0] = answer(data, rng)
+    return {"answer": (BY_NAME["bit"], Held(BUFFER))}
+
+
+def same_array_in_an_object(data, rng):
+    return Held(same_array(data, rng))
+
+
+@pytest.mark.parametrize("function", [same_array, same_list, same_list_in_new_parts, same_array_in_an_object])
+def test_what_every_call_returns_in_the_same_object_is_read_as_it_was_returned(function):
+    """Each draw was the last one: a true claim was refuted, or a false one went unseen."""
+    result = verify(function, epsilon=1.0, neighbours=Categories(2), samples=4_000, seed=0)
+    assert result.verdict == "unproven"
+    assert 0.5 < result.lower.epsilon < 1.0
