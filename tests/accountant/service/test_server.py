@@ -64,9 +64,8 @@ def test_files_that_are_no_certificate_are_named(store: Path, keys: KeyFile, tmp
     words = tmp_path / "words.pem"
     words.write_text("no certificate")
     for file in (words, tmp_path / "none.pem"):
-        with pytest.raises(
-            ValueError, match=f"--certificate .*{file.name}, --certificate-key .*words.pem: must be PEM"
-        ):
+        said = f"--certificate .*{file.name}, --certificate-key .*words.pem: must be PEM"
+        with pytest.raises(ValueError, match=said):
             serve(
                 [partial(ledger_at, str(store), None)], keys, port=0, certificate=file, certificate_key=words
             )
