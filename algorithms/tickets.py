@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
+from operator import itemgetter
 from types import MappingProxyType
 from typing import NoReturn
 
@@ -13,6 +16,8 @@ import numpy as np
 from mechanisms.arrays import IntArray
 
 _DIGITS = 19  # of the largest int64, which no ticket's number exceeds; Python refuses to read more than 4,300
+_REMEMBERED = 32
+"""Of how many earlier words it is known that they were this run's, though no ticket of theirs is open."""
 
 
 class TicketRefused(ValueError):
@@ -30,7 +35,7 @@ class Ticket:
     Attributes
     ----------
     run, number
-        Which run of a learner handed it out, and as its how manyth.
+        Which run of a learner handed it out, between two loads, and as its how manyth.
     action
         What `act` would have returned, shape (lanes, size).
     """
@@ -51,7 +56,10 @@ class OpenActions:
     Attributes
     ----------
     run
-        The word for this run; drawn with the first ticket.
+        The word of the tickets that were handed out last. Another one is drawn with the first ticket after each load:
+        the save may be older than tickets that were handed out, and others of their numbers are then handed out again.
+    earlier
+        The words before, each with the number of its last ticket.
     issued
         How many tickets were.
     open
@@ -62,6 +70,8 @@ class OpenActions:
     overtaken
         How many returned another one before, and were not observed.
     """
+
+    earlier: tuple[tuple[int, str], ...] = ()
 
     def __init__(self) -> None:
         self.run = ""
@@ -80,9 +90,27 @@ class OpenActions:
         """The open tickets, by their numbers."""
         return {int(number): self._ticket(i) for i, number in enumerate(self.open[0])}
 
+    @cached_property
+    def _own(self) -> str:
+        """The word of the tickets to come; as every cached property, it is not saved."""
+        return os.urandom(8).hex()
+
+    def _word(self, number: int) -> str:
+        """Return the word of the tickets of about this number."""
+        at = bisect_left(self.earlier, number, key=itemgetter(0))
+        return self.earlier[at][1] if at < len(self.earlier) else self.run
+
+    def _still_known(self) -> list[tuple[int, str]]:
+        """Return the earlier words that have an open ticket, and the last few."""
+        asked = [last for last, _ in self.earlier]
+        have = np.diff(np.searchsorted(self.open[0], asked, side="right"), prepend=0) > 0
+        have[-_REMEMBERED:] = True
+        return [each for each, known in zip(self.earlier, have, strict=True) if known]
+
     def _ticket(self, at: int) -> Ticket:
         numbers, actions = self.open
-        ticket = Ticket(self.run, int(numbers[at]), actions[at].copy())
+        number = int(numbers[at])
+        ticket = Ticket(self._word(number), number, actions[at].copy())
         ticket.action.flags.writeable = False
         return ticket
 
@@ -108,8 +136,10 @@ class OpenActions:
 
     def issue(self, action: IntArray) -> Ticket:
         """Return a new ticket, with an action of its own."""
-        if not self.run:
-            self.run = os.urandom(8).hex()
+        if self.run != self._own:
+            if self.run:
+                self.earlier = (*self._still_known(), (self.issued, self.run))
+            self.run = self._own
         self.issued += 1
         numbers, actions = self.open
         own = action[None].copy()
@@ -127,7 +157,7 @@ class OpenActions:
         name = ticket.name if isinstance(ticket, Ticket) else ticket
         run, _, number = str(name).rpartition("-")
         counts = number.isascii() and number.isdecimal() and len(number) <= _DIGITS
-        if not self.run or run != self.run or not counts:
+        if not run or not counts or run != self._word(int(number)):
             self._refuse(name, "it is not of this run")
         numbers, wanted = self.open[0], min(int(number), self.issued + 1)
         at = int(np.searchsorted(numbers, wanted))

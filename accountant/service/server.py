@@ -171,7 +171,7 @@ def serve(
     Raises
     ------
     ValueError
-        If there is no key, or other machines could ask without TLS.
+        If there is no key, other machines could ask without TLS, or the certificate is none, or not of its key.
     accountant.stores.store_refusals.StoreRefused
         If a store is not opened.
     """
@@ -206,7 +206,13 @@ def serve(
             ssl_certfile=certificate,
             ssl_keyfile=certificate_key,
         )
-        config.load()  # what is wrong with a certificate is said before anybody is told the address
+        try:  # what is wrong with a certificate is said before anybody is told the address
+            config.load()
+        except OSError as error:
+            raise ValueError(
+                f"--certificate {certificate}, --certificate-key {certificate_key}: must be PEM files of a certificate "
+                f"and of its own private key ({error.strerror or error})"
+            ) from None
         config.http_protocol_class = partial(_Impatient, tls=config.ssl)  # type: ignore[assignment]
         config.ssl = None
         bound = listening.getsockname()

@@ -205,9 +205,10 @@ def _check(name: str, values: FloatArray, right: npt.NDArray[np.bool_], rule: st
 
 def _check_propensities(propensities: FloatArray, actions: int) -> None:
     """Refuse propensities that are another policy's: the mean of ``1 / p`` over a log is its number of actions."""
-    inverse = 1.0 / propensities
-    mean = float(inverse.mean())
-    error = float(inverse.std()) / math.sqrt(inverse.size)
+    with np.errstate(over="ignore", invalid="ignore"):  # of the least propensities: nothing is known then
+        inverse = 1.0 / propensities
+        mean = float(inverse.mean())
+        error = float(inverse.std()) / math.sqrt(inverse.size)
     if abs(mean - actions) > _ROUNDED * actions + _BEYOND_CHANCE * error:
         raise ProblemError(
             f"propensities: 1 / propensity averages to {mean:.4g} +- {error:.2g}, but must to the number of actions, "

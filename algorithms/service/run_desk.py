@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import logging
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -19,6 +20,7 @@ from accountant.ledger.summary import Summary
 from accountant.rules import clock
 from accountant.rules.clock import ClockAhead
 from accountant.service.amounts_json import accounts_json, summary_json
+from accountant.service.journal import note, place_of
 from accountant.service.problem_details import ServiceProblem, invalid, kind_of
 from accountant.service.remembered import Remembered
 from accountant.service.rules_shown import RuleShown, rules_shown
@@ -39,7 +41,7 @@ from algorithms.message_learner import MessageLearner, Question
 from algorithms.problems import ProblemError
 from algorithms.structured_learner import StructuredLearner
 from algorithms.tickets import Ticket, TicketRefused
-from mechanisms import DomainError
+from mechanisms import DomainError, HorizonExceeded
 from mechanisms.arrays import FloatArray
 
 _ROUNDING = 1e-9
@@ -225,7 +227,7 @@ class RunDesk:
     def _together(self, batches: Iterator[Sequence[_Task]]) -> list[Any]:
         """Do what is asked, and save once."""
         with self._using:
-            run = self._opened()
+            run = self._again()
             turn, results = _Turn(run), list[Any]()
             try:
                 for task in itertools.chain.from_iterable(batches):
@@ -234,6 +236,7 @@ class RunDesk:
                     except (
                         ServiceProblem,
                         Refusal,
+                        HorizonExceeded,
                     ) as refused:  # nothing was charged, and nothing has changed
                         results.append(refused)
                 if turn.news:
@@ -304,13 +307,24 @@ class RunDesk:
     @contextmanager
     def _reading(self) -> Iterator[Run]:
         with _told(), self._using:
-            run = self._opened()
+            run = self._again()
             try:
                 run.check_held()
             except InUse:
                 self.close()
                 raise
             yield run
+
+    def _again(self) -> Run:
+        """Return the run, loaded again if it was closed: what does not load any more is refused as a store is."""
+        try:
+            return self._opened()
+        except (Refusal, StoreRefused, ClockAhead):
+            raise
+        except ValueError as error:  # its store is gone, or its code has changed
+            note("not loaded", logging.ERROR, run=self.name, error=place_of(error))
+            words = f"the run is not loaded again ({type(error).__name__}): a restart of the service says why"
+            raise ServiceProblem(503, "store-refused", words) from None
 
     def _opened(self) -> Run:
         if self._run is None:
@@ -497,6 +511,11 @@ def _told() -> Iterator[None]:
         raise ServiceProblem(503, "clock-ahead", words) from None
     except Refusal as refused:
         raise ServiceProblem(409, kind_of(refused), refused.message) from None
+    except HorizonExceeded:
+        words = (
+            "the run has observed all rounds of its horizon: nothing was charged, and the ticket stays open"
+        )
+        raise ServiceProblem(409, "horizon-exceeded", words) from None
     except InUse as refused:
         raise ServiceProblem(
             503, "held", f"the run is held by {refused.holder}: ask there, or again later"

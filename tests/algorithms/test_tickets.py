@@ -219,6 +219,61 @@ def test_a_crash_with_a_hundred_open_tickets_loses_none(tmp_path: Path) -> None:
         assert again.learner.batches.size.sum() > 0
 
 
+@pytest.mark.parametrize("adopted", [False, True])
+def test_a_ticket_of_what_a_backup_has_forgotten_is_of_no_other_action(tmp_path: Path, adopted: bool) -> None:
+    """Its number is handed out again: for another action, shown to somebody else."""
+    folder, backup = tmp_path / "run", tmp_path / "backup"
+    run = DurableRun(batches, accountant())
+    kept = run.learner.issue()
+    run.save(folder)
+    run.close()
+    shutil.copytree(folder, backup)
+    with DurableRun.load(folder, batches, noise=np.random.default_rng(0)) as run:
+        forgotten = run.learner.issue()
+        run.save()
+    if adopted:  # as a folder moved over the first
+        shutil.rmtree(folder)
+        backup.rename(folder)
+    else:  # written over it in place, which is not noticed
+        (folder / "ledger.db").write_bytes((backup / "ledger.db").read_bytes())
+    with DurableRun.load(folder, batches, noise=np.random.default_rng(0), adopt=adopted) as run:
+        again = run.learner.issue()
+        assert again.number == forgotten.number
+        with pytest.raises(TicketRefused, match="it is not of this run"):
+            send(run.learner, "late", [1.0, 0.0], forgotten.name)
+        send(run.learner, "bob", [1.0, 0.0], again.name)
+        send(run.learner, "ann", [1.0, 0.0], kept.name)
+        assert not run.learner.tickets
+
+
+def test_tickets_of_many_restarts_stay_open_and_used_ones_are_known(tmp_path: Path) -> None:
+    run = DurableRun(batches, accountant())
+    first, used = run.learner.issue(), run.learner.issue()
+    send(run.learner, "bob", [1.0, 0.0], used)
+    shown = [first.name]
+    run.save(tmp_path / "run")
+    for restart in range(40):
+        run.close()
+        run = DurableRun.load(tmp_path / "run", batches, noise=np.random.default_rng(0))
+        shown.append(run.learner.issue().name)
+        if restart % 2:  # of every other one a ticket is open
+            run.learner.withdraw(shown.pop())
+            last = run.learner.issue()
+            run.learner.withdraw(last)
+        with pytest.raises(TicketRefused, match="it was used or withdrawn"):
+            run.learner.withdraw(used)
+        run.save()
+    assert [ticket.name for ticket in run.learner.tickets.values()] == shown
+    assert len({name.partition("-")[0] for name in shown}) == len(shown) == 21
+    with pytest.raises(TicketRefused, match="it was used or withdrawn"):
+        run.learner.withdraw(last)
+    with pytest.raises(TicketRefused, match="it was never issued"):
+        run.learner.withdraw(f"{last.run}-{last.number + 1}")
+    for number, name in enumerate(reversed(shown)):
+        send(run.learner, f"user-{number}", [1.0, 0.0], name)
+    run.close()
+
+
 class Interleavings(RuleBasedStateMachine):
     """A shop with many users at once: each outcome is credited to the action that its own user was shown."""
 

@@ -88,13 +88,15 @@ def create(
     theorem.check(budget)
     given = None if rules is None else checked_rules(read_rules(rules), theorem)
     try:
-        existing(store).close()
+        found = existing(store)
     except ValueError:  # there is none
-        open_store(store, Terms(budget, theorem, Trust(trust), strict), rules=given, names=names).close()
+        made = open_store(store, Terms(budget, theorem, Trust(trust), strict), rules=given, names=names)
+        made.close()
     else:
-        raise click.UsageError(f"{store}: holds a ledger already")
+        found.close()
+        raise click.UsageError(f"{found.name}: holds a ledger already")
     left = theorem.left(theorem.zero, budget).words
-    click.echo(f"{printable(store)}: each record may lose {left} ({theorem.name})")
+    click.echo(f"{printable(made.name)}: each record may lose {left} ({theorem.name})")
 
 
 @ledger_group.command("verify")

@@ -59,6 +59,18 @@ def test_other_machines_do_not_ask_in_plain_words(store: Path, keys: KeyFile, ho
         serve([partial(ledger_at, str(store), None)], keys, host=host, certificate=Path("x.pem"))
 
 
+def test_files_that_are_no_certificate_are_named(store: Path, keys: KeyFile, tmp_path: Path) -> None:
+    keys.add("ann", [KeyScope.SPEND])
+    words = tmp_path / "words.pem"
+    words.write_text("no certificate")
+    for file in (words, tmp_path / "none.pem"):
+        said = f"--certificate .*{file.name}, --certificate-key .*words.pem: must be PEM"
+        with pytest.raises(ValueError, match=said):
+            serve(
+                [partial(ledger_at, str(store), None)], keys, port=0, certificate=file, certificate_key=words
+            )
+
+
 def test_the_ledger_of_a_run_is_the_runs(keys: KeyFile, tmp_path: Path) -> None:
     keys.add("ann", [KeyScope.SPEND])
     make_run(Database.at(tmp_path / "run.db"), Accountant(Budget(1.0)).terms(), "somebody").close()

@@ -69,6 +69,13 @@ def test_what_is_wrong_is_said(written, text, words):
         read_log(written(text))
 
 
+@pytest.mark.parametrize("least", ["1e-300", "5e-324"])
+def test_the_least_propensities_are_read_without_a_warning(written, least):
+    assert read_log(written(f"action,reward,propensity\na,1,1\na,0,{least}\n")).least_propensity == float(
+        least
+    )
+
+
 def test_no_text_file(tmp_path):
     (tmp_path / "log.csv").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(ProblemError, match="is no CSV file in UTF-8"):

@@ -452,6 +452,38 @@ def test_an_error_nobody_foresaw_leaves_the_run_as_it_was(
     assert served.observe(ticket, request="a").status_code == 200
 
 
+def test_a_round_beyond_the_horizon_of_a_tree_is_refused_and_its_ticket_stays_open(opened: Opened) -> None:
+    served = opened(replace(LEARNER, learner="cucb-dp", horizon=1))
+    first, second = (served.act(record).json()["ticket"] for record in ("ann", "bob"))
+    assert served.observe(first, "ann").status_code == 200
+    for _ in range(2):
+        refused(served.observe(second, "bob"), 409, "horizon-exceeded")
+    assert served.state()["tickets"] == {"issued": 2, "open": 1}
+    assert served.spent("bob") == 0.0
+
+
+@pytest.mark.parametrize("cause", ["gone", "changed"])
+def test_a_run_that_does_not_load_again_keeps_no_other_part_from_answering(
+    served: Served, monkeypatch: pytest.MonkeyPatch, cause: str
+) -> None:
+    shown = served.act("ann", "a").json()
+    served.desk.close()  # as after a save that failed
+    with monkeypatch.context() as broken:
+        if cause == "gone":
+            broken.setattr("algorithms.durable.run_place.RUN_STORE", "none.db")
+        else:
+            broken.setattr("algorithms.durable.durable_run.fingerprint", lambda _: "other")
+            broken.setattr(
+                "algorithms.durable.durable_run._differing", lambda one, other: ["code"] * (one is not other)
+            )
+        for what in ("act", "", "/health"):
+            body = {"request": "a", "record": "ann"} if what == "act" else None
+            refused(served.ask(what, body, "web" if body else "eve"), 503, "store-refused")
+        for page in ("/metrics", "/"):
+            assert served.ask(page, who="eve").status_code == 200
+    assert served.act("ann", "a").json() == shown
+
+
 def test_a_gate_that_was_shut_stays_shut(served: Served) -> None:
     shown = served.act("ann", "a")
     from accountant.place import Place

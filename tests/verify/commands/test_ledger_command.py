@@ -169,6 +169,14 @@ def test_a_store_is_created_with_its_terms_once(run, tmp_path, composition):
     assert (code, "holds a ledger already" in err) == (2, True)
 
 
+def test_a_password_is_not_printed(run, url):
+    secret = url.replace("postgres:@", "postgres:hidden@")
+    assert secret != url
+    for code in (0, 2):
+        said = run("create", secret, "--epsilon", "1")
+        assert (said[0], "hidden" in "".join(said[1:])) == (code, False), said
+
+
 def test_a_store_is_not_created_with_terms_that_promise_nothing(run, tmp_path):
     store = tmp_path / "ledger.db"
     assert run("create", store, "--epsilon", "-1")[0] == 2

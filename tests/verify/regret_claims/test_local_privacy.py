@@ -5,7 +5,7 @@ from click.testing import CliRunner
 
 from algorithms import CUCB, CUCBLDPBit
 from algorithms.linear.dp_dpe import DPE
-from algorithms.problems import ProblemError
+from algorithms.problems import ProblemError, SettingError
 from verify.commands.command_group import cli
 from verify.regret_claims.local_privacy import audit_local_privacy
 from verify.subject_error import SubjectError
@@ -44,6 +44,22 @@ def test_the_command():
     )
     assert said.exit_code == 3
     assert said.stdout.startswith("POSSIBLE")
+
+
+@pytest.mark.parametrize(
+    ("question", "option", "value"),
+    [
+        (["--growth"], "--horizon", "100"),
+        (["--growth"], "--delta", "0.01"),
+        (["--scaling", "epsilon=1,2,4"], "--error", "0.01"),
+        (["--scaling", "epsilon=1,2,4"], "--delta", "0.01"),
+        (["--local-claim", "1"], "--delta", "0.01"),
+    ],
+)
+def test_what_a_question_does_without_is_refused_not_passed_over(question, option, value):
+    said = CliRunner().invoke(cli, ["regret", "cucb-batch", *question, option, value])
+    assert isinstance(said.exception, SettingError)
+    assert str(said.exception) == f"{option} {value}: {question[0]} does without"
 
 
 def test_an_error_of_a_users_learner_is_an_error_in_the_input(tmp_path):
