@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
-from bisect import bisect_left
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
-from operator import itemgetter
 from types import MappingProxyType
 from typing import NoReturn
 
@@ -16,8 +13,7 @@ import numpy as np
 from mechanisms.arrays import IntArray
 
 _DIGITS = 19  # of the largest int64, which no ticket's number exceeds; Python refuses to read more than 4,300
-_REMEMBERED = 32
-"""Of how many earlier words it is known that they were this run's, though no ticket of theirs is open."""
+_BITS = 63  # of a ticket's word, which is kept as an int64
 
 
 class TicketRefused(ValueError):
@@ -34,20 +30,21 @@ class Ticket:
 
     Attributes
     ----------
-    run, number
-        Which run of a learner handed it out, between two loads, and as its how manyth.
+    word, number
+        A random word, and as its run's how manyth it was handed out. A run that is loaded from an older save hands out
+        its numbers again: the word tells what that save has forgotten.
     action
         What `act` would have returned, shape (lanes, size).
     """
 
-    run: str
+    word: str
     number: int
     action: IntArray
 
     @property
     def name(self) -> str:
         """The ticket as a word, by which it is known after a restart and outside of Python."""
-        return f"{self.run}-{self.number}"
+        return f"{self.word}-{self.number}"
 
 
 class OpenActions:
@@ -55,29 +52,21 @@ class OpenActions:
 
     Attributes
     ----------
-    run
-        The word of the tickets that were handed out last. Another one is drawn with the first ticket after each load:
-        the save may be older than tickets that were handed out, and others of their numbers are then handed out again.
-    earlier
-        The words before, each with the number of its last ticket.
     issued
         How many tickets were.
     open
-        The numbers of those that are open, ascending, and their actions: one array each, since every save of a run
-        writes them all, and both in one step, since an interruption may fall on any line.
+        The numbers of those that are open, ascending, their words and their actions: one array each, since every save
+        of a run writes them all, and all in one step, since an interruption may fall on any line.
     asked
         How many calls of `act` returned the last action and were not observed.
     overtaken
         How many returned another one before, and were not observed.
     """
 
-    earlier: tuple[tuple[int, str], ...] = ()
-
     def __init__(self) -> None:
-        self.run = ""
         self.issued = 0
         none: IntArray = np.zeros(0, dtype=np.int64)
-        self.open: tuple[IntArray, IntArray] = none, none.copy()
+        self.open: tuple[IntArray, IntArray, IntArray] = none, none.copy(), none.copy()
         self.asked = 0
         self.overtaken = 0
 
@@ -90,27 +79,9 @@ class OpenActions:
         """The open tickets, by their numbers."""
         return {int(number): self._ticket(i) for i, number in enumerate(self.open[0])}
 
-    @cached_property
-    def _own(self) -> str:
-        """The word of the tickets to come; as every cached property, it is not saved."""
-        return os.urandom(8).hex()
-
-    def _word(self, number: int) -> str:
-        """Return the word of the tickets of about this number."""
-        at = bisect_left(self.earlier, number, key=itemgetter(0))
-        return self.earlier[at][1] if at < len(self.earlier) else self.run
-
-    def _still_known(self) -> list[tuple[int, str]]:
-        """Return the earlier words that have an open ticket, and the last few."""
-        asked = [last for last, _ in self.earlier]
-        have = np.diff(np.searchsorted(self.open[0], asked, side="right"), prepend=0) > 0
-        have[-_REMEMBERED:] = True
-        return [each for each, known in zip(self.earlier, have, strict=True) if known]
-
     def _ticket(self, at: int) -> Ticket:
-        numbers, actions = self.open
-        number = int(numbers[at])
-        ticket = Ticket(self._word(number), number, actions[at].copy())
+        numbers, words, actions = self.open
+        ticket = Ticket(f"{words[at]:016x}", int(numbers[at]), actions[at].copy())
         ticket.action.flags.writeable = False
         return ticket
 
@@ -136,14 +107,14 @@ class OpenActions:
 
     def issue(self, action: IntArray) -> Ticket:
         """Return a new ticket, with an action of its own."""
-        if self.run != self._own:
-            if self.run:
-                self.earlier = (*self._still_known(), (self.issued, self.run))
-            self.run = self._own
         self.issued += 1
-        numbers, actions = self.open
+        numbers, words, actions = self.open
         own = action[None].copy()
-        self.open = np.append(numbers, self.issued), np.concatenate([actions, own]) if numbers.size else own
+        self.open = (
+            np.append(numbers, self.issued),
+            np.append(words, secrets.randbits(_BITS)),
+            np.concatenate([actions, own]) if numbers.size else own,
+        )
         return self._ticket(-1)
 
     def find(self, ticket: Ticket | str) -> Ticket:
@@ -155,26 +126,27 @@ class OpenActions:
             If it has none.
         """
         name = ticket.name if isinstance(ticket, Ticket) else ticket
-        run, _, number = str(name).rpartition("-")
-        counts = number.isascii() and number.isdecimal() and len(number) <= _DIGITS
-        if not run or not counts or run != self._word(int(number)):
+        _, _, number = str(name).rpartition("-")
+        if not (number.isascii() and number.isdecimal() and len(number) <= _DIGITS):
             self._refuse(name, "it is not of this run")
         numbers, wanted = self.open[0], min(int(number), self.issued + 1)
         at = int(np.searchsorted(numbers, wanted))
         if at == numbers.size or numbers[at] != wanted:
+            closed = 0 < int(number) <= self.issued
             self._refuse(
-                name, "it was used or withdrawn" if 0 < int(number) <= self.issued else "it was never issued"
+                name,
+                "it was used or withdrawn, or is not of this run" if closed else "it was never issued",
             )
         found = self._ticket(at)
-        if found.name != name:  # other digits, or zeros before them
+        if found.name != name:  # another run's, one that an older save has forgotten, or other digits
             self._refuse(name, "it is not of this run")
         return found
 
     def close(self, ticket: Ticket) -> None:
         """Let a ticket be used, or withdrawn."""
-        numbers, actions = self.open
+        numbers, words, actions = self.open
         kept = numbers != ticket.number
-        self.open = numbers[kept], actions[kept]
+        self.open = numbers[kept], words[kept], actions[kept]
 
     def _refuse(self, name: object, why: str) -> NoReturn:
         raise TicketRefused(f"ticket={str(name)!r}: {why}; open tickets are those in `learner.tickets`")

@@ -126,10 +126,10 @@ def test_every_learner_takes_late_feedback_once(name: str) -> None:
         (tickets[4], "used"),
         (tickets[0], "used or withdrawn"),
         (foreign, "not of this run"),
-        (f"{tickets[0].run}-99", "never issued"),
+        (f"{tickets[0].word}-99", "never issued"),
         ("nonsense", "not of this run"),
-        (f"{tickets[0].run}-{'1' * 5000}", "not of this run"),  # ended in Python's limit on digits
-        (f"{tickets[0].run}-\N{ARABIC-INDIC DIGIT THREE}", "not of this run"),
+        (f"{tickets[0].word}-{'1' * 5000}", "not of this run"),  # ended in Python's limit on digits
+        (f"{tickets[0].word}-\N{ARABIC-INDIC DIGIT THREE}", "not of this run"),
     ):
         with pytest.raises(TicketRefused, match=why):
             send(learner, "late", values, wrong)
@@ -268,7 +268,7 @@ def test_tickets_of_many_restarts_stay_open_and_used_ones_are_known(tmp_path: Pa
     with pytest.raises(TicketRefused, match="it was used or withdrawn"):
         run.learner.withdraw(last)
     with pytest.raises(TicketRefused, match="it was never issued"):
-        run.learner.withdraw(f"{last.run}-{last.number + 1}")
+        run.learner.withdraw(f"{last.word}-{last.number + 1}")
     for number, name in enumerate(reversed(shown)):
         send(run.learner, f"user-{number}", [1.0, 0.0], name)
     run.close()
