@@ -274,7 +274,10 @@ class Options:
             if value is not None or default is not None:
                 facts.rule(name, value)
             if facts.reads in (int, float) and type(value).__module__ != "builtins":
-                object.__setattr__(self, name, facts.reads(value))  # a fraction, or a number of NumPy's
+                number = facts.reads(value)  # of a fraction, or a number of NumPy's
+                if number != value:  # rounded, it would be another claim
+                    raise ValueError(f"{name}={value!r}: must be a float exactly; {number!r} is the nearest")
+                object.__setattr__(self, name, number)
         make_executor(self.workers, self.backend, self.scheduler)
         if self.bets and self.floating_point:
             raise ValueError(

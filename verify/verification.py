@@ -240,10 +240,7 @@ def _answer(
 
 def _judging(found: Subject) -> AbstractContextManager[None]:
     """Shield what judges from the subject's ``np.seterr``, where its own code runs in known places only."""
-    shielded = isinstance(found, FunctionSubject) or (
-        isinstance(found, MechanismSubject) and not assumptions_of(found.mechanism)
-    )
-    return judging() if shielded else nullcontext()
+    return judging() if isinstance(found, FunctionSubject) else nullcontext()
 
 
 def _found(subject: object, options: Options) -> tuple[Subject, Claim, Adversary | None]:

@@ -73,6 +73,11 @@ def test_wrong_types_are_refused_by_name(name):
         ({"effort": []}, "effort=[]: must be a name"),
         ({"settings": 3}, "settings=3: must be a dictionary of parameters by name"),
         ({"epsilon": 10**400}, "is larger than every float"),
+        (
+            {"epsilon": 1 - Fraction(1, 10**30)},
+            "must be a float exactly; 1.0 is the nearest",
+        ),  # a harder claim
+        ({"delta": Fraction(1, 10**400)}, "must be a float exactly; 0.0 is the nearest"),
     ],
 )
 def test_the_message_names_parameter_value_and_rule(options, words):

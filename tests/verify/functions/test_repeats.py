@@ -108,7 +108,7 @@ def same_array_in_an_object(data, rng):
 
 @pytest.mark.parametrize("function", [same_array, same_list, same_list_in_new_parts, same_array_in_an_object])
 def test_what_every_call_returns_in_the_same_object_is_read_as_it_was_returned(function):
-    """Each draw was the last one: a true claim was refuted, or a false one went unseen."""
+    """Else each draw is the last one, and a leak goes unseen."""
     result = verify(function, epsilon=1.0, neighbours=Categories(2), samples=4_000, seed=0)
     assert result.verdict == "unproven"
     assert 0.5 < result.lower.epsilon < 1.0
