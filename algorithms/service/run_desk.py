@@ -122,15 +122,14 @@ class RunDesk:
         """
 
         def act(turn: _Turn) -> dict[str, Any]:
-            issue = _asked(turn.run.learner, available, contexts)
-            if len(turn.run.learner.waiting) >= self._most_open:
-                _withdraw_oldest(turn, max(1, self._most_open // 100))
-            ticket, arms = issue()
+            ticket, arms = _asked(turn.run.learner, available, contexts)
             answer = {"request": request, "ticket": ticket.name, "action": arms}
             central = turn.run.accountant.trust is Trust.CENTRAL
             question = None if central else _posed(turn.run, ticket, record)
             known = HandedOut(record, client, question, clock.wall())
             turn.keep(kept_as(ticket.name), known.json())
+            if len(turn.run.learner.waiting) > self._most_open:  # once nothing is refused any more
+                _withdraw_oldest(turn, max(1, self._most_open // 100))
             return answer if question is None else {**answer, "question": question}
 
         terms = ["act", record] if available is None else ["act", record, sorted(available)]
@@ -368,13 +367,13 @@ _Task = Callable[[_Turn], Any]
 
 
 def _withdraw_oldest(turn: _Turn, count: int) -> None:
-    """Withdraw actions of the client who has most that are open.
+    """Withdraw actions of the client who has most that are open, the newest of all left out.
 
     Several at once, as it reads who has which: which feedback is lost depends on numbers of actions only, which are
     public.
     """
     waiting, clients = turn.run.learner.waiting, dict[str | None, list[Ticket]]()
-    for ticket in waiting.tickets.values():
+    for ticket in list(waiting.tickets.values())[:-1]:
         known = handed_out(turn.kept, ticket.name)
         clients.setdefault(None if known is None else known.client, []).append(ticket)
     for ticket in max(clients.values(), key=len)[:count]:
@@ -401,13 +400,13 @@ def _handed_out(turn: _Turn, name: str, record: RecordId) -> tuple[Ticket, Hande
 
 def _asked(
     learner: AnyLearner, available: Sequence[int] | None, contexts: Sequence[Sequence[float]] | None
-) -> Callable[[], tuple[Ticket, list[int]]]:
-    """Return what hands out a ticket and says what is played, once it is known that it can."""
+) -> tuple[Ticket, list[int]]:
+    """Hand out a ticket, and say what is played."""
     if isinstance(learner, ContextualLearner):
         if available is not None:
             raise invalid("available", "leave out the contexts of what is not there")
         offered = _vectors(learner, "contexts", contexts)
-        return lambda: (learner.issue(), learner.policy.choose([offered]).tolist())
+        return learner.issue(), learner.policy.choose([offered]).tolist()
     if contexts is not None:
         raise invalid("contexts", f"{type(learner).__name__} plays without")
     if available is not None:
@@ -415,12 +414,8 @@ def _asked(
             learner.check_available(available)
         except ProblemError as error:
             raise invalid("available", str(error).removeprefix("available: ")) from None
-
-    def issue() -> tuple[Ticket, list[int]]:
-        ticket = learner.issue(available=available)
-        return ticket, [int(arm) for arm in ticket.action[0] if arm >= 0]
-
-    return issue
+    ticket = learner.issue(available=available)
+    return ticket, [int(arm) for arm in ticket.action[0] if arm >= 0]
 
 
 def _vectors(learner: ContextualLearner, name: str, given: Sequence[Sequence[float]] | None) -> FloatArray:

@@ -685,6 +685,14 @@ def test_who_cannot_pay_is_not_asked(asking: Served) -> None:
     assert asking.spent() == 1.0
 
 
+def test_who_is_not_asked_takes_no_place(opened: Opened) -> None:
+    served = opened(BIT, 0.5, trust=Trust.LOCAL, open_tickets=1)  # one message each
+    assert send(served, served.act().json()["ticket"], [1]).status_code == 200
+    waiting = served.act("bob").json()["ticket"]
+    refused(served.act(), 409, "budget-exceeded")
+    assert send(served, waiting, [1], "bob").status_code == 200
+
+
 def test_a_service_that_asks_for_more_than_the_device_gives_gets_nothing(opened: Opened) -> None:
     loud = NamedLearner("cucb-ldp-bit", "top-k", 9.0, 10_000, settings={"arms": 5, "size": 2})
     acted = opened(loud, 9.0, trust=Trust.LOCAL).act().json()
