@@ -135,7 +135,7 @@ class OpenActions:
             closed = 0 < int(number) <= self.issued
             self._refuse(
                 name,
-                "it was used or withdrawn, or is not of this run" if closed else "it was never issued",
+                "it was used or withdrawn, or it is not of this run" if closed else "it was never issued",
             )
         found = self._ticket(at)
         if found.name != name:  # another run's, one that an older save has forgotten, or other digits
