@@ -137,8 +137,10 @@ def _read(file: str, header: Sequence[str], rows: Iterable[list[str]], position:
             continue
         if len(row) != len(header):
             raise ProblemError(f"{file}:{line}: has {len(row)} values, the first line {len(header)} names")
-        if place is not None and row[place].strip() != str(position):
-            continue
+        if place is not None:
+            own = _float(row[place])
+            if _number(row[place], f"{file}:{line}: position", math.isfinite(own), "of a place") != position:
+                continue
         label, reward, propensity = (row[i].strip() for i in at)
         if not label:
             raise ProblemError(f"{file}:{line}: {columns[0]} = '': must name the action that was taken")
@@ -166,9 +168,13 @@ def _read(file: str, header: Sequence[str], rows: Iterable[list[str]], position:
 
 
 def _columns(file: str, header: Sequence[str]) -> tuple[str, str, str]:
-    for columns in (_OPEN_BANDIT, _PLAIN):
-        if set(columns) <= set(header):
-            return columns
+    found = [columns for columns in (_OPEN_BANDIT, _PLAIN) if set(columns) <= set(header)]
+    if len(found) > 1:
+        raise ProblemError(
+            f"{file}: has the columns {', '.join(_PLAIN)} and {', '.join(_OPEN_BANDIT)}: which of them are meant?"
+        )
+    if found:
+        return found[0]
     rule = f"must be {', '.join(_PLAIN)}, or {', '.join(_OPEN_BANDIT)} (Open Bandit), separated by commas"
     for *needed, propensity in (_OPEN_BANDIT, _PLAIN):
         if set(needed) <= set(header):

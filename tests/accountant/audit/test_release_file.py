@@ -36,6 +36,9 @@ def test_other_files(read, tmp_path):
         read("[1]", ".json")
     with pytest.raises(ReleaseFileError, match="no such file"):
         read_releases(tmp_path / "nothing.toml")
+    with pytest.raises(ReleaseFileError, match="no URL is read here") as refused:
+        read_releases("postgresql://me:secret@host/ledger")
+    assert "secret" not in str(refused.value)
     binary = tmp_path / "binary.toml"
     binary.write_bytes(b"\xff\xfe")
     with pytest.raises(ReleaseFileError, match="not a text file"):

@@ -60,6 +60,7 @@ def test_a_plain_csv(written):
         ("action,reward,propensity\na,1,0.5\n ,1,0.5\n", "log.csv:3: action = '': must name the action"),
         ("action;reward;propensity\na;1;1\n", r"columns are action;reward.* separated by commas"),
         ("action,reward,propensity\na,1,often\n", "log.csv:2: propensity = 'often'"),
+        ("action,reward,propensity,item_id,click,propensity_score\na,1,1,b,0,1\n", "which of them are meant"),
         ("action,reward,propensity\na,1\n", "log.csv:2: has 2 values, the first line 3 names"),
         ("action,reward,propensity\na,1,0.9\nb,1,0.9\n", "averages to 1.111 .* number of actions, 2"),
     ],
@@ -80,6 +81,13 @@ def test_no_text_file(tmp_path):
     (tmp_path / "log.csv").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(ProblemError, match="is no CSV file in UTF-8"):
         read_log(tmp_path / "log.csv")
+
+
+def test_a_position_is_a_number_however_it_is_written(written):
+    rows = "item_id,click,propensity_score,position\n1,1,1,2.0\n1,0,1,3\n"
+    assert read_log(written(rows), position=2).rewards.tolist() == [1]
+    with pytest.raises(ProblemError, match=r"log.csv:4: position = 'top': must be a number"):
+        read_log(written(f"{rows}1,1,1,top\n"), position=2)
 
 
 def test_a_position_needs_its_column(written):
