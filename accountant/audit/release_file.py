@@ -52,7 +52,9 @@ def read_releases(path: str | Path, neighbours: Neighbouring | str | None = None
 def _read(path: Path, neighbours: Neighbouring | None) -> Releases:
     if not path.is_file():
         if path.parts[:1] and path.parts[0].endswith(":"):  # it may hold a password
-            raise ReleaseFileError("no URL is read here: `dpwitness ledger export` makes a file of a database's ledger")
+            raise ReleaseFileError(
+                "no URL is read here: `dpwitness ledger export` makes a file of a database's ledger"
+            )
         raise ReleaseFileError(f"{path}: no such file")
     if is_sqlite(path):
         return _from_ledger(path)

@@ -1,7 +1,6 @@
 """`verify` with bets: every kind of subject, stopped at any time, evidence kept over runs."""
 
 import json
-import os
 import math
 import os
 import signal
