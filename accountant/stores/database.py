@@ -460,11 +460,11 @@ def _prepare(connection: Any, record: Any) -> None:
             )
     connection.execute("SELECT count(*) FROM sqlite_master").fetchone()  # opens the log
     file = connection.execute("PRAGMA database_list").fetchone()[2]
-    if file:
-        record.info[_FILE] = note_opened(file)
+    if file:  # closed, or thrown away unclosed: else a later file of its number would be taken for it
+        record.info[_FILE] = weakref.finalize(record, note_closed, note_opened(file))
 
 
 def _note_closed(_: Any, record: Any) -> None:
-    opened = record.info.pop(_FILE, None)
-    if opened is not None:
-        note_closed(opened)
+    close = record.info.pop(_FILE, None)
+    if close is not None:
+        close()

@@ -1,5 +1,6 @@
 """A ledger that lasts: charged before anything is drawn, and by nobody who should not."""
 
+import gc
 import os
 import pickle
 import re
@@ -29,6 +30,7 @@ from accountant import (
     ZeroConcentratedComposition,
 )
 from accountant.audit.release_file import read_releases
+from accountant.files.sqlite_file import is_sqlite
 from accountant.ledger import totals
 from accountant.stores.anchor import Anchor
 from accountant.stores.database import Database
@@ -531,6 +533,13 @@ def test_a_backup_that_was_restored_in_place_is_noticed_with_an_anchor(path: Pat
     path.unlink()
     with pytest.raises(StoreMoved, match="holds no ledger, but its anchor"):
         open_store(path, Accountant(Budget(1.0)).terms(), anchor=anchor)
+
+
+def test_a_file_that_takes_the_number_of_a_store_that_was_thrown_away_is_no_store(path: Path) -> None:
+    open_store(path, Accountant(Budget(1.0)).terms())  # and never closed
+    gc.collect()
+    path.write_text("{}")
+    assert not is_sqlite(path)
 
 
 def test_a_backup_that_was_restored_in_place_is_not_noticed_without_an_anchor(path: Path) -> None:
