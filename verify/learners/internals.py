@@ -148,7 +148,9 @@ def _imported_by(code: types.CodeType, scope: dict[str, Any]) -> Iterator[Any]:
 def _imports(code: types.CodeType, scope: dict[str, Any]) -> Iterator[str]:
     """Yield the modules that import statements in some code name, and what they take from them: modules, perhaps."""
     imports = _IMPORT in code.co_code[::2]  # else it is not taken apart, which takes long
-    instructions = [each for each in dis.get_instructions(code) if each.opname not in _MOVES] if imports else []
+    instructions = (
+        [each for each in dis.get_instructions(code) if each.opname not in _MOVES] if imports else []
+    )
     for place, instruction in enumerate(instructions):
         if instruction.opname == "IMPORT_NAME":
             level, taken = (each.argval for each in instructions[place - 2 : place])
