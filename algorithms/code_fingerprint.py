@@ -90,6 +90,7 @@ def forget_sources() -> None:
     _tree_then.cache_clear()
     _digest_then.cache_clear()
     _bindings_then.cache_clear()
+    _named_then.cache_clear()
 
 
 # --- what a module uses --------------------------------------------------------------------------
@@ -114,16 +115,22 @@ def _used_by(module: ModuleType | None) -> set[str]:
 
 def _imported_by(name: str, packages: frozenset[str]) -> set[str]:
     """Return the modules that a module's import statements name, within some packages."""
+    used = {
+        imported if attribute is None else _origin(imported, attribute)
+        for imported, attribute in _named_then(name, _stamp(name))
+        if imported.partition(".")[0] in packages
+    }
+    return used - {name}
+
+
+@functools.cache
+def _named_then(name: str, _: tuple[int, int] | None) -> tuple[tuple[str, str | None], ...]:
+    """Return what a module's import statements name; those inside functions count in users' modules only."""
     tree = _tree(name)
     if tree is None:
-        return set()
+        return ()
     inside = name.partition(".")[0] not in LIBRARY_OF_LEARNERS
-    used: set[str] = set()
-    for statement in _imports(tree, inside=inside):
-        for imported, attribute in _named(statement, name):
-            if imported.partition(".")[0] in packages:
-                used.add(imported if attribute is None else _origin(imported, attribute))
-    return used - {name}
+    return tuple(each for statement in _imports(tree, inside=inside) for each in _named(statement, name))
 
 
 def _imports(tree: ast.AST, *, inside: bool) -> Iterator[ast.Import | ast.ImportFrom]:
@@ -268,6 +275,7 @@ def _tree_then(name: str, _: tuple[int, int] | None) -> ast.Module | None:
         return None
 
 
+@functools.lru_cache(maxsize=4096)  # sources that are read again are mostly the same
 def _undocumented(source: str) -> ast.Module:
     tree = ast.parse(source)
     for node in _outside_expressions(tree):
@@ -313,4 +321,9 @@ def _digest_then(name: str, _: tuple[int, int] | None) -> str:
     tree = _tree(name)
     if tree is None:
         return ""
+    return _digest_of(tree)
+
+
+@functools.lru_cache(maxsize=4096)
+def _digest_of(tree: ast.Module) -> str:
     return hashlib.sha256(ast.unparse(tree).encode()).hexdigest()[:16]

@@ -37,7 +37,7 @@ def test_every_learner_in_batches_holds_its_actions():
     assert sorted(CASES) == PHASED
 
 
-@pytest.mark.slow_cells("dp-bandit")
+@pytest.mark.slow_cells("dp-bandit", "cascade-ucb-batch-shuffle")
 @pytest.mark.few(4)
 @pytest.mark.parametrize("name", CASES)
 def test_phases_have_the_law_of_single_rounds(name):

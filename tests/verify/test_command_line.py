@@ -32,7 +32,7 @@ def run(monkeypatch, capsys):
 @pytest.mark.parametrize(
     ("arguments", "code", "verdict"),
     [
-        (["cucb-ldp2", "--epsilon", "1"], 0, "certified"),
+        (["cucb-ldp2", "--epsilon", "1", "--horizon", "30"], 0, "certified"),
         pytest.param(
             ["published/cascade-ucb-ldp-laplace", "--epsilon", "1"], 1, "refuted", marks=pytest.mark.slow
         ),

@@ -19,7 +19,7 @@ SHORTEST = {**FEW, "horizon": 6}  # for what every run shows
 @pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["cucb-ldp1", "cucb-ldp2", "cascade-ucb-rr"])
 def test_local_learners_are_certified_and_tight(name):
-    result = verify(name, epsilon=1.0, **FEW)
+    result = verify(name, epsilon=1.0, **SHORT)
     assert result.verdict == "certified"
     assert result.upper.epsilon == 1.0
     assert result.details["coupled"]["largest_loss"] == pytest.approx(1.0, abs=1e-9)
@@ -126,7 +126,7 @@ def test_the_same_seed_gives_the_same_result_and_another_seed_another():
 
 
 def test_a_claim_below_the_truth_is_refuted_and_above_it_certified():
-    assert verify("cucb-ldp2", epsilon=1.0, **FEW).verdict == "certified"
+    assert verify("cucb-ldp2", epsilon=1.0, **SHORT).verdict == "certified"
     stricter = verify(Laplace(scale=1.0), epsilon=0.5, **FEW)
     assert stricter.verdict == "refuted"
     assert stricter.upper.epsilon == 1.0

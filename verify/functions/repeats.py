@@ -128,7 +128,10 @@ def _exceptions(first: _Call, second: _Call, level: float) -> float:
     which both calls show an exception is hypergeometric.
     """
     counts = Counter([*first, *second])
-    commonest = max(counts, key=lambda output: (counts[output], repr(output)))
+    most = max(counts.values())
+    if most == 1:  # each output is an exception
+        return 0.0
+    commonest = max((output for output, count in counts.items() if count == most), key=repr)
     ours, theirs = (np.array([output != commonest for output in call]) for call in (first, second))
     if not _coincide(ours, theirs, level):
         return 0.0

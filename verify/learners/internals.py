@@ -32,6 +32,7 @@ from verify.learners.public_state import attributes, enclosed
 _INSTALLED = tuple(Path(sysconfig.get_path(name)).resolve() for name in ("purelib", "platlib", "stdlib"))
 _READS = frozenset({"LOAD_ATTR", "LOAD_METHOD", "DELETE_ATTR"})
 _MOVES = frozenset({"COPY", "SWAP", "CACHE", "EXTENDED_ARG"})  # leave the object where it is
+_IMPORT = dis.opmap["IMPORT_NAME"]
 
 
 def _internals(owner: type) -> set[str]:
@@ -146,7 +147,10 @@ def _imported_by(code: types.CodeType, scope: dict[str, Any]) -> Iterator[Any]:
 
 def _imports(code: types.CodeType, scope: dict[str, Any]) -> Iterator[str]:
     """Yield the modules that import statements in some code name, and what they take from them: modules, perhaps."""
-    instructions = [each for each in dis.get_instructions(code) if each.opname not in _MOVES]
+    imports = _IMPORT in code.co_code[::2]  # else it is not taken apart, which takes long
+    instructions = (
+        [each for each in dis.get_instructions(code) if each.opname not in _MOVES] if imports else []
+    )
     for place, instruction in enumerate(instructions):
         if instruction.opname == "IMPORT_NAME":
             level, taken = (each.argval for each in instructions[place - 2 : place])
@@ -191,7 +195,8 @@ def _in_code(code: types.CodeType) -> Iterator[tuple[Place, str]]:
     """Yield place and name of each internal name that is another object's attribute, or stands as a text."""
     before: dis.Instruction | None = None
     own: set[str] = set()  # names that were just read of the object itself, as ``self._values += 1`` does
-    for instruction in dis.get_instructions(code):
+    has_any = not INTERNALS.isdisjoint(code.co_names) or any(any(_texts(each)) for each in code.co_consts)
+    for instruction in dis.get_instructions(code) if has_any else ():
         name = instruction.argval
         if instruction.opname in _MOVES:
             continue

@@ -11,7 +11,7 @@ two points of Box(lower=-10.0, upper=10.0, size=5), no coordinate further apart 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -53,7 +53,7 @@ class Within:
             object.__setattr__(self, name, getattr(distances, name))
         if not isinstance(self.domain, Domain) or isinstance(self.domain, type):
             raise ParameterError(f"domain = {self.domain!r}: must be a domain, such as Interval(0, 1)")
-        if not self.seeds():
+        if next(self._known_pairs(), None) is None:
             raise ParameterError(f"domain = {self.domain!r}: holds no two points that are neighbours")
 
     @property
@@ -69,7 +69,7 @@ class Within:
 
     def seeds(self) -> Sequence[Pair]:
         """Return the known patterns (one above, one below the rest, half and half ...) around several centres."""
-        return first_pairs(filter(self._fits, telling_moves(self.domain, self.distances)))
+        return first_pairs(self._known_pairs())
 
     def pairs(self) -> SearchStrategy[Pair]:
         """Return a strategy of moves of some coordinates up and some down."""
@@ -100,6 +100,9 @@ class Within:
             return Path(lambda i: end if i == steps else start + (i / steps) * direction, steps)
         most = math.floor(min(*limits, float(np.iinfo(np.int32).max)))
         return None if most < 1 else _one_by_one(start, end, most)
+
+    def _known_pairs(self) -> Iterator[Pair]:
+        return filter(self._fits, telling_moves(self.domain, self.distances))
 
     def _fits(self, pair: Pair) -> bool:
         return bool(np.any(pair.data != pair.other)) and self.distances.allow(pair.data, pair.other)

@@ -25,6 +25,8 @@ from verify.subjects.resolve import Subject
 from verify.verify_mechanism import MechanismSubject
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
+_FIXED = frozenset(LIBRARY) | sys.stdlib_module_names
+"""Top-level modules whose sources stay what they are as long as a process runs."""
 
 
 def source_digest(subject: Subject) -> str:
@@ -146,7 +148,7 @@ def adversary_words(adversary: Any) -> str:
 def _class_source(made: type[Any]) -> str:
     """The source of a class and of its bases, as far as there is any."""
     return "\n".join(
-        _library_text(base) if base.__module__.partition(".")[0] in LIBRARY else _text_of(base)
+        _fixed_text(base) if base.__module__.partition(".")[0] in _FIXED else _text_of(base)
         for base in made.__mro__
         if base is not object
     )
@@ -191,7 +193,7 @@ def _text_of(found: Any) -> str:
 
 
 @functools.cache  # inspect parses a module for each of its classes; users' modules may be read again, and change
-def _library_text(found: type[Any]) -> str:
+def _fixed_text(found: type[Any]) -> str:
     return _text_of(found)
 
 

@@ -122,6 +122,7 @@ def test_the_index_is_the_formula(positions, epsilon):
     assert (index < 0).any()
 
 
+@pytest.mark.slow_cells("3-4.0-True")
 @pytest.mark.parametrize(("positions", "epsilon", "told"), [(1, 2.0, True), (3, 4.0, True), (4, 1.0, False)])
 def test_what_is_kept_is_what_would_be_computed_anew(positions, epsilon, told):
     """To the last bit, on best lists and on others (late feedback), over epochs, and after a restart."""

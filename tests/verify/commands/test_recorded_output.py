@@ -91,7 +91,7 @@ SEARCHES = [
     "zoo/plain-bandit-stops",
     "zoo/bandit-raw-first",
     "mine.py:ucb --epsilon 1 --samples 20000",
-    "dp-linucb --epsilon 1 --delta 1e-3",
+    "dp-linucb --epsilon 1 --delta 1e-3 --horizon 100",
 ]
 PLAYED = [
     "dp-bandit dp-bandit-gaussian dp-bandit-ldp dp-bandit-shuffle published/dp-se published/adap-klucb "
@@ -156,6 +156,7 @@ def folder(tmp_path, monkeypatch):
         Path(name).write_text(text)
 
 
+@pytest.mark.slow_cells("verify mine.py:ucb --epsilon 1 --samples 20000 --effort quic")
 @pytest.mark.parametrize("line", COMMANDS, ids=lambda line: line[:60])
 def test_a_command_prints_what_was_recorded(line, snapshot, folder):
     assert lasting(ran(line)) == snapshot
