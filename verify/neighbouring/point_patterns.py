@@ -279,11 +279,16 @@ def _even_moves(domain: Domain, distances: Distances) -> Iterator[Pair]:
     low, high = ends
     if not ((low < 0.0) & (high > 0.0)).all():
         return
-    zero, size = np.zeros(domain.shape), high.size
-    axes = [np.where(np.arange(size) == place, high.ravel(), 0.0).reshape(domain.shape) for place in (0, size - 1)]
-    for first, second, words in ((*axes, "two axes"), (zero, high, "all above, from zero")):
-        if distances.allow(first, second):
-            yield Pair(typed(domain, first), typed(domain, second), words)
+    places = np.arange(high.size)
+    axis, other = (
+        np.where(places == place, high.ravel(), 0.0).reshape(domain.shape) for place in (0, high.size - 1)
+    )
+    for pair in (
+        Pair(typed(domain, axis), typed(domain, other), "two axes"),
+        Pair(typed(domain, np.zeros(domain.shape)), typed(domain, high), "all above, from zero"),
+    ):
+        if distances.allow(pair.data, pair.other):
+            yield pair
 
 
 def _short_moves(domain: Domain, distances: Distances) -> Iterator[Pair]:

@@ -53,7 +53,9 @@ def test_all_coordinates_cross_a_half_where_each_moves_by_less_than_one(domain, 
     assert all((np.round(pair.other) - np.round(pair.data) == 1.0).all() for pair in across)
 
 
-@pytest.mark.parametrize("record", [Box(-1, 1, 2), Box(-3, 3, 4), Integers(-2, 2, 3), Ball(1, 2), Ball(1, 5)], ids=repr)
+@pytest.mark.parametrize(
+    "record", [Box(-1, 1, 2), Box(-3, 3, 4), Integers(-2, 2, 3), Ball(1, 2), Ball(1, 5)], ids=repr
+)
 def test_what_is_even_differs_between_early_pairs_around_zero(record):
     """Opposite points have the same squares, norms and products of two coordinates."""
 
