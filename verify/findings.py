@@ -298,8 +298,9 @@ class Statement(Enum):
     REPEATS = (
         FindingKind.REPEATS,
         "calls with different generators repeat each other's outputs on {share} of the lanes: it draws from a "
-        "generator with a fixed seed, or sets back the state of the one it gets. Outputs are not independent, and "
-        "counts of them prove nothing; noise that is always the same protects nobody",
+        "generator with a fixed seed, sets back the state of the one it gets, or takes large seeds for one (a "
+        "command's are below 2^53). Outputs are not independent, and counts of them prove nothing; noise that is "
+        "always the same protects nobody",
     )
     DRIFT = (
         FindingKind.DRIFT,

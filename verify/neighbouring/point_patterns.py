@@ -123,7 +123,9 @@ def telling_moves(domain: Domain, distances: Distances) -> Iterator[Pair]:
         centres = _centres(domain)
         around_zero = list(_pattern_moves(domain, distances, centres[:1]))
         gaps = list(_gap_moves(domain, distances))
-        yield from around_zero[:2]
+        yield from around_zero[:1]
+        yield from _even_moves(domain, distances)
+        yield from around_zero[1:2]
         yield from gaps[:1]
         yield from around_zero[2:4]
         yield from _moves_across_half(domain, distances)
@@ -267,6 +269,28 @@ def _moves_across_half(domain: Domain, distances: Distances) -> Iterator[Pair]:
         yield from _move(domain, distances, centre, np.ones(domain.shape), "all above, across 1/2")
 
 
+def _even_moves(domain: Domain, distances: Distances) -> Iterator[Pair]:
+    """Yield moves in a box around zero from one axis to another, and from zero to the highest.
+
+    Opposite ends have the same squares, norms and products of two coordinates.
+    """
+    ends = ends_of(domain)
+    assert ends is not None
+    low, high = ends
+    if not ((low < 0.0) & (high > 0.0)).all():
+        return
+    places = np.arange(high.size)
+    axis, other = (
+        np.where(places == place, high.ravel(), 0.0).reshape(domain.shape) for place in (0, high.size - 1)
+    )
+    for pair in (
+        Pair(typed(domain, axis), typed(domain, other), "two axes"),
+        Pair(typed(domain, np.zeros(domain.shape)), typed(domain, high), "all above, from zero"),
+    ):
+        if distances.allow(pair.data, pair.other):
+            yield pair
+
+
 def _short_moves(domain: Domain, distances: Distances) -> Iterator[Pair]:
     """Yield moves of all coordinates at once between the ends, the middle, 0 and 1, and of a hair at an end."""
     points = telling_points(domain)
@@ -282,8 +306,14 @@ def _short_moves(domain: Domain, distances: Distances) -> Iterator[Pair]:
 
 
 def _ball_moves(ball: Ball, distances: Distances) -> Iterator[Pair]:
-    """Yield moves through the centre, from the centre outwards, and at the pole."""
+    """Yield moves through the centre, from one axis to another, from the centre outwards, and at the pole."""
     pole = np.eye(ball.size)[0] * ball.radius
+    axes = list(ball.radius * np.eye(ball.size)[:3])
+    across = [
+        Pair(first, second, "two axes")
+        for first, second in combinations(axes, 2)
+        if distances.allow(first, second)
+    ]
     for words, direction in _directions((ball.size,)):
         norm = float(np.linalg.norm(direction, ord=ball.order))
         step = min(distances.step(direction), 2.0 * ball.radius / norm)
@@ -300,10 +330,9 @@ def _ball_moves(ball: Ball, distances: Distances) -> Iterator[Pair]:
                 if inside and distances.allow(start, end):
                     yield Pair(start + 0.0, end + 0.0, f"{words}, {where}")  # + 0.0: no negative zeros
                     break
-    axes = list(ball.radius * np.eye(ball.size)[:3])
-    for first, second in combinations(axes, 2):
-        if distances.allow(first, second):
-            yield Pair(first, second, "two axes")
+            # Second, as opposite points have the same squares and products.
+            yield from across[:1]
+            del across[:1]
 
 
 def _label_moves(domain: Categories) -> Iterator[Pair]:

@@ -105,6 +105,7 @@ def _replacements(record: Domain, records: int) -> Iterator[Pair]:
     yield from changed(changes[:1], [0, min(2, records - 1)], tables[:1])
     yield from changed(changes[:1], [0], tables)
     yield from islice(split, 4)
+    yield from changed(changes[1:3], [0], tables[:1])
     if math.prod(record.shape) > 1:
         yield from changed(changes[:1], [records - 1], tables)
     yield from split

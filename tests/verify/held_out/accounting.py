@@ -11,7 +11,7 @@ from oracle import Masses, Oracle
 
 from mechanisms import Interval
 from mechanisms.arrays import FloatArray
-from verify import AnyTwo
+from verify import AnyTwo, ReplaceOne
 
 DELTA = 1e-3
 
@@ -90,7 +90,36 @@ def best_of_random_number(data: float, rng: np.random.Generator) -> float | None
     return best
 
 
+def five_times_left() -> Masses:
+    """The smallest output, with four and with five of nine records at 0."""
+    missed = 0.5 * math.exp(-0.25)
+    return np.array([(1.0 - missed) ** 5]), np.array([missed**5])
+
+
+@held_out(
+    data=ReplaceOne(Interval(0, 1), 9),
+    epsilon=1.0,
+    true_epsilon=2.249,
+    exact=False,
+    source="binary search for a median by noisy counts, as in many notebooks",
+    oracle=Oracle(
+        np.repeat([0.0, 1.0], [5, 4]), np.repeat([0.0, 1.0], [4, 5]), "each step went left", five_times_left
+    ),
+    limit=2.2371,
+)
+def binary_search_median(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
+    """Wrong: five noisy comparisons cost ε/2 each."""
+    low, high = np.zeros(lanes), np.ones(lanes)
+    for _ in range(5):
+        middle = (low + high) / 2.0
+        below = (data[None, :] <= middle[:, None]).sum(axis=1)
+        left = below + rng.laplace(scale=2.0, size=lanes) >= len(data) / 2.0
+        low, high = np.where(left, low, middle), np.where(left, middle, high)
+    return (low + high) / 2.0
+
+
 HELD_OUT = (
+    binary_search_median,
     renyi_as_epsilon,
     filter_checks_late,
     best_of_ten,

@@ -118,7 +118,30 @@ class SequentialHalving:
         return left[0]
 
 
+class StopsOverNoisyThreshold:
+    """Best of two arms that are pulled in turn, until their sums are further apart than 2 + Lap(1)."""
+
+    def __init__(self, env: Any, rng: np.random.Generator) -> None:
+        self.env, self.rng = env, rng
+
+    def run(self) -> int:
+        threshold, sums = 2.0 + self.rng.laplace(), [0.0, 0.0]
+        for pull in range(8):
+            sums[pull % 2] += self.env.pull(pull % 2)
+            if abs(sums[0] - sums[1]) > threshold:
+                break
+        return int(sums[1] > sums[0])
+
+
 HELD_OUT = (
+    held_out_bandit(
+        "stops-over-noisy-threshold",
+        PlainBandit(StopsOverNoisyThreshold, 2, 8, play="run", stops=True),
+        true_epsilon=math.inf,
+        exact=True,
+        source="sparse vector technique without noise on its queries, as a stopping rule",
+        why="with rewards 1, 0, 1 it stops in round 3 if the threshold is in [1, 2), and never there with 1, 0, 0",
+    ),
     held_out_bandit(
         "raw-elimination",
         PlainBandit(RawElimination, 3, 64),

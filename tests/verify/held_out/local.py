@@ -9,7 +9,7 @@ import numpy as np
 from held_out_entry import held_out, impossible
 from oracle import Masses, Oracle, by_likelihood_ratio
 
-from mechanisms import Categories
+from mechanisms import Categories, Integers
 from mechanisms.arrays import FloatArray
 from verify import AnyTwo
 
@@ -226,7 +226,58 @@ def last_is_never_a_lie(data: int, rng: np.random.Generator, lanes: int) -> Floa
     return np.where(rng.random(lanes) < E / (E + 4), int(data), rng.integers(0, 4, size=lanes))
 
 
+def fake_masses() -> Masses:
+    """All 64 messages, for tuples that differ everywhere."""
+    messages = list(product(range(4), repeat=3))
+    law = np.array([sum(3 * E - 2 if place == 0 else 1.0 for place in message) for message in messages])
+    other = np.array([sum(3 * E - 2 if place == 1 else 1.0 for place in message) for message in messages])
+    return by_likelihood_ratio(law / law.sum(), other / other.sum())
+
+
+@held_out(
+    data=AnyTwo(Integers(0, 3, 3)),
+    epsilon=1.0,
+    true_epsilon=math.log(3 * E - 2),
+    source="Arcolezi, Couchot, Al Bouna, Xiao 2021, Random sampling plus fake data, RS+FD[GRR]",
+    oracle=Oracle(np.zeros(3, dtype=int), np.ones(3, dtype=int), BEST, fake_masses),
+    limit=1.8030,
+)
+def sampled_attribute_with_fakes(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
+    """Wrong: one of three attributes is told with ε' = ln(3 (e^ε - 1) + 1), amplified as if the others were equal."""
+    weight = 3 * E - 2
+    message = rng.integers(4, size=(lanes, 3))
+    chosen = rng.integers(3, size=lanes)
+    truth = np.asarray(data)[chosen]
+    lies = (truth + rng.integers(1, 4, size=lanes)) % 4
+    message[np.arange(lanes), chosen] = np.where(rng.random(lanes) < weight / (weight + 3), truth, lies)
+    return message
+
+
+PRIME = 2**31 - 1
+KEEPS = (E + 0.75) / (E + 3.0)
+
+
+@held_out(
+    data=AnyTwo(Categories(16)),
+    epsilon=1.0,
+    true_epsilon=math.log((E + 0.75) / 0.75),
+    source=f"{WANG}, local hashing with a hash function of one's own, a x + b mod p mod 4",
+    oracle=Oracle(
+        value(0), value(1), "the bucket is that of the first value, and not of the second",
+        lambda: (np.array([0.75 * KEEPS]), np.array([0.25 * (1.0 - KEEPS)])),
+    ),
+    limit=1.5097,
+)  # fmt: skip
+def hash_of_ones_own(data: int, rng: np.random.Generator) -> list[int]:
+    """Wrong: who does not tell her bucket with e^ε / (e^ε + 3) draws one of all four, her own among them."""
+    a, b = int(rng.integers(1, PRIME)), int(rng.integers(PRIME))
+    bucket = (a * int(data) + b) % PRIME % 4
+    return [a, b, bucket if rng.random() < E / (E + 3) else int(rng.integers(4))]
+
+
 HELD_OUT = (
+    sampled_attribute_with_fakes,
+    hash_of_ones_own,
     bloom_filter_of_two_hashes,
     unary_rare_ones,
     hadamard_response,

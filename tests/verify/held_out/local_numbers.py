@@ -12,7 +12,7 @@ from oracle import Masses, Oracle
 from scipy.integrate import quad
 from scipy.special import k0, ndtr
 
-from mechanisms import Interval
+from mechanisms import Box, Interval
 from mechanisms.arrays import FloatArray
 from verify import AnyTwo
 
@@ -98,4 +98,31 @@ def hybrid_mean(data: float, rng: np.random.Generator, lanes: int) -> FloatArray
     return np.where(rng.random(lanes) < 1 - math.exp(-0.5), piecewise, duchi)
 
 
-HELD_OUT = (both_shares, gamma_shares, gamma_shares_missing, hybrid_mean)
+def cap_masses() -> Masses:
+    """The message is in the cap of (1, 1, 1), of measure 0.35; or is not in that of the opposite vector."""
+    told, measure = math.e / (1.0 + math.e), 0.35
+    missed = (1.0 - told) * measure / (1.0 - measure)
+    return np.array([told, 1.0 - missed]), np.array([missed, 1.0 - told])
+
+
+@held_out(
+    data=AnyTwo(Box(-1, 1, 3)),
+    epsilon=1.0,
+    true_epsilon=1.0 + math.log(0.65 / 0.35),
+    source="Bhowmick, Duchi, Freudiger, Kapoor, Rogers 2018, PrivUnit, in three dimensions",
+    oracle=Oracle(-np.ones(3), np.ones(3), "the message is in the first vector's cap", cap_masses),
+    limit=1.6163,
+)
+def unit_vector_in_cap(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
+    """Wrong: the cap is hit with e^ε / (1 + e^ε), as if it were a half of the sphere; it is 35 % of it."""
+    norm = np.linalg.norm(data)
+    unit = data / norm if norm > 0.0 else np.eye(3)[0]
+    inside = rng.random(lanes) < math.e / (1.0 + math.e)
+    height = np.where(inside, rng.uniform(0.3, 1.0, lanes), rng.uniform(-1.0, 0.3, lanes))
+    across = rng.standard_normal((lanes, 3))
+    across -= np.outer(across @ unit, unit)
+    across *= (np.sqrt(1.0 - height**2) / np.linalg.norm(across, axis=1))[:, None]
+    return np.outer(height, unit) + across
+
+
+HELD_OUT = (both_shares, gamma_shares, gamma_shares_missing, hybrid_mean, unit_vector_in_cap)

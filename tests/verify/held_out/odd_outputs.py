@@ -11,9 +11,9 @@ from held_out_entry import held_out, impossible
 from noise_laws import shifted_laplace
 from oracle import Oracle
 
-from mechanisms import Interval
+from mechanisms import Integers, Interval
 from mechanisms.arrays import FloatArray
-from verify import AnyTwo, ReplaceOne
+from verify import AddOrRemoveOne, AnyTwo, ReplaceOne
 
 UNIT = AnyTwo(Interval(0, 1))
 ZERO, ONE = np.array(0.0), np.array(1.0)
@@ -149,7 +149,38 @@ def warns_of_a_negative_total(data: FloatArray, rng: np.random.Generator) -> Rep
     return Report(total, ["the total is negative"] if total < 0 else [])
 
 
+@held_out(
+    data=AnyTwo(Interval(0, 24)),
+    epsilon=1.0,
+    true_epsilon=1.0,
+    exact=False,
+    source="times of day with noise, on a clock; post-processing",
+)
+def hour_on_clock(data: float, rng: np.random.Generator) -> str:
+    """Correct: Lap(12/ε) is enough for 24 hours, as two times on a clock are 12 hours apart at most."""
+    minutes = round((float(data) + rng.laplace(scale=12.0)) * 60.0) % 1440
+    return f"{minutes // 60:02d}:{minutes % 60:02d}"
+
+
+@held_out(
+    data=AddOrRemoveOne(Integers(0, 1, 2), 5),
+    epsilon=1.0,
+    true_epsilon=math.inf,
+    source="means by group that divide by the group's size",
+    oracle=Oracle(
+        np.ones((1, 2), dtype=int), np.ones((0, 2), dtype=int), "there is an output", impossible(1.0)
+    ),
+    limit=9.697,
+)
+def mean_of_a_group(data: FloatArray, rng: np.random.Generator) -> float:
+    """Wrong: the mean of those in a group with Lap(1/ε) is not there if nobody is in it: ZeroDivisionError."""
+    told = [int(answer) for member, answer in data if member]
+    return float(sum(told) / len(told) + rng.laplace())
+
+
 HELD_OUT = (
+    hour_on_clock,
+    mean_of_a_group,
     mean_and_variance,
     seeded_by_data,
     mixed_types,

@@ -185,7 +185,25 @@ def wavelets_reversed(data: FloatArray, rng: np.random.Generator, lanes: int) ->
     return haar(data) + rng.laplace(size=(lanes, 8)) * 4.0 / REVERSED
 
 
+@held_out(
+    data=NUMBERS,
+    epsilon=1.0,
+    true_epsilon=1.0,
+    source="Bolot et al. 2013, Private decayed predicate sums on streams, with the noise inside",
+    oracle=Oracle(*FIRST_NUMBER, LOSS, lambda: laplace_sum(1.0, 1)),
+    limit=0.99745,
+)
+def decayed_sum_noise_inside(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
+    """Correct: each sum is 0.9 times the one before, and a record with Lap(1/ε); all later sums hold the record."""
+    total, released = np.zeros(lanes), []
+    for record in data:
+        total = 0.9 * total + record + rng.laplace(size=lanes)
+        released.append(total)
+    return np.stack(released, axis=1)
+
+
 HELD_OUT = (
+    decayed_sum_noise_inside,
     tree_counter,
     tree_counter_level,
     sliding_windows,

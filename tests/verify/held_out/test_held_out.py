@@ -22,6 +22,7 @@ HELD_OUT = load_object(f"{FOLDER / 'registry.py'}:held_out")
 FAMILIES = load_object(f"{FOLDER / 'registry.py'}:FAMILIES")
 
 KNOWN_MISSES = {
+    "hash-of-ones-own": "only who evaluates the hash at both values sees the event",
     "exp3": "the telling events among the arms have less than 3 % of the mass",
     "exp3-five-arms": "which arm's plays tell depends on the arm of the changed round",
 }

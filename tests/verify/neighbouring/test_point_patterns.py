@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from mechanisms import Box, Categories, Integers
+from mechanisms import Ball, Box, Categories, Integers
+from verify import AnyTwo, ReplaceOne
 from verify.neighbouring.distances import Distances
 from verify.neighbouring.point_patterns import telling_moves
 
@@ -50,3 +51,19 @@ def test_all_coordinates_cross_a_half_where_each_moves_by_less_than_one(domain, 
     across = [pair for pair in early if "across 1/2" in pair.words]
     assert len(across) == crossed
     assert all((np.round(pair.other) - np.round(pair.data) == 1.0).all() for pair in across)
+
+
+@pytest.mark.parametrize(
+    "record", [Box(-1, 1, 2), Box(-3, 3, 4), Integers(-2, 2, 3), Ball(1, 2), Ball(1, 5)], ids=repr
+)
+def test_what_is_even_differs_between_early_pairs_around_zero(record):
+    """Opposite points have the same squares, norms and products of two coordinates."""
+
+    def products(points):
+        return points.T @ points
+
+    for adjacency, early in ((AnyTwo(record), 4), (ReplaceOne(record, 6), 20)):
+        pairs = adjacency.seeds()[:early]
+        changes = [products(np.atleast_2d(pair.data)) - products(np.atleast_2d(pair.other)) for pair in pairs]
+        assert any((change != 0.0).any() and np.trace(change) == 0.0 for change in changes)
+        assert any(np.trace(change) != 0.0 for change in changes)
