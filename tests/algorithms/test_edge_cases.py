@@ -55,9 +55,9 @@ def test_the_smallest_instances(name, instance, horizon):
 
 
 @pytest.mark.slow_cells(
-    "dp-bandit-shuffle-1000000.0", "cascade-ucb-batch-shuffle-1000000.0", "cascade-ucb-batch-shuffle-1e-06"
+    "dp-bandit-shuffle-500000.0", "cascade-ucb-batch-shuffle-500000.0", "cascade-ucb-batch-shuffle-1e-06"
 )
-@pytest.mark.parametrize("epsilon", [1e-6, 1e6])
+@pytest.mark.parametrize("epsilon", [1e-6, 5e5])  # shuffled counts take no larger one
 @pytest.mark.parametrize("name", learners)
 def test_extreme_privacy_parameters_still_play(name, epsilon):
     """No NaN reaches an oracle (they refuse it), and warnings are errors here."""
