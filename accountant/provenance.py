@@ -16,6 +16,8 @@ from accountant.files.json_object import JsonObject
 
 LIBRARY = ("mechanisms", "accountant", "algorithms", "verify")
 """The packages of this library."""
+IMPORTED_AS = "dpwitness_subject_"
+"""How the name begins under which a command imports a user's file: it hides no other module."""
 
 _ROOT = Path(__file__).resolve().parent.parent
 _VERSIONS = ("dpwitness", "numpy", "scipy", "hypothesis", "opendp", "sympy")

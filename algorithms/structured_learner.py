@@ -29,6 +29,8 @@ PLAYS: dict[str, tuple[Family, ...]] = {
 }
 """Which structures each family of learners plays: a matroid's bases are super arms, and so is one of some arms."""
 
+_OURS = f"{problems.__name__.partition('.')[0]}."
+
 StructureType = TypeVar("StructureType", bound=SuperArms | RankedLists)
 
 
@@ -50,10 +52,9 @@ def structure_kind(structure: object) -> Family:
     return "matroid" if isinstance(structure, Matroid) else "semi-bandit"
 
 
-def _solved_here(structure: object) -> bool:
-    """Whether a structure's oracle is this library's, whose answers need no check in every round."""
-    oracle = getattr(type(structure), "solve", None)
-    return getattr(oracle, "__module__", "").startswith(f"{problems.__name__}.")
+def _is_ours(kind: type, method: str) -> bool:
+    """Whether a method is this library's: what an oracle or a choice of ours returns needs no check in every round."""
+    return getattr(getattr(kind, method, None), "__module__", "").startswith(_OURS)
 
 
 class NothingPlayed(ValueError, AttributeError):
@@ -202,7 +203,7 @@ class StructuredLearner(TicketedLearner, abc.ABC, Generic[StructureType]):
         ------
         ProblemError
             If the learner or its structure needs all arms, or no super arm consists of these. Nothing changes then.
-            If what the structure's oracle returned is no super arm.
+            If what a learner or an oracle of your own chose is no super arm.
         """
         action = self._chosen(available)
         self.waiting.ask(action, vars(self).get("action"))
@@ -234,11 +235,10 @@ class StructuredLearner(TicketedLearner, abc.ABC, Generic[StructureType]):
     def _chosen(self, available: Iterable[int] | None) -> IntArray:
         which = () if available is None else (self.check_available(available),)
         action = self.choose(*which)
-        if _solved_here(self.structure):
-            return action
-        return check_super_arms(
-            action, self.gate.lanes, self.structure, f"{type(self.structure).__name__}: solve"
-        )
+        for kind, method in ((type(self.structure), "solve"), (type(self), "choose")):
+            if not _is_ours(kind, method):
+                return check_super_arms(action, self.gate.lanes, self.structure, f"{kind.__name__}: {method}")
+        return action
 
     def observe(
         self, feedback: Private, rounds: IntArray | None = None, *, ticket: Ticket | str | None = None

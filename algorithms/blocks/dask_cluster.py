@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
+from accountant.provenance import IMPORTED_AS
 from algorithms.blocks.executor import Workers, WorkersDied
 from algorithms.blocks.identity import environment
 
@@ -189,6 +190,6 @@ def _is_strange(name: str, module: object) -> bool:
     if top != name and top in sys.modules:
         return False
     try:
-        return find_spec(name) is None or name.startswith("dpwitness_subject_")
+        return find_spec(name) is None or name.startswith(IMPORTED_AS)
     except (ImportError, ValueError):
         return True

@@ -28,7 +28,15 @@ from accountant.stores.store_refusals import InUse
 from algorithms.code_fingerprint import code_digests, fingerprint
 from algorithms.durable.constructor_arguments import build_watched, differing
 from algorithms.durable.run_place import RunLocation, claim, pack, place, reopen, same_place, shown, unpack
-from algorithms.durable.state import Decoder, Encoder, StateError, attributes_of, own_modules, packages_of
+from algorithms.durable.state import (
+    Decoder,
+    Encoder,
+    StateError,
+    attributes_of,
+    known_as,
+    own_modules,
+    packages_of,
+)
 from mechanisms import NoiseSource
 
 if TYPE_CHECKING:
@@ -403,7 +411,10 @@ def _digests(learner: object, accountant: Accountant) -> tuple[dict[str, str], d
             digest.update(f"{key}{array.dtype}{array.shape}".encode() + array.tobytes())
         digests[name] = digest.hexdigest()
         modules |= encoder.modules
-    return digests, code_digests(modules, packages_of(own))
+    code = code_digests(modules, packages_of(own))
+    # Two modules that are known by one name keep their own.
+    names = {name: known_as(name) for name in code}
+    return digests, {name if names[name] in code else names[name]: digest for name, digest in code.items()}
 
 
 def _differing(one: dict[str, str], other: dict[str, str]) -> list[str]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from accountant.files.whole_file import sync_folder
 from accountant.stores.location import RUN_STORE
@@ -129,9 +130,20 @@ def kept_in(where: RunLocation, name: str) -> bytes | None:
 
 def pack(state: dict[str, Any], arrays: StateArrays) -> bytes:
     """Return a state and its arrays as bytes: a line of JSON, and the arrays' numbers one after the other."""
-    kinds = [[key, array.dtype.str, array.shape] for key, array in arrays.items()]
+    kinds = [
+        [key, array.dtype.str, array.shape, *([] if array.flags.c_contiguous else [_axes(array)])]
+        for key, array in arrays.items()
+    ]
     text = json.dumps({"state": state, "arrays": kinds}, separators=(",", ":"))
-    return b"".join([text.encode("ascii"), b"\n", *(array.tobytes() for array in arrays.values())])
+    numbers = (array.transpose(_axes(array)).tobytes() for array in arrays.values())
+    return b"".join([text.encode("ascii"), b"\n", *numbers])
+
+
+def _axes(array: npt.NDArray[Any]) -> list[int]:
+    """Return the axes in the order in which memory has them: sums are taken in it, and so rounded."""
+    if array.flags.c_contiguous:
+        return list(range(array.ndim))
+    return sorted(range(array.ndim), key=lambda axis: -array.strides[axis])
 
 
 def unpack(packed: bytes) -> tuple[dict[str, Any], StateArrays]:
@@ -139,10 +151,12 @@ def unpack(packed: bytes) -> tuple[dict[str, Any], StateArrays]:
     line = packed.index(b"\n")
     saved = json.loads(packed[:line])
     arrays, start = {}, line + 1
-    for key, kind, shape in saved["arrays"]:
+    for key, kind, shape, *order in saved["arrays"]:
         size = math.prod(shape)
         numbers = np.frombuffer(packed, np.dtype(kind), count=size, offset=start)
-        arrays[key] = numbers.reshape(shape).copy()
+        axes = order[0] if order else list(range(len(shape)))
+        laid = numbers.reshape([shape[axis] for axis in axes]).copy()
+        arrays[key] = laid.transpose(np.argsort(axes).tolist())
         start += numbers.nbytes
     return saved["state"], arrays
 

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Collection, Iterator, Mapping
 from enum import Enum
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,11 +22,14 @@ import numpy.typing as npt
 from accountant import Accountant, Private
 from accountant.gates.lineage import TracedSums
 from accountant.gates.private_sums import PrivateSums
+from accountant.provenance import IMPORTED_AS
 from accountant.stored_accountant import private_state, restore_private
 from accountant.stores.waiting import Notes
 from algorithms.code_fingerprint import LIBRARY_OF_LEARNERS
 
 StateArrays = dict[str, npt.NDArray[Any]]
+_SHORT = 4096
+"""Bits of a whole number that is written in decimal digits, of which Python reads 4,300 at most."""
 
 
 class StateError(ValueError):
@@ -60,6 +64,7 @@ class Encoder:
         self._packages = packages_of(modules) | {"fractions"}
         self._memory: dict[int, list[tuple[npt.NDArray[Any], str]]] = {}  # arrays by who owns their memory
         self._numbers: dict[int, int] = {}
+        self._open_tuples: set[int] = set()  # those whose entries are being written
         self._kept: list[Any] = []  # so that no number of a dead object is given to another
         self.arrays: StateArrays = {}
 
@@ -77,8 +82,14 @@ class Encoder:
         StateError
             If it is no plain data, or could not come back as exactly what it is.
         """
-        if value is None or type(value) in (bool, int, str):
+        if (
+            value is None
+            or type(value) in (bool, str)
+            or (type(value) is int and value.bit_length() <= _SHORT)
+        ):
             return value
+        if type(value) is int:
+            return {"int": hex(value)}
         if value is self._gate:
             return {"gate": "itself"}
         if value is self._gate.random:
@@ -92,6 +103,8 @@ class Encoder:
                 raise StateError(f"{where} is {value!r}: must be one of the members of its class to be saved")
             return {"class": self._findable(type(value), where), "member": value.name}
         if id(value) in self._numbers:
+            if id(value) in self._open_tuples:
+                raise StateError(f"{where} is a tuple that is in itself: must be a list there to be saved")
             return {"same": self._numbers[id(value)]}
         self._numbers[id(value)] = number = len(self._numbers)
         self._kept.append(value)
@@ -113,15 +126,20 @@ class Encoder:
             domain = value._domain if isinstance(value, Private) else None
             known = {} if domain is None else {"domain": self.value(domain, f"{where}'s domain")}
             return {"private": state, "values": key, **known}
-        if type(value) in (list, tuple):
-            kind = type(value).__name__
-            return {kind: [self.value(entry, f"{where}[{i}]") for i, entry in enumerate(value)]}
+        if type(value) is list:
+            return {"list": [self.value(entry, f"{where}[{i}]") for i, entry in enumerate(value)]}
+        if type(value) is tuple:
+            self._open_tuples.add(id(value))
+            entries = [self.value(entry, f"{where}[{i}]") for i, entry in enumerate(value)]
+            self._open_tuples.discard(id(value))
+            return {"tuple": entries}
         if type(value) is dict:
-            entries = [
-                [self.value(key, where), self.value(entry, f"{where}[{key!r}]")]
-                for key, entry in list(value.items())
-            ]
-            return {"dict": entries}
+            return {
+                "dict": [
+                    [self.value(key, where), self.value(entry, f"{where}[{key!r}]")]
+                    for key, entry in list(value.items())
+                ]
+            }
         _check_bases(type(value), where)
         if type(value).__module__.partition(".")[0] not in self._packages:
             raise StateError(
@@ -198,6 +216,8 @@ class Decoder:
             return self._gate if saved["gate"] == "itself" else self._gate.random
         if "float" in saved:
             return float.fromhex(saved["float"])
+        if "int" in saved:
+            return int(saved["int"], 16)
         if "class" in saved:
             found = _find(saved["class"], self._packages)
             return found[saved["member"]] if "member" in saved else found
@@ -247,7 +267,11 @@ class Decoder:
 def _find(name: str, packages: frozenset[str]) -> Any:
     """Find a class by its name, among the modules of these packages that are loaded anyway."""
     module, _, qualified = name.partition(":")
-    found: Any = sys.modules.get(module) if module.partition(".")[0] in packages else None
+    loaded = (module, f"{IMPORTED_AS}{module}", *(["__main__"] if known_as("__main__") == module else []))
+    found: Any = next(
+        (sys.modules[each] for each in loaded if each in sys.modules and each.partition(".")[0] in packages),
+        None,
+    )
     for part in qualified.split("."):
         found = getattr(found, part, None)
     if not isinstance(found, type):
@@ -302,5 +326,14 @@ def packages_of(modules: Collection[str]) -> frozenset[str]:
     return LIBRARY_OF_LEARNERS | {module.partition(".")[0] for module in modules}
 
 
+def known_as(module: str) -> str:
+    """Return the name of a module that is the same whether it was imported, run as a script, or read by a command."""
+    if module == "__main__":
+        main = sys.modules[module]
+        spec, file = getattr(main, "__spec__", None), getattr(main, "__file__", None)
+        return spec.name if spec is not None else Path(file).stem if file else module
+    return module.removeprefix(IMPORTED_AS)
+
+
 def _name(kind: type) -> str:
-    return f"{kind.__module__}:{kind.__qualname__}"
+    return f"{known_as(kind.__module__)}:{kind.__qualname__}"

@@ -24,6 +24,7 @@ from accountant.service.journal import note, place_of
 from accountant.service.problem_details import ServiceProblem, invalid, kind_of
 from accountant.service.remembered import Remembered
 from accountant.service.rules_shown import RuleShown, rules_shown
+from accountant.stored_accountant import ledger_of
 from accountant.stores.group_commit import GroupCommit
 from accountant.stores.store_refusals import InUse, LedgerDamaged, StoreRefused
 from algorithms.durable.open_tickets import (
@@ -230,6 +231,7 @@ class RunDesk:
             turn, results = _Turn(run), list[Any]()
             try:
                 for task in itertools.chain.from_iterable(batches):
+                    events = len(ledger_of(run.accountant).events)
                     try:
                         results.append(task(turn))
                     except (
@@ -237,6 +239,18 @@ class RunDesk:
                         Refusal,
                         HorizonExceeded,
                     ) as refused:  # nothing was charged, and nothing has changed
+                        if (
+                            len(ledger_of(run.accountant).events) != events
+                        ):  # somebody's own learner, half-way
+                            kind, by = type(refused).__name__, type(run.learner).__name__
+                            note(
+                                "refused after a charge",
+                                logging.ERROR,
+                                run=self.name,
+                                learner=by,
+                                refusal=kind,
+                            )
+                            raise RuntimeError(f"{by} was refused ({kind}) after it had charged") from None
                         results.append(refused)
                 if turn.news:
                     run.save(keep={name: json.dumps(value).encode() for name, value in turn.news.items()})

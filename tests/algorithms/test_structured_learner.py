@@ -244,3 +244,30 @@ def test_an_oracle_that_loses_its_way_is_refused_before_anything_is_shown(
     assert list(learner.tickets) == [first.number]
     monkeypatch.undo()
     assert learner.act().max() < 5
+
+
+@pytest.mark.parametrize(
+    ("chosen", "words"),
+    [
+        ([[0, 0]], r"_Astray: choose returned \[0, 0\]; must be different arms from 0 to 4"),
+        ([[0, 5]], r"_Astray: choose returned \[0, 5\]; must be different arms"),
+        ([[-1, 0]], r"_Astray: choose returned \[-1, 0\]; padding must stand at the end"),
+        ([[0.0, 1.0]], "_Astray: choose returned float64"),
+        ([0, 1], r"of shape \(2,\); must be whole numbers of shape \(lanes, size\) = \(1, 2\)"),
+        (None, "_Astray: choose returned object"),
+    ],
+)
+def test_a_learner_of_ones_own_that_chooses_no_super_arm_is_refused_before_it_is_shown(
+    chosen: Any, words: str
+) -> None:
+    """It would be paid for before anybody sees that nothing can be learned of it."""
+
+    class _Astray(CUCBLDP2):
+        def choose(self, *_: Any) -> Any:
+            return chosen if chosen is None else np.array(chosen)
+
+    learner = _Astray(TopK(5, 2), accountant(), epsilon=1.0, horizon=9)
+    for ask in (learner.act, learner.issue):
+        with pytest.raises(ProblemError, match=words):
+            ask()
+    assert (len(learner.waiting), learner.waiting.issued, learner.waiting.asked) == (0, 0, 0)

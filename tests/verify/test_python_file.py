@@ -22,6 +22,10 @@ from verify.subjects.python_file import import_file
     [
         ("import numpy\n\nvalue = numpy.nothing\n", r"broken\.py:3 does not import: AttributeError"),
         ("def f(:\n", r"broken\.py:1 does not import: SyntaxError"),
+        (
+            "from .other import x\n",
+            r"broken\.py:1 does not import: ImportError.*; name the object in a file outside",
+        ),
         ("raise SystemExit(2)\n", r"broken\.py:1 does not import: SystemExit: 2"),
     ],
 )

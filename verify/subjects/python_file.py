@@ -18,14 +18,12 @@ from importlib.machinery import PathFinder, SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType
 
-from accountant.provenance import LIBRARY
+from accountant.provenance import IMPORTED_AS, LIBRARY
 from verify.subject_error import SubjectError, words_of_error
 from verify.subjects.needed_statements import NeededStatements, needed_statements
 from verify.subjects.notebook_cells import NotebookCode, notebook_code, place_in_cells
 
 NOTEBOOK = ".ipynb"
-IMPORTED_AS = "dpwitness_subject_"
-"""How the name under which a file is imported begins: it hides no other module."""
 
 
 class _FromSource(SourceFileLoader):
@@ -146,8 +144,13 @@ def import_file(path: Path, needed_by: str | None = None) -> ModuleType:
     except BaseException as error:  # whatever a user's file raises
         sys.modules.pop(specification.name, None)
         line = _line_in(error, path)
-        whole = needed_by is None and not isinstance(error, SyntaxError)
-        hint = f"; of a script, {path}::object runs only what the object needs" if whole else ""
+        hint = ""
+        if isinstance(error, ImportError) and "no known parent package" in str(error):
+            hint = (
+                "; name the object in a file outside of its package, which imports it by the package's name"
+            )
+        elif needed_by is None and not isinstance(error, SyntaxError):
+            hint = f"; of a script, {path}::object runs only what the object needs"
         raise SubjectError(f"{path}{line} does not import: {words_of_error(error)}{hint}") from error
     finally:
         with suppress(ValueError):  # the file has changed the path itself

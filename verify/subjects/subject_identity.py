@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from accountant.provenance import LIBRARY
+from accountant.provenance import IMPORTED_AS, LIBRARY
 from algorithms.code_fingerprint import code_digests, packages_named
 from verify.bandits.calling.plain_bandit import BanditSubject, PlainBandit
 from verify.functions.command_subject import Command
 from verify.learners.learner_subject import LearnerSubject
-from verify.subjects.python_file import IMPORTED_AS, check_byte_code, is_package_of_users, of_users
+from verify.subjects.python_file import check_byte_code, is_package_of_users, of_users
 from verify.subjects.resolve import Subject
 from verify.verify_mechanism import MechanismSubject
 

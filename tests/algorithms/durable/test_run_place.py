@@ -24,7 +24,7 @@ from accountant.stores.database import _PRAGMAS, Database
 from accountant.stores.run_store import RunStore
 from accountant.stores.store_refusals import LedgerDamaged, StoreMoved
 from algorithms import CascadeUCBBatch, CUCBBatchLeast, CUCBLDPBit, DurableRun
-from algorithms.durable.run_place import kept_in
+from algorithms.durable.run_place import kept_in, pack, unpack
 from algorithms.durable.state import Encoder
 from algorithms.problems import RankedLists, TopK
 
@@ -134,6 +134,28 @@ def test_whatever_reached_the_disk_it_is_the_run_of_a_save(
     assert found == [before] * (len(found) - 2) + [after, before]
     run.close()
     assert loaded(folder, build) == after
+
+
+def test_arrays_lie_in_memory_as_they_did() -> None:
+    """Sums are taken in the order of memory, and so rounded."""
+    numbers = np.random.default_rng(0).random((30, 4, 7))
+    for value in (
+        numbers,
+        numbers.T,
+        numbers.transpose(1, 0, 2),
+        numbers[:, :1].T,
+        numbers[0, 0, 0],
+        numbers[:0].T,
+    ):
+        held = np.array(value)
+        again = unpack(pack({}, {"held": held}))[1]["held"]
+        assert (again.shape, again.flags.writeable) == (held.shape, True)
+        steps = [
+            (again.strides[axis], held.strides[axis]) for axis in range(held.ndim) if held.shape[axis] > 1
+        ]
+        assert all(one == other for one, other in steps) or not held.size
+        assert (again == held).all()
+        assert again.sum() == held.sum()
 
 
 def test_what_follows_is_what_would_have_followed(tmp_path: Path) -> None:

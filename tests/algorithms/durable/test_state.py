@@ -159,6 +159,22 @@ def test_lists_and_dictionaries_may_be_in_themselves() -> None:
     assert again[2]["row"] is again
 
 
+def test_a_tuple_that_is_in_itself_is_refused() -> None:
+    """It could not be made before what it holds."""
+    row: list[Any] = []
+    pair = (row, 1)
+    row.append(pair)
+    with pytest.raises(StateError, match=r"Held\.value\[0\]\[0\] is a tuple that is in itself"):
+        through(pair)
+    assert through([pair[1:], pair[1:]]) == [(1,), (1,)]
+
+
+def test_whole_numbers_come_back_however_large() -> None:
+    """Python writes and reads no more than 4,300 decimal digits."""
+    for value in (10**5000, -(2**20_000) + 1, 2**63):
+        assert through(value) == value
+
+
 def test_private_slots_come_back() -> None:
     again = through(Slotted())
     assert (again.hidden, again.open) == (3, 4)

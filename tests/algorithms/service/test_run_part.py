@@ -452,6 +452,33 @@ def test_an_error_nobody_foresaw_leaves_the_run_as_it_was(
     assert served.observe(ticket, request="a").status_code == 200
 
 
+class Twice(CUCBLDPLaplaceAll):
+    """Somebody's own learner, which releases what it learns from twice."""
+
+    def learn(self, action: Any, feedback: Any) -> None:
+        self.gate.release(self.randomizer, feedback)
+        super().learn(action, feedback)
+
+
+def test_what_is_refused_half_way_charged_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """The second release of one round is refused: the first is as if it had not been, as it was not saved."""
+
+    def build(gate: Any) -> Twice:
+        return Twice(TopK(5, 2), gate, epsilon=1.0, horizon=9)
+
+    folder = tmp_path / "run"
+    with DurableRun(build, Accountant(Budget(1.5))) as run:
+        run.save(folder)
+    served = Served(folder, load=lambda: DurableRun.load(folder, build))
+    ticket = served.act("ann").json()["ticket"]
+    for _ in range(2):
+        refused(served.observe(ticket), 500, "failed")
+        assert served.spent() == 0.0
+    assert "refused after a charge" in caplog.text
+    assert served.state()["tickets"] == {"issued": 1, "open": 1}
+    served.close()
+
+
 def test_a_round_beyond_the_horizon_of_a_tree_is_refused_and_its_ticket_stays_open(opened: Opened) -> None:
     served = opened(replace(LEARNER, learner="cucb-dp", horizon=1))
     first, second = (served.act(record).json()["ticket"] for record in ("ann", "bob"))

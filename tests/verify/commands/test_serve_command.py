@@ -1,6 +1,9 @@
 """The commands ``dpwitness serve`` and ``dpwitness keys``."""
 
+import importlib
 import json
+import os
+import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -247,6 +250,62 @@ def test_a_run_is_served_by_its_name_or_its_builder(
     assert (code, "does not say what its learner is" in err) == (2, True)
 
 
+OWN = """
+from algorithms import CUCBLDPBit
+from algorithms.problems import TopK
+
+class Seen:
+    rounds = 0
+
+class Mine(CUCBLDPBit):
+    def __init__(self, *given, **named):
+        super().__init__(*given, **named)
+        self.seen = [Seen(), Seen]
+
+    def choose(self, *available):
+        self.seen.append(Seen())
+        return super().choose(*available)
+
+def build(gate):
+    return Mine(TopK(4, 2), gate, epsilon=1.0, horizon=9)
+"""
+SCRIPT = """
+from accountant import Accountant, Budget
+from algorithms import DurableRun
+
+with DurableRun(build, Accountant(Budget(1.0))) as run:
+    run.learner.issue()
+    run.save(FOLDER)
+"""
+
+
+@pytest.mark.parametrize("how", ["import", "script"])
+def test_a_learner_of_ones_own_is_the_same_however_its_file_was_read(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    """As a module, as a script, and by `--build`: it is the same code, and its objects are of the same classes."""
+    file, folder = tmp_path / f"own_{how}.py", tmp_path / "run"
+    begins = SCRIPT.replace("FOLDER", repr(str(folder)))
+    file.write_text(
+        OWN + ("\nif __name__ == '__main__':" + begins.replace("\n", "\n    ") if how == "script" else "")
+    )
+    (tmp_path / "begin.py").write_text(f"from own_{how} import build\n{begins}")
+    begun = file if how == "script" else tmp_path / "begin.py"
+    root = str(Path(__file__).parents[3])
+    subprocess.run([sys.executable, str(begun)], check=True, env={**os.environ, "PYTHONPATH": root})
+    lapse = ("run", "lapse", folder, "--older-than", "1d", "--build", f"{file}:build")
+    for _ in range(2):
+        code, _, err = run(*lapse)
+        assert code == 0, err
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with DurableRun.load(folder, importlib.import_module(f"own_{how}").build) as again:
+        assert [type(each).__name__ for each in again.learner.seen] == ["Seen", "type", "Seen"]
+        assert len(again.learner.waiting) == 1
+    file.write_text(file.read_text().replace("rounds = 0", "rounds = 1"))
+    code, _, err = run(*lapse)
+    assert (code, f": own_{how} changed since" in err) == (2, True), err
+
+
 SHELVES = """
 import numpy as np
 from algorithms.problems import SemiBandit
@@ -303,7 +362,7 @@ def test_a_run_on_a_structure_of_ones_own(run: Run, tmp_path: Path, monkeypatch:
     assert run(*serve)[0] == 0
     shop.write_text(SHELVES.replace("np.take(means, super_arm)", "means[super_arm]"))
     code, _, err = run(*serve)
-    assert (code, "dpwitness_subject_shop changed since" in err) == (2, True), err
+    assert (code, ": shop changed since" in err) == (2, True), err
     word = err.rpartition("NAME=")[2].partition("`")[0]
     assert run(*serve, "--code", "shop=" + word[::-1])[0] == 2
     code, _, err = run(*serve, "--code", f"shop={word}")
