@@ -231,27 +231,13 @@ class RunDesk:
             turn, results = _Turn(run), list[Any]()
             try:
                 for task in itertools.chain.from_iterable(batches):
-                    events = len(ledger_of(run.accountant).events)
+                    charged = len(ledger_of(run.accountant).events)
                     try:
                         results.append(task(turn))
-                    except (
-                        ServiceProblem,
-                        Refusal,
-                        HorizonExceeded,
-                    ) as refused:  # nothing was charged, and nothing has changed
-                        if (
-                            len(ledger_of(run.accountant).events) != events
-                        ):  # somebody's own learner, half-way
-                            kind, by = type(refused).__name__, type(run.learner).__name__
-                            note(
-                                "refused after a charge",
-                                logging.ERROR,
-                                run=self.name,
-                                learner=by,
-                                refusal=kind,
-                            )
-                            raise RuntimeError(f"{by} was refused ({kind}) after it had charged") from None
-                        results.append(refused)
+                    except (ServiceProblem, Refusal, HorizonExceeded) as refused:
+                        if len(ledger_of(run.accountant).events) != charged:
+                            raise self._half_way(run, refused) from None
+                        results.append(refused)  # nothing was charged, and nothing has changed
                 if turn.news:
                     run.save(keep={name: json.dumps(value).encode() for name, value in turn.news.items()})
                 else:  # refusals, and what was answered before: not from another's past
@@ -261,6 +247,12 @@ class RunDesk:
                     self.close()
                 raise
         return results
+
+    def _half_way(self, run: Run, refused: Exception) -> RuntimeError:
+        """Return the error that somebody's own learner is refused after it has charged: the turn is not saved."""
+        kind, by = type(refused).__name__, type(run.learner).__name__
+        note("refused after a charge", logging.ERROR, run=self.name, learner=by, refusal=kind)
+        return RuntimeError(f"{by} was refused ({kind}) after it had charged")
 
     # --- reading ---------------------------------------------------------------------------------
 
