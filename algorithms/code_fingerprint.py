@@ -56,8 +56,8 @@ def code_digests(modules: Iterable[str], packages: frozenset[str]) -> dict[str, 
         if name not in found and name.partition(".")[0] in packages and (name in sys.modules or _tree(name)):
             found.add(name)
             waiting += _used_by(sys.modules.get(name)) | _imported_by(name, packages)
-    digests = {name: _digest(name) for name in sorted(found)}
-    return {name: digest for name, digest in digests.items() if digest}
+    trees = ((name, _tree(name)) for name in sorted(found))
+    return {name: _digest(tree) for name, tree in trees if tree is not None}
 
 
 def packages_named(modules: Iterable[str]) -> set[str]:
@@ -88,7 +88,6 @@ def forget_sources() -> None:
     """Read all sources again the next time."""
     known_digests.cache_clear()
     _tree_then.cache_clear()
-    _digest_then.cache_clear()
     _bindings_then.cache_clear()
     _named_then.cache_clear()
 
@@ -193,10 +192,8 @@ def _origin(module: str, attribute: str) -> str:
     while (module, attribute) not in seen:
         seen.add((module, attribute))
         source = _bindings(module).get(attribute)
-        if source is None or source == (
-            module,
-            attribute,
-        ):  # a package's own module, imported by its __init__
+        # Defined there, or a package's own module, imported by its __init__.
+        if source is None or source == (module, attribute):
             submodule = f"{module}.{attribute}"
             return submodule if _is_package(module) and _tree(submodule) is not None else module
         if source[1] is None:
@@ -312,18 +309,6 @@ def _is_package(name: str) -> bool:
     return spec is not None and spec.submodule_search_locations is not None
 
 
-def _digest(name: str) -> str:
-    return _digest_then(name, _stamp(name))
-
-
-@functools.cache
-def _digest_then(name: str, _: tuple[int, int] | None) -> str:
-    tree = _tree(name)
-    if tree is None:
-        return ""
-    return _digest_of(tree)
-
-
 @functools.lru_cache(maxsize=4096)
-def _digest_of(tree: ast.Module) -> str:
+def _digest(tree: ast.Module) -> str:
     return hashlib.sha256(ast.unparse(tree).encode()).hexdigest()[:16]

@@ -13,7 +13,7 @@ from accountant.audit.opacus_history import is_opacus_state, releases_of_history
 from accountant.audit.release_rows import from_rows
 from accountant.audit.release_tables import from_tables
 from accountant.audit.releases import ChosenUnder, Release, ReleaseFileError, Releases, grouped, unchanging
-from accountant.files.data_files import DataFileError, from_json, from_toml, text_of
+from accountant.files.data_files import from_json, from_toml, text_of
 from accountant.files.sqlite_file import is_sqlite
 from accountant.gates.lineage import RecordId
 from mechanisms import NoPrivacy, PrivacyProfile
@@ -59,13 +59,9 @@ def _read(path: Path, neighbours: Neighbouring | None) -> Releases:
     if is_sqlite(path):
         return _from_ledger(path)
     try:
-        text = text_of(path)
-    except DataFileError as error:
-        raise ReleaseFileError(f"{path}: {error}") from None
-    suffix = path.suffix.lower()
-    if suffix not in _READ:
-        raise ReleaseFileError(f"{path}: must end in .toml, .json or .csv")
-    try:
+        text, suffix = text_of(path), path.suffix.lower()
+        if suffix not in _READ:
+            raise ReleaseFileError(f"{path}: must end in .toml, .json or .csv")
         return _READ[suffix](path, text, neighbours)
     except ReleaseFileError:
         raise

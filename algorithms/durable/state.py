@@ -82,14 +82,10 @@ class Encoder:
         StateError
             If it is no plain data, or could not come back as exactly what it is.
         """
-        if (
-            value is None
-            or type(value) in (bool, str)
-            or (type(value) is int and value.bit_length() <= _SHORT)
-        ):
-            return value
-        if type(value) is int:
+        if type(value) is int and value.bit_length() > _SHORT:
             return {"int": hex(value)}
+        if value is None or type(value) in (bool, int, str):
+            return value
         if value is self._gate:
             return {"gate": "itself"}
         if value is self._gate.random:

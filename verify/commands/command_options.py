@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.core import ParameterSource
 from rich.console import Console
 from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
@@ -224,6 +225,20 @@ def check_plot(path: Path) -> None:
         raise SettingError(f"--plot {path}: must end in .png")
     check_writable("--plot", path)
     check_matplotlib("--plot")
+
+
+def refuse_given(names: Iterable[str], rule: str) -> None:
+    """Refuse options of the running command that were written out, which would be passed over.
+
+    Raises
+    ------
+    SettingError
+        If one was.
+    """
+    context = click.get_current_context()
+    for name in names:
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise SettingError(f"--{name} {context.params[name]}: {rule}")
 
 
 def check_writable(flag: str, path: Path) -> None:

@@ -8,7 +8,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, get_args
 
 import click
-from click.core import ParameterSource
 from rich.console import Console
 from rich.text import Text
 
@@ -22,7 +21,7 @@ from algorithms.problems import (
     linear_problems,
     problems,
 )
-from verify.commands.command_options import json_option, show
+from verify.commands.command_options import json_option, refuse_given, show
 from verify.document.elements import Block, Facts, Paragraph
 from verify.document.terminal_text import print_blocks
 from verify.sentences import number
@@ -85,12 +84,8 @@ def list_command(
 
 def _refuse_unread() -> None:
     """Refuse options that say nothing without --for: a list of all learners would look like those of this trust."""
-    context = click.get_current_context()
-    for name in ("trust", "epsilon", "delta", "horizon"):
-        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-            raise SettingError(
-                f"--{name} {context.params[name]}: must come with --for PROBLEM (list local: learners of local trust)"
-            )
+    rule = "must come with --for PROBLEM (list local: learners of local trust)"
+    refuse_given(("trust", "epsilon", "delta", "horizon"), rule)
 
 
 def _say(suggestion: Suggestion, console: Console) -> None:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
-from click.core import ParameterSource
 
 from algorithms.blocks import Executor, Part, make_executor
 from algorithms.learner import DEFAULT_DELTA
@@ -23,6 +22,7 @@ from verify.commands.command_options import (
     flags,
     json_option,
     printed,
+    refuse_given,
     show,
     shown_progress,
     store_options,
@@ -328,10 +328,9 @@ def _given(asked: str, options: Mapping[str, Any], *names: str) -> dict[str, Any
     """Return the options that were given, for a question that plays instances of its own."""
     if options["problem"] is not None or options["settings"]:
         raise SettingError(f"{asked}: plays instances of its own, without --problem or --set")
-    source = click.get_current_context().get_parameter_source
-    for name in ("horizon", "delta", "error"):
-        if name not in names and source(name) is ParameterSource.COMMANDLINE:
-            raise SettingError(f"--{name} {options[name]:g}: {asked} does without")
+    refuse_given(
+        (name for name in ("horizon", "delta", "error") if name not in names), f"{asked} does without"
+    )
     return {name: options[name] for name in (*names, "workers", "store") if options[name] is not None}
 
 

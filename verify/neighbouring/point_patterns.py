@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from itertools import combinations, product
+from itertools import combinations, islice, product
 from typing import NamedTuple
 
 import numpy as np
@@ -309,11 +309,11 @@ def _ball_moves(ball: Ball, distances: Distances) -> Iterator[Pair]:
     """Yield moves through the centre, from one axis to another, from the centre outwards, and at the pole."""
     pole = np.eye(ball.size)[0] * ball.radius
     axes = list(ball.radius * np.eye(ball.size)[:3])
-    across = [
+    across = (
         Pair(first, second, "two axes")
         for first, second in combinations(axes, 2)
         if distances.allow(first, second)
-    ]
+    )
     for words, direction in _directions((ball.size,)):
         norm = float(np.linalg.norm(direction, ord=ball.order))
         step = min(distances.step(direction), 2.0 * ball.radius / norm)
@@ -330,9 +330,7 @@ def _ball_moves(ball: Ball, distances: Distances) -> Iterator[Pair]:
                 if inside and distances.allow(start, end):
                     yield Pair(start + 0.0, end + 0.0, f"{words}, {where}")  # + 0.0: no negative zeros
                     break
-            # Second, as opposite points have the same squares and products.
-            yield from across[:1]
-            del across[:1]
+            yield from islice(across, 1)  # second, as opposite points have the same squares and products
 
 
 def _label_moves(domain: Categories) -> Iterator[Pair]:
