@@ -204,7 +204,7 @@ class AgainWithinTheBudget(AgainIfImplausible):
 
 
 class AsksTheAccountant(NoisyMeans):
-    """Goes on until the accountant refuses: its users have spent all of the budget then, and no more."""
+    """Goes on until the accountant refuses: its users have spent whatever the budget was then."""
 
     price = 0.25
 
