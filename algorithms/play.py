@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -9,12 +10,15 @@ import numpy.typing as npt
 
 from accountant import Gate, Place, Private
 from algorithms.learner import Learner, PhasedLearner
-from algorithms.problems import Problem
+from algorithms.problems import Problem, ProblemError
+from algorithms.problems.own_choices import check_choice, is_ours
 from algorithms.problems.own_draws import checked_outcomes
 from mechanisms import Randomness
 from mechanisms.arrays import FloatArray, IntArray
 
 BuildLearner = Callable[[Gate], Learner]
+
+_ROUNDING = 1e-9
 
 INITIAL_RECORD = 0
 """The record that a learner with a warm start observes in full; rounds are records 1, 2, ..."""
@@ -45,7 +49,7 @@ def play_fresh(
         records = checked_outcomes(problem, problem.draw_records(environment, gate.lanes))
         start_warm(learner, gate, problem, records)
     for record in range(1, rounds + 1):
-        super_arm = np.array(learner.act())  # as it was shown: a learner may write the next one into its own
+        super_arm = checked_action(learner, problem, gate.lanes)
         values = checked_outcomes(problem, problem.draw_feedback(super_arm, environment))
         learner.observe(gate.private(values, learner.feedback_domain, record))
         yield super_arm
@@ -80,7 +84,7 @@ def play_phases(
     phase = 0
     while left.any():
         phase += 1
-        super_arm = np.array(learner.act())
+        super_arm = checked_action(learner, problem, gate.lanes)
         held = np.minimum(learner.committed, left)
         totals = checked_outcomes(problem, problem.draw_totals(super_arm, held, environment), held)
         learner.observe(gate.private(totals, learner.feedback_domain, phase), held)
@@ -132,21 +136,32 @@ def checked_action(learner: Learner, problem: Problem, lanes: int) -> IntArray:
     Raises
     ------
     ActionError
-        Unless they are whole numbers of shape (lanes, size), each an arm or -1 for padding.
+        If a learner of a user's own, or one that asks an oracle of a user's own, returned no super arms, or what earns
+        more than any.
     """
-    array = np.array(learner.act())
-    size, arms = problem.structure.size, problem.structure.arms
-    if array.shape != (lanes, size) or array.dtype.kind not in "iu":
+    structure = problem.structure
+    chooses = [
+        (structure, "solve"),
+        *((learner, each) for each in ("act", "choose") if hasattr(learner, each)),
+    ]
+    if all(is_ours(*each) for each in chooses):
+        return np.array(learner.act())
+    chosen = learner.act()
+    try:
+        shown = check_choice(chosen, lanes, structure, "act")
+    except ProblemError as error:
+        raise ActionError(str(error), place_of_act(learner)) from None
+    # Of structures that cannot say what their super arms are: who plays others must not be seen to win by that.
+    most = float(getattr(problem, "optimum", math.inf))
+    earned = np.asarray(problem.expected_reward(shown))
+    if (earned > most + _ROUNDING * max(1.0, abs(most))).any():
+        best = int(earned.argmax())
         raise ActionError(
-            f"act returned {array.dtype} values of shape {array.shape}: must be whole numbers of shape {(lanes, size)}",
+            f"act returned {shown[best].tolist()}, which earns {earned[best]:.6g}, above the optimum {most:.6g}: must "
+            "be a super arm",
             place_of_act(learner),
         )
-    if array.size and not (array.min() >= -1 and array.max() < arms):
-        raise ActionError(
-            f"act returned arms from {array.min()} to {array.max()}: must be from 0 to {arms - 1} (or -1, padding)",
-            place_of_act(learner),
-        )
-    return array
+    return np.array(shown)
 
 
 def place_of_act(learner: Learner) -> Place:

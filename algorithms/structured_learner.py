@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import inspect
 import warnings
 from collections.abc import Iterable
 from typing import Any, ClassVar, Generic, TypeVar
@@ -10,13 +11,12 @@ from typing import Any, ClassVar, Generic, TypeVar
 import numpy as np
 
 from accountant import Gate, Private, check_feedback, check_gate
-from algorithms import problems
 from algorithms.claim import ClaimForm
 from algorithms.epochs import epoch_horizon
 from algorithms.learner import Family, check_horizon, check_rounds
 from algorithms.problems import Arms, Matroid, ProblemError, RankedLists, SuperArms
 from algorithms.problems.availability import available_arms
-from algorithms.problems.super_arms import check_super_arms
+from algorithms.problems.own_choices import check_choice, is_ours
 from algorithms.tickets import Ticket, TicketedLearner
 from mechanisms import Box, Domain, OneHot
 from mechanisms.arrays import BoolArray, IntArray
@@ -28,8 +28,6 @@ PLAYS: dict[str, tuple[Family, ...]] = {
     "cascade": ("cascade",),
 }
 """Which structures each family of learners plays: a matroid's bases are super arms, and so is one of some arms."""
-
-_OURS = f"{problems.__name__.partition('.')[0]}."
 
 StructureType = TypeVar("StructureType", bound=SuperArms | RankedLists)
 
@@ -50,11 +48,6 @@ def structure_kind(structure: object) -> Family:
     if isinstance(structure, Arms):
         return "bandit"
     return "matroid" if isinstance(structure, Matroid) else "semi-bandit"
-
-
-def _is_ours(kind: type, method: str) -> bool:
-    """Whether a method is this library's: what an oracle or a choice of ours returns needs no check in every round."""
-    return getattr(getattr(kind, method, None), "__module__", "").startswith(_OURS)
 
 
 class NothingPlayed(ValueError, AttributeError):
@@ -203,7 +196,7 @@ class StructuredLearner(TicketedLearner, abc.ABC, Generic[StructureType]):
         ------
         ProblemError
             If the learner or its structure needs all arms, or no super arm consists of these. Nothing changes then.
-            If what a learner or an oracle of your own chose is no super arm.
+            If what a learner or an oracle of your own chose is no super arm, or holds an arm that is not there.
         """
         action = self._chosen(available)
         self.waiting.ask(action, vars(self).get("action"))
@@ -230,14 +223,19 @@ class StructuredLearner(TicketedLearner, abc.ABC, Generic[StructureType]):
         """
         if self.needs_all_arms:
             raise ProblemError(f"available: {type(self).__name__} plays with all arms: {self.needs_all_arms}")
+        if "available" not in inspect.signature(self.choose).parameters:
+            raise ProblemError(
+                f"available: {type(self).__name__} plays with all arms: its choose must take `available`"
+            )
         return available_arms(self.structure, available)
 
     def _chosen(self, available: Iterable[int] | None) -> IntArray:
         which = () if available is None else (self.check_available(available),)
         action = self.choose(*which)
-        for kind, method in ((type(self.structure), "solve"), (type(self), "choose")):
-            if not _is_ours(kind, method):
-                return check_super_arms(action, self.gate.lanes, self.structure, f"{kind.__name__}: {method}")
+        for owner, method in ((self.structure, "solve"), (self, "choose")):
+            if not is_ours(owner, method):
+                name = f"{type(owner).__name__}: {method}"
+                return check_choice(action, self.gate.lanes, self.structure, name, *which)
         return action
 
     def observe(

@@ -14,6 +14,7 @@ class SubjectError(ValueError):
 
 def words_of_error(error: BaseException) -> str:
     """Return an error's kind and message; whatever raises errors may have made up one that has none."""
+    error = _as_raised(error)
     try:
         said = str(error)
     except Exception:
@@ -37,9 +38,16 @@ def failing_place(
     error: BaseException, own: Collection[str] = ("accountant", "mechanisms", "numpy")
 ) -> Place:
     """Return the last line of the traceback that is outside of these packages; of all, if there is none."""
+    error = _as_raised(error)
     lines = [
         (str(frame.f_globals.get("__name__")), Place(frame.f_code.co_filename, line))
         for frame, line in traceback.walk_tb(error.__traceback__)
     ]
     outside = [place for name, place in lines if name.partition(".")[0] not in own]
     return (outside or [place for _, place in lines] or [Place("", 0)])[-1]
+
+
+def _as_raised(error: BaseException) -> BaseException:
+    """Return what a subject raised: a generator of ours that calls it turns `StopIteration` into another error."""
+    stopped = isinstance(error, RuntimeError) and isinstance(error.__cause__, StopIteration)
+    return error.__cause__ if stopped and error.__cause__ is not None else error

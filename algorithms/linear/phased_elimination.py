@@ -159,7 +159,7 @@ class PhasedElimination(Elimination[Phase]):
         RuntimeError
             If no phase waits for reports.
         ValueError
-            If the client played other than the open phase asks for; nothing changes.
+            If `phase` is none, or the client played other than the open phase asks for; nothing changes.
         ForeignValue, DomainError, ValueError
             If the report is not private or comes from another domain; nothing changes.
         RecordWaiting, BudgetExceeded
@@ -167,6 +167,10 @@ class PhasedElimination(Elimination[Phase]):
             release itself, if a client has spent its budget elsewhere meanwhile: then the phase ends, and nobody
             learns from it.
         """
+        if phase is not None and not isinstance(phase, Phase):
+            raise ValueError(
+                f"phase={phase!r}: must be a phase that act returned, or None for the open one"[:500]
+            )
         if phase is not None and self._phase is not None and not self._phase.asks_as(phase):
             raise ValueError(
                 f"phase={phase.number!r}: must play as the open one, {self._phase.number}: the report came too late"

@@ -99,6 +99,17 @@ class Matroid(ABC):
         members = self._set(elements)
         return self.rank_of(members) == len(members)
 
+    def are_bases(self, rows: IntArray) -> BoolArray:
+        """Say of each row of elements, shape (lanes, size), whether it is a basis; one with -1 as padding is none.
+
+        Elements must be different ones of ``0 .. arms - 1``.
+        """
+        state = self._empty(len(rows))
+        bases: BoolArray = np.all(rows >= 0, axis=1)
+        for elements in np.where(bases[:, np.newaxis], rows, 0).T:
+            bases &= self._extend(state, elements)
+        return bases
+
     def bases(self) -> Iterator[tuple[int, ...]]:
         """Yield every basis, in increasing and lexicographic order.
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from mechanisms import Laplace
-from verify.subject_error import failing_place
+from verify.subject_error import failing_place, words_with_place
 from verify.subjects.resolve import load_object
 
 RAISES = """
@@ -35,3 +36,19 @@ def test_lines_of_this_librarys_mechanisms_are_not_blamed() -> None:
 
 def test_without_a_traceback_there_is_no_line() -> None:
     assert failing_place(KeyError(7)) == ("", 0)
+
+
+def test_who_raises_stop_iteration_is_blamed_and_not_the_generator_that_called_it(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text("def raises():\n    raise StopIteration('enough')\n")
+    raises = load_object(f"{file}:raises")
+
+    def played() -> Iterator[None]:
+        yield raises()
+
+    with pytest.raises(RuntimeError) as error:
+        list(played())
+    assert words_with_place(error.value) == f"StopIteration: enough (at {file}:2)"
+    with pytest.raises(RuntimeError) as other:
+        raise RuntimeError("mine") from KeyError(7)
+    assert words_with_place(other.value).startswith("RuntimeError: mine (at ")

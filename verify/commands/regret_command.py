@@ -291,10 +291,10 @@ def _show_growth(learner: str, options: Mapping[str, Any], seconds: float, as_js
         found = measure_growth(
             subject.make, name=subject.name, bound=stated_value(subject), progress=tell, **given
         )
-        return {**asdict(found), "ratio": found.ratio, "faster": found.faster}
+        return dict(json_able({**asdict(found), "ratio": found.ratio, "faster": found.faster}))
 
     data = _told(learner, measured, seconds)
-    show(as_json, lambda: json_able(data), partial(print_blocks, _said_of_growth(data)))
+    show(as_json, lambda: data, partial(print_blocks, _said_of_growth(data)))
     return EXIT_CODES["violated" if data["faster"] else "consistent"]
 
 
@@ -313,14 +313,14 @@ def _show_scaling(
 
     def fitted(subject: LearnerSubject, tell: Progress) -> dict[str, Any]:
         bound = stated_value(subject)
-        return asdict(
-            fit_scaling(
-                subject.make, variable, values, name=subject.name, bound=bound, progress=tell, **given
-            )
+        report = fit_scaling(
+            subject.make, variable, values, name=subject.name, bound=bound, progress=tell, **given
         )
+        known = None if math.isnan(report.bound_exponent) else report.bound_exponent
+        return dict(json_able({**asdict(report), "bound_exponent": known}))
 
     data = _told(learner, fitted, seconds)
-    show(as_json, lambda: json_able(data), partial(print_blocks, _said_of_scaling(data)))
+    show(as_json, lambda: data, partial(print_blocks, _said_of_scaling(data)))
     return EXIT_CODES["consistent"]
 
 
@@ -378,10 +378,10 @@ def _said_of_growth(data: Mapping[str, Any]) -> Iterator[Block]:
         (f"{rounds:,}", number(mean)) for rounds, mean in zip(data["horizons"], data["means"], strict=True)
     )
     yield TextTable(("rounds", "mean regret"), tuple(rows))
-    first, second, third = data["means"]
+    (first, second, third), ratio = data["means"], float(data["ratio"])
     yield Paragraph(
         f"{data['runs']:,} runs of two arms, 0.6 apart, at each horizon. The second increment, "
-        f"{third - second:.4g}, is {data['ratio']:.3g} times the first, {second - first:.4g}: 1 for log T, 4 for "
+        f"{third - second:.4g}, is {ratio:.3g} times the first, {second - first:.4g}: 1 for log T, 4 for "
         "the root of T. What it exceeds twice the first by is at least "
         f"{data['excess']:.4g}; above 0 is a false alarm with probability {data['error']:g} at most."
     )
@@ -390,12 +390,13 @@ def _said_of_growth(data: Mapping[str, Any]) -> Iterator[Block]:
 def _said_of_scaling(data: Mapping[str, Any]) -> Iterator[Block]:
     variable, told = data["variable"], (data["values"], data["means"], data["bounds"], data["learnt"])
     rows = (
-        (f"{value:g}", number(mean), number(bound), "" if learnt else "nothing learnt: left out")
+        (f"{value:g}", number(mean), number(float(bound)), "" if learnt else "nothing learnt: left out")
         for value, mean, bound, learnt in zip(*told, strict=True)
     )
     yield TextTable((variable, "mean regret", "bound", ""), tuple(rows))
     low, high = data["interval"]
-    bound = "" if math.isnan(data["bound_exponent"]) else f"; the bound's is {data['bound_exponent']:.3g}"
+    known = data["bound_exponent"]
+    bound = "" if known is None else f"; the bound's is {known:.3g}"
     yield Paragraph(
         f"{data['learner']}: the exponent in {variable} is {data['exponent']:.3g}, between "
         f"{low:.3g} and {high:.3g} (99 %, bootstrapped){bound}. {data['runs']:,} runs of "

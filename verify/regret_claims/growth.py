@@ -17,11 +17,10 @@ from typing import Any
 import numpy as np
 
 from algorithms.blocks import BlockStore, Executor
-from algorithms.learner import check_epsilon
 from algorithms.theory.regret_bound import Instance
 from verify.conduct.progress import Progress, silent
 from verify.regret_claims.plain_problem import plain_problem
-from verify.regret_claims.simulated_regret import simulated_regret
+from verify.regret_claims.simulated_regret import check_numbers, simulated_regret
 from verify.regret_claims.speaking_instances import StatedBound, smallest_horizon
 from verify.statistics.betting_means import mean_at_least
 
@@ -108,8 +107,10 @@ def measure_growth(
     ------
     ProblemError
         If the learner plays neither arms nor lists: others have regret like the square root of T.
+    SettingError
+        If a number is out of range.
     """
-    check_epsilon(epsilon)
+    check_numbers(epsilon=epsilon, runs=runs, seed=seed, error=error)
     problem = plain_problem(make.family, _MEANS)
     first = _FIRST
     if bound is not None:

@@ -15,7 +15,7 @@ from algorithms.learner import check_epsilon
 from algorithms.theory.lower_bounds import two_point_bound
 from algorithms.theory.regret_bound import Instance
 from verify.regret_claims.plain_problem import plain_problem
-from verify.regret_claims.simulated_regret import simulated_regret
+from verify.regret_claims.simulated_regret import check_numbers, simulated_regret
 from verify.statistics.betting_means import mean_at_most
 
 
@@ -96,6 +96,7 @@ def audit_local_privacy(
     >>> audit_local_privacy(CUCB, 0.1, horizon=4000, runs=256).impossible
     True
     """
+    check_numbers(epsilon=epsilon, horizon=horizon, runs=runs, seed=seed, error=error)
     check_epsilon(claim)
     if not 0 < gap < 0.5:
         raise ValueError(f"gap={gap!r}: must be a number above 0 and below 1/2")

@@ -21,7 +21,7 @@ from accountant.gates.random_streams import RandomStream
 from accountant.gates.simulation import lane_randomness
 from algorithms.epochs import epoch_of
 from algorithms.learner import Learner
-from algorithms.play import start_warm
+from algorithms.play import checked_action, start_warm
 from algorithms.theory.regret_bound import Instance, RegretBound
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
 
@@ -381,7 +381,7 @@ def play_checked(
             run.started(run.state(learner), outcomes)
         for record in range(1, run.instance.horizon + 1):
             before = run.state(learner)
-            action = np.array(learner.act())
+            action = checked_action(learner, problem, lanes)  # type: ignore[arg-type]
             run.acted(before, learner, action)
             feedback = draw(action)
             learner.observe(gate.private(feedback, learner.feedback_domain, record))

@@ -15,13 +15,13 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from algorithms.blocks import BlockStore, Executor
-from algorithms.learner import Family
+from algorithms.learner import LARGEST_EPSILON, LEAST_EPSILON, Family
 from algorithms.problems import Problem, ProblemError, SettingError
 from algorithms.theory.regret_bound import Instance
 from mechanisms.arrays import FloatArray
 from verify.conduct.progress import Progress, silent
 from verify.regret_claims.plain_problem import plain_problem
-from verify.regret_claims.simulated_regret import simulated_regret
+from verify.regret_claims.simulated_regret import check_numbers, simulated_regret
 from verify.regret_claims.speaking_instances import StatedBound, smallest_horizon
 
 _Variable = Literal["epsilon", "gap", "size", "arms"]
@@ -30,7 +30,9 @@ _Variable = Literal["epsilon", "gap", "size", "arms"]
 _RESAMPLED, _COVERED = 2000, 0.99
 _LONGEST = {False: 1 << 15, True: 1 << 30}  # rounds; of learners that hold their actions
 _LEARNT = 0.5  # of the worst regret; where there is more, nothing was learnt
+_NONE = 1e-12  # of the worst regret; where there is less, it is rounding
 _FEWEST = 3
+_MOST = 10_000  # arms of a cell
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,7 @@ class ScalingReport:
     exponent, interval
         The slope of log mean regret on log value, with a bootstrapped interval of 99 % (an approximation).
     bound_exponent
-        The same of the bound; NaN without one.
+        The same of the bound; NaN without one, or where it is no number above 0.
     """
 
     learner: str
@@ -108,7 +110,8 @@ def fit_scaling(
     SettingError
         If the variable is unknown, or a value is out of range.
     ProblemError
-        If the learner plays neither arms nor lists, or learns nothing in more than all but two cells.
+        If the learner plays neither arms nor lists, learns nothing in more than all but two cells, or has no regret in
+        one.
 
     Examples
     --------
@@ -117,6 +120,7 @@ def fit_scaling(
     >>> round(report.exponent, 1)
     -1.0
     """
+    check_numbers(epsilon=epsilon, horizon=horizon, runs=runs, seed=seed)
     cells = [_cell(make.family, variable, value, epsilon) for value in _checked(variable, values)]
     longest = _LONGEST[hasattr(make, "committed")]
     if horizon is None:
@@ -133,7 +137,14 @@ def fit_scaling(
         regrets.append(trace.regret[-1])
         progress((number + 1) / len(cells), f"played {variable} = {values[number]:g}")
     means = np.array([each.mean() for each in regrets])
-    learnt = means < _LEARNT * np.array([each.trivial_regret for each in instances])
+    worst = np.array([each.trivial_regret for each in instances])
+    if (none := means <= _NONE * worst).any():
+        at = ",".join(f"{value:g}" for value, without in zip(values, none, strict=True) if without)
+        raise ProblemError(
+            f"{variable}={at}: no regret within {horizon:,} rounds in {runs:,} runs; an exponent is fitted to its "
+            "logarithm: must be above 0 in each cell"
+        )
+    learnt = means < _LEARNT * worst
     if learnt.sum() < _FEWEST:
         raise ProblemError(
             f"{variable}={','.join(f'{value:g}' for value in values)}: something is learnt within {horizon:,} rounds "
@@ -157,7 +168,7 @@ def fit_scaling(
         exponent=exponent,
         interval=(low, high),
         bound_exponent=_slope(logs, np.log(bounds[learnt]))
-        if np.isfinite(bounds[learnt]).all()
+        if (np.isfinite(bounds[learnt]) & (bounds[learnt] > 0.0)).all()
         else math.nan,
     )
 
@@ -169,10 +180,19 @@ def _checked(variable: str, values: tuple[float, ...]) -> tuple[float, ...]:
     if len(set(values)) < _FEWEST:
         raise SettingError(f"{variable}={values!r}: must be at least {_FEWEST} different values")
     rules: Mapping[str, tuple[Callable[[float], bool], str]] = {
-        "epsilon": (lambda value: 0 < value < math.inf, "a finite number above 0"),
+        "epsilon": (
+            lambda value: LEAST_EPSILON <= value <= LARGEST_EPSILON,
+            f"a number from {LEAST_EPSILON:g} to {LARGEST_EPSILON:g}",
+        ),
         "gap": (lambda value: 0 < value < 1, "a number in (0, 1)"),
-        "size": (lambda value: value >= 1 and value == int(value), "a whole number of at least 1"),
-        "arms": (lambda value: value >= 2 and value == int(value), "a whole number of at least 2"),
+        "size": (
+            lambda value: 1 <= value <= _MOST and value == int(value),
+            f"a whole number from 1 to {_MOST}",
+        ),
+        "arms": (
+            lambda value: 2 <= value <= _MOST and value == int(value),
+            f"a whole number from 2 to {_MOST}",
+        ),
     }
     allowed, rule = rules[variable]
     for value in values:

@@ -7,9 +7,10 @@ from typing import Any
 from algorithms.catalogue.contextual_entries import contextual_builder
 from algorithms.catalogue.linear_entries import linear_builder
 from algorithms.catalogue.structured_entries import learner_builder
+from algorithms.learner import check_delta, check_epsilon, check_horizon
 from algorithms.linear.contextual_play import simulate_contexts
 from algorithms.linear.linear_play import simulate_phases
-from algorithms.problems import LinearBandit, LinearContexts
+from algorithms.problems import LinearBandit, LinearContexts, SettingError
 from algorithms.simulate import Trace, checkpoint_rounds, simulate
 from algorithms.theory.regret_bound import Instance
 
@@ -53,3 +54,38 @@ def simulated_regret(
     if isinstance(problem, LinearContexts):
         return simulate_contexts(build, problem, horizon=horizon, checkpoints=checkpoints, **simulation)
     return simulate(build, problem, horizon=horizon, checkpoints=checkpoints, **simulation)
+
+
+def check_numbers(
+    *,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    horizon: int | None = None,
+    runs: int | None = None,
+    error: float | None = None,
+    seed: int = 0,
+) -> None:
+    """Refuse what every question about regret is asked with, where it is given and out of range.
+
+    Raises
+    ------
+    SettingError
+        Which number, and what it must be.
+    """
+    try:
+        if epsilon is not None:
+            check_epsilon(epsilon)
+        if delta is not None:
+            check_delta(delta)
+        if horizon is not None:
+            check_horizon(horizon)
+    except ValueError as refusal:  # of who asks, and not of the learner
+        raise SettingError(str(refusal)) from None
+    if runs is not None and (isinstance(runs, bool) or not isinstance(runs, int) or runs < 1):
+        raise SettingError(f"runs={runs!r}: must be a whole number of at least 1")
+    if error is not None and (
+        isinstance(error, bool) or not (isinstance(error, int | float) and 0 < error < 1)
+    ):
+        raise SettingError(f"error={error!r}: must be a number above 0 and below 1")
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise SettingError(f"seed={seed!r}: must be a whole number of at least 0")

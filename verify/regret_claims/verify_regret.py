@@ -14,7 +14,7 @@ import numpy as np
 import sympy as sp
 
 from algorithms.blocks import BlockStore, Executor
-from algorithms.learner import DEFAULT_DELTA, check_delta, check_epsilon, check_horizon
+from algorithms.learner import DEFAULT_DELTA
 from algorithms.linear.contextual_play import ContextualTrace
 from algorithms.problems import (
     LinearBandit,
@@ -35,7 +35,7 @@ from verify.regret_claims.outcome import allowed_at_most, outcome
 from verify.regret_claims.proof import check_proof
 from verify.regret_claims.proof_run import TOLERANCE, ProofCheck
 from verify.regret_claims.regret_report import RegretReport, TheoremValue
-from verify.regret_claims.simulated_regret import simulated_regret
+from verify.regret_claims.simulated_regret import check_numbers, simulated_regret
 from verify.regret_claims.speaking_instances import (
     StatedBound,
     smallest_horizon,
@@ -135,7 +135,7 @@ def regret(
     subject = resolve(learner)
     if not isinstance(subject, LearnerSubject):
         raise SubjectError(f"{subject.name}: only learners have regret")
-    _check(epsilon, delta, horizon, runs, error, seed)
+    check_numbers(epsilon=epsilon, delta=delta, horizon=horizon, runs=runs, error=error, seed=seed)
     told = _stated(subject, bound)
     played, name = _choose(subject, loaded_problem(problem), settings or {}, epsilon, delta, horizon, told)
     runs = runs if runs is not None else 40 if is_linear(subject) else 64
@@ -263,8 +263,25 @@ def _stated(subject: LearnerSubject, bound: RegretBound | StatedBound | None) ->
     """Find a learner's bound."""
     name = subject.entry.name if subject.entry is not None else ""
     missing = WITHOUT_BOUND.get(name, "the learner states no bound: give it a regret_bound, or pass bound=")
-    found = bound or BOUNDS.get(name) or getattr(subject.make, "regret_bound", None)
+    found = bound if bound is not None else BOUNDS.get(name) or getattr(subject.make, "regret_bound", None)
+    if found is not None and not isinstance(found, RegretBound):
+        _check_stated(found)
     return _Theorem(found, missing, "horizon" in inspect.signature(subject.make).parameters)
+
+
+def _check_stated(bound: object) -> None:
+    """Refuse a bound that is no function of an instance alone."""
+    rule = "must be a function of one argument, an Instance (a staticmethod of the class), or a RegretBound"
+    if not callable(bound):
+        raise SettingError(f"regret_bound={bound!r}: {rule}")
+    try:
+        takes = inspect.signature(bound)
+    except (TypeError, ValueError):  # of C code; its call tells
+        return
+    try:
+        takes.bind(None)
+    except TypeError:
+        raise SettingError(f"regret_bound takes {takes}: {rule}") from None
 
 
 def stated_value(subject: LearnerSubject) -> StatedBound | None:
@@ -342,23 +359,6 @@ def _regret_range(problem: Problem | LinearBandit | LinearContexts) -> tuple[flo
         nothing = np.zeros(structure.arms)
         least = float(structure.reward(structure.solve(nothing[np.newaxis]), nothing)[0])
         return floor, problem.benchmark - least
-
-
-def _check(
-    epsilon: float | None, delta: float, horizon: int | None, runs: int | None, error: float, seed: int
-) -> None:
-    """Refuse numbers that are out of range."""
-    if epsilon is not None:
-        check_epsilon(epsilon)
-    check_delta(delta)
-    if horizon is not None:
-        check_horizon(horizon)
-    if runs is not None and (isinstance(runs, bool) or not isinstance(runs, int) or runs < 1):
-        raise SettingError(f"runs={runs!r}: must be a whole number of at least 1")
-    if isinstance(error, bool) or not (isinstance(error, int | float) and 0 < error < 1):
-        raise SettingError(f"error={error!r}: must be a number above 0 and below 1")
-    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise SettingError(f"seed={seed!r}: must be a whole number of at least 0")
 
 
 def _again(

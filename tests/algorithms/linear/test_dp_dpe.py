@@ -347,6 +347,9 @@ def test_who_played_another_phase_is_refused_and_pays_nothing() -> None:
             ValueError, match=r"phase=\d: must play as the open one, 2: the report came too late"
         ):
             learner.observe(report(second, 500), phase=other)
+    for no_phase in (second.number, "2", learner):
+        with pytest.raises(ValueError, match=r"^phase=.*: must be a phase that act returned, or None"):
+            learner.observe(report(second, 500), phase=no_phase)  # type: ignore[arg-type]
     assert accountant.spent(500).epsilon == 0
     for _ in range(second.clients):
         learner.observe(report(second, next(clients)), phase=replace(second, number=9))

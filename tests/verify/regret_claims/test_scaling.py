@@ -1,7 +1,9 @@
 """Exponents of regret beside those of the bound."""
 
 import json
+import math
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -9,6 +11,8 @@ from algorithms import CUCBBatchLeast, CUCBLDPBit, DPBandit
 from algorithms.problems import ProblemError, SettingError
 from algorithms.theory.regret import BOUNDS
 from verify.commands.command_group import cli
+from verify.regret_claims.growth import measure_growth
+from verify.regret_claims.local_privacy import audit_local_privacy
 from verify.regret_claims.scaling import fit_scaling
 
 
@@ -57,6 +61,10 @@ def test_cells_in_which_nothing_is_learnt_are_left_out():
         ("epsilon", (1.0, 2.0), "at least 3"),
         ("gap", (0.1, 0.5, 1.5), "gap=1.5"),
         ("size", (1, 2, 2.5), "size=2.5"),
+        ("size", (1, 2, math.inf), "size=inf: must be a whole number from 1 to 10000"),
+        ("arms", (2, 3, math.nan), "arms=nan"),
+        ("arms", (2, 3, 1e9), "arms=1000000000.0: must be a whole number from 2 to 10000"),
+        ("epsilon", (0.1, 0.2, 1e300), r"epsilon=1e\+300: must be a number from 1e-07 to 1e\+09"),
     ],
 )
 def test_wrong_grids(variable, values, match):
@@ -82,3 +90,56 @@ def test_the_command():
         ["--growth", "--problem", "top-k"],
     ):
         assert isinstance(runner.invoke(cli, ["regret", "cucb", *wrong]).exception, SettingError)
+
+
+@pytest.mark.parametrize("ask", [measure_growth, fit_scaling, audit_local_privacy])
+@pytest.mark.parametrize(
+    ("wrong", "rule"),
+    [({"runs": 0}, "runs=0: "), ({"seed": -1}, "seed=-1: "), ({"epsilon": math.nan}, "epsilon=nan: ")],
+)
+def test_every_question_refuses_numbers_that_are_out_of_range(ask, wrong, rule):
+    more = {fit_scaling: ("gap", (0.1, 0.2, 0.4)), audit_local_privacy: (0.1,)}.get(ask, ())
+    with pytest.raises(SettingError, match=rule):
+        ask(CUCBBatchLeast, *more, **wrong)
+
+
+@pytest.mark.parametrize("ask", [measure_growth, audit_local_privacy])
+@pytest.mark.parametrize("error", [0, 2.0, math.nan])
+def test_a_false_alarm_has_a_probability(ask, error):
+    more = () if ask is measure_growth else (0.1,)
+    with pytest.raises(SettingError, match=f"error={error}: must be a number above 0 and below 1"):
+        ask(CUCBBatchLeast, *more, error=error)
+
+
+class Knows(CUCBBatchLeast):
+    """Plays the best arm from the beginning."""
+
+    def choose(self, available=None):
+        return np.full((self.gate.lanes, 1), self.structure.arms - 1)
+
+
+def test_without_regret_there_is_no_exponent():
+    with pytest.raises(
+        ProblemError, match=r"gap=0.1,0.2,0.4: no regret within 100 rounds in 8 runs; .* must be above 0"
+    ):
+        fit_scaling(Knows, "gap", (0.1, 0.2, 0.4), horizon=100, runs=8)
+
+
+@pytest.mark.parametrize("bound", [None, lambda instance: 0.0, lambda instance: math.inf])
+def test_a_bound_that_is_no_number_above_0_has_no_exponent(bound):
+    report = fit_scaling(CUCBBatchLeast, "epsilon", (0.01, 0.02, 0.04), bound=bound, horizon=1 << 20, runs=8)
+    assert math.isnan(report.bound_exponent)
+    assert report.exponent < 0
+
+
+def test_the_command_fits_an_own_learner_without_a_bound(tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text("from algorithms import CUCBBatchLeast\nclass Mine(CUCBBatchLeast):\n    pass\n")
+    asked = ["--scaling", "epsilon=0.01,0.02,0.04", "--runs", "8", "--horizon", str(1 << 20)]
+    runner = CliRunner()
+    said = runner.invoke(cli, ["regret", f"{file}:Mine", *asked])
+    assert said.exit_code == 0, said.exception
+    assert "the bound's" not in said.stdout
+    data = json.loads(runner.invoke(cli, ["regret", f"{file}:Mine", *asked, "--json"]).stdout)
+    assert data["bounds"] == ["inf"] * 3
+    assert data["bound_exponent"] is None

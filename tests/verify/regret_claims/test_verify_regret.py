@@ -122,6 +122,15 @@ def test_bounds_of_users():
         regret(Uniform, bound=lambda instance: 1 / 0, epsilon=1.0, horizon=500, runs=2)
 
 
+@pytest.mark.parametrize(
+    ("bound", "words"),
+    [(5.0, "regret_bound=5.0: "), (lambda self, instance: 5.0, r"regret_bound takes \(self, instance\): ")],
+)
+def test_a_bound_is_a_function_of_an_instance(bound, words):
+    with pytest.raises(SettingError, match=words + "must be a function of one argument, an Instance"):
+        regret(Uniform, bound=bound, epsilon=1.0, horizon=500, runs=2)
+
+
 @pytest.mark.usefixtures("no_proof")
 def test_vacuous_undecided_and_without_bound():
     vacuous = regret("cucb-ldp-bit", problem="top-k", epsilon=0.1, horizon=100, runs=4)

@@ -1,0 +1,69 @@
+"""What a learner or an oracle of a user's own chose to play: super arms, of arms that are there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from algorithms.problems.matroid import Matroid
+from algorithms.problems.own_draws import is_own
+from algorithms.problems.problem_errors import ProblemError
+from algorithms.problems.ranked_lists import RankedLists
+from algorithms.problems.super_arms import check_super_arms
+from algorithms.problems.top_k import TopK
+from mechanisms.arrays import BoolArray, IntArray
+
+__all__ = ["check_choice", "is_ours"]
+
+_OURS = f"{__name__.partition('.')[0]}."
+
+
+def is_ours(owner: object, method: str) -> bool:
+    """Whether a method of an object or class is this library's: what such a one chooses is a super arm by its proof."""
+    return str(getattr(getattr(owner, method, None), "__module__", "")).startswith(_OURS)
+
+
+def check_choice(
+    chosen: Any, lanes: int, structure: Any, name: str, available: BoolArray | None = None
+) -> IntArray:
+    """Return what was chosen, one super arm a lane, after checking that it may be played.
+
+    Of sets, lists and matroids of this library every row is checked to be a super arm; of other structures, that it
+    has different arms.
+
+    Parameters
+    ----------
+    chosen
+        What a learner or an oracle returned.
+    lanes, structure
+        How many super arms of what.
+    name
+        Who returned it, for errors.
+    available
+        Which arms are there, shape (arms,), or None for all.
+
+    Raises
+    ------
+    ProblemError
+        If it is none, as `check_super_arms` says; or holds an arm that is not there.
+    """
+    found = check_super_arms(chosen, lanes, structure, name)
+    if isinstance(structure, Matroid):
+        _refuse_where(~structure.are_bases(found), found, name, f"must be a basis of {structure!r}"[:500])
+    elif isinstance(structure, TopK | RankedLists) and not is_own(structure):
+        _refuse_where(
+            (found < 0).any(axis=1), found, name, f"must be {structure.size} arms, as {structure!r} has"
+        )
+    if available is not None:
+        missing = (found >= 0) & ~available[found]
+        there = np.flatnonzero(available).tolist()
+        _refuse_where(
+            missing.any(axis=1), found, name, f"must be of the arms that are available, {there}"[:500]
+        )
+    return found
+
+
+def _refuse_where(wrong: Any, found: IntArray, name: str, rule: str) -> None:
+    if wrong.any():
+        raise ProblemError(f"{name} returned {found[wrong][0].tolist()}; {rule}")
