@@ -31,8 +31,13 @@ _DAMAGED = (
 )  # how codes of errors begin: corrupted, contradicting, without a table or column
 _SECRETS = re.compile(r"(?<=://)([^:/?@]*:)[^?]*(?=@)|((?:ssl)?password=)[^&]*")
 _PLACED = "system", "timeline", "database", "table"
+# The timeline that is written, as the control file has an older one after a promotion, until a checkpoint has ended.
+_TIMELINE = (
+    "CASE WHEN pg_is_in_recovery() THEN timeline_id "
+    "ELSE ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::int END AS timeline"
+)
 _PLACE = (
-    "SELECT system_identifier, timeline_id, pg_database.oid AS database_oid, 'store'::regclass::oid AS table_oid "
+    f"SELECT system_identifier, {_TIMELINE}, pg_database.oid AS database_oid, 'store'::regclass::oid AS table_oid "
     "FROM pg_control_system(), pg_control_checkpoint(), pg_database WHERE datname = current_database()"
 )
 _FILE = "file"  # of a connection's information
