@@ -168,8 +168,14 @@ class Database:
         for suffix in ("", "-wal", "-shm"):
             Path(f"{self.path}{suffix}").unlink(missing_ok=True)
 
-    def _check_file(self) -> None:
-        """Refuse if another file, or none, has the name: what is written now would be lost."""
+    def check_file(self) -> None:
+        """Refuse if another file, or none, has the name: what is written now would be lost.
+
+        Raises
+        ------
+        StoreMoved
+            If so.
+        """
         if self.path is None:
             return
         now = _found(self.path)
@@ -255,7 +261,7 @@ class Database:
             If the database says that its file is damaged.
         """
         with self._alone(), self.reading() as connection:
-            self._check_file()
+            self.check_file()
             connection.begin()
             if self.sqlite:
                 self.cursor(connection, "BEGIN IMMEDIATE")  # a deferred one may fail when it first writes
@@ -306,9 +312,27 @@ class Database:
                 " (SQLite writes beside a file even to read it: who may not, can look at a copy of their own)"
             )
         damaged = not isinstance(error, driver.OperationalError) or "malformed" in words
+        if getattr(error, "sqlstate", None) == "25006":
+            words += " (a standby, or a role or database that may only read: charges need the primary)"
         if not self.sqlite:
             damaged = (getattr(error, "sqlstate", None) or "").startswith(_DAMAGED)
         return LedgerDamaged(words) if damaged else OSError(words)
+
+    def check_writable(self, connection: Connection) -> None:
+        """Refuse what can be read only, as far as that shows without writing: a standby, or a file that is protected.
+
+        Raises
+        ------
+        OSError
+            If it can be read only.
+        """
+        if self.path is not None:
+            if not os.access(self.path, os.W_OK):
+                raise OSError(f"{self.name}: may not be written to")
+        elif not self.sqlite and self.cursor(connection, "SHOW transaction_read_only").fetchone()[0] != "off":
+            raise OSError(
+                f"{self.name}: can be read only: a standby, or a role or database that may only read"
+            )
 
     def place(self, connection: Connection) -> dict[str, Any]:
         """Return what tells this database, with the tables of a store, from its copies."""
