@@ -13,6 +13,7 @@ from typing import Any
 from sqlalchemy import Connection, create_engine, event
 from sqlalchemy.engine import URL, Engine, make_url
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.pool import StaticPool
 
 from accountant.files.sqlite_file import is_sqlite, note_closed, note_opened
@@ -237,6 +238,10 @@ class Database:
             raise self._trouble(error.orig, driver) from error
         except driver.Error as error:
             raise self._trouble(error, driver) from error
+        except PoolTimeout as error:
+            raise OSError(
+                f"{self.name}: no connection became free, as all wait for the database: {error}"
+            ) from error
 
     @contextmanager
     def snapshot(self) -> Iterator[Connection]:
