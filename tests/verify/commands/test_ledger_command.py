@@ -116,6 +116,15 @@ def test_a_reservation_is_listed_and_given_back(run, store):
     assert Accountant(Budget(1.0), store=store).spent("ann").epsilon == Fraction(1, 2)
 
 
+@pytest.mark.parametrize("columns", [0, 1, 19])
+def test_where_no_word_fits_results_are_as_wide_as_usual(run, store, monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", "80")
+    usual = run("left", store, "ann")
+    monkeypatch.setenv("COLUMNS", str(columns))
+    assert run("left", store, "ann") == usual
+    assert '"ann"   its budget  epsilon' in usual[1]
+
+
 def test_a_copy_is_adopted(run, store, tmp_path):
     shutil.copy(store, tmp_path / "copy.db")
     code, _, err = run("reservations", tmp_path / "copy.db")
