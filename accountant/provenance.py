@@ -12,7 +12,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from accountant.files.json_object import JsonObject
+from accountant.files.json_object import JsonError, JsonObject
 
 LIBRARY = ("mechanisms", "accountant", "algorithms", "verify")
 """The packages of this library."""
@@ -52,9 +52,21 @@ class Provenance:
         Raises
         ------
         JsonError
-            If a key is missing or of another type.
+            If a key is missing or of another type, or the date none that `json` writes.
         """
-        return cls(read.text("date"), read.words("versions"), read.words("digests"))
+        date = read.text("date")
+        if date and not _is_date(date):
+            raise JsonError(
+                f"date={date[:40]!r}: must be a time in UTC like 2026-01-31T12:00:00+00:00, or empty"
+            )
+        return cls(date, read.words("versions"), read.words("digests"))
+
+
+def _is_date(text: str) -> bool:
+    try:
+        return datetime.fromisoformat(text).astimezone(UTC).isoformat(timespec="seconds") == text
+    except (OverflowError, ValueError):
+        return False
 
 
 def made_now(**digests: str) -> Provenance:

@@ -12,7 +12,15 @@ from accountant.audit.loss_distributions import is_loss_distribution, releases_o
 from accountant.audit.opacus_history import is_opacus_state, releases_of_history
 from accountant.audit.release_rows import from_rows
 from accountant.audit.release_tables import from_tables
-from accountant.audit.releases import ChosenUnder, Release, ReleaseFileError, Releases, grouped, unchanging
+from accountant.audit.releases import (
+    About,
+    ChosenUnder,
+    Release,
+    ReleaseFileError,
+    Releases,
+    grouped,
+    unchanging,
+)
 from accountant.files.data_files import from_json, from_toml, text_of
 from accountant.files.sqlite_file import is_sqlite
 from accountant.gates.lineage import RecordId
@@ -115,7 +123,7 @@ def _from_ledger(path: Path) -> Releases:
     kinds: dict[tuple[Any, Any], int] = {}
     releases: list[Release] = []
     members: dict[RecordId, dict[int, int]] = {}  # 7 and "7" are two records
-    terms, entries = read_ledger(path)
+    terms, entries, lacking = read_ledger(path)
     for entry in entries:
         key = (entry.mechanism, entry.sensitivity)
         if key not in kinds:
@@ -130,4 +138,4 @@ def _from_ledger(path: Path) -> Releases:
     if not members:
         raise ReleaseFileError(f"{path}: the ledger holds no release")
     chosen = ChosenUnder(terms.composition.name, terms.budget)
-    return Releases(tuple(releases), grouped(members), chosen)
+    return Releases(tuple(releases), grouped(members), chosen, About(notes=lacking))

@@ -9,6 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
+_DEEPEST = 200
+"""Levels of lists and objects; for each, whoever reads on takes a few of the 1,000 calls that Python has room for."""
+
 
 class DataFileError(ValueError):
     """A text is not valid JSON or TOML, or holds what a file of plain data must not; the message is one line."""
@@ -47,7 +50,7 @@ def from_json(text: str, made: Callable[[dict[str, Any]], Any] | None = None) ->
         object, whole numbers of thousands of digits, or lists and objects nested too deep.
     """
     try:
-        return json.loads(
+        found = json.loads(
             text,
             parse_constant=_refused,
             parse_float=float_of,
@@ -55,6 +58,8 @@ def from_json(text: str, made: Callable[[dict[str, Any]], Any] | None = None) ->
             if made is None
             else lambda pairs: made(without_repetition(pairs)),
         )
+        _check_nesting(found)
+        return found
     except json.JSONDecodeError as error:
         raise DataFileError(f"line {error.lineno}: not valid JSON: {error.msg}") from None
     except RecursionError:
@@ -74,11 +79,30 @@ def from_toml(text: str) -> dict[str, Any]:
         If it is not TOML, holds a number beyond floats or too small for them, or is nested too deep.
     """
     try:
-        return tomllib.loads(text, parse_float=float_of)
+        found = tomllib.loads(text, parse_float=float_of)
+        _check_nesting(found)
+        return found
     except RecursionError:
         raise DataFileError("not valid TOML: nested too deep") from None
+    except DataFileError:
+        raise
     except ValueError as error:  # also a whole number of more digits than Python converts
         raise DataFileError(f"not valid TOML: {error}") from None
+
+
+def _check_nesting(found: Any) -> None:
+    """Refuse what whoever reads on, level by level, has no room for on Python's stack."""
+    level = [found]
+    for _ in range(_DEEPEST):
+        level = [
+            inner
+            for outer in level
+            if isinstance(outer, dict | list)
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+        ]
+        if not level:
+            return
+    raise DataFileError(f"nested too deep: at most {_DEEPEST} levels of lists and objects are read")
 
 
 def _refused(constant: str) -> NoReturn:

@@ -37,6 +37,7 @@ from accountant.service.openapi import openapi
 from accountant.service.page import CONTENT_SECURITY, page
 from accountant.service.part import Body, Operation, ServicePart
 from accountant.service.problem_details import ServiceProblem
+from accountant.service.remembered import Remembered
 from accountant.service.service_limits import Places, Rate, ServiceLimits
 
 _HEADERS = (
@@ -46,6 +47,10 @@ _HEADERS = (
     (b"content-security-policy", CONTENT_SECURITY.encode()),
 )
 
+_HEALTH_LASTS = 1.0
+"""Seconds: who asks for the health more often, or at one time with others, costs the stores nothing more."""
+_CHARSETS = frozenset({"utf-8", "utf8", "us-ascii"})
+"""Of bodies, which are read as UTF-8."""
 _ROUTE, _CLIENT, _KIND = "dpwitness.route", "dpwitness.client", "dpwitness.kind"
 
 
@@ -63,9 +68,20 @@ def make_app(parts: Sequence[ServicePart], keys: KeyFile, limits: ServiceLimits 
 def _of_all(parts: Sequence[ServicePart], metrics: Metrics) -> list[Operation]:
     """Return the operations that any service has."""
 
+    def check() -> ServiceProblem | None:
+        try:
+            for part in parts:
+                part.check()
+        except ServiceProblem as problem:
+            return problem
+        return None
+
+    found = Remembered(check, lasts=_HEALTH_LASTS)
+
     def health(client: str, body: Body) -> Mapping[str, Any]:
-        for part in parts:
-            part.check()
+        problem = found.get()
+        if problem is not None:
+            raise problem
         return {"status": "ok"}
 
     def measured(client: str, body: Body) -> Response:
@@ -84,7 +100,7 @@ def _of_all(parts: Sequence[ServicePart], metrics: Metrics) -> list[Operation]:
     own = [
         Operation("/", "GET", KeyScope.READ, shown, for_people, answers="text/html", browsers=True),
         Operation("/metrics", "GET", KeyScope.READ, measured, words, answers="text/plain", browsers=True),
-        Operation("/health", "GET", None, health, "Whether all can be read and nothing is shut.", answers="Health"),
+        Operation("/health", "GET", None, health, "Whether all that is served can be spent from.", answers="Health"),
         Operation("/openapi.json", "GET", None, described, "This document."),
     ]  # fmt: skip
     schemas = {name: schema for part in parts for name, schema in part.schemas.items()}
@@ -100,6 +116,7 @@ class _Front:
         self._rate = Rate(limits.rate)
         self._places = Places(limits.at_once, limits.each_at_once)
         self._threads = CapacityLimiter(limits.at_once)
+        self._keyless = CapacityLimiter(limits.at_once)
 
     async def answer(self, operation: Operation, request: Request) -> Response:
         """Return what an operation answers, or why it is not done."""
@@ -117,10 +134,16 @@ class _Front:
 
     async def _answer(self, operation: Operation, request: Request) -> Response:
         key = self._key(operation, request)
-        client = None if key is None else key.name
+        if (
+            key is None
+        ):  # a load balancer's, whom no caller is to keep out; what is answered is known or remembered
+            return await to_thread.run_sync(
+                _answer_for, None, operation, "", {}, abandon_on_cancel=True, limiter=self._keyless
+            )
+        client = key.name
         if not self._rate.admits(client):
             raise ServiceProblem(429, "too-many", f"more than {self._limits.rate:g} requests a second")
-        scope = None if key is None or operation.run is not None else key.spends_on
+        scope = None if operation.run is not None else key.spends_on
         end = self._places.take(client)
         if end is None:
             most, each = self._limits.at_once, self._limits.each_at_once
@@ -132,7 +155,7 @@ class _Front:
             begun.set()
             try:
                 body = read_object(content) if operation.method == "POST" else {}
-                return _answer_for(scope, operation, client or "", body)
+                return _answer_for(scope, operation, client, body)
             finally:
                 end()  # one that is given up after the deadline counts until it ends
 
@@ -179,8 +202,16 @@ class _Front:
         return None
 
     async def _content(self, request: Request) -> bytes:
-        if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-            raise ServiceProblem(415, "not-json", "Content-Type must be application/json")
+        media, *parameters = (
+            part.strip().lower() for part in request.headers.get("content-type", "").split(";")
+        )
+        charsets = {
+            each.removeprefix("charset=").strip('"') for each in parameters if each.startswith("charset=")
+        }
+        if media != "application/json" or charsets - _CHARSETS:
+            raise ServiceProblem(415, "not-json", "Content-Type must be application/json, its charset UTF-8")
+        if request.headers.get("content-encoding", "identity").strip().lower() != "identity":
+            raise ServiceProblem(415, "encoded", "the body must come as it is, without a Content-Encoding")
         most = self._limits.body
         read = bytearray()
         async for chunk in request.stream():

@@ -223,7 +223,7 @@ class Desk:
         return found
 
     def check(self) -> None:
-        """Refuse if the ledger cannot be read, or is shut.
+        """Refuse if nothing can be charged.
 
         Raises
         ------
@@ -233,7 +233,7 @@ class Desk:
 
         def read() -> None:
             self._accountant.check_open()
-            self.store.spent("")
+            self.store.check()
 
         self._asking("", read)
 

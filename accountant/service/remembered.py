@@ -13,6 +13,8 @@ T = TypeVar("T")
 class Remembered(Generic[T]):
     """Something that is read for whoever asks, in a tenth of the time at most: what took long serves for a while.
 
+    Or, with `lasts`, at most once in so many seconds, however often it is asked for.
+
     Parameters
     ----------
     read
@@ -21,24 +23,32 @@ class Remembered(Generic[T]):
         Seconds: what takes no longer is read each time.
     clock
         Seconds.
+    lasts
+        Seconds: for so long it serves, however long it took; None for as long as above.
     """
 
     def __init__(
-        self, read: Callable[[], T], quick: float = 0.2, clock: Callable[[], float] = time.monotonic
+        self,
+        read: Callable[[], T],
+        quick: float = 0.2,
+        clock: Callable[[], float] = time.monotonic,
+        lasts: float | None = None,
     ) -> None:
         self._read = read
         self._quick = quick
         self._clock = clock
+        self._lasts = lasts
         self._reading = threading.Lock()
         self._found: tuple[T, float] | None = None  # until when
 
     def get(self) -> T:
-        """Return it as it is, or as it was at most ten times as long ago as it takes to read."""
+        """Return it as it is, or as it was no longer ago than the class says."""
         with self._reading:
             began = self._clock()
             if self._found is None or began >= self._found[1]:
                 self._found = None
                 found, ended = self._read(), self._clock()
                 took = ended - began
-                self._found = found, ended + (10 * took if took > self._quick else 0.0)
+                lasts = (10 * took if took > self._quick else 0.0) if self._lasts is None else self._lasts
+                self._found = found, ended + lasts
             return self._found[0]

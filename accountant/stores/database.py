@@ -13,6 +13,7 @@ from typing import Any
 from sqlalchemy import Connection, create_engine, event
 from sqlalchemy.engine import URL, Engine, make_url
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.pool import StaticPool
 
 from accountant.files.sqlite_file import is_sqlite, note_closed, note_opened
@@ -31,8 +32,13 @@ _DAMAGED = (
 )  # how codes of errors begin: corrupted, contradicting, without a table or column
 _SECRETS = re.compile(r"(?<=://)([^:/?@]*:)[^?]*(?=@)|((?:ssl)?password=)[^&]*")
 _PLACED = "system", "timeline", "database", "table"
+# The timeline that is written, as the control file has an older one after a promotion, until a checkpoint has ended.
+_TIMELINE = (
+    "CASE WHEN pg_is_in_recovery() THEN timeline_id "
+    "ELSE ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::int END AS timeline"
+)
 _PLACE = (
-    "SELECT system_identifier, timeline_id, pg_database.oid AS database_oid, 'store'::regclass::oid AS table_oid "
+    f"SELECT system_identifier, {_TIMELINE}, pg_database.oid AS database_oid, 'store'::regclass::oid AS table_oid "
     "FROM pg_control_system(), pg_control_checkpoint(), pg_database WHERE datname = current_database()"
 )
 _FILE = "file"  # of a connection's information
@@ -163,8 +169,14 @@ class Database:
         for suffix in ("", "-wal", "-shm"):
             Path(f"{self.path}{suffix}").unlink(missing_ok=True)
 
-    def _check_file(self) -> None:
-        """Refuse if another file, or none, has the name: what is written now would be lost."""
+    def check_file(self) -> None:
+        """Refuse if another file, or none, has the name: what is written now would be lost.
+
+        Raises
+        ------
+        StoreMoved
+            If so.
+        """
         if self.path is None:
             return
         now = _found(self.path)
@@ -226,6 +238,10 @@ class Database:
             raise self._trouble(error.orig, driver) from error
         except driver.Error as error:
             raise self._trouble(error, driver) from error
+        except PoolTimeout as error:
+            raise OSError(
+                f"{self.name}: no connection became free, as all wait for the database: {error}"
+            ) from error
 
     @contextmanager
     def snapshot(self) -> Iterator[Connection]:
@@ -250,7 +266,7 @@ class Database:
             If the database says that its file is damaged.
         """
         with self._alone(), self.reading() as connection:
-            self._check_file()
+            self.check_file()
             connection.begin()
             if self.sqlite:
                 self.cursor(connection, "BEGIN IMMEDIATE")  # a deferred one may fail when it first writes
@@ -301,9 +317,27 @@ class Database:
                 " (SQLite writes beside a file even to read it: who may not, can look at a copy of their own)"
             )
         damaged = not isinstance(error, driver.OperationalError) or "malformed" in words
+        if getattr(error, "sqlstate", None) == "25006":
+            words += " (a standby, or a role or database that may only read: charges need the primary)"
         if not self.sqlite:
             damaged = (getattr(error, "sqlstate", None) or "").startswith(_DAMAGED)
         return LedgerDamaged(words) if damaged else OSError(words)
+
+    def check_writable(self, connection: Connection) -> None:
+        """Refuse what can be read only, as far as that shows without writing: a standby, or a file that is protected.
+
+        Raises
+        ------
+        OSError
+            If it can be read only.
+        """
+        if self.path is not None:
+            if not os.access(self.path, os.W_OK):
+                raise OSError(f"{self.name}: may not be written to")
+        elif not self.sqlite and self.cursor(connection, "SHOW transaction_read_only").fetchone()[0] != "off":
+            raise OSError(
+                f"{self.name}: can be read only: a standby, or a role or database that may only read"
+            )
 
     def place(self, connection: Connection) -> dict[str, Any]:
         """Return what tells this database, with the tables of a store, from its copies."""

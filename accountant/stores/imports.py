@@ -99,8 +99,10 @@ def _fill(found: _Found, digest: str, work: Work) -> None:
         work.shut(*found.closed)
 
 
-def read_ledger(path: Path) -> tuple[Terms, Sequence[Entry]]:
-    """Return the terms and entries of a store, or of a ledger in JSON of this format or the former one; all verified.
+def read_ledger(path: Path) -> tuple[Terms, Sequence[Entry], str]:
+    """Return the terms and entries of a ledger, all verified, and what it may lack, in words; "" if it lacks nothing.
+
+    It is a store, or a ledger in JSON of this format or the former one.
 
     Raises
     ------
@@ -110,7 +112,7 @@ def read_ledger(path: Path) -> tuple[Terms, Sequence[Entry]]:
     if is_sqlite(path):
         return stored_entries(path)
     found, _ = _read(path)
-    return found.terms, [entry for _, entries in found.charges for entry in entries]
+    return found.terms, [entry for _, entries in found.charges for entry in entries], found.lacking
 
 
 @dataclass(frozen=True)
@@ -123,6 +125,7 @@ class _Found:
     closed: tuple[str, Place] | None
     rules: Sequence[Rule] = ()
     names: str | None = None
+    lacking: str = ""
 
 
 def _read(path: Path) -> tuple[_Found, str]:
@@ -138,7 +141,13 @@ def _read(path: Path) -> tuple[_Found, str]:
     replay, names = verified_content(path, checked_content(path, content))
     charges = [(charged.scope, charged.entries) for charged in replay.charged(names)]
     found = _Found(
-        replay.terms, charges, replay.assumptions, replay.shut, replay.named_rules(names), replay.names
+        replay.terms,
+        charges,
+        replay.assumptions,
+        replay.shut,
+        replay.named_rules(names),
+        replay.names,
+        replay.lacking,
     )
     return found, digest
 

@@ -318,8 +318,8 @@ def verify_store(where: str | Path, anchor: str | Path | None = None) -> Verifie
         database.close()
 
 
-def stored_entries(where: str | Path) -> tuple[Terms, Sequence[Entry]]:
-    """Return the terms and entries of a store, verified; nothing can be spent with them.
+def stored_entries(where: str | Path) -> tuple[Terms, Sequence[Entry], str]:
+    """Return the terms and entries of a store, verified, and what it may lack, in words; nobody spends with them.
 
     Raises
     ------
@@ -329,7 +329,7 @@ def stored_entries(where: str | Path) -> tuple[Terms, Sequence[Entry]]:
     database = existing(where)
     try:
         with verifying(database) as (connection, found):
-            return found.replay.terms, found.replay.entries(labelled(connection))
+            return found.replay.terms, found.replay.entries(labelled(connection)), found.replay.lacking
     finally:
         database.close()
 

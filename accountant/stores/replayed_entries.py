@@ -156,6 +156,8 @@ class ReplayedEntries:
         What the store says of the key under which it names records; None if it holds names as they are.
     erasures
         What is said of names that were erased, in order.
+    adoptions
+        What is said of each time that a copy of the store, or a backup, was let go on, in order.
     """
 
     def __init__(self, history: History = tuple) -> None:
@@ -168,6 +170,7 @@ class ReplayedEntries:
         self.closed: list[Any] | None = None
         self.names: str | None = None
         self.erasures: list[Mapping[str, Any]] = []
+        self.adoptions: list[Mapping[str, Any]] = []
         self.assumptions: tuple[Assumption, ...] = ()
         self.commitments: dict[int, str] = {}
         self.reservations: dict[int, str] = {}
@@ -385,6 +388,19 @@ class ReplayedEntries:
         else:
             self._begin_epoch(position, body["adopted"]["epoch"])
             self.location = body["adopted"]["location"]
+            self.adoptions.append(body["adopted"])
+
+    @property
+    def lacking(self) -> str:
+        """Say what was charged from the same budgets and may not be here; "" if nothing can be."""
+        if not self.adoptions:
+            return ""
+        times, missing = len(self.adoptions), sum(each["missing"] for each in self.adoptions)
+        known = f", and lacks {missing} entries that its anchor knew" if missing else ""
+        return (
+            f"adopted {times} time{'s' if times > 1 else ''}, as a copy or a backup{known}: what was charged elsewhere "
+            "since, from the same budgets, is not in it"
+        )
 
     def _begin_epoch(self, position: int, epoch: int) -> None:
         if epoch <= self.epoch:

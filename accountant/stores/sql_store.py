@@ -152,6 +152,21 @@ class SQLStore:
             self.names.label,
         )
 
+    def check(self) -> None:
+        """Refuse if nothing can be charged now, as far as that shows without writing.
+
+        Raises
+        ------
+        StoreMoved, GateClosed, LedgerDamaged, StoreRefused, OSError
+            With the reason, as a charge would.
+        """
+        self.database.check_file()
+        with self.database.snapshot() as connection:
+            work = self._work(connection)
+            self._check_anchor(work)
+            work.check()
+            self.database.check_writable(connection)
+
     def _check_anchor(self, work: Work) -> None:
         """Refuse if the anchor knows more of this store than it says itself."""
         mark = None if self._anchor is None else self._anchor.read()

@@ -23,6 +23,7 @@ from algorithms.problems import (
     known_name,
     problems,
 )
+from algorithms.problems.problem_settings import check_shared
 
 _KEPT = "learner"
 _FORMAT = "dpwitness-learner-1"
@@ -88,6 +89,9 @@ class NamedLearner:
             return self.own_problem, given
         named: Mapping[str, Any] = {**problems, **contextual_problems}
         entry = named[known_name("problem", self.problem, named)]
+        check_shared(
+            given, {self.learner: RUN_LEARNERS[self.learner].parameters, self.problem: entry.parameters}
+        )
         of_problem = {
             parameter.name: given.pop(parameter.name)
             for parameter in entry.parameters

@@ -32,6 +32,11 @@ _SHORT = 4096
 """Bits of a whole number that is written in decimal digits, of which Python reads 4,300 at most."""
 
 
+_DEEPEST = 100
+"""Levels of values in values: a few calls of Python's for each, which has room for 1,000 in all."""
+_LONGEST = 200  # characters of a place in a message
+
+
 class StateError(ValueError):
     """A learner's state cannot be written down, or belongs to another learner."""
 
@@ -65,6 +70,7 @@ class Encoder:
         self._memory: dict[int, list[tuple[npt.NDArray[Any], str]]] = {}  # arrays by who owns their memory
         self._numbers: dict[int, int] = {}
         self._open_tuples: set[int] = set()  # those whose entries are being written
+        self._depth = 0
         self._kept: list[Any] = []  # so that no number of a dead object is given to another
         self.arrays: StateArrays = {}
 
@@ -104,7 +110,14 @@ class Encoder:
             return {"same": self._numbers[id(value)]}
         self._numbers[id(value)] = number = len(self._numbers)
         self._kept.append(value)
-        return {"number": number, **self._fresh(value, where, number)}
+        if self._depth == _DEEPEST:
+            raise StateError(
+                f"{where[:_LONGEST]}...: must not be nested deeper than {_DEEPEST} levels to be saved"
+            )
+        self._depth += 1
+        fresh = self._fresh(value, where, number)
+        self._depth -= 1
+        return {"number": number, **fresh}
 
     def _fresh(self, value: Any, where: str, number: int) -> dict[str, Any]:
         if type(value) is np.ndarray or isinstance(value, np.generic):

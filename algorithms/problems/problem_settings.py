@@ -110,6 +110,22 @@ def parse_settings(settings: Mapping[str, Value], parameters: Iterable[Parameter
     return {name: parameter.parse(settings.get(name, parameter.default)) for name, parameter in known.items()}
 
 
+def check_shared(settings: Iterable[str], takers: Mapping[str, Iterable[Parameter]]) -> None:
+    """Refuse a key of settings that are shared out between several, by their names, if none of them takes it.
+
+    Raises
+    ------
+    SettingError
+        Suggesting the closest known key, and listing what each of them takes.
+    """
+    known = {taker: [parameter.name for parameter in parameters] for taker, parameters in takers.items()}
+    every = [name for names in known.values() for name in names]
+    for key in settings:
+        if key not in every:
+            words = "; ".join(f"{taker} takes {', '.join(names) or 'none'}" for taker, names in known.items())
+            raise SettingError(f"unknown parameter {key!r}: {meant(key, every)}{words}")
+
+
 def known_name(what: str, name: str, known: Iterable[str]) -> str:
     """Return `name` if it is among the known ones.
 

@@ -2,7 +2,9 @@
 
 from datetime import UTC, datetime, timedelta
 
-from accountant.files.json_object import JsonObject
+import pytest
+
+from accountant.files.json_object import JsonError, JsonObject
 from accountant.provenance import Provenance, file_digest, made_now
 
 
@@ -14,6 +16,16 @@ def test_what_is_made_now_says_so_and_comes_back():
     read = JsonObject(made.json(), "it")
     assert Provenance.read(read) == made
     read.end()
+
+
+@pytest.mark.parametrize(
+    "date",
+    ["next tuesday", "2026-11-23", "2026-11-23T18:00:00", "2026-11-23T18:00:00+01:00", "\x1b[31m", "inf"],
+)
+def test_a_date_that_is_none_is_refused(date):
+    written = {**made_now().json(), "date": date}
+    with pytest.raises(JsonError, match=r"date=.*must be a time in UTC"):
+        Provenance.read(JsonObject(written, "it"))
 
 
 def test_the_digest_of_a_file_is_its_sha_256(tmp_path):

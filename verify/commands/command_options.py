@@ -25,6 +25,7 @@ from verify.printable import printable
 if TYPE_CHECKING:
     from verify.options import Options
 
+_NARROWEST, _USUAL = 20, 80  # columns
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
@@ -205,7 +206,18 @@ def show(as_json: bool, data: Callable[[], Mapping[str, Any]], report: Callable[
     if as_json:
         click.echo(json.dumps(data(), allow_nan=False))
     else:
-        report(Console())
+        report(result_console())
+
+
+def result_console() -> Console:
+    """Return what shows results on standard output, as wide as the terminal.
+
+    Where that does not know how wide it is (``COLUMNS=0``), or is too narrow for any word, it is as if it were usual.
+    """
+    console = Console()
+    if console.width < _NARROWEST:
+        console.width = _USUAL
+    return console
 
 
 def printed(words: str) -> None:

@@ -155,6 +155,7 @@ def _verified_json(found: Verified, believed: int) -> dict[str, Any]:
         "believed": believed,
         "hashed_names": found.replay.names is not None,
         "erased_names": len(found.replay.erasures),
+        "adopted": len(found.replay.adoptions),
         "on_trust": _on_trust(found, believed),
         "reserved": list(found.reserved),
     }
@@ -169,6 +170,8 @@ def _on_trust(found: Verified, believed: int) -> list[str]:
 def _render(found: Verified, believed: int, console: Console) -> None:
     console.print(f"{found.entries} entries, {found.accounts} accounts: all fit", highlight=False)
     console.print(f"head {found.head.hash} (epoch {found.head.epoch})", highlight=False, soft_wrap=True)
+    if found.replay.lacking:
+        console.print(Text(found.replay.lacking), soft_wrap=True)
     for fold in found.replay.folds:
         words = f"folded: the entries up to {fold['after']}, by {fold['by']}: {fold['reason']}"
         console.print(Text(printable(words)), soft_wrap=True)

@@ -11,7 +11,14 @@ from rich.text import Text
 
 from algorithms.blocks import make_executor
 from algorithms.problems import SettingError
-from verify.commands.command_options import check_matplotlib, flags, json_option, show, shown_progress
+from verify.commands.command_options import (
+    check_matplotlib,
+    flags,
+    json_option,
+    result_console,
+    show,
+    shown_progress,
+)
 from verify.document.terminal_text import plain_table
 from verify.experiments.experiment import Experiment, Scale
 from verify.experiments.named_experiments import experiments, named_experiments
@@ -75,7 +82,7 @@ def reproduce_command(
             )
         done.append(found)
         if not as_json:
-            _render(experiment, found, Console())
+            _render(experiment, found, result_console())
     show(as_json, lambda: {"experiments": [each.json() for each in done]}, lambda console: None)
 
 

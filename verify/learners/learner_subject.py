@@ -24,7 +24,7 @@ from algorithms.problems import (
     parse_settings,
     problems,
 )
-from algorithms.problems.problem_settings import meant
+from algorithms.problems.problem_settings import check_shared
 from algorithms.theory.linear_plans import LINEAR_PLANNED
 from verify.conduct.effort import Effort
 from verify.subject_error import SubjectError, words_with_place
@@ -75,13 +75,7 @@ def choose_problem(
         return own_problem, checked, type(own_problem.structure).__name__
     name = problem or (subject.entry.default_problem if subject.entry else _default_problem(subject))
     if own and name in problems:
-        known = [parameter.name for parameter in problems[name].parameters]
-        unknown = [key for key in problem_settings if key not in known]
-        if unknown:
-            raise ProblemError(
-                f"unknown parameter {unknown[0]!r}: {meant(unknown[0], [*own, *known])}{subject.name} takes "
-                f"{', '.join(own)}; {name} takes {', '.join(known)}"
-            )
+        check_shared(problem_settings, {subject.name: own.values(), name: problems[name].parameters})
     return build_problem(name, problem_settings), checked, name
 
 

@@ -21,6 +21,7 @@ from algorithms.problems import (
     parse_settings,
     problems,
 )
+from algorithms.problems.problem_settings import check_shared
 from algorithms.simulate import Trace, checkpoint_rounds
 from verify.conduct.effort import Effort
 from verify.learners.learner_subject import AnyProblem, LearnerSubject, choose_problem, try_build
@@ -109,9 +110,7 @@ def _on_vectors(
         if name not in vectors.problems and name in {**problems, **linear_problems, **contextual_problems}:
             raise ProblemError(f"{subject.name} plays {plays} problems, not {name}")
         entry = vectors.problems[known_name("problem", name, vectors.problems)]
-        known = [*own, *(parameter.name for parameter in entry.parameters)]
-        for key in rest:
-            known_name("parameter", key, known)
+        check_shared(rest, {subject.name: own.values(), name: entry.parameters})
         return entry.build(**rest), checked, name
     name = type(problem).__name__
     if rest:

@@ -101,3 +101,15 @@ def test_toml_that_is_none_is_refused(text: str) -> None:
 
 def test_infinities_in_toml_are_those_that_it_writes() -> None:
     assert from_toml("a = inf\nb = -inf") == {"a": float("inf"), "b": float("-inf")}
+
+
+def test_what_nests_deeper_than_whoever_reads_on_has_room_for_is_refused() -> None:
+    """Python's own parser takes some hundred levels more, on which what follows it would run out of stack."""
+    deep = "[" * 200 + "]" * 200
+    assert from_json(deep) == json.loads(deep)
+    assert from_toml(f"a = {deep[1:-1]}") == {"a": json.loads(deep[1:-1])}
+    for text in (f"[{deep}]", '{"a":' * 201 + "1" + "}" * 201):
+        with pytest.raises(DataFileError, match="nested too deep: at most 200 levels"):
+            from_json(text)
+    with pytest.raises(DataFileError, match="nested too deep"):
+        from_toml(f"a = {deep}")

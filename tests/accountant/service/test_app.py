@@ -26,7 +26,7 @@ from accountant.service.ledger_part import ledger_part
 from accountant.service.service_limits import ServiceLimits
 from accountant.stores.database import Database
 from accountant.stores.names import add_key
-from accountant.stores.opening import open_store, verify_store
+from accountant.stores.opening import adopt, open_store, verify_store
 from accountant.stores.store_refusals import LedgerDamaged, StoreMoved
 from mechanisms import DiscreteLaplace, Gaussian, Laplace, RandomizedResponse, Sensitivity
 
@@ -477,7 +477,14 @@ def test_bodies_that_are_too_large_are_not_read(opened: Opened) -> None:
     client = opened(limits=ServiceLimits(body=1000))
     many = [{"record": i, "value": SECRET} for i in range(100)]
     refused(client.ask("/v1/release", asks(data=many)), 413, "too-large")
-    refused(client.ask("/v1/release", content=b"{}", headers={"Content-Type": "text/plain"}), 415, "not-json")
+    for headers, kind in (
+        ({"Content-Type": "text/plain"}, "not-json"),
+        ({"Content-Type": "application/json; charset=utf-16"}, "not-json"),
+        ({"Content-Encoding": "gzip"}, "encoded"),
+    ):
+        refused(client.ask("/v1/release", content=json.dumps(asks()), headers=headers), 415, kind)
+    headers = {"Content-Type": 'Application/JSON;x=y; charset="UTF-8"', "Content-Encoding": "identity"}
+    assert client.ask("/v1/release", content=json.dumps(asks()), headers=headers).status_code == 200
 
 
 def test_more_requests_than_a_key_may_make(opened: Opened) -> None:
@@ -614,6 +621,33 @@ def test_health_needs_no_key(client: Client) -> None:
     assert answer.json() == {"status": "ok"}
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
     assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
+
+
+def test_nobody_keeps_a_load_balancer_from_the_health(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(app, "_HEALTH_LASTS", 1e6)
+    monkeypatch.setattr(app.Places, "take", lambda *_: None)
+    client, looks = opened(limits=ServiceLimits(rate=1e-6)), list[None]()
+    check = client.store.check
+    monkeypatch.setattr(client.store, "check", lambda: looks.append(check()))
+    refused(client.ask("/v1/release", asks()), 503, "busy")
+    assert [client.ask(path, who=None).status_code for path in ("/health", "/openapi.json") * 5] == [200] * 10
+    assert len(looks) == 1
+
+
+def test_a_ledger_that_is_not_spent_from_is_not_healthy(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr("os.access", lambda *_: False)
+        refused(client.ask("/health", who=None), 503, "unknown")
+    client.serve(client.desk)  # what was found lasts
+    assert client.ask("/health", who=None).json() == {"status": "ok"}
+    adopt(client.path, "a test")
+    client.serve(client.desk)
+    refused(client.ask("/health", who=None), 503, "store-refused")
+    refused(client.ask("/v1/release", asks()), 503, "store-refused")
 
 
 def test_the_summary(client: Client) -> None:

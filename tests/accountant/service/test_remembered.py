@@ -22,6 +22,22 @@ def test_what_takes_long_serves_ten_times_as_long(takes: float, read: list[int])
     assert found == read
 
 
+def test_what_lasts_is_read_once_meanwhile_however_long_it_took() -> None:
+    now, times = 0.0, 0
+
+    def reads() -> int:
+        nonlocal now, times
+        now, times = now + 5.0, times + 1
+        return times
+
+    remembered = Remembered(reads, clock=lambda: now, lasts=1.0)
+    found = []
+    for wait in (0.0, 0.9, 0.2, 0.0):
+        now += wait
+        found.append(remembered.get())
+    assert found == [1, 1, 2, 2]
+
+
 def test_what_could_not_be_read_is_read_again() -> None:
     reads = iter([1, 0, 1])
     now = 0.0

@@ -375,6 +375,6 @@ def test_a_ledger_is_imported_once_and_exactly(tmp_path: Path) -> None:
     file.write_text(text)
     with pytest.raises(ValueError, match="exists already"):
         import_ledger(file, tmp_path / "ledger.db")
-    terms, entries = read_ledger(tmp_path / "ledger.db")
+    terms, entries, _ = read_ledger(tmp_path / "ledger.db")
     assert terms.budget == Budget(1.0)
     assert sorted(map(repr, entries)) == sorted(map(repr, accountant.ledger.entries))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections import Counter
 from fractions import Fraction
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from postgresql_server import execute
+from postgresql_server import execute, new_database, postgresql, single
 from processes import forked
 from test_sharing import LIMIT, contradiction, threads
 
@@ -170,6 +171,36 @@ def test_who_has_a_ledger_open_does_not_spend_from_another_in_its_place(url: str
     with pytest.raises(StoreMoved, match="another store has taken its place"):
         accountant.release(HALF, value(accountant))
     closed(accountant)
+
+
+@pytest.mark.slow
+def test_a_standby_reads_and_spends_nothing_when_it_is_promoted(
+    postgresql_server: str,
+) -> None:
+    """At once, too: the control file knows of its new timeline only when a checkpoint has ended."""
+    with postgresql(standby_of=postgresql_server) as standby:
+        url = new_database(postgresql_server)  # whose files make that checkpoint a long one
+        accountant = opened(url)
+        accountant.release(HALF, value(accountant))
+        written = single(postgresql_server, "SELECT pg_current_wal_lsn()")
+        replayed = f"SELECT pg_last_wal_replay_lsn() >= '{written}'"
+        while not single(standby, replayed):
+            time.sleep(0.01)
+        other = standby.replace("/postgres?", f"/{url.partition('?')[0].rpartition('/')[2]}?")
+        reader = opened(other)
+        with pytest.raises(OSError, match=r"read-only.*charges need the primary"):
+            reader.release(HALF, value(reader))
+        with pytest.raises(OSError, match="can be read only"):
+            reader.ledger.check()  # type: ignore[attr-defined]
+        assert single(standby, "SELECT pg_promote()")
+        with pytest.raises(StoreMoved, match="moved to another server"):
+            reader.release(HALF, value(reader))
+        with pytest.raises(StoreMoved, match="moved to another server"):
+            reader.ledger.check()  # type: ignore[attr-defined]
+        with pytest.raises(StoreMoved, match="is a copy"):
+            opened(other)
+        closed(reader)
+        closed(accountant)
 
 
 def test_a_fork_does_not_keep_the_turn_of_a_parent_that_was_killed(

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -588,6 +589,19 @@ def test_a_commit_that_fails_is_no_release(path: Path, monkeypatch: pytest.Monke
     assert accountant.spent("ann").epsilon == 0
     accountant.release(HALF, value(accountant))
     assert not isinstance(accountant.ledger.verify(), LedgerDamaged)  # type: ignore[attr-defined]
+
+
+def test_who_waits_in_vain_for_a_connection_is_told_in_the_stores_own_words(path: Path) -> None:
+    """All connections are in use for long where a server hangs; it may go on, and nothing was charged."""
+    accountant = opened(path)
+    database = accountant.ledger.database  # type: ignore[attr-defined]
+    database._engine.pool._timeout = 0.0
+    with ExitStack() as many:
+        for _ in range(15):
+            many.enter_context(database.reading())
+        with pytest.raises(OSError, match=r"ledger\.db: no connection became free"):
+            accountant.release(HALF, value(accountant))
+    assert accountant.spent("ann").epsilon == 0
 
 
 def test_the_records_that_have_spent_most(path: Path) -> None:

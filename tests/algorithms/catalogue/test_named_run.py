@@ -21,3 +21,18 @@ def test_only_a_secure_source_refuses_noise_without_a_secure_sampler(tmp_path: P
         domain = run.learner.feedback_domain
         run.learner.observe(run.accountant.private(domain.of([0.6, 0.0, 0.8], 1.0), domain, "ann"))
         assert run.accountant.spent("ann").epsilon > 0
+
+
+@pytest.mark.parametrize(
+    ("learner", "problem", "words"),
+    [
+        ("cucb-batch-least", "top-k", "cucb-batch-least takes anytime; top-k takes arms, size,"),
+        ("dp-linucb", "contexts", "dp-linucb takes norm, anytime; contexts takes dimension,"),
+    ],
+)
+def test_an_unknown_setting_is_refused_with_all_that_learner_and_problem_take(
+    learner: str, problem: str, words: str
+) -> None:
+    delta = 1e-6 if learner == "dp-linucb" else None
+    with pytest.raises(ValueError, match=f"unknown parameter 'foo': {words}"):
+        NamedLearner(learner, problem, epsilon=1.0, horizon=100, delta=delta, settings={"foo": 1})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import enum
 import json
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -188,3 +189,15 @@ def test_a_private_value_keeps_its_domain() -> None:
     assert (one._domain, one._parts) == (share, 1)
     assert (total._domain, total._parts) == (share, 2)
     assert total._values.tolist() == [[[0.75]]]
+
+
+@pytest.mark.parametrize(
+    "outer", [lambda x: [x], lambda x: (x,), lambda x: {"a": x}, lambda x: Held(None, x)]
+)  # type: ignore[arg-type]
+def test_what_nests_too_deep_to_come_back_is_refused(outer: Callable[[Any], Any]) -> None:
+    value: Any = []
+    for _ in range(99):
+        value = outer(value)
+    through(value)
+    with pytest.raises(StateError, match=r"^Held\.value.*\.\.\.: must not be nested deeper than 100 levels"):
+        through(outer(value))

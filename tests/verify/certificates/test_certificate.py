@@ -44,6 +44,7 @@ def test_it_loads_back_from_its_own_json(certificate: Certificate, tmp_path: Pat
         ({"options": {"seed": 3, "effort": "default"}}, "must be those that are not the default"),
         ({"options": {"seed": -1}}, "seed"),
         ({"more": 1}, "has keys that are unknown: more"),
+        ({"date": "next tuesday"}, "date='next tuesday': must be a time in UTC"),
     ],
 )
 def test_what_is_no_certificate_is_refused(

@@ -12,6 +12,7 @@ import pytest
 from reopened import saved_by_an_earlier_version
 
 from accountant import Accountant, Budget, BudgetExceeded, Trust, spending_on
+from accountant.audit.release_file import read_releases
 from accountant.stores.opening import verify_store
 from mechanisms import Interval, Laplace, Sensitivity
 from verify import command_line
@@ -115,6 +116,15 @@ def test_a_reservation_is_listed_and_given_back(run, store):
     assert Accountant(Budget(1.0), store=store).spent("ann").epsilon == Fraction(1, 2)
 
 
+@pytest.mark.parametrize("columns", [0, 1, 19])
+def test_where_no_word_fits_results_are_as_wide_as_usual(run, store, monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", "80")
+    usual = run("left", store, "ann")
+    monkeypatch.setenv("COLUMNS", str(columns))
+    assert run("left", store, "ann") == usual
+    assert '"ann"   its budget  epsilon' in usual[1]
+
+
 def test_a_copy_is_adopted(run, store, tmp_path):
     shutil.copy(store, tmp_path / "copy.db")
     code, _, err = run("reservations", tmp_path / "copy.db")
@@ -123,6 +133,24 @@ def test_a_copy_is_adopted(run, store, tmp_path):
     code, out, _ = run("adopt", tmp_path / "copy.db", "--reason", "the disk is gone")
     assert (code, out) == (0, "epoch 1 begins after entry 5\n")
     assert run("reservations", tmp_path / "copy.db")[0] == 0
+
+
+def test_who_reads_a_copy_that_goes_on_is_told_what_it_may_lack(run, store, tmp_path):
+    copy, exported = tmp_path / "copy.db", tmp_path / "copy.json"
+    shutil.copy(store, copy)
+    words = "adopted {}, as a copy or a backup: what was charged elsewhere since, from the same budgets, is not in it"
+    for times in ("1 time", "2 times"):
+        assert run("adopt", copy, "--reason", "a test")[0] == 0
+        assert words.format(times) in run("verify", copy)[1]
+        assert json.loads(run("verify", copy, "--json")[1])["adopted"] == int(times[0])
+    assert run("export", copy, exported)[0] == 0
+    assert words.format("2 times") in run("verify", exported)[1]
+    assert [read_releases(each).about.notes for each in (copy, exported, store)] == [
+        words.format("2 times"),
+        words.format("2 times"),
+        "",
+    ]
+    assert json.loads(run("verify", store, "--json")[1])["adopted"] == 0
 
 
 def test_an_export_is_verified_and_imported_once(run, store, tmp_path):
