@@ -137,7 +137,9 @@ def beyond_the_runs(name: str | None, rounds: int) -> str:
         "before anything is drawn, what would go beyond, so that every run is within the claim, longer ones too, "
         "whatever is released."
     )
-    proof = None if name is None else plan_proof(name)
+    if name is None:  # what its author calls a record are words
+        return f"{looked} These runs name every round apart: all that the claim calls one record needs one name."
+    proof = plan_proof(name)
     if proof is None:
         return looked
     costs = "; ".join(f"{record} pays {cost}" for record, cost in proof.costs.items())

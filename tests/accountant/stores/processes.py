@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import select
 from collections.abc import Callable
 from typing import Any
 
@@ -29,6 +30,10 @@ class Client:
     def __init__(self, process: int, pipe: int) -> None:
         self.process = process
         self._pipe = os.fdopen(pipe, "rb")
+
+    def wait(self, seconds: float) -> None:
+        """Wait until it has sent something, this long at the most."""
+        select.select([self._pipe], [], [], seconds)
 
     def sent(self) -> list[Any]:
         """Return all that it sent until it ended, however it did."""
