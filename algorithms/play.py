@@ -158,7 +158,7 @@ def checked_action(learner: Learner, problem: Problem, lanes: int) -> IntArray:
         best = int(earned.argmax())
         raise ActionError(
             f"act returned {shown[best].tolist()}, which earns {earned[best]:.6g}, above the optimum {most:.6g}: must "
-            "be a super arm",
+            "be a super arm (or the problem's optimum is less than its best one earns)",
             place_of_act(learner),
         )
     return np.array(shown)
