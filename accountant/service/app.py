@@ -134,9 +134,8 @@ class _Front:
 
     async def _answer(self, operation: Operation, request: Request) -> Response:
         key = self._key(operation, request)
-        if (
-            key is None
-        ):  # a load balancer's, whom no caller is to keep out; what is answered is known or remembered
+        # What needs no key is a load balancer's, whom no caller is to keep out: its answer is known or remembered.
+        if key is None:
             return await to_thread.run_sync(
                 _answer_for, None, operation, "", {}, abandon_on_cancel=True, limiter=self._keyless
             )

@@ -138,7 +138,9 @@ def beyond_the_runs(name: str | None, rounds: int) -> str:
         "whatever is released."
     )
     if name is None:  # what its author calls a record are words
-        return f"{looked} These runs name every round apart: all that the claim calls one record needs one name."
+        return (
+            f"{looked} These runs name every round apart: all that the claim calls one record needs one name."
+        )
     proof = plan_proof(name)
     if proof is None:
         return looked

@@ -149,7 +149,7 @@ def kill_often(path: Path, times: int) -> None:
     acknowledged: list[str] = []
     for seed in range(times):
         running = forked(spend_until_killed, path, seed)
-        if seed % 2:  # the others may be killed before they have begun to charge, on a busy machine all of them
+        if seed % 2:  # the others may die before they have charged anything
             running.wait(60.0)
         time.sleep(moments.uniform(0.02, 0.15))
         os.kill(running.process, signal.SIGKILL)
