@@ -168,6 +168,19 @@ def test_a_store_that_could_not_be_read_is_closed(tmp_path: Path, opens: Callabl
     open_store(path).close()
 
 
+def test_a_store_is_closed_while_what_refused_it_is_still_known(stored: Path, tmp_path: Path) -> None:
+    """The frames of an exception kept a statement open, and with it the file: since Python 3.12 for a while after, too."""
+    path = tmp_path / "ledger.db"
+    whole = stored.read_bytes()
+    at = whole.index(b"4.0,", whole.index(b'{"kind":'))
+    path.write_bytes(whole[:at] + b"5" + whole[at + 1 :])
+    with pytest.raises(LedgerDamaged, match="its hash is not that of what it says") as refused:
+        verify_store(path)
+    for left in ("-wal", "-shm"):
+        assert not Path(f"{path}{left}").exists()  # whoever closes it last removes them
+    assert refused.tb is not None
+
+
 @pytest.mark.slow_cells(".db-25")
 @pytest.mark.parametrize(("suffix", "least"), [(".db", 25), (".json", 190)])
 def test_200_changes_are_refused_or_change_nothing(stored: Path, suffix: str, least: int) -> None:
