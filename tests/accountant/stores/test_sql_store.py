@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -568,7 +569,7 @@ def test_an_older_dpwitness_does_not_open_newer_tables(path: Path) -> None:
     import sqlite3
 
     opened(path).ledger.close()  # type: ignore[attr-defined]
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE store SET version = 9")
     connection.close()
     with pytest.raises(StoreRefused, match="version 9"):
