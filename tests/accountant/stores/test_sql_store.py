@@ -536,6 +536,18 @@ def test_a_backup_that_was_restored_in_place_is_noticed_with_an_anchor(path: Pat
         open_store(path, Accountant(Budget(1.0)).terms(), anchor=anchor)
 
 
+def test_a_store_that_is_forgotten_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python 3.13 warns of a connection that nobody closes, which is an error in many test suites."""
+    warned: list[Any] = []
+    monkeypatch.setattr(sys, "unraisablehook", warned.append)  # what an error in a finalizer goes to
+    accountant = Accountant(Budget(1.0), store=tmp_path / "ledger.db")
+    accountant.myself = accountant  # type: ignore[attr-defined] # nothing but the garbage collector finds it
+    del accountant
+    gc.collect()
+    assert warned == []
+    assert not Path(f"{tmp_path / 'ledger.db'}-wal").exists()
+
+
 def test_a_file_that_takes_the_number_of_a_store_that_was_thrown_away_is_no_store(path: Path) -> None:
     open_store(path, Accountant(Budget(1.0)).terms())  # and never closed
     gc.collect()
