@@ -605,7 +605,7 @@ def _place(cls: type) -> str:
 def _source(cls: type) -> tuple[str, int]:
     try:
         return inspect.getsourcefile(cls) or "", inspect.getsourcelines(cls)[1]
-    except (OSError, TypeError):
+    except Exception:  # no source; or, since Python 3.13 asks the class for its line, one that is not there
         return "", -1
 
 

@@ -87,6 +87,8 @@ class Database:
         if self.sqlite:
             event.listen(self._engine, "close", _note_closed)
         event.listen(self._engine, "connect", _prepare if self.sqlite else _prepare_postgresql)
+        # Who forgets a store leaves its connections to nobody: Python 3.13 warns of those that are not closed.
+        weakref.finalize(self, _close_forgotten, self._engine, self._process).atexit = False
 
     @classmethod
     def at(cls, where: str | Path) -> Database:
@@ -437,6 +439,11 @@ class Database:
         self._engine.dispose(close=os.getpid() == self._process)
         if self._lock is not None:
             self._lock.release()
+
+
+def _close_forgotten(engine: Engine, process: int) -> None:
+    if os.getpid() == process:  # a fork's copies are `_close_inherited`'s
+        engine.dispose()
 
 
 def _close_inherited() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -591,7 +590,7 @@ class Work:
         self._database.run(self.connection, sql, rows)
 
 
-_AT_ONCE = 1_000  # rows; a server sends all that it found otherwise
+_AT_ONCE = 1_000  # rows of a statement
 STORE_ROW = "SELECT instance, epoch, location, closed, rules, clock, digest FROM store"
 ACCOUNT_ROW = "SELECT number, label, salt, spent, counted, digest FROM account"
 
@@ -642,10 +641,20 @@ def stored_bytes(value: object) -> bytes:
 def rows_after(
     connection: Connection, position: int, which: str = "position > 0"
 ) -> Iterator[tuple[int, str, bytes]]:
-    """Yield position, text and hash of the entries after a position, or of some of them."""
-    sql = f"SELECT position, body, hash FROM entry WHERE position > {position:d} AND ({which}) ORDER BY position"
-    rows = connection.exec_driver_sql(sql, execution_options={"yield_per": _AT_ONCE})
-    for found, body, digest in itertools.chain.from_iterable(rows.partitions()):
-        if not isinstance(body, str):
-            raise LedgerDamaged(f"its body is a {type(body).__name__} where text was written", int(found))
-        yield int(found), body, stored_bytes(digest)
+    """Yield position, text and hash of the entries after a position, or of some of them.
+
+    Every statement is read to its end: one that is left open in the frames of an exception would keep SQLite's
+    connection open, and its log with it, after `Database.close`.
+    """
+    more = True
+    while more:
+        rows = connection.exec_driver_sql(
+            f"SELECT position, body, hash FROM entry WHERE position > {position:d} AND ({which}) "
+            f"ORDER BY position LIMIT {_AT_ONCE:d}"
+        ).all()
+        more = len(rows) == _AT_ONCE
+        for found, body, digest in rows:
+            position = int(found)
+            if not isinstance(body, str):
+                raise LedgerDamaged(f"its body is a {type(body).__name__} where text was written", position)
+            yield position, body, stored_bytes(digest)

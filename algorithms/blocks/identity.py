@@ -1,8 +1,8 @@
 """One word for everything that determines a result: code, parameters, versions.
 
 Values are taken apart as `pickle` does it, and read in an order that is the same in every process. Classes and
-functions count with the code of their modules and of all that these use (`algorithms.code_fingerprint`), NumPy and
-SciPy with their versions.
+functions count with the code of their modules and of all that these use (`algorithms.code_fingerprint`), Python, NumPy
+and SciPy with their versions.
 """
 
 from __future__ import annotations
@@ -33,13 +33,14 @@ class NoIdentity(ValueError):
 @functools.cache
 def environment() -> str:
     """Return the versions on which the last bits of results depend."""
-    return f"numpy {version('numpy')}, scipy {version('scipy')}"
+    major, minor = sys.version_info[:2]  # 3.12 adds numbers up with less rounding
+    return f"python {major}.{minor}, numpy {version('numpy')}, scipy {version('scipy')}"
 
 
 def identity(value: object) -> str:
     """Return a digest of a value and of the code of its classes and functions, in hexadecimal.
 
-    Equal values of the same code have the same digest in every process and on every machine.
+    Equal values of the same code have the same digest in every process and on every machine with the same versions.
 
     Raises
     ------

@@ -260,3 +260,61 @@ def test_whatever_binds_a_name_counts(
     found = code_digests(["shop.learner"], frozenset({"shop"}))
     wanted = {"shop" if name == "__init__" else f"shop.{name}" for name in {*needed, "learner"}}
     assert set(found) == wanted
+
+
+EVERYWHERE = r"""
+from os import path as p, sep
+@decorated(1, *rest, key={'a': 0x10, **more})
+class Kept(Base): pass
+async def f(a, /, b: int = -1, *c, d=None, **e) -> "x":
+    "left out"
+    width = 1_000
+    said = f"{a!r:>{width}}" f'{b:.2f}{"}"}' "'\n" '\"' u"\u0378\U0001fae8", b"\xff"
+    more = f"{a:{width}}" + f"{a=}" + f"{a}" ""
+    numbers = 1e400, 2j, 10**30, 0.1, ..., True, (yield), (1,), (), [*c], {*c}, c[1:2, ::3], c[*b], not a < b <= c
+    with (open(a) as x, y): return lambda *, q=1: [i async for i in q if i if not i]
+    try: del a.b, c[0]
+    except* (A, B) as error: raise error from None
+    finally: assert (n := 10), "why"
+    match a:
+        case {"k": [1, *_], **rest} | Point(x=0) if a: pass
+        case (b.c | -1 | None) as d: global g
+    for i, in a or b and c if d else e: continue
+    else: x: int = await y @ z ** -w
+"""
+
+
+def test_digests_are_the_same_in_every_version_of_python(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Since 3.12 strings were quoted otherwise, and a saved run was refused: some of its modules had changed."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "everywhere.py").write_text(EVERYWHERE)
+    assert code_digests(["everywhere"], frozenset({"everywhere"})) == {"everywhere": "c3c46fdb0e7b6684"}
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("f('')", "f()"),
+        ("f('', 1)", "f(1)"),
+        ("f'{x}'", "f'{x!r}'"),
+        ("f'{x:}'", "f'{x:1}'"),
+        ("x = None", "x = 'None'"),
+        ("{**a, 'b': 1}", "{a: 1, **b}"),
+        ("x = 1", "x = 1.0"),
+        ("x = 1", "x = True"),
+        ("def f(*, a, b=1): pass", "def f(*, a=1, b): pass"),
+        ("x[1:]", "x[:1]"),
+        ("return_ = [a, b]", "return_ = [[a, b]]"),
+        ("if a:\n    b\nc", "if a:\n    b\n    c"),
+    ],
+)
+def test_different_code_has_different_digests(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, one: str, other: str
+) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    for name, text in (("one", one), ("other", other)):
+        (tmp_path / f"{name}_code.py").write_text(text)
+    names = ["one_code", "other_code"]
+    assert len(set(code_digests(names, frozenset(names)).values())) == 2

@@ -1,6 +1,8 @@
 """A subject's digest changes with its code and parameters, and with nothing else."""
 
+import collections
 import functools
+import inspect
 import sys
 
 import numpy as np
@@ -10,7 +12,7 @@ from mechanisms import Interval, Laplace
 from verify import PlainBandit
 from verify.functions.command_subject import command_subject
 from verify.subjects.resolve import resolve
-from verify.subjects.subject_identity import module_digests, source_digest
+from verify.subjects.subject_identity import adversary_words, module_digests, source_digest
 from verify.transcripts.adversary import ChallengeOnPlay
 from verify.zoo import specimens
 from verify.zoo.plain_bandits import DPUCB
@@ -60,6 +62,15 @@ def test_mechanisms_and_learners_differ_by_parameters_and_bases():
     assert source_digest(resolve(Laplace(scale=1.0))) == source_digest(resolve(Laplace(scale=1.0)))
     assert source_digest(resolve(Laplace(scale=1.0))) != source_digest(resolve(Laplace(scale=2.0)))
     assert source_digest(resolve("cucb-ldp1")) != source_digest(resolve("cucb-ldp2"))
+
+
+class Spoken(collections.UserDict):
+    words = "says"
+
+
+def test_what_is_pythons_own_differs_from_version_to_version_and_counts_by_its_name():
+    bases = "\n".join(f"{base.__module__}.{base.__name__}" for base in Spoken.__mro__[1:-1])
+    assert adversary_words(Spoken()) == f"says\n{inspect.getsource(Spoken)}\n{bases}"
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ import os
 import pickle
 import random
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -146,6 +147,9 @@ def _digest(value: Any) -> str:
     if size > _MOST_ENTRIES:
         return repr(size)
     try:
-        return hashlib.sha256(pickle.dumps(value)).hexdigest()
+        with warnings.catch_warnings():
+            # Python 3.12 and 3.13 warn of iterators; where that is an error, it would hide their state.
+            warnings.simplefilter("ignore")
+            return hashlib.sha256(pickle.dumps(value)).hexdigest()
     except Exception:  # whatever has no bytes
         return repr(size)

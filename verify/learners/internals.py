@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import dis
 import functools
+import itertools
 import operator
+import re
 import sys
 import sysconfig
 import types
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from importlib.abc import SourceLoader
 from importlib.util import resolve_name
@@ -30,9 +32,14 @@ from mechanisms import Assumption, AssumptionKind
 from verify.learners.public_state import attributes, enclosed
 
 _INSTALLED = tuple(Path(sysconfig.get_path(name)).resolve() for name in ("purelib", "platlib", "stdlib"))
-_READS = frozenset({"LOAD_ATTR", "LOAD_METHOD", "DELETE_ATTR"})
+_VARIABLE = re.compile(r"(LOAD|STORE|DELETE)_(NAME|GLOBAL|FROM_DICT_OR_GLOBALS)|IMPORT_(NAME|FROM)")
+_ATTRIBUTE = frozenset(each for each in dis.hasname if not _VARIABLE.fullmatch(dis.opname[each]))
+"""Instructions that name an attribute, whatever else a version of Python has them do: ``super()`` in 3.12, say."""
+
 _MOVES = frozenset({"COPY", "SWAP", "CACHE", "EXTENDED_ARG"})  # leave the object where it is
 _IMPORT = dis.opmap["IMPORT_NAME"]
+_CONSTANTS = (str, tuple, frozenset)
+_BETWEEN = re.compile(r"[][.{}!:]")  # names in a text: a getter's, or a format's
 
 
 def _internals(owner: type) -> set[str]:
@@ -78,6 +85,8 @@ def _uses(learner: object) -> Iterator[tuple[Place, str]]:
             if isinstance(value, operator.attrgetter):
                 texts = _texts(value.__reduce__()[1])
                 yield from ((Place("a getter of attributes", 0), name) for name in texts)
+            elif type(value) in _CONSTANTS:  # of a module or a class, a default argument
+                yield from ((Place("a text", 0), name) for name in _texts(value))
             elif isinstance(value, types.CodeType):  # of a module that no run has loaded: all of it
                 yield from _in_code(value)
             elif isinstance(value, type):
@@ -103,6 +112,8 @@ def _methods(kind: type, names: set[str], packages: set[str]) -> Iterator[Any]:
             for name, held in vars(base).items():
                 if name in names or (name.startswith("__") and name.endswith("__")):
                     yield from _functions(held)
+                    if type(held) in _CONSTANTS and not name.startswith("__"):  # as ``__slots__`` are
+                        yield held
 
 
 def _functions(value: Any) -> Iterator[Any]:
@@ -196,18 +207,22 @@ def _in_code(code: types.CodeType) -> Iterator[tuple[Place, str]]:
     before: dis.Instruction | None = None
     own: set[str] = set()  # names that were just read of the object itself, as ``self._values += 1`` does
     has_any = not INTERNALS.isdisjoint(code.co_names) or any(any(_texts(each)) for each in code.co_consts)
-    for instruction in dis.get_instructions(code) if has_any else ():
+    all_of_it = dis.get_instructions(code) if has_any else ()
+    instructions = [each for each in all_of_it if each.opname not in _MOVES]
+    for instruction, after in itertools.zip_longest(instructions, instructions[1:]):
         name = instruction.argval
-        if instruction.opname in _MOVES:
-            continue
-        if instruction.opname in _READS or instruction.opname == "STORE_ATTR":
+        if instruction.opcode in _ATTRIBUTE:
             if name in INTERNALS:
-                if _is_self(before):
+                if _is_self(before) and "SUPER" not in instruction.opname:
                     own.add(name)
                 elif not (name in own and _is_in_place(before)):
                     yield _place(code, instruction), name
-        elif instruction.opname.startswith(("LOAD_CONST", "KW_NAMES", "RETURN_CONST")):
-            yield from ((_place(code, instruction), text) for text in _texts(name))
+        elif instruction.opcode in dis.hasconst and not _is_pythons_own(after):
+            assert instruction.arg is not None
+            found = _texts(
+                code.co_consts[instruction.arg]
+            )  # which `argval` is not for names of arguments in 3.11
+            yield from ((_place(code, instruction), text) for text in found)
         before = instruction
     for part in code.co_consts:
         if isinstance(part, types.CodeType):
@@ -223,16 +238,22 @@ def _is_self(instruction: dis.Instruction | None) -> bool:
     return (name[-1] if isinstance(name, tuple) else name) in ("self", "cls")
 
 
+def _is_pythons_own(after: dis.Instruction | None) -> bool:
+    """Whether a constant is what Python 3.13 lists in a class: the attributes that its methods set of themselves."""
+    return after is not None and (after.opname, after.argval) == ("STORE_NAME", "__static_attributes__")
+
+
 def _is_in_place(instruction: dis.Instruction | None) -> bool:
     return instruction is not None and instruction.opname == "BINARY_OP" and instruction.argrepr.endswith("=")
 
 
-def _texts(value: object) -> Iterator[str]:
-    """Yield the internal names among texts, those between dots too."""
-    parts: Iterable[object] = value if isinstance(value, tuple | frozenset) else (value,)
-    for part in parts:
-        if isinstance(part, str):
-            yield from (each for each in part.split(".") if each in INTERNALS)
+def _texts(value: Any) -> Iterator[str]:
+    """Yield the internal names among texts, in whatever tuples and sets, those between dots or of a format too."""
+    if type(value) is str:
+        yield from (each for each in _BETWEEN.split(value) if each in INTERNALS)
+    elif type(value) in _CONSTANTS:
+        for part in value:
+            yield from _texts(part)
 
 
 def _place(code: types.CodeType, instruction: dis.Instruction) -> Place:

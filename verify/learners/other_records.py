@@ -139,7 +139,9 @@ def telling_numbers(learner: type, low: float, high: float) -> FloatArray:
 
 def _numbers_of(learner: type) -> Iterator[int | float]:
     """Yield the numbers in the modules of a class and its bases, as they stand in code or are kept there."""
-    for name in dict.fromkeys(cls.__module__ for cls in learner.__mro__ if cls is not object):
+    for name in dict.fromkeys(cls.__module__ for cls in learner.__mro__):
+        if name.partition(".")[0] in sys.stdlib_module_names:  # whose numbers are other ones in each version
+            continue
         module = sys.modules.get(name)
         for value in list(vars(module).values()) if module is not None else []:
             if isinstance(value, type | types.FunctionType) and value.__module__ == name:
@@ -165,5 +167,6 @@ def _numbers_in(value: object) -> Iterator[int | float]:
     elif isinstance(value, property):
         yield from _numbers_in(value.fget)
     elif isinstance(value, type):
-        for part in vars(value).values():
-            yield from _numbers_in(part)
+        for name, part in vars(value).items():
+            if name != "__firstlineno__":  # where it stands, since Python 3.13
+                yield from _numbers_in(part)

@@ -120,7 +120,7 @@ def unreadable(subject: object) -> str | None:
         if base.__module__.partition(".")[0] not in sys.stdlib_module_names:
             try:
                 inspect.getsource(base)
-            except (OSError, TypeError):
+            except Exception:  # a class may say that it stands where nothing can be read
                 return base.__qualname__
     return None
 
@@ -146,7 +146,7 @@ def adversary_words(adversary: Any) -> str:
 
 
 def _class_source(made: type[Any]) -> str:
-    """The source of a class and of its bases, as far as there is any."""
+    """The source of a class and of its bases, as far as there is any; Python's own by their names."""
     return "\n".join(
         _fixed_text(base) if base.__module__.partition(".")[0] in _FIXED else _text_of(base)
         for base in made.__mro__
@@ -188,13 +188,15 @@ def _command_source(command: Command) -> str:
 def _text_of(found: Any) -> str:
     try:
         return inspect.getsource(found)
-    except (OSError, TypeError):  # written at a prompt, or not in Python
+    except Exception:  # written at a prompt, not in Python, or where it says, since 3.13, nothing can be read
         return getattr(found, "__qualname__", "")
 
 
 @functools.cache  # inspect parses a module for each of its classes; users' modules may be read again, and change
 def _fixed_text(found: type[Any]) -> str:
-    return _text_of(found)
+    # What is Python's differs from version to version, and is the same subject.
+    ours = found.__module__.partition(".")[0] in LIBRARY or of_users({found.__module__})
+    return _text_of(found) if ours else f"{found.__module__}.{found.__qualname__}"
 
 
 def _content(cell: Any) -> str:

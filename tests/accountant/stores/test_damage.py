@@ -5,6 +5,7 @@ import random
 import re
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -107,9 +108,8 @@ def said(path: Path) -> tuple[Any, dict[Any, Any]]:
         replay, names = read_export(path)
     else:
         replay = verify_store(path).replay
-        with sqlite3.connect(path) as connection:
+        with closing(sqlite3.connect(path)) as connection, connection:
             found = connection.execute("SELECT number, label FROM account NOT INDEXED").fetchall()
-        connection.close()
         names = {number: named(label) for number, label in found}
     counted = replay.limits and {name: replay.rows.get(number) for number, name in names.items()}
     terms = [replay.terms.to_dict(), replay.limits and replay.limits.rules, counted]
@@ -166,6 +166,19 @@ def test_a_store_that_could_not_be_read_is_closed(tmp_path: Path, opens: Callabl
         Path(f"{path}{left}").unlink(missing_ok=True)
     path.write_bytes(whole)
     open_store(path).close()
+
+
+def test_a_store_is_closed_while_what_refused_it_is_still_known(stored: Path, tmp_path: Path) -> None:
+    """The frames of an exception kept a statement open, and with it the file; since Python 3.12 even after it."""
+    path = tmp_path / "ledger.db"
+    whole = stored.read_bytes()
+    at = whole.index(b"4.0,", whole.index(b'{"kind":'))
+    path.write_bytes(whole[:at] + b"5" + whole[at + 1 :])
+    with pytest.raises(LedgerDamaged, match="its hash is not that of what it says") as refused:
+        verify_store(path)
+    for left in ("-wal", "-shm"):
+        assert not Path(f"{path}{left}").exists()  # whoever closes it last removes them
+    assert refused.tb is not None
 
 
 @pytest.mark.slow_cells(".db-25")
@@ -340,7 +353,7 @@ CHANGES = {
 def test_a_changed_table_is_named(stored: Path, tmp_path: Path, sql: str, words: str) -> None:
     path = tmp_path / "ledger.db"
     path.write_bytes(stored.read_bytes())
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute(sql)
     connection.close()
     with pytest.raises(LedgerDamaged, match=re.escape(words)) as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -57,7 +58,7 @@ def spent(path: Path) -> dict[Any, Any]:
 
 
 def positions(path: Path) -> list[int]:
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         found = [row[0] for row in connection.execute("SELECT position FROM entry ORDER BY position")]
     connection.close()
     return found
@@ -223,7 +224,7 @@ def test_an_export_of_a_folded_store_is_verified_and_imported(old: Path, tmp_pat
 )
 def test_a_damaged_fold_is_named(old: Path, sql: str, words: str) -> None:
     folded(old, FIRST + 1)
-    with sqlite3.connect(old) as connection:
+    with closing(sqlite3.connect(old)) as connection, connection:
         assert connection.execute(sql).rowcount == 1
     connection.close()
     with pytest.raises(LedgerDamaged, match=words):
@@ -258,7 +259,7 @@ def test_what_cannot_be_folded(old: Path) -> None:
 
 def test_a_store_of_an_earlier_version_is_brought_up(old: Path) -> None:
     before, head = spent(old), verify_store(old).head
-    with sqlite3.connect(old) as connection:
+    with closing(sqlite3.connect(old)) as connection, connection:
         connection.execute("UPDATE store SET version = 3")
         connection.execute("DROP INDEX rare")
         connection.execute(
@@ -267,7 +268,7 @@ def test_a_store_of_an_earlier_version_is_brought_up(old: Path) -> None:
         )
     connection.close()
     assert (spent(old), verify_store(old).head) == (before, head)
-    with sqlite3.connect(old) as connection:
+    with closing(sqlite3.connect(old)) as connection, connection:
         assert connection.execute("SELECT version FROM store").fetchone() == (VERSION,)
         (index,) = connection.execute("SELECT sql FROM sqlite_master WHERE name = 'rare'").fetchone()
         connection.execute("UPDATE store SET version = 2")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import stat
+from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -258,7 +259,7 @@ def test_accounts_whose_hashes_are_swapped_are_found_without_the_key(key: Path, 
     (tmp_path / "ledger.json").write_text(json.dumps(content))
     with pytest.raises(ValueError, match="account 1 is not of the record that its entries commit it to"):
         read_export(tmp_path / "ledger.json")
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE account SET label = replace(label, 'a', 'b')")
     connection.close()
     with pytest.raises(ValueError, match="account 1 is not of the record that its entries commit it to"):

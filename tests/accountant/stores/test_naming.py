@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
-from contextlib import suppress
+from contextlib import closing, suppress
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -182,7 +182,7 @@ def test_an_erased_name_leads_to_nobody_and_what_was_spent_stays(path: Path, key
 
 
 def _salt(path: Path) -> bytes:
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         found = connection.execute("SELECT salt FROM account WHERE number = 1").fetchone()[0]
     connection.close()
     return bytes(found)

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -536,6 +536,18 @@ def test_a_backup_that_was_restored_in_place_is_noticed_with_an_anchor(path: Pat
         open_store(path, Accountant(Budget(1.0)).terms(), anchor=anchor)
 
 
+def test_a_store_that_is_forgotten_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python 3.13 warns of a connection that nobody closes, which is an error in many test suites."""
+    warned: list[Any] = []
+    monkeypatch.setattr(sys, "unraisablehook", warned.append)  # what an error in a finalizer goes to
+    accountant = Accountant(Budget(1.0), store=tmp_path / "ledger.db")
+    accountant.myself = accountant  # type: ignore[attr-defined] # nothing but the garbage collector finds it
+    del accountant
+    gc.collect()
+    assert warned == []
+    assert not Path(f"{tmp_path / 'ledger.db'}-wal").exists()
+
+
 def test_a_file_that_takes_the_number_of_a_store_that_was_thrown_away_is_no_store(path: Path) -> None:
     open_store(path, Accountant(Budget(1.0)).terms())  # and never closed
     gc.collect()
@@ -569,7 +581,7 @@ def test_an_older_dpwitness_does_not_open_newer_tables(path: Path) -> None:
     import sqlite3
 
     opened(path).ledger.close()  # type: ignore[attr-defined]
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE store SET version = 9")
     connection.close()
     with pytest.raises(StoreRefused, match="version 9"):

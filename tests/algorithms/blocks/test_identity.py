@@ -18,6 +18,7 @@ import pytest
 
 from algorithms import code_fingerprint
 from algorithms.blocks import NoIdentity, identity
+from algorithms.blocks.identity import environment
 from algorithms.catalogue.linear_entries import linear_learners
 from algorithms.catalogue.structured_entries import learners
 from algorithms.linear.linear_play import simulate_phases
@@ -133,6 +134,17 @@ def test_another_process_says_the_same_word(tmp_path: Path) -> None:
     problem = build_problem("top-k")
     build = learners["cucb-ldp2"].build(problem, epsilon=1.0, horizon=10)
     assert told == identity((build, problem, {"a", "b", "c"})) + "\n"
+
+
+def test_the_version_of_python_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its sums have other last bits since 3.12, and byte code that travels to another version ends the process."""
+    here, word = environment(), identity(lambda: 1.0)
+    with monkeypatch.context() as patched:
+        patched.setattr(sys, "version_info", (3, 99, 0))
+        there = environment.__wrapped__()
+    assert there != here
+    monkeypatch.setattr(sys.modules["algorithms.blocks.identity"], "environment", lambda: there)
+    assert identity(lambda: 1.0) != word
 
 
 def test_code_counts_and_comments_do_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -41,7 +41,8 @@ def test_a_profiler_goes_on_afterwards():
         cost_of(functools.partial(call, nothing, 60))
         call(nothing, 40)
     calls = {name: count for (_, _, name), (count, *_) in pstats.Stats(profiler).stats.items()}
-    assert calls["nothing"] == 40
+    # Before Python 3.12 there is room for one profiler at a time.
+    assert calls["nothing"] == (40 if sys.version_info < (3, 12) else 100)
 
 
 def test_calls_of_numpy_weigh_more():

@@ -5,6 +5,7 @@ import re
 import shutil
 import sqlite3
 import sys
+from contextlib import closing
 from fractions import Fraction
 
 import numpy as np
@@ -56,7 +57,7 @@ def test_a_store_that_fits(run, store):
 
 
 def test_the_first_entry_that_does_not_fit_is_named(run, store):
-    with sqlite3.connect(store) as connection:
+    with closing(sqlite3.connect(store)) as connection, connection:
         connection.execute("UPDATE entry SET body = replace(body, '2', '3') WHERE position = 2")
     connection.close()
     code, out, _ = run("verify", store)
