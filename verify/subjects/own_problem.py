@@ -141,7 +141,7 @@ def _check_structure(problem: Problem, reference: str) -> None:
         if not np.array_equal(alone, answers[lane : lane + 1]):
             raise ProblemError(
                 f"{name}: solve returned {answers[lane].tolist()} among other lanes and {alone[0].tolist()} alone; an "
-                "answer must depend on the weights of its own lane only"
+                "answer must depend on the weights of its own lane only, not on chance or what was asked before"
             )
         _check_worth(structure, answers[lane : lane + 1], weights[lane], name)
     _check_smoothness(structure, answers, weights, name)
