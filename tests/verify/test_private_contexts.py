@@ -8,7 +8,7 @@ import pytest
 from algorithms.claim import View
 from mechanisms.parameters import ParameterError
 from verify import PlainBandit, verify
-from verify.bandits import bandit_candidates
+from verify.bandits import bandit_view
 from verify.bandits.calling.bandit_records import BanditRecords
 from verify.transcripts.action_features import read
 
@@ -109,7 +109,7 @@ def test_a_private_contextual_bandit_is_not_refuted(kind, monkeypatch):
         hidden.add(int((transcript.actions == -1).all(axis=(0, 2)).sum()))
         return read(features, transcript)
 
-    monkeypatch.setattr(bandit_candidates, "read", spied)
+    monkeypatch.setattr(bandit_view, "read", spied)
     assert verify(subject(kind), epsilon=1.0, effort="quick").verdict == "unproven"
     # No draw of the test shows the changed round's own action; others of OwnContext never change.
     assert hidden == ({1} if kind is PhasedLinear else set())
