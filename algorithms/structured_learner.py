@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import abc
+import functools
 import inspect
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
@@ -48,6 +49,11 @@ def structure_kind(structure: object) -> Family:
     if isinstance(structure, Arms):
         return "bandit"
     return "matroid" if isinstance(structure, Matroid) else "semi-bandit"
+
+
+@functools.lru_cache(maxsize=256)  # asked in every round of a service, of few functions
+def _takes_available(choose: Callable[..., Any]) -> bool:
+    return "available" in inspect.signature(choose).parameters
 
 
 class NothingPlayed(ValueError, AttributeError):
@@ -223,7 +229,7 @@ class StructuredLearner(TicketedLearner, abc.ABC, Generic[StructureType]):
         """
         if self.needs_all_arms:
             raise ProblemError(f"available: {type(self).__name__} plays with all arms: {self.needs_all_arms}")
-        if "available" not in inspect.signature(self.choose).parameters:
+        if not _takes_available(getattr(self.choose, "__func__", self.choose)):
             raise ProblemError(
                 f"available: {type(self).__name__} plays with all arms: its choose must take `available`"
             )

@@ -58,8 +58,6 @@ def from_json(text: str, made: Callable[[dict[str, Any]], Any] | None = None) ->
             if made is None
             else lambda pairs: made(without_repetition(pairs)),
         )
-        _check_nesting(found)
-        return found
     except json.JSONDecodeError as error:
         raise DataFileError(f"line {error.lineno}: not valid JSON: {error.msg}") from None
     except RecursionError:
@@ -68,6 +66,8 @@ def from_json(text: str, made: Callable[[dict[str, Any]], Any] | None = None) ->
         raise
     except ValueError as error:  # a whole number of more digits than Python converts
         raise DataFileError(f"not valid JSON: {error}") from None
+    _check_nesting(found)
+    return found
 
 
 def from_toml(text: str) -> dict[str, Any]:
@@ -80,14 +80,12 @@ def from_toml(text: str) -> dict[str, Any]:
     """
     try:
         found = tomllib.loads(text, parse_float=float_of)
-        _check_nesting(found)
-        return found
     except RecursionError:
         raise DataFileError("not valid TOML: nested too deep") from None
-    except DataFileError:
-        raise
     except ValueError as error:  # also a whole number of more digits than Python converts
         raise DataFileError(f"not valid TOML: {error}") from None
+    _check_nesting(found)
+    return found
 
 
 def _check_nesting(found: Any) -> None:

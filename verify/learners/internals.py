@@ -219,9 +219,8 @@ def _in_code(code: types.CodeType) -> Iterator[tuple[Place, str]]:
                     yield _place(code, instruction), name
         elif instruction.opcode in dis.hasconst and not _is_pythons_own(after):
             assert instruction.arg is not None
-            found = _texts(
-                code.co_consts[instruction.arg]
-            )  # which `argval` is not for names of arguments in 3.11
+            # Not `argval`, which is no constant for names of arguments in 3.11.
+            found = _texts(code.co_consts[instruction.arg])
             yield from ((_place(code, instruction), text) for text in found)
         before = instruction
     for part in code.co_consts:

@@ -355,7 +355,6 @@ def test_a_changed_table_is_named(stored: Path, tmp_path: Path, sql: str, words:
     path.write_bytes(stored.read_bytes())
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute(sql)
-    connection.close()
     with pytest.raises(LedgerDamaged, match=re.escape(words)) as error:
         verify_store(path)
     assert str(path) in str(error.value)

@@ -60,7 +60,6 @@ def spent(path: Path) -> dict[Any, Any]:
 def positions(path: Path) -> list[int]:
     with closing(sqlite3.connect(path)) as connection, connection:
         found = [row[0] for row in connection.execute("SELECT position FROM entry ORDER BY position")]
-    connection.close()
     return found
 
 
@@ -226,7 +225,6 @@ def test_a_damaged_fold_is_named(old: Path, sql: str, words: str) -> None:
     folded(old, FIRST + 1)
     with closing(sqlite3.connect(old)) as connection, connection:
         assert connection.execute(sql).rowcount == 1
-    connection.close()
     with pytest.raises(LedgerDamaged, match=words):
         verify_store(old)
 
@@ -266,13 +264,11 @@ def test_a_store_of_an_earlier_version_is_brought_up(old: Path) -> None:
             "CREATE INDEX rare ON entry (position) "
             "WHERE substr(body, 3, 7) IN ('adopted', 'assumed', 'closed\"', 'rules\":')"
         )
-    connection.close()
     assert (spent(old), verify_store(old).head) == (before, head)
     with closing(sqlite3.connect(old)) as connection, connection:
         assert connection.execute("SELECT version FROM store").fetchone() == (VERSION,)
         (index,) = connection.execute("SELECT sql FROM sqlite_master WHERE name = 'rare'").fetchone()
         connection.execute("UPDATE store SET version = 2")
-    connection.close()
     assert "fold" in index
     with pytest.raises(ValueError, match="are of version 2, this dpwitness knows"):
         verify_store(old)

@@ -261,7 +261,6 @@ def test_accounts_whose_hashes_are_swapped_are_found_without_the_key(key: Path, 
         read_export(tmp_path / "ledger.json")
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE account SET label = replace(label, 'a', 'b')")
-    connection.close()
     with pytest.raises(ValueError, match="account 1 is not of the record that its entries commit it to"):
         verify_store(path)
 

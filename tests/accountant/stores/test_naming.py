@@ -184,7 +184,6 @@ def test_an_erased_name_leads_to_nobody_and_what_was_spent_stays(path: Path, key
 def _salt(path: Path) -> bytes:
     with closing(sqlite3.connect(path)) as connection, connection:
         found = connection.execute("SELECT salt FROM account WHERE number = 1").fetchone()[0]
-    connection.close()
     return bytes(found)
 
 

@@ -583,7 +583,6 @@ def test_an_older_dpwitness_does_not_open_newer_tables(path: Path) -> None:
     opened(path).ledger.close()  # type: ignore[attr-defined]
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE store SET version = 9")
-    connection.close()
     with pytest.raises(StoreRefused, match="version 9"):
         opened(path)
 

@@ -59,7 +59,6 @@ def test_a_store_that_fits(run, store):
 def test_the_first_entry_that_does_not_fit_is_named(run, store):
     with closing(sqlite3.connect(store)) as connection, connection:
         connection.execute("UPDATE entry SET body = replace(body, '2', '3') WHERE position = 2")
-    connection.close()
     code, out, _ = run("verify", store)
     assert code == 1
     assert "entry 2: its hash is not that of what it says" in out.replace("\n", " ")
