@@ -31,8 +31,10 @@ from mechanisms.mechanism import (
     neighbouring_of,
 )
 from mechanisms.parameters import ParameterError
+from mechanisms.profile import PrivacyProfile
 from verify.conduct.conduct import Conduct
 from verify.conduct.effort import Effort
+from verify.conduct.process_state import subjects_own
 from verify.conduct.progress import silent
 from verify.events.view_sample import Column, ViewSample
 from verify.findings import Finding, LowerBound, Statement, UpperBound, Witness
@@ -63,7 +65,7 @@ def verify_mechanism(
             # What it kept of its parameters as they were is not asked; nor do functions get many draws at once.
             mechanism = rebuilt(mechanism.to_dict())
         evidence.upper = upper_bound(mechanism, claim.delta)
-        profile = mechanism.profile()
+        profile = _declared(mechanism)
         with stopped_by_hand(evidence):
             if tester is not None:
                 candidates = Candidates(_worlds(mechanism), _samples(mechanism, effort))
@@ -78,6 +80,12 @@ def verify_mechanism(
         if not evidence.assumptions and profile.exact:
             evidence.offer(*_exact_lower(mechanism, claim, conduct.reproduce))
     return evidence
+
+
+@subjects_own()
+def _declared(mechanism: Mechanism) -> PrivacyProfile:
+    """Return the profile that a mechanism has, or that a user's own says it has."""
+    return mechanism.profile()
 
 
 class _Identities(dict[str, Callable[[Any], Any]]):
@@ -103,7 +111,7 @@ def rebuilt(saved: Mapping[str, Any]) -> Mechanism:
 
 def upper_bound(mechanism: Mechanism, delta: float) -> UpperBound:
     """Return the least epsilon at `delta` that the profile proves, or of several releases their exact composition."""
-    epsilon = mechanism.profile().epsilon(delta)
+    epsilon = _declared(mechanism).epsilon(delta)
     steps: tuple[Step, ...] = ()
     if isinstance(mechanism, Repeated):
         steps = (Step(mechanism.mechanism, mechanism.count),)
@@ -160,7 +168,7 @@ def _false_profile(
         return None
     name = type(mechanism).__name__
     delta = mechanism.nominal_delta
-    epsilon = mechanism.profile().epsilon(delta)
+    epsilon = _declared(mechanism).epsilon(delta)
     if math.isinf(epsilon):
         return None
     candidates = Candidates(_worlds(mechanism), max(_FEWEST_SAMPLES, conduct.effort.samples // 4))
@@ -265,7 +273,9 @@ def _is_called_singly(mechanism: Mechanism) -> bool:
 def _drawer(
     mechanism: Mechanism, start: npt.NDArray[Any], end: npt.NDArray[Any]
 ) -> Callable[[bool, int, np.random.SeedSequence], ViewSample]:
-    releases = mechanism.release(start[np.newaxis], NumpyNoise(np.random.default_rng(0))).shape[:-2]
+    with subjects_own():
+        once = mechanism.release(start[np.newaxis], NumpyNoise(np.random.default_rng(0)))
+    releases = once.shape[:-2]
     outputs = math.prod(releases) * start.size  # composed mechanisms stack their releases in front
     columns = tuple(Column(f"output[{i}]", f"output {i}", "real") for i in range(1, outputs + 1))
     if outputs == 1:
@@ -273,7 +283,8 @@ def _drawer(
 
     def draw(other: bool, n: int, seed: np.random.SeedSequence) -> ViewSample:
         value = np.tile(end if other else start, (n, 1))
-        released = mechanism.release(value, NumpyNoise(np.random.default_rng(seed)))
+        with subjects_own():
+            released = mechanism.release(value, NumpyNoise(np.random.default_rng(seed)))
         views = np.moveaxis(np.asarray(released, dtype=np.float64), -2, 0).reshape(n, -1)
         return ViewSample(views, columns)
 
@@ -291,6 +302,7 @@ class MechanismSubject:
     mechanism: Mechanism
 
     @property
+    @subjects_own()
     def form(self) -> ClaimForm:
         """A mechanism's claim is about its output."""
         return ClaimForm(

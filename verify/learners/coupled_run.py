@@ -14,6 +14,7 @@ from algorithms.play import BuildLearner, play_records
 from algorithms.problems import Problem
 from mechanisms.arrays import FloatArray
 from verify.conduct.effort import Effort
+from verify.conduct.process_state import subjects_own
 from verify.findings import Finding, FindingKind, LowerBound, Statement, Witness
 from verify.statistics.sampled_losses import LossBound, loss_lower_bound
 from verify.subject_error import failing_place
@@ -129,8 +130,9 @@ def _run_coupled(
         batch = neighbours[start : start + _NEIGHBOURS_AT_ONCE]
         worlds = np.stack([data, *(neighbour.applied(data) for neighbour in batch)])
         gate = Coupled(seed, lanes, len(batch))
-        for _ in play_records(build(gate), problem, gate, worlds):
-            pass
+        with subjects_own():
+            for _ in play_records(build(gate), problem, gate, worlds):
+                pass
         shown = np.where(gate.hidden, 0.0, gate.loss)
         batches.append(CoupledRun(gate.loss, shown, tuple(gate.divergences), gate.more_than_seen))
     return _together(batches, axis=0)

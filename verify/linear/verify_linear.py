@@ -24,6 +24,7 @@ from algorithms.problems import LinearBandit
 from mechanisms import AssumptionKind, Binomial, Gaussian, NumpyNoise, Sensitivity
 from mechanisms.arrays import BoolArray
 from verify.conduct.conduct import Conduct
+from verify.conduct.process_state import subjects_own
 from verify.conduct.progress import stretch
 from verify.events.view_sample import Column, ViewSample
 from verify.findings import FindingKind, Statement
@@ -257,8 +258,9 @@ def _place_of_draws(problem: LinearBandit) -> Place:
 def _first_open(build: BuildPhased) -> tuple[Any, Phase] | None:
     """Return the learner at its first phase with reports; None if there is none, or it does not run."""
     try:
-        learner = build(Simulation(0, 1))
-        phase = learner.act()
+        with subjects_own():
+            learner = build(Simulation(0, 1))
+            phase = learner.act()
     except (Exception, SystemExit):  # the accounting run has reported it
         return None
     return (learner, phase) if phase is not None and phase.clients else None
@@ -275,7 +277,8 @@ def _test_view(
     """Test the claim's own view by sampling: the action sequence, or one client's release at its extremes."""
     claim = case.claim
     if claim.view == View.ACTIONS.value:
-        learner = case.build(Simulation(0, 1))
+        with subjects_own():
+            learner = case.build(Simulation(0, 1))
         if not hasattr(learner, "after"):
             return
         candidates = _tipped_actions(case, learner.active.size, conduct, tester, seed)
