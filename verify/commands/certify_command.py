@@ -19,6 +19,7 @@ from verify.certificates.certificate import SAID, Certificate
 from verify.certificates.certificate_check import CertificateCheck
 from verify.certificates.certification import NotCertified, certify
 from verify.commands.command_options import flags, json_option, printed, show, shown_progress
+from verify.commands.completed_names import SUBJECT
 from verify.conduct.exit_codes import OPEN
 from verify.conduct.interrupts import interrupts
 from verify.printable import printable
@@ -28,7 +29,7 @@ _STYLES = {"valid": "bold green", "invalid": "bold red", "unproven": "bold yello
 
 
 @click.command("certify")
-@click.argument("subject")
+@click.argument("subject", type=SUBJECT)
 @flags("epsilon", "delta", "composition", *SAID, "workers", "backend", "scheduler")
 @click.option(
     "-o",

@@ -16,6 +16,7 @@ from algorithms.off_policy.logged_bandit import LoggedBandit, read_log
 from algorithms.off_policy.replay_evaluation import evaluate, expected_rounds
 from algorithms.problems import ProblemError, SettingError, known_name, parse_settings
 from verify.commands.command_options import flags, json_option, privacy_options, show, shown_progress
+from verify.commands.completed_names import LEARNER
 from verify.commands.simulate_command import is_private, own_parameters
 from verify.conduct.isolation import found_apart
 from verify.conduct.progress import Progress, stretch
@@ -48,7 +49,7 @@ class _Asked:
 
 
 @click.command("evaluate")
-@click.argument("learners", nargs=-1, required=True)
+@click.argument("learners", nargs=-1, required=True, type=LEARNER)
 @click.option(
     "--log",
     "file",
