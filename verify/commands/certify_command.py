@@ -42,7 +42,7 @@ def certify_command(ctx: click.Context, /, subject: str, output: Path | None, **
     """Verify SUBJECT, and write its certificate if it is certified: a learner's name, or path/to/file.py:object.
 
     The certificate is JSON: the claim, the proof with every charge of the record that paid most, versions, digests of
-    all code, and the command that repeats it. What rests on an assumption gets none.
+    the code that the proof reaches, and the command that repeats it. What rests on an assumption gets none.
 
     Exit codes: 0 written; 1 refuted; 3 unproven; 2 usage or input error; 4 an error of dpwitness's own.
     """
@@ -75,11 +75,11 @@ def certificate_group() -> None:
 def check_command(ctx: click.Context, /, file: Path, subject: str | None, as_json: bool) -> None:
     """Prove the certificate in FILE again on the installed code; the subject's own code is run for it.
 
-    Its versions and digests must be those that are installed, and its claim, its bounds and every charge what comes
-    out again.
+    The code that the proof reaches must be the one that is installed, and its claim, its bounds and every charge what
+    comes out again; other versions of libraries are named, and change nothing as long as that is so.
 
-    Exit codes: 0 valid; 1 invalid: something else comes out; 3 unproven: other code or versions are installed, or the
-    proof did not come to its end; 2 FILE is no certificate, or another input error; 4 an error of dpwitness's own.
+    Exit codes: 0 valid; 1 invalid: something else comes out; 3 unproven: other code is installed, or the proof did not
+    come to its end; 2 FILE is no certificate, or another input error; 4 an error of dpwitness's own.
     """
     certificate = Certificate.load(file)
     with interrupts(), redirect_stdout(sys.stderr):
