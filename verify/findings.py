@@ -91,6 +91,12 @@ class Statement(Enum):
     LEARNER_NOT_REPLAYED = FindingKind.CRASH, "the learner could not be replayed: {error}"
     LEARNER_NOT_SAMPLED = FindingKind.CRASH, "the learner could not be sampled: {error}"
     BANDIT_RAISED = FindingKind.CRASH, "the bandit raised {error}"
+    BANDIT_RAISED_ON_GUESS = (
+        FindingKind.CRASH,
+        "the bandit raised {error}; the rewards that it was played on, {rewards}, are a guess: "
+        "PlainBandit(rewards=...) says which there are",
+        False,
+    )
     NO_LANES = FindingKind.NO_LANES, "the learner could not run in lanes: {error}", False
     VIEW_NOT_TESTED = (
         FindingKind.VIEW,
@@ -334,6 +340,12 @@ class Statement(Enum):
         FindingKind.RAISES,
         "raised {error} in {raised} of {calls} calls on {data}{never}: that it raises can be seen, and is audited as "
         "part of the output",
+    )
+    WRONG_GUESS = (
+        FindingKind.RAISES,
+        "raised {error} on {data}{more}: which data there are is a guess, so that these are taken to be none of them, "
+        "and left out; @claimed(data=...) without guessed=True, or --data, says what they are",
+        False,
     )
     NAN = (
         FindingKind.NAN,
