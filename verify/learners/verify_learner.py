@@ -9,7 +9,6 @@ import numpy as np
 
 from accountant import Place
 from algorithms.claim import Claim, View
-from algorithms.play import play_records
 from algorithms.problems import Problem
 from mechanisms.arrays import FloatArray
 from verify.conduct.conduct import Conduct
@@ -26,7 +25,8 @@ from verify.learners.accounting_run import (
 )
 from verify.learners.coupled_run import RELEASED_VIEWS, CoupledRun, add_coupled, try_coupled
 from verify.learners.function_trials import add_function_trials
-from verify.learners.learner_case import Groundwork, LearnerCase
+from verify.learners.groundwork import Groundwork
+from verify.learners.learner_case import LearnerCase
 from verify.learners.learner_pairs import LearnerPairs
 from verify.learners.likelihood import likelihoods_hold
 from verify.learners.other_records import groups_of_records, growing_records, other_records, telling_numbers
@@ -121,7 +121,7 @@ def _keep(evidence: Evidence, case: LearnerCase, result: CountedEvent, conduct: 
 
 def _groundwork(evidence: Evidence, case: LearnerCase, conduct: Conduct) -> Groundwork:
     """Collect what needs no sampling of the view: accounting, replays and coupled runs."""
-    build, problem, claim = case.build, case.problem, case.claim
+    problem, claim = case.problem, case.claim
     effort, progress = conduct.effort, conduct.progress
     root = np.random.SeedSequence(conduct.seed)
     data_seed, accounting_seed, coupled_seed, mechanism_seed, replay_seed, trial_seed = root.spawn(6)
@@ -150,7 +150,7 @@ def _groundwork(evidence: Evidence, case: LearnerCase, conduct: Conduct) -> Grou
     ]
     add_function_trials(evidence, case, drawn, trial_seed)  # they say more of a function than replays
     _add_replays(evidence, case, accounting, datasets, replay_seed)
-    coupled = try_coupled(build, problem, data, neighbours, effort, coupled_seed, evidence)
+    coupled = try_coupled(case, data, neighbours, effort, coupled_seed, evidence)
     if coupled is not None:
         add_coupled(evidence, coupled, neighbours, data, claim, conduct.reproduce, effort.false_alarm)
     _add_view(evidence, case, coupled)
@@ -172,8 +172,8 @@ def _account(
     evidence: Evidence, case: LearnerCase, datasets: Sequence[FloatArray], seed: np.random.SeedSequence
 ) -> Accounting:
     """Run the learner on accountants: the upper bound, and what was paid too much."""
-    problem, claim = case.problem, case.claim
-    plays = [_player(problem, data) for data in datasets]
+    claim = case.claim
+    plays = [_player(case, data) for data in datasets]
     accounting = enforced_accounting(case.build, plays, claim, rounds=len(datasets[0]) - 1, seed=seed)
     add_accounting(evidence, accounting, claim)
     add_overspending(evidence, accounting, claim)
@@ -203,14 +203,14 @@ def _add_replays(
             kept = frozenset(
                 record for record, changes in zip(rows, group.members, strict=True) if not changes
             )
-            yield OtherData(group.words, _player(problem, changed), kept=kept)
+            yield OtherData(group.words, _player(case, changed), kept=kept)
         if data is drawn:
             for changed, how in ((lowest, "lowest"), (highest, "highest")):
-                yield OtherData(f"when all records are all {how}", _player(problem, changed), _EARLY)
+                yield OtherData(f"when all records are all {how}", _player(case, changed), _EARLY)
             opposite = lowest + highest - data
-            yield OtherData("when all records are their opposites", _player(problem, opposite), _EARLY)
+            yield OtherData("when all records are their opposites", _player(case, opposite), _EARLY)
 
-    told = [(run, _player(problem, datasets[run.number]), list(others(run))) for run in accounting.taped]
+    told = [(run, _player(case, datasets[run.number]), list(others(run))) for run in accounting.taped]
     Replays(case.build, np.array_equal, Statement.ROUND_DIFFERS, _place_of_feedback(problem)).add(
         evidence, told
     )
@@ -221,5 +221,5 @@ def _place_of_feedback(problem: Problem) -> Place:
     return Place("", 0) if code is None else Place(code.co_filename, code.co_firstlineno)
 
 
-def _player(problem: Problem, data: FloatArray) -> Play:
-    return lambda learner, accountant: play_records(learner, problem, accountant, data)
+def _player(case: LearnerCase, data: FloatArray) -> Play:
+    return lambda learner, accountant: case.play(learner, accountant, data)
