@@ -102,6 +102,12 @@ class ContextualUsers:
     contexts: FloatArray
     rewards: FloatArray
 
+    def with_user(self, turns: Sequence[int], action: FloatArray, reward: float) -> ContextualUsers:
+        """Return users of whom the one of these turns is offered one action only, and earns this."""
+        contexts, rewards = self.contexts.copy(), self.rewards.copy()
+        contexts[turns], rewards[turns] = action, reward
+        return ContextualUsers(contexts, rewards)
+
     def differs_from(self, other: ContextualUsers, turn: int) -> bool:
         """Whether the user of a turn, counted from 0, is another one."""
         return not all(
