@@ -41,7 +41,7 @@ _Path = tuple[str | int, ...]
 
 @dataclass(frozen=True, slots=True)
 class CertifiedCharge:
-    """Equal releases that the record which paid most was part of.
+    """Equal releases that a record was part of.
 
     Attributes
     ----------
@@ -65,6 +65,25 @@ class CertifiedCharge:
 
 
 @dataclass(frozen=True, slots=True)
+class CertifiedPayer:
+    """A record of those that paid most: no other one paid as much in both numbers.
+
+    Attributes
+    ----------
+    record
+        Its name in the runs.
+    total
+        What its charges amount to: an exact (epsilon, delta).
+    charges
+        What it paid for.
+    """
+
+    record: str
+    total: Mapping[str, str]
+    charges: tuple[CertifiedCharge, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Accounted:
     """What accountants enforced and charged.
 
@@ -76,18 +95,18 @@ class Accounted:
         How many runs of how many rounds.
     releases
         How many charges there were.
-    total
-        The largest exact (epsilon, delta) that any record paid in any run.
-    charges
-        What it paid for.
+    covering
+        The least exact (epsilon, delta) that is at least what every record of every run paid.
+    payers
+        The records that paid most: each other one paid at most as much as one of them in both numbers.
     """
 
     theorem: str
     runs: int
     rounds: int
     releases: int
-    total: Mapping[str, str]
-    charges: tuple[CertifiedCharge, ...]
+    covering: Mapping[str, str]
+    payers: tuple[CertifiedPayer, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,8 +333,14 @@ def read_accounted(read: JsonObject) -> Accounted:
         runs=read.whole("runs"),
         rounds=read.whole("rounds"),
         releases=read.whole("releases"),
-        total=read.words("total"),
-        charges=tuple(read.entries("charges", _read_charge)),
+        covering=read.words("covering"),
+        payers=tuple(read.entries("payers", _read_payer)),
+    )
+
+
+def _read_payer(read: JsonObject) -> CertifiedPayer:
+    return CertifiedPayer(
+        read.text("record"), read.words("total"), tuple(read.entries("charges", _read_charge))
     )
 
 

@@ -77,7 +77,7 @@ def _facts(proof: Proof) -> tuple[tuple[str, str], ...]:
         pairs += [
             ("composition", accounted.theorem),
             ("runs", f"{accounted.runs} of {accounted.rounds:,} rounds, {accounted.releases:,} charges"),
-            ("the record that paid most", _amount(accounted.total)),
+            ("every record paid at most", _amount(accounted.covering)),
         ]
     if proof.plan is not None:
         pairs += [(f"plan: {record} pays", cost) for record, cost in proof.plan.costs.items()]
@@ -86,14 +86,25 @@ def _facts(proof: Proof) -> tuple[tuple[str, str], ...]:
 
 
 def _charges(accounted: Accounted | None) -> Section | None:
-    if accounted is None or not accounted.charges:
+    if accounted is None or not any(payer.charges for payer in accounted.payers):
         return None
     heading = ("line", "mechanism", "releases", "each costs, exactly")
-    rows = tuple(
-        (each.where, _named(each.mechanism), f"{each.releases:,}", _amount(each.charge))
-        for each in accounted.charges
+    tables = [
+        TextTable(
+            heading,
+            tuple(
+                (each.where, _named(each.mechanism), f"{each.releases:,}", _amount(each.charge))
+                for each in payer.charges
+            ),
+        )
+        for payer in accounted.payers
+    ]
+    title = (
+        "What the records that paid most paid for"
+        if len(tables) > 1
+        else "What the record that paid most paid for"
     )
-    return Section("What the record that paid most paid for", (TextTable(heading, rows),))
+    return Section(title, tuple(tables))
 
 
 def _named(mechanism: Mapping[str, Any]) -> str:

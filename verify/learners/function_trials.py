@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from accountant.gates.trying import Trying
-from algorithms.play import play_records
 from mechanisms import AssumptionKind
 from mechanisms.arrays import FloatArray
 from verify.findings import Statement, add_once
@@ -44,7 +43,7 @@ def add_function_trials(
     for values in (lowest + (data - lowest) * sizes, data):
         gate = Trying(seed)
         try:
-            for _ in play_records(case.build(gate), case.problem, gate, values):
+            for _ in case.play(case.build(gate), gate, values):
                 pass
         except (Exception, SystemExit):  # other layers say that it does not run
             pass
