@@ -279,7 +279,12 @@ def run_accounting(
             refused = True
             why, place = accountant.closed
             add_once(result.findings, Statement.ERROR_IN_MAP.finding(place, error=why))
-        result.assumptions += [each for each in accountant.assumptions if each not in result.assumptions]
+        result.assumptions += [
+            each
+            for each in accountant.assumptions
+            # The noise is this run's own: nothing of it is published.
+            if each.kind is not AssumptionKind.SEEDED and each not in result.assumptions
+        ]
         result.releases += len(accountant.ledger)
         result.alike = larger(result.alike, largest_counts(accountant.ledger.entries))
         for entry in accountant.ledger.entries:
