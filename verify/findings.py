@@ -169,7 +169,7 @@ class Statement(Enum):
     OVERSPENT = (
         FindingKind.OVERSPENT,
         "record {record} enters {times} through {mechanism} here, each at ε = {epsilon}, δ = {delta}; it pays "
-        "ε = {paid} in all, more than the ε = {claimed}, δ = {claimed_delta} claimed",
+        "ε = {paid}, δ = {paid_delta} in all, more than the ε = {claimed}, δ = {claimed_delta} claimed",
         False,
     )
     REFUSED_UNDER_CLAIM = (
@@ -177,10 +177,6 @@ class Statement(Enum):
         "an accountant with the claim as its budget refuses a release here: {why}",
     )
     ERROR_IN_MAP = FindingKind.ERROR_IN_MAP, "{error}; that it fails tells about the data"
-    UNCLIPPED = (
-        FindingKind.DOMAIN,
-        "reports are not clipped, and rewards have no bound: the sensitivity is infinite",
-    )
     REPLACEMENT = (
         FindingKind.REPLACEMENT,
         "clients are drawn with replacement: elsewhere one may report more often than the {times} times of these runs, "
@@ -442,18 +438,30 @@ def add_once(findings: list[Finding], finding: Finding) -> None:
 
 @dataclass(frozen=True, slots=True)
 class UpperBound:
-    """The mechanism is (epsilon, delta)-differentially private, by `method`; epsilon may be infinite."""
+    """No run loses more than (epsilon, delta), by `method`; epsilon may be infinite.
+
+    Attributes
+    ----------
+    epsilon, delta
+        The bound.
+    method
+        What gives it.
+    every_run
+        Whether it holds of all runs: of a mechanism, or because accountants enforce it for every record. Else it is of
+        the runs that were looked at alone, and proves nothing.
+    """
 
     epsilon: float
     delta: float
     method: str
+    every_run: bool = True
 
     def __post_init__(self) -> None:
         _check_bound(self.epsilon, self.delta)
 
     def proves(self, claim: Claim) -> bool:
         """Whether a claim follows from it."""
-        return self.epsilon <= claim.epsilon and self.delta <= claim.delta
+        return self.every_run and self.epsilon <= claim.epsilon and self.delta <= claim.delta
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,9 @@
 The rules (`decide`) are a pure function of what the verifier's layers found:
 
 certified
-    the accountant's upper bound, in the claim's model, is at most the claim; nothing was declassified; every
-    domain, sensitivity and trust check passed; it rests on no assumption; no audit contradicts it.
+    the accountant's upper bound, in the claim's model, is at most the claim, and it was enforced for every record of
+    every run (or is of all runs, as a mechanism's is); nothing was declassified; every domain, sensitivity and trust
+    check passed; it rests on no assumption; no audit contradicts it.
 refuted
     a lower bound in the claim's own view, statistical at the strict error level or exact, exceeds the claim,
     and a witness shows it.
@@ -139,6 +140,11 @@ def _not_proved(claim: Claim, upper: UpperBound | None) -> list[str]:
     if math.isinf(upper.epsilon):
         why = upper.method.removeprefix("none: ").removeprefix("no bound: ")
         return [f"There is no finite upper bound ({why})."]
+    if upper.epsilon <= claim.epsilon and upper.delta <= claim.delta:
+        return [
+            f"The accountant's upper bound, {both_numbers(upper.epsilon, upper.delta)}, is of the runs that were "
+            "looked at alone: no accountant enforced the claim for every record."
+        ]
     return [
         f"The accountant's upper bound, {both_numbers(upper.epsilon, upper.delta)}, exceeds the claim, "
         f"{both_numbers(claim.epsilon, claim.delta)}."
