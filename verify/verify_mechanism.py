@@ -35,7 +35,6 @@ from mechanisms.mechanism import (
     neighbouring_of,
 )
 from mechanisms.parameters import ParameterError
-from mechanisms.profile import PrivacyProfile
 from verify.conduct.conduct import Conduct
 from verify.conduct.effort import Effort
 from verify.conduct.process_state import subjects_own
