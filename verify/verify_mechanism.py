@@ -37,6 +37,7 @@ from mechanisms.mechanism import (
 from mechanisms.parameters import ParameterError
 from verify.conduct.conduct import Conduct
 from verify.conduct.effort import Effort
+from verify.conduct.process_state import subjects_own
 from verify.conduct.progress import silent
 from verify.events.view_sample import Column, ViewSample
 from verify.farthest_records import farthest_records
@@ -68,7 +69,7 @@ def verify_mechanism(
             # What it kept of its parameters as they were is not asked; nor do functions get many draws at once.
             mechanism = rebuilt(mechanism.to_dict())
         evidence.upper = upper_bound(mechanism, claim.delta)
-        profile = mechanism.profile()
+        profile = _declared(mechanism)
         with stopped_by_hand(evidence):
             if tester is not None:
                 candidates = Candidates(_worlds(mechanism), _samples(mechanism, effort))
@@ -84,6 +85,12 @@ def verify_mechanism(
             for lower, witness in _exact_lowers(mechanism, claim, conduct.reproduce):
                 evidence.offer(lower, witness)
     return evidence
+
+
+@subjects_own()
+def _declared(mechanism: Mechanism) -> PrivacyProfile:
+    """Return the profile that a mechanism has, or that a user's own says it has."""
+    return mechanism.profile()
 
 
 class _Identities(dict[str, Callable[[Any], Any]]):
@@ -109,7 +116,7 @@ def rebuilt(saved: Mapping[str, Any]) -> Mechanism:
 
 def upper_bound(mechanism: Mechanism, delta: float) -> UpperBound:
     """Return the least epsilon at `delta` that the profile proves, or of several releases their exact composition."""
-    epsilon = mechanism.profile().epsilon(delta)
+    epsilon = _declared(mechanism).epsilon(delta)
     moved = mechanism.sensitivity
     behind = mechanism.mechanism if isinstance(mechanism, Transformed) else mechanism
     parts: list[tuple[PrivacyProfile, int]] = []
@@ -179,7 +186,7 @@ def _false_profile(
         return None
     name = type(mechanism).__name__
     delta = mechanism.nominal_delta
-    epsilon = mechanism.profile().epsilon(delta)
+    epsilon = _declared(mechanism).epsilon(delta)
     if math.isinf(epsilon):
         return None
     candidates = Candidates(_worlds(mechanism), max(_FEWEST_SAMPLES, conduct.effort.samples // 4))
@@ -302,14 +309,16 @@ def _drawer(
     mechanism: Mechanism, start: npt.NDArray[Any], end: npt.NDArray[Any]
 ) -> Callable[[bool, int, np.random.SeedSequence], ViewSample]:
     # Composed mechanisms stack their releases in front.
-    outputs = np.size(mechanism.release(start[np.newaxis], NumpyNoise(np.random.default_rng(0))))
+    with subjects_own():
+        outputs = np.size(mechanism.release(start[np.newaxis], NumpyNoise(np.random.default_rng(0))))
     columns = tuple(Column(f"output[{i}]", f"output {i}", "real") for i in range(1, outputs + 1))
     if outputs == 1:
         columns = (Column("output", "the output", "category" if is_categorical(mechanism) else "real"),)
 
     def draw(other: bool, n: int, seed: np.random.SeedSequence) -> ViewSample:
         value = np.tile(end if other else start, (n, 1))
-        released = mechanism.release(value, NumpyNoise(np.random.default_rng(seed)))
+        with subjects_own():
+            released = mechanism.release(value, NumpyNoise(np.random.default_rng(seed)))
         views = np.moveaxis(np.asarray(released, dtype=np.float64), -2, 0).reshape(n, -1)
         return ViewSample(views, columns)
 
@@ -327,6 +336,7 @@ class MechanismSubject:
     mechanism: Mechanism
 
     @property
+    @subjects_own()
     def form(self) -> ClaimForm:
         """A mechanism's claim is about its output."""
         relation = neighbouring_of(self.mechanism)

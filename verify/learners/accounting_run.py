@@ -40,6 +40,7 @@ from algorithms.claim import Claim
 from algorithms.play import ActionError, place_of_act
 from mechanisms import Assumption, AssumptionKind, DomainError, Mechanism
 from verify.conduct.kept_outside import changed, kept_outside
+from verify.conduct.process_state import own_steps, subjects_own
 from verify.findings import Finding, FindingKind, Statement, UpperBound, add_once
 from verify.learners.internals import internals_named
 from verify.learners.ledger_profile import MovedMechanism, larger, largest_counts, ledger_profile
@@ -284,13 +285,14 @@ def run_accounting(
         if run.taped or run.altered is not None:
             accountant.on_tape(recording)
         try:
-            learner = build(accountant)
+            with subjects_own():
+                learner = build(accountant)
             act, result.learner = place_of_act(learner), type(learner)
             if outside is None:
                 outside, named = kept_outside(learner), internals_named(learner)
             steps: list[Any] = []
             states: dict[int, PublicState] = {}
-            for number, step in enumerate(run.play(learner, accountant), start=1):
+            for number, step in enumerate(own_steps(run.play(learner, accountant)), start=1):
                 if run.taped:
                     steps.append(copy.copy(step))
                     if is_due(number):

@@ -13,6 +13,7 @@ from accountant import Coupled, Divergence, RawRead
 from algorithms.claim import Claim, View
 from mechanisms.arrays import FloatArray
 from verify.conduct.effort import Effort
+from verify.conduct.process_state import subjects_own
 from verify.findings import Finding, FindingKind, LowerBound, Statement, Witness
 from verify.learners.learner_case import LearnerCase
 from verify.statistics.sampled_losses import ROUNDING, LossBound, loss_lower_bound
@@ -131,8 +132,9 @@ def _run_coupled(
         batch = neighbours[start : start + _NEIGHBOURS_AT_ONCE]
         worlds = np.stack([data, *(neighbour.applied(data) for neighbour in batch)])
         gate = Coupled(seed, lanes, len(batch))
-        for _ in case.play(case.build(gate), gate, worlds):
-            pass
+        with subjects_own():
+            for _ in case.play(case.build(gate), gate, worlds):
+                pass
         shown = np.where(gate.hidden, 0.0, gate.loss if sees_draws else gate.loss_before_draws)
         batches.append(CoupledRun(gate.loss, shown, tuple(gate.divergences), gate.more_than_seen))
     return _together(batches, axis=0)

@@ -18,6 +18,7 @@ from accountant.losses.composed_loss import ComposedLoss, compose
 from algorithms.claim import Claim
 from mechanisms import Binomial, Gaussian, GaussianProfile, Laplace, NumpyNoise, Sensitivity
 from verify.conduct.conduct import Conduct
+from verify.conduct.process_state import subjects_own
 from verify.findings import LowerBound, Witness
 from verify.learners.coupled_run import RELEASED_VIEWS
 from verify.learners.own_draws import draws_elsewhere
@@ -167,8 +168,9 @@ class PlayedPairs:
     def _played(self, kind: type[Watched], pairs: Sequence[int], seed: np.random.SeedSequence) -> Watched:
         """Play to the end."""
         gate = kind(seed, len(pairs))
-        for _ in self.pairs.play(self.build(gate), gate, pairs):
-            pass
+        with subjects_own():
+            for _ in self.pairs.play(self.build(gate), gate, pairs):
+                pass
         return gate
 
     def _seen(self, moves: Iterable[Move]) -> list[Move]:
@@ -278,9 +280,10 @@ class PlayedPairs:
     def _begins_like(self, pair: int, kind: Move, seed: np.random.SeedSequence) -> bool:
         """Play until something moves; return whether that is like a move, with nothing hidden before it."""
         gate = Watched(seed, 1)
-        for _ in self.pairs.play(self.build(gate), gate, [pair]):
-            if gate.moves[0]:
-                break
+        with subjects_own():
+            for _ in self.pairs.play(self.build(gate), gate, [pair]):
+                if gate.moves[0]:
+                    break
         return any(move.like(kind) for move in self._seen(gate.moves[0][:1]))
 
     def _steered(self, square: float, pair: int, seed: np.random.SeedSequence) -> Iterator[_Bound]:
@@ -313,9 +316,10 @@ class PlayedPairs:
     def _reaches(self, pair: int, steering: Steering, seed: np.random.SeedSequence) -> bool:
         """Play until the sum of μ² has come to m², or cannot any more."""
         gate = SteeredPair(seed, steering, sees_draws=self.sees_draws)
-        for _ in self.pairs.play(self.build(gate), gate, [pair]):
-            if gate.reached or gate.lost:
-                break
+        with subjects_own():
+            for _ in self.pairs.play(self.build(gate), gate, [pair]):
+                if gate.reached or gate.lost:
+                    break
         return gate.reached
 
     def _pure_bounds(
