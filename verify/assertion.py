@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from mechanisms import Domain
+from mechanisms.printed_numbers import as_given
 from verify.findings import FindingKind
 from verify.neighbouring.adjacency import Adjacency
 from verify.printable import printable
@@ -113,7 +114,8 @@ def assert_dp(
 def _complaint(result: Verification, *, certified: bool) -> str | None:
     """Return why a verification fails the assertion, None if it does not."""
     claim = (
-        f"{result.subject} is not ({result.claim.epsilon:g}, {result.claim.delta:g})-differentially private"
+        f"{result.subject} is not ({as_given(result.claim.epsilon)}, {as_given(result.claim.delta)})-differentially "
+        f"private"
     )
     if result.verdict == "refuted":
         return claim

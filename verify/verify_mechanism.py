@@ -31,6 +31,7 @@ from mechanisms.mechanism import (
     neighbouring_of,
 )
 from mechanisms.parameters import ParameterError
+from mechanisms.printed_numbers import as_given, at_least, at_most
 from verify.conduct.conduct import Conduct
 from verify.conduct.effort import Effort
 from verify.conduct.progress import silent
@@ -131,10 +132,10 @@ def _exact_lower(mechanism: Mechanism, claim: Claim, reproduce: str) -> tuple[Lo
     moved = mechanism.sensitivity
     witness = Witness(
         neighbours={
-            "data": "any value",
+            "data": "a value",
             "data_prime": f"the value moved by {moved.l1:g} (L1), {moved.l2:g} (L2)",
         },
-        event=f"the output is more than e^{claim.epsilon:g} times likelier on D than on D′",
+        event=f"p(output | D) > e^{as_given(claim.epsilon)} p(output | D′)",
         probability=p,
         probability_prime=q,
         reproduce=reproduce,
@@ -172,8 +173,10 @@ def _false_profile(
     return Statement.FALSE_PROFILE.finding(
         place,
         mechanism=name,
-        declared=epsilon,
-        lost=result.epsilon_lower,
+        declared=at_most(epsilon),
+        lost=at_least(result.epsilon_lower),
+        confidence=result.confidence,
+        draws=result.trials,
         event=result.event.words,
         probability=result.probability,
         data=data,

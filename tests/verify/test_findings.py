@@ -67,7 +67,7 @@ def test_every_kind_is_of_a_statement_of_a_gate_or_of_the_accountant() -> None:
 
 
 def test_a_statement_says_its_values_and_an_error_with_its_type() -> None:
-    assert Statement.BANDIT_RAISED.finding("a.py:3", error=KeyError(7)) == Finding(
+    assert Statement.RAISED.finding("a.py:3", error=KeyError(7)) == Finding(
         FindingKind.CRASH, "a.py:3", "the bandit raised KeyError: 7"
     )
     many = Statement.STOPPED_BETS.finding(draws=12_345)
@@ -80,7 +80,7 @@ def test_a_statement_says_its_values_and_an_error_with_its_type() -> None:
 def test_a_kind_and_line_is_kept_once() -> None:
     findings: list[Finding] = []
     for where in ("a.py:3", "a.py:3", "a.py:4"):
-        add_once(findings, Statement.LEARNER_RAISED.finding(where, error=ValueError(where)))
+        add_once(findings, Statement.RAISED.finding(where, error=ValueError(where)))
     add_once(findings, Statement.DRIFT.finding("a.py:3"))
     assert [finding.where for finding in findings] == ["a.py:3", "a.py:4", "a.py:3"]
 

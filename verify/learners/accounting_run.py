@@ -38,12 +38,13 @@ from accountant.recorded import describe
 from algorithms.claim import Claim
 from algorithms.play import ActionError, place_of_act
 from mechanisms import Assumption, AssumptionKind, DomainError, Mechanism
+from mechanisms.printed_numbers import as_given, at_most
 from verify.conduct.kept_outside import changed, kept_outside
 from verify.findings import Finding, FindingKind, Statement, UpperBound, add_once
 from verify.learners.internals import internals_named
 from verify.learners.ledger_profile import MovedMechanism, larger, largest_counts, ledger_profile
 from verify.learners.public_state import PublicState, is_due, public_state
-from verify.sentences import number
+from verify.sentences import exact
 from verify.subject_error import failing_place
 from verify.verdict.evidence import Evidence
 
@@ -262,7 +263,10 @@ def run_accounting(
             result.exceeded = result.exceeded or refusal
         except Refusal as refusal:
             refused = True
-            add_once(result.findings, Finding(_kind(refusal), str(refusal.where), refusal.message))
+            add_once(
+                result.findings,
+                Finding(_kind(refusal), str(refusal.where), exact("{message}", message=refusal.message)),
+            )
         except DomainError as error:
             refused = True
             add_once(result.findings, Statement.OUTSIDE_DOMAIN.finding(act, error=str(error)))
@@ -272,7 +276,7 @@ def run_accounting(
         except (Exception, SystemExit) as error:  # a user's learner may raise anything
             if run.altered is None:  # else it fails on what was released, which tells nothing of the data
                 refused = True
-                add_once(result.findings, Statement.LEARNER_RAISED.finding(failing_place(error), error=error))
+                add_once(result.findings, Statement.RAISED.finding(failing_place(error), error=error))
         if accountant.closed is not None:
             refused = True
             why, place = accountant.closed
@@ -397,11 +401,11 @@ def add_accounting(evidence: Evidence, accounting: Accounting, claim: Claim) -> 
     evidence.assume(*accounting.assumptions, *_said_of_neighbours(claim))
     evidence.declassified += [f.where for f in accounting.findings if f.kind is FindingKind.DECLASSIFIED]
     if accounting.worst is None:
-        evidence.upper = UpperBound(math.inf, 1.0, "the accountant refused: no finite bound")
+        evidence.upper = UpperBound(math.inf, 1.0, "a release was refused")
         return
     worst = accounting.worst
     if worst.epsilon is None:
-        evidence.upper = UpperBound(worst.epsilon_up, 1.0, "no bound: private data were declassified")
+        evidence.upper = UpperBound(worst.epsilon_up, 1.0, "raw data were used without noise")
     else:
         name, least = accounting.theorem.name, worst
         if accounting.filtered is not None:
@@ -466,10 +470,10 @@ def add_overspending(evidence: Evidence, accounting: Accounting, claim: Claim) -
             record=accounting.record,
             times="one release" if times == 1 else f"{times} releases",
             mechanism=mechanism,
-            epsilon=number(epsilon),
-            delta=number(delta),
-            paid=number(worst.epsilon_up),
-            claimed=number(claim.epsilon),
-            claimed_delta=number(claim.delta),
+            epsilon=at_most(epsilon),
+            delta=at_most(delta),
+            paid=at_most(worst.epsilon_up),
+            claimed=as_given(claim.epsilon),
+            claimed_delta=as_given(claim.delta),
         )
         evidence.findings.append(found)

@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import asdict
 from enum import Enum
 from typing import Any
 
 import numpy as np
 
+from verify.sentences import Sentence
+
 
 def json_able(value: Any) -> Any:
-    """Plain JSON data: NumPy numbers and arrays become Python's, members of an `Enum` values, infinity "inf" or "-inf".
+    """Plain JSON data: NumPy numbers and arrays become Python's, members of an `Enum` values, a `Sentence` its fields.
+
+    Infinity becomes "inf" or "-inf".
 
     Raises
     ------
     ValueError
         If a number is NaN, or a value has no JSON form.
     """
+    if isinstance(value, Sentence):
+        return json_able(asdict(value))
     if isinstance(value, Mapping):
         return {str(key): json_able(entry) for key, entry in value.items()}
     if isinstance(value, Enum):
