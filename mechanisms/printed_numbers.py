@@ -1,7 +1,7 @@
 """Numbers as reports, refusals and messages print them, on the safe side of what is proved.
 
 A lower end is rounded down and an upper end up: printed to the nearest digit, "at least" could say more than is
-proved.
+proved. A number is the float that its text reads back as: 0.98 is printed as it is, and not by its binary digits.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def _rounded(value: float, digits: int, rounding: str) -> str:
         return "∞" if value > 0 else "-∞"
     if value == 0.0:
         return "0"
-    found = Context(prec=digits, rounding=rounding).plus(Decimal(float(value))).normalize()
+    found = Context(prec=digits, rounding=rounding).plus(Decimal(repr(float(value)))).normalize()
     if -5 < found.adjusted() < digits:
         return f"{found:f}"
     mantissa, exponent = f"{found:e}".split("e")

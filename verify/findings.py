@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum, StrEnum, unique
 from typing import TYPE_CHECKING, Any
 
-from mechanisms.printed_numbers import as_given, at_least, at_most
+from mechanisms.printed_numbers import as_given, at_least, at_most, percent
 from verify.sentences import Basis, Sentence, confident, exact, filled
 
 if TYPE_CHECKING:
@@ -277,6 +277,7 @@ class Statement(Enum):
         FindingKind.DETERMINISTIC,
         OBSERVED,
         "did not vary in {draws:,} calls on the same data, and depends on them",
+        False,
     )
     CONSTANT_OUTPUT = (
         FindingKind.CONSTANT,
@@ -530,10 +531,9 @@ class LowerBound:
         values = {"bound": self.words, **values}
         if self.confidence == 1.0 and not self.samples:
             return exact(words, how=f"{self.method}; exact", **values)
-        how = f"{self.method}; {{confidence}} confidence" + (
-            f", {self.samples:,} draws" if self.samples else ""
-        )
-        return confident(words.replace("{how}", how), self.confidence, self.samples or None, **values)
+        how = f"{self.method}; {percent(self.confidence)} confidence"
+        how += f", {self.samples:,} draws" if self.samples else ""
+        return confident(words, self.confidence, self.samples or None, how=how, **values)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,8 @@ from accountant.files.json_object import JsonObject
 from mechanisms.printed_numbers import percent
 from verify.subject_error import words_of_error
 
+_FORMATTER = Formatter()
+
 ABSOLUTE = re.compile(
     r"\b(never|always|whatever|every|cannot|impossible|without error|there is no|no privacy|proves?|certain(ly|ty)?)\b",
     re.IGNORECASE,
@@ -130,18 +132,20 @@ def filled(words: str, basis: Basis, values: Mapping[str, Any]) -> Sentence:
     values
         Texts and errors are quoted. ``confidence`` is a share, said in percent; it and ``draws`` are the sentence's.
     """
-    used = {name for _, name, _, _ in Formatter().parse(words) if name}
-    said = {name: values[name] for name in used}
-    if "confidence" in used:
-        said["confidence"] = percent(values["confidence"])
-    texts = {
-        name: words_of_error(value) if isinstance(value, BaseException) else str(value)
-        for name, value in said.items()
-        if not isinstance(value, int | float)
-    }
-    quoted = tuple(dict.fromkeys(text for text in texts.values() if ABSOLUTE.search(text)))
-    text = words.format(**{**said, **texts})
-    return Sentence(text, basis, values.get("confidence"), values.get("draws"), quoted)
+    confidence, draws = values.get("confidence"), values.get("draws")
+    said = dict(values) if confidence is None else {**values, "confidence": percent(confidence)}
+    parts, quoted = [], []
+    for literal, name, form, conversion in _FORMATTER.parse(words):
+        parts.append(literal)
+        if name is None:
+            continue
+        value = said[name]
+        if isinstance(value, BaseException):
+            value = words_of_error(value)
+        parts.append(_FORMATTER.format_field(_FORMATTER.convert_field(value, conversion), form or ""))
+        if not isinstance(value, int | float) and ABSOLUTE.search(parts[-1]):
+            quoted.append(parts[-1])
+    return Sentence("".join(parts), basis, confidence, draws, tuple(dict.fromkeys(quoted)))
 
 
 def read_sentence(read: JsonObject) -> Sentence:

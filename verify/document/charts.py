@@ -135,7 +135,7 @@ def interval(
     parts.append(
         f'<text x="{mark:.1f}" y="{base - 30.0}" text-anchor="{anchor}">claim {as_given(claim)}</text>'
     )
-    said = f"ε: {caption}" if low <= high else "ε: the bounds contradict each other"
+    said = _said(f"ε: {caption}" if low <= high else "ε: the bounds contradict each other")
     parts.append(f'<text class="small" x="{left}" y="{base + 44.0}">{said}</text>')
     return _svg("".join(parts), _WIDTH, base + 52.0, words)
 

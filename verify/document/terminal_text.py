@@ -40,7 +40,8 @@ _STYLES: Mapping[Tone, str] = {
 _BAR = "[█◆#*]+"  # of a picture: what its other characters frame
 _FACT = 24  # columns of a name, at most
 _SPELLED = str.maketrans(
-    {"ε": "epsilon", "δ": "delta", "′": "'", "∞": "inf", "±": "+-"}
+    {"ε": "epsilon", "δ": "delta", "μ": "mu", "Σ": "sum", "′": "'", "∞": "inf", "±": "+-"}
+    | {"≤": "<=", "≥": ">=", "≈": "~", "−": "-", "·": "*"}
     | dict(zip("─├┤┼┄█▼◆", "-||+.#v*", strict=True))
 )
 

@@ -69,6 +69,12 @@ class BlackBoxResult(CountedEvent):
     final_batches: tuple[int, ...]
 
     @property
+    def varied(self) -> bool:
+        """Whether draws of one of the worlds differed, as any counted event tells."""
+        counts = [count for one in self.band.events for count in (one.hits, one.hits_prime)]
+        return super().varied or any(0 < count < self.band.trials for count in counts)
+
+    @property
     def interruption(self) -> Finding | None:
         """That the bounds are those of fewer draws."""
         return Statement.STOPPED_IN_TEST.finding(draws=self.trials) if self.interrupted else None

@@ -87,6 +87,11 @@ class CountedEvent(ABC):
         """The smallest probability of an event that the counted draws detect, where they were drawn."""
 
     @property
+    def varied(self) -> bool:
+        """Whether draws of one of the worlds differed, as a counted event tells."""
+        return any(0 < hits < self.trials for hits in (self.hits, self.hits_prime))
+
+    @property
     def near_claim(self) -> Sentence | None:
         """How likely another seed rejects a claim that this leaves in doubt; None if it does not, or cannot say."""
         return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 
 from accountant.compositions import composition_named
@@ -72,12 +73,17 @@ def claim_section(subject: str, claim: Claim, arithmetic: str = "", problem: str
     return Section("The claim", (Paragraph(said),), (Paragraph(factor), Paragraph(group), facts))
 
 
+def unit_words(claim: Claim) -> str:
+    """Return what a claim protects in a word or two; "one record" where its unit is no short name."""
+    name = re.split("[:,(]", claim.unit, maxsplit=1)[0].strip()
+    return name if re.fullmatch(r"one \w+", name) else "one record"
+
+
 def protected_words(claim: Claim) -> str:
-    """Return what is guessed of whom, by somebody who sees the output: what a claim protects."""
-    unit = claim.unit.partition(":")[0]
+    """Return what somebody guesses who sees the output of what a claim is about."""
     if claim.neighbours is Neighbouring.REPLACE_ONE:
-        return f"which of two values one record has (a record is {unit})"
-    return f"whether one record is in the data (a record is {unit})"
+        return f"which of two records is that of {unit_words(claim)}"
+    return f"whether {unit_words(claim)} is in the data"
 
 
 def person_section(claim: Claim, *, proved: bool) -> Section:

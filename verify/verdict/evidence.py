@@ -73,6 +73,8 @@ class Evidence:
             The bound to be kept; by default the result's own.
         """
         self._record(result)
+        if result.varied:  # what a first look found not to vary did, in more draws
+            self.findings = [each for each in self.findings if each.kind is not FindingKind.DETERMINISTIC]
         if result.dependent is not None:  # then no count proves anything
             self.findings.append(
                 Statement.DEPENDENT_DRAWS.finding(how=result.dependent, confidence=1.0 - DEPENDENCE_ERROR)

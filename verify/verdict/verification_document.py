@@ -43,6 +43,7 @@ from verify.verdict.common_sections import (
     provenance_section,
     references_section,
     theorem_named,
+    unit_words,
     versions_words,
 )
 from verify.verdict.references import BETS, COUNTS, PROFILE
@@ -96,7 +97,7 @@ def print_verification(verification: Verification, console: Console, *, verbose:
 def _first_line(verification: Verification) -> Sentence:
     """Return the verdict for a reader who does not know differential privacy."""
     claim, lower = verification.claim, verification.lower
-    said = {"view": claim.view, "unit": claim.unit.partition(":")[0]}
+    said = {"view": claim.view, "unit": unit_words(claim)}
     if verification.verdict == "certified":
         return exact(
             "Proved: someone who sees {view} and guesses {guessed} is right at most {share} of the time (a coin "
@@ -129,7 +130,7 @@ def _passed(verification: Verification, lower: LowerBound) -> Sentence:
     """Return the first line on a black box that its tests did not contradict."""
     claim, leak = verification.claim, _floating_point_leak(verification)
     words = "Tested, not proved: {draws:,} draws did not contradict the claim that {view} protects {unit}"
-    said = {"view": claim.view, "unit": claim.unit.partition(":")[0]}
+    said = {"view": claim.view, "unit": unit_words(claim)}
     if leak is None:
         return observed(f"{words}; a stronger test might.", lower.samples, **said)
     return confident(
@@ -145,8 +146,13 @@ def _floating_point_leak(verification: Verification) -> tuple[float, float] | No
     """Return the ε that the lowest bits of the outputs show, and its confidence, where a finding says so."""
     if not any(finding.kind is FindingKind.FLOATING_POINT for finding in verification.findings):
         return None
-    found = verification.details["floating_point"]
-    return float(found["epsilon_lower"]), float(found["confidence"])
+    found = verification.details.get("floating_point")
+    numbers = (
+        [found.get(key) for key in ("epsilon_lower", "confidence")] if isinstance(found, Mapping) else []
+    )
+    if not (len(numbers) == 2 and all(isinstance(each, float) for each in numbers)):
+        return None
+    return numbers[0], numbers[1]
 
 
 def _passed_tests(verification: Verification) -> bool:
@@ -265,10 +271,11 @@ def _event(verification: Verification) -> Section | None:
 def _no_difference(verification: Verification, lower: LowerBound) -> Section | None:
     if not lower.samples:
         return None
+    view = str(verification.details.get("tested_view", verification.claim.view))
     said = observed(
         "{view}: the difference between D and D′ is not significant at {level} confidence in {draws:,} draws.",
         lower.samples,
-        view=str(verification.details.get("tested_view", verification.claim.view)).capitalize(),
+        view=f"{view[:1].upper()}{view[1:]}",
         level=percent(lower.confidence),
     )
     return Section("Largest difference", (Paragraph(said),))
@@ -282,9 +289,14 @@ def _probability(probability: float, hits: int | None, trials: int | None) -> Se
 
 def _other_probability(witness: Witness) -> Sentence:
     if witness.trials is not None and witness.hits_prime is None:
-        loss = at_least(float(witness.details["largest_loss"]))
-        return exact("at most P(event | D) / e^{loss} (from the densities)", loss=loss)
+        return exact("at most P(event | D) / e^{loss} (from the densities)", loss=_densities_loss(witness))
     return _probability(witness.probability_prime, witness.hits_prime, witness.trials)
+
+
+def _densities_loss(witness: Witness) -> str:
+    """Return the least loss of the event, by which its probability on D′ is bounded."""
+    loss = witness.details.get("largest_loss")
+    return at_least(float(loss)) if isinstance(loss, float | int) else "loss"
 
 
 def _ratio(witness: Witness, claim: Claim, lower: LowerBound) -> Sentence:
@@ -294,18 +306,18 @@ def _ratio(witness: Witness, claim: Claim, lower: LowerBound) -> Sentence:
     ratio = "not estimable (0 hits on D′)"
     if witness.probability_prime > 0.0:
         value = (witness.probability - claim.delta) / witness.probability_prime
-        ratio = f"{excess} / P(D′) = {nearest(value, 4)}"
+        ratio = f"{excess} / P(D′) = {nearest(value, 4)}{'' if witness.trials is None else ' (estimated)'}"
     if witness.trials is None:
         ratio = "infinite" if witness.probability_prime == 0.0 else ratio
         return exact("{ratio} (exact); {allowed}", ratio=ratio, allowed=allowed)
     if witness.hits_prime is None:
-        loss = at_least(float(witness.details["largest_loss"]))
-        return exact("at least e^{loss} (from the densities); {allowed}", loss=loss, allowed=allowed)
+        said = "at least e^{loss} (from the densities); {allowed}"
+        return exact(said, loss=_densities_loss(witness), allowed=allowed)
     if not (lower.samples and math.isfinite(lower.epsilon)):
-        said = "{ratio} (estimated from {draws:,} draws a side); {allowed}"
+        said = "{ratio}, from {draws:,} draws a side; {allowed}"
         return observed(said, witness.trials, ratio=ratio, allowed=allowed)
     return confident(
-        "{ratio} (estimated); ≥ {least} with {confidence} confidence; {allowed}",
+        "{ratio}; ≥ {least} with {confidence} confidence; {allowed}",
         lower.confidence,
         lower.samples,
         ratio=ratio,
@@ -342,15 +354,12 @@ def _event_meaning(witness: Witness, claim: Claim, lower: LowerBound) -> Iterato
     else:
         yield observed("Not seen in {draws:,} draws on D′.", trials)
     delta = witness.details.get("delta_lower")
-    if lower.samples and isinstance(delta, float):
-        yield confident(
-            "With {confidence} confidence: δ ≥ {delta} at ε = {claimed}, and {bound}.",
-            lower.confidence,
-            lower.samples,
-            delta=at_least(delta),
-            claimed=as_given(claim.epsilon),
-            bound=lower.words,
-        )
+    if lower.samples:
+        also = ""
+        if isinstance(delta, float) and delta > 0.0:
+            also = f"δ ≥ {at_least(delta)} at ε = {as_given(claim.epsilon)}, and "
+        said = "With {confidence} confidence: {also}{bound}."
+        yield confident(said, lower.confidence, lower.samples, also=also, bound=lower.words)
 
 
 def _findings(verification: Verification) -> Section | None:
