@@ -82,7 +82,10 @@ def _verified(
     decision = decide(
         _CLAIM, upper=upper, lower=lower, witness=witness, findings=findings, assumptions=assumptions
     )
-    details = {"detection_floor": exact("An event of probability below 0.1 is too rare."), "band": _BAND}
+    details = {
+        "detection_floor": exact("On the tested data sets: an event of probability below 0.1 is too rare."),
+        "band": _BAND,
+    }
     verified = Verification(
         name, kind, _CLAIM, decision, upper, lower, witness, findings, 7, MADE, details, assumptions
     )
