@@ -316,8 +316,8 @@ class Statement(Enum):
     REPEATS = (
         FindingKind.REPEATS,
         EXACT,
-        "outputs repeat across generators in {share} of the lanes: fixed seed, reset state, or a seed above 2^53 cut "
-        "off; draws are not independent, and a bound is not derived",
+        "outputs repeat across generators in {share} of the lanes: fixed seed, reset state, or large seeds cut off "
+        "(a command's are below 2^53); draws are not independent, and a bound is not derived",
     )
     DRIFT = (
         FindingKind.DRIFT,

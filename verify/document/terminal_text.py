@@ -41,7 +41,7 @@ _BAR = "[█◆#*]+"  # of a picture: what its other characters frame
 _FACT = 24  # columns of a name, at most
 _SPELLED = str.maketrans(
     {"ε": "epsilon", "δ": "delta", "μ": "mu", "Σ": "sum", "′": "'", "∞": "inf", "±": "+-"}
-    | {"≤": "<=", "≥": ">=", "≈": "~", "−": "-", "·": "*"}
+    | {"≤": "<=", "≥": ">=", "≈": "~", "≠": "!=", "…": "...", "−": "-", "·": "*"}
     | dict(zip("─├┤┼┄█▼◆", "-||+.#v*", strict=True))
 )
 

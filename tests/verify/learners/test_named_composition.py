@@ -40,7 +40,7 @@ class InZCDP(RoundedBits):
 @pytest.mark.parametrize(
     ("learner", "options", "verdict", "by"),
     [
-        (RoundedBits, {}, "unproven", "the accountant refused"),
+        (RoundedBits, {}, "unproven", "a release was refused"),
         (
             RoundedBits,
             {"composition": "zcdp"},

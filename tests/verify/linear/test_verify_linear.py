@@ -38,7 +38,7 @@ def test_certified_where_releases_are_seen(name: str, epsilon: float, delta: flo
     assert result.lower.epsilon == pytest.approx(result.upper.epsilon, rel=2e-4)
     assert result.findings == ()
     assert result.details["tested_view"] == "everything that is released of one client"
-    assert "(proved)" in result.decision.reasons[-1]
+    assert "(proved)" in result.decision.reasons[-1].text
 
 
 @pytest.mark.slow_cells("dp-pe-central")
