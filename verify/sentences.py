@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum, unique
 from string import Formatter
 from typing import Any
@@ -97,6 +97,10 @@ class Sentence:
     def __str__(self) -> str:
         return self.text
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the sentence as JSON data."""
+        return {**asdict(self), "basis": self.basis.value, "quoted": list(self.quoted)}
+
     def with_words(self, words: str) -> Sentence:
         """Return the sentence with more words at its end."""
         return replace(self, text=f"{self.text}{words}")
@@ -160,6 +164,6 @@ def read_sentence(read: JsonObject) -> Sentence:
     )
 
 
-def sentence_of(data: Sentence | Mapping[str, Any]) -> Sentence:
-    """Return a sentence among a result's details, which are JSON data where they were read from some."""
-    return data if isinstance(data, Sentence) else read_sentence(JsonObject(dict(data), "a sentence"))
+def sentence_of(data: Mapping[str, Any]) -> Sentence:
+    """Return the sentence whose `to_dict` this is."""
+    return read_sentence(JsonObject(dict(data), "a sentence"))

@@ -49,7 +49,7 @@ MADE = Provenance(
 )
 _CLAIM = ClaimForm("local", View.MESSAGE, "the rewards of one round", "Theorem 7 of the paper").at(1.0, 1e-5)
 _BAND = {
-    "said": confident("δ(0) ≥ 0.25 ({confidence} simultaneous confidence).", 0.95),
+    "said": confident("δ(0) ≥ 0.25 ({confidence} simultaneous confidence).", 0.95).to_dict(),
     "confidence": 0.95,
     "epsilon": [0.0, 0.5, 1.0, 1.5],
     "delta_lower": [0.25, 0.1, 1e-3, 0.0],
@@ -83,7 +83,9 @@ def _verified(
         _CLAIM, upper=upper, lower=lower, witness=witness, findings=findings, assumptions=assumptions
     )
     details = {
-        "detection_floor": exact("On the tested data sets: an event of probability below 0.1 is too rare."),
+        "detection_floor": exact(
+            "On the tested data sets: an event of probability below 0.1 is too rare."
+        ).to_dict(),
         "band": _BAND,
     }
     verified = Verification(

@@ -43,7 +43,7 @@ def everywhere(text: str) -> Verification:
     quoting = stated("{text}", text=text)
     band = {
         "epsilon": [0.0, 1.0], "delta_lower": [0.1, 0.0], "delta_upper": [0.5, 0.2], "delta_upper_by": text,
-        "confidence": 0.95, "said": quoting, "trade_off": {"alpha": [0.0, 1.0], "beta_upper": [1.0, 0.0]},
+        "confidence": 0.95, "said": quoting.to_dict(), "trade_off": {"alpha": [0.0, 1.0], "beta_upper": [1.0, 0.0]},
     }  # fmt: skip
     return Verification(
         subject=text,
@@ -56,7 +56,7 @@ def everywhere(text: str) -> Verification:
         findings=(Finding(FindingKind.WARNS, text, quoting),),
         seed=0,
         provenance=Provenance(text, {text: text}, {text: text}),
-        details={"detection_floor": quoting, "band": band, "anytime": {"said": quoting}},
+        details={"detection_floor": quoting.to_dict(), "band": band, "anytime": {"said": quoting.to_dict()}},
         assumptions=(Assumption(AssumptionKind.CLAIM, text, text),),
     )
 

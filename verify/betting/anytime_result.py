@@ -200,7 +200,7 @@ class AnytimeResult(CountedEvent):
             "samples": self.samples,
             "search_samples": self.search_samples,
             "stopped": ("time-limit" if self.by_time_limit else "interrupt") if self.interrupted else "",
-            "said": self.said,
+            "said": self.said.to_dict(),
             "detection_floor": self.detection_floor,
             "bets": [bet.to_dict() for bet in self.bets],
             "seed": self.seed,

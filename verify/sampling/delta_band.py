@@ -170,7 +170,7 @@ class DeltaBand:
         return {
             "confidence": self.confidence,
             "trials": self.trials,
-            "said": self.said,
+            "said": self.said.to_dict(),
             "epsilon": grid.tolist(),
             "delta_lower": self.delta(grid).tolist(),
             "delta_upper": None if upper is None else [float(upper(float(x))) for x in grid],

@@ -88,11 +88,11 @@ class Evidence:
                 epsilon=at_least(result.epsilon_lower), rounding=at_most(rounding)
             )
             self.findings.append(said)
-        self.details["detection_floor"] = result.floor_sentence
+        self.details["detection_floor"] = result.floor_sentence.to_dict()
         for key, sentence in (("near_claim", result.near_claim), ("detection_power", result.power)):
             self.details.pop(key, None)
             if sentence is not None:
-                self.details[key] = sentence
+                self.details[key] = sentence.to_dict()
         upper = self._upper_profile()
         band = (
             result.band_beside(None, "") if upper is None else result.band_beside(upper.delta, upper.method)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict
 from enum import Enum
 from typing import Any
 
@@ -24,7 +23,7 @@ def json_able(value: Any) -> Any:
         If a number is NaN, or a value has no JSON form.
     """
     if isinstance(value, Sentence):
-        return json_able(asdict(value))
+        return value.to_dict()
     if isinstance(value, Mapping):
         return {str(key): json_able(entry) for key, entry in value.items()}
     if isinstance(value, Enum):

@@ -365,7 +365,7 @@ def _event_meaning(witness: Witness, claim: Claim, lower: LowerBound) -> Iterato
 def _findings(verification: Verification) -> Section | None:
     if not verification.findings:
         return None
-    heading: tuple[str, ...] = ("Finding", "Observation", "Effect on the verdict")
+    heading: tuple[str, ...] = ("Finding", "Observation", "Effect")
     rows: tuple[tuple[Words, ...], ...] = tuple(
         (each.kind.value, each.sentence, _weight(each)) for each in verification.findings
     )

@@ -20,7 +20,6 @@ from verify.sampling.delta_band import (
     delta_band,
     pair_profile,
 )
-from verify.verdict.json_form import json_able
 
 
 def some_event(limit: int = 1) -> Event:
@@ -138,7 +137,7 @@ def test_a_band_without_events_says_nothing() -> None:
     band = delta_band([], np.zeros((2, 0), dtype=np.int64), 0, confidence=0.95)
     assert float(band.delta(0.0)) == float(band.epsilon(0.0)) == band.mu == band.rho == 0.0
     assert np.allclose(band.trade_off([0.0, 0.5, 1.0]), [1.0, 0.5, 0.0])
-    json.dumps(json_able(band.to_dict()), allow_nan=False)
+    json.dumps(band.to_dict(), allow_nan=False)
 
 
 @given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=1, max_size=12))
@@ -159,7 +158,7 @@ def test_the_lower_hull_is_the_lowest_line_between_any_two_points(points: list[t
 
 def test_json_has_both_curves() -> None:
     band = band_of((0.73, 0.27))
-    data = json.loads(json.dumps(json_able(band.to_dict(pair_profile(1.0, 0.0), reach=1.5)), allow_nan=False))
+    data = json.loads(json.dumps(band.to_dict(pair_profile(1.0, 0.0), reach=1.5), allow_nan=False))
     assert data["epsilon"][0] == 0.0
     assert data["epsilon"][-1] >= 1.5
     assert len(data["epsilon"]) == len(data["delta_lower"]) == len(data["delta_upper"])

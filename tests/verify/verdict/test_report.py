@@ -201,9 +201,9 @@ def test_delta_is_part_of_the_ratio() -> None:
 
 def test_floor_and_coupled_loss_are_shown_when_known() -> None:
     details = {
-        "detection_floor": FLOOR,
+        "detection_floor": FLOOR.to_dict(),
         "band": {
-            "said": stated("The curve is flat."),
+            "said": stated("The curve is flat.").to_dict(),
             "confidence": 0.95,
             "epsilon": [0.0, 1.0],
             "delta_lower": [0.5, 0.0],
@@ -222,7 +222,7 @@ def test_floor_and_coupled_loss_are_shown_when_known() -> None:
 
 
 def test_a_claim_that_stays_in_doubt_is_said_to_be_near_unless_it_is_proved() -> None:
-    details = {"detection_floor": FLOOR, "near_claim": stated("This is near the claim.")}
+    details = {"detection_floor": FLOOR.to_dict(), "near_claim": stated("This is near the claim.").to_dict()}
     doubtful = verification(UpperBound(math.inf, 1.0, "none"), None, details=details)
     assert f"This is near the claim. {FLOOR}" in words(shown(doubtful))
     assert "near the claim" not in shown(

@@ -37,7 +37,7 @@ WITNESS = Witness(
 )
 FLOOR = exact("An event of probability below 0.1 is too rare.")
 BAND = {
-    "said": confident("δ(0) ≥ 0.25 ({confidence} simultaneous confidence).", 0.95),
+    "said": confident("δ(0) ≥ 0.25 ({confidence} simultaneous confidence).", 0.95).to_dict(),
     "confidence": 0.95,
     "epsilon": [0.0, 0.5],
     "delta_lower": [0.25, 0.0],
@@ -57,7 +57,7 @@ def verification(
         "2026-11-23T18:00:00+00:00", {"dpwitness": "0.1.0"}, {"dpwitness": "ab12", "subject": "cd34"}
     )
     details = {
-        "detection_floor": FLOOR,
+        "detection_floor": FLOOR.to_dict(),
         "band": BAND,
         **more.get("details", {}),
     }
