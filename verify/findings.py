@@ -171,7 +171,7 @@ class Statement(Enum):
         FindingKind.OVERSPENT,
         EXACT,
         "record {record} is charged for {times} through {mechanism}, each ε = {epsilon}, δ = {delta}: total ε = "
-        "{paid}, claimed ε = {claimed}, δ = {claimed_delta}",
+        "{paid}, δ = {paid_delta}; claimed ε = {claimed}, δ = {claimed_delta}",
         False,
     )
     REFUSED_UNDER_CLAIM = (
@@ -180,7 +180,6 @@ class Statement(Enum):
         "the accountant refused a release under the claimed budget: {why}",
     )
     ERROR_IN_MAP = FindingKind.ERROR_IN_MAP, EXACT, "{error}; whether it fails depends on private data"
-    UNCLIPPED = FindingKind.DOMAIN, EXACT, "reports are unbounded: infinite sensitivity"
     REPLACEMENT = (
         FindingKind.REPLACEMENT,
         EXACT,
@@ -456,18 +455,30 @@ def add_once(findings: list[Finding], finding: Finding) -> None:
 
 @dataclass(frozen=True, slots=True)
 class UpperBound:
-    """The mechanism is (epsilon, delta)-differentially private, by `method`; epsilon may be infinite."""
+    """No run loses more than (epsilon, delta), by `method`; epsilon may be infinite.
+
+    Attributes
+    ----------
+    epsilon, delta
+        The bound.
+    method
+        What gives it.
+    every_run
+        Whether it holds of all runs: of a mechanism, or because accountants enforce it for every record. Else it is of
+        the runs that were looked at alone, and proves nothing.
+    """
 
     epsilon: float
     delta: float
     method: str
+    every_run: bool = True
 
     def __post_init__(self) -> None:
         _check_bound(self.epsilon, self.delta)
 
     def proves(self, claim: Claim) -> bool:
         """Whether a claim follows from it."""
-        return self.epsilon <= claim.epsilon and self.delta <= claim.delta
+        return self.every_run and self.epsilon <= claim.epsilon and self.delta <= claim.delta
 
     @property
     def words(self) -> str:
@@ -509,6 +520,11 @@ class LowerBound:
         if not 0.0 < self.confidence <= 1.0:
             raise ValueError(f"confidence must lie in (0, 1], got {self.confidence}")
 
+    @property
+    def exact(self) -> bool:
+        """Whether it was computed, and no chance is involved."""
+        return self.confidence == 1.0 and not self.samples
+
     def exceeds(self, limit: Claim | UpperBound) -> bool:
         """Whether it contradicts a claim or an upper bound, as far as it can be trusted."""
         return self.epsilon > limit.epsilon and self.delta >= limit.delta
@@ -529,7 +545,7 @@ class LowerBound:
             What else stands in braces.
         """
         values = {"bound": self.words, **values}
-        if self.confidence == 1.0 and not self.samples:
+        if self.exact:
             return exact(words, how=f"{self.method}; exact", **values)
         how = f"{self.method}; {percent(self.confidence)} confidence"
         how += f", {self.samples:,} draws" if self.samples else ""

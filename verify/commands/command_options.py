@@ -25,11 +25,15 @@ from verify.printable import printable
 if TYPE_CHECKING:
     from verify.options import Options
 
+    _ParameterType = click.ParamType[Any]
+else:
+    _ParameterType = click.ParamType  # which older versions of click do not let be subscripted
+
 _NARROWEST, _USUAL = 20, 80  # columns
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
-class Read(click.ParamType[Any]):
+class Read(_ParameterType):
     """What a function makes of a flag's text, given the flag; it refuses in words of its own."""
 
     def __init__(self, name: str, read: Callable[[str, str], Any]) -> None:

@@ -22,7 +22,7 @@ from mechanisms.arrays import FloatArray
 from mechanisms.printed_numbers import as_given, at_least
 from verify.conduct.conduct import Conduct
 from verify.conduct.effort import FALSE_ALARM
-from verify.conduct.float_errors import subjects_own
+from verify.conduct.process_state import subjects_own
 from verify.findings import Finding, FindingKind, Statement, add_once
 from verify.functions.function_subject import FunctionSubject
 from verify.functions.probe_result import words_of

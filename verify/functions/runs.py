@@ -16,7 +16,7 @@ import numpy as np
 
 from accountant import Direct
 from mechanisms.arrays import FloatArray
-from verify.conduct.float_errors import subjects_own
+from verify.conduct.process_state import subjects_own
 from verify.events.view_sample import ViewSample
 from verify.functions.function_subject import FunctionSubject
 from verify.neighbouring.adjacency import Data
@@ -293,10 +293,10 @@ def _contained(
     random.seed(words.tobytes())
     try:
         with (
+            subjects_own(),
             warnings.catch_warnings(record=True) as warned,
             redirect_stdout(out),
             redirect_stderr(out),
-            subjects_own(),
         ):
             yield warned
     finally:

@@ -10,12 +10,12 @@ import numpy as np
 
 from accountant import Coupled, Divergence, RawRead
 from algorithms.claim import Claim, View
-from algorithms.play import BuildLearner, play_records
-from algorithms.problems import Problem
 from mechanisms.arrays import FloatArray
 from mechanisms.printed_numbers import at_least, at_most
 from verify.conduct.effort import Effort
+from verify.conduct.process_state import subjects_own
 from verify.findings import Finding, FindingKind, LowerBound, Statement, Witness
+from verify.learners.learner_case import LearnerCase
 from verify.sentences import exact
 from verify.statistics.sampled_losses import LossBound, loss_lower_bound
 from verify.subject_error import failing_place
@@ -56,8 +56,7 @@ class CoupledRun:
 
 
 def try_coupled(
-    build: BuildLearner,
-    problem: Problem,
+    case: LearnerCase,
     data: FloatArray,
     neighbours: list[Neighbour],
     effort: Effort,
@@ -66,7 +65,7 @@ def try_coupled(
 ) -> CoupledRun | None:
     """Run coupled, in lanes or else one lane at a time; None with a finding that says why not."""
     try:
-        return _run_coupled(build, problem, data, neighbours, lanes=effort.coupled_lanes, seed=seed)
+        return _run_coupled(case, data, neighbours, lanes=effort.coupled_lanes, seed=seed)
     except RawRead:
         return None  # the accounting run has reported the place
     except (Exception, SystemExit) as error:  # whatever a user's learner raises in lanes
@@ -75,8 +74,7 @@ def try_coupled(
         evidence.findings.append(Statement.NO_LANES.finding(failing_place(error), error=error))
     try:
         runs = [
-            _run_coupled(build, problem, data, neighbours, lanes=1, seed=child)
-            for child in seed.spawn(_ONE_LANE_RUNS)
+            _run_coupled(case, data, neighbours, lanes=1, seed=child) for child in seed.spawn(_ONE_LANE_RUNS)
         ]
         return replace(_together(runs, axis=1), in_lanes=False)
     except (Exception, SystemExit):  # for the reason that was said
@@ -98,8 +96,7 @@ def _together(runs: Sequence[CoupledRun], axis: int) -> CoupledRun:
 
 
 def _run_coupled(
-    build: BuildLearner,
-    problem: Problem,
+    case: LearnerCase,
     data: FloatArray,
     neighbours: Sequence[Neighbour],
     *,
@@ -110,10 +107,10 @@ def _run_coupled(
 
     Parameters
     ----------
-    build
-        Makes the learner on a gate.
-    problem, data
-        The problem, and D with records 0 .. rounds, shape (rounds + 1, arms).
+    case
+        The learner, and how it plays.
+    data
+        D with records 0 .. rounds, shape (rounds + 1, arms).
     neighbours
         What D is compared with.
     lanes
@@ -131,8 +128,9 @@ def _run_coupled(
         batch = neighbours[start : start + _NEIGHBOURS_AT_ONCE]
         worlds = np.stack([data, *(neighbour.applied(data) for neighbour in batch)])
         gate = Coupled(seed, lanes, len(batch))
-        for _ in play_records(build(gate), problem, gate, worlds):
-            pass
+        with subjects_own():
+            for _ in case.play(case.build(gate), gate, worlds):
+                pass
         shown = np.where(gate.hidden, 0.0, gate.loss)
         batches.append(CoupledRun(gate.loss, shown, tuple(gate.divergences), gate.more_than_seen))
     return _together(batches, axis=0)

@@ -15,7 +15,8 @@ from mechanisms.arrays import FloatArray
 from verify.conduct.conduct import Conduct
 from verify.conduct.effort import EFFORTS, Effort
 from verify.conduct.spawn_keys import SpawnKey
-from verify.learners.learner_case import Groundwork, LearnerCase
+from verify.learners.groundwork import Groundwork
+from verify.learners.learner_case import LearnerCase
 from verify.learners.likelihood import SHARE_OF_ERROR, add_likelihood
 from verify.learners.telling_pairs import find_telling_pairs, is_gross
 from verify.sampling.tester import Candidates, CandidateSource

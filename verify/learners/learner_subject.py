@@ -27,6 +27,7 @@ from algorithms.problems import (
 from algorithms.problems.problem_settings import check_shared
 from algorithms.theory.linear_plans import LINEAR_PLANNED
 from verify.conduct.effort import Effort
+from verify.conduct.process_state import subjects_own
 from verify.sentences import Sentence, exact, observed, stated
 from verify.subject_error import SubjectError, words_with_place
 from verify.transcripts.neighbours import InitialOutcomes
@@ -98,7 +99,8 @@ def try_build(build: Callable[[Any], Any], subject: LearnerSubject) -> Any:
         If a user's learner cannot be built.
     """
     try:
-        return build(Simulation(0, 1))
+        with subjects_own():
+            return build(Simulation(0, 1))
     except (Exception, SystemExit) as error:  # whatever a user's constructor raises
         if subject.entry is not None:
             raise

@@ -17,6 +17,7 @@ from algorithms.problems import known_name
 from mechanisms import Domain, Mechanism, Neighbouring
 from mechanisms.neighbouring import conversion_hint
 from verify.bandits.calling.plain_bandit import BanditSubject, PlainBandit
+from verify.conduct.process_state import subjects_own
 from verify.faults.planted_subject import Planted, plant
 from verify.functions.claimed import Declared, claim_form
 from verify.functions.function_subject import FunctionSubject
@@ -152,6 +153,7 @@ def _found(subject: object, declared: Declared | None) -> Subject:
     return _classify(subject, name, declared)
 
 
+@subjects_own()
 def _classify(found: object, name: str, declared: Declared | None = None) -> Subject:
     if inspect.isclass(found) and (callable(getattr(found, "act", None)) or _plays_contexts(found)):
         form = getattr(found, "claim", None)

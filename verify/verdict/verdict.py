@@ -3,8 +3,9 @@
 The rules (`decide`) are a pure function of what the verifier's layers found:
 
 certified
-    the accountant's upper bound, in the claim's model, is at most the claim; nothing was declassified; every
-    domain, sensitivity and trust check passed; it rests on no assumption; no audit contradicts it.
+    the accountant's upper bound, in the claim's model, is at most the claim, and it was enforced for every record of
+    every run (or is of all runs, as a mechanism's is); nothing was declassified; every domain, sensitivity and trust
+    check passed; it rests on no assumption; no audit contradicts it.
 refuted
     a lower bound in the claim's own view, statistical at the strict error level or exact, exceeds the claim,
     and a witness shows it.
@@ -134,6 +135,9 @@ def _not_proved(claim: Claim, upper: UpperBound | None) -> list[Sentence]:
         return []
     if math.isinf(upper.epsilon):
         return [stated("Upper bound: none ({why}).", why=upper.method)]
+    if upper.epsilon <= claim.epsilon and upper.delta <= claim.delta:
+        said = "Upper bound {bound} is of these runs only: the claim was not enforced for all records."
+        return [exact(said, bound=upper.words)]
     return [
         exact("Upper bound {bound} exceeds the claim, {claim}.", bound=upper.words, claim=claim_words(claim))
     ]

@@ -111,7 +111,7 @@ def _first_line(verification: Verification) -> Sentence:
             "The promise is broken: {view} reveals more about {unit} than claimed; the counterexample below can "
             "be "
         )
-        if lower.confidence == 1.0 and not lower.samples:
+        if lower.exact:
             return exact(f"{broken}computed again.", **said)
         return confident(
             f"{broken}run again (at {{confidence}} confidence: at most {{share:g}} of such verifications reject a true "
@@ -147,12 +147,10 @@ def _floating_point_leak(verification: Verification) -> tuple[float, float] | No
     if not any(finding.kind is FindingKind.FLOATING_POINT for finding in verification.findings):
         return None
     found = verification.details.get("floating_point")
-    numbers = (
-        [found.get(key) for key in ("epsilon_lower", "confidence")] if isinstance(found, Mapping) else []
-    )
-    if not (len(numbers) == 2 and all(isinstance(each, float) for each in numbers)):
+    if not isinstance(found, Mapping):
         return None
-    return numbers[0], numbers[1]
+    epsilon, confidence = found.get("epsilon_lower"), found.get("confidence")
+    return (epsilon, confidence) if isinstance(epsilon, float) and isinstance(confidence, float) else None
 
 
 def _passed_tests(verification: Verification) -> bool:
@@ -181,7 +179,7 @@ def _bounds(verification: Verification) -> Section:
         _lower_sentence(verification.lower, verification.upper),
         *_tested_sentences(verification),
     )
-    sure = lower is None or (lower.confidence == 1.0 and not lower.samples)
+    sure = lower is None or lower.exact
     caption = "the true ε lies in the bar" + (
         "" if sure or lower is None else f" ({percent(lower.confidence)} confidence)"
     )
@@ -195,7 +193,7 @@ def _bounds(verification: Verification) -> Section:
 
 def _summary(lower: LowerBound, words: str) -> Sentence:
     """Return both bounds in one sentence, as sure as the lower one is."""
-    if lower.confidence == 1.0 and not lower.samples:
+    if lower.exact:
         return exact("{words}", words=words)
     return confident("{words}, {confidence} confidence", lower.confidence, lower.samples, words=words)
 
@@ -213,7 +211,8 @@ def _upper_sentence(verification: Verification) -> Sentence:
         return stated("Upper bound: none")
     if math.isinf(upper.epsilon):
         return stated("Upper bound: none ({why})", why=upper.method)
-    return exact("Upper bound: {bound} ({method})", bound=upper.words, method=upper.method)
+    where = "Upper bound" if upper.every_run else "Upper bound of these runs only"
+    return exact("{where}: {bound} ({method})", where=where, bound=upper.words, method=upper.method)
 
 
 def _lower_sentence(lower: LowerBound | None, upper: UpperBound | None) -> Sentence:
@@ -240,10 +239,9 @@ def _tested_sentences(verification: Verification) -> Iterator[Sentence]:
 
 
 def _proved(verification: Verification) -> bool:
-    """Whether the upper bound is a proof for all data, and not what a ledger showed of some runs."""
-    return verification.verdict == "certified" or (
-        verification.kind is SubjectKind.MECHANISM and math.isfinite(_ends(verification)[1])
-    )
+    """Return whether the upper bound is a proof for all data, and not what a ledger showed of some runs."""
+    upper = verification.upper
+    return upper is not None and upper.every_run and math.isfinite(upper.epsilon)
 
 
 def _event(verification: Verification) -> Section | None:
@@ -258,8 +256,8 @@ def _event(verification: Verification) -> Section | None:
             ("Data D", witness.neighbours["data"]),
             ("Data D′", witness.neighbours["data_prime"]),
             ("Event", witness.event),
-            ("P(event | D)", _probability(witness.probability, witness.hits, witness.trials)),
-            ("P(event | D′)", _other_probability(witness)),
+            ("P(event | D)", _probability(witness.probability, witness.hits, witness.trials, lower)),
+            ("P(event | D′)", _other_probability(witness, lower)),
             ("Likelihood ratio", _ratio(witness, verification.claim, lower)),
         )
     )
@@ -281,16 +279,20 @@ def _no_difference(verification: Verification, lower: LowerBound) -> Section | N
     return Section("Largest difference", (Paragraph(said),))
 
 
-def _probability(probability: float, hits: int | None, trials: int | None) -> Sentence:
-    if trials is None or hits is None:
-        return exact("{share} (exact)", share=percent(probability))
-    return observed("{share} ({hits:,} of {draws:,} draws)", trials, share=percent(probability), hits=hits)
+def _probability(probability: float, hits: int | None, trials: int | None, lower: LowerBound) -> Sentence:
+    """Return a probability with its counts; without counts it is as sure as the bound that it shows."""
+    share = percent(probability)
+    if trials is not None and hits is not None:
+        return observed("{share} ({hits:,} of {draws:,} draws)", trials, share=share, hits=hits)
+    if lower.exact:
+        return exact("{share} (exact)", share=share)
+    return confident("{share} ({confidence} confidence)", lower.confidence, share=share)
 
 
-def _other_probability(witness: Witness) -> Sentence:
+def _other_probability(witness: Witness, lower: LowerBound) -> Sentence:
     if witness.trials is not None and witness.hits_prime is None:
         return exact("at most P(event | D) / e^{loss} (from the densities)", loss=_densities_loss(witness))
-    return _probability(witness.probability_prime, witness.hits_prime, witness.trials)
+    return _probability(witness.probability_prime, witness.hits_prime, witness.trials, lower)
 
 
 def _densities_loss(witness: Witness) -> str:
@@ -309,7 +311,10 @@ def _ratio(witness: Witness, claim: Claim, lower: LowerBound) -> Sentence:
         ratio = f"{excess} / P(D′) = {nearest(value, 4)}{'' if witness.trials is None else ' (estimated)'}"
     if witness.trials is None:
         ratio = "infinite" if witness.probability_prime == 0.0 else ratio
-        return exact("{ratio} (exact); {allowed}", ratio=ratio, allowed=allowed)
+        if lower.exact:
+            return exact("{ratio} (exact); {allowed}", ratio=ratio, allowed=allowed)
+        said = "{ratio} ({confidence} confidence); {allowed}"
+        return confident(said, lower.confidence, ratio=ratio, allowed=allowed)
     if witness.hits_prime is None:
         said = "at least e^{loss} (from the densities); {allowed}"
         return exact(said, loss=_densities_loss(witness), allowed=allowed)
@@ -330,6 +335,8 @@ def _event_meaning(witness: Witness, claim: Claim, lower: LowerBound) -> Iterato
     """Yield what seeing the event says: from counts what counts say, and more from exact probabilities alone."""
     p, q, trials = witness.probability, witness.probability_prime, witness.trials
     if trials is None:
+        if not lower.exact:
+            return
         if q == 0.0 and p > 0.0:
             yield (
                 exact("The event identifies D with certainty: δ = 1 at every ε.")
@@ -441,7 +448,7 @@ def _certainty_sentence(verification: Verification) -> Sentence:
             "check."
         )
     if verification.verdict == "refuted" and lower is not None:
-        if lower.confidence == 1.0 and not lower.samples:
+        if lower.exact:
             return exact("The lower bound is exact.")
         return confident(
             "Lower bound: {confidence} confidence, {draws:,} draws including the search. The verdict uses a stricter "

@@ -37,6 +37,7 @@ from verify.bandits.calling.bandit_messages import Message, MessageLog
 from verify.bandits.calling.bandit_records import BanditRecords
 from verify.bandits.calling.bandit_runs import BanditRuns
 from verify.bandits.calling.run_generators import RunGenerators
+from verify.conduct.process_state import subjects_own
 from verify.transcripts.adversary import Adversary, Interaction
 from verify.transcripts.transcript import MOST_ARMS, ActionArray, ActionSpace
 
@@ -239,6 +240,7 @@ class PlainBandit:
         """The domain of one round's rewards."""
         return Box(self.rewards[0], self.rewards[-1], self.arms)
 
+    @subjects_own()
     def fresh(self) -> Any:
         """Return one bandit that plays nothing: what its class keeps can be looked at.
 
@@ -315,6 +317,7 @@ class PlainBandit:
         log = MessageLog(self.message, kept)
         return self._played(data, numbers, seed, log), log.runs
 
+    @subjects_own()
     def _played(
         self,
         data: Sequence[FloatArray],
@@ -343,6 +346,7 @@ class PlainBandit:
         contexts = [self.records.context_of(row) for row in table[1:]] if self.private_context else None
         return table[1:, : self.arms].tolist(), contexts
 
+    @subjects_own()
     def actions_against(self, other_world: bool, draws: int, seed: np.random.SeedSequence) -> ActionArray:
         """Play against the adversary in one of the two worlds; shape (draws, rounds, 1)."""
         assert self.adversary is not None
