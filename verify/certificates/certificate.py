@@ -13,9 +13,11 @@ from verify.document.html_page import fragment
 from verify.findings import UpperBound
 from verify.options import Options, each_option
 from verify.reproduction import repeating
+from verify.sentences import Sentence, read_sentence
 from verify.subjects.resolve import is_registered, names_file
 from verify.verdict.answer import SubjectKind, claim_data, read_stated_claim, read_upper
 from verify.verdict.json_form import json_able
+from verify.verdict.verdict import claim_words
 
 if TYPE_CHECKING:
     from verify.certificates.certificate_check import CertificateCheck
@@ -144,7 +146,7 @@ class Proof:
     """
 
     upper: UpperBound
-    reasons: tuple[str, ...]
+    reasons: tuple[Sentence, ...]
     mechanism: Mapping[str, Any] | None = None
     accounted: Accounted | None = None
     plan: PlanProof | None = None
@@ -196,7 +198,7 @@ class Certificate(FromJson):
     def claim_words(self) -> str:
         """Epsilon, delta and the relation, on one line."""
         claim = self.claim
-        return f"epsilon={claim.epsilon:g} delta={claim.delta:g}, neighbours: {claim.neighbours}"
+        return f"{claim_words(claim)}, neighbours: {claim.neighbours}"
 
     @property
     def asked(self) -> Options:
@@ -319,7 +321,7 @@ def _checked_options(written: Mapping[str, Any]) -> dict[str, Any]:
 def _read_proof(read: JsonObject) -> Proof:
     return Proof(
         upper=read.object("upper", read_upper),
-        reasons=tuple(read.texts("reasons")),
+        reasons=tuple(read.entries("reasons", read_sentence)),
         mechanism=read.take("mechanism", dict, type(None)),
         accounted=read.perhaps("accounted", read_accounted),
         plan=read.perhaps("plan", lambda plan: PlanProof(plan.words("costs"), tuple(plan.texts("rests_on")))),
