@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
+from accountant.provenance import Provenance
+from algorithms.code_fingerprint import fingerprint
 from verify.certificates.certificate import Accounted, Certificate, Proof
+from verify.certificates.proof_code import is_of_proof_code
 from verify.document.elements import Bullets, Code, Document, Facts, Paragraph, Section, TextTable, Words
 from verify.sentences import exact, stated
 from verify.verdict.common_sections import (
@@ -49,7 +53,7 @@ def certificate_document(certificate: Certificate, **files: str) -> Document:
                 Code(certificate.repeat),
             ),
         ),
-        provenance_section(certificate.provenance, **files),
+        provenance_section(_in_short(certificate.provenance), **files),
         references_section((proof.upper.method, theorem_named(claim.composition), claim.source)),
     ]
     return Document(
@@ -63,6 +67,16 @@ def certificate_document(certificate: Certificate, **files: str) -> Document:
             command=command,
         ),
         tuple(section for section in sections if section is not None),
+    )
+
+
+def _in_short(provenance: Provenance) -> Provenance:
+    """Return a provenance with one digest of all files of this library that the proof reaches."""
+    code = {name: digest for name, digest in provenance.digests.items() if is_of_proof_code(name)}
+    others = {name: digest for name, digest in provenance.digests.items() if name not in code}
+    return replace(
+        provenance,
+        digests={f"the {len(code)} files of dpwitness that it reaches": fingerprint(code), **others},
     )
 
 
