@@ -16,9 +16,11 @@ from verify.document.html_page import fragment
 from verify.findings import UpperBound
 from verify.options import Options, each_option
 from verify.reproduction import repeating
+from verify.sentences import Sentence, read_sentence
 from verify.subjects.resolve import is_registered, names_file
 from verify.verdict.answer import SubjectKind, claim_data, read_stated_claim, read_upper
 from verify.verdict.json_form import json_able
+from verify.verdict.verdict import claim_words
 
 if TYPE_CHECKING:
     from verify.certificates.certificate_check import CertificateCheck
@@ -50,7 +52,7 @@ _Path = tuple[str | int, ...]
 
 @dataclass(frozen=True, slots=True)
 class CertifiedCharge:
-    """Equal releases that the record which paid most was part of.
+    """Equal releases that a record was part of.
 
     Attributes
     ----------
@@ -74,6 +76,25 @@ class CertifiedCharge:
 
 
 @dataclass(frozen=True, slots=True)
+class CertifiedPayer:
+    """A record of those that paid most: no other one paid as much in both numbers.
+
+    Attributes
+    ----------
+    record
+        Its name in the runs.
+    total
+        What its charges amount to: an exact (epsilon, delta).
+    charges
+        What it paid for.
+    """
+
+    record: str
+    total: Mapping[str, str]
+    charges: tuple[CertifiedCharge, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Accounted:
     """What accountants enforced and charged.
 
@@ -85,18 +106,18 @@ class Accounted:
         How many runs of how many rounds.
     releases
         How many charges there were.
-    total
-        The largest exact (epsilon, delta) that any record paid in any run.
-    charges
-        What it paid for.
+    covering
+        The least exact (epsilon, delta) that is at least what every record of every run paid.
+    payers
+        The records that paid most: each other one paid at most as much as one of them in both numbers.
     """
 
     theorem: str
     runs: int
     rounds: int
     releases: int
-    total: Mapping[str, str]
-    charges: tuple[CertifiedCharge, ...]
+    covering: Mapping[str, str]
+    payers: tuple[CertifiedPayer, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +155,7 @@ class Proof:
     """
 
     upper: UpperBound
-    reasons: tuple[str, ...]
+    reasons: tuple[Sentence, ...]
     mechanism: Mapping[str, Any] | None = None
     accounted: Accounted | None = None
     plan: PlanProof | None = None
@@ -187,7 +208,7 @@ class Certificate(FromJson):
     def claim_words(self) -> str:
         """Epsilon, delta and the relation, on one line."""
         claim = self.claim
-        return f"epsilon={claim.epsilon:g} delta={claim.delta:g}, neighbours: {claim.neighbours}"
+        return f"{claim_words(claim)}, neighbours: {claim.neighbours}"
 
     @property
     def asked(self) -> Options:
@@ -310,7 +331,7 @@ def _checked_options(written: Mapping[str, Any]) -> dict[str, Any]:
 def _read_proof(read: JsonObject) -> Proof:
     return Proof(
         upper=read.object("upper", read_upper),
-        reasons=tuple(read.texts("reasons")),
+        reasons=tuple(read.entries("reasons", read_sentence)),
         mechanism=read.take("mechanism", dict, type(None)),
         accounted=read.perhaps("accounted", read_accounted),
         plan=read.perhaps("plan", lambda plan: PlanProof(plan.words("costs"), tuple(plan.texts("rests_on")))),
@@ -324,8 +345,14 @@ def read_accounted(read: JsonObject) -> Accounted:
         runs=read.whole("runs"),
         rounds=read.whole("rounds"),
         releases=read.whole("releases"),
-        total=read.words("total"),
-        charges=tuple(read.entries("charges", _read_charge)),
+        covering=read.words("covering"),
+        payers=tuple(read.entries("payers", _read_payer)),
+    )
+
+
+def _read_payer(read: JsonObject) -> CertifiedPayer:
+    return CertifiedPayer(
+        read.text("record"), read.words("total"), tuple(read.entries("charges", _read_charge))
     )
 
 

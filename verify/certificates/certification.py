@@ -70,7 +70,7 @@ def certify(subject: object, options: Options) -> Certificate:
     if hidden := unreadable(subject):
         raise NotCertified(found, f"the source of {hidden} cannot be read; put it into a file")
     if found.verdict != "certified":
-        raise NotCertified(found, f"{found.verdict}. {' '.join(found.decision.reasons)}")
+        raise NotCertified(found, f"{found.verdict}. {' '.join(map(str, found.decision.reasons))}")
     if found.details.get("interrupted"):
         raise NotCertified(found, "stopped before all tests were done")
     return certificate_of(found, subject, options)

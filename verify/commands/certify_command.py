@@ -98,4 +98,4 @@ def _render(checked: CertificateCheck, console: Console) -> None:
         soft_wrap=True,
     )
     for reason in checked.reasons:
-        console.print(Text(f"  - {printable(reason)}"), soft_wrap=True)
+        console.print(Text(f"  - {printable(str(reason))}"), soft_wrap=True)

@@ -21,11 +21,12 @@ from algorithms.problems import (
     linear_problems,
     problems,
 )
+from mechanisms.printed_numbers import nearest
 from verify.commands.command_options import json_option, refuse_given, show
 from verify.commands.completed_names import PROBLEM
 from verify.document.elements import Block, Facts, Paragraph
 from verify.document.terminal_text import print_blocks
-from verify.sentences import number
+from verify.sentences import stated
 from verify.subjects.resolve import every_learner, resolve
 from verify.verdict.json_form import json_able
 
@@ -169,13 +170,13 @@ def _in_full(found: dict[str, list[dict[str, Any]]]) -> Iterator[Block]:
                 elif key != "name" and value != "":
                     facts.append((key.replace("_", " "), _in_words(value)))
             yield Facts(tuple(facts))
-            yield Paragraph("")
+            yield Paragraph(stated(""))
 
 
 def _in_words(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return number(value) if isinstance(value, float) else str(value)
+    return nearest(value) if isinstance(value, float) else str(value)
 
 
 def _relation(specimen: Specimen) -> str:

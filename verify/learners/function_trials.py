@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from accountant.gates.trying import Trying
-from algorithms.play import play_records
 from mechanisms import AssumptionKind
 from mechanisms.arrays import FloatArray
 from verify.conduct.process_state import subjects_own
@@ -46,7 +45,7 @@ def add_function_trials(
         gate = Trying(seed)
         try:
             with subjects_own():
-                for _ in play_records(case.build(gate), case.problem, gate, values):
+                for _ in case.play(case.build(gate), gate, values):
                     pass
         except (Exception, SystemExit):  # other layers say that it does not run
             pass

@@ -114,7 +114,8 @@ class ShownUser:
 
             return LearnerView(watch, rounds=self.batch + 1).sample(n, seed)
 
-        return NeighbouringWorlds((f"{beside}; the first earns 1", f"{beside}; the first earns -1"), draw)
+        words = (f"{beside}; the first earns 1", f"{beside}; the first earns -1")
+        return NeighbouringWorlds(words, draw, self.batch + 1)
 
     def _last_action(self, users: ContextualUsers, gate: Simulation) -> FloatArray:
         """Play, and return the place of the last user's action, (lanes, 1)."""

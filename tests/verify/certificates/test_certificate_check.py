@@ -123,7 +123,7 @@ def test_a_claim_that_was_changed_with_its_command_is_that_of_another_certificat
     changed = replace(learner, claim=claim, repeat=certifying(learner.subject, claim, learner.options))
     checked = changed.check()
     assert (checked.verdict, checked.exit_code) == ("invalid", 1)
-    assert "proof.upper.epsilon is 1.0 in the certificate" in checked.reasons[0]
+    assert "proof.upper.epsilon is 1.0 in the certificate" in checked.reasons[0].text
 
 
 def test_a_mechanism_that_costs_more_than_is_certified_is_refuted() -> None:
@@ -139,7 +139,7 @@ def test_other_versions_that_change_no_figure_are_named(certificate: Certificate
     other = replace(certificate, provenance=replace(made, versions={**made.versions, name: "0.0.1"}))
     checked = other.check()
     assert (checked.verdict, checked.exit_code) == ("valid", 0)
-    assert f"which change no figure: {name} is '0.0.1' in the certificate" in checked.reasons[1]
+    assert f"which change no figure: {name} is '0.0.1' in the certificate" in checked.reasons[1].text
 
 
 def test_a_line_may_have_another_number_and_no_other_file() -> None:
@@ -161,13 +161,13 @@ def test_figures_may_end_with_other_digits_and_no_more(monkeypatch: pytest.Monke
         moved = replace(upper, epsilon=upper.epsilon * change)
         checked = replace(certificate, proof=replace(certificate.proof, upper=moved)).check()
         assert checked.verdict == verdict
-        assert (path in checked.reasons[0]) == (verdict == "invalid")
+        assert (path in checked.reasons[0].text) == (verdict == "invalid")
 
 
 def test_a_black_box_gets_no_certificate_and_what_is_proved_of_it_is_nothing() -> None:
     result = verified("zoo/svt1", Options(effort="quick"), tests=False)
     assert (result.verdict, result.upper.epsilon) == ("unproven", math.inf)
-    assert "black box" in result.decision.reasons[0]
+    assert "black box" in result.decision.reasons[0].text
 
 
 def test_a_learner_of_ones_own_is_certified_with_its_file_and_what_it_imports(
@@ -191,12 +191,12 @@ def test_a_learner_of_ones_own_is_certified_with_its_file_and_what_it_imports(
     )  # of another size: byte code is known by that and the second
     checked = certificate.check(f"{moved}:Greedy")
     assert checked.verdict == "unproven"
-    assert f"the digest of module {helper} is" in checked.reasons[0]
+    assert f"the digest of module {helper} is" in checked.reasons[0].text
 
     moved.write_text("raise RuntimeError('other code is not imported')\n")
     checked = certificate.check(f"{moved}:Greedy")
     assert (checked.verdict, len(checked.reasons)) == ("unproven", 2)
-    assert "the digest of file is" in checked.reasons[0]
+    assert "the digest of file is" in checked.reasons[0].text
 
 
 def test_a_mechanism_has_no_other_name() -> None:
@@ -206,7 +206,7 @@ def test_a_mechanism_has_no_other_name() -> None:
             mechanism, subject=name, repeat=certifying(name, mechanism.claim, mechanism.options)
         ).check()
         assert other.verdict == "invalid"
-        assert "subject is" in other.reasons[0]
+        assert "subject is" in other.reasons[0].text
 
 
 @pytest.mark.slow
