@@ -43,10 +43,13 @@ HONEST = (
 
 
 def verified(name: str, epsilon: float = 1.0):
-    return verify(f"{SUBJECTS}:{name}", epsilon=epsilon, delta=1e-3, effort="quick", samples=20_000)
+    horizon = 1000 if name.startswith("Late") else 300
+    return verify(
+        f"{SUBJECTS}:{name}", epsilon=epsilon, delta=1e-3, effort="quick", samples=20_000, horizon=horizon
+    )
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", LEAKING)
 def test_a_leaking_learner_is_refuted_by_plays(name: str) -> None:
     """Nine of them were certified: an upper bound of their own was made of one record's charges.
@@ -62,7 +65,7 @@ def test_a_leaking_learner_is_refuted_by_plays(name: str) -> None:
     assert result.upper.epsilon > 1.0 + 1e-9
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", HONEST)
 def test_an_honest_learner_is_certified(name: str) -> None:
     """Reports that the learner clips itself were refuted at 309 by a pair that no data reach."""
