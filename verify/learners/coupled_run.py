@@ -12,9 +12,12 @@ import numpy as np
 from accountant import Coupled, Divergence, RawRead
 from algorithms.claim import Claim, View
 from mechanisms.arrays import FloatArray
+from mechanisms.printed_numbers import at_least, at_most
 from verify.conduct.effort import Effort
+from verify.conduct.process_state import subjects_own
 from verify.findings import Finding, FindingKind, LowerBound, Statement, Witness, add_once
 from verify.learners.learner_case import LearnerCase
+from verify.sentences import exact
 from verify.statistics.sampled_losses import ROUNDING, LossBound, loss_lower_bound
 from verify.subject_error import failing_place
 from verify.transcripts.neighbours import Neighbour, record_words
@@ -131,8 +134,9 @@ def _run_coupled(
         batch = neighbours[start : start + _NEIGHBOURS_AT_ONCE]
         worlds = np.stack([data, *(neighbour.applied(data) for neighbour in batch)])
         gate = Coupled(seed, lanes, len(batch))
-        for _ in case.play(case.build(gate), gate, worlds):
-            pass
+        with subjects_own():
+            for _ in case.play(case.build(gate), gate, worlds):
+                pass
         shown = np.where(gate.hidden, 0.0, gate.loss if sees_draws else gate.loss_before_draws)
         batches.append(CoupledRun(gate.loss, shown, tuple(gate.divergences), gate.more_than_seen))
     return _together(batches, axis=0)
@@ -173,8 +177,11 @@ def add_coupled(
     # The ledger bounds the loss beside what the learner draws, seen or not.
     if upper is not None and upper.delta == 0 and largest - ROUNDING > upper.epsilon:
         evidence.contradictions.append(
-            f"A coupled run shows a privacy loss of {largest:.6g}, above the {upper.epsilon:.6g} that the "
-            "ledger charged."
+            exact(
+                "A coupled run has privacy loss {loss}, above the charge {charge}.",
+                loss=at_least(largest),
+                charge=at_most(upper.epsilon),
+            )
         )
     lower = LowerBound(
         epsilon=bound.epsilon,
@@ -192,9 +199,9 @@ def _loss_witness(bound: LossBound, neighbours: list[Neighbour], data: FloatArra
     neighbour = neighbours[bound.neighbour]
     exact = math.isinf(bound.threshold) and bound.probability == 1.0
     if math.isinf(bound.threshold):
-        event = "a value that leaves unprotected differs between the two data sets"
+        event = "a value released without noise differs between D and D′"
     else:
-        event = f"the released values are at least e^{bound.threshold:.6g} times likelier on D than on D′"
+        event = f"p(released values | D) ≥ e^{at_least(bound.threshold)} p(released values | D′)"
     share_prime = min(1.0, bound.probability * math.exp(-bound.threshold))
     return Witness(
         neighbours={

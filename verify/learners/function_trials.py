@@ -7,6 +7,7 @@ import numpy as np
 from accountant.gates.trying import Trying
 from mechanisms import AssumptionKind
 from mechanisms.arrays import FloatArray
+from verify.conduct.process_state import subjects_own
 from verify.findings import Statement, add_once
 from verify.learners.learner_case import LearnerCase
 from verify.verdict.evidence import Evidence
@@ -43,8 +44,9 @@ def add_function_trials(
     for values in (lowest + (data - lowest) * sizes, data):
         gate = Trying(seed)
         try:
-            for _ in case.play(case.build(gate), gate, values):
-                pass
+            with subjects_own():
+                for _ in case.play(case.build(gate), gate, values):
+                    pass
         except (Exception, SystemExit):  # other layers say that it does not run
             pass
         for where, after in gate.impure.items():

@@ -20,6 +20,7 @@ from algorithms.problems import LinearBandit
 from mechanisms.arrays import BoolArray, FloatArray
 from verify.conduct.conduct import Conduct
 from verify.conduct.effort import Effort
+from verify.conduct.process_state import subjects_own
 from verify.findings import Finding, Statement
 from verify.learners.accounting_run import Accounting, Play, TapedRun
 from verify.learners.coupled_run import RELEASED_VIEWS
@@ -255,7 +256,8 @@ class LinearFamily(LearnerFamily):
         view = self.claim.view
         if self._stopped or view != View.ACTIONS.value:
             return None
-        learner: Any = self.build(Simulation(0, 1))
+        with subjects_own():
+            learner: Any = self.build(Simulation(0, 1))
         if not is_of_library(type(learner)) or not hasattr(learner, "after"):
             why = "how actions follow from releases is known of this library's own classes only"
             evidence.findings.append(Statement.VIEW_NOT_TESTED.finding(view=view, why=why))
