@@ -144,7 +144,7 @@ def steady(text: str) -> str:
     text = re.sub(r"\d{4}-\d\d-\d\d([T ])\d\d:\d\d:\d\d(\+00:00| UTC)", r"2026-01-01\g<1>00:00:00\2", text)
     text = re.sub(r"^[\d.]+ s(, [\d,]+ lane-rounds per second)?$", "0 s", text, flags=re.MULTILINE)
     text = re.sub(r'"(\w*seconds?)": [\d.e-]+', r'"\1": 1.0', text)
-    return re.sub(r"\b[0-9a-f]{16,64}\b", "DIGEST", text)
+    return re.sub(r"(?<![.\w])[0-9a-f]{16,64}\b", "DIGEST", text)
 
 
 def lasting(text: str) -> str:
