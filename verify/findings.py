@@ -93,6 +93,13 @@ class Statement(Enum):
 
     # A subject that does not run, or not as it must
     RAISED = FindingKind.CRASH, EXACT, "raised {error}"
+    RAISED_ON_GUESS = (
+        FindingKind.CRASH,
+        EXACT,
+        "raised {error}; the rewards that it was played on, {rewards}, are a guess: PlainBandit(rewards=...) says "
+        "which there are",
+        False,
+    )
     LEARNER_NOT_REPLAYED = FindingKind.CRASH, EXACT, "replay failed: {error}"
     LEARNER_NOT_SAMPLED = FindingKind.CRASH, EXACT, "sampling failed: {error}"
     NO_LANES = FindingKind.NO_LANES, EXACT, "vectorised runs failed: {error}", False
@@ -341,6 +348,13 @@ class Statement(Enum):
         FindingKind.RAISES,
         OBSERVED,
         "raised {error} in {raised} of {draws:,} calls on {data}; exceptions count as output",
+    )
+    WRONG_GUESS = (
+        FindingKind.RAISES,
+        EXACT,
+        "raised {error} on {data}{more}; the data domain is a guess, so that these data sets are left out: "
+        "@claimed(data=...) without guessed=True, or --data, states it",
+        False,
     )
     NAN = (
         FindingKind.NAN,

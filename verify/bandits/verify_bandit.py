@@ -66,7 +66,12 @@ def verify_bandit(bandit: PlainBandit, claim: Claim, conduct: Conduct, tester: T
             place = place_in_bandit(error)
             if place is None:
                 raise
-            evidence.findings.append(Statement.RAISED.finding(place, error=error))
+            if bandit.rewards_are_guessed:
+                rewards = ", ".join(f"{reward:g}" for reward in bandit.rewards)
+                said = Statement.RAISED_ON_GUESS.finding(place, error=error, rewards=rewards)
+            else:
+                said = Statement.RAISED.finding(place, error=error)
+            evidence.findings.append(said)
     return evidence
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from accountant.files.json_object import FromJson, JsonError, JsonObject
@@ -38,12 +41,18 @@ SAID = (
 )
 """The options of a verification that a certificate says, beside its claim."""
 
+ALLOWANCE = 1e-9
+"""By so much, relatively, figures of a proof may differ where it is done again: other processors and other versions of
+NumPy and SciPy end them with other digits. The claim itself is compared with what is proved here, exactly."""
+
+_NUMERAL = re.compile(r"-?\d{1,800}(?:\.\d{1,800})?(?:e[+-]?\d{1,3})?|-?\d{1,800}/[1-9]\d{0,800}", re.ASCII)
+_LINE = re.compile(r":\d+$", re.ASCII)
 _Path = tuple[str | int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class CertifiedCharge:
-    """Equal releases that the record which paid most was part of.
+    """Equal releases that a record was part of.
 
     Attributes
     ----------
@@ -67,6 +76,25 @@ class CertifiedCharge:
 
 
 @dataclass(frozen=True, slots=True)
+class CertifiedPayer:
+    """A record of those that paid most: no other one paid as much in both numbers.
+
+    Attributes
+    ----------
+    record
+        Its name in the runs.
+    total
+        What its charges amount to: an exact (epsilon, delta).
+    charges
+        What it paid for.
+    """
+
+    record: str
+    total: Mapping[str, str]
+    charges: tuple[CertifiedCharge, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Accounted:
     """What accountants enforced and charged.
 
@@ -78,18 +106,18 @@ class Accounted:
         How many runs of how many rounds.
     releases
         How many charges there were.
-    total
-        The largest exact (epsilon, delta) that any record paid in any run.
-    charges
-        What it paid for.
+    covering
+        The least exact (epsilon, delta) that is at least what every record of every run paid.
+    payers
+        The records that paid most: each other one paid at most as much as one of them in both numbers.
     """
 
     theorem: str
     runs: int
     rounds: int
     releases: int
-    total: Mapping[str, str]
-    charges: tuple[CertifiedCharge, ...]
+    covering: Mapping[str, str]
+    payers: tuple[CertifiedPayer, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +180,8 @@ class Certificate(FromJson):
     repeat
         The command, or Python call, that certifies the same again.
     provenance
-        When it was made, by which versions, and digests of all code.
+        When it was made, by which versions, and digests of its subject's code and of all files of this library that its
+        proof reaches.
     """
 
     subject: str
@@ -316,8 +345,14 @@ def read_accounted(read: JsonObject) -> Accounted:
         runs=read.whole("runs"),
         rounds=read.whole("rounds"),
         releases=read.whole("releases"),
-        total=read.words("total"),
-        charges=tuple(read.entries("charges", _read_charge)),
+        covering=read.words("covering"),
+        payers=tuple(read.entries("payers", _read_payer)),
+    )
+
+
+def _read_payer(read: JsonObject) -> CertifiedPayer:
+    return CertifiedPayer(
+        read.text("record"), read.words("total"), tuple(read.entries("charges", _read_charge))
     )
 
 
@@ -333,13 +368,24 @@ def _read_charge(read: JsonObject) -> CertifiedCharge:
     )
 
 
-def differences(written: Mapping[str, Any], found: Mapping[str, Any]) -> list[str]:
-    """Say where JSON data of a certificate differ from what is found here; 1, 1.0 and true are three values."""
+def differences(
+    written: Mapping[str, Any], found: Mapping[str, Any], *, done_again: bool = False
+) -> list[str]:
+    """Say where JSON data of a certificate differ from what is found here; 1, 1.0 and true are three values.
+
+    Of a proof that was ``done_again`` numbers may differ by `ALLOWANCE`, and places by the number of the line: the code
+    is the same, comments and layout need not be.
+    """
     left, right = dict(_leaves(written)), dict(_leaves(found))
     return [
         f"{_words(path)} is {_shown(left, path)} in the certificate, and {_shown(right, path)} here"
         for path in dict.fromkeys((*left, *right))
-        if path not in left or path not in right or not _same(left[path], right[path])
+        if path not in left
+        or path not in right
+        or not (
+            _same(left[path], right[path])
+            or (done_again and path[0] == "proof" and _nearly_same(left[path], right[path], path[-1]))
+        )
     ]
 
 
@@ -357,6 +403,20 @@ def _leaves(data: Any, path: _Path = ()) -> Iterator[tuple[_Path, Any]]:
 
 def _same(one: Any, other: Any) -> bool:
     return type(one) is type(other) and bool(one == other)
+
+
+def _nearly_same(one: Any, other: Any, key: str | int) -> bool:
+    """Return whether two floats, or two texts that are numbers, are within the allowance, or two places in one file."""
+    if isinstance(one, float) and isinstance(other, float):
+        return math.isclose(one, other, rel_tol=ALLOWANCE)
+    if not (isinstance(one, str) and isinstance(other, str)):
+        return False
+    if key == "where":
+        return _LINE.sub("", one) == _LINE.sub("", other)
+    if not (_NUMERAL.fullmatch(one) and _NUMERAL.fullmatch(other)):
+        return False
+    first, second = Fraction(one), Fraction(other)  # exactly: a float may be too small for them
+    return abs(first - second) <= Fraction(ALLOWANCE) * max(abs(first), abs(second))
 
 
 def _words(path: _Path) -> str:

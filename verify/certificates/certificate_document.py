@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
+from accountant.provenance import Provenance
+from algorithms.code_fingerprint import fingerprint
 from verify.certificates.certificate import Accounted, Certificate, Proof
+from verify.certificates.proof_code import is_of_proof_code
 from verify.document.elements import Bullets, Code, Document, Facts, Paragraph, Section, TextTable, Words
 from verify.sentences import exact, stated
 from verify.verdict.common_sections import (
@@ -49,7 +53,7 @@ def certificate_document(certificate: Certificate, **files: str) -> Document:
                 Code(certificate.repeat),
             ),
         ),
-        provenance_section(certificate.provenance, **files),
+        provenance_section(_in_short(certificate.provenance), **files),
         references_section((proof.upper.method, theorem_named(claim.composition), claim.source)),
     ]
     return Document(
@@ -66,6 +70,16 @@ def certificate_document(certificate: Certificate, **files: str) -> Document:
     )
 
 
+def _in_short(provenance: Provenance) -> Provenance:
+    """Return a provenance with one digest of all files of this library that the proof reaches."""
+    code = {name: digest for name, digest in provenance.digests.items() if is_of_proof_code(name)}
+    others = {name: digest for name, digest in provenance.digests.items() if name not in code}
+    return replace(
+        provenance,
+        digests={f"the {len(code)} files of dpwitness that it reaches": fingerprint(code), **others},
+    )
+
+
 def _facts(proof: Proof) -> tuple[tuple[str, Words], ...]:
     bound = exact("{bound} ({method})", bound=proof.upper.words, method=proof.upper.method)
     pairs: list[tuple[str, Words]] = [("Upper bound", bound)]
@@ -76,7 +90,7 @@ def _facts(proof: Proof) -> tuple[tuple[str, Words], ...]:
         pairs += [
             ("composition", accounted.theorem),
             ("runs", f"{accounted.runs} of {accounted.rounds:,} rounds, {accounted.releases:,} charges"),
-            ("worst-case record", _amount(accounted.total)),
+            ("every record is charged at most", _amount(accounted.covering)),
         ]
     if proof.plan is not None:
         pairs += [
@@ -87,14 +101,20 @@ def _facts(proof: Proof) -> tuple[tuple[str, Words], ...]:
 
 
 def _charges(accounted: Accounted | None) -> Section | None:
-    if accounted is None or not accounted.charges:
+    if accounted is None or not any(payer.charges for payer in accounted.payers):
         return None
     heading = ("line", "mechanism", "releases", "exact charge")
-    rows = tuple(
-        (each.where, _named(each.mechanism), f"{each.releases:,}", _amount(each.charge))
-        for each in accounted.charges
-    )
-    return Section("Charges of the worst-case record", (TextTable(heading, rows),))
+    tables = [
+        TextTable(
+            heading,
+            tuple(
+                (each.where, _named(each.mechanism), f"{each.releases:,}", _amount(each.charge))
+                for each in payer.charges
+            ),
+        )
+        for payer in accounted.payers
+    ]
+    return Section(f"Charges of the worst-case record{'s' if len(tables) > 1 else ''}", tuple(tables))
 
 
 def _named(mechanism: Mapping[str, Any]) -> str:

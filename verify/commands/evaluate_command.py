@@ -17,6 +17,7 @@ from algorithms.off_policy.replay_evaluation import evaluate, expected_rounds
 from algorithms.problems import ProblemError, SettingError, known_name, parse_settings
 from mechanisms.printed_numbers import as_given, at_least, at_most, nearest, percent
 from verify.commands.command_options import flags, json_option, privacy_options, show, shown_progress
+from verify.commands.completed_names import LEARNER
 from verify.commands.simulate_command import is_private, own_parameters
 from verify.conduct.isolation import found_apart
 from verify.conduct.progress import Progress, stretch
@@ -50,7 +51,7 @@ class _Asked:
 
 
 @click.command("evaluate")
-@click.argument("learners", nargs=-1, required=True)
+@click.argument("learners", nargs=-1, required=True, type=LEARNER)
 @click.option(
     "--log",
     "file",

@@ -23,6 +23,7 @@ from algorithms.problems import (
 )
 from mechanisms.printed_numbers import nearest
 from verify.commands.command_options import json_option, refuse_given, show
+from verify.commands.completed_names import PROBLEM
 from verify.document.elements import Block, Facts, Paragraph
 from verify.document.terminal_text import print_blocks
 from verify.sentences import stated
@@ -39,7 +40,11 @@ _KINDS = {"learners": "learner", "problems": "problem", "zoo": "specimen"}
 @click.command("list")
 @click.argument("words", nargs=-1)
 @click.option(
-    "--for", "played", metavar="PROBLEM", help="Say which learner to import for this problem, and why."
+    "--for",
+    "played",
+    metavar="PROBLEM",
+    type=PROBLEM,
+    help="Say which learner to import for this problem, and why.",
 )
 @click.option("--trust", type=click.Choice(get_args(LearnerTrust)), default="central", show_default=True)
 @click.option("--epsilon", type=float, default=1.0, show_default=True)

@@ -29,6 +29,7 @@ from verify.commands.command_options import (
     store_options,
     stored_runs,
 )
+from verify.commands.completed_names import LEARNER
 from verify.conduct.exit_codes import worst
 from verify.conduct.isolation import found_apart
 from verify.conduct.progress import Progress
@@ -66,7 +67,7 @@ _TWINS = {
 
 
 @click.command("regret")
-@click.argument("learner", required=False)
+@click.argument("learner", required=False, type=LEARNER)
 @click.option(
     "--all", "every", is_flag=True, help="Every learner with a theorem, each where its bound speaks."
 )

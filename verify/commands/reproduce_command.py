@@ -19,6 +19,7 @@ from verify.commands.command_options import (
     show,
     shown_progress,
 )
+from verify.commands.completed_names import EXPERIMENT
 from verify.document.terminal_text import plain_table
 from verify.experiments.experiment import Experiment, Scale
 from verify.experiments.named_experiments import experiments, named_experiments
@@ -28,7 +29,7 @@ _STYLES = {"agrees": "green", "differs": "bold red", "not significant": "yellow"
 
 
 @click.command("reproduce")
-@click.argument("names", nargs=-1)
+@click.argument("names", nargs=-1, type=EXPERIMENT)
 @click.option(
     "--scale",
     type=click.Choice(["quick", "paper"]),

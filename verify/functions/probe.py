@@ -87,6 +87,7 @@ def probe(runs: FunctionRuns, pairs: Sequence[Pair], seed: int, seconds: float) 
             seen.append(_first_outputs(runs, data, len(seen), n, seed, min(seconds / 2.0, _LOOK.seconds)))
 
     look_on(datasets)
+    pairs, seen = _inside(runs, pairs, seen)
     others = Elsewhere(0, None)
     if len({row for one in seen for row in one.readings.rows}) == 1:
         others = look_elsewhere(runs, datasets, seen[0].readings.rows[0], seed)
@@ -117,6 +118,26 @@ def probe(runs: FunctionRuns, pairs: Sequence[Pair], seed: int, seconds: float) 
     findings += _unusual_outputs(seen)
     findings += _side_effects(runs)
     return Probe(layout, findings, randomness is not Statement.OWN_RANDOMNESS, unlike, others.pair)
+
+
+def _inside(
+    runs: FunctionRuns, pairs: Sequence[Pair], seen: list[SeenOutputs]
+) -> tuple[Sequence[Pair], list[SeenOutputs]]:
+    """Return the pairs and outputs without data that are a guess and on which the function raises.
+
+    Raises
+    ------
+    SubjectError
+        If it raises on one of every two neighbours.
+    """
+    inside = [pair for pair in pairs if not runs.is_outside(pair.data, pair.other)]
+    if not inside:
+        data, error = next(iter(runs.outside.values()))
+        raise SubjectError(
+            f"{runs.name} raised {error.message} (at {error.where}) on {words_of(data)}, and on one of every two "
+            "neighbours that were tried: what its data are is a guess; say it with @claimed(data=...) or --data"
+        )
+    return inside, [one for one in seen if not runs.is_outside(one.data)]
 
 
 def _seldom_something(runs: FunctionRuns, pair: Pair, seed: int) -> Iterator[SeenOutputs]:

@@ -441,7 +441,7 @@ def add_accounting(evidence: Evidence, accounting: Accounting, claim: Claim) -> 
         "theorem": pricing.theorem.name,
         "covering": _exact(cost),
         "payers": [
-            {"record": payer.record, "total": _exact(payer.cost), "charges": _paid(payer.charges)}
+            {"record": str(payer.record), "total": _exact(payer.cost), "charges": _paid(payer.charges)}
             for payer in pricing.payers
         ],
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -14,10 +15,10 @@ from mechanisms.arrays import FloatArray
 from mechanisms.printed_numbers import at_least, at_most
 from verify.conduct.effort import Effort
 from verify.conduct.process_state import subjects_own
-from verify.findings import Finding, FindingKind, LowerBound, Statement, Witness
+from verify.findings import Finding, FindingKind, LowerBound, Statement, Witness, add_once
 from verify.learners.learner_case import LearnerCase
 from verify.sentences import exact
-from verify.statistics.sampled_losses import LossBound, loss_lower_bound
+from verify.statistics.sampled_losses import ROUNDING, LossBound, loss_lower_bound
 from verify.subject_error import failing_place
 from verify.transcripts.neighbours import Neighbour, record_words
 from verify.verdict.evidence import Evidence
@@ -38,8 +39,9 @@ class CoupledRun:
     losses
         Shape (neighbours, lanes), of everything that left the gate.
     shown_losses
-        The same, 0 in lanes where a declassified value that is not itself shown differed: what is certain
-        for an adversary who sees all that is published.
+        Of the releases that came before anything was drawn of the learner's own randomness, unless that is seen, too; 0
+        in lanes where a declassified value that is not itself shown differed: what is certain for an adversary who sees
+        all that is published.
     divergences
         One of each kind and line.
     more_than_seen
@@ -62,20 +64,21 @@ def try_coupled(
     effort: Effort,
     seed: np.random.SeedSequence,
     evidence: Evidence,
+    *,
+    sees_draws: bool,
 ) -> CoupledRun | None:
     """Run coupled, in lanes or else one lane at a time; None with a finding that says why not."""
+    run = partial(_run_coupled, case, data, neighbours, sees_draws=sees_draws)
     try:
-        return _run_coupled(case, data, neighbours, lanes=effort.coupled_lanes, seed=seed)
+        return run(lanes=effort.coupled_lanes, seed=seed)
     except RawRead:
         return None  # the accounting run has reported the place
     except (Exception, SystemExit) as error:  # whatever a user's learner raises in lanes
         if evidence.does_not_run:
             return None
-        evidence.findings.append(Statement.NO_LANES.finding(failing_place(error), error=error))
+        add_once(evidence.findings, Statement.NO_LANES.finding(failing_place(error), error=error))
     try:
-        runs = [
-            _run_coupled(case, data, neighbours, lanes=1, seed=child) for child in seed.spawn(_ONE_LANE_RUNS)
-        ]
+        runs = [run(lanes=1, seed=child) for child in seed.spawn(_ONE_LANE_RUNS)]
         return replace(_together(runs, axis=1), in_lanes=False)
     except (Exception, SystemExit):  # for the reason that was said
         return None
@@ -102,6 +105,7 @@ def _run_coupled(
     *,
     lanes: int,
     seed: np.random.SeedSequence,
+    sees_draws: bool,
 ) -> CoupledRun:
     """Run a learner on D and its neighbours, on the same released values.
 
@@ -117,6 +121,8 @@ def _run_coupled(
         How many samples of every loss; a multiple of the block size.
     seed
         Of all randomness.
+    sees_draws
+        Whether the adversary sees what the learner draws itself.
 
     Raises
     ------
@@ -131,7 +137,7 @@ def _run_coupled(
         with subjects_own():
             for _ in case.play(case.build(gate), gate, worlds):
                 pass
-        shown = np.where(gate.hidden, 0.0, gate.loss)
+        shown = np.where(gate.hidden, 0.0, gate.loss if sees_draws else gate.loss_before_draws)
         batches.append(CoupledRun(gate.loss, shown, tuple(gate.divergences), gate.more_than_seen))
     return _together(batches, axis=0)
 
@@ -144,8 +150,12 @@ def add_coupled(
     claim: Claim,
     reproduce: str,
     error: float,
+    repeats: bool,
 ) -> None:
-    """Offer the privacy loss of all releases as a lower bound, wrong with probability `error`, and what diverged."""
+    """Offer the privacy loss of all releases as a lower bound, wrong with probability `error`, and what diverged.
+
+    A run that does not repeat with its seed draws from elsewhere, and nobody knows who sees that.
+    """
     of_neighbours = coupled.losses.max(axis=1)
     largest, worst = float(of_neighbours.max()), neighbours[int(of_neighbours.argmax())]
     evidence.details["coupled"] = {
@@ -158,10 +168,14 @@ def add_coupled(
     for found in coupled.divergences:
         if found.kind != FindingKind.DECLASSIFIED:
             evidence.findings.append(Finding.of_gate(found))
-    in_view = claim.view in RELEASED_VIEWS and not coupled.more_than_seen
+    in_view = claim.view in RELEASED_VIEWS and not coupled.more_than_seen and repeats
     bound = loss_lower_bound(coupled.shown_losses if in_view else coupled.losses, claim.delta, error)
+    if bound.epsilon == 0.0 and not np.array_equal(coupled.shown_losses, coupled.losses):
+        # What the adversary sees for sure shows nothing: say what all that is lost shows.
+        in_view, bound = False, loss_lower_bound(coupled.losses, claim.delta, error)
     upper = evidence.upper
-    if upper is not None and upper.delta == 0 and bound.epsilon > upper.epsilon:
+    # The ledger bounds the loss beside what the learner draws, seen or not.
+    if upper is not None and upper.delta == 0 and largest - ROUNDING > upper.epsilon:
         evidence.contradictions.append(
             exact(
                 "A coupled run has privacy loss {loss}, above the charge {charge}.",

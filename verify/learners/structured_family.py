@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from verify.learners.learner_family import LearnerFamily, Retold
 from verify.learners.learner_pairs import LearnerPairs
 from verify.learners.likelihood import likelihoods_hold
 from verify.learners.other_records import groups_of_records, growing_records, other_records, telling_numbers
+from verify.learners.own_draws import draws_elsewhere, shows_draws
 from verify.learners.replay_run import OtherData, Replays
 from verify.sampling.counted_event import CountedEvent
 from verify.sampling.tester import CandidateSource, Tester
@@ -147,10 +149,23 @@ class StructuredFamily(LearnerFamily):
             *initial_replacements(data, domain, self.case.initial),
             *replacements(data, domain, records),
         ]
-        coupled = try_coupled(self.case, data, neighbours, effort, seed, evidence)
+        sees_draws = shows_draws(accounting.learner)
+        run = partial(try_coupled, self.case, data, neighbours, effort, seed, evidence, sees_draws=sees_draws)
+        coupled = run()
         if coupled is not None:
+            repeats = not draws_elsewhere(evidence)
+            if repeats and not accounting.taped:  # else replays have looked
+                again = run()
+                repeats = again is not None and np.array_equal(again.losses, coupled.losses)
             add_coupled(
-                evidence, coupled, neighbours, data, self.claim, conduct.reproduce, effort.false_alarm
+                evidence,
+                coupled,
+                neighbours,
+                data,
+                self.claim,
+                conduct.reproduce,
+                effort.false_alarm,
+                repeats=repeats,
             )
         self._add_view(evidence, coupled)
         trusted = not evidence.declassified and likelihoods_hold(evidence, list(accounting.mechanisms))

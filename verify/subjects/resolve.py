@@ -130,7 +130,7 @@ def resolve(subject: object, neighbours: Domain | Adjacency | None = None) -> Su
         raise SubjectError(f"{found.name} is no function: it takes no neighbours")
     arguments = subject.arguments if isinstance(subject, Named) else found.arguments
     form = replace(found.form, neighbours=relation_of(adjacency), differ=adjacency.words)
-    return replace(found, neighbours=adjacency, form=form, arguments=arguments)
+    return replace(found, neighbours=adjacency, form=form, guessed=False, arguments=arguments)
 
 
 def _found(subject: object, declared: Declared | None) -> Subject:
@@ -216,6 +216,7 @@ def _classify_function(
         claim.form,
         takes_gate=parameters[1] == "gate",
         takes_lanes="lanes" in parameters,
+        guessed=claim.guessed,
     )
 
 

@@ -72,7 +72,7 @@ def test_json_has_the_stable_keys_and_no_infinity() -> None:
         "versions",
     ]
     assert data["claim"].keys() >= {"model", "epsilon", "delta", "unit", "view", "neighbours", "relation"}
-    assert data["upper"] == {"epsilon": "inf", "delta": 1.0, "method": "declassified"}
+    assert data["upper"] == {"epsilon": "inf", "delta": 1.0, "method": "declassified", "every_run": True}
     assert data["lower"].keys() >= {"epsilon", "delta", "confidence", "method", "samples"}
     assert data["findings"][0].keys() >= {"kind", "where", "sentence", "failing"}
     assert data["findings"][0]["sentence"] == {
@@ -172,7 +172,10 @@ def test_every_number_and_text_comes_back(epsilon: float, delta: float, text: st
         ({"seed": -1}, "seed of the result is negative"),
         ({"seed": 1.5}, "seed of the result is of type float"),
         ({"upper": {"epsilon": "much", "delta": 0, "method": ""}}, "epsilon of upper is no number"),
-        ({"upper": {"epsilon": -1, "delta": 0, "method": ""}}, "upper: epsilon must be at least 0, got -1"),
+        (
+            {"upper": {"epsilon": -1, "delta": 0, "method": "", "every_run": True}},
+            "upper: epsilon must be at least 0, got -1",
+        ),
         ({"reasons": "because"}, "reasons of the result is of type str"),
         ({"format": "version 0"}, "format of the result must be one of 'dpwitness verification, version 1'"),
         ({"claim": {}}, "claim has no model"),

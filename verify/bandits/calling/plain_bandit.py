@@ -72,7 +72,8 @@ class PlainBandit:
     rewards
         The smallest and the largest reward, on which the bandit is played; between them those that are played, too.
         Where all rewards of [0, 1] occur, and not 0 and 1 alone, ``(0.0, 0.5, 1.0)`` says so: a randomised response to
-        bits is private for bits only.
+        bits is private for bits only. By default 0 and 1, which is a guess: an error that the bandit raises on them
+        says nothing of its claim.
     adversary
         Plays against this instead of fixed reward tables.
     step
@@ -162,6 +163,11 @@ class PlainBandit:
             )
         if self.contexts is not None and (rows := len(np.atleast_1d(self.contexts))) < self.rounds:
             raise ParameterError(f"contexts = {rows} rows: must be one for each of {self.rounds} rounds")
+
+    @property
+    def rewards_are_guessed(self) -> bool:
+        """Whether nobody said which rewards there are."""
+        return self.rewards is type(self).rewards and self.adversary is None
 
     @property
     def action_space(self) -> ActionSpace:
