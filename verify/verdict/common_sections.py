@@ -36,17 +36,19 @@ def claim_section(subject: str, claim: Claim, arithmetic: str = "", problem: str
     pairs = [
         ("ε and δ", claim_numbers(claim)),
         ("trust model", claim.model),
-        ("one record (the unit)", claim.unit),
+        ("what is protected (the unit)", str(claim.unit)),
         ("neighbours", f"{claim.neighbour_words} ({claim.neighbours.value})"),
         ("the adversary sees", claim.view),
         ("arithmetic", arithmetic),
         ("composition theorem", claim.composition),
         ("claimed in", claim.source),
+        ("its author says", claim.comment),
         ("tested on the problem", problem),
     ]
     said = (
-        f"{subject} claims {claim_numbers(claim)} differential privacy in the {claim.model} model. One record is "
-        f"{claim.unit}. Data D and D′ are neighbours: {claim.neighbour_words}. The adversary sees {claim.view}."
+        f"{subject} claims {claim_numbers(claim)} differential privacy in the {claim.model} model. What is protected "
+        f"is {claim.unit.words}. Data D and D′ are neighbours: {claim.neighbour_words}. The adversary sees "
+        f"{claim.view}."
     )
     replaced = claim.neighbours is Neighbouring.REPLACE_ONE
     one, other = ("with one record", "with another in its place") if replaced else ("on D", "on D′")

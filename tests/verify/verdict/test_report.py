@@ -25,7 +25,7 @@ CLAIM = Claim(
     model="local",
     epsilon=1.0,
     delta=0.0,
-    unit="all rewards of one round",
+    unit="one report",
     neighbours=Neighbouring.REPLACE_ONE,
     view="one user's message",
     differ="one record is replaced by any other",
@@ -105,7 +105,7 @@ def test_the_report_fits_and_explains_the_claim(name: str) -> None:
     assert max(len(line) for line in text.splitlines()) <= 80
     assert text.startswith(CASES[name].verdict.upper())
     assert "zoo/x claims ε = 1, δ = 0 differential privacy in the local model." in words(text)
-    assert "One record is all rewards of one round. Data D and D′ are neighbours: one record is" in words(
+    assert "What is protected is one report, which enters once. Data D and D′ are neighbours: one record is" in words(
         text
     )
     assert "The adversary sees one user's message." in words(text)

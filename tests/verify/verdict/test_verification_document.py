@@ -21,7 +21,7 @@ from verify.verdict.result import Verification
 from verify.verdict.verdict import decide
 from verify.verdict.verification_document import verification_document
 
-CLAIM = ClaimForm("local", View.MESSAGE, "the rewards of one round", "Theorem 7").at(1.0, 1e-5)
+CLAIM = ClaimForm("local", View.MESSAGE, "one report", "Theorem 7").at(1.0, 1e-5)
 WITNESS = Witness(
     {"data": "all 0", "data_prime": "all 1"},
     "it is at most 0",
@@ -98,7 +98,7 @@ def test_it_answers_what_a_stranger_asks(result: Verification) -> None:
     for words in (
         "mine claims ε = 1, δ = 1e-05 differential privacy in the local model.",
         "differ by a factor of at most e^ε = 2.71828, but for a probability of δ = 1e-05. Whoever is k records at once",
-        "| one record (the unit) | the rewards of one round |",
+        "| what is protected (the unit) | one report |",
         "| neighbours | one record replaced by any other (replace one) |",
         "| claimed in | Theorem 7 |",
         "## How sure this is, and its limits",
