@@ -39,6 +39,10 @@ class OneReport:
     everyone = names
     """Of rounds in which people take part as often as they ever may: the same."""
 
+    def in_order(self) -> RecordOf:
+        """Return the record's name of each client, whichever reports next: all differ."""
+        return each_its_own
+
 
 @dataclass(frozen=True, slots=True)
 class OnePerson:
@@ -81,6 +85,14 @@ class OnePerson:
     def everyone(self, rounds: int) -> RecordOf:
         """Return the names of rounds in which people take part as often as they ever may: without limit it is one."""
         return _in_turn(1) if self.rounds is None else self.names(rounds)
+
+    def in_order(self) -> RecordOf:
+        """Return the record's name of each client, whichever reports next: so many of them in a row are one person.
+
+        For one play: how many clients will report need not be known.
+        """
+        times, seen = self.rounds or ROUNDS_PLAYED, dict[int, int]()
+        return lambda client: seen.setdefault(client, len(seen)) // times + 1
 
 
 def _in_turn(people: int) -> RecordOf:

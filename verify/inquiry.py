@@ -146,9 +146,11 @@ class Inquiry:
                 delta=claim.delta,
                 horizon=horizon,
             )
+        unit = claim.unit
         if problem.replacement:
             claim = replace(claim, unit=OnePerson())  # a client may be drawn again, in public order
-        evidence = verify_learner(LinearFamily(build, problem, claim, horizon), self._ground, self.tester)
+        family = LinearFamily(build, problem, claim, horizon, unit)
+        evidence = verify_learner(family, self._ground, self.tester)
         return claim, _on(evidence, played)
 
     def _of_contextual_learner(self, subject: LearnerSubject) -> tuple[Claim, Evidence]:

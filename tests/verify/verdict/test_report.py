@@ -105,8 +105,9 @@ def test_the_report_fits_and_explains_the_claim(name: str) -> None:
     assert max(len(line) for line in text.splitlines()) <= 80
     assert text.startswith(CASES[name].verdict.upper())
     assert "zoo/x claims ε = 1, δ = 0 differential privacy in the local model." in words(text)
-    assert "What is protected is one report, which enters once. Data D and D′ are neighbours: one record is" in words(
-        text
+    assert (
+        "What is protected is one report, which enters once. Data D and D′ are neighbours: one record is"
+        in words(text)
     )
     assert "The adversary sees one user's message." in words(text)
     assert "seed 7; dpwitness 0.1.0" in text
