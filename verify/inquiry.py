@@ -171,9 +171,7 @@ class Inquiry:
 
 
 def _nothing_proved(name: str) -> Evidence:
-    return Evidence(
-        upper=UpperBound(math.inf, 1.0, f"none: nothing can be proved of {name}, which is a black box")
-    )
+    return Evidence(upper=UpperBound(math.inf, 1.0, "black box"))
 
 
 def _on(evidence: Evidence, problem: str) -> Evidence:

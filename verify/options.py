@@ -49,6 +49,8 @@ class OptionFacts:
         The flag, if it is not spelt as the option.
     reads
         What the flag's text is read as: a type; a dictionary or a list is given item by item.
+    values
+        All that it can be, where these are a few words.
     repeats
         Whether the result depends on it, so that the line that repeats a verification says it.
     """
@@ -58,6 +60,7 @@ class OptionFacts:
     help: str = ""
     flag: str = ""
     reads: type = str
+    values: tuple[str, ...] = ()
     repeats: bool = True
 
     def spelling(self, name: str) -> str:
@@ -152,6 +155,7 @@ class Options:
         "``'quick'``, ``'default'`` or ``'thorough'``.",
         rules.one_of(tuple(EFFORTS)),
         help=f"One of {', '.join(EFFORTS)}.",
+        values=tuple(EFFORTS),
     )
     samples: int | None = option(
         None,
@@ -243,6 +247,7 @@ class Options:
         "Where the workers are: ``'processes'`` of this machine, or ``'dask'``, a Dask cluster.",
         rules.one_of(BACKENDS),
         help=f"Where the workers are: {' or '.join(BACKENDS)}.",
+        values=BACKENDS,
         repeats=False,
     )
     scheduler: str | None = option(

@@ -132,7 +132,7 @@ def _decided_apart(subject: object, options: Options, tell: Progress, tests: boo
         ended = Statement.ENDS_PROCESS.finding(how=f"reported what cannot be read ({error})")
     if not claimed:
         raise SubjectError(f"{_name(subject)}: nothing is known of what it claims: {ended.message}")
-    upper = UpperBound(math.inf, 1.0, "none: it left no result")
+    upper = UpperBound(math.inf, 1.0, "the process left no result")
     return _conclude(replace(claimed[0], evidence=Evidence(upper=upper, findings=[ended])), subject)
 
 
@@ -352,7 +352,7 @@ def _conclude(answer: Answer, subject: object) -> Verification:
     )
     if decision.verdict == "certified" and answer.kind is SubjectKind.LEARNER:
         registered = registered_name(subject)
-        decision = replace(decision, reasons=(*decision.reasons, beyond_the_runs(registered, answer.rounds)))
+        decision = replace(decision, reasons=(*decision.reasons, *beyond_the_runs(registered, answer.rounds)))
     return Verification(
         subject=answer.subject,
         kind=answer.kind,

@@ -36,6 +36,7 @@ from mechanisms.mechanism import (
     neighbouring_of,
 )
 from mechanisms.parameters import ParameterError
+from mechanisms.printed_numbers import as_given, at_least, at_most
 from verify.conduct.conduct import Conduct
 from verify.conduct.effort import Effort
 from verify.conduct.process_state import subjects_own
@@ -145,7 +146,7 @@ def _exact_lowers(mechanism: Mechanism, claim: Claim, reproduce: str) -> Iterato
         ]
     else:
         moved = mechanism.sensitivity
-        pairs = [(mechanism, moved, "any value", f"the value moved by {moved.l1:g} (L1), {moved.l2:g} (L2)")]
+        pairs = [(mechanism, moved, "a value", f"the value moved by {moved.l1:g} (L1), {moved.l2:g} (L2)")]
     for noise, moved, data, data_prime in pairs:
         profile = noise.profile(moved)
         if not profile.exact:
@@ -161,7 +162,7 @@ def _exact_lowers(mechanism: Mechanism, claim: Claim, reproduce: str) -> Iterato
         )
         witness = Witness(
             neighbours={"data": data, "data_prime": data_prime},
-            event=f"the output is more than e^{claim.epsilon:g} times likelier on D than on D′",
+            event=f"p(output | D) > e^{as_given(claim.epsilon)} p(output | D′)",
             probability=p,
             probability_prime=q,
             reproduce=reproduce,
@@ -199,8 +200,10 @@ def _false_profile(
     return Statement.FALSE_PROFILE.finding(
         place,
         mechanism=name,
-        declared=epsilon,
-        lost=result.epsilon_lower,
+        declared=at_most(epsilon),
+        lost=at_least(result.epsilon_lower),
+        confidence=result.confidence,
+        draws=result.trials,
         event=result.event.words,
         probability=result.probability,
         data=data,

@@ -59,7 +59,7 @@ def test_a_declared_profile_is_tested_where_nobody_else_answers_for_it(own, fals
     add_false_profiles(evidence, {mechanism: Place("own.py", 3)}, conduct, np.random.SeedSequence(2))
     assert [finding.kind for finding in evidence.findings] == ([FindingKind.MECHANISM] if false else [])
     if false:
-        assert "declares epsilon = 1 but loses at least 1." in evidence.findings[0].message
+        assert "declares ε = 1, loses at least 1." in evidence.findings[0].message
 
 
 def test_what_a_mechanism_kept_of_earlier_parameters_is_not_asked():

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from accountant.files.json_object import FromJson, JsonError, JsonObject
@@ -13,9 +16,11 @@ from verify.document.html_page import fragment
 from verify.findings import UpperBound
 from verify.options import Options, each_option
 from verify.reproduction import repeating
+from verify.sentences import Sentence, read_sentence
 from verify.subjects.resolve import is_registered, names_file
 from verify.verdict.answer import SubjectKind, claim_data, read_stated_claim, read_upper
 from verify.verdict.json_form import json_able
+from verify.verdict.verdict import claim_words
 
 if TYPE_CHECKING:
     from verify.certificates.certificate_check import CertificateCheck
@@ -37,6 +42,12 @@ SAID = (
 )
 """The options of a verification that a certificate says, beside its claim."""
 
+ALLOWANCE = 1e-9
+"""By so much, relatively, figures of a proof may differ where it is done again: other processors and other versions of
+NumPy and SciPy end them with other digits. The claim itself is compared with what is proved here, exactly."""
+
+_NUMERAL = re.compile(r"-?\d{1,800}(?:\.\d{1,800})?(?:e[+-]?\d{1,3})?|-?\d{1,800}/[1-9]\d{0,800}", re.ASCII)
+_LINE = re.compile(r":\d+$", re.ASCII)
 _Path = tuple[str | int, ...]
 
 
@@ -145,7 +156,7 @@ class Proof:
     """
 
     upper: UpperBound
-    reasons: tuple[str, ...]
+    reasons: tuple[Sentence, ...]
     mechanism: Mapping[str, Any] | None = None
     accounted: Accounted | None = None
     plan: PlanProof | None = None
@@ -170,7 +181,8 @@ class Certificate(FromJson):
     repeat
         The command, or Python call, that certifies the same again.
     provenance
-        When it was made, by which versions, and digests of all code.
+        When it was made, by which versions, and digests of its subject's code and of all files of this library that its
+        proof reaches.
     """
 
     subject: str
@@ -197,7 +209,7 @@ class Certificate(FromJson):
     def claim_words(self) -> str:
         """Epsilon, delta and the relation, on one line."""
         claim = self.claim
-        return f"epsilon={claim.epsilon:g} delta={claim.delta:g}, neighbours: {claim.neighbours}"
+        return f"{claim_words(claim)}, neighbours: {claim.neighbours}"
 
     @property
     def asked(self) -> Options:
@@ -320,7 +332,7 @@ def _checked_options(written: Mapping[str, Any]) -> dict[str, Any]:
 def _read_proof(read: JsonObject) -> Proof:
     return Proof(
         upper=read.object("upper", read_upper),
-        reasons=tuple(read.texts("reasons")),
+        reasons=tuple(read.entries("reasons", read_sentence)),
         mechanism=read.take("mechanism", dict, type(None)),
         accounted=read.perhaps("accounted", read_accounted),
         plan=read.perhaps("plan", lambda plan: PlanProof(plan.words("costs"), tuple(plan.texts("rests_on")))),
@@ -357,13 +369,24 @@ def _read_charge(read: JsonObject) -> CertifiedCharge:
     )
 
 
-def differences(written: Mapping[str, Any], found: Mapping[str, Any]) -> list[str]:
-    """Say where JSON data of a certificate differ from what is found here; 1, 1.0 and true are three values."""
+def differences(
+    written: Mapping[str, Any], found: Mapping[str, Any], *, done_again: bool = False
+) -> list[str]:
+    """Say where JSON data of a certificate differ from what is found here; 1, 1.0 and true are three values.
+
+    Of a proof that was ``done_again`` numbers may differ by `ALLOWANCE`, and places by the number of the line: the code
+    is the same, comments and layout need not be.
+    """
     left, right = dict(_leaves(written)), dict(_leaves(found))
     return [
         f"{_words(path)} is {_shown(left, path)} in the certificate, and {_shown(right, path)} here"
         for path in dict.fromkeys((*left, *right))
-        if path not in left or path not in right or not _same(left[path], right[path])
+        if path not in left
+        or path not in right
+        or not (
+            _same(left[path], right[path])
+            or (done_again and path[0] == "proof" and _nearly_same(left[path], right[path], path[-1]))
+        )
     ]
 
 
@@ -381,6 +404,20 @@ def _leaves(data: Any, path: _Path = ()) -> Iterator[tuple[_Path, Any]]:
 
 def _same(one: Any, other: Any) -> bool:
     return type(one) is type(other) and bool(one == other)
+
+
+def _nearly_same(one: Any, other: Any, key: str | int) -> bool:
+    """Return whether two floats, or two texts that are numbers, are within the allowance, or two places in one file."""
+    if isinstance(one, float) and isinstance(other, float):
+        return math.isclose(one, other, rel_tol=ALLOWANCE)
+    if not (isinstance(one, str) and isinstance(other, str)):
+        return False
+    if key == "where":
+        return _LINE.sub("", one) == _LINE.sub("", other)
+    if not (_NUMERAL.fullmatch(one) and _NUMERAL.fullmatch(other)):
+        return False
+    first, second = Fraction(one), Fraction(other)  # exactly: a float may be too small for them
+    return abs(first - second) <= Fraction(ALLOWANCE) * max(abs(first), abs(second))
 
 
 def _words(path: _Path) -> str:

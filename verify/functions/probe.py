@@ -112,7 +112,7 @@ def probe(runs: FunctionRuns, pairs: Sequence[Pair], seed: int, seconds: float) 
     else:
         # What varies with the global random state only is said already.
         if not runs.effects.drew and randomness is Statement.OWN_RANDOMNESS:
-            findings.append(Statement.IGNORES_GENERATOR.finding())
+            findings.append(Statement.IGNORES_GENERATOR.finding(draws=sum(len(one.readings) for one in seen)))
         if runs.together:
             findings += noise.repeated_noise()
     findings += _unusual_outputs(seen)
@@ -237,21 +237,19 @@ def _unusual_outputs(seen: Sequence[SeenOutputs]) -> Iterator[Finding]:
     raised = next((one for one in seen if one.readings.raised), None)
     if raised is not None:
         error = next(iter(raised.readings.raised.values()))
-        never = next((words_of(one.data) for one in seen if not one.readings.raised), None)
         yield Statement.RAISES.finding(
             error.where,
             error=error.message,
             raised=len(raised.readings.raised),
-            calls=len(raised.readings),
+            draws=len(raised.readings),
             data=words_of(raised.data),
-            never=f", and in none on {never}" if never else "",
         )
     missing = next((one for one in seen if _misses_numbers(one.readings)), None)
     if missing is not None:
         yield Statement.NAN.finding(
             failing=all(np.isnan(one.readings.values).all() for one in seen),
             count=int(np.isnan(missing.readings.values).any(axis=1).sum()),
-            outputs=len(missing.readings),
+            draws=len(missing.readings),
             data=words_of(missing.data),
         )
     shapes = dict.fromkeys(

@@ -10,6 +10,7 @@ import numpy as np
 
 from algorithms.blocks import Serial
 from algorithms.claim import Claim
+from mechanisms.printed_numbers import at_least
 from verify.conduct.conduct import Conduct
 from verify.conduct.progress import stretch
 from verify.conduct.spawn_keys import SpawnKey
@@ -31,7 +32,6 @@ from verify.sampling.counted_event import CountedEvent
 from verify.sampling.second_test import hold_tests
 from verify.sampling.tester import SingleLook, Tester
 from verify.sampling.worlds import NeighbouringWorlds
-from verify.sentences import number
 from verify.subject_error import SubjectError
 from verify.verdict.evidence import Evidence
 from verify.verdict.stopping import stopped_by_hand, stopped_in_time
@@ -60,7 +60,7 @@ def verify_function(
     ValueError
         If there are too few draws.
     """
-    evidence = Evidence(upper=UpperBound(math.inf, 1.0, "none: nothing is known of a black box"))
+    evidence = Evidence(upper=UpperBound(math.inf, 1.0, "black box"))
     runs = FunctionRuns(subject, together=subject.takes_lanes)
     test = _FunctionTest(runs, claim, conduct, tester, floating_point, evidence)
     with stopped_in_time(evidence, conduct.seconds, conduct.spent), stopped_by_hand(evidence):
@@ -212,13 +212,13 @@ def _lattice_finding(result: CountedEvent, *, counts: bool) -> Finding:
     outcome = (
         "this counts against the claim"
         if counts
-        else "the claim is about real arithmetic, so that this does not count (it does with --floating-point)"
+        else "the claim is about real arithmetic: reported, not counted (--floating-point counts it)"
     )
     return Statement.FLOATING_POINT.finding(
         failing=counts,
-        epsilon=number(result.epsilon_lower),
-        confidence=f"{100 * result.confidence:.3g} %",
-        trials=result.trials,
+        epsilon=at_least(result.epsilon_lower),
+        confidence=result.confidence,
+        draws=result.trials,
         event=result.event.words,
         probability=result.probability,
         data=data,

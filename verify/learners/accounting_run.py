@@ -39,6 +39,7 @@ from accountant.recorded import describe
 from algorithms.claim import Claim
 from algorithms.play import ActionError, place_of_act
 from mechanisms import Assumption, AssumptionKind, DomainError, Mechanism
+from mechanisms.printed_numbers import as_given, at_most
 from verify.conduct.kept_outside import changed, kept_outside
 from verify.conduct.process_state import own_steps, subjects_own
 from verify.findings import Finding, FindingKind, Statement, UpperBound, add_once
@@ -46,7 +47,7 @@ from verify.learners.internals import internals_named
 from verify.learners.ledger_profile import MovedMechanism, larger, largest_counts, ledger_profile
 from verify.learners.payers import Pricing, within
 from verify.learners.public_state import PublicState, is_due, public_state
-from verify.sentences import number
+from verify.sentences import exact
 from verify.subject_error import failing_place
 from verify.verdict.evidence import Evidence
 
@@ -240,8 +241,8 @@ class Accounting:
         """What holds the learner to the bound, for a sentence; without a budget it is of these runs alone."""
         looked = f"{self.runs} runs of {self.rounds:,} rounds"
         if self.enforced:
-            return f"under an accountant with this budget (looked at: {looked})"
-        return f"the most that a record was charged in {looked}, and no bound on others"
+            return f"enforced by an accountant with this budget (observed: {looked})"
+        return f"largest charge in {looked}; other runs are not bounded"
 
 
 def run_accounting(
@@ -307,7 +308,8 @@ def run_accounting(
             result.exceeded = result.exceeded or refusal
         except Refusal as refusal:
             result.refused = True
-            add_once(result.findings, Finding(_kind(refusal), str(refusal.where), refusal.message))
+            said = exact("{message}", message=refusal.message)
+            add_once(result.findings, Finding(_kind(refusal), str(refusal.where), said))
         except DomainError as error:
             result.refused = True
             add_once(result.findings, Statement.OUTSIDE_DOMAIN.finding(act, error=str(error)))
@@ -317,7 +319,7 @@ def run_accounting(
         except (Exception, SystemExit) as error:  # a user's learner may raise anything
             if run.altered is None:  # else it fails on what was released, which tells nothing of the data
                 result.refused = True
-                add_once(result.findings, Statement.LEARNER_RAISED.finding(failing_place(error), error=error))
+                add_once(result.findings, Statement.RAISED.finding(failing_place(error), error=error))
         if accountant.closed is not None:
             result.refused = True
             why, place = accountant.closed
@@ -422,13 +424,12 @@ def add_accounting(evidence: Evidence, accounting: Accounting, claim: Claim) -> 
     evidence.assume(*accounting.assumptions, *_said_of_neighbours(claim))
     evidence.declassified += [f.where for f in accounting.findings if f.kind is FindingKind.DECLASSIFIED]
     if accounting.refused:
-        evidence.upper = UpperBound(math.inf, 1.0, "the accountant refused: no finite bound", every_run=False)
+        evidence.upper = UpperBound(math.inf, 1.0, "a release was refused", every_run=False)
         return
     pricing = accounting.least(claim.delta)
     cost = pricing.cost
     if cost.epsilon is None:
-        why = "no bound: private data were declassified"
-        evidence.upper = UpperBound(math.inf, 1.0, why, every_run=False)
+        evidence.upper = UpperBound(math.inf, 1.0, "raw data were used without noise", every_run=False)
     else:
         method = f"{pricing.theorem.name}, {accounting.how}"
         evidence.upper = UpperBound(cost.epsilon_up, cost.delta_up, method, every_run=accounting.enforced)
@@ -494,11 +495,11 @@ def add_overspending(evidence: Evidence, accounting: Accounting, claim: Claim) -
             record=payer.record,
             times="one release" if times == 1 else f"{times} releases",
             mechanism=mechanism,
-            epsilon=number(epsilon),
-            delta=number(delta),
-            paid=number(payer.cost.epsilon_up),
-            paid_delta=number(payer.cost.delta_up),
-            claimed=number(claim.epsilon),
-            claimed_delta=number(claim.delta),
+            epsilon=at_most(epsilon),
+            delta=at_most(delta),
+            paid=at_most(payer.cost.epsilon_up),
+            paid_delta=at_most(payer.cost.delta_up),
+            claimed=as_given(claim.epsilon),
+            claimed_delta=as_given(claim.delta),
         )
         evidence.findings.append(found)

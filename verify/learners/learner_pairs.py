@@ -207,7 +207,7 @@ def _one_super_arm(problem: Problem) -> tuple[FloatArray, FloatArray]:
 def _worlds_of(case: LearnerCase, pair: ViewPair, *, in_lanes: bool) -> NeighbouringWorlds:
     """Return a pair as what a test tells apart."""
     views = [case.view(pair, data, single_lanes=not in_lanes) for data in (pair.data, pair.data_prime)]
-    return NeighbouringWorlds(pair.words, lambda other, n, seed: views[other].sample(n, seed))
+    return NeighbouringWorlds(pair.words, lambda other, n, seed: views[other].sample(n, seed), pair.rounds)
 
 
 def _numbered(worlds: Sequence[NeighbouringWorlds], kind: str) -> list[NeighbouringWorlds]:

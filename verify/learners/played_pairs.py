@@ -17,6 +17,7 @@ from accountant import Coupled, RecordId
 from accountant.losses.composed_loss import ComposedLoss, compose
 from algorithms.claim import Claim
 from mechanisms import Binomial, Gaussian, GaussianProfile, Laplace, NumpyNoise, Sensitivity
+from mechanisms.printed_numbers import as_given, at_least
 from verify.conduct.conduct import Conduct
 from verify.conduct.process_state import subjects_own
 from verify.findings import LowerBound, Witness
@@ -243,8 +244,8 @@ class PlayedPairs:
             yield _Bound(
                 pair=pair,
                 epsilon=math.inf,
-                method="a value that leaves unprotected, on pairs that were played",
-                event="a value that leaves unprotected differs between the two data sets",
+                method="a value released without noise, on played pairs",
+                event="a value released without noise differs between D and D′",
                 probability=share,
                 probability_prime=0.0,
                 plays=n,
@@ -255,8 +256,8 @@ class PlayedPairs:
             yield _Bound(
                 pair=pair,
                 epsilon=loss.epsilon(delta / share).lower,
-                method=f"the exact privacy loss of {what}, on pairs that were played",
-                event=f"what is released is more than e^{self.claim.epsilon:g} times likelier on D than on D′",
+                method=f"the exact privacy loss of {what}, on played pairs",
+                event=f"p(released values | D) > e^{as_given(self.claim.epsilon)} p(released values | D′)",
                 probability=p,
                 probability_prime=q,
                 plays=n,
@@ -269,8 +270,8 @@ class PlayedPairs:
             yield _Bound(
                 pair=pair,
                 epsilon=found.epsilon,
-                method=f"sampled privacy losses of {what}, on pairs that were played",
-                event=f"what is released is at least e^{found.threshold:.6g} times likelier on D than on D′",
+                method=f"sampled privacy losses of {what}, on played pairs",
+                event=f"p(released values | D) ≥ e^{at_least(found.threshold)} p(released values | D′)",
                 probability=likely,
                 probability_prime=min(1.0, likely * math.exp(-found.threshold)),
                 plays=n + _PLAYS.draws,
@@ -306,7 +307,7 @@ class PlayedPairs:
             pair=pair,
             epsilon=epsilon,
             method="plays that are steered to where all Gaussian releases together tell most",
-            event=f"what is released is more than e^{self.claim.epsilon:g} times likelier on D than on D′",
+            event=f"p(released values | D) > e^{as_given(self.claim.epsilon)} p(released values | D′)",
             probability=p,
             probability_prime=q,
             plays=n,
@@ -346,10 +347,10 @@ class PlayedPairs:
         return _Bound(
             pair=pair,
             epsilon=loss,
-            method=f"{method}, on pairs that were played",
-            event="what is released is possible on D, and this many times less likely on D′"
-            if not raw
-            else "what is released tells the two data sets apart",
+            method=f"{method}, on played pairs",
+            event="the released values differ between D and D′"
+            if raw
+            else f"p(released values | D) ≥ e^{at_least(loss)} p(released values | D′)",
             probability=1.0,
             probability_prime=math.exp(-loss),
             plays=0,

@@ -11,7 +11,7 @@ told so, and blamed for nothing else.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from accountant import Accountant, Place, RecordId, Retelling
@@ -107,7 +107,7 @@ class Replays:
                     again = difference
                 if again is not None:
                     return [*found.values(), _unrepeatable(again)]
-            found[difference.kind] = replace(difference, message=f"{difference.message}, {other.words}")
+            found[difference.kind] = difference.with_words(f", {other.words}")
         return list(found.values())
 
     @subjects_own()

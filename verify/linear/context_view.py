@@ -49,6 +49,7 @@ def users_who_tell(
     return [ShownUser(build, features, batch, shift) for shift in shifts]
 
 
+@subjects_own()
 def _first_batch(build: BuildContextual, features: int, horizon: int) -> int | None:
     """Return after how many rounds the policy first changes, of at most ``horizon - 1``."""
     gate = Simulation(0, 1)
@@ -114,7 +115,8 @@ class ShownUser:
 
             return LearnerView(watch, rounds=self.batch + 1).sample(n, seed)
 
-        return NeighbouringWorlds((f"{beside}; the first earns 1", f"{beside}; the first earns -1"), draw)
+        words = (f"{beside}; the first earns 1", f"{beside}; the first earns -1")
+        return NeighbouringWorlds(words, draw, self.batch + 1)
 
     def _last_action(self, users: ContextualUsers, gate: Simulation) -> FloatArray:
         """Play, and return the place of the last user's action, (lanes, 1)."""

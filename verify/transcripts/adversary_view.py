@@ -76,7 +76,7 @@ def adversary_worlds(
         return read(features, Transcript(play(other, n, child)))
 
     words = f"{adversary.words}: first world", f"{adversary.words}: second world"
-    return NeighbouringWorlds(words, draw)
+    return NeighbouringWorlds(words, draw, transcript.rounds)
 
 
 def learner_worlds(
