@@ -28,8 +28,9 @@ _PROVED_BY = {
     SubjectKind.MECHANISM: ("verify.verify_mechanism",),
     SubjectKind.LEARNER: (
         "verify.learners.verify_learner",
-        "verify.linear.verify_linear",
-        "verify.linear.verify_contextual",
+        "verify.learners.structured_family",
+        "verify.linear.linear_family",
+        "verify.linear.contextual_family",
         "accountant.plans.symbolic",
         "algorithms.problems.cascade",
         "algorithms.problems.semi_bandit",

@@ -10,7 +10,6 @@ import numpy as np
 
 from accountant import Gate
 from algorithms.claim import Claim
-from algorithms.play import RecordOf
 from verify.conduct.conduct import Conduct
 from verify.conduct.effort import Effort
 from verify.findings import Finding
@@ -33,20 +32,18 @@ class LearnerFamily(abc.ABC):
         What it claims.
     rounds
         Of every accounting run.
-    record_of
-        The record's name of each round, or client: in accounting runs, replays and coupled runs alike.
     """
 
     claim: Claim
     rounds: int
-    record_of: RecordOf
 
     @abc.abstractmethod
     def make(self, gate: Gate) -> Any:
         """Make the learner on a gate."""
 
     def check(self, effort: Effort) -> None:
-        """Raise `ValueError` if an effort is too small for a test of the claim."""
+        """Raise `ValueError` if an effort is too small for a test of the claim; most have none that is."""
+        return
 
     @abc.abstractmethod
     def plays(self, law: np.random.SeedSequence, others: np.random.SeedSequence) -> Sequence[Play]:
@@ -57,7 +54,8 @@ class LearnerFamily(abc.ABC):
         return []
 
     def try_functions(self, evidence: Evidence, seed: np.random.SeedSequence) -> None:
-        """Try the functions that it declares to be transformations."""
+        """Try the functions that it declares to be transformations, where replays say less of them."""
+        return
 
     @property
     @abc.abstractmethod

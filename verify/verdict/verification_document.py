@@ -62,7 +62,7 @@ def verification_document(verification: Verification, **files: str) -> Document:
     """Return what is said of a verification; `files` are digests of what it was read from, by name."""
     claim = verification.claim
     sections = [
-        person_section(claim, proved=verification.verdict == "certified"),
+        person_section(claim, verification.verdict),
         claim_section(
             verification.subject,
             claim,
@@ -384,8 +384,8 @@ def _findings(verification: Verification) -> Section | None:
 
 def _weight(finding: Finding) -> str:
     if finding.failing:
-        return "blocks certification"
-    return "reported, not counted" if finding.kind is FindingKind.FLOATING_POINT else "information"
+        return "blocking"
+    return "not counted" if finding.kind is FindingKind.FLOATING_POINT else "information"
 
 
 def _assumptions(verification: Verification) -> Section:
