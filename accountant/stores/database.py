@@ -19,7 +19,7 @@ from sqlalchemy.pool import StaticPool
 from accountant.files.sqlite_file import is_sqlite, note_closed, note_opened
 from accountant.rules import clock
 from accountant.stores.file_lock import FileLock, one_at_a_time
-from accountant.stores.location import RUN_STORE, location_of
+from accountant.stores.location import CHARGES, RUN_STORE, location_of
 from accountant.stores.session_lock import CLIENT_SETTINGS, WRITING, SessionLock, set_session, writer
 from accountant.stores.store_refusals import InUse, LedgerDamaged, OutcomeUnknown, StoreMoved, StoreRefused
 
@@ -168,7 +168,7 @@ class Database:
         """Remove the file of SQLite's, and what lies beside it."""
         self._dispose()
         self._file = None
-        for suffix in ("", "-wal", "-shm"):
+        for suffix in ("", "-wal", "-shm", CHARGES):
             Path(f"{self.path}{suffix}").unlink(missing_ok=True)
 
     def check_file(self) -> None:

@@ -18,6 +18,7 @@ from pathlib import Path
 from accountant.files.whole_file import whole_file
 from accountant.gates.lineage import RecordId
 from accountant.pseudonym import Pseudonym
+from accountant.record_name import canonical_name
 from accountant.stores.chain import label
 from accountant.stores.store_refusals import KeyRefused
 
@@ -203,14 +204,17 @@ class Names:
         ------
         KeyRefused
             If that takes a key that is not at hand.
+        ValueError
+            If it is no name (`canonical_name`).
         """
         if isinstance(record, Pseudonym):
             return json.dumps(dict((record.split(":", 1),)))
+        text = label(canonical_name(record))
         if self.check is None:
-            return label(record)
+            return text
         self.check_key(f"record {record!r}")
         assert self.key is not None
-        return self.key.hashed(label(record))
+        return self.key.hashed(text)
 
     def check_key(self, what: str) -> None:
         """Refuse what takes the store's key, if that is not at hand.

@@ -33,7 +33,7 @@ from accountant.stores.store_refusals import (
     StoreRefused,
 )
 from accountant.stores.store_verification import Verified, has_run, look_over, verify_database, verifying
-from accountant.stores.upgrades import upgraded
+from accountant.stores.upgrades import check_names, upgraded
 from accountant.stores.work import Work, last_save
 from accountant.written_terms import Terms
 
@@ -98,6 +98,8 @@ def open_store(
                     f"{database.name}: is the ledger of a run: go on with it by DurableRun.load"
                 )
             database.hold()
+        else:
+            check_names(database)
         replay, head = look_over(database, pinned)
         if terms is not None:
             _check_terms(database.name, terms, replay.terms)
@@ -256,6 +258,7 @@ def open_run(where: str | Path, holder: str) -> tuple[SQLStore, ReplayedEntries]
             _take_run(database, connection, holder)
         found = verify_database(database)  # what nobody else changes any more
         _check_location(database, found.replay.location)
+        check_names(database, (record for held in found.replay.waiting.sums.values() for record in held))
         return SQLStore(database, found.replay.terms, found.head), found.replay
     except BaseException:
         database.close()

@@ -82,7 +82,7 @@ class SQLStore:
         self.terms = terms
         self.names = names
         self._epoch = opened.epoch
-        self._instance = opened.instance
+        self.instance = opened.instance
         self._anchor = anchor
         self._zero = terms.composition.zero
         self._amounts = Amounts(terms.composition)
@@ -146,7 +146,7 @@ class SQLStore:
             self._amounts,
             self._zero,
             self._kinds,
-            (self._instance, self._epoch),
+            (self.instance, self._epoch),
             self._limits,
             self.terms.composition,
             self.names.label,
@@ -171,7 +171,7 @@ class SQLStore:
         """Refuse if the anchor knows more of this store than it says itself."""
         mark = None if self._anchor is None else self._anchor.read()
         if mark is not None:
-            check_anchor(self.name, mark, self._instance, work.epoch, work.position)
+            check_anchor(self.name, mark, self.instance, work.epoch, work.position)
 
     def charge(
         self,

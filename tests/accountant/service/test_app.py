@@ -150,7 +150,7 @@ def test_values_of_many_records_are_added_up(client: Client) -> None:
     loud = {**body, "mechanism": {**quiet, "scale": 4.0}}
     outputs = client.ask("/v1/release", loud).json()["outputs"]
     assert len(outputs[0]) == 2
-    found = client.ask("/v1/left", {"records": ["ann", 17, "17"]}, "eve").json()["records"]
+    found = client.ask("/v1/left", {"records": ["ann", "17", "17b"]}, "eve").json()["records"]
     assert [each["spent"]["epsilon"] for each in found] == [0.5, 0.5, 0.0]
     assert [each["left"]["epsilon"] for each in found] == [0.5, 0.5, 1.0]
 
@@ -456,14 +456,13 @@ def test_names_are_names_whatever_they_spell(client: Client) -> None:
         "'; DROP TABLE entry; --",
         'x" OR 1=1',
         "<script>alert(1)</script>",
-        "a\0b",
-        "\u202eevil",
         "%s",
-        "",
     ]
     for i, name in enumerate(names):
         assert client.ask("/v1/release", asks(f"{name} {i}", name)).status_code == 200
     assert [client.spent(name) for name in names] == [0.5] * len(names)
+    for name in ("a\0b", "\u202eevil", "", "ann "):
+        refused(client.ask("/v1/release", asks(f"{name} no", name)), 422, "invalid")
     found = verify_store(client.path)
     assert found.accounts == len(names)
     html = client.ask("/", who="eve").text
