@@ -1,7 +1,7 @@
 """Charges rounded up a little, so that the sum of any number of them is a short number.
 
-A sum of fractions has the least common multiple of their denominators: with every other scale of noise it grows, without
-end. So a charge whose denominator is none that all others share is rounded up to 128 binary digits.
+A sum of fractions has the least common multiple of their denominators: with every other scale of noise it grows,
+without end. So a charge whose denominator is none that all others share is rounded up to 128 binary digits.
 
 That is sound for every filter. A filter that accepts while sums of predictable upper bounds of the releases' costs are
 within its limits is valid whatever bounds they are; what is charged is one, at least the cost and a function of it.

@@ -333,6 +333,7 @@ class Ledger:
     def _settle(self, limits: Limits, event: Settlement) -> None:
         """Settle a reservation that rules count; interrupted (Ctrl-C), their counts are too high, never too low."""
         position = event.position
+        assert event.at is not None
         records = {record for entry in self._reserved[position] for record in entry.records}
         if event.returned:
             self._note(event)
