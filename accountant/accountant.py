@@ -54,6 +54,7 @@ from accountant.terms import (
     checked_noise,
     checked_theorem,
     checked_trust,
+    seed_assumptions,
 )
 from accountant.trust import Trust, check_holders, check_shuffler
 from accountant.written_terms import Terms
@@ -89,10 +90,11 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
     accountant cannot be copied, and releases nothing in a fork of its process: each copy would draw the same noise.
 
     What it takes on trust is in `assumptions`: that domains, mechanisms, noise sources and theorems of users and
-    ``map(..., stability=...)`` declare what is true, and that functions given to `Private.map` depend on nothing but
-    their argument; ``strict=True`` refuses them. Rounding is not: values are rounded to a grid on which sums are exact
-    (`mechanisms.float_bounds`), and a release that floating point could move by more than 1e-6 of what its mechanism is
-    calibrated for is refused (`RoundingExceeded`).
+    ``map(..., stability=...)`` declare what is true, that functions given to `Private.map` depend on nothing but
+    their argument, and that nobody else draws the noise of a generator that was given; ``strict=True`` refuses them.
+    Rounding is not: values are rounded to a grid on which sums are exact (`mechanisms.float_bounds`), and a release
+    that floating point could move by more than 1e-6 of what its mechanism is calibrated for is refused
+    (`RoundingExceeded`).
 
     Parameters
     ----------
@@ -109,8 +111,9 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         shuffled messages.
     noise
         Where noise comes from. By default OpenDP's floating-point-safe samplers; pass a
-        `numpy.random.Generator` for reproducible tests and simulation. The source is on the record. A strict accountant
-        takes secure sources only.
+        `numpy.random.Generator` for reproducible tests and simulation: whoever draws the same noise, from the same
+        seed or for another accountant, takes it off, which is an assumption. The source is on the record. A strict
+        accountant takes secure sources only.
     seed
         Seed of `random`, the data-independent randomness of the learner's own draws.
     strict
@@ -191,7 +194,11 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         self.strict = terms.strict
         if opened is not None:
             self._take_over(opened)
-        self.assume(*class_assumptions(type(self)), *assumptions_of((budget, self._composition, self._noise)))
+        self.assume(
+            *class_assumptions(type(self)),
+            *assumptions_of((budget, self._composition, self._noise)),
+            *seed_assumptions(self._noise),
+        )
 
     @property
     def trust(self) -> Trust:

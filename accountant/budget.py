@@ -11,6 +11,7 @@ from typing import Protocol
 from mechanisms import ApproximateProfile, for_group
 from mechanisms.neighbouring import Neighbouring, common_neighbouring
 from mechanisms.parameters import real, whole
+from mechanisms.printed_numbers import at_least, at_most
 from mechanisms.rounding import up
 
 
@@ -87,7 +88,11 @@ class Amount(Protocol):
 
     @property
     def words(self) -> str:
-        """The numbers without their neighbouring relation, for a text that names it; ``str`` names it, too."""
+        """The numbers, rounded up, without their neighbouring relation, for a text that names it; ``str`` does, too."""
+
+    @property
+    def words_left(self) -> str:
+        """The same of what is left of a budget: rounded down."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,22 +155,40 @@ class Cost:
     @property
     def words(self) -> str:
         """Both numbers, rounded up."""
-        delta = f", delta = {self.delta_up:.6g}" if self.delta else ""
-        return f"epsilon = {self.epsilon_up:.6g}{delta}"
+        delta = f", delta = {at_most(self.delta_up)}" if self.delta else ""
+        return f"epsilon = {at_most(self.epsilon_up)}{delta}"
+
+    @property
+    def words_left(self) -> str:
+        """Both numbers, rounded down, as what is left of a budget."""
+        delta = f", delta = {written_left(min(self.delta, Fraction(1)))}" if self.delta else ""
+        return f"epsilon = {written_left(self.epsilon)}{delta}"
 
     def __str__(self) -> str:
         return f"{self.words}, neighbours: {self.neighbouring}"
 
 
-def asked_and_left(asked: Amount, left: Amount) -> tuple[str, str]:
-    """Say what a release asks for and what is left, with enough digits to see that it is not enough.
+def _upwards(value: Fraction | None) -> float:
+    return math.inf if value is None else up(value)
 
-    What is asked is rounded up and what is left down; numbers that are not asked for are left out. Where one
-    number suffices (a Rényi order), only the one that is nearest to being enough is named, or the first number,
-    which must be enough beside it (delta), if it is not.
+
+def _downwards(value: Fraction | None) -> float:
+    return math.inf if value is None else -up(-value)
+
+
+def written_left(value: Fraction | None) -> str:
+    """Return a number of what is left of a budget as a text, rounded down; ∞ for None."""
+    return at_least(_downwards(value))
+
+
+def asked_and_left(asked: Amount, left: Amount) -> tuple[str, str]:
+    """Return what a release asks for, rounded up, and what is left, rounded down: what is short looks short.
+
+    Numbers that are not asked for are left out. Where one number suffices (a Rényi order), only the one that is nearest
+    to being enough is named, or the first number, which must be enough beside it (delta), if it is not.
     """
     pairs = [
-        (name, math.inf if needed is None else up(needed), math.inf if available is None else -up(-available))
+        (name, _upwards(needed), _downwards(available))
         for (name, needed), (_, available) in zip(asked.parts(), left.parts(), strict=True)
         if needed != 0
     ] or [(name, 0.0, 0.0) for name, _ in list(asked.parts())[:1]]
@@ -174,9 +197,7 @@ def asked_and_left(asked: Amount, left: Amount) -> tuple[str, str]:
         beside = [pair for pair in pairs if pair[0] == first and pair[1] > pair[2]]
         others = [pair for pair in pairs if pair[0] != first] or pairs
         pairs = beside or [max(others, key=lambda pair: pair[2] / pair[1] if pair[1] < math.inf else 0.0)]
-    asked_words, left_words = [], []
-    for name, needed, available in pairs:
-        digits = 17 if f"{needed:.6g}" == f"{available:.6g}" else 6
-        asked_words.append(f"{name} = {needed:.{digits}g}")
-        left_words.append(f"{name} = {available + 0.0:.{digits}g}")  # + 0.0: no "-0"
-    return ", ".join(asked_words), ", ".join(left_words)
+    return (
+        ", ".join(f"{name} = {at_most(needed)}" for name, needed, _ in pairs),
+        ", ".join(f"{name} = {at_least(available)}" for name, _, available in pairs),
+    )

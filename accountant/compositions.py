@@ -25,6 +25,15 @@ COMPOSITIONS: dict[str, type[Composition]] = {
 }
 
 
+def compositions_by_word() -> dict[str, type[Composition]]:
+    """Return the theorems by the first words of their names, without accents; a declared plan has no words."""
+    return {
+        _plain(name).split()[0]: theorem
+        for name, theorem in COMPOSITIONS.items()
+        if theorem is not PlannedComposition
+    }
+
+
 def composition_named(words: str) -> Composition:
     """Return a theorem by the first word of its name, with its settings: ``"zcdp"``, ``"renyi, failures=0.1"``.
 
@@ -35,12 +44,13 @@ def composition_named(words: str) -> Composition:
     ValueError
         If there is no such theorem, or a setting is none of its numbers.
     """
-    named = {name: theorem for name, theorem in COMPOSITIONS.items() if theorem is not PlannedComposition}
-    known: dict[str, Any] = {_plain(name).split()[0]: theorem for name, theorem in named.items()}
+    known = compositions_by_word()
     if not isinstance(words, str):
         raise ValueError(f"composition={words!r}: must be text, such as 'zcdp' or 'renyi, failures=0.1'")
     name, *given = (part.strip() for part in words.split(","))
-    theorem: Any = known.get(_plain(name)) or named.get(name)
+    theorem: Any = known.get(_plain(name)) or (
+        COMPOSITIONS.get(name) if name != PlannedComposition.name else None
+    )
     if theorem is None:
         raise ValueError(f"composition={words!r}: must be one of {', '.join(known)}, settings after a comma")
     settings: dict[str, Any] = {}

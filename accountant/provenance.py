@@ -95,18 +95,14 @@ def _versions() -> Mapping[str, str]:
     return {"python": sys.version.split()[0], **{name: metadata.version(name) for name in _VERSIONS}}
 
 
-@functools.cache
-def package_digests() -> Mapping[str, str]:
-    """Return a SHA-256 for each package of this library: of its files, data too, and their names, as they are now."""
-    return {package: _digest_of_all(sorted(_files(_ROOT / package))) for package in LIBRARY}
-
-
 def _files(folder: Path) -> Iterator[Path]:
     return (path for path in folder.rglob("*") if path.is_file() and path.suffix != ".pyc")
 
 
+@functools.cache
 def _library_digest() -> str:
-    lines = "".join(f"{package} {digest}\n" for package, digest in package_digests().items())
+    """Return the SHA-256 of all files of this library, data too, and of their names."""
+    lines = "".join(f"{package} {_digest_of_all(sorted(_files(_ROOT / package)))}\n" for package in LIBRARY)
     return hashlib.sha256(lines.encode()).hexdigest()
 
 

@@ -11,7 +11,15 @@ from accountant.filters.composition_theorem import BasicComposition, Composition
 from accountant.gates.random_streams import RandomStream, stream_generator
 from accountant.plans.plan import Plan, PlannedComposition
 from accountant.trust import Trust
-from mechanisms import NoiseSource, NumpyNoise, OpenDPNoise, Randomness, noise_source
+from mechanisms import (
+    Assumption,
+    AssumptionKind,
+    NoiseSource,
+    NumpyNoise,
+    OpenDPNoise,
+    Randomness,
+    noise_source,
+)
 
 _THEOREM = ("charge", "check", "fits", "guarantee", "left", "amount", "zero")  # what the accounts call
 _DRAWS = ("laplace", "gaussian", "randomized_response")  # what tells a noise source
@@ -85,6 +93,20 @@ def checked_noise(noise: Any, *, strict: bool = False) -> NoiseSource:
     if type(source) is NumpyNoise:  # a source of the accountant's own: the caller's may be patched later
         return NumpyNoise(source._randomness)
     return source
+
+
+def seed_assumptions(noise: NoiseSource) -> tuple[Assumption, ...]:
+    """Return what noise of a NumPy generator rests on; nothing for another source.
+
+    Whether a generator was given a seed cannot be seen: its state is known to whoever holds it.
+    """
+    if type(noise) is not NumpyNoise:
+        return ()
+    message = (
+        f"nobody knows or uses again the seed of the generator that noise is drawn from ({noise.name}): "
+        "whoever draws the same noise takes it off"
+    )
+    return (Assumption(AssumptionKind.SEEDED, message),)
 
 
 def checked_flag(name: str, value: object) -> bool:

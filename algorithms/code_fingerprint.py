@@ -60,6 +60,20 @@ def code_digests(modules: Iterable[str], packages: frozenset[str]) -> dict[str, 
     return {name: _digest(tree) for name, tree in trees if tree is not None}
 
 
+def module_digest(name: str) -> str | None:
+    """Return the digest of one module's code; None if it has no source."""
+    tree = _tree(name)
+    return None if tree is None else _digest(tree)
+
+
+def modules_used(modules: Iterable[str], packages: frozenset[str]) -> set[str]:
+    """Return the modules of some packages that these use or import themselves."""
+    used = {
+        other for name in modules for other in _used_by(sys.modules.get(name)) | _imported_by(name, packages)
+    }
+    return {name for name in used if name.partition(".")[0] in packages}
+
+
 def packages_named(modules: Iterable[str]) -> set[str]:
     """Return the top-level packages that import statements of these modules name, inside functions too."""
     trees = ((name, _tree(name)) for name in modules)

@@ -18,6 +18,15 @@ from mechanisms.arrays import FloatArray, IntArray
 
 BuildLearner = Callable[[Gate], Learner]
 
+RecordOf = Callable[[int], int]
+"""The record's name of a round (or of a client, by its number): where one name comes again, its losses add up."""
+
+
+def each_its_own(number: int) -> int:
+    """Return the number itself: every round, or client, is a record of its own."""
+    return number
+
+
 _ROUNDING = 1e-9
 
 INITIAL_RECORD = 0
@@ -92,7 +101,14 @@ def play_phases(
         yield super_arm, held
 
 
-def play_records(learner: Learner, problem: Problem, gate: Gate, records: FloatArray) -> Iterator[IntArray]:
+def play_records(
+    learner: Learner,
+    problem: Problem,
+    gate: Gate,
+    records: FloatArray,
+    *,
+    record_of: RecordOf = each_its_own,
+) -> Iterator[IntArray]:
     """Play on given users; yield each round's super arm, shape (lanes, size).
 
     Parameters
@@ -102,6 +118,8 @@ def play_records(learner: Learner, problem: Problem, gate: Gate, records: FloatA
     records
         Shape (rounds + 1, arms), or (worlds, rounds + 1, arms) for a coupled gate: D first, then its
         neighbours. Record 0 is the outcome vector of a learner with a warm start; others ignore it.
+    record_of
+        The record's name of each round.
     """
     worlds = records if records.ndim == 3 else records[np.newaxis]
     changed = (worlds[1:] != worlds[:1]).any(axis=(0, 2))
@@ -111,7 +129,7 @@ def play_records(learner: Learner, problem: Problem, gate: Gate, records: FloatA
         super_arm = checked_action(learner, problem, gate.lanes)
         outcomes = _in_lanes(worlds, record, changed, gate.lanes)
         values = problem.feedback(outcomes, super_arm)
-        learner.observe(gate.private(values, learner.feedback_domain, record))
+        learner.observe(gate.private(values, learner.feedback_domain, record_of(record)))
         yield super_arm
 
 

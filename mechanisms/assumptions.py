@@ -40,6 +40,7 @@ class AssumptionKind(Enum):
     CLAIM = "claim"
     INTERNALS = "internals"
     DEVICE = "device"
+    SEEDED = "seeded"
 
 
 @dataclass(frozen=True, slots=True)

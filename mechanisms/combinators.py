@@ -20,10 +20,10 @@ from mechanisms.mechanism import (
     counts_in_public,
     is_categorical,
     mechanism_from_dict,
-    needs_domain,
     needs_whole_numbers,
     needs_whole_values,
     register,
+    transforms_first,
 )
 from mechanisms.noise import NoiseSource, noise_source
 from mechanisms.parameters import DensityUnavailable, ParameterError, whole
@@ -39,7 +39,7 @@ def _check_bare(name: str, mechanism: Mechanism, instead: str) -> None:
         raise ParameterError(
             f"{name}: {mechanism!r} must be a mechanism, such as Laplace(scale=...) (an instance, not the class)"
         )
-    if needs_domain(mechanism):
+    if transforms_first(mechanism):
         raise ParameterError(
             f"{name}: {mechanism!r} transforms the value first, which belongs in front of all of it: "
             f"transformation >> {instead}"

@@ -176,9 +176,9 @@ def samples_securely(mechanism: Mechanism) -> bool:
     return bool(getattr(mechanism, "samples_securely", True))
 
 
-def needs_domain(mechanism: Mechanism) -> bool:
-    """Whether its cost follows from the domain that a gate knows; of a mechanism that does not say so it does not."""
-    return bool(getattr(mechanism, "needs_domain", False))
+def transforms_first(mechanism: Mechanism) -> bool:
+    """Whether it transforms the value before noise is added; one that does not say so does not."""
+    return bool(getattr(mechanism, "transforms_first", False))
 
 
 def neighbouring_of(mechanism: Mechanism, sensitivity: Sensitivity | None = None) -> Neighbouring:

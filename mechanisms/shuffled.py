@@ -80,7 +80,7 @@ def shuffled(profile: PrivacyProfile, clients: int) -> PrivacyProfile:
     --------
     >>> from mechanisms import RandomizedResponse, shuffled
     >>> round(shuffled(RandomizedResponse(size=2, epsilon=1.0).profile(), 10_000).epsilon(1e-6), 3)
-    0.072
+    0.053
     """
     n = min(whole("clients", clients, least=1), _MOST)
     if profile.neighbouring is not Neighbouring.REPLACE_ONE:

@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from mechanisms import Domain
-from verify.findings import FindingKind
+from mechanisms.printed_numbers import as_given
+from verify.findings import Finding, FindingKind
 from verify.neighbouring.adjacency import Adjacency
 from verify.printable import printable
 from verify.verdict.result import Verification
@@ -113,17 +114,23 @@ def assert_dp(
 def _complaint(result: Verification, *, certified: bool) -> str | None:
     """Return why a verification fails the assertion, None if it does not."""
     claim = (
-        f"{result.subject} is not ({result.claim.epsilon:g}, {result.claim.delta:g})-differentially private"
+        f"{result.subject} is not ({as_given(result.claim.epsilon)}, {as_given(result.claim.delta)})-differentially "
+        f"private"
     )
     if result.verdict == "refuted":
         return claim
-    against = [finding for finding in result.findings if finding.failing and finding.kind not in _REMARKS]
+    against = [finding for finding in result.findings if _is_against(finding)]
     if against:
         where = f" (at {against[0].where})" if against[0].where else ""
         return f"{result.subject} cannot be relied on: {against[0].message}{where}"
     if certified and result.verdict != "certified":
         return f"{result.subject} is not certified: {result.decision.reasons[0]}"
     return None
+
+
+def _is_against(finding: Finding) -> bool:
+    """Return whether a test must not pass a function with this finding: no draws that are all the same pass."""
+    return finding.kind is FindingKind.DETERMINISTIC or (finding.failing and finding.kind not in _REMARKS)
 
 
 def _without_call(result: Verification) -> Verification:

@@ -8,6 +8,7 @@ from accountant.audit import About, Audit
 from accountant.audit.releases import ChosenUnder
 from accountant.losses.risk import Risk
 from mechanisms import Neighbouring
+from mechanisms.printed_numbers import as_given, at_least, at_most, nearest, percent_at_most
 from verify.document.elements import (
     Block,
     Bullets,
@@ -18,61 +19,59 @@ from verify.document.elements import (
     Section,
     TextTable,
     Tone,
+    Words,
 )
-from verify.sentences import digits, number
-from verify.verdict.common_sections import ADVERSARY, provenance_section, references_section, rests_on_section
+from verify.sentences import Sentence, exact, stated
+from verify.verdict.common_sections import (
+    ADVERSARY,
+    assumptions_section,
+    correct_guesses,
+    provenance_section,
+    references_section,
+)
 
 _VERDICTS: dict[bool | None, tuple[str, Tone]] = {
-    True: ("WITHIN THE BUDGET", "good"),
-    False: ("OVER THE BUDGET", "bad"),
-    None: ("NOT KNOWN", "open"),
+    True: ("WITHIN BUDGET", "good"),
+    False: ("OVER BUDGET", "bad"),
+    None: ("UNDECIDED", "open"),
 }
 _NO_BUDGET: tuple[str, Tone] = ("AUDITED", "plain")
 
-_INTEGRAL = "the composed privacy-loss distributions, by an integral whose error is bounded"
-_FINITE = "the composed privacy-loss distributions, by a sum of finitely many terms"
+_INTEGRAL = "composed privacy-loss distributions, by an integral with bounded error"
+_FINITE = "composed privacy-loss distributions, by a finite sum"
 _METHODS = {
     "contour": _INTEGRAL,
     "contour with phantom Gaussian": _INTEGRAL,
     "lattice contour": _FINITE,
     "near the largest loss": _FINITE,
     "mass near the largest loss": _FINITE,
-    "series over n equal Laplace": "the composed privacy-loss distributions, by a series whose rest is bounded",
-    "grid": "the composed privacy-loss distributions, rounded to a grid on the safe side",
-    "Renyi composition": "the sum of Rényi divergences, at the best order",
-    "closed form": "the exact privacy profile of what was released",
-    "sum of largest losses": "the sum of the largest losses",
-    "infinite loss": "a loss that has no limit",
-    "nothing": "nothing is known that says more",
+    "series over n equal Laplace": "composed privacy-loss distributions, by a series with bounded rest",
+    "grid": "composed privacy-loss distributions, rounded outward to a grid",
+    "Renyi composition": "sum of Rényi divergences, at the best order",
+    "closed form": "exact privacy profile",
+    "sum of largest losses": "sum of the largest losses",
+    "infinite loss": "unbounded loss",
+    "nothing": "",
 }
 """What stands behind the names of methods; theorems explain themselves."""
+_DIGITS = 10
 
 
 def audit_document(audited: Audit, **files: str) -> Document:
     """Return what is said of an audit; `files` are digests of what it was read from, by name."""
-    asked, given = audited.question.asked, audited.question.given
-    symbol, other = ("ε", "δ") if asked == "epsilon" else ("δ", "ε")
-    answer = audited.answer
-    said = f"{symbol} at {other} = {given:g} is at most {digits(answer.upper)} and at least {digits(answer.lower)}"
-    verdict, tone = _NO_BUDGET
-    if audited.remaining is not None:
-        verdict, tone = _VERDICTS[audited.within]
-        said += f"; the budget is ε = {audited.remaining.budget:g} at the same δ"
-    if audited.chosen_under is not None:
-        said += (
-            f". So if the releases were fixed in advance; in any case within {_limit(audited.chosen_under)}"
-        )
+    verdict, tone = _NO_BUDGET if audited.remaining is None else _VERDICTS[audited.within]
     sections = [
+        _person(audited),
         _claim(audited),
         _about(audited.about),
-        _meaning(audited, symbol, other),
+        _meaning(audited),
         _released(audited),
         _theorems(audited),
         _risk(audited.risk, audited.neighbouring) if audited.risk is not None else None,
-        _left(audited),
-        _rests_on(audited),
+        _remaining(audited),
+        _assumptions(audited),
         _certainty(audited),
-        Section("See it again", (Code(audited.repeat),)) if audited.repeat else None,
+        Section("Reproduce", (Code(audited.repeat),)) if audited.repeat else None,
         provenance_section(audited.provenance, **files),
         references_section(_theorem_names(audited)),
     ]
@@ -80,9 +79,37 @@ def audit_document(audited: Audit, **files: str) -> Document:
         verdict,
         tone,
         audited.name or "releases",
-        f"{said}. Neighbours: {audited.relation}.",
+        _first_line(audited),
         tuple(section for section in sections if section is not None),
     )
+
+
+def _first_line(audited: Audit) -> Sentence:
+    """Return the total loss, the budget it is compared with, and the relation."""
+    _, other = _symbols(audited)
+    said = f"{_ends(audited)} at {other} = {as_given(audited.question.given)}"
+    if audited.remaining is not None:
+        said += f"; budget: ε = {as_given(audited.remaining.budget)} at the same δ"
+    if audited.chosen_under is not None:
+        said += (
+            ". This holds if the releases were fixed in advance; the accountant's limit, "
+            f"{_limit(audited.chosen_under)}, holds in any case"
+        )
+    return exact("{said}. Neighbours: {relation}.", said=said, relation=audited.relation)
+
+
+def _symbols(audited: Audit) -> tuple[str, str]:
+    return ("ε", "δ") if audited.question.asked == "epsilon" else ("δ", "ε")
+
+
+def _ends(audited: Audit) -> str:
+    """Return both ends of the answer; one number where they agree to ten digits."""
+    answer, (symbol, _) = audited.answer, _symbols(audited)
+    if nearest(answer.lower, _DIGITS) == nearest(answer.upper, _DIGITS):
+        return f"{symbol} = {nearest(answer.upper, _DIGITS)}"
+    if answer.lower <= 0.0:
+        return f"{symbol} ≤ {at_most(answer.upper, _DIGITS)}"
+    return f"{at_least(answer.lower, _DIGITS)} ≤ {symbol} ≤ {at_most(answer.upper, _DIGITS)}"
 
 
 def _theorem_names(audited: Audit) -> tuple[str, ...]:
@@ -90,27 +117,32 @@ def _theorem_names(audited: Audit) -> tuple[str, ...]:
     return (*audited.theorems, *chosen)
 
 
-def _risk_rows(risk: Risk) -> tuple[tuple[str, str, str], ...]:
-    """Return what attacks reach: each of what, at least, and at most."""
-    found = [
-        ("advantage over guessing (true - false positive rate)", risk.advantage),
-        ("right answers, if D and D′ are equally likely", risk.accuracy),
-        *(
-            (f"true-positive rate at a false-positive rate of {rate:g}", reached)
-            for rate, reached in risk.true_positive_rates.items()
-        ),
-    ]
-    return tuple((name, f"{one.lower:.6g}", f"{one.upper:.6g}") for name, one in found)
+def _person(audited: Audit) -> Section:
+    """Return what the total loss means for a person: by the exact risk where it is known, else by ε and δ."""
+    question, answer = audited.question, audited.answer
+    by_epsilon = question.asked == "epsilon"
+    epsilon, delta = (answer.upper, question.given) if by_epsilon else (question.given, answer.upper)
+    share = correct_guesses(epsilon, delta) if audited.risk is None else audited.risk.accuracy.upper
+    said = exact(
+        "Someone who guesses {guessed}, and is right half of the time without the releases, is right at most {share} "
+        "of the time with them, whatever else they know.",
+        guessed=_guessed(audited.neighbouring),
+        share=percent_at_most(min(share, 1.0)),
+    )
+    return Section("For a person", (Paragraph(said),))
+
+
+def _guessed(relation: Neighbouring) -> str:
+    if relation is Neighbouring.REPLACE_ONE:
+        return "which of two values one record has"
+    return "whether one record takes part"
 
 
 def _claim(audited: Audit) -> Section:
-    if audited.remaining is None:
-        said = "None: no claim or budget was given to compare with."
-    else:
-        said = (
-            f"None of a mechanism. The releases are compared with a budget that was given with them: ε = "
-            f"{number(audited.remaining.budget)} at δ = {number(audited.question.given)}."
-        )
+    said = stated("No budget given.")
+    if audited.remaining is not None:
+        budget, delta = as_given(audited.remaining.budget), as_given(audited.question.given)
+        said = stated("Budget: ε = {budget} at δ = {delta}.", budget=budget, delta=delta)
     return Section("The claim", (), (Paragraph(said),))
 
 
@@ -123,163 +155,134 @@ def _about(about: About) -> Section | None:
         *(("notes", line) for line in about.notes.splitlines()),
     )
     said = tuple(pair for pair in pairs if pair[1])
-    return Section("What the file says of itself", (Facts(said),)) if said else None
+    return Section("File metadata", (Facts(said),)) if said else None
 
 
-def _meaning(audited: Audit, symbol: str, other: str) -> Section:
-    answer = audited.answer
-    facts = Facts(
-        (
-            ("at most", f"{digits(answer.upper)}: {_found_by(answer.upper_by)}"),
-            ("at least", f"{digits(answer.lower)}: {_found_by(answer.lower_by)}"),
-            ("neighbours D and D′", f"{audited.neighbouring.words} ({audited.neighbouring})"),
-            ("one record", "what the audited data count as one; the releases do not say whose it is"),
-            *(
-                [
-                    (
-                        "groups",
-                        f"of {audited.group_size} records that change together, part of the same releases",
-                    )
-                ]
-                if audited.group_size > 1
-                else []
-            ),
-            ("who loses most", _losing_most(audited)),
+def _meaning(audited: Audit) -> Section:
+    answer, (symbol, other) = audited.answer, _symbols(audited)
+    pairs: list[tuple[str, Words]] = [
+        ("Upper bound", _bound(at_most(answer.upper, _DIGITS), answer.upper_by)),
+        ("Lower bound", _bound(at_least(answer.lower, _DIGITS), answer.lower_by)),
+        ("Neighbouring relation", f"{audited.neighbouring.words} ({audited.neighbouring})"),
+        ("Unit of privacy", "not declared: what the audited data count as one record"),
+    ]
+    if audited.group_size > 1:
+        pairs.append(
+            ("Group size", f"{audited.group_size} records that change together, with the same releases")
         )
+    pairs.append(("Worst-case record", _worst(audited)))
+    said = exact(
+        "Total privacy loss {symbol} of the worst-case record at {other} = {given}.",
+        symbol=symbol,
+        other=other,
+        given=as_given(audited.question.given),
     )
-    who = "one record changes" if audited.group_size == 1 else "such a group changes"
-    plain = (
-        f"{symbol} is what the releases together cost the records that lose most, at {other} = "
-        f"{audited.question.given:g}. For anything that may be seen of them, {who} its probability by a factor of at "
-        "most e^ε, but for a probability of δ."
-    )
-    return Section("What the releases cost", (Paragraph(plain), facts))
+    return Section("Privacy loss", (Paragraph(said), Facts(tuple(pairs))))
 
 
-def _found_by(method: str) -> str:
-    """Return a method in words, with the name that the JSON has."""
-    return f"{_METHODS[method]} ({method})" if method in _METHODS else method
+def _bound(number: str, method: str) -> Sentence:
+    """Return a bound with its method, and the method's name in the JSON."""
+    words = _METHODS.get(method)
+    how = method if words is None else f"{words} ({method})" if words else ""
+    return exact("{number}{how}", number=number, how=f": {how}" if how else "")
 
 
-def _losing_most(audited: Audit) -> str:
+def _worst(audited: Audit) -> Sentence:
     worst = audited.worst
-    if audited.groups == 1 and worst.records == 1:
-        return f"{worst.name}: each release listed counts for all of them"
-    alike = f" and {worst.records - 1:,} more who are part of the same releases" if worst.records > 1 else ""
-    others = (
-        f"; records are part of {audited.groups:,} different sets of releases, of which this one costs most"
-        if audited.groups > 1
-        else ""
-    )
-    return f"{worst.name}{alike}{others}"
+    alike = f" (and {worst.records - 1:,} others with the same releases)" if worst.records > 1 else ""
+    groups = f"; records have {audited.groups:,} different sets of releases" if audited.groups > 1 else ""
+    return exact("{name}{alike}{groups}", name=worst.name, alike=alike, groups=groups)
 
 
 def _released(audited: Audit) -> Section:
-    heading: tuple[str, ...] = ("release", "mechanism and noise", "how often, for who loses most")
+    heading: tuple[str, ...] = ("Release", "Mechanism", "Count (worst-case record)")
     rows: tuple[tuple[str, ...], ...] = tuple(
         (
             each.name.removesuffix(f": {each.mechanism}"),
-            each.mechanism or "not said: its curve alone is known",
+            each.mechanism or "not stated (privacy profile only)",
             f"{each.count:,}",
         )
         for each in audited.released
     )
     if any(each.movement for each in audited.released):  # of sampled releases alone
-        heading += ("its sensitivity is",)
+        heading += ("Sensitivity",)
         rows = tuple((*row, each.movement) for row, each in zip(rows, audited.released, strict=True))
-    said = (
-        "Noise is in units of what was asked. How far one record moves that, its sensitivity, is 1 where none is "
-        "written."
-    )
-    return Section("What was released", (Paragraph(said), TextTable(heading, rows)))
+    said = stated("Noise is in units of the query; sensitivity is 1 unless stated.")
+    return Section("Releases", (Paragraph(said), TextTable(heading, rows)))
 
 
 def _theorems(audited: Audit) -> Section:
     rows = tuple(
-        (name, digits(found.lower) if found.lower > 0 else "-", digits(found.upper))
+        (name, at_least(found.lower, _DIGITS) if found.lower > 0 else "-", at_most(found.upper, _DIGITS))
         for name, found in audited.theorems.items()
     )
-    said = (
-        f"The smallest upper bound is the one that counts: by {audited.best}. The others say less, and are here to "
-        "compare with older reports."
+    said = exact(
+        "The result is the smallest upper bound ({best}); the others are for comparison.", best=audited.best
     )
     return Section(
-        "Every theorem by itself", (Paragraph(said), TextTable(("theorem", "at least", "at most"), rows))
+        "Bounds by theorem", (Paragraph(said), TextTable(("Theorem", "Lower bound", "Upper bound"), rows))
     )
 
 
 def _risk(risk: Risk, relation: Neighbouring) -> Section:
-    tells = (
-        "whether a record has one value or another"
-        if relation is Neighbouring.REPLACE_ONE
-        else "whether a record takes part"
-    )
-    said = (
-        f"What the best attack reaches that tells D from D′ by the releases: {tells}. It knows all other records; two "
-        "equal numbers are exact."
-    )
-    return Section(
-        "What it means for one record",
-        (Paragraph(said), TextTable(("the best attack", "at least", "at most"), _risk_rows(risk))),
-    )
+    found = [
+        ("Membership advantage (TPR − FPR)", risk.advantage),
+        ("Accuracy at prior 1/2", risk.accuracy),
+        *((f"TPR at FPR {as_given(rate)}", reached) for rate, reached in risk.true_positive_rates.items()),
+    ]
+    rows = tuple((name, at_least(one.lower), at_most(one.upper)) for name, one in found)
+    said = exact("Best attack on one record, knowing all others ({question}):", question=_guessed(relation))
+    return Section("Attacks", (Paragraph(said), TextTable(("Attack", "At least", "At most"), rows)))
 
 
 def _certainty(audited: Audit) -> Section:
-    said = "No chance is involved: of releases as said above both ends are proved, with their rounding."
+    said = [exact("Deterministic computation with outward rounding; both ends are proved.")]
     if audited.chosen_under is not None:
-        said += (
-            " If releases were chosen by what earlier ones showed, which the ledger does not tell, quote what its "
-            f"accountant enforced, as the ledger has it: {_limit(audited.chosen_under)}."
+        limit = _limit(audited.chosen_under)
+        said.append(
+            exact(
+                "If releases were chosen adaptively, quote the limit that the accountant enforced: {limit}.",
+                limit=limit,
+            )
         )
     if not audited.complete:
-        said += " The computation was stopped at a time limit; more time may bring the ends closer together."
-    return Section("How sure this is", (Paragraph(said),))
+        said.append(stated("Stopped at a time limit: more time may bring the ends closer together."))
+    return Section("Confidence and limits", tuple(map(Paragraph, said)))
 
 
-def _left(audited: Audit) -> Section | None:
+def _remaining(audited: Audit) -> Section | None:
     remaining = audited.remaining
     if remaining is None:
         return None
     rows = tuple(
-        (
-            name,
-            "over a trillion" if math.isinf(more) else f"{more:,.0f}",
-        )
+        (name, "over a trillion" if math.isinf(more) else f"{more:,.0f}")
         for name, more in remaining.more.items()
     )
-    said = (
-        f"Of the budget ε = {number(remaining.budget)} at δ = {number(audited.question.given)} at least "
-        f"{digits(remaining.epsilon)} is left, for releases that spend no δ of their own. Of each of those here as "
-        "many more would fit, if of it alone (composed anew, and not added up):"
+    said = exact(
+        "Remaining: ε = {epsilon}, for releases with δ = 0. Further releases that fit if only one kind is repeated:",
+        epsilon=at_least(remaining.epsilon, _DIGITS),
     )
-    more = "how many more" if audited.complete else "how many more, at least"
-    return Section("What is left", (Paragraph(said), TextTable(("release", more), rows)))
+    more = "Further" if audited.complete else "Further, at least"
+    return Section("Remaining budget", (Paragraph(said), TextTable(("Release", more), rows)))
 
 
-def _rests_on(audited: Audit) -> Section:
-    chosen = audited.chosen_under
-    fixed = (
-        "The mechanisms, their noise and sampling, and how many they are, were fixed in advance. What was asked "
-        "through them may have followed from earlier answers."
-    )
+def _assumptions(audited: Audit) -> Section:
     blocks: list[Block] = [
         Bullets(
             (
-                "The releases are all that there are, and what the file says: their mechanisms, noise, sensitivities "
-                "(1 where it says none) and counts. Nothing here looks at data or code, or for what is not listed.",
-                fixed if chosen is None else f"{fixed} Where they were chosen, see below.",
-                "Noise is of real numbers, as its mechanism says: how it was rounded is not looked at.",
+                stated(
+                    "The file is complete and correct: mechanisms, noise, sensitivities, counts. Data and code are not "
+                    "examined."
+                ),
+                stated("Mechanisms and noise were fixed in advance; queries may be adaptive."),
+                stated("Noise is real-valued; rounding is not examined."),
             )
         )
     ]
-    if chosen is not None:
-        blocks.append(
-            Paragraph(
-                "A run of an accountant may choose releases by what it saw. Whatever it chose, its accountant kept "
-                f"each record of this ledger within: {_limit(chosen)}."
-            )
-        )
-    return rests_on_section(blocks, ADVERSARY)
+    if audited.chosen_under is not None:
+        said = "Releases may have been chosen adaptively; the accountant enforced {limit} for each record."
+        blocks.append(Paragraph(exact(said, limit=_limit(audited.chosen_under))))
+    return assumptions_section(blocks, ADVERSARY)
 
 
 def _limit(chosen: ChosenUnder) -> str:
@@ -287,5 +290,5 @@ def _limit(chosen: ChosenUnder) -> str:
     budget = chosen.budget
     within = "no limit"
     if not math.isinf(budget.epsilon):
-        within = f"ε = {number(budget.epsilon)}, δ = {number(budget.delta)}"
+        within = f"ε = {as_given(budget.epsilon)}, δ = {as_given(budget.delta)}"
     return f"{within} ({chosen.theorem})"

@@ -6,16 +6,20 @@ All that a finding can say is in `Statement`: a new one is added there, and nowh
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum, StrEnum, unique
 from typing import TYPE_CHECKING, Any
 
-from verify.subject_error import words_of_error
+from mechanisms.printed_numbers import as_given, at_least, at_most, percent
+from verify.sentences import Basis, Sentence, confident, exact, filled
 
 if TYPE_CHECKING:
     from accountant.gates.coupled import Divergence
     from accountant.gates.replay import Difference
     from algorithms.claim import Claim
+
+
+EXACT, CONFIDENT, OBSERVED, METADATA = Basis
 
 
 @unique
@@ -75,336 +79,344 @@ class FindingKind(StrEnum):
 
 @unique
 class Statement(Enum):
-    """What a finding can say: its kind, its words, and whether it stands in the way of a certificate.
+    """What a finding can say: its kind, the basis of its words, the words, and whether it stands in the way of a
+    certificate.
 
-    Values stand in braces; an exception is said with its type. Gates and the accountant have words of their own, see
-    `Finding.of_gate`.
+    Values stand in braces; an exception is said with its type. What happened in a run of the subject is exact. Gates
+    and the accountant have words of their own, see `Finding.of_gate`.
 
     Examples
     --------
-    >>> Statement.LEARNER_RAISED.finding("mine.py:3", error=KeyError(7)).message
-    'the learner raised KeyError: 7'
+    >>> Statement.RAISED.finding("mine.py:3", error=KeyError(7)).message
+    'raised KeyError: 7'
     """
 
     # A subject that does not run, or not as it must
-    LEARNER_RAISED = FindingKind.CRASH, "the learner raised {error}"
-    LEARNER_NOT_REPLAYED = FindingKind.CRASH, "the learner could not be replayed: {error}"
-    LEARNER_NOT_SAMPLED = FindingKind.CRASH, "the learner could not be sampled: {error}"
-    BANDIT_RAISED = FindingKind.CRASH, "the bandit raised {error}"
-    NO_LANES = FindingKind.NO_LANES, "the learner could not run in lanes: {error}", False
-    VIEW_NOT_TESTED = (
-        FindingKind.VIEW,
-        "the claim is about {view}, and that was not tested: {why}",
+    RAISED = FindingKind.CRASH, EXACT, "raised {error}"
+    RAISED_ON_GUESS = (
+        FindingKind.CRASH,
+        EXACT,
+        "raised {error}; the rewards that it was played on, {rewards}, are a guess: PlainBandit(rewards=...) says "
+        "which there are",
+        False,
     )
-    OUTSIDE_DOMAIN = FindingKind.DOMAIN, "feedback lies outside the learner's feedback_domain: {error}"
-    INVALID_ACTION = FindingKind.ACTION, "{error}"
-    WRONG_ARM = FindingKind.WRONG_ARM, "{error}"
+    LEARNER_NOT_REPLAYED = FindingKind.CRASH, EXACT, "replay failed: {error}"
+    LEARNER_NOT_SAMPLED = FindingKind.CRASH, EXACT, "sampling failed: {error}"
+    NO_LANES = FindingKind.NO_LANES, EXACT, "vectorised runs failed: {error}", False
+    VIEW_NOT_TESTED = FindingKind.VIEW, METADATA, "claimed output not tested: {view} ({why})"
+    OUTSIDE_DOMAIN = FindingKind.DOMAIN, EXACT, "feedback outside feedback_domain: {error}"
+    INVALID_ACTION = FindingKind.ACTION, EXACT, "{error}"
+    WRONG_ARM = FindingKind.WRONG_ARM, EXACT, "{error}"
     ENDS_PROCESS = (
         FindingKind.ENDS_PROCESS,
-        "the process in which it ran {how}, and left no result: a subject must return or raise",
+        EXACT,
+        "its process {how} and left no result: must return or raise",
     )
-
     NOT_RUN = (
         FindingKind.NOT_RUN,
-        "of its file only what it needs by name was run; not {lines}. What these do to modules or other programs is "
-        "not part of what was verified",
+        METADATA,
+        "not executed: {lines} (only definitions that the object needs are); their side effects are not verified",
         False,
     )
 
     # A verification that was stopped
-    STOPPED_EARLY = FindingKind.INTERRUPTED, "stopped before all checks were done"
+    STOPPED_EARLY = FindingKind.INTERRUPTED, METADATA, "stopped before all checks finished"
     STOPPED_BEFORE_TEST = (
         FindingKind.INTERRUPTED,
-        "stopped before the black-box test's final draws: it says nothing",
+        METADATA,
+        "stopped before the final draws of the black-box test, which gives a bound only at its end",
         False,
     )
     STOPPED_BEFORE_SECOND_TEST = (
         FindingKind.INTERRUPTED,
-        "stopped before a further test's final draws: what stands is that of the test before it",
+        METADATA,
+        "stopped before the final draws of the second test; the first test's result stands",
         False,
     )
     STOPPED_IN_TEST = (
         FindingKind.INTERRUPTED,
-        "stopped after {draws:,} final draws a side: the bounds are those of fewer draws, and wider, because it could "
-        "have been stopped earlier or later",
+        METADATA,
+        "stopped after {draws:,} final draws a side; bounds use these draws, corrected for the early stop",
         False,
     )
     STOPPED_BETS = (
         FindingKind.INTERRUPTED,
-        "stopped after {draws:,} draws a side: the wealth and the bound hold all the same, whenever one stops",
+        METADATA,
+        "stopped after {draws:,} draws a side; the sequential test is valid at any stopping time",
         False,
     )
     FEWER_DRAWS = (
         FindingKind.FEWER_DRAWS,
-        "a draw takes about {seconds:.2g} s: {draws:,} instead of {asked:,} fit into the time limit of {limit:g} s, "
-        "and all is done after about {ends} s; a limit of {enough:,} s would do for all draws{bits}",
+        METADATA,
+        "about {seconds:.2g} s per draw: {draws:,} of {asked:,} draws fit the limit of {limit:g} s, done after about "
+        "{ends} s; {enough:,} s suffice for all{bits}",
         False,
     )
     TOO_DEAR = (
         FindingKind.FEWER_DRAWS,
-        "a draw takes about {seconds:.2g} s: even the {draws:,} without which there is no test take about {ends} s, "
-        "and the time limit is {limit:g} s; a limit of {least:,} s would do",
+        METADATA,
+        "about {seconds:.2g} s per draw: the minimum of {draws:,} takes about {ends} s; the limit is {limit:g} s, and "
+        "{least:,} s suffice",
         False,
     )
     TIME_LIMIT = (
         FindingKind.TIME_LIMIT,
-        "stopped after the time limit of {seconds:g} s: how far it came depends on the machine",
+        METADATA,
+        "time limit of {seconds:g} s reached: how far it came depends on the machine",
     )
-    CALLS_TOO_LONG = (
-        FindingKind.TIME_LIMIT,
-        "{calls} on {data} took longer than {seconds:.2g} s and were stopped{others}",
-    )
-    RUNS_TOO_LONG = (
-        FindingKind.TIME_LIMIT,
-        "{runs} runs of {rounds} rounds took longer than {seconds:.2g} s and were stopped",
-    )
+    CALLS_TOO_LONG = FindingKind.TIME_LIMIT, EXACT, "{calls} on {data} exceeded {seconds:.2g} s{others}"
+    RUNS_TOO_LONG = FindingKind.TIME_LIMIT, EXACT, "{runs} runs of {rounds} rounds exceeded {seconds:.2g} s"
     KILLED = (
         FindingKind.TIME_LIMIT,
-        "it was still running {grace:g} s after the time limit of {seconds:g} s, and killed: it does not return from "
-        "code that is not Python",
+        EXACT,
+        "killed {grace:g} s after the time limit of {seconds:g} s: did not return from native code",
     )
 
     # What a ledger shows
-    DECLASSIFIED = FindingKind.DECLASSIFIED, "{reason}", False
+    DECLASSIFIED = FindingKind.DECLASSIFIED, EXACT, "raw data used without noise: {reason}", False
     OVERSPENT = (
         FindingKind.OVERSPENT,
-        "record {record} enters {times} through {mechanism} here, each at ε = {epsilon}, δ = {delta}; it pays "
-        "ε = {paid} in all, more than the ε = {claimed}, δ = {claimed_delta} claimed",
+        EXACT,
+        "record {record} is charged for {times} through {mechanism}, each ε = {epsilon}, δ = {delta}: total ε = "
+        "{paid}, δ = {paid_delta}; claimed ε = {claimed}, δ = {claimed_delta}",
         False,
     )
     REFUSED_UNDER_CLAIM = (
         FindingKind.OVERSPENT,
-        "an accountant with the claim as its budget refuses a release here: {why}",
+        EXACT,
+        "the accountant refused a release under the claimed budget: {why}",
     )
-    ERROR_IN_MAP = FindingKind.ERROR_IN_MAP, "{error}; that it fails tells about the data"
-    UNCLIPPED = (
-        FindingKind.DOMAIN,
-        "reports are not clipped, and rewards have no bound: the sensitivity is infinite",
-    )
+    ERROR_IN_MAP = FindingKind.ERROR_IN_MAP, EXACT, "{error}; whether it fails depends on private data"
     REPLACEMENT = (
         FindingKind.REPLACEMENT,
-        "clients are drawn with replacement: elsewhere one may report more often than the {times} times of these runs, "
-        "and pays for each",
+        EXACT,
+        "clients are sampled with replacement; one may report more than the {times} times of these runs",
     )
     FALSE_PROFILE = (
         FindingKind.MECHANISM,
-        "{mechanism} declares epsilon = {declared:.6g} but loses at least {lost:.6g}: {event} with probability "
-        "{probability:.4g} for {data} and {probability_prime:.4g} for {data_prime}",
+        CONFIDENT,
+        "{mechanism} declares ε = {declared}, loses at least {lost} ({confidence} confidence): P({event}) = "
+        "{probability:.4g} on {data}, {probability_prime:.4g} on {data_prime} ({draws:,} draws a side)",
     )
 
     # What replays show
     ROUND_DIFFERS = (
         FindingKind.RAW_FLOW,
-        "the action of round {number} differs although every released value is the same",
+        EXACT,
+        "the action of round {number} differs although all released values agree: it depends on raw data",
     )
     OBSERVED_OTHERWISE = (
         FindingKind.RAW_FLOW,
-        "the problem says something else of record {record}, though its outcomes and its action are the same: what is "
-        "observed of a record must depend on these alone, or others' data are in it, for which nobody pays",
+        EXACT,
+        "feedback on record {record} depends on other records' data: it differs although the record's own outcomes and "
+        "action are the same",
     )
     STATE_DIFFERS = (
         FindingKind.STATE,
-        "what the learner holds in {what} differs after step {number} although every released value is the same",
+        EXACT,
+        "state {what} differs after step {number} although all released values agree",
     )
     KEPT_OUTSIDE = (
         FindingKind.STATE,
-        "{what}: stands outside of the learner and changed while it ran. It outlives a run, and what it remembers of "
-        "data is not verified; keep it in the learner",
+        EXACT,
+        "{what} lives outside the learner and changed during a run; it is not verified: keep it in the learner",
     )
-    PHASE_DIFFERS = FindingKind.RAW_FLOW, "phase {number} differs although every released value is the same"
+    PHASE_DIFFERS = (
+        FindingKind.RAW_FLOW,
+        EXACT,
+        "phase {number} depends on raw data: it differs although all released values agree",
+    )
     OUTPUT_DIFFERS = (
         FindingKind.RAW_OUTPUT,
-        "the output differs {which} although every released value is the same: it is computed from raw data",
+        EXACT,
+        "the output depends on raw data: it differs {which} although all released values agree",
     )
     IMPURE_MAP = (
         FindingKind.IMPURE_MAP,
-        "a function in map gives another result for the same value {after}: it depends on more than its argument, and "
-        "what it remembers of others leaves with no noise of theirs",
+        EXACT,
+        "the function in map returned different results for one value {after}: it is not pure",
     )
     RUNS_DIFFER = (
         FindingKind.UNREPEATABLE,
-        "two runs on the same data and seed differ ({how}): use gate.random for all draws",
+        EXACT,
+        "two runs with the same data and seed differ ({how}): draw from gate.random only",
     )
     GATE_RUNS_DIFFER = (
         FindingKind.FOREIGN_RANDOMNESS,
-        "two runs on the same data and seed differ: use gate.random for all draws",
+        EXACT,
+        "two runs with the same data and seed differ: draw from gate.random only",
     )
     RELEASES_LOSE_MORE = (
         FindingKind.RELEASES,
-        "the released values lose at least ε = {epsilon} at δ = {delta}, more than the claimed {claimed}: unless the "
-        "output hides some of them, their noise is too small",
+        CONFIDENT,
+        "released values alone: ε ≥ {epsilon} at δ = {delta} ({confidence} confidence), above the claim {claimed}; the "
+        "output may hide some of them",
         False,
     )
 
     # Where a subject's noise comes from
     OWN_RANDOMNESS = (
         FindingKind.FOREIGN_RANDOMNESS,
-        "two calls with the same data and generator state differ: it draws from a generator of its own, reads a clock, "
-        "or remembers earlier calls; results cannot be repeated exactly",
+        EXACT,
+        "two calls with the same data and generator state differ; results are not reproducible",
         False,
     )
     GLOBAL_RANDOMNESS = (
         FindingKind.FOREIGN_RANDOMNESS,
-        "it draws from the global random state of NumPy or Python (seeded here, so that results repeat): use the "
-        "generator it is given for all draws",
+        EXACT,
+        "uses the global random state of NumPy or Python (seeded here); use the generator that is passed",
         False,
     )
     OWN_GENERATOR = (
         FindingKind.UNREPEATABLE,
-        "two runs on the same rewards and seed differ: the bandit draws from a generator of its own",
+        EXACT,
+        "two runs with the same rewards and seed differ: the bandit has its own generator",
         False,
     )
     IGNORES_GENERATOR = (
         FindingKind.IGNORES_GENERATOR,
-        "its output varies, but it never draws from the generator it is given",
+        OBSERVED,
+        "output varies, and the generator that is passed was not used in {draws:,} calls",
         False,
     )
     DETERMINISTIC = (
         FindingKind.DETERMINISTIC,
-        "the output never varied in {calls:,} calls on the same data, and depends on them: there is no noise",
+        OBSERVED,
+        "did not vary in {draws:,} calls on the same data, and depends on them",
+        False,
     )
     CONSTANT_OUTPUT = (
         FindingKind.CONSTANT,
-        "the output is always the same, whatever the data and the generator ({tried} other data sets were tried): "
-        "nothing was tested",
+        OBSERVED,
+        "the same output in {draws:,} calls on either of two data sets, and on {tried} others; nothing to test",
     )
     CONSTANT_ACTIONS = (
         FindingKind.CONSTANT,
-        "the actions of rounds 1 to {rounds} are always the same, whatever the rewards and the generator: nothing was "
-        "tested",
+        OBSERVED,
+        "the same actions in rounds 1 to {rounds} in all {draws:,} runs; nothing to test",
     )
     MESSAGES_LOOKED_AT = (
         FindingKind.MESSAGES,
-        "the messages of each of rounds 1 to {last} were looked at in {runs} runs on rewards drawn by coins, those of "
-        "the most telling rounds and of rounds 1, 2, 4, ... on neighbouring rewards: what a single other round tells "
-        "in fewer than {share} of its runs, or only after particular rewards, may have gone unseen{beyond}",
+        OBSERVED,
+        "messages of rounds 1 to {last} tested in {draws:,} runs on rewards drawn by coins, those of the most telling "
+        "rounds and of rounds 1, 2, 4, ... on neighbouring rewards; not tested: leaks of another single round in fewer "
+        "than {share} of its runs, or after particular rewards{beyond}",
         False,
     )
     REMEMBERS_OUTPUT = (
         FindingKind.REMEMBERS,
-        "it drew from its generator when it first saw a data set, and returned the same output ever after: it "
-        "remembers its outputs, so that there are no independent ones, and nothing was tested",
+        EXACT,
+        "caches its output per data set: draws are not independent, and were not tested",
     )
     REMEMBERS_OWN_DRAW = (
         FindingKind.REMEMBERS,
-        "on one and the same data set it returns the same output ever after, but another one in another process: it "
-        "draws from a generator of its own when it first sees a data set, and remembers what it returned, so that "
-        "there are no independent outputs, and nothing was tested",
+        EXACT,
+        "caches its output per data set and draws it from its own generator (another process returned another one): "
+        "draws are not independent, and were not tested",
     )
     REMEMBERS_RUNS = (
         FindingKind.REMEMBERS,
-        "{what}: changes from run to run, which are not independent of each other then; nothing was tested",
+        EXACT,
+        "{what} persists between runs: they are not independent, and were not tested",
     )
     REPEATS = (
         FindingKind.REPEATS,
-        "calls with different generators repeat each other's outputs on {share} of the lanes: it draws from a "
-        "generator with a fixed seed, sets back the state of the one it gets, or takes large seeds for one (a "
-        "command's are below 2^53). Outputs are not independent, and counts of them prove nothing; noise that is "
-        "always the same protects nobody",
+        EXACT,
+        "outputs repeat across generators in {share} of the lanes: fixed seed, reset state, or large seeds cut off "
+        "(a command's are below 2^53); draws are not independent, and a bound is not derived",
     )
     DRIFT = (
         FindingKind.DRIFT,
-        "outputs on one and the same data set drift with the number of calls: draws are not independent",
+        CONFIDENT,
+        "output drifts with the number of calls ({confidence} confidence): draws are not independent",
     )
-    LEFT_OUT = (
-        FindingKind.DRIFT,
-        "left out and not tested: {columns}. On one and the same data set its values grow or fall with the number of "
-        "calls, as those of a counter or a clock do; if its steps depend on the data, that is not seen",
-    )
-    ADDRESSES = (
-        FindingKind.DRIFT,
-        "left out and not tested: the addresses of objects in memory that the output shows. They follow from the "
-        "process and not from the data, unless somebody sees to it",
-    )
+    LEFT_OUT = FindingKind.DRIFT, METADATA, "excluded from the test: {columns} (counter or clock)"
+    ADDRESSES = FindingKind.DRIFT, METADATA, "excluded from the test: memory addresses in the output"
     STEPS = (
         FindingKind.DRIFT,
-        "tested by its steps: {columns}. On one and the same data set its values grow or fall with the number of "
-        "calls, as those of a counter do. Before each draw there is a call on {before}, and the change since then is "
-        "looked at",
+        METADATA,
+        "tested as differences between calls: {columns} (counter); before each draw there is a call on {before}",
     )
     DEPENDENT_DRAWS = (
         FindingKind.DEPENDENT_DRAWS,
-        "the draws of one and the same data set are not independent: {how}. The subject shares noise between its "
-        "outputs (a pool, a cache, a table of noises that is used again), remembers earlier ones, or returns its lanes "
-        "in order; counts of them prove nothing, and no bound is drawn from them",
+        CONFIDENT,
+        "draws on the same data are dependent ({how}; {confidence} confidence); a bound is not derived",
     )
 
     # What outputs hold
     RAISES = (
         FindingKind.RAISES,
-        "raised {error} in {raised} of {calls} calls on {data}{never}: that it raises can be seen, and is audited as "
-        "part of the output",
+        OBSERVED,
+        "raised {error} in {raised} of {draws:,} calls on {data}; exceptions count as output",
+    )
+    WRONG_GUESS = (
+        FindingKind.RAISES,
+        EXACT,
+        "raised {error} on {data}{more}; the data domain is a guess, so that these data sets are left out: "
+        "@claimed(data=...) without guessed=True, or --data, states it",
+        False,
     )
     NAN = (
         FindingKind.NAN,
-        "{count} of {outputs} outputs on {data} hold NaN or a masked entry, which is no number: audited as a value of "
-        'its own, called "absent"',
+        OBSERVED,
+        '{count} of {draws:,} outputs on {data} contain NaN or a masked entry; tested as a separate value, "absent"',
     )
     SHAPES = (
         FindingKind.SHAPE,
-        "outputs have different shapes ({shapes}): the shape can be seen, and is audited as part of the output",
+        EXACT,
+        "outputs have several shapes ({shapes}); the shape counts as output",
         False,
     )
     WIDE = (
         FindingKind.WIDE,
-        "outputs have {entries:,} entries: looked at are the {kept} that differ most between the known data sets, and "
-        "sums of all numbers in {blocks} blocks",
+        METADATA,
+        "{entries:,} entries per output; tested: the {kept} most different, and {blocks} block sums",
         False,
     )
     FLOATING_POINT = (
         FindingKind.FLOATING_POINT,
-        "in floating-point arithmetic epsilon is at least {epsilon} ({confidence} confidence, {trials:,} draws a "
-        "side): {event}, with probability {probability:.4g} on {data} and {probability_prime:.4g} on {data_prime}; "
-        "{outcome}",
+        CONFIDENT,
+        "floating point: ε ≥ {epsilon} ({confidence} confidence, {draws:,} draws a side): {event}, P = "
+        "{probability:.4g} on {data}, {probability_prime:.4g} on {data_prime}; {outcome}",
     )
     MAY_BE_ROUNDING = (
         FindingKind.FLOATING_POINT,
-        "of the loss of {epsilon}, rounding may have made {rounding}: outputs are so large that their last bits are "
-        "not small beside what they tell. The claim is about real arithmetic: no more than the rest counts against it",
+        EXACT,
+        "{rounding} of the estimated loss {epsilon} may be rounding error; only the rest counts",
         False,
     )
 
     # What a subject does besides
-    WARNS = FindingKind.WARNS, "gives warnings, which are not audited: {warnings}", False
-    PRINTS = (
-        FindingKind.PRINTS,
-        "prints to standard output or standard error ({text!r}): what is printed is not audited",
-        False,
-    )
-    CHANGES_DATA = (
-        FindingKind.CHANGES_DATA,
-        "changes its data argument; every call gets a copy of its own",
-        False,
-    )
+    WARNS = FindingKind.WARNS, EXACT, "emits warnings (not tested): {warnings}", False
+    PRINTS = FindingKind.PRINTS, EXACT, "prints (not tested): {text!r}", False
+    CHANGES_DATA = FindingKind.CHANGES_DATA, EXACT, "modifies its input; each call gets a copy", False
     WEALTH_NOT_KEPT = (
         FindingKind.WEALTH,
-        "another run has written {file} since this one began: what this one won is not kept",
+        METADATA,
+        "{file} was changed by another run; this run's e-value is not saved",
         False,
     )
 
-    def __init__(self, kind: FindingKind, words: str, failing: bool = True) -> None:
+    def __init__(self, kind: FindingKind, basis: Basis, words: str, failing: bool = True) -> None:
         self.kind = kind
+        self.basis = basis
         self.words = words
         self.failing = failing
 
     def finding(self, where: object = "", *, failing: bool | None = None, **values: object) -> Finding:
-        """Say it.
+        """Return the finding that says it.
 
         Parameters
         ----------
         where
             The line of code, "" if none is to blame.
         failing
-            If it depends on more than what is said.
+            If it depends on more than the statement.
         values
             Of the words.
         """
-        said = {
-            name: words_of_error(value) if isinstance(value, BaseException) else value
-            for name, value in values.items()
-        }
-        message = self.words.format(**said)
-        return Finding(self.kind, str(where), message, self.failing if failing is None else failing)
+        sentence = filled(self.words, self.basis, values)
+        return Finding(self.kind, str(where), sentence, self.failing if failing is None else failing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -417,21 +429,36 @@ class Finding:
         What it is about.
     where
         ``"file.py:12"``, or "" if no line of code is to blame.
-    message
-        One sentence.
+    sentence
+        What was seen, and how surely.
     failing
         Whether the finding stands in the way of a certificate; False for remarks.
     """
 
     kind: FindingKind
     where: str
-    message: str
+    sentence: Sentence
     failing: bool = True
+
+    @property
+    def message(self) -> str:
+        """The sentence's text."""
+        return self.sentence.text
+
+    def with_words(self, words: str) -> Finding:
+        """Return the finding with more words at the end of its sentence."""
+        return replace(self, sentence=self.sentence.with_words(words))
+
+    @property
+    def reason(self) -> Sentence:
+        """The finding as a reason for a verdict: with its place."""
+        place = f" ({self.where})" if self.where else ""
+        return replace(self.sentence, text=f"{self.message.rstrip('.')}{place}.")
 
     @classmethod
     def of_gate(cls, seen: Difference | Divergence) -> Finding:
-        """Return what a gate of the accountant says as a finding."""
-        return cls(FindingKind(seen.kind), str(seen.where), seen.message)
+        """Return what a gate of the accountant says as a finding: it happened in a run."""
+        return cls(FindingKind(seen.kind), str(seen.where), exact("{message}", message=seen.message))
 
 
 def add_once(findings: list[Finding], finding: Finding) -> None:
@@ -442,18 +469,35 @@ def add_once(findings: list[Finding], finding: Finding) -> None:
 
 @dataclass(frozen=True, slots=True)
 class UpperBound:
-    """The mechanism is (epsilon, delta)-differentially private, by `method`; epsilon may be infinite."""
+    """No run loses more than (epsilon, delta), by `method`; epsilon may be infinite.
+
+    Attributes
+    ----------
+    epsilon, delta
+        The bound.
+    method
+        What gives it.
+    every_run
+        Whether it holds of all runs: of a mechanism, or because accountants enforce it for every record. Else it is of
+        the runs that were looked at alone, and proves nothing.
+    """
 
     epsilon: float
     delta: float
     method: str
+    every_run: bool = True
 
     def __post_init__(self) -> None:
         _check_bound(self.epsilon, self.delta)
 
     def proves(self, claim: Claim) -> bool:
         """Whether a claim follows from it."""
-        return self.epsilon <= claim.epsilon and self.delta <= claim.delta
+        return self.every_run and self.epsilon <= claim.epsilon and self.delta <= claim.delta
+
+    @property
+    def words(self) -> str:
+        """Both numbers, rounded up."""
+        return f"ε ≤ {at_most(self.epsilon)} at δ = {at_most(self.delta)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -490,9 +534,36 @@ class LowerBound:
         if not 0.0 < self.confidence <= 1.0:
             raise ValueError(f"confidence must lie in (0, 1], got {self.confidence}")
 
+    @property
+    def exact(self) -> bool:
+        """Whether it was computed, and no chance is involved."""
+        return self.confidence == 1.0 and not self.samples
+
     def exceeds(self, limit: Claim | UpperBound) -> bool:
         """Whether it contradicts a claim or an upper bound, as far as it can be trusted."""
         return self.epsilon > limit.epsilon and self.delta >= limit.delta
+
+    @property
+    def words(self) -> str:
+        """Both numbers, ε rounded down."""
+        return f"ε ≥ {at_least(self.epsilon)} at δ = {as_given(self.delta)}"
+
+    def sentence(self, words: str, **values: object) -> Sentence:
+        """Return a sentence that rests on the bound: exact where it is, else with its confidence.
+
+        Parameters
+        ----------
+        words
+            In them ``{bound}`` stands for the numbers of the bound, and ``{how}`` for the method and how sure it is.
+        values
+            What else stands in braces.
+        """
+        values = {"bound": self.words, **values}
+        if self.exact:
+            return exact(words, how=f"{self.method}; exact", **values)
+        how = f"{self.method}; {percent(self.confidence)} confidence"
+        how += f", {self.samples:,} draws" if self.samples else ""
+        return confident(words, self.confidence, self.samples or None, how=how, **values)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,10 +19,11 @@ from verify.functions.function_subject import FunctionSubject
 from verify.functions.verify_function import verify_function
 from verify.learners.learner_case import LearnerCase
 from verify.learners.learner_subject import LearnerSubject, choose_problem, initial_records, learner_effort
+from verify.learners.structured_family import StructuredFamily
 from verify.learners.verify_learner import verify_learner
+from verify.linear.contextual_family import ContextualFamily
+from verify.linear.linear_family import LinearFamily
 from verify.linear.linear_subject import build_learner, is_contextual, is_linear, linear_rounds
-from verify.linear.verify_contextual import ContextualCase, verify_contextual
-from verify.linear.verify_linear import LinearCase, verify_linear
 from verify.options import Options
 from verify.sampling.tester import Tester
 from verify.subject_error import SubjectError
@@ -125,8 +126,10 @@ class Inquiry:
         if initial == "separate":
             unit = f"{claim.unit}; before the first, every arm's outcome is a record of its own"
             claim = replace(claim, unit=unit)
-        case = LearnerCase(build, problem, claim, initial, self.adversary)
-        evidence = verify_learner(case, replace(self._ground, effort=effort), self.tester)
+        family = StructuredFamily(
+            LearnerCase(build, problem, claim, initial, self.adversary), effort.accounting_rounds
+        )
+        evidence = verify_learner(family, replace(self._ground, effort=effort), self.tester)
         return claim, _on(evidence, played)
 
     def _of_linear_learner(self, subject: LearnerSubject) -> tuple[Claim, Evidence]:
@@ -144,7 +147,7 @@ class Inquiry:
         if problem.replacement:
             again = "and again in every phase for which it is drawn (the order is public)"
             claim = replace(claim, unit=f"{claim.unit}, {again}")
-        evidence = verify_linear(LinearCase(build, problem, claim, horizon), self._ground, self.tester)
+        evidence = verify_learner(LinearFamily(build, problem, claim, horizon), self._ground, self.tester)
         return claim, _on(evidence, played)
 
     def _of_contextual_learner(self, subject: LearnerSubject) -> tuple[Claim, Evidence]:
@@ -159,14 +162,13 @@ class Inquiry:
                 delta=claim.delta,
                 horizon=effort.accounting_rounds,
             )
-        case = ContextualCase(build, problem, claim, effort.accounting_rounds)
-        return claim, _on(verify_contextual(case, replace(self._ground, effort=effort), self.tester), played)
+        family = ContextualFamily(build, problem, claim, effort.accounting_rounds)
+        evidence = verify_learner(family, replace(self._ground, effort=effort), self.tester)
+        return claim, _on(evidence, played)
 
 
 def _nothing_proved(name: str) -> Evidence:
-    return Evidence(
-        upper=UpperBound(math.inf, 1.0, f"none: nothing can be proved of {name}, which is a black box")
-    )
+    return Evidence(upper=UpperBound(math.inf, 1.0, "black box"))
 
 
 def _on(evidence: Evidence, problem: str) -> Evidence:

@@ -48,6 +48,8 @@ class OptionFacts:
         The flag, if it is not spelt as the option.
     reads
         What the flag's text is read as: a type; a dictionary or a list is given item by item.
+    values
+        All that it can be, where these are a few words.
     repeats
         Whether the result depends on it, so that the line that repeats a verification says it.
     """
@@ -57,6 +59,7 @@ class OptionFacts:
     help: str = ""
     flag: str = ""
     reads: type = str
+    values: tuple[str, ...] = ()
     repeats: bool = True
 
     def spelling(self, name: str) -> str:
@@ -143,6 +146,7 @@ class Options:
         "``'quick'``, ``'default'`` or ``'thorough'``.",
         rules.one_of(tuple(EFFORTS)),
         help=f"One of {', '.join(EFFORTS)}.",
+        values=tuple(EFFORTS),
     )
     samples: int | None = option(
         None,
@@ -234,6 +238,7 @@ class Options:
         "Where the workers are: ``'processes'`` of this machine, or ``'dask'``, a Dask cluster.",
         rules.one_of(BACKENDS),
         help=f"Where the workers are: {' or '.join(BACKENDS)}.",
+        values=BACKENDS,
         repeats=False,
     )
     scheduler: str | None = option(

@@ -73,16 +73,21 @@ def assert_dp(request: pytest.FixtureRequest) -> Callable[..., Verification]:
 
 def _record(node: pytest.Item, result: Verification, false_alarm: float) -> None:
     """Hand a result to the summary, through the report: under pytest-xdist that crosses processes."""
+    from mechanisms.printed_numbers import at_least, at_most  # imports for an audit, not for all of pytest
+    from verify.sentences import sentence_of
+
     lower, upper = result.lower, result.upper
     row = {
         "test": node.nodeid,
         "subject": result.subject,
         "claim": [result.claim.epsilon, result.claim.delta],
         "verdict": result.verdict,
-        "lower": None if lower is None else f"{lower.epsilon:.4g}",
-        "upper": None if upper is None else f"{upper.epsilon:.4g}",
+        "lower": None if lower is None else at_least(lower.epsilon, 4),
+        "upper": None if upper is None else at_most(upper.epsilon, 4),
         "false_alarm": float(false_alarm),
-        "floor": result.details.get("detection_floor"),
+        "floor": str(sentence_of(result.details["detection_floor"]))
+        if "detection_floor" in result.details
+        else "",
     }
     node.user_properties.append((_PROPERTY, json.dumps(row)))
 
@@ -109,8 +114,10 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
             epsilon, delta = row["claim"]
             line = (
                 f"{row['test']}: {row['subject']} claims ({epsilon:g}, {delta:g}): {row['verdict']}, epsilon at least "
-                f"{row['lower']}, at most {row['upper']}. {row['floor'] or ''}"
+                f"{row['lower']}, at most {row['upper']}. {row['floor']}"
             )
             terminalreporter.write_line(printable(line))
     else:
-        terminalreporter.write_line("--dp-report lists their bounds and what they could not have seen.")
+        terminalreporter.write_line(
+            "--dp-report lists their bounds and their smallest detectable probabilities."
+        )

@@ -24,12 +24,14 @@ from verify.regret_claims.outcome import Checkpoint, CheckpointVerdict
 from verify.regret_claims.proof_run import ProofCheck
 from verify.regret_claims.regret_report import FORMAT as REGRET
 from verify.regret_claims.regret_report import RegretReport, RegretVerdict
+from verify.sentences import Sentence
 from verify.verdict.answer import SubjectKind
 from verify.verdict.result import FORMAT as VERIFICATION
 from verify.verdict.verdict import Verdict
 
 _TEXT, _FLAG, _COUNT, _NUMBER = schema_of(str), schema_of(bool), schema_of(int), schema_of(float)
 _TEXTS = schema_of(list[str])
+_SENTENCES = schema_of(list[Sentence])
 _RELATION = schema_of(Neighbouring)
 
 
@@ -44,7 +46,7 @@ def _verification() -> Schema:
                 "kind": schema_of(SubjectKind),
                 "claim": _claim(),
                 "verdict": {"enum": list(get_args(Verdict))},
-                "reasons": _TEXTS,
+                "reasons": _SENTENCES,
                 "upper": nullable(schema_of(UpperBound)),
                 "lower": nullable(schema_of(LowerBound)),
                 "witness": nullable(event),
@@ -80,7 +82,7 @@ def _regret() -> Schema:
                         schema_of(Checkpoint), verdict={"enum": list(get_args(CheckpointVerdict))}
                     ),
                 },
-                "reasons": _TEXTS,
+                "reasons": _SENTENCES,
                 **_provenance(),
             }
         ),
@@ -179,7 +181,7 @@ def _certificate() -> Schema:
 
 
 def _reproduction() -> Schema:
-    seen = closed({"says": _TEXT, "holds": nullable(_FLAG), "words": _TEXT})
+    seen = closed({"says": _TEXT, "holds": nullable(_FLAG), "words": _TEXT, "vacuous": _FLAG})
     files = dict.fromkeys(("name", "picture", "data", "report"), _TEXT)
     one = {"format": {"const": REPRODUCTION}, **files, "seconds": _NUMBER}
     return titled(

@@ -6,7 +6,6 @@ import json
 import math
 import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,9 +23,9 @@ from verify.betting.bets import Bets
 from verify.betting.wealth_file import WealthError, open_account
 from verify.conduct.conduct import Conduct
 from verify.conduct.effort import EFFORTS, Effort
-from verify.conduct.float_errors import judging
 from verify.conduct.interrupts import interrupts
 from verify.conduct.isolation import Reports, in_own_process
+from verify.conduct.process_state import judging
 from verify.conduct.progress import Progress, silent
 from verify.conduct.time_limit import TimeLimitReached, time_limit
 from verify.findings import Finding, Statement, UpperBound
@@ -132,7 +131,7 @@ def _decided_apart(subject: object, options: Options, tell: Progress, tests: boo
         ended = Statement.ENDS_PROCESS.finding(how=f"reported what cannot be read ({error})")
     if not claimed:
         raise SubjectError(f"{_name(subject)}: nothing is known of what it claims: {ended.message}")
-    upper = UpperBound(math.inf, 1.0, "none: it left no result")
+    upper = UpperBound(math.inf, 1.0, "the process left no result")
     return _conclude(replace(claimed[0], evidence=Evidence(upper=upper, findings=[ended])), subject)
 
 
@@ -172,6 +171,7 @@ def _checked(data: Any, options: Options) -> Answer:
     return answer
 
 
+@judging()
 def _answer(
     subject: object,
     options: Options,
@@ -224,7 +224,7 @@ def _answer(
     )
     bets = Bets(seed, account, file) if options.bets else None
     # Products here are thin: more threads for linear algebra only wait for each other.
-    with threadpool_limits(limits=1, user_api="blas"), _judging(found), interrupts() as presses:
+    with threadpool_limits(limits=1, user_api="blas"), interrupts() as presses:
         tester = (bets or SingleLook()) if tests else None
         asked = Inquiry(found, claim, conduct, replace(options, problem=problem), tester, adversary)
         own_claim, evidence = asked.answer()
@@ -236,11 +236,6 @@ def _answer(
         more = [f"and {len(left_out) - _SHOWN} more"] if len(left_out) > _SHOWN else []
         evidence.findings.append(Statement.NOT_RUN.finding(lines="; ".join([*left_out[:_SHOWN], *more])))
     return replace(answer, claim=own_claim, evidence=evidence)
-
-
-def _judging(found: Subject) -> AbstractContextManager[None]:
-    """Shield what judges from the subject's ``np.seterr``, where its own code runs in known places only."""
-    return judging() if isinstance(found, FunctionSubject) else nullcontext()
 
 
 def _found(subject: object, options: Options) -> tuple[Subject, Claim, Adversary | None]:
@@ -350,7 +345,7 @@ def _conclude(answer: Answer, subject: object) -> Verification:
     )
     if decision.verdict == "certified" and answer.kind is SubjectKind.LEARNER:
         registered = registered_name(subject)
-        decision = replace(decision, reasons=(*decision.reasons, beyond_the_runs(registered, answer.rounds)))
+        decision = replace(decision, reasons=(*decision.reasons, *beyond_the_runs(registered, answer.rounds)))
     return Verification(
         subject=answer.subject,
         kind=answer.kind,

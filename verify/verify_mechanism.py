@@ -10,15 +10,20 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from accountant import Place, Plan, Step, compose
+from accountant import Place, compose
 from algorithms.claim import Claim, ClaimForm, View
 from mechanisms import (
+    Categories,
     Composed,
+    Domain,
     Mechanism,
+    Neighbouring,
     NumpyNoise,
     OpenDPMeasurement,
     PostProcessed,
+    PrivacyProfile,
     Repeated,
+    Sensitivity,
     Transformed,
     Wishart,
     assumptions_of,
@@ -26,15 +31,17 @@ from mechanisms import (
 from mechanisms.mechanism import (
     is_categorical,
     mechanism_from_dict,
-    needs_domain,
     needs_whole_numbers,
     neighbouring_of,
 )
 from mechanisms.parameters import ParameterError
+from mechanisms.printed_numbers import as_given, at_least, at_most
 from verify.conduct.conduct import Conduct
 from verify.conduct.effort import Effort
+from verify.conduct.process_state import subjects_own
 from verify.conduct.progress import silent
 from verify.events.view_sample import Column, ViewSample
+from verify.farthest_records import farthest_records
 from verify.findings import Finding, LowerBound, Statement, UpperBound, Witness
 from verify.sampling.second_test import hold_tests, second_unless
 from verify.sampling.tester import Candidates, SingleLook, Tester
@@ -63,7 +70,7 @@ def verify_mechanism(
             # What it kept of its parameters as they were is not asked; nor do functions get many draws at once.
             mechanism = rebuilt(mechanism.to_dict())
         evidence.upper = upper_bound(mechanism, claim.delta)
-        profile = mechanism.profile()
+        profile = _declared(mechanism)
         with stopped_by_hand(evidence):
             if tester is not None:
                 candidates = Candidates(_worlds(mechanism), _samples(mechanism, effort))
@@ -75,9 +82,16 @@ def verify_mechanism(
                 )
                 for result in tests:
                     evidence.keep(result, conduct.reproduce)
-        if not evidence.assumptions and profile.exact:
-            evidence.offer(*_exact_lower(mechanism, claim, conduct.reproduce))
+        if not evidence.assumptions:
+            for lower, witness in _exact_lowers(mechanism, claim, conduct.reproduce):
+                evidence.offer(lower, witness)
     return evidence
+
+
+@subjects_own()
+def _declared(mechanism: Mechanism) -> PrivacyProfile:
+    """Return the profile that a mechanism has, or that a user's own says it has."""
+    return mechanism.profile()
 
 
 class _Identities(dict[str, Callable[[Any], Any]]):
@@ -103,43 +117,56 @@ def rebuilt(saved: Mapping[str, Any]) -> Mechanism:
 
 def upper_bound(mechanism: Mechanism, delta: float) -> UpperBound:
     """Return the least epsilon at `delta` that the profile proves, or of several releases their exact composition."""
-    epsilon = mechanism.profile().epsilon(delta)
-    steps: tuple[Step, ...] = ()
-    if isinstance(mechanism, Repeated):
-        steps = (Step(mechanism.mechanism, mechanism.count),)
-    elif isinstance(mechanism, Composed):
-        steps = tuple(Step(part, 1, mechanism.sensitivity) for part in mechanism.parts)
-    if steps and math.isfinite(epsilon):
-        composed = Plan(steps).epsilon(delta).upper
+    epsilon = _declared(mechanism).epsilon(delta)
+    moved = mechanism.sensitivity
+    behind = mechanism.mechanism if isinstance(mechanism, Transformed) else mechanism
+    parts: list[tuple[PrivacyProfile, int]] = []
+    if isinstance(behind, Repeated):
+        parts = [(behind.mechanism.profile(moved), behind.count)]
+    elif isinstance(behind, Composed):
+        parts = [(part.profile(moved), 1) for part in behind.parts]
+    if parts and math.isfinite(epsilon):
+        composed = compose(parts).epsilon(delta).upper
         if composed < epsilon:
             return UpperBound(composed, delta, EXACT_COMPOSITION)
     return UpperBound(epsilon, delta, PROFILE)
 
 
-def _exact_lower(mechanism: Mechanism, claim: Claim, reproduce: str) -> tuple[LowerBound, Witness]:
-    """Return what an exact profile says: the least epsilon at the claimed delta, and the best event."""
-    profile = mechanism.profile()
-    p, q = likeliest_event(lambda at: float(profile.delta(at)), claim.epsilon)
-    lower = LowerBound(
-        epsilon=compose([(profile, 1)]).epsilon(claim.delta).lower,
-        delta=claim.delta,
-        confidence=1.0,
-        method="the exact privacy profile",
-        samples=0,
-        decisive=True,
-    )
-    moved = mechanism.sensitivity
-    witness = Witness(
-        neighbours={
-            "data": "any value",
-            "data_prime": f"the value moved by {moved.l1:g} (L1), {moved.l2:g} (L2)",
-        },
-        event=f"the output is more than e^{claim.epsilon:g} times likelier on D than on D′",
-        probability=p,
-        probability_prime=q,
-        reproduce=reproduce,
-    )
-    return lower, witness
+def _exact_lowers(mechanism: Mechanism, claim: Claim, reproduce: str) -> Iterator[tuple[LowerBound, Witness]]:
+    """Yield what exact profiles say of pairs of values: the least epsilon at the claimed delta, and the best event.
+
+    Behind a transformation the pairs are of records, and the movement is that of their results: the largest that a
+    record is charged for need not be one that any two records make.
+    """
+    if isinstance(mechanism, Transformed):
+        pairs = [
+            (mechanism.mechanism, pair.moved, f"the value {pair.record}", f"the value {pair.other}")
+            for pair in farthest_records(mechanism)
+        ]
+    else:
+        moved = mechanism.sensitivity
+        pairs = [(mechanism, moved, "a value", f"the value moved by {moved.l1:g} (L1), {moved.l2:g} (L2)")]
+    for noise, moved, data, data_prime in pairs:
+        profile = noise.profile(moved)
+        if not profile.exact:
+            continue
+        p, q = likeliest_event(lambda at, profile=profile: float(profile.delta(at)), claim.epsilon)
+        lower = LowerBound(
+            epsilon=compose([(profile, 1)]).epsilon(claim.delta).lower,
+            delta=claim.delta,
+            confidence=1.0,
+            method="the exact privacy profile",
+            samples=0,
+            decisive=True,
+        )
+        witness = Witness(
+            neighbours={"data": data, "data_prime": data_prime},
+            event=f"p(output | D) > e^{as_given(claim.epsilon)} p(output | D′)",
+            probability=p,
+            probability_prime=q,
+            reproduce=reproduce,
+        )
+        yield lower, witness
 
 
 def add_false_profiles(
@@ -160,7 +187,7 @@ def _false_profile(
         return None
     name = type(mechanism).__name__
     delta = mechanism.nominal_delta
-    epsilon = mechanism.profile().epsilon(delta)
+    epsilon = _declared(mechanism).epsilon(delta)
     if math.isinf(epsilon):
         return None
     candidates = Candidates(_worlds(mechanism), max(_FEWEST_SAMPLES, conduct.effort.samples // 4))
@@ -172,8 +199,10 @@ def _false_profile(
     return Statement.FALSE_PROFILE.finding(
         place,
         mechanism=name,
-        declared=epsilon,
-        lost=result.epsilon_lower,
+        declared=at_most(epsilon),
+        lost=at_least(result.epsilon_lower),
+        confidence=result.confidence,
+        draws=result.trials,
         event=result.event.words,
         probability=result.probability,
         data=data,
@@ -183,13 +212,45 @@ def _false_profile(
 
 
 def _worlds(mechanism: Mechanism) -> list[NeighbouringWorlds]:
-    """Return the pairs of values that a sampled test should look at."""
+    """Return the pairs of values that a sampled test should look at; behind a transformation, of records."""
+    _check_moves(mechanism)
+    if isinstance(mechanism, Transformed):
+        return [
+            NeighbouringWorlds(
+                (f"the value {pair.record}", f"the value {pair.other}"),
+                _drawer(mechanism.mechanism, pair.start, pair.end),
+            )
+            for pair in farthest_records(mechanism)
+        ]
     return [
         NeighbouringWorlds(
             (f"the value {start.tolist()}", f"the value {end.tolist()}"), _drawer(mechanism, start, end)
         )
         for start, end in _moves(mechanism)
     ]
+
+
+def _check_moves(mechanism: Mechanism) -> None:
+    """Raise `ParameterError` unless a record moves what the mechanism releases, and by how much is known."""
+    if is_categorical(mechanism) and not isinstance(mechanism, Transformed):
+        return
+    allowed = mechanism.sensitivity
+    step = min(allowed.linf, allowed.l1, allowed.l2)
+    if step == 0.0 and isinstance(mechanism, OpenDPMeasurement):
+        raise ParameterError(
+            f"mechanism = {mechanism}: is a query on data sets; verify the function that calls it, and say which of "
+            "them are neighbours: verify.claimed(data=AddOrRemoveOne(...))"
+        )
+    if step == 0.0 and isinstance(mechanism, Transformed):
+        raise ParameterError(
+            f"mechanism = {mechanism}: transforms the value first, and how far apart that leaves neighbours follows "
+            "from a domain, which it does not know; clip in front of all, or verify a function that releases it and "
+            "says what its data are: verify.claimed(data=...)"
+        )
+    if not 0.0 < step < math.inf:
+        raise ParameterError(
+            f"mechanism = {mechanism}: its sensitivity must be finite and above 0, as no value moves by {allowed}"
+        )
 
 
 def _moves(mechanism: Mechanism) -> list[tuple[npt.NDArray[Any], npt.NDArray[Any]]]:
@@ -202,21 +263,6 @@ def _moves(mechanism: Mechanism) -> list[tuple[npt.NDArray[Any], npt.NDArray[Any
         return [(np.array([0]), np.array([1]))]
     allowed = mechanism.sensitivity
     step = min(allowed.linf, allowed.l1, allowed.l2)
-    if step == 0.0 and isinstance(mechanism, OpenDPMeasurement):
-        raise ParameterError(
-            f"mechanism = {mechanism}: is a query on data sets; verify the function that calls it, and say which of "
-            "them are neighbours: verify.claimed(data=AddOrRemoveOne(...))"
-        )
-    if step == 0.0 and needs_domain(mechanism):
-        raise ParameterError(
-            f"mechanism = {mechanism}: transforms the value first, and how far apart that leaves neighbours follows "
-            "from a domain, which it does not know; verify what is behind it, or a function that releases it and says "
-            "what its data are: verify.claimed(data=...)"
-        )
-    if not 0.0 < step < math.inf:
-        raise ParameterError(
-            f"mechanism = {mechanism}: its sensitivity must be finite and above 0, as no value moves by {allowed}"
-        )
     together = min(_MOST_COORDINATES, allowed.l1 / step, (allowed.l2 / step) ** 2 + 1e-9)
     size = 1 if _is_called_singly(mechanism) else _coordinates(mechanism, max(2, int(together)))
     many = min(max(1, int(together)), size)
@@ -244,7 +290,7 @@ def _innermost(mechanism: Mechanism) -> Iterator[Mechanism]:
     if isinstance(mechanism, Composed):
         for part in mechanism.parts:
             yield from _innermost(part)
-    elif isinstance(mechanism, Repeated | PostProcessed | Transformed):
+    elif isinstance(mechanism, Repeated | PostProcessed):
         yield from _innermost(mechanism.mechanism)
     else:
         yield mechanism
@@ -265,15 +311,17 @@ def _is_called_singly(mechanism: Mechanism) -> bool:
 def _drawer(
     mechanism: Mechanism, start: npt.NDArray[Any], end: npt.NDArray[Any]
 ) -> Callable[[bool, int, np.random.SeedSequence], ViewSample]:
-    releases = mechanism.release(start[np.newaxis], NumpyNoise(np.random.default_rng(0))).shape[:-2]
-    outputs = math.prod(releases) * start.size  # composed mechanisms stack their releases in front
+    # Composed mechanisms stack their releases in front.
+    with subjects_own():
+        outputs = np.size(mechanism.release(start[np.newaxis], NumpyNoise(np.random.default_rng(0))))
     columns = tuple(Column(f"output[{i}]", f"output {i}", "real") for i in range(1, outputs + 1))
     if outputs == 1:
         columns = (Column("output", "the output", "category" if is_categorical(mechanism) else "real"),)
 
     def draw(other: bool, n: int, seed: np.random.SeedSequence) -> ViewSample:
         value = np.tile(end if other else start, (n, 1))
-        released = mechanism.release(value, NumpyNoise(np.random.default_rng(seed)))
+        with subjects_own():
+            released = mechanism.release(value, NumpyNoise(np.random.default_rng(seed)))
         views = np.moveaxis(np.asarray(released, dtype=np.float64), -2, 0).reshape(n, -1)
         return ViewSample(views, columns)
 
@@ -291,12 +339,40 @@ class MechanismSubject:
     mechanism: Mechanism
 
     @property
+    @subjects_own()
     def form(self) -> ClaimForm:
         """A mechanism's claim is about its output."""
+        relation = neighbouring_of(self.mechanism)
         return ClaimForm(
             "central",
             View.OUTPUT,
-            "whatever moves the value by at most the sensitivity that the mechanism is calibrated for",
+            "whatever gives one value",
             "the mechanism's own parameters",
-            neighbouring_of(self.mechanism),
+            relation,
+            _difference(self.mechanism, relation),
         )
+
+
+def _difference(mechanism: Mechanism, relation: Neighbouring) -> str:
+    """Return how far a mechanism's claim lets two neighbours be apart, in words."""
+    if isinstance(mechanism, Transformed) and mechanism.takes is not None:
+        return (
+            f"one record, {_kind_of(mechanism.takes)}, replaced by any other; what noise is added to then moves by at "
+            f"most {_size_of(mechanism.sensitivity)}"
+        )
+    if is_categorical(mechanism):
+        return relation.words
+    return f"{relation.words}, as far as that moves the value by at most {_size_of(mechanism.sensitivity)}"
+
+
+def _kind_of(domain: Domain) -> str:
+    if isinstance(domain, Categories):
+        return f"one of {domain.size} categories"
+    return f"a vector of {domain.shape[0]} numbers" if domain.shape else "a number"
+
+
+def _size_of(moved: Sensitivity) -> str:
+    if moved.l1 == moved.linf:
+        return f"{moved.l1:g}"
+    norms = (moved.l1, "in L1 norm"), (moved.l2, "in L2 norm"), (moved.linf, "in one coordinate")
+    return ", ".join(f"{size:g} {norm}" for size, norm in norms if size < math.inf)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
+from accountant.budget import written_left
 from mechanisms import Neighbouring
+from mechanisms.printed_numbers import at_most
 from mechanisms.rounding import up
 
 
@@ -62,10 +64,18 @@ class Spend:
     @property
     def words(self) -> str:
         """The numbers, rounded up."""
+        return self._written(lambda value: at_most(math.inf if value is None else up(value)))
+
+    @property
+    def words_left(self) -> str:
+        """The numbers, rounded down, as what is left of a budget."""
+        return self._written(written_left)
+
+    def _written(self, rounded: Callable[[Fraction | None], str]) -> str:
         shown = [(name, value) for name, value in self.parts() if value != 0] or list(self.parts())[:1]
         if self.any_suffices and len(shown) > 3:
             shown = [shown[0], shown[len(shown) // 2], shown[-1]]
-        return ", ".join(f"{name} = {math.inf if value is None else up(value):.6g}" for name, value in shown)
+        return ", ".join(f"{name} = {rounded(value)}" for name, value in shown)
 
     def __str__(self) -> str:
         return f"{self.words}, neighbours: {self.neighbouring}"

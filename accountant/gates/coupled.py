@@ -24,10 +24,18 @@ from accountant.gates.on_tape import OnTape
 from accountant.gates.private import Private, refuse_read
 from accountant.gates.private_sums import PrivateSums
 from accountant.gates.random_streams import RandomStream
-from accountant.gates.release import check_owner, check_release, sample
+from accountant.gates.release import DrawOutput, check_owner, check_release, sample
 from accountant.gates.simulation import lane_randomness
 from accountant.place import Place, calling_place
-from mechanisms import Categories, Domain, Mechanism, NumpyNoise, PostProcessed, Randomness
+from mechanisms import (
+    Categories,
+    Domain,
+    LaneStreams,
+    Mechanism,
+    NumpyNoise,
+    PostProcessed,
+    Randomness,
+)
 from mechanisms.domain import own_copy
 from mechanisms.float_bounds import on_grid
 
@@ -78,6 +86,8 @@ class Coupled(Closing, Assuming, OnTape):
     more_than_seen
         Whether a mechanism's own output was followed by a function: the loss is that of the output, which is at
         least what the function's value shows.
+    drew
+        Whether anything of `random` was drawn before the last release.
     divergences
         One entry per line of code and kind, the first time it shows.
     """
@@ -91,6 +101,9 @@ class Coupled(Closing, Assuming, OnTape):
         self.loss: npt.NDArray[np.float64] = np.zeros((neighbours, lanes))
         self.hidden: npt.NDArray[np.bool_] = np.zeros((neighbours, lanes), dtype=bool)
         self.more_than_seen = False
+        self.drew = False
+        self._undrawn = _state(self._random)
+        self._loss_before: npt.NDArray[np.float64] | None = None
         self._divergences: dict[tuple[str, Place], Divergence] = {}
 
     @property
@@ -102,6 +115,15 @@ class Coupled(Closing, Assuming, OnTape):
     def random(self) -> Randomness:
         """Data-independent randomness, shared by all neighbours."""
         return self._random
+
+    @property
+    def loss_before_draws(self) -> npt.NDArray[np.float64]:
+        """The loss of the releases that came before anything of `random` was drawn.
+
+        `loss` is that of all releases beside what was drawn. Who does not see the draws sees the mean over them, which
+        tells less; of what came before them nothing is hidden.
+        """
+        return self.loss if self._loss_before is None else self._loss_before
 
     def private(self, values: npt.ArrayLike, domain: Domain, record: RecordId) -> Private:
         """Let one round's data in, side by side.
@@ -144,7 +166,13 @@ class Coupled(Closing, Assuming, OnTape):
         self.assume(*assumptions)
         values = private._values
         mechanism, published, unseen = _kept_inside(mechanism)
-        outputs = drawn = sample(self, published, values[0], where, self._noise, self._noise_streams)
+        through = None
+        if values.shape[0] > 1:
+            self._look_for_draws()
+            through = self._through(mechanism, values if where is None else values[:, where])
+        outputs = drawn = sample(
+            self, published, values[0], where, self._noise, self._noise_streams, through=through
+        )
         if unseen:
             drawn, self.more_than_seen = unseen[0], True
         if values.shape[0] > 1:
@@ -171,6 +199,7 @@ class Coupled(Closing, Assuming, OnTape):
         check_owner(self, private)
         values = private._values
         if values.shape[0] > 1:
+            self._look_for_draws()
             differs = (values[1:] != values[0]).any(axis=-1)
             self.loss[differs] = np.inf
             if not shown:
@@ -202,6 +231,23 @@ class Coupled(Closing, Assuming, OnTape):
         """Refuse: a coupled run cannot continue on a value that was read."""
         refuse_read(how, where)
 
+    def _through(self, mechanism: Mechanism, worlds: npt.NDArray[Any]) -> DrawOutput | None:
+        """Return what draws a release in place of its mechanism, for gates that play other laws; None: it does itself.
+
+        Parameters
+        ----------
+        mechanism
+            Without the functions that follow it.
+        worlds
+            What is released in each data set, D first.
+        """
+        return None
+
+    def _look_for_draws(self) -> None:
+        """Take note, before a release, of anything that was drawn of the learner's own randomness."""
+        if not self.drew and _state(self._random) != self._undrawn:
+            self.drew, self._loss_before = True, self.loss.copy()
+
     def _check_movement(self, mechanism: Mechanism, moved: npt.NDArray[Any], place: Place) -> None:
         broken, by = excess(moved, mechanism.sensitivity)
         self._note(
@@ -219,6 +265,14 @@ class Coupled(Closing, Assuming, OnTape):
             self._divergences[kind, place] = Divergence(
                 kind, place, neighbour, float(shares[neighbour]), message
             )
+
+
+def _state(randomness: Randomness) -> Any:
+    """Return the state of a gate's randomness, which every draw changes."""
+    if isinstance(randomness, LaneStreams):
+        return randomness.state()
+    assert isinstance(randomness, np.random.Generator)
+    return randomness.bit_generator.state
 
 
 def _kept_inside(mechanism: Mechanism) -> tuple[Mechanism, Mechanism, list[npt.NDArray[Any]]]:

@@ -186,7 +186,7 @@ class Private:
             own, assumptions = self._gate.examine(into)
             self._gate.assume(*assumptions, declared)
             with self._closing():
-                results = self._placed(own, self._apply(function, self._values))
+                results = self._placed(own, self._shaped(own, self._apply(function, self._values)))
             self._gate.try_function(function, self._values, self._domain)
             return self._in(own, results)
         assert stability is not None
@@ -224,21 +224,33 @@ class Private:
                 value = value._transformed(part)
             return value
         with self._closing():
-            results = self._apply(transformation.apply, self._values)
-            leading = self._values.shape[:2]
-            results = self._placed(into, results) if bounded else _finite(results).reshape(*leading, -1)
+            results = self._shaped(into, self._apply(transformation.apply, self._values))
+            results = self._placed(into, results) if bounded else _finite(results)
         if bounded:
             return self._in(into, results)
+        if assumptions:  # its stability is declared, as a function's is
+            self._gate.check_stability(self._values, results, transformation.stability)
         offset = float(np.abs(transformation.apply(np.zeros((1, 1, self.shape[-1])))).max(initial=0.0))
         units = self.shape[-1] + 2  # law 2 of transformations
         origin = self._provenance.stretched(transformation.stability, results.shape[-1], offset, units)
         return Private(self._gate, results, origin)
 
+    def _shaped(self, domain: Domain, results: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return results as (worlds, lanes, k): one value of the domain for each world's lane, and nothing beside it.
+
+        What a record is charged for follows from the domain or the stability, both of which speak of one such value.
+        """
+        leading = self._values.shape[:2]
+        size = math.prod(domain.shape)
+        if results.shape not in ((*leading, size), (*leading, *domain.shape)):
+            raise DomainError(f"map: {_OUTSIDE.format(domain=domain, leading=leading)}")
+        return results.reshape(*leading, size)
+
     def _placed(self, domain: Domain, results: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return results as (worlds, lanes, k) on the grid of the domain that each lane's must lie in."""
-        inside = _inside(domain, results, self._values.shape[:2])
+        """Return results of the right shape on the grid of the domain that each must lie in."""
+        inside = _inside(domain, results)
         if inside is None:
-            raise DomainError(f"map: a result lies outside {domain}, or has another shape than its values")
+            raise DomainError(f"map: {_OUTSIDE.format(domain=domain, leading=results.shape[:2])}")
         return inside
 
     def _in(self, domain: Domain, results: npt.NDArray[Any]) -> Private:
@@ -454,18 +466,20 @@ _REFLECTED = {"add": "__radd__", "subtract": "__rsub__", "multiply": "__rmul__"}
 """NumPy's binary operators, for public arrays on the left of a private value."""
 
 
+_OUTSIDE = "a result lies outside {domain}, or is not one value of it for each of {leading} (worlds, lanes)"
+"""One message for both: the shape of what a function gives may depend on the data, as its values do."""
+
+
 def refuse_read(how: str, where: Place) -> NoReturn:
     """Raise `RawRead`: at this place, a private value was read in this way."""
     raise RawRead(f"a private value was {how}; release it through its gate, or declassify it", where)
 
 
-def _inside(domain: Domain, results: npt.NDArray[Any], leading: tuple[int, ...]) -> npt.NDArray[Any] | None:
-    """Return results as (worlds, lanes, k) if each lane's is one value of the domain, else None."""
-    if results.shape[:2] != leading or results.size != math.prod(leading) * math.prod(domain.shape):
-        return None
+def _inside(domain: Domain, results: npt.NDArray[Any]) -> npt.NDArray[Any] | None:
+    """Return results of shape (worlds, lanes, k) on the grid of the domain; None if one lies outside."""
     try:
-        checked = domain.check(results.reshape(*leading, *domain.shape))
-        return on_grid(domain, checked).reshape(*leading, -1)
+        checked = domain.check(results.reshape(*results.shape[:2], *domain.shape))
+        return on_grid(domain, checked).reshape(results.shape)
     except DomainError:
         return None  # its message quotes the value, and so would an exception raised while handling it
 

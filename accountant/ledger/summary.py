@@ -12,6 +12,7 @@ from accountant.ledger.entry import Entry
 from accountant.ledger.store import Store
 from accountant.trust import Trust
 from mechanisms import Assumption, Neighbouring
+from mechanisms.printed_numbers import as_given
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +62,8 @@ class Summary:
     failures: float = 0.0
 
     def __str__(self) -> str:
-        limit = f"epsilon = {self.budget.epsilon:.6g}" + (
-            f", delta = {self.budget.delta:.6g}" if self.budget.delta else ""
+        limit = f"epsilon = {as_given(self.budget.epsilon)}" + (
+            f", delta = {as_given(self.budget.delta)}" if self.budget.delta else ""
         )
         theorem = self.composition + (f", failures = {self.failures:g} of delta" if self.failures else "")
         head = [
@@ -71,7 +72,7 @@ class Summary:
             f"records charged         {self.records}",
         ]
         if self.worst_record is not None:
-            left = "no limit" if self.left.values[0] is None else self.left.words
+            left = "no limit" if self.left.values[0] is None else self.left.words_left
             head.append(
                 f"worst record            {self.worst_record!r} lost {self.worst_cost.words}; left: {left}"
             )

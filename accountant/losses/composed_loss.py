@@ -1,7 +1,7 @@
 """What a multiset of mechanisms costs together: ε(δ) and δ(ε) as certified intervals.
 
 >>> from mechanisms import LaplaceProfile
->>> from accountant.composed_loss import compose
+>>> from accountant import compose
 >>> interval = compose([(LaplaceProfile(1.0, 20.0), 1000)]).epsilon(1e-6)
 >>> interval.lower <= 8.204440343933935 <= interval.upper, interval.width < 1e-9
 (True, True)

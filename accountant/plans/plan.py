@@ -19,6 +19,7 @@ from accountant.recorded import describe
 from mechanisms import Mechanism, Neighbouring, PrivacyProfile, Sensitivity, mechanism_from_dict
 from mechanisms.neighbouring import common_neighbouring
 from mechanisms.parameters import ParameterError, whole
+from mechanisms.printed_numbers import at_most
 
 
 @dataclass(frozen=True)
@@ -251,7 +252,7 @@ class PlannedComposition:
         if not self._pure_fits(budget) and self.plan.epsilon(budget.delta).upper > budget.epsilon:
             found = self.plan.epsilon(budget.delta)
             raise ValueError(
-                f"budget = {budget}: the plan alone comes to epsilon = {found.upper:.6g} "
+                f"budget = {budget}: the plan alone comes to epsilon = {at_most(found.upper)} "
                 f"({found.upper_by}; neighbours: {self.plan.neighbouring})"
             )
 

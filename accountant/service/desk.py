@@ -203,7 +203,7 @@ class Desk:
             (
                 record,
                 composition.guarantee(spent, budget).words,
-                composition.left(spent, budget).words,
+                composition.left(spent, budget).words_left,
                 share_spent(composition, spent, budget),
             )
             for record, spent in found

@@ -15,6 +15,7 @@ from accountant.gates.lineage import RecordId
 from accountant.ledger.summary import Summary
 from accountant.rules.scope import Scope
 from accountant.service.rules_shown import RuleShown
+from mechanisms.printed_numbers import as_given
 
 _STYLE = """
 :root { color-scheme: light; }
@@ -165,7 +166,7 @@ def _rules(section: Element, name: str, rules: Sequence[RuleShown]) -> Element:
         _text(row, "td", _budget(each.rule.budget))
         _text(row, "td", _members(each.nearest))
         _text(row, "td", each.spent)
-        _text(row, "td", each.left.words)
+        _text(row, "td", each.left.words_left)
         _metered(SubElement(row, "td"), each.share, "share of the rule's limit that is spent")
         SubElement(row, "td", {"class": "number"}).text = "" if each.nearly is None else str(each.nearly)
     return section
@@ -188,7 +189,7 @@ def _members(records: Sequence[RecordId]) -> str:
 def _budget(budget: Budget) -> str:
     if budget.epsilon == float("inf"):
         return "no limit"
-    return f"ε = {budget.epsilon:.6g}" + (f", δ = {budget.delta:.6g}" if budget.delta else "")
+    return f"ε = {as_given(budget.epsilon)}" + (f", δ = {as_given(budget.delta)}" if budget.delta else "")
 
 
 def _metered(cell: Element, share: float | None, words: str) -> None:

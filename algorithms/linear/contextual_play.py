@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -15,11 +15,12 @@ from accountant import Gate, Simulation
 from accountant.gates.random_streams import RandomStream
 from algorithms.blocks import Arrays, Blocks, BlockStore, Executor, Processes, Tell, run_blocks
 from algorithms.linear.contextual_learner import ContextualLearner, LinearUCB
+from algorithms.play import RecordOf, each_its_own
 from algorithms.problems.linear_contexts import LinearContexts
 from algorithms.problems.own_draws import checked_contexts, checked_rewards
 from algorithms.reward_curve import RewardCurve
 from algorithms.simulate import Trace, check_counts, checkpoint_rounds
-from mechanisms import BLOCK, LaneStreams, Randomness
+from mechanisms import BLOCK, LaneStreams, Randomness, RegressionMoments
 from mechanisms.arrays import FloatArray, IntArray
 
 BuildContextual = Callable[[Gate], ContextualLearner]
@@ -101,6 +102,19 @@ class ContextualUsers:
     contexts: FloatArray
     rewards: FloatArray
 
+    def with_user(self, turns: Sequence[int], action: FloatArray, reward: float) -> ContextualUsers:
+        """Return users of whom the one of these turns is offered one action only, and earns this."""
+        contexts, rewards = self.contexts.copy(), self.rewards.copy()
+        contexts[turns], rewards[turns] = action, reward
+        return ContextualUsers(contexts, rewards)
+
+    def differs_from(self, other: ContextualUsers, turn: int) -> bool:
+        """Whether the user of a turn, counted from 0, is another one."""
+        return not all(
+            np.array_equal(own[turn], its[turn])
+            for own, its in ((self.contexts, other.contexts), (self.rewards, other.rewards))
+        )
+
 
 def play_contexts(
     learner: ContextualLearner, problem: LinearContexts, gate: Gate, environment: Randomness, rounds: int
@@ -137,14 +151,43 @@ def play_contexts(
         yield ContextualRound(policy, contexts, chosen, moments, reward, regret)
 
 
-def play_users(learner: ContextualLearner, users: ContextualUsers, gate: Gate) -> Iterator[ContextualTurn]:
-    """Play on given users, the same in all lanes, records 1, 2, ...; yield what each was shown once it is observed."""
-    for record, (contexts, rewards) in enumerate(zip(users.contexts, users.rewards, strict=True), start=1):
-        policy = learner.policy
-        chosen = policy.choose(np.repeat(contexts[np.newaxis], gate.lanes, axis=0))
-        moments = learner.feedback_domain.of(contexts, rewards)[chosen]
-        learner.observe(gate.private(moments, learner.feedback_domain, record))
-        yield ContextualTurn(policy, contexts, chosen)
+def play_users(
+    learner: ContextualLearner,
+    users: ContextualUsers,
+    gate: Gate,
+    *,
+    others: Sequence[ContextualUsers] = (),
+    record_of: RecordOf = each_its_own,
+) -> Iterator[ContextualTurn]:
+    """Play on given users, the same in all lanes; yield what each was shown once it is observed.
+
+    Parameters
+    ----------
+    learner, users, gate
+        A learner built on `gate`, and its users.
+    others
+        The users in the other data sets of a coupled gate, one for each.
+    record_of
+        The record's name of each round, 1, 2, ...
+    """
+    for turn in range(len(users.rewards)):
+        policy, domain = learner.policy, learner.feedback_domain
+        chosen, moments = _observed(policy, domain, users, turn, gate.lanes)
+        if others:
+            differ = any(each.differs_from(users, turn) for each in others)
+            sides = [_observed(policy, domain, each, turn, gate.lanes)[1] for each in others if differ]
+            moments = np.stack([moments, *sides])
+        learner.observe(gate.private(moments, domain, record_of(turn + 1)))
+        yield ContextualTurn(policy, users.contexts[turn], chosen)
+
+
+def _observed(
+    policy: LinearUCB, domain: RegressionMoments, users: ContextualUsers, turn: int, lanes: int
+) -> tuple[IntArray, FloatArray]:
+    """Return which action a user takes, (lanes,), and the moments that are observed, (lanes, coordinates)."""
+    contexts = users.contexts[turn]
+    chosen = policy.choose(np.repeat(contexts[np.newaxis], lanes, axis=0))
+    return chosen, domain.of(contexts, users.rewards[turn])[chosen]
 
 
 def simulate_contexts(

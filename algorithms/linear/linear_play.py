@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -15,6 +15,7 @@ from accountant import Gate, Simulation
 from algorithms.blocks import Arrays, Blocks, BlockStore, Executor, Processes, Tell, run_blocks
 from algorithms.linear.dp_pe import StandardElimination
 from algorithms.linear.linear_phases import DistributedLearner, Phase, cut
+from algorithms.play import RecordOf, each_its_own
 from algorithms.problems.linear import LinearBandit
 from algorithms.problems.own_draws import checked_averages
 from algorithms.simulate import Trace, check_counts
@@ -23,6 +24,11 @@ from mechanisms.arrays import FloatArray, IntArray
 
 LinearLearner = DistributedLearner | StandardElimination
 BuildPhased = Callable[[Gate], LinearLearner]
+
+Worlds = Callable[[Sequence[int], FloatArray], Sequence[FloatArray]]
+"""Of the next clients' names and average rewards, (clients, s), what each has in all data sets of a coupled gate.
+
+Shape (worlds, s), or (1, s) where it has the same in all."""
 
 _AT_ONCE = 1 << 16  # clients whose reports are handed over together
 
@@ -52,6 +58,8 @@ def play_clients(
     *,
     together: bool = False,
     rounds: int | None = None,
+    worlds: Worlds | None = None,
+    record_of: RecordOf = each_its_own,
 ) -> Iterator[Phase]:
     """Play until the learner's horizon; yield each phase after its clients have reported.
 
@@ -68,6 +76,10 @@ def play_clients(
         Hand over many reports at once, under `Simulation`: who reports is of no account there.
     rounds
         The most that are played, by a learner that has no horizon: of the phase that they cut nobody reports.
+    worlds
+        What clients have in the data sets of a coupled gate.
+    record_of
+        The record's name of each client.
 
     Raises
     ------
@@ -90,9 +102,23 @@ def play_clients(
         else:
             clients = order[used : used + phase.clients]
         used += phase.clients
-        for client, average in zip(clients.tolist(), averages, strict=True):
-            learner.observe(gate.private(phase.report(average)[np.newaxis], phase.domain, client))
+        _report(learner, gate, phase, [record_of(client) for client in clients.tolist()], averages, worlds)
         yield phase
+
+
+def _report(
+    learner: LinearLearner,
+    gate: Gate,
+    phase: Phase,
+    records: Sequence[int],
+    averages: FloatArray,
+    worlds: Worlds | None,
+) -> None:
+    """Let clients report, one after the other; averages of shape (clients, s)."""
+    told = averages if worlds is None else worlds(records, averages)
+    for record, average in zip(records, told, strict=True):
+        report = np.reshape(phase.report(average), (*average.shape[:-1], 1, -1))
+        learner.observe(gate.private(report, phase.domain, record))
 
 
 def _phases(learner: LinearLearner, rounds: int | None) -> Iterator[Phase]:
@@ -126,12 +152,14 @@ def play_rewards(
     *,
     together: bool = False,
     rounds: int | None = None,
+    worlds: Worlds | None = None,
+    record_of: RecordOf = each_its_own,
 ) -> Iterator[Phase]:
     """Play a standard linear bandit until the learner's horizon: every round is a new client, 0, 1, 2, ...
 
     Parameters
     ----------
-    learner, problem, gate, environment, together, rounds
+    learner, problem, gate, environment, together, rounds, worlds, record_of
         As for `play_clients`, also what is raised; `problem.sigma` should be 0, its population is not used.
     """
     client = 0
@@ -143,9 +171,9 @@ def play_rewards(
             if together:
                 _hand_over(learner, gate, phase, rewards)
                 continue
-            for reward in rewards:
-                learner.observe(gate.private(phase.report(reward)[np.newaxis], phase.domain, client))
-                client += 1
+            records = [record_of(number) for number in range(client, client + len(rewards))]
+            _report(learner, gate, phase, records, rewards, worlds)
+            client += len(rewards)
         yield phase
 
 
@@ -157,11 +185,23 @@ def play_linear(
     *,
     together: bool = False,
     rounds: int | None = None,
+    worlds: Worlds | None = None,
+    record_of: RecordOf = each_its_own,
 ) -> Iterator[Phase]:
     """Play a learner of either kind; see `play_clients` and `play_rewards`."""
-    if isinstance(learner, StandardElimination):
-        return play_rewards(learner, problem, gate, environment, together=together, rounds=rounds)
-    return play_clients(learner, problem, gate, environment, together=together, rounds=rounds)
+    play: Callable[..., Iterator[Phase]] = (
+        play_rewards if isinstance(learner, StandardElimination) else play_clients
+    )
+    return play(
+        learner,
+        problem,
+        gate,
+        environment,
+        together=together,
+        rounds=rounds,
+        worlds=worlds,
+        record_of=record_of,
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
@@ -12,13 +13,26 @@ import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray
 from mechanisms.bounds import NoPrivacy
-from mechanisms.mechanism import BuiltInMechanism, Mechanism, counts_in_public, mechanism_from_dict, register
+from mechanisms.choices import Categories, Integers, OneHot
+from mechanisms.domain import Domain, Interval
+from mechanisms.float_bounds import is_bounded
+from mechanisms.mechanism import (
+    BuiltInMechanism,
+    Mechanism,
+    counts_in_public,
+    is_categorical,
+    mechanism_from_dict,
+    needs_whole_numbers,
+    needs_whole_values,
+    neighbouring_of,
+    register,
+)
+from mechanisms.neighbouring import Neighbouring
 from mechanisms.noise import NoiseSource
-from mechanisms.parameters import ParameterError
+from mechanisms.parameters import DomainError, ParameterError
 from mechanisms.profile import PrivacyProfile
 from mechanisms.sensitivity import Sensitivity
-from mechanisms.transformations.arithmetic import Clip
-from mechanisms.transformations.transformation import Chain, Transformation, parts_of
+from mechanisms.transformations.transformation import Chain, Transformation, parts_of, reals
 
 
 @register
@@ -29,9 +43,11 @@ class Transformed(BuiltInMechanism):
     A gate's ``release(transformation >> mechanism, private)`` is ``release(mechanism, private.map(transformation))``:
     what a record can move, and is charged for, follows from the domain that the value was let in with.
 
-    By itself, outside of a gate, it knows no domain. Clipping is exact and lengthens no distance, so that `sensitivity`
-    and `profile` are the mechanism's own. For other transformations there is no bound, as rounding alone can move
-    images of values of unknown size by any amount: the profile is `NoPrivacy`.
+    By itself, outside of a gate, it protects one record that is replaced by any other: one of `takes`, a number,
+    a vector of numbers or a category, whatever its size. By law 1 of transformations the results of two such records
+    are no further apart than `results` is wide, which is what `sensitivity`, `profile` and `epsilon` are for: of
+    ``Clip(0, 2) >> Laplace(scale=1)`` they are 2. Where results have no bound, as those of `Affine`, so does the loss:
+    the profile is `NoPrivacy`.
 
     Parameters
     ----------
@@ -39,6 +55,13 @@ class Transformed(BuiltInMechanism):
         What is done first.
     mechanism : Mechanism
         What adds noise.
+
+    Examples
+    --------
+    >>> from mechanisms import Clip, Laplace
+    >>> mechanism = Clip(0, 2) >> Laplace(scale=1.0)
+    >>> mechanism.results, mechanism.epsilon
+    (Interval(lower=0.0, upper=2.0), 2.0)
     """
 
     transformation: Transformation
@@ -48,9 +71,41 @@ class Transformed(BuiltInMechanism):
         if not isinstance(self.transformation, Transformation):
             raise ParameterError(f"transformation = {self.transformation!r}: must be a transformation")
 
+    @cached_property
+    def _domains(self) -> tuple[Domain, Domain] | None:
+        for takes in self._widest():
+            try:
+                results = self.transformation.into(takes)
+            except DomainError:
+                continue
+            if _suits(results, self.mechanism):
+                return takes, results
+        return None
+
+    def _widest(self) -> Iterator[Domain]:
+        """Yield the largest domains that the transformation may be made for: categories, or numbers of any size."""
+        parts = parts_of(self.transformation)
+        held = [each for part in parts for each in vars(part).values()]
+        arrays = [each for each in held if isinstance(each, np.ndarray)]
+        if parts[0].takes_categories:
+            sizes = {len(each) for each in arrays} | {each for each in held if isinstance(each, int)}
+            yield from map(Categories, sorted(sizes, reverse=True))
+            return
+        yield Interval(-math.inf, math.inf)
+        sizes = {1, 2, *(each.shape[-1] for each in arrays if each.ndim)}
+        sizes |= {int(each.max()) + 1 for each in arrays if each.dtype.kind == "i"}
+        sizes |= {each for each in held if type(each) is int}
+        yield from (reals(size) for size in sorted(sizes) if size > 0)
+
     @property
-    def _clips(self) -> bool:
-        return all(type(part) is Clip for part in parts_of(self.transformation))
+    def takes(self) -> Domain | None:
+        """The values that it is made for, of any size; None if there is no one kind of them."""
+        return None if self._domains is None else self._domains[0]
+
+    @property
+    def results(self) -> Domain | None:
+        """Where the transformation's results of all such values lie."""
+        return None if self._domains is None else self._domains[1]
 
     @property
     def categorical(self) -> bool:
@@ -58,20 +113,30 @@ class Transformed(BuiltInMechanism):
         return parts_of(self.transformation)[0].takes_categories
 
     @property
-    def needs_domain(self) -> bool:
-        """Whether the transformation does anything but clip."""
-        return not self._clips
+    def transforms_first(self) -> bool:
+        """True."""
+        return True
 
     @property
     def counts_in_public(self) -> bool:
         """Whether the number of records is seen."""
         return counts_in_public(self.mechanism)
 
+    @cached_property
+    def _bounded(self) -> bool:
+        """Whether results have a bound, and the mechanism is for records that are replaced, as this bound is."""
+        return (
+            self.results is not None
+            and is_bounded(self.results)
+            and neighbouring_of(self.mechanism) is Neighbouring.REPLACE_ONE
+        )
+
     @property
     def sensitivity(self) -> Sensitivity:
-        """The mechanism's, behind clipping; behind anything else no movement at all."""
-        own: Sensitivity = self.mechanism.sensitivity if self._clips else Sensitivity(0.0, 0.0, 0.0)
-        return own
+        """How far any other record in a record's place moves a result; no movement at all where that has no bound."""
+        if self._bounded and self.results is not None:
+            return self.results.sensitivity
+        return Sensitivity(0.0, 0.0, 0.0)
 
     @property
     def nominal_delta(self) -> float:
@@ -84,8 +149,10 @@ class Transformed(BuiltInMechanism):
         return self.profile().epsilon(self.nominal_delta)
 
     def profile(self, sensitivity: Sensitivity | None = None) -> PrivacyProfile:
-        """Return the mechanism's profile, behind clipping."""
-        return self.mechanism.profile(sensitivity) if self._clips else NoPrivacy()
+        """Return the mechanism's profile at a movement of the results, by default at the largest, if there is one."""
+        if not self._bounded:
+            return NoPrivacy()
+        return self.mechanism.profile(self.sensitivity if sensitivity is None else sensitivity)
 
     def release(self, value: npt.ArrayLike, noise: NoiseSource | np.random.Generator) -> Any:
         """Return what the mechanism makes of the transformed value."""
@@ -129,6 +196,17 @@ class Transformed(BuiltInMechanism):
 
 
 _OWN = __name__.rpartition(".")[0] + "."
+
+
+def _suits(results: Domain, mechanism: Mechanism) -> bool:
+    """Whether a mechanism releases values of a domain: category names, whole numbers, or any numbers."""
+    if is_categorical(mechanism) != isinstance(results, Categories):
+        return False
+    if isinstance(results, Categories):
+        return results.size <= getattr(mechanism, "size", math.inf)
+    if needs_whole_numbers(mechanism):
+        return isinstance(results, Integers)
+    return isinstance(results, Integers | OneHot) or not needs_whole_values(mechanism)
 
 
 def _plain(held: Any) -> Any:

@@ -89,7 +89,7 @@ def test_what_is_released_is_what_the_mask_said_when_it_was_charged(monkeypatch:
 def test_assumptions_are_saved_with_the_ledger(tmp_path: Any) -> None:
     accountant = Accountant(Budget(1.0), noise=np.random.default_rng(0))
     accountant.private([0.5], SHARE, "ann").map(lambda values: values / 3, stability=1 / 3)
-    _, assumption = accountant.assumptions
+    _, _, assumption = accountant.assumptions
     assert assumption.kind is AssumptionKind.DECLARED_STABILITY
     assert "0.333" in assumption.message
     assert "test_accountant_turns.py:" in assumption.where

@@ -83,7 +83,7 @@ def test_what_is_short_looks_short(left, extra):
 
 def test_an_unlimited_epsilon_is_left_when_delta_is_short():
     asked, left = asked_and_left(Cost(Fraction(1), Fraction(1, 2)), Cost(None, Fraction(1, 4)))
-    assert (asked, left) == ("epsilon = 1, delta = 0.5", "epsilon = inf, delta = 0.25")
+    assert (asked, left) == ("epsilon = 1, delta = 0.5", "epsilon = ∞, delta = 0.25")
 
 
 def test_costs_of_two_relations_never_add_up():

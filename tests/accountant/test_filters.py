@@ -347,7 +347,7 @@ def test_a_declassification_costs_more_than_any_budget(composition):
     assert unlimited.spent("a").epsilon is None
     assert unlimited.odometer("a").epsilon is None
     assert unlimited.worst() == ("a", unlimited.spent("a"))
-    assert "inf" in str(unlimited.summary())
+    assert "∞" in str(unlimited.summary())
 
 
 @pytest.mark.parametrize("orders", [(), (1.0,), (2.0, 2.0), (3.0, 2.0), (math.inf,), (2.0, math.nan)])

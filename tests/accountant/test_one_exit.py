@@ -30,9 +30,11 @@ from mechanisms import (
     Box,
     Composed,
     Interval,
+    LaneStreams,
     Laplace,
     Mechanism,
     NumpyNoise,
+    OpenDPNoise,
     Repeated,
     Sensitivity,
     from_opendp,
@@ -80,9 +82,8 @@ class Silent(NumpyNoise):
 
 
 def opened(**settings: Any) -> Accountant:
-    """Make an accountant; a strict one takes no seeded noise."""
-    noise = None if settings.get("strict") is True else np.random.default_rng(0)
-    return Accountant(Budget(10.0), **{"noise": noise, **settings})
+    """Make an accountant whose noise rests on nothing."""
+    return Accountant(Budget(10.0), **settings)
 
 
 Exit = Callable[[Accountant, Mechanism, Private], Any]
@@ -122,7 +123,7 @@ def nested(leaf: Mechanism) -> st.SearchStrategy[Any]:
 @given(nested(TooQuiet(scale=2.0)))
 @settings(max_examples=25, deadline=None)
 def test_no_exit_lets_a_users_mechanism_out_unsaid(leave: Exit, mechanism: Mechanism) -> None:
-    accountant = Accountant(Budget(1000.0), noise=np.random.default_rng(0))
+    accountant = Accountant(Budget(1000.0))
     leave(accountant, mechanism, accountant.private([1.0], SHARE, "ann"))
     assert [each.kind for each in accountant.assumptions] == [AssumptionKind.FOREIGN_CLASS]
     assert "TooQuiet" in accountant.assumptions[0].message
@@ -177,10 +178,10 @@ def test_strict_refuses_domains_functions_of_declared_stability_and_measurements
     ],
 )
 def test_what_an_accountant_is_made_of_is_a_part_too(kind: Any, settings: dict[str, Any], name: str) -> None:
-    given_settings = {"budget": Budget(10.0), "noise": np.random.default_rng(0), **settings}
+    given_settings = {"budget": Budget(10.0), **settings}
     assert [name in each.message for each in kind(**given_settings).assumptions] == [True]
     with pytest.raises(AssumptionRefused, match=name):
-        kind(**{**given_settings, "noise": settings.get("noise")}, strict=True)
+        kind(**given_settings, strict=True)
 
 
 @every_exit
@@ -213,7 +214,7 @@ def test_a_noise_source_patched_after_construction_is_without_effect() -> None:
     assert accountant.release(OWN, accountant.private([1.0], SHARE, "ann"))[0, 0] != 1.0
     with mock.patch.object(NumpyNoise, "laplace", lambda self, location, scale: location):
         accountant.release(OWN, accountant.private([1.0], SHARE, "bob"))
-    assert [each.kind for each in accountant.assumptions] == [AssumptionKind.PATCHED]
+    assert [each.kind for each in accountant.assumptions] == [AssumptionKind.SEEDED, AssumptionKind.PATCHED]
 
 
 def test_a_class_patched_for_one_release_is_on_record() -> None:
@@ -252,6 +253,54 @@ def test_assumptions_survive_a_restart(tmp_path: Path) -> None:
     accountant.release(TooQuiet(scale=2.0), accountant.private([1.0], SHARE, "ann"))
     again = reopened(accountant, tmp_path)
     assert again.assumptions == accountant.assumptions != ()
+
+
+class Quiet(NumpyNoise):
+    """A user's, which may do anything."""
+
+
+@pytest.mark.parametrize(
+    ("noise", "kinds"),
+    [
+        (None, []),
+        (OpenDPNoise(), []),
+        (np.random.default_rng(0), [AssumptionKind.SEEDED]),
+        (np.random.default_rng(), [AssumptionKind.SEEDED]),  # nobody can tell whether it was given a seed
+        (np.random.Generator(np.random.Philox(3)), [AssumptionKind.SEEDED]),
+        (NumpyNoise(np.random.default_rng(0)), [AssumptionKind.SEEDED]),
+        (NumpyNoise(LaneStreams(0, 64)), [AssumptionKind.SEEDED]),
+        (Quiet(np.random.default_rng(0)), [AssumptionKind.FOREIGN_CLASS]),
+    ],
+)
+def test_noise_that_may_be_drawn_again_is_an_assumption(noise: Any, kinds: list[AssumptionKind]) -> None:
+    accountant = Accountant(Budget(10.0), noise=noise)
+    assert [each.kind for each in accountant.assumptions] == kinds
+    if AssumptionKind.SEEDED in kinds:
+        assert "whoever draws the same noise takes it off" in str(accountant.summary())
+
+
+def test_two_accountants_of_one_seed_say_so() -> None:
+    """The difference of their releases is the difference of the data, and neither listed an assumption."""
+    one, other = (Accountant(Budget(1.0), noise=np.random.default_rng(7)) for _ in range(2))
+    first = one.release(OWN, one.private([1.0], SHARE, "ann"))
+    second = other.release(OWN, other.private([0.25], SHARE, "ann"))
+    assert first - second == pytest.approx(0.75, abs=1e-9)
+    assert one.assumptions == other.assumptions
+    (assumption,) = one.assumptions
+    assert assumption.kind is AssumptionKind.SEEDED
+
+
+def test_a_store_says_once_that_noise_was_drawn_from_a_generator(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.db"
+    for seed in (1, 2):
+        accountant = Accountant(Budget(10.0), noise=np.random.default_rng(seed), store=path)
+        accountant.release(OWN, accountant.private([1.0], SHARE, "ann"))
+        assert [each.kind for each in accountant.assumptions] == [AssumptionKind.SEEDED]
+        accountant.ledger.close()  # type: ignore[attr-defined]
+    later = Accountant(Budget(10.0), store=path)
+    assert [each.kind for each in later.assumptions] == [AssumptionKind.SEEDED]
+    with pytest.raises(ValueError, match="strict=True needs noise"):
+        Accountant(Budget(10.0), noise=np.random.default_rng(0), strict=True)
 
 
 @pytest.mark.parametrize("strict", [1, "yes", None])

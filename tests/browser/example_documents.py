@@ -31,6 +31,7 @@ from verify.regret_claims.outcome import Checkpoint
 from verify.regret_claims.proof_run import ProofCheck
 from verify.regret_claims.regret_document import regret_document
 from verify.regret_claims.regret_report import RegretReport, TheoremValue
+from verify.sentences import confident, exact
 from verify.verdict.answer import SubjectKind
 from verify.verdict.result import Verification
 from verify.verdict.verdict import decide
@@ -48,7 +49,7 @@ MADE = Provenance(
 )
 _CLAIM = ClaimForm("local", View.MESSAGE, "the rewards of one round", "Theorem 7 of the paper").at(1.0, 1e-5)
 _BAND = {
-    "words": "The whole curve: δ is at least 0.25 at ε = 0.",
+    "said": confident("δ(0) ≥ 0.25 ({confidence} simultaneous confidence).", 0.95).to_dict(),
     "confidence": 0.95,
     "epsilon": [0.0, 0.5, 1.0, 1.5],
     "delta_lower": [0.25, 0.1, 1e-3, 0.0],
@@ -57,8 +58,8 @@ _BAND = {
     "trade_off": {"alpha": [0.0, 0.3, 1.0], "beta_upper": [1.0, 0.3, 0.0]},
 }  # fmt: skip
 _FINDINGS = (
-    Finding(FindingKind.RAW_READ, f"{_PATH}:3", "the learner reads a raw value " * 8),
-    Finding(FindingKind.CRASH, "", "the learner raised"),
+    Finding(FindingKind.RAW_READ, f"{_PATH}:3", exact("the learner reads a raw value " * 8)),
+    Finding(FindingKind.CRASH, "", exact("raised")),
 )
 _QUIET = Assumption(AssumptionKind.CLAIM, "your class is as quiet as it says", f"{_PATH}:1")
 
@@ -81,7 +82,12 @@ def _verified(
     decision = decide(
         _CLAIM, upper=upper, lower=lower, witness=witness, findings=findings, assumptions=assumptions
     )
-    details = {"detection_floor": "With few draws a rare leak goes unseen.", "band": _BAND}
+    details = {
+        "detection_floor": exact(
+            "On the tested data sets: an event of probability below 0.1 is too rare."
+        ).to_dict(),
+        "band": _BAND,
+    }
     verified = Verification(
         name, kind, _CLAIM, decision, upper, lower, witness, findings, 7, MADE, details, assumptions
     )
@@ -101,7 +107,7 @@ _BROKEN = LowerBound(1.8, 1e-5, 0.9999, "black-box test", 1000, decisive=True)
 
 def verifications() -> dict[str, Document]:
     """Return a verification of every verdict and kind of subject."""
-    unknown = UpperBound(math.inf, 1.0, "none: nothing is known of a black box")
+    unknown = UpperBound(math.inf, 1.0, "black box")
     return {
         "certified learner": _verification(SubjectKind.LEARNER, "cucb-ldp-bit", _PROVED, _SEEN),
         "certified mechanism": _verification(SubjectKind.MECHANISM, "OpenDP's measurement", _PROVED, None),
@@ -119,7 +125,7 @@ def regret() -> Document:
     outcome = tuple(
         Checkpoint(10**k, 5.0 * k + 1, 4.0 * k + 0.5, 6.0 * k + 2, 1234.56789, 0.9 * 10**k) for k in range(7)
     )
-    checks = (ProofCheck("bookkeeping", 1.0, 1e-5, "exact in 256 rounds " * 6, True),)
+    checks = (ProofCheck("bookkeeping", 1.0, 1e-5, exact("exact in 256 rounds " * 6), True),)
     theorem = TheoremValue(
         "Theorem 3", "every ε > 0", True, 1234.5, 9e5, 364, "closed form", ("2*B_inf**2*x*(-1/R_max)", 106.47)
     )

@@ -133,17 +133,17 @@ def test_combinators_say_what_values_they_take() -> None:
 
 def test_a_transformation_belongs_in_front_of_all_of_it() -> None:
     doubled = Affine(2.0) >> Laplace(scale=1.0)
-    for make in (
-        lambda: Composed((doubled,)),
-        lambda: Repeated(doubled, 2),
-        lambda: PostProcessed(doubled, half),
-    ):
-        with pytest.raises(ParameterError, match="transformation >> "):
-            make()
+    for inner in (doubled, Clip(0.0, 1.0) >> Laplace(scale=1.0)):
+        for make in (
+            lambda inner=inner: Composed((inner,)),
+            lambda inner=inner: Repeated(inner, 2),
+            lambda inner=inner: PostProcessed(inner, half),
+        ):
+            with pytest.raises(ParameterError, match="transformation >> "):
+                make()
     after = doubled >> half
     assert after.transformation == doubled.transformation
     assert after.mechanism == Laplace(scale=1.0) >> half
-    assert Composed((Clip(0.0, 1.0) >> Laplace(scale=1.0),)).sensitivity == Laplace(scale=1.0).sensitivity
 
 
 @pytest.mark.parametrize("wrong", [None, "ab", Laplace, 2.0])

@@ -22,6 +22,7 @@ from verify.findings import (
     Witness,
     add_once,
 )
+from verify.sentences import exact
 
 WITNESS = Witness({"data": "0", "data_prime": "1"}, "the value is at most 0", 0.5, 0.07, "dpwitness verify x")
 
@@ -67,21 +68,21 @@ def test_every_kind_is_of_a_statement_of_a_gate_or_of_the_accountant() -> None:
 
 
 def test_a_statement_says_its_values_and_an_error_with_its_type() -> None:
-    assert Statement.BANDIT_RAISED.finding("a.py:3", error=KeyError(7)) == Finding(
-        FindingKind.CRASH, "a.py:3", "the bandit raised KeyError: 7"
+    assert Statement.RAISED.finding("a.py:3", error=KeyError(7)) == Finding(
+        FindingKind.CRASH, "a.py:3", exact("raised KeyError: 7")
     )
     many = Statement.STOPPED_BETS.finding(draws=12_345)
     assert "after 12,345 draws" in many.message
     assert not many.failing
     assert Statement.FLOATING_POINT.failing
-    assert not Statement.NAN.finding(failing=False, count=1, outputs=2, data="{}").failing
+    assert not Statement.NAN.finding(failing=False, count=1, draws=2, data="{}").failing
 
 
 def test_a_kind_and_line_is_kept_once() -> None:
     findings: list[Finding] = []
     for where in ("a.py:3", "a.py:3", "a.py:4"):
-        add_once(findings, Statement.LEARNER_RAISED.finding(where, error=ValueError(where)))
-    add_once(findings, Statement.DRIFT.finding("a.py:3"))
+        add_once(findings, Statement.RAISED.finding(where, error=ValueError(where)))
+    add_once(findings, Statement.DRIFT.finding("a.py:3", confidence=0.9999))
     assert [finding.where for finding in findings] == ["a.py:3", "a.py:4", "a.py:3"]
 
 

@@ -26,10 +26,9 @@ def test_that_a_function_raises_is_part_of_its_output():
     line = next(number for number, text in enumerate(lines, 1) if "KeyError" in text)
     result, findings = checked("raises_on_one")
     assert "KeyError: 'no such bin' in 51 of 51 calls on data = 1.0" in findings["raises"].message
-    assert "in none on data = 0.0" in findings["raises"].message
     assert findings["raises"].where.endswith(f"misbehaving.py:{line}")
     assert result.verdict == "refuted"
-    assert result.witness.event in ("what the call raised is KeyError", "what the call raised is absent",
+    assert result.witness.event in ("what the call raised = KeyError", "what the call raised is absent",
                                     "what the call raised is present", "the output is absent",
                                     "the output is present")  # fmt: skip
 
@@ -64,8 +63,8 @@ def test_foreign_randomness():
     for name in ("own_generator", "numpy_global", "python_global"):
         results[name], remarks[name] = checked(name)
         assert not remarks[name]["foreign-randomness"].failing
-        assert not any("A check failed" in reason for reason in results[name].decision.reasons)
-    assert "generator of its own" in remarks["own_generator"]["foreign-randomness"].message
+        assert not any(finding.failing for finding in results[name].findings)
+    assert "same data and generator state differ" in remarks["own_generator"]["foreign-randomness"].message
     assert "ignores-generator" in remarks["own_generator"]
     assert "global random state" in remarks["numpy_global"]["foreign-randomness"].message
     assert "global random state" in remarks["python_global"]["foreign-randomness"].message
@@ -78,7 +77,7 @@ def test_foreign_randomness():
 
 def test_state_that_alternates_is_no_global_random_state():
     _, findings = checked("every_other_call")
-    assert "remembers earlier calls" in findings["foreign-randomness"].message
+    assert "results are not reproducible" in findings["foreign-randomness"].message
 
 
 @pytest.mark.parametrize("name", ["fixed_seed", "sets_back_its_generator", "one_of_ten_seeds"])
@@ -99,7 +98,7 @@ def test_events_too_rare_for_a_first_look_are_looked_at_once_they_refute():
 
 def test_remembered_outputs_are_no_leak():
     result, findings = checked("remembers_its_outputs")
-    assert "it remembers its outputs" in findings["remembers"].message
+    assert "caches its output per data set" in findings["remembers"].message
     assert (result.verdict, result.witness) == ("unproven", None)
 
 
@@ -109,10 +108,10 @@ def test_remembered_outputs_are_no_leak():
         pytest.param("huge_whole_numbers", "unproven", "output minus 0x", marks=pytest.mark.slow),
         ("huge_whole_numbers_tell", "refuted", "output minus 0xc9f2c9cd04"),
         pytest.param(
-            "int64_tell", "refuted", "the output minus 4611686018427387904 is", marks=pytest.mark.slow
+            "int64_tell", "refuted", "the output minus 4611686018427387904 ", marks=pytest.mark.slow
         ),
         pytest.param("uint64_noise", "unproven", "output minus 9223372036854775808", marks=pytest.mark.slow),
-        ("lowest_bit_of_63", "refuted", "the output modulo 2^12 is"),
+        ("lowest_bit_of_63", "refuted", "the output modulo 2^12 "),
     ],
 )
 def test_whole_numbers_beyond_floats_are_exact(name, verdict, words):
@@ -174,7 +173,7 @@ def test_very_long_outputs_are_summed_up():
     result, findings = checked("long", neighbours=Listed([(0.0, 1.0)]))
     assert "outputs have 300 entries" in findings["wide"].message
     assert result.verdict == "refuted"
-    assert "and 188 more" in result.witness.event  # of 128 entries and 64 sums
+    assert "188 more" in result.witness.event  # of 128 entries and 64 sums
 
 
 @pytest.mark.slow
@@ -199,7 +198,7 @@ def test_a_key_that_is_there_is_not_said_to_be_another():
 
 def test_no_noise_is_refuted_by_an_event_without_error():
     result, findings = checked("no_noise")
-    assert "there is no noise" in findings["deterministic"].message
+    assert "did not vary in 1,000 calls" in findings["deterministic"].message
     assert result.verdict == "refuted"
     assert (result.witness.probability, result.witness.probability_prime) == (1.0, 0.0)
 
@@ -244,14 +243,14 @@ def test_a_constant_is_not_tested():
     [
         pytest.param(
             "never_ends",
-            "51 calls on data = 0.0 took longer than 2 s and were stopped",
+            "51 calls on data = 0.0 exceeded 2 s",
             marks=pytest.mark.slow,
         ),
         (
             "never_ends_on_one",
-            "51 calls on data = 1.0 took longer than 2 s and were stopped; on 1 other data set",
+            "51 calls on data = 1.0 exceeded 2 s; on 1 other data set",
         ),
-        ("swallows_everything", "51 calls on data = 0.0 took longer than 2 s"),
+        ("swallows_everything", "51 calls on data = 0.0 exceeded 2 s"),
     ],
 )
 def test_what_never_ends_is_stopped(name, words):
@@ -263,17 +262,17 @@ def test_what_never_ends_is_stopped(name, words):
 
 def test_a_slow_function_is_stopped_at_the_limit():
     result, findings = checked("slow", time_limit=4.0)
-    assert "stopped after the time limit of 4 s" in findings["time-limit"].message
+    assert "time limit of 4 s reached" in findings["time-limit"].message
     assert result.verdict == "unproven"
 
 
 def test_prints_and_changed_data_are_remarks(capsys):
     result, findings = checked("prints")
-    assert "('noisy value of 0.0 noisy value" in findings["prints"].message
+    assert "prints (not tested): 'noisy value of 0.0 noisy value" in findings["prints"].message
     assert capsys.readouterr().out == ""
     assert result.lower.epsilon > 0.5
     _, mutates = checked("mutates")
-    assert "changes its data argument" in mutates["changes-data"].message
+    assert "modifies its input" in mutates["changes-data"].message
 
 
 def test_memory_of_earlier_calls_is_no_leak():

@@ -14,6 +14,7 @@ from algorithms.claim import ClaimForm, View
 from mechanisms import Assumption, AssumptionKind
 from verify.findings import Finding, FindingKind, LowerBound, UpperBound, Witness
 from verify.printable import printable
+from verify.sentences import stated
 from verify.verdict.answer import SubjectKind
 from verify.verdict.plot_band import plot_band
 from verify.verdict.result import Verification
@@ -39,22 +40,23 @@ def test_long_texts_are_cut_in_the_middle() -> None:
 
 def everywhere(text: str) -> Verification:
     """A result that holds a text wherever one can be."""
+    quoting = stated("{text}", text=text)
     band = {
         "epsilon": [0.0, 1.0], "delta_lower": [0.1, 0.0], "delta_upper": [0.5, 0.2], "delta_upper_by": text,
-        "confidence": 0.95, "words": text, "trade_off": {"alpha": [0.0, 1.0], "beta_upper": [1.0, 0.0]},
+        "confidence": 0.95, "said": quoting.to_dict(), "trade_off": {"alpha": [0.0, 1.0], "beta_upper": [1.0, 0.0]},
     }  # fmt: skip
     return Verification(
         subject=text,
         kind=SubjectKind.FUNCTION,
         claim=ClaimForm("local", View.MESSAGE, text, text, differ=text).at(1.0),
-        decision=Decision("unproven", (text,)),
+        decision=Decision("unproven", (quoting,)),
         upper=UpperBound(2.0, 0.0, text),
         lower=LowerBound(0.5, 0.0, 0.95, text, 100),
         witness=Witness({"data": text, "data_prime": text}, text, 0.5, 0.25, text, {}, 5, 3, 10),
-        findings=(Finding(FindingKind.WARNS, text, text),),
+        findings=(Finding(FindingKind.WARNS, text, quoting),),
         seed=0,
         provenance=Provenance(text, {text: text}, {text: text}),
-        details={"detection_floor": text, "band": band, "anytime": {"words": text}},
+        details={"detection_floor": quoting.to_dict(), "band": band, "anytime": {"said": quoting.to_dict()}},
         assumptions=(Assumption(AssumptionKind.CLAIM, text, text),),
     )
 

@@ -51,8 +51,8 @@ def test_a_false_claim_fails_with_its_witness_and_the_way_to_see_it_again(pytest
         [
             "*half is not (1, 0)-differentially private*",
             "*REFUTED*half*",
-            "*Witness*",
-            "*data D *",
+            "*Counterexample*",
+            "*Data D *",
             "*This test alone: pytest '*::test_half'*",
             "*differential privacy audits*",
             "4 audits; *at most 0.0004.",

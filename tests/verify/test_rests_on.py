@@ -57,7 +57,9 @@ def test_a_wrapper_around_a_users_mechanism_is_unproven(mechanism: Any) -> None:
     result = verify(mechanism, epsilon=1.0, **FEW)
     assert result.upper.epsilon == pytest.approx(1.0)
     assert result.verdict == "unproven"
-    assert result.decision.reasons[0].startswith("rests on: your class TooQuiet is as quiet as it says, ")
+    assert result.decision.reasons[0].text.startswith(
+        "Unchecked assumption: your class TooQuiet is as quiet as it says, "
+    )
     (shown,) = result.json()["assumptions"]
     assert shown["kind"] == "foreign-class"
     assert "test_rests_on.py:" in shown["where"]
@@ -134,7 +136,7 @@ def test_a_library_that_was_patched_certifies_nothing(owner: Any, name: str, pat
         result = verify(Repeated(Laplace(scale=10.0), 2), epsilon=1.0, **FEW)
     assert result.verdict == "unproven"
     assert {each.kind.value for each in result.assumptions} == {"patched"}
-    assert f"{owner.__name__}.{name}" in result.decision.reasons[0]
+    assert f"{owner.__name__}.{name}" in result.decision.reasons[0].text
 
 
 class HalfBox(Box):

@@ -28,6 +28,7 @@ from verify.regret_claims.outcome import Checkpoint
 from verify.regret_claims.proof_run import ProofCheck
 from verify.regret_claims.regret_report import RegretReport, TheoremValue
 from verify.schemas import SCHEMAS
+from verify.sentences import exact
 
 PUBLISHED = Path(__file__).parent.parent.parent / "docs" / "schemas"
 MADE = Provenance("2026-11-23T18:00:00+00:00", {"python": "3.11.7"}, {"dpwitness": "69e4"})
@@ -47,7 +48,10 @@ def written(name: str) -> list[Any]:
             ]
         case "regret":
             theorem = TheoremValue("Theorem 3", "every T", True, math.inf, 90.0, dominant=("x/2", 10.0))
-            check, point = ProofCheck("radii", 1.0, 0.0, "none"), Checkpoint(10, 5.0, 4.0, 6.0, 20.0, 90.0)
+            check, point = (
+                ProofCheck("radii", 1.0, 0.0, exact("all")),
+                Checkpoint(10, 5.0, 4.0, 6.0, 20.0, 90.0),
+            )
             asked = ("mine", "arms", 1.0, 0.1, "replace one", 10, 8, 0, 1e-4)
             return [RegretReport(*asked, theorem, (check,), (point,), "dpwitness regret mine").json()]
         case "reproduction":

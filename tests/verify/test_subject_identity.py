@@ -126,6 +126,7 @@ def test_modules_are_those_of_users_wherever_they_lie_and_versions_those_of_pack
     for name in [name for name in sys.modules if "of_test" in name]:
         del sys.modules[name]
     assert {name for name in found if name.startswith("module")} == {
+        "module algorithms.claim",  # of this library, what it uses itself
         "module own_of_test",
         "module shared_of_test",
         "module spaced_of_test.tools",

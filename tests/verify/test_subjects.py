@@ -157,7 +157,7 @@ def test_a_declared_stability_is_an_assumption():
     assert function.where.endswith(leak_of("BelievedStability"))
     assert assumption.where.endswith(leak_of("BelievedStability"))
     assert result.verdict == "unproven"
-    assert result.decision.reasons[0] == f"rests on: {function}"
+    assert result.decision.reasons[0].text == f"Unchecked assumption: {function}"
     shown = {"kind": "declared-stability", "message": assumption.message, "where": assumption.where}
     assert shown in result.json()["assumptions"]
 
@@ -177,9 +177,11 @@ def test_a_function_that_drifts_is_not_refuted_by_its_drift():
 def test_a_certificate_says_how_far_it_was_looked():
     result = verify("cucb-ldp2", epsilon=1.0, horizon=17, **FEW)
     assert "17 rounds" in result.upper.method
-    assert any("Runs of 17 rounds" in reason and "proved" in reason for reason in result.decision.reasons)
+    said = [str(reason) for reason in result.decision.reasons]
+    assert "Observed: runs of 17 rounds." in said
+    assert said[-1].startswith("Proved for all K, L, ε and horizons: ")
     users = verify(f"{LEARNERS}:Correct", epsilon=1.0, horizon=20, **FEW)
-    assert any("longer ones too, whatever is released" in reason for reason in users.decision.reasons)
+    assert any("in every run of any length" in reason.text for reason in users.decision.reasons)
     assert "--horizon 17" in result.witness.reproduce
     with pytest.raises(ValueError, match="horizon=0"):
         verify("cucb-ldp2", epsilon=1.0, horizon=0)

@@ -6,16 +6,23 @@ import pytest
 
 from accountant import Place
 from mechanisms import (
+    Above,
     Affine,
     Binomial,
+    BitsToCategory,
+    CategoryToOneHot,
+    Clip,
     Composed,
     DiscreteLaplace,
     Gaussian,
     Laplace,
     ParameterError,
+    RandomizedResponse,
+    RandomRounding,
     RegressionMoments,
     Repeated,
     Sensitivity,
+    Table,
     Wishart,
 )
 from verify import verify
@@ -25,6 +32,7 @@ from verify.findings import FindingKind
 from verify.verdict.evidence import Evidence
 from verify.verify_mechanism import add_false_profiles
 
+QUICK = {"epsilon": 1.0, "delta": 1e-6, "effort": "quick", "samples": 2_048}
 MOVED = Sensitivity(l1=1.0, l2=1.0, linf=1.0)
 
 
@@ -51,7 +59,7 @@ def test_a_declared_profile_is_tested_where_nobody_else_answers_for_it(own, fals
     add_false_profiles(evidence, {mechanism: Place("own.py", 3)}, conduct, np.random.SeedSequence(2))
     assert [finding.kind for finding in evidence.findings] == ([FindingKind.MECHANISM] if false else [])
     if false:
-        assert "declares epsilon = 1 but loses at least 1." in evidence.findings[0].message
+        assert "declares ε = 1, loses at least 1." in evidence.findings[0].message
 
 
 def test_what_a_mechanism_kept_of_earlier_parameters_is_not_asked():
@@ -139,6 +147,58 @@ def test_noise_whose_worst_pairs_switch_is_not_refuted_by_its_bound() -> None:
     claimed = {"epsilon": 0.05, "effort": "quick", "samples": 20_000}
     assert verify(both, delta=np.float64(0.64), **claimed).verdict == "unproven"
     assert verify(both, delta=0.68, **claimed).verdict == "certified"
+
+
+ONE = Laplace(scale=1.0)
+FAR = [
+    (Clip(0, 2) >> ONE, 2.0, 2.0),
+    (Clip(5, 7) >> ONE, 2.0, 2.0),
+    (Clip(0, 2) >> ONE >> np.sum, 2.0, 2.0),
+    (Clip(0, 2) >> Repeated(ONE, 2), 4.0, None),
+    (Clip(0, 2) >> Composed((ONE, Laplace(scale=2.0))), 3.0, None),
+    (Affine(-3.0) >> Clip(0, 2) >> ONE, 2.0, 2.0),
+    (Above(0.5) >> RandomizedResponse(size=2, epsilon=1.0), 1.0, 1.0),
+    (Above([0.5] * 3) >> BitsToCategory(3) >> RandomizedResponse(size=8, epsilon=1.0), 1.0, 1.0),
+    (CategoryToOneHot(3) >> ONE, 2.0, None),
+    (RandomRounding(0.0, 1.0, 0.5, 0, 3) >> DiscreteLaplace(scale=1.0), 3.0, 3.0),
+    # The box around the table's rows is wider than any two of them are apart: charged 14, and 9 is attained.
+    (Table([[0.0, 1.0], [1.0, 1.0], [4.0, -3.0]]) >> ONE, 14.0, None),
+]
+
+
+@pytest.mark.few(4)
+@pytest.mark.parametrize(("mechanism", "upper", "lower"), FAR)
+def test_behind_a_transformation_a_record_is_replaced_by_any_other(mechanism, upper, lower):
+    """``Clip(0, 2) >> Laplace(scale=1)`` was certified at 1, of a record that is replaced by any other."""
+    few = {"effort": "quick", "samples": 2_048}
+    result = verify(mechanism, epsilon=upper, **few)
+    assert (result.verdict, result.upper.epsilon) == ("certified", upper)
+    assert result.claim.neighbour_words.startswith("one record, ")
+    assert (
+        "replaced by any other; what noise is added to then moves by at most" in result.claim.neighbour_words
+    )
+    false = verify(mechanism, epsilon=0.95 * upper, **few)
+    if lower is None:
+        assert false.verdict != "certified"
+        assert false.lower.epsilon <= upper
+    else:
+        assert false.verdict == "refuted"
+        assert false.lower.epsilon == pytest.approx(lower, rel=1e-9)
+        assert false.lower.epsilon <= lower
+        assert false.witness.neighbours["data"].startswith("the value ")
+
+
+def test_a_movement_that_no_records_make_refutes_nothing():
+    """Rows of a table are at most 9 apart in L1, the box around them is 14 wide: at 13 nothing is false."""
+    assert verify(FAR[-1][0], epsilon=13.0, effort="quick", samples=2_048).verdict == "unproven"
+
+
+def test_a_claim_says_how_far_a_record_may_move_the_value():
+    """Noise for a movement by 1 was said to protect one record replaced by any other."""
+    result = verify(Gaussian(sigma=9.0, sensitivity=Sensitivity(3.0, 1.5, 1.0), delta=1e-6), **QUICK)
+    words = "one record replaced by any other, as far as that moves the value by at most "
+    assert result.claim.neighbour_words == f"{words}3 in L1 norm, 1.5 in L2 norm, 1 in one coordinate"
+    assert verify(ONE, **QUICK).claim.neighbour_words == f"{words}1"
 
 
 def test_what_transforms_first_says_that_its_movement_is_not_known() -> None:

@@ -14,7 +14,7 @@ from verify.bandits.calling.plain_bandit import PlainBandit
 from verify.bandits.message_search import MessageScan, telling_messages
 from verify.bandits.neighbouring_tables import row_in_words
 from verify.bandits.paired_runs import UNITS_OF_ROUND
-from verify.bandits.table_search import is_far_beyond, plainest_pair, telling_tables
+from verify.bandits.table_search import RUNS_OF_ANY_PAIR, is_far_beyond, plainest_pair, telling_tables
 from verify.conduct.effort import Effort
 from verify.conduct.spawn_keys import SpawnKey
 from verify.sampling.tester import Candidates
@@ -116,6 +116,11 @@ def find_candidates(bandit: PlainBandit, claim: Claim, effort: Effort, seed: int
     return _tables(bandit, claim, effort, seed)
 
 
+def constant_runs(bandit: PlainBandit) -> int:
+    """Return in how many runs the actions were compared of a bandit of which nothing varies."""
+    return RUNS_OF_ANY_PAIR if bandit.adversary is None else 2 * _SIZE.world_draws
+
+
 def _worlds(bandit: PlainBandit, adversary: Adversary, effort: Effort, seed: int) -> FoundPairs | None:
     """Return the two worlds of the bandit's adversary; None if actions never vary."""
     seeds = SpawnKey.TRANSCRIPT_SCAN.sequence(seed, 2).spawn(3)
@@ -196,7 +201,9 @@ def _second(near: int, first: int, effort: Effort) -> int:
 def _seen(bandit: PlainBandit, claim: Claim, view: BanditView) -> NeighbouringWorlds:
     """Return the two tables of a view, and how to draw it on either."""
     draw = functools.partial(view.draw, bandit, View(claim.view).hides_own_action)
-    return NeighbouringWorlds(_words(bandit, view.pair), draw, name="messages" if view.rounds else "")
+    return NeighbouringWorlds(
+        _words(bandit, view.pair), draw, rounds=view.pair.rounds, name="messages" if view.rounds else ""
+    )
 
 
 def _words(bandit: PlainBandit, pair: ViewPair) -> tuple[str, str]:

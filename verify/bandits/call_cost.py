@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from verify.bandits.calling.plain_bandit import PlainBandit
+from verify.conduct.process_state import subjects_own
 
 # A call of NumPy takes about as long as so many of others, with the array arithmetic around it.
 _NUMPY_CALL = 10
@@ -43,7 +44,7 @@ def cost_of(run: Callable[[], object]) -> int:
         elif event == "c_call":
             units += _weight(_module_of(argument))
 
-    with _no_collection():
+    with _no_collection(), subjects_own():  # so that changing to it is not counted
         before = sys.getprofile()
         sys.setprofile(count)
         try:

@@ -210,6 +210,10 @@ def is_far_beyond(predicted: float, claim: Claim) -> bool:
     return predicted > max(3.0 * claim.epsilon, claim.epsilon + 2.0)
 
 
+RUNS_OF_ANY_PAIR = _SIZE.runs_later * _SIZE.fewest_pairs
+"""Runs on a table after which actions that have not varied count as constant."""
+
+
 class _TableSearch:
     """A search for the tables on which a bandit tells most; parameters as for `telling_tables`."""
 
@@ -292,9 +296,7 @@ class _TableSearch:
             event = replace(event, predicted=pair.predicted, rounds=pair.rounds)
         return _Candidate(event, played, pair)
 
-    def any_pair(
-        self, tables: NeighbouringTables, runs: int = _SIZE.runs_later * _SIZE.fewest_pairs
-    ) -> ViewPair | None:
+    def any_pair(self, tables: NeighbouringTables, runs: int = RUNS_OF_ANY_PAIR) -> ViewPair | None:
         """Return tables as a pair, with all that is different in their rows; None if the actions never vary."""
         played = self.player.play(tables, runs, None)
         return self._pair_of(played, played.changes()[0])

@@ -10,7 +10,7 @@ import numpy as np
 from algorithms.blocks import Serial
 from algorithms.claim import Claim
 from mechanisms.arrays import FloatArray
-from verify.bandits.bandit_candidates import find_candidates
+from verify.bandits.bandit_candidates import constant_runs, find_candidates
 from verify.bandits.call_cost import SCAN_ROUNDS
 from verify.bandits.calling.bandit_calls import BanditError, WrongArm
 from verify.bandits.calling.bandit_construction import MissingArguments
@@ -51,7 +51,7 @@ def verify_bandit(bandit: PlainBandit, claim: Claim, conduct: Conduct, tester: T
     BanditError
         If its class cannot be called as it was said.
     """
-    evidence = Evidence(upper=UpperBound(math.inf, 1.0, "none: nothing is known of a black box"))
+    evidence = Evidence(upper=UpperBound(math.inf, 1.0, "black box"))
     with stopped_in_time(evidence, conduct.seconds, conduct.spent), stopped_by_hand(evidence):
         try:
             if _look(evidence, bandit, conduct):
@@ -66,7 +66,12 @@ def verify_bandit(bandit: PlainBandit, claim: Claim, conduct: Conduct, tester: T
             place = place_in_bandit(error)
             if place is None:
                 raise
-            evidence.findings.append(Statement.BANDIT_RAISED.finding(place, error=error))
+            if bandit.rewards_are_guessed:
+                rewards = ", ".join(f"{reward:g}" for reward in bandit.rewards)
+                said = Statement.RAISED_ON_GUESS.finding(place, error=error, rewards=rewards)
+            else:
+                said = Statement.RAISED.finding(place, error=error)
+            evidence.findings.append(said)
     return evidence
 
 
@@ -112,7 +117,8 @@ def _test(evidence: Evidence, bandit: PlainBandit, claim: Claim, conduct: Conduc
     conduct.progress(0.05, "looking for telling transcripts")
     found = find_candidates(bandit, claim, effort, conduct.seed)
     if found is None:
-        evidence.findings.append(Statement.CONSTANT_ACTIONS.finding(rounds=bandit.rounds))
+        constant = Statement.CONSTANT_ACTIONS.finding(rounds=bandit.rounds, draws=constant_runs(bandit))
+        evidence.findings.append(constant)
         return
     if found.scan is not None:
         evidence.findings.append(_looked_at(found.scan, bandit))
@@ -134,7 +140,7 @@ def _looked_at(scan: MessageScan, bandit: PlainBandit) -> Finding:
     """Say which messages were looked at, and what may have gone unseen."""
     beyond = ""
     if scan.rounds < bandit.rounds:
-        beyond = f"; those of rounds {scan.rounds + 1:,} to {bandit.rounds:,} were not looked at"
+        beyond = f"; those of rounds {scan.rounds + 1:,} to {bandit.rounds:,} were not tested"
     return Statement.MESSAGES_LOOKED_AT.finding(
-        last=f"{scan.rounds:,}", runs=f"{scan.runs:,}", share=f"{scan.smallest_share:.1%}", beyond=beyond
+        last=f"{scan.rounds:,}", draws=scan.runs, share=f"{scan.smallest_share:.1%}", beyond=beyond
     )

@@ -9,10 +9,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from mechanisms.printed_numbers import at_most
 from verify.betting.e_process import Payoff
 from verify.events.event import Event
 from verify.findings import Finding, LowerBound, Statement
 from verify.sampling.counted_event import CountedEvent
+from verify.sentences import Sentence, observed
 
 
 @dataclass(frozen=True)
@@ -156,21 +158,19 @@ class AnytimeResult(CountedEvent):
         return float((-math.log(self.false_alarm) / max(1, self.draws) - lost) / (won - lost))
 
     @property
-    def detection_floor_words(self) -> str:
-        """What this effort could not have seen, as a sentence."""
-        return self._unseen_words(self.detection_floor, f"{self.draws:,} draws")
+    def floor_sentence(self) -> Sentence:
+        """The smallest probability of an event that these draws detect."""
+        return self._floor_sentence(self.detection_floor, self.draws)
 
     @property
-    def words(self) -> str:
-        """How the betting went, as a sentence."""
-        if self.refuted:
-            return (
-                f"betting against the claim turned 1 into {_wealth(self.log_peak)} (p ≤ {self.p_value:.2g})"
-            )
-        highest = f", at most {_wealth(self.log_peak)} on the way" if self.log_peak > self.log_wealth else ""
-        return (
-            f"betting against the claim turned 1 into {_wealth(self.log_wealth)}{highest} "
-            f"(p ≤ {self.p_value:.2g}); {_wealth(-math.log(self.false_alarm))} would refute it"
+    def said(self) -> Sentence:
+        """The e-value of the sequential test."""
+        return observed(
+            "Sequential test of {draws:,} draws a side: e-value {wealth}, p ≤ {p}; threshold {threshold}",
+            self.draws,
+            wealth=_wealth(self.log_peak),
+            p=at_most(self.p_value, 2),
+            threshold=_wealth(-math.log(self.false_alarm)),
         )
 
     def lower_bound(self) -> LowerBound:
@@ -200,9 +200,8 @@ class AnytimeResult(CountedEvent):
             "samples": self.samples,
             "search_samples": self.search_samples,
             "stopped": ("time-limit" if self.by_time_limit else "interrupt") if self.interrupted else "",
-            "words": self.words,
+            "said": self.said.to_dict(),
             "detection_floor": self.detection_floor,
-            "detection_floor_words": self.detection_floor_words,
             "bets": [bet.to_dict() for bet in self.bets],
             "seed": self.seed,
         }

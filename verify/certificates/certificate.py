@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from accountant.files.json_object import FromJson, JsonError, JsonObject
@@ -13,9 +16,11 @@ from verify.document.html_page import fragment
 from verify.findings import UpperBound
 from verify.options import Options, each_option
 from verify.reproduction import repeating
+from verify.sentences import Sentence, read_sentence
 from verify.subjects.resolve import is_registered, names_file
 from verify.verdict.answer import SubjectKind, claim_data, read_stated_claim, read_upper
 from verify.verdict.json_form import json_able
+from verify.verdict.verdict import claim_words
 
 if TYPE_CHECKING:
     from verify.certificates.certificate_check import CertificateCheck
@@ -36,12 +41,17 @@ SAID = (
 )
 """The options of a verification that a certificate says, beside its claim."""
 
+ALLOWANCE = 1e-9
+"""By so much, relatively, figures of a proof may differ where it is done again: other processors and other versions of
+NumPy and SciPy end them with other digits. The claim itself is compared with what is proved here, exactly."""
+
+_NUMERAL = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?(?:/[1-9]\d*)?")
 _Path = tuple[str | int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class CertifiedCharge:
-    """Equal releases that the record which paid most was part of.
+    """Equal releases that a record was part of.
 
     Attributes
     ----------
@@ -65,6 +75,25 @@ class CertifiedCharge:
 
 
 @dataclass(frozen=True, slots=True)
+class CertifiedPayer:
+    """A record of those that paid most: no other one paid as much in both numbers.
+
+    Attributes
+    ----------
+    record
+        Its name in the runs.
+    total
+        What its charges amount to: an exact (epsilon, delta).
+    charges
+        What it paid for.
+    """
+
+    record: str
+    total: Mapping[str, str]
+    charges: tuple[CertifiedCharge, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Accounted:
     """What accountants enforced and charged.
 
@@ -76,18 +105,18 @@ class Accounted:
         How many runs of how many rounds.
     releases
         How many charges there were.
-    total
-        The largest exact (epsilon, delta) that any record paid in any run.
-    charges
-        What it paid for.
+    covering
+        The least exact (epsilon, delta) that is at least what every record of every run paid.
+    payers
+        The records that paid most: each other one paid at most as much as one of them in both numbers.
     """
 
     theorem: str
     runs: int
     rounds: int
     releases: int
-    total: Mapping[str, str]
-    charges: tuple[CertifiedCharge, ...]
+    covering: Mapping[str, str]
+    payers: tuple[CertifiedPayer, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +154,7 @@ class Proof:
     """
 
     upper: UpperBound
-    reasons: tuple[str, ...]
+    reasons: tuple[Sentence, ...]
     mechanism: Mapping[str, Any] | None = None
     accounted: Accounted | None = None
     plan: PlanProof | None = None
@@ -150,7 +179,8 @@ class Certificate(FromJson):
     repeat
         The command, or Python call, that certifies the same again.
     provenance
-        When it was made, by which versions, and digests of all code.
+        When it was made, by which versions, and digests of its subject's code and of all files of this library that its
+        proof reaches.
     """
 
     subject: str
@@ -177,7 +207,7 @@ class Certificate(FromJson):
     def claim_words(self) -> str:
         """Epsilon, delta and the relation, on one line."""
         claim = self.claim
-        return f"epsilon={claim.epsilon:g} delta={claim.delta:g}, neighbours: {claim.neighbours}"
+        return f"{claim_words(claim)}, neighbours: {claim.neighbours}"
 
     @property
     def asked(self) -> Options:
@@ -300,7 +330,7 @@ def _checked_options(written: Mapping[str, Any]) -> dict[str, Any]:
 def _read_proof(read: JsonObject) -> Proof:
     return Proof(
         upper=read.object("upper", read_upper),
-        reasons=tuple(read.texts("reasons")),
+        reasons=tuple(read.entries("reasons", read_sentence)),
         mechanism=read.take("mechanism", dict, type(None)),
         accounted=read.perhaps("accounted", read_accounted),
         plan=read.perhaps("plan", lambda plan: PlanProof(plan.words("costs"), tuple(plan.texts("rests_on")))),
@@ -314,8 +344,14 @@ def read_accounted(read: JsonObject) -> Accounted:
         runs=read.whole("runs"),
         rounds=read.whole("rounds"),
         releases=read.whole("releases"),
-        total=read.words("total"),
-        charges=tuple(read.entries("charges", _read_charge)),
+        covering=read.words("covering"),
+        payers=tuple(read.entries("payers", _read_payer)),
+    )
+
+
+def _read_payer(read: JsonObject) -> CertifiedPayer:
+    return CertifiedPayer(
+        read.text("record"), read.words("total"), tuple(read.entries("charges", _read_charge))
     )
 
 
@@ -331,13 +367,18 @@ def _read_charge(read: JsonObject) -> CertifiedCharge:
     )
 
 
-def differences(written: Mapping[str, Any], found: Mapping[str, Any]) -> list[str]:
-    """Say where JSON data of a certificate differ from what is found here; 1, 1.0 and true are three values."""
+def differences(written: Mapping[str, Any], found: Mapping[str, Any], *, tolerance: float = 0.0) -> list[str]:
+    """Say where JSON data of a certificate differ from what is found here; 1, 1.0 and true are three values.
+
+    Floats of the proof, and numbers in its texts, may differ by a relative `tolerance`.
+    """
     left, right = dict(_leaves(written)), dict(_leaves(found))
     return [
         f"{_words(path)} is {_shown(left, path)} in the certificate, and {_shown(right, path)} here"
         for path in dict.fromkeys((*left, *right))
-        if path not in left or path not in right or not _same(left[path], right[path])
+        if path not in left
+        or path not in right
+        or not _same(left[path], right[path], tolerance if path[0] == "proof" else 0.0)
     ]
 
 
@@ -353,8 +394,14 @@ def _leaves(data: Any, path: _Path = ()) -> Iterator[tuple[_Path, Any]]:
         yield path, data
 
 
-def _same(one: Any, other: Any) -> bool:
-    return type(one) is type(other) and bool(one == other)
+def _same(one: Any, other: Any, tolerance: float) -> bool:
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, str) and tolerance and _NUMERAL.fullmatch(one) and _NUMERAL.fullmatch(other):
+        one, other = float(Fraction(one)), float(Fraction(other))
+    if isinstance(one, float) and isinstance(other, float):
+        return one == other or math.isclose(one, other, rel_tol=tolerance)
+    return bool(one == other)
 
 
 def _words(path: _Path) -> str:

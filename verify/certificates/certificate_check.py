@@ -13,15 +13,18 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from accountant.files.json_object import JsonError
-from accountant.provenance import file_digest, made_now, package_digests
+from accountant.provenance import Provenance, file_digest
 from mechanisms import ParameterError
-from verify.certificates.certificate import Certificate, certifying, differences
+from verify.certificates.certificate import ALLOWANCE, Certificate, certifying, differences
 from verify.certificates.certification import certificate_of
+from verify.certificates.proof_code import code_here, is_of_proof_code
 from verify.conduct.exit_codes import BAD, GOOD, OPEN
+from verify.sentences import Sentence, exact, stated
 from verify.subject_error import SubjectError
 from verify.subjects.resolve import file_of, is_registered, names_file
 from verify.subjects.subject_identity import unreadable
 from verify.verdict.answer import SubjectKind
+from verify.verdict.json_form import json_able
 from verify.verification import verified
 from verify.verify_mechanism import rebuilt
 
@@ -43,15 +46,15 @@ class CertificateCheck:
         What was checked.
     verdict
         ``"valid"``: the installed code is the certificate's, and proves the same. ``"invalid"``: it is the
-        certificate's, and something else comes out, or the claim is refuted. ``"unproven"``: other code or other
-        versions are installed, or the proof did not come to its end; nothing speaks against the claim.
+        certificate's, and something else comes out, or the claim is refuted. ``"unproven"``: other code is
+        installed, or the proof did not come to its end; nothing speaks against the claim.
     reasons
         Why, the deciding one first.
     """
 
     certificate: Certificate
     verdict: _CheckVerdict
-    reasons: tuple[str, ...]
+    reasons: tuple[Sentence, ...]
 
     @property
     def exit_code(self) -> int:
@@ -63,7 +66,7 @@ class CertificateCheck:
         return {
             "format": FORMAT,
             "verdict": self.verdict,
-            "reasons": list(self.reasons),
+            "reasons": json_able(self.reasons),
             "certificate": self.certificate.json(),
         }
 
@@ -72,43 +75,49 @@ def check_certificate(certificate: Certificate, subject: object = None) -> Certi
     """Prove a certificate again; see `Certificate.check`."""
     again = certifying(certificate.subject, certificate.claim, certificate.options)
     if certificate.repeat != again:
-        told = f"it was changed: its subject, claim and options are those of {again!r}, and not of its own command"
-        return CertificateCheck(certificate, "invalid", (told,))
+        said = "changed: its subject, claim and options are those of {again!r}, not of its own command"
+        return CertificateCheck(certificate, "invalid", (exact(said, again=again),))
     found = _subject(certificate, subject)
     if isinstance(found, CertificateCheck):
         return found
     if hidden := unreadable(found):
-        return CertificateCheck(certificate, "unproven", (f"the source of {hidden} cannot be read",))
-    if changed := _changed_code(certificate, found):
         return CertificateCheck(
-            certificate, "unproven", (*changed, f"To certify what is installed: {certificate.repeat}")
+            certificate, "unproven", (exact("the source of {hidden} cannot be read", hidden=hidden),)
         )
+    if changed := _changed_code(certificate, found):
+        anew = stated("To certify what is installed: {command}", command=certificate.repeat)
+        return CertificateCheck(certificate, "unproven", (*changed, anew))
     isolated = isinstance(found, str) and not is_registered(found)
     result = verified(found, replace(certificate.asked, isolated=isolated), tests=False)
     if result.verdict != "certified":
         verdict: _CheckVerdict = "invalid" if result.verdict == "refuted" else "unproven"
         return CertificateCheck(certificate, verdict, result.decision.reasons)
     proved = certificate_of(result, found, certificate.asked)
-    digests = differences(dict(certificate.provenance.digests), dict(proved.provenance.digests))
+    digests = differences(_code(certificate.provenance), _code(proved.provenance))
     if digests:
-        words = tuple(f"other code: the digest of {each}" for each in digests)
+        words = tuple(
+            exact("other code: the digest of {each}", each=each) for each in digests[:_MOST_DIFFERENCES]
+        )
         return CertificateCheck(certificate, "unproven", words)
-    # The folder of its file, and when it was written, are no part of the proof: no check can tell its date.
-    dated = replace(proved.provenance, date=certificate.provenance.date)
-    proved = replace(proved, provenance=dated)
+    # The folder of its file, when it was written and with which libraries, are no part of the proof.
+    other_versions = differences(certificate.provenance.versions, proved.provenance.versions)
+    proved = replace(proved, provenance=certificate.provenance)
     if _in_a_folder(proved.subject) == _in_a_folder(certificate.subject):
         proved = replace(proved, subject=certificate.subject, repeat=certificate.repeat)
-    differing = differences(certificate.json(), proved.json())
+    differing = differences(certificate.json(), proved.json(), tolerance=ALLOWANCE)
     if differing:
-        words = tuple(f"the proof gives something else: {each}" for each in differing[:_MOST_DIFFERENCES])
+        words = tuple(exact("the proof differs: {each}", each=each) for each in differing[:_MOST_DIFFERENCES])
         return CertificateCheck(certificate, "invalid", words)
     return CertificateCheck(
         certificate,
         "valid",
         (
-            "The installed code is the certificate's, and proves the same again, every charge included; data files and "
-            "environment variables are as they are here.",
-            "Who wrote it, and its date, are its bearer's word, unless its file is signed.",
+            exact(
+                "The installed code is the certificate's and proves the same, all charges included; data files and "
+                "environment variables are those of this machine."
+            ),
+            *(exact("Other versions, which change no figure: {each}", each=each) for each in other_versions),
+            stated("Author, date and versions are unverified, unless the file is signed."),
         ),
     )
 
@@ -131,24 +140,29 @@ def _subject(certificate: Certificate, subject: object) -> object:
             return rebuilt(certificate.proof.mechanism or {})
         except (ParameterError, JsonError, TypeError, LookupError, AttributeError) as error:
             return CertificateCheck(
-                certificate, "invalid", (f"proof.mechanism is none of this library's: {error}",)
+                certificate,
+                "invalid",
+                (exact("proof.mechanism is none of this library's: {error}", error=str(error)),),
             )
     raise SubjectError(
         f"{name}: is found by no name; say where it is (--subject path.py:object, or check(subject=...))"
     )
 
 
-def _changed_code(certificate: Certificate, subject: object) -> tuple[str, ...]:
-    """Say which versions and code differ from the certificate's; nothing of the subject is imported for it."""
-    installed = made_now()
-    said = [
-        f"other versions: {each}" for each in differences(certificate.provenance.versions, installed.versions)
-    ]
-    digests = dict(package_digests())
+def _changed_code(certificate: Certificate, subject: object) -> tuple[Sentence, ...]:
+    """Return which code differs from the certificate's; nothing of the subject is imported for it."""
+    known = certificate.provenance.digests
+    digests = code_here(name for name in known if is_of_proof_code(name))
     file = file_of(subject)
     if file is not None:
         if not file.is_file():
             raise SubjectError(f"{file}: no such file")
         digests["file"] = file_digest(file)
-    known = {name: certificate.provenance.digests.get(name, "none") for name in digests}
-    return (*said, *(f"other code: the digest of {each}" for each in differences(known, digests)))
+    found = differences({name: known.get(name, "none") for name in digests}, digests)
+    return tuple(exact("other code: the digest of {each}", each=each) for each in found[:_MOST_DIFFERENCES])
+
+
+def _code(provenance: Provenance) -> dict[str, str]:
+    """Return the digests of code; the version of a library that every certificate names is none."""
+    of_versions = {f"version of {name}" for name in provenance.versions}
+    return {name: digest for name, digest in provenance.digests.items() if name not in of_versions}

@@ -3,73 +3,86 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
+from accountant.provenance import Provenance
+from algorithms.code_fingerprint import fingerprint
 from verify.certificates.certificate import Accounted, Certificate, Proof
-from verify.document.elements import Bullets, Code, Document, Facts, Paragraph, Section, TextTable
-from verify.sentences import both_numbers
+from verify.certificates.proof_code import is_of_proof_code
+from verify.document.elements import Bullets, Code, Document, Facts, Paragraph, Section, TextTable, Words
+from verify.sentences import exact, stated
 from verify.verdict.common_sections import (
     ADVERSARY,
     arithmetic_words,
+    assumptions_section,
     claim_section,
     provenance_section,
     references_section,
-    rests_on_section,
     theorem_named,
 )
+from verify.verdict.verdict import claim_words
 
 
 def certificate_document(certificate: Certificate, **files: str) -> Document:
     """Return what a certificate says; `files` are digests of what it was read from, by name."""
     claim, proof = certificate.claim, certificate.proof
+    command = f"dpwitness certificate check {next(iter(files), 'FILE')}"
     sections = [
         claim_section(certificate.subject, claim, arithmetic_words(certificate.kind)),
-        Section("Why it holds, as the file says", (Bullets(proof.reasons), Facts(_facts(proof)))),
+        Section("Proof stated by the file", (Bullets(proof.reasons), Facts(_facts(proof)))),
         _charges(proof.accounted),
-        rests_on_section(
-            (
-                Paragraph(
-                    "Assumed and not checked: nothing, as the file says; what assumes anything gets no certificate."
-                ),
-            ),
-            ADVERSARY,
-        ),
+        assumptions_section((Paragraph(stated("By the file: no unchecked assumption.")),), ADVERSARY),
         Section(
-            "How sure this is, and its limits",
+            "Confidence and limits",
             (
                 Paragraph(
-                    "As sure as who gave you the file, until it is checked. The check believes nothing of it: it runs "
-                    "and proves the subject again, with the code that is installed where it is checked, and compares "
-                    "every value. A proof holds for all data; no chance is involved in it."
+                    stated(
+                        "Unchecked, it is as trustworthy as its sender. The check runs the subject again with the "
+                        "installed code, computes the bound again and compares all values."
+                    )
                 ),
             ),
         ),
         Section(
-            "See it again",
+            "Reproduce",
             (
-                Paragraph("To check the file itself:"),
-                Code(f"dpwitness certificate check {next(iter(files), 'FILE')}"),
-                Paragraph("To certify its subject again, without the file:"),
+                Paragraph(stated("Check the file:")),
+                Code(command),
+                Paragraph(stated("Certify the subject again:")),
                 Code(certificate.repeat),
             ),
         ),
-        provenance_section(certificate.provenance, **files),
+        provenance_section(_in_short(certificate.provenance), **files),
         references_section((proof.upper.method, theorem_named(claim.composition), claim.source)),
     ]
     return Document(
         "CERTIFICATE",
         "plain",
         certificate.subject,
-        f"It says that {both_numbers(claim.epsilon, claim.delta)} is certified, neighbours: {claim.neighbours}. A file "
-        "proves nothing, and was not checked for this page; dpwitness certificate check proves it again.",
+        stated(
+            "States that {claim} is certified ({relation}). Not checked for this page: run {command}.",
+            claim=claim_words(claim),
+            relation=claim.neighbours.value,
+            command=command,
+        ),
         tuple(section for section in sections if section is not None),
     )
 
 
-def _facts(proof: Proof) -> tuple[tuple[str, str], ...]:
-    pairs = [
-        ("upper bound", f"{both_numbers(proof.upper.epsilon, proof.upper.delta)} by {proof.upper.method}")
-    ]
+def _in_short(provenance: Provenance) -> Provenance:
+    """Return a provenance with one digest of all files of this library that the proof reaches."""
+    code = {name: digest for name, digest in provenance.digests.items() if is_of_proof_code(name)}
+    others = {name: digest for name, digest in provenance.digests.items() if name not in code}
+    return replace(
+        provenance,
+        digests={f"the {len(code)} files of dpwitness that it reaches": fingerprint(code), **others},
+    )
+
+
+def _facts(proof: Proof) -> tuple[tuple[str, Words], ...]:
+    bound = exact("{bound} ({method})", bound=proof.upper.words, method=proof.upper.method)
+    pairs: list[tuple[str, Words]] = [("Upper bound", bound)]
     if proof.mechanism is not None:
         pairs.append(("mechanism", _named(proof.mechanism)))
     if proof.accounted is not None:
@@ -77,23 +90,31 @@ def _facts(proof: Proof) -> tuple[tuple[str, str], ...]:
         pairs += [
             ("composition", accounted.theorem),
             ("runs", f"{accounted.runs} of {accounted.rounds:,} rounds, {accounted.releases:,} charges"),
-            ("the record that paid most", _amount(accounted.total)),
+            ("every record is charged at most", _amount(accounted.covering)),
         ]
     if proof.plan is not None:
-        pairs += [(f"plan: {record} pays", cost) for record, cost in proof.plan.costs.items()]
-        pairs += [("given that", each) for each in proof.plan.rests_on]
+        pairs += [
+            (f"proved for {record}", exact("{cost}", cost=cost)) for record, cost in proof.plan.costs.items()
+        ]
+        pairs += [("if", each) for each in proof.plan.rests_on]
     return tuple(pairs)
 
 
 def _charges(accounted: Accounted | None) -> Section | None:
-    if accounted is None or not accounted.charges:
+    if accounted is None or not any(payer.charges for payer in accounted.payers):
         return None
-    heading = ("line", "mechanism", "releases", "each costs, exactly")
-    rows = tuple(
-        (each.where, _named(each.mechanism), f"{each.releases:,}", _amount(each.charge))
-        for each in accounted.charges
-    )
-    return Section("What the record that paid most paid for", (TextTable(heading, rows),))
+    heading = ("line", "mechanism", "releases", "exact charge")
+    tables = [
+        TextTable(
+            heading,
+            tuple(
+                (each.where, _named(each.mechanism), f"{each.releases:,}", _amount(each.charge))
+                for each in payer.charges
+            ),
+        )
+        for payer in accounted.payers
+    ]
+    return Section(f"Charges of the worst-case record{'s' if len(tables) > 1 else ''}", tuple(tables))
 
 
 def _named(mechanism: Mapping[str, Any]) -> str:

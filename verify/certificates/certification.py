@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from accountant.files.json_object import JsonObject
-from accountant.provenance import Provenance, file_digest, package_digests
+from accountant.provenance import Provenance, file_digest
 from verify.certificates.certificate import (
     Certificate,
     PlanProof,
@@ -12,6 +12,7 @@ from verify.certificates.certificate import (
     read_accounted,
     said_options,
 )
+from verify.certificates.proof_code import proof_code
 from verify.learners.learner_subject import plan_proof
 from verify.options import Options, takes
 from verify.subjects.resolve import file_of, registered_name
@@ -69,7 +70,7 @@ def certify(subject: object, options: Options) -> Certificate:
     if hidden := unreadable(subject):
         raise NotCertified(found, f"the source of {hidden} cannot be read; put it into a file")
     if found.verdict != "certified":
-        raise NotCertified(found, f"{found.verdict}. {' '.join(found.decision.reasons)}")
+        raise NotCertified(found, f"{found.verdict}. {' '.join(map(str, found.decision.reasons))}")
     if found.details.get("interrupted"):
         raise NotCertified(found, "stopped before all tests were done")
     return certificate_of(found, subject, options)
@@ -81,9 +82,13 @@ def certificate_of(found: Verification, subject: object, options: Options) -> Ce
     accounted = found.details.get("accounting")
     file = file_of(subject)
     made = found.provenance
+    name, mechanism = registered_name(subject), found.details.get("mechanism")
+    own = {key: digest for key, digest in made.digests.items() if key != "dpwitness"}
+    if name is not None or mechanism is not None:
+        own.pop("subject", None)  # the text of a class of this library, comments and all
     digests = {
-        **package_digests(),
-        **{name: digest for name, digest in made.digests.items() if name != "dpwitness"},
+        **proof_code(found.kind, name, mechanism, own),
+        **own,
         **({} if file is None else {"file": file_digest(file)}),
     }
     said = said_options(options) | {"seed": found.seed}
@@ -94,7 +99,7 @@ def certificate_of(found: Verification, subject: object, options: Options) -> Ce
         proof=Proof(
             upper=found.upper,
             reasons=found.decision.reasons,
-            mechanism=found.details.get("mechanism"),
+            mechanism=mechanism,
             accounted=None if accounted is None else read_accounted(JsonObject(accounted, "accounting")),
             plan=_plan(subject),
         ),

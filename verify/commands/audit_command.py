@@ -25,12 +25,12 @@ from accountant.audit import (
     read_releases,
 )
 from accountant.provenance import file_digest, made_now
+from mechanisms.printed_numbers import as_given, at_most
 from verify.commands.audit_comparison import render_side_by_side
 from verify.commands.command_options import check_plot, json_option, show
 from verify.conduct.exit_codes import BAD, GOOD, OPEN, worst
 from verify.document.terminal_text import plain_table, print_document
 from verify.printable import printable
-from verify.sentences import digits
 
 DEFAULT_DELTA = 1e-6
 _TITLE = 100  # characters
@@ -214,11 +214,11 @@ def calibrate_command(
 
 
 def _render_calibration(result: Calibration, console: Console) -> None:
-    console.print(f"multiply all noise by {result.factor:.10g}")
+    console.print(f"multiply all noise by {at_most(result.factor, 10)}")
     if not result.complete:
         console.print(_STOPPED)
     console.print(
-        f"then epsilon is at most {digits(result.epsilon)} at delta = {result.delta:g} ({result.relation})"
+        f"then epsilon is at most {at_most(result.epsilon, 10)} at delta = {as_given(result.delta)} ({result.relation})"
     )
     console.print()
     rows = [

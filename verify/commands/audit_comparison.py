@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterator, Sequence
 from rich.console import Console
 
 from accountant.audit import Audit, Releases
+from mechanisms.printed_numbers import at_least, at_most
 from verify.document.elements import Block, Paragraph, TextTable
 from verify.document.terminal_text import print_blocks
 from verify.printable import printable
-from verify.sentences import digits
+from verify.sentences import stated
 
 _NAME = 40  # characters
 
@@ -25,24 +26,25 @@ def render_side_by_side(
     said: dict[str, Callable[[Audit], str]] = {
         "title": lambda one: printable(one.about.title, _NAME),
         "neighbours": lambda one: one.relation,
-        f"{asked} at {other} = {given:g}, at most": lambda one: digits(one.answer.upper),
-        "at least": lambda one: digits(one.answer.lower),
+        f"{asked} at {other} = {given:g}, at most": lambda one: at_most(one.answer.upper, 10),
+        "at least": lambda one: at_least(one.answer.lower, 10),
         "by": lambda one: one.best,
         "worst group": lambda one: printable(one.worst.name, _NAME),
         "groups": lambda one: str(one.groups),
         "complete": lambda one: "" if one.complete else "no: time limit",
-        "left of the budget": lambda one: "" if one.remaining is None else digits(one.remaining.epsilon),
+        "left of the budget": lambda one: (
+            "" if one.remaining is None else at_least(one.remaining.epsilon, 10)
+        ),
         "advantage of an attack, at most": lambda one: (
-            "" if one.risk is None else f"{one.risk.advantage.upper:.6g}"
+            "" if one.risk is None else at_most(one.risk.advantage.upper)
         ),
     }
     rows = [(title, *map(row, results)) for title, row in said.items()]
     columns = tuple(printable(name, _NAME) for name in names)
     blocks: list[Block] = [TextTable(("", *columns), tuple(row for row in rows if any(row[1:])))]
     if len({one.relation for one in results}) > 1:
-        words = "These are for different neighbouring relations: their numbers do not compare."
-        blocks.append(Paragraph(words))
-    blocks += [Paragraph(""), Paragraph("For the worst group of each:")]
+        blocks.append(Paragraph(stated("Different neighbouring relations: the numbers do not compare.")))
+    blocks += [Paragraph(stated("")), Paragraph(stated("For the worst-case group of each:"))]
     blocks.append(TextTable(("release", *columns), tuple(_releases(results, read))))
     print_blocks(blocks, console)
 

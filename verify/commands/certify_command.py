@@ -19,6 +19,7 @@ from verify.certificates.certificate import SAID, Certificate
 from verify.certificates.certificate_check import CertificateCheck
 from verify.certificates.certification import NotCertified, certify
 from verify.commands.command_options import flags, json_option, printed, show, shown_progress
+from verify.commands.completed_names import SUBJECT
 from verify.conduct.exit_codes import OPEN
 from verify.conduct.interrupts import interrupts
 from verify.printable import printable
@@ -28,7 +29,7 @@ _STYLES = {"valid": "bold green", "invalid": "bold red", "unproven": "bold yello
 
 
 @click.command("certify")
-@click.argument("subject")
+@click.argument("subject", type=SUBJECT)
 @flags("epsilon", "delta", "composition", *SAID, "workers", "backend", "scheduler")
 @click.option(
     "-o",
@@ -41,7 +42,7 @@ def certify_command(ctx: click.Context, /, subject: str, output: Path | None, **
     """Verify SUBJECT, and write its certificate if it is certified: a learner's name, or path/to/file.py:object.
 
     The certificate is JSON: the claim, the proof with every charge of the record that paid most, versions, digests of
-    all code, and the command that repeats it. What rests on an assumption gets none.
+    the code that the proof reaches, and the command that repeats it. What rests on an assumption gets none.
 
     Exit codes: 0 written; 1 refuted; 3 unproven; 2 usage or input error; 4 an error of dpwitness's own.
     """
@@ -74,11 +75,11 @@ def certificate_group() -> None:
 def check_command(ctx: click.Context, /, file: Path, subject: str | None, as_json: bool) -> None:
     """Prove the certificate in FILE again on the installed code; the subject's own code is run for it.
 
-    Its versions and digests must be those that are installed, and its claim, its bounds and every charge what comes
-    out again.
+    The code that the proof reaches must be the one that is installed, and its claim, its bounds and every charge what
+    comes out again; other versions of libraries are named, and change nothing as long as that is so.
 
-    Exit codes: 0 valid; 1 invalid: something else comes out; 3 unproven: other code or versions are installed, or the
-    proof did not come to its end; 2 FILE is no certificate, or another input error; 4 an error of dpwitness's own.
+    Exit codes: 0 valid; 1 invalid: something else comes out; 3 unproven: other code is installed, or the proof did not
+    come to its end; 2 FILE is no certificate, or another input error; 4 an error of dpwitness's own.
     """
     certificate = Certificate.load(file)
     with interrupts(), redirect_stdout(sys.stderr):
@@ -97,4 +98,4 @@ def _render(checked: CertificateCheck, console: Console) -> None:
         soft_wrap=True,
     )
     for reason in checked.reasons:
-        console.print(Text(f"  - {printable(reason)}"), soft_wrap=True)
+        console.print(Text(f"  - {printable(str(reason))}"), soft_wrap=True)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import importlib
+import os
 import traceback
 from dataclasses import dataclass
 from typing import Any
 
 import click
+from click.shell_completion import shell_complete
 
 from verify.commands.command_options import printed
 from verify.conduct.exit_codes import GOOD, INPUT_ERROR, INTERRUPTED, OWN_ERROR
@@ -82,10 +84,16 @@ def cli() -> None:
 _with_debug(cli)
 
 
+_COMPLETE = "_DPWITNESS_COMPLETE"
+"""The variable by which a shell asks for completions (``bash_complete``), or its script for them (``bash_source``)."""
+
+
 def exit_code() -> int:
-    """Run the command that the arguments of this process name; return its exit code."""
+    """Run the command that the arguments of this process name, or complete them; return the exit code."""
     run = _Run()
     try:
+        if asked := os.environ.get(_COMPLETE):
+            return shell_complete(cli, {}, "dpwitness", _COMPLETE, asked)
         code: Any = cli.main(standalone_mode=False, obj=run)
         return code if isinstance(code, int) else GOOD
     except click.exceptions.NoArgsIsHelpError as error:

@@ -19,17 +19,18 @@ from accountant.files.sqlite_file import is_sqlite
 from algorithms.blocks import BlocksMissing, BlockStore, Part
 from algorithms.learner import DEFAULT_DELTA
 from algorithms.problems import SettingError
+from verify.commands.completed_names import COMPOSITION, FAULT, PROBLEM, Completed, ParameterType
 from verify.conduct.progress import Progress, silent
 from verify.printable import printable
 
 if TYPE_CHECKING:
-    from verify.options import Options
+    from verify.options import OptionFacts, Options
 
 _NARROWEST, _USUAL = 20, 80  # columns
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
-class Read(click.ParamType[Any]):
+class Read(ParameterType):
     """What a function makes of a flag's text, given the flag; it refuses in words of its own."""
 
     def __init__(self, name: str, read: Callable[[str, str], Any]) -> None:
@@ -85,7 +86,15 @@ def _unique(
     return dict(settings)
 
 
+_NAMES = {"problem": PROBLEM, "composition": COMPOSITION, "faults": FAULT}
 _READERS: dict[type, Any] = {Path: click.Path(path_type=Path), dict: Read("key=value", _setting), list: str}
+
+
+def _type_of(name: str, facts: OptionFacts) -> Any:
+    """Return what reads the text of an option's flag, and completes it where its values have names."""
+    if facts.values:
+        return Completed(name, lambda: facts.values)
+    return _NAMES.get(name) or _READERS.get(facts.reads, facts.reads)
 
 
 def flags(*names: str, of: type[Options] | None = None) -> Callable[[_Command], _Command]:
@@ -98,7 +107,7 @@ def flags(*names: str, of: type[Options] | None = None) -> Callable[[_Command], 
                 command = click.option(
                     facts.spelling(name),
                     name,
-                    type=_READERS.get(facts.reads, facts.reads),
+                    type=_type_of(name, facts),
                     is_flag=facts.reads is bool,
                     multiple=facts.reads in (dict, list),
                     callback=_unique if facts.reads is dict else None,

@@ -15,13 +15,16 @@ from algorithms.catalogue.structured_entries import learner_builder
 from algorithms.off_policy.logged_bandit import LoggedBandit, read_log
 from algorithms.off_policy.replay_evaluation import evaluate, expected_rounds
 from algorithms.problems import ProblemError, SettingError, known_name, parse_settings
+from mechanisms.printed_numbers import as_given, at_least, at_most, nearest, percent
 from verify.commands.command_options import flags, json_option, privacy_options, show, shown_progress
+from verify.commands.completed_names import LEARNER
 from verify.commands.simulate_command import is_private, own_parameters
 from verify.conduct.isolation import found_apart
 from verify.conduct.progress import Progress, stretch
 from verify.document.elements import Block, Facts, Paragraph, TextTable
 from verify.document.terminal_text import print_blocks
 from verify.learners.learner_subject import LearnerSubject, blaming
+from verify.sentences import stated
 from verify.subject_error import SubjectError
 from verify.subjects.resolve import names_file, resolve
 
@@ -48,7 +51,7 @@ class _Asked:
 
 
 @click.command("evaluate")
-@click.argument("learners", nargs=-1, required=True)
+@click.argument("learners", nargs=-1, required=True, type=LEARNER)
 @click.option(
     "--log",
     "file",
@@ -193,11 +196,11 @@ def _evaluate(asked: _Asked, log: LoggedBandit, tell: Progress) -> dict[str, Any
 
 
 def _said(data: Mapping[str, Any]) -> Iterator[Block]:
-    log, level = data["log"], f"{data['confidence']:.4g}"
+    log, level = data["log"], percent(data["confidence"])
     heading = ("learner", "estimator", "per round", "± s.e.", f"interval, {level}", "eff. events")
     rows = []
     for one in data["evaluations"]:
-        private = f"ε = {one['epsilon']:g}" if is_private(one["learner"]) else "no privacy"
+        private = f"ε = {as_given(one['epsilon'])}" if is_private(one["learner"]) else "no privacy"
         words = (one["learner"], private, f"{sum(one['played']):,} rounds")
         rows += [
             (
@@ -205,18 +208,19 @@ def _said(data: Mapping[str, Any]) -> Iterator[Block]:
                 each["estimator"],
                 _number(each["value"]),
                 _number(each["standard_error"]),
-                "-" if each["interval"] is None else "{:.4g} to {:.4g}".format(*each["interval"]),
+                "-"
+                if each["interval"] is None
+                else f"{at_least(each['interval'][0], 4)} to {at_most(each['interval'][1], 4)}",
                 f"{each['effective_sample_size']:,.0f}",
             )
             for label, each in zip(words, one["estimates"], strict=True)
         ]
-    yield Paragraph(f"{log['file']}: {log['events']:,} events, {log['actions']} actions")
+    yield Paragraph(stated("{file}: {events:,} events, {actions} actions", **log))
     yield TextTable(heading, tuple(rows))
     yield Facts(tuple(_WORDS.items()))
-    yield Paragraph(_uncertainty(data["evaluations"]))
-    yield Paragraph(
-        f"the logging policy earned {log['mean_reward']:.4g} per event; these numbers are not private"
-    )
+    yield Paragraph(stated(_uncertainty(data["evaluations"])))
+    earned = "the logging policy earned {reward} per event; these numbers are not private"
+    yield Paragraph(stated(earned, reward=nearest(log["mean_reward"], 4)))
 
 
 def _uncertainty(evaluations: Sequence[Mapping[str, Any]]) -> str:
@@ -231,4 +235,4 @@ def _uncertainty(evaluations: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.4g}"
+    return "-" if value is None else nearest(value, 4)

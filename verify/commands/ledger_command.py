@@ -94,7 +94,7 @@ def create(
     else:
         found.close()
         raise click.UsageError(f"{found.name}: holds a ledger already")
-    left = theorem.left(theorem.zero, budget).words
+    left = theorem.left(theorem.zero, budget).words_left
     click.echo(f"{printable(made.name)}: each record may lose {left} ({theorem.name})")
 
 

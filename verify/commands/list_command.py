@@ -21,10 +21,12 @@ from algorithms.problems import (
     linear_problems,
     problems,
 )
+from mechanisms.printed_numbers import nearest
 from verify.commands.command_options import json_option, refuse_given, show
+from verify.commands.completed_names import PROBLEM
 from verify.document.elements import Block, Facts, Paragraph
 from verify.document.terminal_text import print_blocks
-from verify.sentences import number
+from verify.sentences import stated
 from verify.subjects.resolve import every_learner, resolve
 from verify.verdict.json_form import json_able
 
@@ -38,7 +40,11 @@ _KINDS = {"learners": "learner", "problems": "problem", "zoo": "specimen"}
 @click.command("list")
 @click.argument("words", nargs=-1)
 @click.option(
-    "--for", "played", metavar="PROBLEM", help="Say which learner to import for this problem, and why."
+    "--for",
+    "played",
+    metavar="PROBLEM",
+    type=PROBLEM,
+    help="Say which learner to import for this problem, and why.",
 )
 @click.option("--trust", type=click.Choice(get_args(LearnerTrust)), default="central", show_default=True)
 @click.option("--epsilon", type=float, default=1.0, show_default=True)
@@ -164,13 +170,13 @@ def _in_full(found: dict[str, list[dict[str, Any]]]) -> Iterator[Block]:
                 elif key != "name" and value != "":
                     facts.append((key.replace("_", " "), _in_words(value)))
             yield Facts(tuple(facts))
-            yield Paragraph("")
+            yield Paragraph(stated(""))
 
 
 def _in_words(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return number(value) if isinstance(value, float) else str(value)
+    return nearest(value) if isinstance(value, float) else str(value)
 
 
 def _relation(specimen: Specimen) -> str:

@@ -16,6 +16,7 @@ from algorithms.learner import DEFAULT_DELTA
 from algorithms.problems import SettingError
 from algorithms.theory.regret import BOUNDS
 from mechanisms import Neighbouring
+from mechanisms.printed_numbers import as_given, at_least, at_most, nearest
 from verify.commands.command_options import (
     block_store,
     check_plot,
@@ -28,6 +29,7 @@ from verify.commands.command_options import (
     store_options,
     stored_runs,
 )
+from verify.commands.completed_names import LEARNER
 from verify.conduct.exit_codes import worst
 from verify.conduct.isolation import found_apart
 from verify.conduct.progress import Progress
@@ -47,7 +49,7 @@ from verify.regret_claims.regret_document import regret_document
 from verify.regret_claims.regret_report import EXIT_CODES, RegretReport
 from verify.regret_claims.scaling import fit_scaling
 from verify.regret_claims.verify_regret import DEFAULT_ERROR, regret, stated_value
-from verify.sentences import number
+from verify.sentences import confident, observed, stated
 from verify.subject_error import SubjectError
 from verify.subjects.resolve import every_learner, is_registered, names_file, resolve
 from verify.verdict.json_form import json_able
@@ -65,7 +67,7 @@ _TWINS = {
 
 
 @click.command("regret")
-@click.argument("learner", required=False)
+@click.argument("learner", required=False, type=LEARNER)
 @click.option(
     "--all", "every", is_flag=True, help="Every learner with a theorem, each where its bound speaks."
 )
@@ -373,48 +375,86 @@ def _in_time(learner: str, find: Callable[[], _Found], seconds: float) -> _Found
 
 def _said_of_growth(data: Mapping[str, Any]) -> Iterator[Block]:
     heading = "FASTER THAN LOG T" if data["faster"] else "NOT SEEN TO BE FASTER THAN LOG T"
-    yield Paragraph(f"{heading}  {data['learner']} at epsilon = {data['epsilon']:g}")
+    yield Paragraph(stated("{heading}  {learner} at ε = {epsilon}", heading=heading, **_named(data)))
     rows = (
-        (f"{rounds:,}", number(mean)) for rounds, mean in zip(data["horizons"], data["means"], strict=True)
+        (f"{rounds:,}", nearest(mean)) for rounds, mean in zip(data["horizons"], data["means"], strict=True)
     )
     yield TextTable(("rounds", "mean regret"), tuple(rows))
     (first, second, third), ratio = data["means"], float(data["ratio"])
     yield Paragraph(
-        f"{data['runs']:,} runs of two arms, 0.6 apart, at each horizon. The second increment, "
-        f"{third - second:.4g}, is {ratio:.3g} times the first, {second - first:.4g}: 1 for log T, 4 for "
-        "the root of T. What it exceeds twice the first by is at least "
-        f"{data['excess']:.4g}; above 0 is a false alarm with probability {data['error']:g} at most."
+        observed(
+            "{draws:,} runs of two arms, 0.6 apart, at each horizon. The second increment, {second}, is {ratio} times "
+            "the first, {first}: 1 for log T, 4 for the root of T.",
+            data["runs"],
+            second=nearest(third - second, 4),
+            ratio=nearest(ratio, 3),
+            first=nearest(second - first, 4),
+        )
     )
+    yield Paragraph(
+        confident(
+            "It exceeds twice the first by at least {excess} ({confidence} confidence; above 0 means faster than log "
+            "T).",
+            1.0 - float(data["error"]),
+            excess=at_least(float(data["excess"]), 4),
+        )
+    )
+
+
+def _named(data: Mapping[str, Any]) -> dict[str, str]:
+    return {"learner": data["learner"], "epsilon": as_given(data["epsilon"])}
 
 
 def _said_of_scaling(data: Mapping[str, Any]) -> Iterator[Block]:
     variable, told = data["variable"], (data["values"], data["means"], data["bounds"], data["learnt"])
     rows = (
-        (f"{value:g}", number(mean), number(float(bound)), "" if learnt else "nothing learnt: left out")
+        (as_given(value), nearest(mean), nearest(float(bound)), "" if learnt else "nothing learnt: left out")
         for value, mean, bound, learnt in zip(*told, strict=True)
     )
     yield TextTable((variable, "mean regret", "bound", ""), tuple(rows))
     low, high = data["interval"]
     known = data["bound_exponent"]
-    bound = "" if known is None else f"; the bound's is {known:.3g}"
     yield Paragraph(
-        f"{data['learner']}: the exponent in {variable} is {data['exponent']:.3g}, between "
-        f"{low:.3g} and {high:.3g} (99 %, bootstrapped){bound}. {data['runs']:,} runs of "
-        f"{data['horizon']:,} rounds in each cell."
+        observed(
+            "{learner}: the exponent in {variable} is {exponent}, between {low} and {high} (99 %, "
+            "bootstrapped){bound}. {draws:,} runs of {rounds:,} rounds in each cell.",
+            data["runs"],
+            learner=data["learner"],
+            variable=variable,
+            exponent=nearest(data["exponent"], 3),
+            low=at_least(low, 3),
+            high=at_most(high, 3),
+            bound="" if known is None else f"; the bound's is {nearest(known, 3)}",
+            rounds=data["horizon"],
+        )
     )
 
 
 def _said_of_privacy(data: Mapping[str, Any]) -> Iterator[Block]:
     first, second = data["regrets"]
-    found = "IMPOSSIBLE" if data["impossible"] else "POSSIBLE"
+    found = "EXCLUDED" if data["impossible"] else "POSSIBLE"
     yield Paragraph(
-        f"{found}  {data['learner']} as an epsilon = {data['claim']:g} local learner, "
-        f"neighbours: {Neighbouring.REPLACE_ONE}"
+        stated(
+            "{found}  {learner} as an ε = {claim} local learner, neighbours: {relation}",
+            found=found,
+            learner=data["learner"],
+            claim=as_given(data["claim"]),
+            relation=Neighbouring.REPLACE_ONE,
+        )
     )
     yield Paragraph(
-        f"Two arms with means 1/2 and 1/2 -+ {data['gap']:g}, {data['horizon']:,} rounds, {data['runs']:,} runs: "
-        f"regrets of at most {first:.4g} and {second:.4g}. For any learner of that privacy they add up to "
-        f"{data['least']:.4g} at least (two points, at this horizon). False alarms: {data['error']:g} at most."
+        confident(
+            "Two arms with means 1/2 and 1/2 ± {gap}, {rounds:,} rounds, {draws:,} runs: regrets of at most {first} "
+            "and {second} ({confidence} confidence). For any learner of that privacy they add up to at least {least} "
+            "(two points, at this horizon).",
+            1.0 - float(data["error"]),
+            data["runs"],
+            gap=as_given(data["gap"]),
+            rounds=data["horizon"],
+            first=at_most(first, 4),
+            second=at_most(second, 4),
+            least=at_least(data["least"], 4),
+        )
     )
 
 
@@ -432,11 +472,11 @@ def _twin(report: RegretReport, options: Mapping[str, Any], seconds: float) -> R
 def _said_of_printed(findings: Sequence[PrintedFinding]) -> Iterator[Block]:
     for finding in findings:
         theorem = finding.theorem
-        yield Paragraph(f"{finding.verdict.upper()}  {theorem.name}")
+        yield Paragraph(stated("{verdict}  {name}", verdict=finding.verdict.upper(), name=theorem.name))
         facts = (("printed", theorem.says), ("but", theorem.wrong), ("seen", finding.seen))
-        yield Facts(tuple(fact for fact in facts if fact[1]))
+        yield Facts(tuple(fact for fact in facts if str(fact[1])))
         yield Code(finding.report.reproduce)
-        yield Paragraph("")
+        yield Paragraph(stated(""))
 
 
 def _table(reports: Sequence[RegretReport]) -> TextTable:
@@ -445,10 +485,10 @@ def _table(reports: Sequence[RegretReport]) -> TextTable:
         (
             report.learner,
             report.verdict,
-            f"{report.epsilon:g}",
+            as_given(report.epsilon),
             report.neighbours,
             f"{report.horizon:,}",
-            *map(number, (report.outcome[-1].mean, report.outcome[-1].bound, report.outcome[-1].trivial)),
+            *map(nearest, (report.outcome[-1].mean, report.outcome[-1].bound, report.outcome[-1].trivial)),
         )
         for report in reports
     )

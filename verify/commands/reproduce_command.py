@@ -19,16 +19,17 @@ from verify.commands.command_options import (
     show,
     shown_progress,
 )
+from verify.commands.completed_names import EXPERIMENT
 from verify.document.terminal_text import plain_table
 from verify.experiments.experiment import Experiment, Scale
 from verify.experiments.named_experiments import experiments, named_experiments
 from verify.experiments.reproduce import Reproduced, reproduce
 
-_TOLD = {True: ("seen", "green"), False: ("not seen", "bold yellow"), None: ("not told apart", "yellow")}
+_STYLES = {"agrees": "green", "differs": "bold red", "not significant": "yellow", "vacuous": "yellow"}
 
 
 @click.command("reproduce")
-@click.argument("names", nargs=-1)
+@click.argument("names", nargs=-1, type=EXPERIMENT)
 @click.option(
     "--scale",
     type=click.Choice(["quick", "paper"]),
@@ -120,7 +121,7 @@ def _render_list(console: Console) -> None:
 def _render(experiment: Experiment, found: Reproduced, console: Console) -> None:
     console.print(Text.assemble((found.name, "bold"), f"  {experiment.title} ({found.seconds:.0f} s)"))
     for says, seen in found.seen:
-        word, style = _TOLD[seen.holds]
-        console.print(Text.assemble("  - ", says, ": ", (word, style), f" ({seen.words})"))
+        result = (seen.result, _STYLES[seen.result])
+        console.print(Text.assemble("  - ", says, ": ", result, f" ({seen.words})"))
     for path in (found.picture, found.data, found.text):
         console.print(Text(f"  {path}"), soft_wrap=True)

@@ -12,6 +12,7 @@ import click
 from rich.console import Console
 
 from verify.commands.command_options import Read, flags, json_option, rules_option, show
+from verify.commands.completed_names import LEARNER
 from verify.commands.run_loader import run_loader
 from verify.document.terminal_text import plain_table
 from verify.printable import printable
@@ -30,7 +31,7 @@ _where_argument = click.argument("where", metavar="WHERE")
 
 @run_group.command("create")
 @_where_argument
-@click.argument("learner")
+@click.argument("learner", type=LEARNER)
 @flags("problem", "settings")
 @click.option("--epsilon", required=True, type=float, help="The learner's epsilon.")
 @click.option("--delta", type=float, help="The learner's delta, if its claim has one.")
@@ -119,7 +120,7 @@ def create(
     except PurposeRefused as refused:
         raise click.UsageError(f"--purpose, --tenant: {refused.message}") from None
     begin_named_run(where, named, accountant).close()
-    left = accountant.composition.left(accountant.composition.zero, budget).words
+    left = accountant.composition.left(accountant.composition.zero, budget).words_left
     click.echo(
         f"{printable(shown(place(where)))}: {learner}; each record may lose {left} ({accountant.composition.name})"
     )

@@ -27,6 +27,7 @@ from verify.commands.command_options import (
     store_options,
     stored_runs,
 )
+from verify.commands.completed_names import LEARNER
 from verify.conduct.isolation import found_apart
 from verify.conduct.progress import Progress, stretch
 from verify.document.terminal_text import print_document
@@ -44,7 +45,7 @@ from verify.subjects.resolve import every_learner
 
 
 @click.command("simulate")
-@click.argument("learners", nargs=-1, required=True)
+@click.argument("learners", nargs=-1, required=True, type=LEARNER)
 @flags("problem", "settings")
 @privacy_options("simulates")
 @click.option("--horizon", type=int, default=10_000, show_default=True, help="Rounds per run.")

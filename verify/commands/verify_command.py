@@ -17,6 +17,7 @@ from verify.commands.command_options import (
     show,
     shown_progress,
 )
+from verify.commands.completed_names import SUBJECT
 from verify.conduct.interrupts import interrupts
 from verify.mutants.mutant_options import MutantOptions
 from verify.subjects.named_subject import named_subject
@@ -26,7 +27,7 @@ from verify.verification import verify
 
 
 @click.command("verify")
-@click.argument("subject", required=False)
+@click.argument("subject", required=False, type=SUBJECT)
 @click.option("--command", help="A command to verify in place of SUBJECT: data and outputs are JSON.")
 @click.option("--data", "domain", help="Of a command or function: the domain, as in 'interval(0, 1)'.")
 @click.option("--neighbours", help="Or which data are neighbours: 'within(box(-10, 10, 5), linf=1)'.")

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Literal
 
+from mechanisms.printed_numbers import as_given
 from verify.printable import printable
 
 _WIDTH, _HEIGHT = 480.0, 300.0
@@ -97,10 +98,12 @@ def chart(x: Axis, y: Axis, curves: Iterable[Curve], areas: Iterable[Area] = (),
     return _svg("".join(parts), _WIDTH, _HEIGHT + _LEGEND * len(legend) + 4.0, words)
 
 
-def interval(claim: float, low: float, high: float, words: str = "", *, caption: str = "") -> str:
+def interval(
+    claim: float, low: float, high: float, words: str = "", *, caption: str, proved: bool = True
+) -> str:
     """Return a picture of the bounds [low, high] of ε on its axis, with the claim; infinity is its right end.
 
-    `caption` says what is in the bar if it is not the true one for sure; then it is faint.
+    `caption` says what the bar shows; it is faint unless its upper end is `proved`.
 
     Bounds that contradict each other (low > high) are drawn as two points.
     """
@@ -120,7 +123,7 @@ def interval(claim: float, low: float, high: float, words: str = "", *, caption:
         width = max(at(high) - at(low), 4.0)
         start = min(at(low), infinity - width)
         parts.append(
-            f'<rect class="{"bar faint" if caption else "bar"}" x="{start:.1f}" y="{base - 8.0}" '
+            f'<rect class="{"bar" if proved else "bar faint"}" x="{start:.1f}" y="{base - 8.0}" '
             f'width="{width:.1f}" height="16"/>'
         )
     else:
@@ -129,10 +132,10 @@ def interval(claim: float, low: float, high: float, words: str = "", *, caption:
     tip = f"{mark:.1f},{base - 10.0} {mark - 7.0:.1f},{base - 22.0} {mark + 7.0:.1f},{base - 22.0}"
     anchor = "start" if mark < _WIDTH / 2 else "end"
     parts.append(f'<polygon class="mark" points="{tip}"/>')
-    parts.append(f'<text x="{mark:.1f}" y="{base - 30.0}" text-anchor="{anchor}">claim {claim:.6g}</text>')
-    said = "ε: the bounds contradict each other"
-    if low <= high:
-        said = f"ε: {caption or 'the true one lies in the bar'}"
+    parts.append(
+        f'<text x="{mark:.1f}" y="{base - 30.0}" text-anchor="{anchor}">claim {as_given(claim)}</text>'
+    )
+    said = _said(f"ε: {caption}" if low <= high else "ε: the bounds contradict each other")
     parts.append(f'<text class="small" x="{left}" y="{base + 44.0}">{said}</text>')
     return _svg("".join(parts), _WIDTH, base + 52.0, words)
 

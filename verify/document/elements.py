@@ -7,31 +7,37 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
+from verify.sentences import Sentence
+
 Tone = Literal["good", "bad", "open", "plain"]
 
 SIGNS: Mapping[Tone, str] = MappingProxyType({"good": "✓", "bad": "✗", "open": "?", "plain": "•"})
 """A character for each tone: nothing is told by its colour alone."""
 
 
+Words: TypeAlias = str | Sentence
+"""What stands beside a name or in a cell: a sentence where it says something of a subject, else a text."""
+
+
 @dataclass(frozen=True, slots=True)
 class Paragraph:
-    """Some sentences."""
+    """A sentence that stands by itself."""
 
-    text: str
+    text: Sentence
 
 
 @dataclass(frozen=True, slots=True)
 class Bullets:
     """Sentences that stand side by side."""
 
-    items: tuple[str, ...]
+    items: tuple[Sentence, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
     """Names, each with what is to be said of it."""
 
-    pairs: tuple[tuple[str, str], ...]
+    pairs: tuple[tuple[str, Words], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +45,7 @@ class TextTable:
     """Rows of as many texts as the heading has."""
 
     heading: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
+    rows: tuple[tuple[Words, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +70,7 @@ class Picture:
     """
 
     svg: str
-    words: str
+    words: Sentence
     plain: str = ""
 
 
@@ -81,7 +87,7 @@ class Photo:
     """
 
     png: bytes
-    words: str
+    words: Sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +129,7 @@ class Document:
     name
         What it is about.
     meaning
-        The verdict in a sentence.
+        The first line, for a reader who does not know the field.
     sections
         Everything else.
     """
@@ -131,7 +137,7 @@ class Document:
     verdict: str
     tone: Tone
     name: str
-    meaning: str
+    meaning: Sentence
     sections: tuple[Section, ...] = field(default_factory=tuple)
 
     @property

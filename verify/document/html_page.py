@@ -22,6 +22,7 @@ from verify.document.elements import (
     Picture,
     Section,
     TextTable,
+    Words,
     report_title,
 )
 from verify.printable import printable
@@ -176,10 +177,10 @@ def _block(block: Block) -> str:
             return f"<details><summary>{_text(title)}</summary>\n{_blocks(inner)}</details>\n"
 
 
-def _cell(text: str) -> str:
-    long = any(len(word) > _LONGEST_WORD for word in text.split())
+def _cell(text: Words) -> str:
+    long = any(len(word) > _LONGEST_WORD for word in str(text).split())
     return f'<td class="long">{_text(text)}</td>' if long else f"<td>{_text(text)}</td>"
 
 
-def _text(text: str) -> str:
-    return escape(printable(text))
+def _text(text: Words) -> str:
+    return escape(printable(str(text)))

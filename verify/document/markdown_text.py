@@ -17,6 +17,7 @@ from verify.document.elements import (
     Picture,
     Section,
     TextTable,
+    Words,
     report_title,
 )
 from verify.printable import printable
@@ -74,7 +75,7 @@ def _block(block: Block) -> list[str]:
             return [f"<details><summary>{_said(title)}</summary>", *_blocks(inner), "</details>"]
 
 
-def _table(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def _table(heading: Sequence[str], rows: Iterable[Sequence[Words]]) -> str:
     said = [[_said(cell) for cell in row] for row in (heading, *rows)]
     lines = [said[0], ["---"] * len(heading), *said[1:]]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
@@ -86,7 +87,7 @@ def _fenced(text: str) -> str:
     return f"{fence}text\n{text}\n{fence}"
 
 
-def _said(text: str) -> str:
+def _said(text: Words) -> str:
     """Return a text in which nothing is a mark of Markdown or of HTML."""
-    plain = printable(text).strip().replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    plain = printable(str(text)).strip().replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return _MARKS.sub(r"\\\1", plain)

@@ -47,6 +47,7 @@ from verify.document.elements import (
     Picture,
     TextTable,
     Tone,
+    Words,
     report_title,
 )
 from verify.document.pdf_picture import drawing
@@ -292,7 +293,7 @@ def _grid(rows: list[list[Any]], widths: Sequence[float], *, headed: bool = True
     )
 
 
-def column_widths(rows: Sequence[Sequence[str]], width: float) -> list[float]:
+def column_widths(rows: Sequence[Sequence[Words]], width: float) -> list[float]:
     """Return how wide columns are, `width` together: what each needs at least, and of the rest what it could use.
 
     Parameters
@@ -304,7 +305,7 @@ def column_widths(rows: Sequence[Sequence[str]], width: float) -> list[float]:
     """
     least, most = [], []
     for column in zip(*rows, strict=True):
-        words = [_points(word) for text in column for word in text.split()] or [0.0]
+        words = [_points(word) for text in column for word in str(text).split()] or [0.0]
         least.append(min(max(words), _LONGEST_WORD) + 2 * _PADDING + 1.0)
         most.append(max(min(max(map(_points, column)), _WIDEST * width) + 2 * _PADDING + 1.0, least[-1]))
     spare, wanted = width - sum(least), sum(most) - sum(least)
@@ -315,19 +316,19 @@ def column_widths(rows: Sequence[Sequence[str]], width: float) -> list[float]:
     return [*found[:-1], found[-1] + width - sum(found)]
 
 
-def _points(text: str) -> float:
+def _points(text: Words) -> float:
     """Return how wide a cell's text is on one line."""
     _register_fonts()
     return float(pdfmetrics.stringWidth(_shown(text), _BOLD, _CELL.fontSize))
 
 
-def _text(text: str) -> str:
+def _text(text: Words) -> str:
     return escape(_shown(text), quote=False)
 
 
-def _shown(text: str, longest: int | None = None) -> str:
+def _shown(text: Words, longest: int | None = None) -> str:
     """Return a text of which the fonts have every character: others are escaped as Python does it."""
-    said = printable(text) if longest is None else printable(text, longest)
+    said = printable(str(text)) if longest is None else printable(str(text), longest)
     known = _characters()
     return "".join(
         char if ord(char) in known else char.encode("unicode_escape").decode("ascii") for char in said

@@ -26,6 +26,7 @@ from verify.document.elements import (
     Picture,
     TextTable,
     Tone,
+    Words,
 )
 from verify.printable import printable
 
@@ -39,7 +40,8 @@ _STYLES: Mapping[Tone, str] = {
 _BAR = "[█◆#*]+"  # of a picture: what its other characters frame
 _FACT = 24  # columns of a name, at most
 _SPELLED = str.maketrans(
-    {"ε": "epsilon", "δ": "delta", "′": "'", "∞": "inf", "±": "+-"}
+    {"ε": "epsilon", "δ": "delta", "μ": "mu", "Σ": "sum", "′": "'", "∞": "inf", "±": "+-"}
+    | {"≤": "<=", "≥": ">=", "≈": "~", "≠": "!=", "…": "...", "−": "-", "·": "*"}
     | dict(zip("─├┤┼┄█▼◆", "-||+.#v*", strict=True))
 )
 
@@ -107,15 +109,15 @@ def print_blocks(
         console.print(_Trimmed(Padding(shown, (0, 0, 0, indent))))
 
 
-def _shown(text: str, console: Console) -> str:
+def _shown(text: Words, console: Console) -> str:
     """Return a printable text, spelled before lines are broken and columns set where only ASCII is shown."""
-    text = printable(text)
+    text = printable(str(text))
     if not console.options.ascii_only:
         return text
     return text.translate(_SPELLED).encode("ascii", "replace").decode()
 
 
-def _grid(rows: Iterable[tuple[str, str]], console: Console, padding: int) -> Table:
+def _grid(rows: Iterable[tuple[str, Words]], console: Console, padding: int) -> Table:
     grid = Table.grid(padding=(0, padding))
     grid.add_column(style="bold", max_width=_FACT)
     for name, words in rows:

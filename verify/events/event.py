@@ -61,19 +61,19 @@ class ReportCount(Event):
 
     @property
     def words(self) -> str:
-        side = "at least" if self.at_least else "at most"
+        side = "≥" if self.at_least else "≤"
         places, names = len(self.columns), {column.name for column in self.columns}
         if not any(name.startswith("output") for name in names):
-            return f"the number of reports sent is {side} {self.limit} (of {places} possible)"
+            return f"number of reports {side} {self.limit} (of {places})"
         if self.limit == (0 if self.at_least else places):
-            return "the output is anything at all"
+            return "any output"
         if places == 1:
             return f"the output is {'present' if self.at_least else 'absent'}"
         counted = "entries of the output"
         if "raised" in names:
             counted += " (what the call raised counts as one)"
         always = len(names & {"shape", "unknown"})  # of the output itself
-        return f"the number of {counted} is {side} {self.limit - always}"
+        return f"number of {counted} {side} {self.limit - always}"
 
     def to_dict(self) -> dict[str, Any]:
         places = len(self.columns)
@@ -99,7 +99,7 @@ class HalfLine(Event):
 
     @property
     def words(self) -> str:
-        return f"{self.reading.words} is {'at least' if self.above else 'at most'} {spoken(self.threshold)}"
+        return f"{self.reading.words} {'≥' if self.above else '≤'} {spoken(self.threshold)}"
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> HalfLine:
@@ -152,8 +152,8 @@ class ValueInterval(Event):
     @property
     def words(self) -> str:
         if self.complement:
-            return f"{self.reading.words} is below {spoken(self.low)} or above {spoken(self.high)}"
-        return f"{self.reading.words} lies between {spoken(self.low)} and {spoken(self.high)}"
+            return f"{self.reading.words} < {spoken(self.low)} or > {spoken(self.high)}"
+        return f"{spoken(self.low)} ≤ {self.reading.words} ≤ {spoken(self.high)}"
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> ValueInterval:
@@ -182,8 +182,8 @@ class Near(Event):
 
     @property
     def words(self) -> str:
-        negation = "not " if self.complement else ""
-        return f"{self.reading.words} is {negation}{spoken(self.centre)} to within {self.tolerance:.1g}"
+        side = ">" if self.complement else "≤"
+        return f"|{self.reading.words} − {spoken(self.centre)}| {side} {self.tolerance:.1g}"
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> Near:
@@ -222,26 +222,33 @@ class RowTable(Event):
 
     @property
     def words(self) -> str:
-        negation = " not" if self.complement else ""
+        equal, inside = ("≠", "not in") if self.complement else ("=", "in")
         if len(self.readings) == 1:
             values = [row[0] for row in self.rows]
             if len(values) == 1 and math.isnan(values[0]):
                 return f"{self.readings[0].words} is {'present' if self.complement else 'absent'}"
-            names = listed([_said(self.readings[0], value) for value in values], 8)
-            return f"{self.readings[0].words} is{negation} {'' if len(values) == 1 else 'one of '}{names}"
+            if len(values) == 1:
+                return f"{self.readings[0].words} {equal} {_said(self.readings[0], values[0])}"
+            said = [_said(self.readings[0], value) for value in values]
+            return f"{self.readings[0].words} {inside} {_members(said, 8)}"
         if len(self.rows) == 1 and not self.complement:
             parts = zip(self.readings, self.rows[0], strict=True)
-            return listed([f"{reading.words} is {_said(reading, value)}" for reading, value in parts], 6)
+            return listed([f"{reading.words} = {_said(reading, value)}" for reading, value in parts], 6)
         names = listed([reading.words for reading in self.readings], 3)
-        said = [", ".join(map(_said, self.readings, row)) for row in self.rows]
-        shown = listed([f"({row})" for row in said], 4)
-        return f"the combination of {names} is{negation} {'' if len(self.rows) == 1 else 'one of '}{shown}"
+        rows = [f"({', '.join(map(_said, self.readings, row))})" for row in self.rows]
+        return f"({names}) {f'{equal} {rows[0]}' if len(rows) == 1 else f'{inside} {_members(rows, 4)}'}"
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> RowTable:
         readings = tuple(reading_from_dict(reading, columns) for reading in data["readings"])
         rows = tuple(tuple(decode(value) for value in row) for row in data["rows"])
         return cls(readings, rows, data["complement"])
+
+
+def _members(parts: Sequence[str], limit: int) -> str:
+    """Return the members of a set; those beyond `limit` as their number."""
+    more = f", … ({len(parts) - limit} more)" if len(parts) > limit else ""
+    return f"{{{', '.join(parts[:limit])}{more}}}"
 
 
 def event_from_dict(data: Mapping[str, Any], columns: Sequence[Column]) -> Event:

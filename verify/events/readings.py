@@ -91,13 +91,13 @@ class Combination(Reading):
     @property
     def words(self) -> str:
         if self.weights == (1.0, -1.0):
-            return f"the difference of {self.columns[0].words} and {self.columns[1].words}"
+            return f"({self.columns[0].words} − {self.columns[1].words})"
         said = ""
         for weight, column in list(zip(self.weights, self.columns, strict=True))[:_TERMS]:
-            sign = " - " if weight < 0.0 else " + " if said else ""
-            said += f"{sign}{'' if abs(weight) == 1.0 else f'{abs(weight):.6g} times '}{column.words}"
+            sign = " − " if weight < 0.0 else " + " if said else ""
+            said += f"{sign}{'' if abs(weight) == 1.0 else f'{abs(weight):.6g}·'}{column.words}"
         more = len(self.weights) - _TERMS
-        return said.strip() + (f" and {more} more terms" if more > 0 else "")
+        return f"({said.strip()}{f' + … {more} more terms' if more > 0 else ''})"
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> Combination:
@@ -119,7 +119,7 @@ class Where(Reading):
 
     @property
     def words(self) -> str:
-        return f"{self.reading.words} (where {self.condition.words} is {spoken(self.value)})"
+        return f"({self.reading.words}, given {self.condition.words} = {spoken(self.value)})"
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> Where:

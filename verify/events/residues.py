@@ -44,8 +44,8 @@ class Residue(Reading):
     @property
     def words(self) -> str:
         if self.of_digits:
-            return f"the remainder by {self.modulus} of the sum of the digits of {self.reading.words}"
-        return f"the remainder by {self.modulus} of {self.reading.words}"
+            return f"digit sum({self.reading.words}) mod {self.modulus}"
+        return f"({self.reading.words} mod {self.modulus})"
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> Residue:

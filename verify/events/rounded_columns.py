@@ -171,7 +171,7 @@ class OfRounded(Event):
 
     @property
     def words(self) -> str:
-        return f"{self.event.words} (numbers that differ by rounding only are taken for one)"
+        return f"{self.event.words} (up to rounding)"
 
     def to_dict(self) -> dict[str, Any]:
         both = zip(self.rounded.columns, self.rounded.roundoffs, strict=True)

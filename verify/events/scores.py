@@ -89,10 +89,9 @@ class AdditiveScore(Reading):
         most = sorted(self.tables, key=lambda table: min(table.weights) - max(table.weights))
         names = listed([table.binned.reading.words for table in most], 3)
         if len(self.tables) == 1:
-            return f"the score of {names}, looked up in a table,"
+            return f"f({names})"
         return (
-            f"a score that adds one table entry for each of {len(self.tables)} readings "
-            f"(those that weigh most first: {names})"
+            f"sum of one table entry for each of {len(self.tables)} readings (largest weights first: {names})"
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -175,8 +174,8 @@ class TreeScore(Reading):
         order = np.argsort(-spread, kind="stable")
         most = [self.readings[i].reading.words for i in order if spread[i] > 0.0]
         return (
-            f"a score that adds the values of {len(self.trees)} small decision trees (first questions: "
-            f"{listed(most, 3)}) to table entries for {len(self.base.tables)} reading"
+            f"sum of {len(self.trees)} decision trees (first questions: {listed(most, 3)}) and of table entries for "
+            f"{len(self.base.tables)} reading"
             f"{'s' * (len(self.base.tables) != 1)}"
         )
 

@@ -6,11 +6,12 @@ Two means differ if they are more than three standard errors of their difference
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 
 import numpy as np
 
+from algorithms.theory.regret_bound import Instance, RegretBound
 from mechanisms.arrays import FloatArray
 from verify.experiments.experiment import Results, Seen
 from verify.experiments.simulated_runs import SimulatedRuns
@@ -180,6 +181,22 @@ def levels(line: str) -> SeenRule:
         return Seen(abs(means[1] - means[0]) <= 0.1 * means[1], words)
 
     return seen
+
+
+def below_bounds(played: Iterable[tuple[str, FloatArray, RegretBound, Instance]]) -> Seen:
+    """Return whether the final regret of runs is below their bounds: of each name, the runs, the bound, the instance.
+
+    A bound above the largest possible regret is left out, as no learner could fail it; without any other the comparison
+    is vacuous.
+    """
+    words, told = [], []
+    for name, final, bound, instance in played:
+        value, largest = bound.evaluate(instance), instance.trivial_regret
+        vacuous = value >= largest
+        told += [] if vacuous else [float(final.max()) <= value]
+        words.append(f"{name} {final.max():,.0f} of {value:,.0f}" + (" (vacuous)" if vacuous else ""))
+    said = f"largest regret of a run, and bound: {', '.join(words)}"
+    return Seen(_all(told), said) if told else Seen(None, said, vacuous=True)
 
 
 def every(*rules: SeenRule) -> SeenRule:

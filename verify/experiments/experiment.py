@@ -129,10 +129,24 @@ class Seen:
         None if the runs do not tell.
     words
         The numbers behind it.
+    vacuous
+        Whether the rule cannot fail here, so that it is no test.
     """
 
     holds: bool | None
     words: str
+    vacuous: bool = False
+
+    def __post_init__(self) -> None:
+        if self.vacuous and self.holds is not None:
+            raise ValueError(f"holds={self.holds!r}: must be None of what is vacuous")
+
+    @property
+    def result(self) -> str:
+        """What comes of it, in a word or two."""
+        if self.vacuous:
+            return "vacuous"
+        return {True: "agrees", False: "differs", None: "not significant"}[self.holds]
 
 
 @dataclass(frozen=True)

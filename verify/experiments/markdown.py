@@ -17,8 +17,6 @@ from verify.experiments.experiment import (
 )
 from verify.subjects.resolve import every_learner
 
-_VERDICTS = {True: "seen", False: "**not seen**", None: "not told apart by these runs"}
-
 
 def report(
     experiment: Experiment,
@@ -65,7 +63,7 @@ def report(
 
 
 def _told(statement: PaperStatement, seen: Seen) -> str:
-    return f"- {statement.says} - {_VERDICTS[seen.holds]}: {seen.words}."
+    return f"- {statement.says} - {'**differs**' if seen.holds is False else seen.result}: {seen.words}."
 
 
 def _size(scale: Scale, size: Size, results: Results) -> str:

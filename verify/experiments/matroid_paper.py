@@ -12,6 +12,7 @@ from algorithms.theory.regret import BOUNDS, WITHOUT_BOUND
 from algorithms.theory.regret_bound import Instance
 from verify.experiments.comparisons import (
     below,
+    below_bounds,
     every,
     in_words,
     levels,
@@ -176,14 +177,12 @@ def _bounds(results: Results, lines: tuple[FigureLine, ...]) -> TableContent:
 
 def _bounds_hold(results: Results) -> Seen:
     instance_of = {"OMM": "omm", "DPUCB-MAT": "published/dpucb-mat"}
-    words, holds = [], True
-    for line, learner in instance_of.items():
-        runs = results[line][0][1]
-        instance = Instance(build_problem(_PROBLEM), 2.0, int(runs.trace.rounds[-1]))
-        bound = BOUNDS[learner].evaluate(instance)
-        holds = holds and float(runs.final.max()) <= bound
-        words.append(f"{line}: the worst run has {runs.final.max():,.0f}, the bound is {bound:,.0f}")
-    return Seen(holds, "; ".join(words))
+    runs = {line: results[line][0][1] for line in instance_of}
+    problem = build_problem(_PROBLEM)
+    return below_bounds(
+        (line, of.final, BOUNDS[instance_of[line]], Instance(problem, 2.0, int(of.trace.rounds[-1])))
+        for line, of in runs.items()
+    )
 
 
 def _elements(results: Results, lines: tuple[FigureLine, ...]) -> TableContent:
@@ -283,7 +282,7 @@ MATROID: tuple[Experiment, ...] = (
         _SYNTHETIC + "ε = 2. Bounds are evaluated with the constants of their proofs.",
         _CURVES,
         _table_1,
-        (PaperStatement("no run exceeds the bounds", _bounds_hold),),
+        (PaperStatement("runs stay below the bounds", _bounds_hold),),
         content=_bounds,
     ),
     PaperTable(

@@ -94,7 +94,9 @@ class Reproduced(FromJson):
 
 
 def _read_seen(read: JsonObject) -> tuple[str, Seen]:
-    return read.text("says"), Seen(read.take("holds", bool, type(None)), read.text("words"))
+    return read.text("says"), Seen(
+        read.take("holds", bool, type(None)), read.text("words"), read.flag("vacuous")
+    )
 
 
 def reproduce(

@@ -9,11 +9,11 @@ from pathlib import Path
 from verify.document.elements import Block, Code, Document, Facts, Paragraph, Photo, Section, TextTable, Tone
 from verify.experiments.named_experiments import experiments
 from verify.experiments.reproduce import Reproduced
-from verify.verdict.common_sections import provenance_section, references_section, rests_on_section
+from verify.sentences import stated
+from verify.verdict.common_sections import assumptions_section, provenance_section, references_section
 
 _PNG = b"\x89PNG\r\n\x1a\n"
 _LARGEST = 2**26  # bytes
-_TOLD = {True: "seen", False: "not seen", None: "not told apart"}
 
 
 def reproduction_document(found: Reproduced, **files: str) -> Document:
@@ -23,7 +23,7 @@ def reproduction_document(found: Reproduced, **files: str) -> Document:
     """
     verdict, tone = _verdict(found)
     count = sum(seen.holds is True for _, seen in found.seen)
-    rows = tuple((says, _TOLD[seen.holds], seen.words) for says, seen in found.seen)
+    rows = tuple((says, seen.result, seen.words) for says, seen in found.seen)
     known = experiments.get(found.name)
     about = (
         () if known is None else (("shows", known.shows), ("from", known.source), ("setting", known.setting))
@@ -31,50 +31,49 @@ def reproduction_document(found: Reproduced, **files: str) -> Document:
     sections = [
         Section("The experiment", (Facts((("name", found.name), *about)),)),
         Section(
-            "What the paper says, and what is seen",
-            (TextTable(("the paper says", "here", "numbers"), rows), *_picture(found)),
+            "Comparison with the paper",
+            (TextTable(("Paper", "Here", "Values"), rows), *_picture(found)),
         ),
         Section("Files", (Facts(_files(found)),)),
         Section(
-            "How sure this is",
+            "Confidence and limits",
             (
                 Paragraph(
-                    "What follows from means of runs holds for the runs that were made: two count as different if "
-                    "their "
-                    "difference is more than a few of its standard errors, and else as not told apart. What is "
-                    "computed "
-                    "without runs is exact. Where paper and reproduction differ, the report among the files says why."
+                    stated(
+                        "Comparisons use a multiple of the standard error; values computed without runs are exact. "
+                        "Where paper and reproduction differ, the report among the files gives the reason."
+                    )
                 ),
             ),
         ),
-        rests_on_section(
-            (Paragraph("On dpwitness's transcription of the paper's algorithms and settings."),)
+        assumptions_section(
+            (Paragraph(stated("dpwitness transcribes the paper's algorithms and settings correctly.")),)
         ),
-        Section("See it again", (Code(found.repeat),)),
+        Section("Reproduce", (Code(found.repeat),)),
         provenance_section(found.provenance, **files),
     ]
     cited = references_section(() if known is None else (known.source,))
     sections += [] if cited is None else [cited]
     title = found.name if known is None else f"{found.name}, {known.title}"
-    meaning = f"{count} of {len(found.seen)} statements of the paper are seen here."
+    meaning = stated(
+        "{count} of {all} statements of the paper agree with these runs.", count=count, all=len(found.seen)
+    )
     return Document(verdict, tone, title, meaning, tuple(sections))
 
 
 def _verdict(found: Reproduced) -> tuple[str, Tone]:
     told = [seen.holds for _, seen in found.seen]
     if False in told:
-        return "NOT ALL SEEN", "bad"
-    return ("NOT ALL TOLD APART", "open") if None in told else ("AS THE PAPER SAYS", "good")
+        return "DIFFERS FROM THE PAPER", "bad"
+    return ("INCONCLUSIVE", "open") if None in told else ("AGREES WITH THE PAPER", "good")
 
 
 def _picture(found: Reproduced) -> tuple[Block, ...]:
     """Return the picture. Whoever wrote the result named the file: what is no picture is not shown around."""
     content = _content(found.picture, ".png")
     if content is None or not content.startswith(_PNG):
-        return (
-            Paragraph(f"The picture is not in this report: {found.picture} is not there, or no PNG file."),
-        )
-    return (Photo(content, f"The picture of {found.name}, {found.picture.name}."),)
+        return (Paragraph(stated("Picture missing or not a PNG: {file}.", file=found.picture)),)
+    return (Photo(content, stated("{name}, {file}.", name=found.name, file=found.picture.name)),)
 
 
 def _files(found: Reproduced) -> tuple[tuple[str, str], ...]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from mechanisms.printed_numbers import as_given, nearest
 from verify.document.charts import Area, Axis, Curve, Style, chart
 from verify.document.elements import Block, Code, Document, Facts, Paragraph, Picture, Section, TextTable
 from verify.experiments.simulation_result import SimulationResult
-from verify.sentences import number
-from verify.verdict.common_sections import provenance_section, rests_on_section
+from verify.sentences import exact, observed, stated
+from verify.verdict.common_sections import assumptions_section, provenance_section
 
 _STYLES: tuple[Style, ...] = ("proved", "shown", "claim", "aside")
 _ROWS = 12  # of the table of one learner
@@ -21,28 +22,34 @@ def simulation_document(simulations: Sequence[SimulationResult], **files: str) -
     names = _labels(simulations)
     learners = ", ".join(dict.fromkeys(each.learner for each in simulations))
     best = min(range(len(names)), key=lambda i: simulations[i].regret_mean[-1])
-    said = f"regret {number(simulations[best].regret_mean[-1])} after {simulations[best].rounds[-1]:,} rounds"
-    meaning = (
-        f"The mean of {first.asked.runs:,} runs has {said}."
-        if len(simulations) == 1
-        else f"Of {len(simulations)}, {names[best]} lost least in these runs: {said}."
+    one = simulations[best]
+    said = "Mean regret {mean} after {rounds:,} rounds ({draws:,} runs). Simulation only: a claim was not checked."
+    if len(simulations) > 1:
+        said = f"Lowest of {len(simulations)}: {{name}}. {said}"
+    error = "" if math.isnan(one.regret_sem[-1]) else f" ± {nearest(one.regret_sem[-1], 2)}"
+    meaning = observed(
+        said,
+        first.asked.runs,
+        name=names[best],
+        mean=f"{nearest(one.regret_mean[-1])}{error}",
+        rounds=one.rounds[-1],
     )
-    meaning += " Nothing was claimed, and neither privacy nor a bound on regret was checked."
     sections = [
         _played(simulations),
         Section("Regret", (*_picture(simulations, names), _table(simulations, names))),
         Section(
-            "How sure this is",
+            "Confidence and limits",
             (
                 Paragraph(
-                    "Means of simulated runs, on this problem and with these numbers; ± one standard error. Regret is "
-                    "what the best action of all would have earned more. A claim of privacy is checked by dpwitness "
-                    "verify, a bound on regret by dpwitness regret."
+                    stated(
+                        "Means ± one standard error over runs, for this problem and these parameters. dpwitness verify "
+                        "checks a privacy claim, dpwitness regret a regret bound."
+                    )
                 ),
             ),
         ),
-        rests_on_section((Paragraph("On simulated outcomes: no data of anybody's were used."),)),
-        Section("See it again", (), tuple(map(Code, dict.fromkeys(each.repeat for each in simulations)))),
+        assumptions_section((Paragraph(exact("Simulated outcomes; no user data.")),)),
+        Section("Reproduce", (), tuple(map(Code, dict.fromkeys(each.repeat for each in simulations)))),
         provenance_section(first.provenance, **files),
     ]
     return Document(
@@ -69,7 +76,7 @@ def _asked(simulation: SimulationResult, name: str) -> str:
     return (
         str(dict(asked.settings))
         if name == "settings"
-        else number(asked.epsilon if name == "ε" else asked.delta)
+        else as_given(asked.epsilon if name == "ε" else asked.delta)
     )
 
 
@@ -80,8 +87,8 @@ def _played(simulations: Sequence[SimulationResult]) -> Section:
     pairs = (
         ("learners", of_all([each.learner for each in simulations])),
         ("problem", of_all([each.problem for each in simulations])),
-        ("ε", of_all([number(each.asked.epsilon) for each in simulations])),
-        ("δ", of_all([number(each.asked.delta) for each in simulations])),
+        ("ε", of_all([as_given(each.asked.epsilon) for each in simulations])),
+        ("δ", of_all([as_given(each.asked.delta) for each in simulations])),
         ("neighbours of the claims", of_all([each.neighbours for each in simulations])),
         ("rounds", of_all([f"{each.rounds[-1]:,}" for each in simulations])),
         ("runs", of_all([f"{each.asked.runs:,} from seed {each.asked.seed}" for each in simulations])),
@@ -92,7 +99,7 @@ def _played(simulations: Sequence[SimulationResult]) -> Section:
             ),
         ),
     )
-    return Section("What was played", (Facts(tuple(pair for pair in pairs if pair[1])),))
+    return Section("Setting", (Facts(tuple(pair for pair in pairs if pair[1])),))
 
 
 def _picture(simulations: Sequence[SimulationResult], names: Sequence[str]) -> tuple[Block, ...]:
@@ -103,8 +110,9 @@ def _picture(simulations: Sequence[SimulationResult], names: Sequence[str]) -> t
     rounds = simulations[0].rounds
     if len(simulations) > len(_STYLES) or not values or len(rounds) < 2:
         return ()
-    words = f"Mean cumulative regret of {simulations[0].asked.runs:,} runs" + (
-        ", and one standard error to each side." if len(simulations) == 1 else "."
+    spread = ", ± one standard error" if len(simulations) == 1 else ""
+    words = observed(
+        "Mean cumulative regret of {draws:,} runs{spread}.", simulations[0].asked.runs, spread=spread
     )
     least, most = min(values), max(values)
     axes = (
@@ -125,7 +133,7 @@ def _picture(simulations: Sequence[SimulationResult], names: Sequence[str]) -> t
         areas = [
             Area("one standard error", [(float(t), max(m - e, least), max(m + e, least)) for t, m, e in band])
         ]
-    return (Picture(chart(*axes, curves, areas, words), words),)
+    return (Picture(chart(*axes, curves, areas, str(words)), words),)
 
 
 def _table(simulations: Sequence[SimulationResult], names: Sequence[str]) -> TextTable:
@@ -147,7 +155,7 @@ def _row(name: str, of: SimulationResult, i: int) -> tuple[str, ...]:
     error = of.regret_sem[i]
     return (
         name,
-        number(of.regret_mean[i]),
-        "-" if math.isnan(error) else f"{error:.2g}",
-        number(of.return_mean[i]),
+        nearest(of.regret_mean[i]),
+        "-" if math.isnan(error) else nearest(error, 2),
+        nearest(of.return_mean[i]),
     )

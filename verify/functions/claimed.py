@@ -10,6 +10,7 @@ from typing import Any, TypeVar, cast
 
 from algorithms.claim import ClaimForm, Model, View
 from mechanisms import Domain
+from mechanisms.parameters import ParameterError
 from verify.neighbouring.adjacency import Adjacency, relation_of
 from verify.neighbouring.registry import as_adjacency
 from verify.neighbouring.within import Within
@@ -22,14 +23,15 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 @dataclass(frozen=True)
 class Declared:
-    """What `claimed` says of a function."""
+    """What `claimed` says of a function; `guessed` is whether its data are a guess."""
 
     neighbours: Adjacency
     form: ClaimForm
+    guessed: bool = False
 
 
 def claimed(
-    *, data: Domain | Adjacency, model: Model = "central", unit: str | None = None
+    *, data: Domain | Adjacency, model: Model = "central", unit: str | None = None, guessed: bool = False
 ) -> Callable[[_Function], _Function]:
     """Declare that a function is private, and what its data are; the command line supplies the numbers.
 
@@ -44,10 +46,15 @@ def claimed(
     unit
         What one record is, for the report; by default what neighbours differ in.
 
+    guessed
+        Whether `data` is a guess, as in the wrappers of ``dpwitness audit-repo``. Data on which the function raises an
+        error are left out then: they show that the guess was wrong, and nothing of the claim. Of data that are stated
+        an error is an output like others.
+
     Raises
     ------
     ParameterError
-        If `data` is neither a domain nor an adjacency.
+        If `data` is neither a domain nor an adjacency, or `guessed` neither True nor False.
 
     Notes
     -----
@@ -62,8 +69,11 @@ def claimed(
     ... def noisy(data: float, rng: np.random.Generator) -> float:
     ...     return data + rng.laplace(scale=1.0)
     """
+    if not isinstance(guessed, bool):
+        raise ParameterError(f"guessed = {guessed!r}: must be True or False")
     neighbours = as_adjacency(data)
-    form = claim_form(model, unit, "declared with @claimed", neighbours)
+    source = "guessed, and declared with @claimed" if guessed else "declared with @claimed"
+    form = claim_form(model, unit, source, neighbours)
 
     def mark(function: _Function) -> _Function:
         marked: Any = function
@@ -73,7 +83,7 @@ def claimed(
             def marked(*args: Any, **kwargs: Any) -> Any:
                 return function(*args, **kwargs)
 
-        marked.dpwitness_claim = Declared(neighbours, form)
+        marked.dpwitness_claim = Declared(neighbours, form, guessed)
         return cast(_Function, marked)
 
     return mark

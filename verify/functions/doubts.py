@@ -22,7 +22,7 @@ from verify.functions.runs import FunctionRuns
 from verify.sampling.count_events import count_events
 from verify.sampling.counted_event import CountedEvent
 from verify.sampling.draws import batch_sizes
-from verify.sampling.independence import dependence
+from verify.sampling.independence import DEPENDENCE_ERROR, dependence
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +41,8 @@ class _Placebo:
         Columns for which batches are sized, so that they are those of the smallest size.
     standard_errors
         By which counts must differ; by chance they do with probability below 4e-8 each.
+    confidence
+        That drift is no chance: at least this, as long as fewer than 2,500 columns are counted.
     """
 
     batch: int = 1 << 13
@@ -50,6 +52,7 @@ class _Placebo:
     most_marked: int = 1 << 18
     marked_columns: int = 32
     standard_errors: float = 5.5
+    confidence: float = 0.9999
 
 
 _PLACEBO = _Placebo()
@@ -68,11 +71,11 @@ def doubt_of(
     if says_something and runs.together and repeats_an_event(result, runs.width, seed):
         return Statement.REPEATS.finding(share="a part")
     if (says_something or not looked.repeatable) and _drifts(result, seed, executor):
-        return Statement.DRIFT.finding()
+        return Statement.DRIFT.finding(confidence=_PLACEBO.confidence)
     if result.refuted and not result.looked_for_dependence:
         how = _dependence(result, seed)
         if how is not None:
-            return Statement.DEPENDENT_DRAWS.finding(how=how)
+            return Statement.DEPENDENT_DRAWS.finding(how=how, confidence=1.0 - DEPENDENCE_ERROR)
     return None
 
 

@@ -76,12 +76,12 @@ def look_elsewhere(runs: FunctionRuns, known: Sequence[Data], same: object, seed
 
     for data, pair in _others(adjacency, known, tries.datasets, seed):
         tried += 1
-        if any(row != same for row in rows(data)):
+        if any(row != same for row in rows(data)) and not runs.is_outside(data):
             along = path(adjacency, known[0], data)
             change = None if along is None else first_change(along, rows, adjacency)
             if change is None and pair is not None and rows(pair.data) != rows(pair.other):
                 change = pair
-            if change is not None:
+            if change is not None and not runs.is_outside(change.data, change.other):
                 return Elsewhere(tried, change)
     return Elsewhere(tried, None)
 

@@ -30,6 +30,8 @@ class FunctionSubject:
         The subject's own claim, if it has numbers; what is verified if no other numbers are given.
     single_lanes
         Whether it is cheap enough to be called for one lane at a time (a command is not: each call starts a process).
+    guessed
+        Whether `neighbours` is a guess, so that data on which the function raises are no evidence.
     arguments
         How the command line names it, if not by its name.
     """
@@ -43,4 +45,5 @@ class FunctionSubject:
     claimed_epsilon: float | None = None
     claimed_delta: float = 0.0
     single_lanes: bool = True
+    guessed: bool = False
     arguments: tuple[str, ...] = ()

@@ -19,15 +19,15 @@ import numpy as np
 from accountant import Recorder, Replay
 from algorithms.claim import Claim
 from mechanisms.arrays import FloatArray
+from mechanisms.printed_numbers import as_given, at_least
 from verify.conduct.conduct import Conduct
 from verify.conduct.effort import FALSE_ALARM
-from verify.conduct.float_errors import subjects_own
+from verify.conduct.process_state import subjects_own
 from verify.findings import Finding, FindingKind, Statement, add_once
 from verify.functions.function_subject import FunctionSubject
 from verify.functions.probe_result import words_of
 from verify.neighbouring.adjacency import Data, Pair
 from verify.outputs.read_outputs import read_outputs
-from verify.sentences import number
 from verify.statistics.sampled_losses import LossBound, loss_lower_bound
 from verify.subject_error import SubjectError, words_with_place
 
@@ -102,7 +102,10 @@ class _Replayed:
         if bound is None or not bound.epsilon > epsilon:
             return None
         return Statement.RELEASES_LOSE_MORE.finding(
-            epsilon=number(bound.epsilon), delta=number(delta), claimed=number(epsilon)
+            epsilon=at_least(bound.epsilon),
+            delta=as_given(delta),
+            claimed=as_given(epsilon),
+            confidence=bound.confidence,
         )
 
 

@@ -111,9 +111,9 @@ class NoiseChecks:
         if self.runs.effects.drew and not self.runs.effects.drew_last:
             return Statement.REMEMBERS_OUTPUT.finding()
         if len({one.readings.rows[0] for one in seen}) == 1:
-            return Statement.CONSTANT_OUTPUT.finding(tried=tried)
+            return Statement.CONSTANT_OUTPUT.finding(draws=_CERTAIN, tried=tried)
         if self.runs.subject.single_lanes and remembers_elsewhere(
             self.runs, [one.data for one in seen], self.seed
         ):
             return Statement.REMEMBERS_OWN_DRAW.finding()
-        return Statement.DETERMINISTIC.finding(calls=_CERTAIN)
+        return Statement.DETERMINISTIC.finding(draws=_CERTAIN)

@@ -15,7 +15,7 @@ from verify.conduct.progress import stretch
 from verify.events.view_sample import ViewSample
 from verify.functions.draw_budget import DrawBudget
 from verify.functions.probe_result import Probe, words_of
-from verify.functions.runs import FunctionRuns
+from verify.functions.runs import FunctionRuns, key_of
 from verify.neighbouring.adjacency import Data, Pair, different_pairs
 from verify.neighbouring.listed import Listed
 from verify.neighbouring.neighbour_search import MOST_EXAMPLES, SearchResult, search_neighbours
@@ -40,6 +40,8 @@ class _PairCounts:
         Draws below which a search finds nothing.
     reserve
         Of the wealth, for the case that a function raises while it works on many lanes.
+    tries
+        Outputs that show whether a function works on data that are a guess.
     """
 
     known_of_command: int = 12
@@ -47,15 +49,17 @@ class _PairCounts:
     bet_on: int = 12
     least_draws: int = 24_000
     reserve: float = 1e-3
+    tries: int = 16
 
 
 _COUNTS = _PairCounts()
 
 
 def known_pairs(runs: FunctionRuns) -> list[Pair]:
-    """Return the known pairs that are looked at."""
+    """Return the known pairs that are looked at, without data that turned out to lie outside of what was guessed."""
     subject = runs.subject
-    return list(subject.neighbours.seeds())[: None if subject.single_lanes else _COUNTS.known_of_command]
+    pairs = list(subject.neighbours.seeds())[: None if subject.single_lanes else _COUNTS.known_of_command]
+    return [pair for pair in pairs if not runs.is_outside(pair.data, pair.other)]
 
 
 @dataclass
@@ -83,6 +87,7 @@ class FunctionPairs(CandidateSource):
     floating_point: bool
     search: SearchResult | None = None
     _bet_on: list[Pair] = field(default_factory=list)
+    _tried: set[Any] = field(default_factory=set)
 
     @property
     def budget(self) -> DrawBudget:
@@ -90,8 +95,25 @@ class FunctionPairs(CandidateSource):
         return DrawBudget(self.runs, self.conduct.effort)
 
     def draw(self, pair: Pair, other: bool, n: int, seed: np.random.SeedSequence) -> ViewSample:
-        """Draw outputs on one data set of a pair."""
-        return self.runs.sample(self.looked.layout, pair.other if other else pair.data, n, seed)
+        """Draw outputs on one data set of a pair; none where the subject raises on one of them and they are a guess."""
+        layout = self.looked.layout
+        if self.runs.subject.guessed:
+            self._try(pair)
+            if self.runs.is_outside(pair.data, pair.other):
+                return ViewSample(np.zeros((n, len(layout.columns))), layout.columns)
+        return self.runs.sample(layout, pair.other if other else pair.data, n, seed)
+
+    def _try(self, pair: Pair) -> None:
+        """Call the subject a few times on data that are a guess, so that such as it refuses do not look telling."""
+        for data in (pair.data, pair.other):
+            if key_of(data) not in self._tried:
+                self._tried.add(key_of(data))
+                self.runs.outputs(data, _COUNTS.tries, np.random.SeedSequence(self.conduct.seed))
+
+    def is_outside(self, worlds: NeighbouringWorlds) -> bool:
+        """Return whether the subject raised on one of two data sets that were drawn from, and they are a guess."""
+        raised = {words_of(data) for data, _ in self.runs.outside.values()}
+        return not raised.isdisjoint(worlds.words)
 
     # --- a single look ---------------------------------------------------------------------------
 
@@ -117,7 +139,7 @@ class FunctionPairs(CandidateSource):
         known = known_pairs(self.runs)
         if looked.unlike is not None:
             change = looked.elsewhere or self._change(*looked.unlike)
-            if change is not None:
+            if change is not None and not self.runs.is_outside(change.data, change.other):
                 return SearchResult((change,))
         if isinstance(neighbours, Listed) and len(known) <= FINALISTS:
             return SearchResult(tuple(known[: self.budget.most_pairs]))
@@ -127,7 +149,13 @@ class FunctionPairs(CandidateSource):
             final_samples=self.budget.samples // 4,
         )
         elsewhere = () if looked.elsewhere is None else (looked.elsewhere,)
-        return replace(found, pairs=(*elsewhere, *found.pairs)[: min(FINALISTS, self.budget.most_pairs)])
+        inside = [
+            pair
+            for pair in (*elsewhere, *found.pairs, *known_pairs(self.runs))
+            if not self.runs.is_outside(pair.data, pair.other)
+        ]
+        most = min(FINALISTS, self.budget.most_pairs, len(elsewhere) + len(found.pairs))
+        return replace(found, pairs=tuple(different_pairs(inside))[:most])
 
     def _change(self, data: Data, other: Data) -> Pair | None:
         """Return neighbours between two data sets on which the output, which never varies, changes."""

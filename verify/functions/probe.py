@@ -87,6 +87,7 @@ def probe(runs: FunctionRuns, pairs: Sequence[Pair], seed: int, seconds: float) 
             seen.append(_first_outputs(runs, data, len(seen), n, seed, min(seconds / 2.0, _LOOK.seconds)))
 
     look_on(datasets)
+    pairs, seen = _inside(runs, pairs, seen)
     others = Elsewhere(0, None)
     if len({row for one in seen for row in one.readings.rows}) == 1:
         others = look_elsewhere(runs, datasets, seen[0].readings.rows[0], seed)
@@ -111,12 +112,32 @@ def probe(runs: FunctionRuns, pairs: Sequence[Pair], seed: int, seconds: float) 
     else:
         # What varies with the global random state only is said already.
         if not runs.effects.drew and randomness is Statement.OWN_RANDOMNESS:
-            findings.append(Statement.IGNORES_GENERATOR.finding())
+            findings.append(Statement.IGNORES_GENERATOR.finding(draws=sum(len(one.readings) for one in seen)))
         if runs.together:
             findings += noise.repeated_noise()
     findings += _unusual_outputs(seen)
     findings += _side_effects(runs)
     return Probe(layout, findings, randomness is not Statement.OWN_RANDOMNESS, unlike, others.pair)
+
+
+def _inside(
+    runs: FunctionRuns, pairs: Sequence[Pair], seen: list[SeenOutputs]
+) -> tuple[Sequence[Pair], list[SeenOutputs]]:
+    """Return the pairs and outputs without data that are a guess and on which the function raises.
+
+    Raises
+    ------
+    SubjectError
+        If it raises on one of every two neighbours.
+    """
+    inside = [pair for pair in pairs if not runs.is_outside(pair.data, pair.other)]
+    if not inside:
+        data, error = next(iter(runs.outside.values()))
+        raise SubjectError(
+            f"{runs.name} raised {error.message} (at {error.where}) on {words_of(data)}, and on one of every two "
+            "neighbours that were tried: what its data are is a guess; say it with @claimed(data=...) or --data"
+        )
+    return inside, [one for one in seen if not runs.is_outside(one.data)]
 
 
 def _seldom_something(runs: FunctionRuns, pair: Pair, seed: int) -> Iterator[SeenOutputs]:
@@ -216,21 +237,19 @@ def _unusual_outputs(seen: Sequence[SeenOutputs]) -> Iterator[Finding]:
     raised = next((one for one in seen if one.readings.raised), None)
     if raised is not None:
         error = next(iter(raised.readings.raised.values()))
-        never = next((words_of(one.data) for one in seen if not one.readings.raised), None)
         yield Statement.RAISES.finding(
             error.where,
             error=error.message,
             raised=len(raised.readings.raised),
-            calls=len(raised.readings),
+            draws=len(raised.readings),
             data=words_of(raised.data),
-            never=f", and in none on {never}" if never else "",
         )
     missing = next((one for one in seen if _misses_numbers(one.readings)), None)
     if missing is not None:
         yield Statement.NAN.finding(
             failing=all(np.isnan(one.readings.values).all() for one in seen),
             count=int(np.isnan(missing.readings.values).any(axis=1).sum()),
-            outputs=len(missing.readings),
+            draws=len(missing.readings),
             data=words_of(missing.data),
         )
     shapes = dict.fromkeys(

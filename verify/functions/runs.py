@@ -16,7 +16,7 @@ import numpy as np
 
 from accountant import Direct
 from mechanisms.arrays import FloatArray
-from verify.conduct.float_errors import subjects_own
+from verify.conduct.process_state import subjects_own
 from verify.events.view_sample import ViewSample
 from verify.functions.function_subject import FunctionSubject
 from verify.neighbouring.adjacency import Data
@@ -77,6 +77,8 @@ class FunctionRuns:
     draws, seconds
         Outputs that were drawn so far, without the first ones, and how long that took: what is called for the
         first time may be compiled, or load something.
+    outside
+        Of data that are a guess, those on which the subject raised an error, and what: nobody said that it works there.
     """
 
     subject: FunctionSubject
@@ -85,12 +87,17 @@ class FunctionRuns:
     width: int = 1
     draws: int = 0
     seconds: float = 0.0
+    outside: dict[Any, tuple[Data, Raised]] = field(default_factory=dict)
     _warm: bool = False
 
     @property
     def name(self) -> str:
         """The subject's name."""
         return self.subject.name
+
+    def is_outside(self, *datasets: Data) -> bool:
+        """Return whether the subject raised an error on one of these data sets, which are a guess."""
+        return any(key_of(data) in self.outside for data in datasets)
 
     def outputs(self, data: Data, n: int, seed: np.random.SeedSequence) -> Readings:
         """Return n independent outputs on a data set.
@@ -208,12 +215,15 @@ class FunctionRuns:
         outputs: list[Any] = []
         turns = (data,) if before is None else (before, data)
         for turn in range(n * len(turns)):
-            given = _given(turns[turn % len(turns)])
+            turn_data = turns[turn % len(turns)]
+            given = _given(turn_data)
             try:
                 outputs.append(_as_returned(call(given)))
             except (Exception, SystemExit) as error:
                 # Where it was raised takes a hundred times as long to find as the call took: once is enough.
                 outputs.append(_raised(error) if watch else Raised(type(error).__name__, "", ""))
+                if self.subject.guessed and (key := key_of(turn_data)) not in self.outside:
+                    self.outside[key] = turn_data, _raised(error)
             if watch:
                 self._compare(given, data)
         return outputs
@@ -231,6 +241,11 @@ class FunctionRuns:
     def _compare(self, given: Any, data: Data) -> None:
         if not same_data(np.asarray(given), data):
             self.effects.changed_data = True
+
+
+def key_of(data: Data) -> Any:
+    """Return what tells a data set from others."""
+    return data.dtype.str, data.shape, data.tobytes()
 
 
 def same_data(one: Data, other: Data) -> bool:
@@ -293,10 +308,10 @@ def _contained(
     random.seed(words.tobytes())
     try:
         with (
+            subjects_own(),
             warnings.catch_warnings(record=True) as warned,
             redirect_stdout(out),
             redirect_stderr(out),
-            subjects_own(),
         ):
             yield warned
     finally:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from algorithms.blocks import Serial
 from algorithms.claim import Claim
+from mechanisms.printed_numbers import at_least
 from verify.conduct.conduct import Conduct
 from verify.conduct.progress import stretch
 from verify.conduct.spawn_keys import SpawnKey
@@ -21,14 +23,15 @@ from verify.functions.function_subject import FunctionSubject
 from verify.functions.gate_replay import replay_gate
 from verify.functions.pairs_to_test import FunctionPairs, known_pairs
 from verify.functions.probe import NeverEnds, probe
+from verify.functions.probe_result import words_of
 from verify.functions.runs import FunctionRuns, RaisedInLanes
-from verify.neighbouring.adjacency import Pair
+from verify.neighbouring.adjacency import Data, Pair
 from verify.outputs.output_layout import OutputLayout
+from verify.outputs.output_readings import Raised
 from verify.sampling.counted_event import CountedEvent
 from verify.sampling.second_test import hold_tests
 from verify.sampling.tester import SingleLook, Tester
 from verify.sampling.worlds import NeighbouringWorlds
-from verify.sentences import number
 from verify.subject_error import SubjectError
 from verify.verdict.evidence import Evidence
 from verify.verdict.stopping import stopped_by_hand, stopped_in_time
@@ -57,7 +60,7 @@ def verify_function(
     ValueError
         If there are too few draws.
     """
-    evidence = Evidence(upper=UpperBound(math.inf, 1.0, "none: nothing is known of a black box"))
+    evidence = Evidence(upper=UpperBound(math.inf, 1.0, "black box"))
     runs = FunctionRuns(subject, together=subject.takes_lanes)
     test = _FunctionTest(runs, claim, conduct, tester, floating_point, evidence)
     with stopped_in_time(evidence, conduct.seconds, conduct.spent), stopped_by_hand(evidence):
@@ -69,9 +72,12 @@ def verify_function(
                     raise SubjectError(f"{subject.name} raised {error}") from error
                 # Which lane raised cannot be said: lanes are asked for one by one from here on.
                 evidence.findings.clear()
-                replace(test, runs=FunctionRuns(subject, together=False)).run()
+                test = replace(test, runs=FunctionRuns(subject, together=False))
+                test.run()
         except NeverEnds as error:
             evidence.findings.append(error.finding)
+    if outside := list(test.runs.outside.values()):
+        evidence.findings.append(_wrong_guess(outside))
     return evidence
 
 
@@ -95,6 +101,7 @@ class _FunctionTest:
         looked = probe(self.runs, known, conduct.seed, conduct.seconds)
         if not (looked.repeatable or looked.nothing_to_test):
             looked = without_drift(self.runs, looked, known[0], conduct.seed)
+        known = known_pairs(self.runs)  # those without data that a guess was wrong to hold
         evidence.findings.extend(looked.findings)
         if looked.nothing_to_test:
             return
@@ -122,6 +129,8 @@ class _FunctionTest:
             if doubt is not None:
                 evidence.doubt(result, doubt)
                 return
+            if pairs.is_outside(result.worlds):
+                continue
             evidence.keep(result, conduct.reproduce)
             if result.dependent is not None:
                 return
@@ -146,11 +155,12 @@ class _FunctionTest:
         return conduct.with_samples(plan.draws)
 
     def _in_one_place(self, conduct: Conduct) -> Conduct:
-        """Return the conduct without workers where the function draws from a generator of its own.
+        """Return the conduct without workers where the function draws from a generator of its own, or data are a guess.
 
-        Forked processes would all repeat the same draws.
+        Forked processes would all repeat the same draws, and keep to themselves on which data it raised.
         """
-        if not any(finding.kind == FindingKind.FOREIGN_RANDOMNESS for finding in self.evidence.findings):
+        foreign = any(finding.kind == FindingKind.FOREIGN_RANDOMNESS for finding in self.evidence.findings)
+        if not (foreign or self.runs.subject.guessed):
             return conduct
         return replace(conduct, effort=replace(conduct.effort, executor=Serial()))
 
@@ -172,6 +182,17 @@ class _FunctionTest:
                 self.evidence.offer(result.lower_bound(), result.witness(pairs.conduct.reproduce))
 
 
+def _wrong_guess(outside: Sequence[tuple[Data, Raised]]) -> Finding:
+    """Return the finding for data that are a guess and on which the function raised."""
+    data, error = outside[0]
+    return Statement.WRONG_GUESS.finding(
+        error.where,
+        error=error.message,
+        data=words_of(data),
+        more=f" and on {len(outside) - 1:,} other data sets" if len(outside) > 1 else "",
+    )
+
+
 def _has_fractions(layout: OutputLayout, worlds: NeighbouringWorlds, seed: int) -> bool:
     """Return whether outputs hold numbers that are not whole: only those have bits that could leak."""
     sample = worlds.draw(False, 64, SpawnKey.FRACTIONS.sequence(seed))
@@ -191,13 +212,13 @@ def _lattice_finding(result: CountedEvent, *, counts: bool) -> Finding:
     outcome = (
         "this counts against the claim"
         if counts
-        else "the claim is about real arithmetic, so that this does not count (it does with --floating-point)"
+        else "the claim is about real arithmetic: reported, not counted (--floating-point counts it)"
     )
     return Statement.FLOATING_POINT.finding(
         failing=counts,
-        epsilon=number(result.epsilon_lower),
-        confidence=f"{100 * result.confidence:.3g} %",
-        trials=result.trials,
+        epsilon=at_least(result.epsilon_lower),
+        confidence=result.confidence,
+        draws=result.trials,
         event=result.event.words,
         probability=result.probability,
         data=data,

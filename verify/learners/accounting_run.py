@@ -26,6 +26,7 @@ from accountant import (
     GaussianComposition,
     Place,
     RawRead,
+    RecordId,
     Recording,
     Refusal,
     SensitivityExceeded,
@@ -38,12 +39,15 @@ from accountant.recorded import describe
 from algorithms.claim import Claim
 from algorithms.play import ActionError, place_of_act
 from mechanisms import Assumption, AssumptionKind, DomainError, Mechanism
+from mechanisms.printed_numbers import as_given, at_most
 from verify.conduct.kept_outside import changed, kept_outside
+from verify.conduct.process_state import own_steps, subjects_own
 from verify.findings import Finding, FindingKind, Statement, UpperBound, add_once
 from verify.learners.internals import internals_named
 from verify.learners.ledger_profile import MovedMechanism, larger, largest_counts, ledger_profile
+from verify.learners.payers import Pricing, within
 from verify.learners.public_state import PublicState, is_due, public_state
-from verify.sentences import number
+from verify.sentences import exact
 from verify.subject_error import failing_place
 from verify.verdict.evidence import Evidence
 
@@ -57,6 +61,7 @@ _KINDS: tuple[tuple[type[Refusal], FindingKind], ...] = (
 )
 
 
+_ROUNDING = 1e-9  # of a figure, relative: below it two theorems say the same
 _ALTERATIONS: tuple[Alteration, ...] = (
     lambda outputs: 30 * outputs,
     lambda outputs: np.rint(outputs).astype(outputs.dtype),
@@ -95,12 +100,12 @@ class EnforcedTerms:
     trust
         Who may see records.
     composition
-        The theorem that adds up losses: basic composition by default.
+        The theorem that adds up losses.
     """
 
     budget: Budget
     trust: Trust
-    composition: Composition | None = None
+    composition: Composition
 
     def accountant(self, seed: np.random.SeedSequence) -> Accountant:
         """Return an accountant; all of its draws follow from the seed."""
@@ -149,16 +154,14 @@ class Accounting:
 
     Attributes
     ----------
-    worst
-        The largest (epsilon, delta) that any record paid in any run; None if a run was refused.
-    record
-        The record that paid it.
+    pricings
+        Who paid most under each theorem that prices all that was released; the first is the accountants' own.
+    refused
+        Whether a run was refused, or did not come to its end.
     findings
         Refusals, crashes and declassifications, each with its line.
     mechanisms
         Every mechanism used, with the line that first released through it.
-    paid
-        What the worst record was charged for.
     alike
         For each kind of release the most that any one record entered, if no record entered several kinds.
     assumptions
@@ -173,19 +176,15 @@ class Accounting:
         The runs that were kept for replays.
     exceeded
         The first release that was refused because its records could not pay.
-    theorem
-        What adds up losses.
     enforced
-        Whether the accountants had the claim as their budget, and refused nothing.
-    filtered
-        Without limit: the largest cost under the Gaussian filter, where that has one.
+        Whether accountants with the claim as their budget refused nothing, and it covers every record of runs without
+        limit, too.
     """
 
-    worst: Cost | None = None
-    record: int | str | None = None
+    pricings: list[Pricing]
+    refused: bool = False
     findings: list[Finding] = field(default_factory=list)
     mechanisms: dict[Mechanism, Place] = field(default_factory=dict)
-    paid: tuple[Entry, ...] = ()
     alike: dict[MovedMechanism, int] | None = field(default_factory=dict)
     assumptions: list[Assumption] = field(default_factory=list)
     releases: int = 0
@@ -194,24 +193,65 @@ class Accounting:
     learner: type = object
     taped: list[TapedRun] = field(default_factory=list)
     exceeded: BudgetExceeded | None = None
-    theorem: Composition = field(default_factory=BasicComposition)
     enforced: bool = False
-    filtered: Cost | None = None
+
+    @property
+    def own(self) -> Pricing:
+        """Who paid most under the accountants' theorem."""
+        return self.pricings[0]
+
+    def least(self, delta: float) -> Pricing:
+        """Return the pricing of the least covering cost at `delta`: one theorem for all records, as accountants have.
+
+        Another theorem than the accountants' own counts only if it says less by more than rounding.
+        """
+        found = self.own
+        for other in self.pricings[1:]:
+            if other.cost.delta_up <= delta and (
+                found.cost.delta_up > delta
+                or other.cost.epsilon_up < found.cost.epsilon_up * (1.0 - _ROUNDING)
+            ):
+                found = other
+        return found
+
+    def dearest(self, most: int) -> list[RecordId]:
+        """Return the record that could not pay, and of each theorem so many of those that paid most."""
+        refused = None if self.exceeded is None else self.exceeded.record
+        payers = [payer.record for pricing in self.pricings for payer in pricing.payers[:most]]
+        return [*([refused] if isinstance(refused, int | str) else []), *payers]
+
+    def price(self, entries: Sequence[Entry], budget: Budget) -> None:
+        """Add a run: who paid most in it, under each theorem that prices it."""
+        found = [
+            (pricing, pricing.of_run(entries, budget, own=pricing is self.own)) for pricing in self.pricings
+        ]
+        self.pricings = [pricing.with_payers(payers) for pricing, payers in found if payers is not None]
+
+    def together(self, other: Accounting) -> list[Pricing]:
+        """Return who paid most in these runs and others, under each theorem that prices both."""
+        theirs = {pricing.theorem.name: pricing.payers for pricing in other.pricings}
+        return [
+            pricing.with_payers(theirs[pricing.theorem.name])
+            for pricing in self.pricings
+            if pricing.theorem.name in theirs
+        ]
 
     @property
     def how(self) -> str:
         """What holds the learner to the bound, for a sentence; without a budget it is of these runs alone."""
         looked = f"{self.runs} runs of {self.rounds:,} rounds"
         if self.enforced:
-            return f"under an accountant with this budget (looked at: {looked})"
-        return f"the most that a record was charged in {looked}, and no bound on others"
+            return f"enforced by an accountant with this budget (observed: {looked})"
+        return f"largest charge in {looked}; other runs are not bounded"
 
 
 def run_accounting(
     build: Callable[[Accountant], Any],
     runs: Sequence[AccountedRun],
     terms: EnforcedTerms,
+    theorems: Sequence[Composition],
     *,
+    budget: Budget,
     rounds: int,
     seed: np.random.SeedSequence,
 ) -> Accounting:
@@ -225,13 +265,18 @@ def run_accounting(
         Each lets a learner play `rounds` rounds.
     terms
         What the accountants enforce.
+    theorems, budget
+        What else prices the runs, beside the accountants' own theorem, and what totals are compared with.
     rounds
         How many.
     seed
         Of all randomness.
     """
-    result = Accounting(runs=len(runs), rounds=rounds)
-    refused = False
+    pricings = [
+        Pricing(terms.composition),
+        *(Pricing(each) for each in theorems if each is not terms.composition),
+    ]
+    result = Accounting(pricings, runs=len(runs), rounds=rounds)
     act, outside, named = Place("", 0), None, list[Assumption]()
     # A copy spawns the same every time, so that other terms see the same noise.
     children = np.random.SeedSequence(seed.entropy, spawn_key=seed.spawn_key).spawn(len(runs))
@@ -241,13 +286,14 @@ def run_accounting(
         if run.taped or run.altered is not None:
             accountant.on_tape(recording)
         try:
-            learner = build(accountant)
+            with subjects_own():
+                learner = build(accountant)
             act, result.learner = place_of_act(learner), type(learner)
             if outside is None:
                 outside, named = kept_outside(learner), internals_named(learner)
             steps: list[Any] = []
             states: dict[int, PublicState] = {}
-            for number, step in enumerate(run.play(learner, accountant), start=1):
+            for number, step in enumerate(own_steps(run.play(learner, accountant)), start=1):
                 if run.taped:
                     steps.append(copy.copy(step))
                     if is_due(number):
@@ -256,28 +302,34 @@ def run_accounting(
                 states[len(steps)] = public_state(learner)
                 result.taped.append(TapedRun(index, terms, child, recording, steps, states, act))
         except GateClosed:
-            refused = True  # reported below, at the line that closed it
+            result.refused = True  # reported below, at the line that closed it
         except BudgetExceeded as refusal:
-            refused = True
+            result.refused = True
             result.exceeded = result.exceeded or refusal
         except Refusal as refusal:
-            refused = True
-            add_once(result.findings, Finding(_kind(refusal), str(refusal.where), refusal.message))
+            result.refused = True
+            said = exact("{message}", message=refusal.message)
+            add_once(result.findings, Finding(_kind(refusal), str(refusal.where), said))
         except DomainError as error:
-            refused = True
+            result.refused = True
             add_once(result.findings, Statement.OUTSIDE_DOMAIN.finding(act, error=str(error)))
         except ActionError as error:
-            refused = True
+            result.refused = True
             add_once(result.findings, Statement.INVALID_ACTION.finding(error.where, error=error.message))
         except (Exception, SystemExit) as error:  # a user's learner may raise anything
             if run.altered is None:  # else it fails on what was released, which tells nothing of the data
-                refused = True
-                add_once(result.findings, Statement.LEARNER_RAISED.finding(failing_place(error), error=error))
+                result.refused = True
+                add_once(result.findings, Statement.RAISED.finding(failing_place(error), error=error))
         if accountant.closed is not None:
-            refused = True
+            result.refused = True
             why, place = accountant.closed
             add_once(result.findings, Statement.ERROR_IN_MAP.finding(place, error=why))
-        result.assumptions += [each for each in accountant.assumptions if each not in result.assumptions]
+        result.assumptions += [
+            each
+            for each in accountant.assumptions
+            # The noise is this run's own: nothing of it is published.
+            if each.kind is not AssumptionKind.SEEDED and each not in result.assumptions
+        ]
         result.releases += len(accountant.ledger)
         result.alike = larger(result.alike, largest_counts(accountant.ledger.entries))
         for entry in accountant.ledger.entries:
@@ -285,15 +337,10 @@ def run_accounting(
                 add_once(result.findings, Statement.DECLASSIFIED.finding(entry.where, reason=entry.note))
             else:
                 result.mechanisms.setdefault(entry.mechanism, entry.where)
-        record, worst = accountant.worst()
-        if result.worst is None or _exceeds(worst, result.worst):
-            result.worst, result.record = worst, record
-            result.paid = () if record is None else tuple(accountant.ledger.charges(record))
+        result.price(accountant.ledger.entries, budget)
         if outside is not None and (names := changed(outside, kept_outside(learner))):
             add_once(result.findings, Statement.KEPT_OUTSIDE.finding(act, what=", ".join(names)))
     result.assumptions += named
-    if refused:
-        result.worst = None
     return result
 
 
@@ -313,15 +360,16 @@ def enforced_accounting(
     The theorem is the one that the claim names; else the first under which nothing is refused: basic composition,
     or for δ > 0 the Gaussian filter. All of them hold for charges that depend on what was released before
     (`accountant.filters`), so that an accountant with this budget and theorem keeps every run within the claim,
-    whatever is released. A claim is about what a learner asks for: it must keep it without limit, too. If each
-    theorem refuses, or only a budget kept the claim, the runs without limit say by how much the claim is exceeded,
-    under the named theorem, or the better of both.
+    whatever is released. A claim is about what a learner asks for: under the claim's budget one that catches what is
+    refused, or asks first what is left, seems to keep it. So every record of runs without limit must be covered, too.
+    If each theorem refuses, or only a budget kept the claim, the runs without limit say by how much it is exceeded.
     """
     runs = _altered_runs(plays)
-    trust = Trust(claim.model)
+    trust, claimed = Trust(claim.model), Budget(claim.epsilon, claim.delta)
 
     def accounted(budget: Budget, theorem: Composition) -> Accounting:
-        return run_accounting(build, runs, EnforcedTerms(budget, trust, theorem), rounds=rounds, seed=seed)
+        terms = EnforcedTerms(budget, trust, theorem)
+        return run_accounting(build, runs, terms, theorems, budget=claimed, rounds=rounds, seed=seed)
 
     theorems: list[Composition] = [BasicComposition()]
     if claim.composition:
@@ -330,38 +378,21 @@ def enforced_accounting(
         theorems.append(GaussianComposition())
     exceeded = None
     for theorem in theorems:
-        held = accounted(Budget(claim.epsilon, claim.delta), theorem)
+        held = accounted(claimed, theorem)
         kept = held.exceeded is None and not any(f.kind is FindingKind.REFUSED for f in held.findings)
-        if kept and (
-            held.worst is None or _asks_within(accounted(_no_limit(theorem, claim), theorem), claim)
-        ):
-            return replace(held, theorem=theorem, enforced=True)
+        if kept and held.refused:
+            return held
+        if kept:
+            free = accounted(_no_limit(theorem, claim), theorem)
+            if not free.refused and within(free.own.cost, claim):
+                return replace(held, pricings=held.together(free), enforced=True)
         exceeded = exceeded or held.exceeded
-    named = theorems[0]
-    free = replace(accounted(_no_limit(named, claim), named), theorem=named, exceeded=exceeded)
-    if claim.composition:
-        return free
-    if claim.delta > 0.0 and free.worst is not None and free.worst.epsilon is not None:
-        filtered = accounted(Budget(math.inf, claim.delta), GaussianComposition())
-        if filtered.worst is not None and filtered.worst.epsilon is not None:
-            free.filtered = filtered.worst
-    return free
+    return replace(accounted(_no_limit(theorems[0], claim), theorems[0]), exceeded=exceeded)
 
 
 def _no_limit(theorem: Composition, claim: Claim) -> Budget:
     """Return the budget under which a theorem refuses no charge."""
     return Budget.unlimited() if isinstance(theorem, BasicComposition) else Budget(math.inf, claim.delta)
-
-
-def _asks_within(free: Accounting, claim: Claim) -> bool:
-    """Whether runs without limit cost no record more than the claim.
-
-    Under the claim's budget a learner that catches what is refused, or asks first what is left, seems to keep it.
-    """
-    worst = free.worst
-    if worst is None or worst.epsilon is None:
-        return False
-    return worst.epsilon_up <= claim.epsilon and worst.delta_up <= claim.delta
 
 
 def _altered_runs(plays: Sequence[Play]) -> list[AccountedRun]:
@@ -379,10 +410,6 @@ def _kind(refusal: Refusal) -> FindingKind:
     return next((kind for cls, kind in _KINDS if isinstance(refusal, cls)), FindingKind.REFUSED)
 
 
-def _exceeds(cost: Cost, other: Cost) -> bool:
-    return (cost.epsilon_up, cost.delta_up) > (other.epsilon_up, other.delta_up)
-
-
 def _said_of_neighbours(claim: Claim) -> list[Assumption]:
     """Return the assumption that a claim's own words mean its relation, which is all that accountants know."""
     if not claim.differ:
@@ -396,26 +423,27 @@ def add_accounting(evidence: Evidence, accounting: Accounting, claim: Claim) -> 
     evidence.findings.extend(accounting.findings)
     evidence.assume(*accounting.assumptions, *_said_of_neighbours(claim))
     evidence.declassified += [f.where for f in accounting.findings if f.kind is FindingKind.DECLASSIFIED]
-    if accounting.worst is None:
-        evidence.upper = UpperBound(math.inf, 1.0, "the accountant refused: no finite bound")
+    if accounting.refused:
+        evidence.upper = UpperBound(math.inf, 1.0, "a release was refused", every_run=False)
         return
-    worst = accounting.worst
-    if worst.epsilon is None:
-        evidence.upper = UpperBound(worst.epsilon_up, 1.0, "no bound: private data were declassified")
+    pricing = accounting.least(claim.delta)
+    cost = pricing.cost
+    if cost.epsilon is None:
+        evidence.upper = UpperBound(math.inf, 1.0, "raw data were used without noise", every_run=False)
     else:
-        name, least = accounting.theorem.name, worst
-        if accounting.filtered is not None:
-            name, least = "Gaussian DP filter", accounting.filtered
-        evidence.upper = UpperBound(least.epsilon_up, least.delta_up, f"{name}, {accounting.how}")
+        method = f"{pricing.theorem.name}, {accounting.how}"
+        evidence.upper = UpperBound(cost.epsilon_up, cost.delta_up, method, every_run=accounting.enforced)
     evidence.profile = ledger_profile(accounting.alike, accounting.how)
     evidence.details["accounting"] = {
-        "worst_record": accounting.record,
         "releases": accounting.releases,
         "runs": accounting.runs,
         "rounds": accounting.rounds,
-        "theorem": accounting.theorem.name,
-        "total": _exact(worst),
-        "charges": _paid(accounting.paid),
+        "theorem": pricing.theorem.name,
+        "covering": _exact(cost),
+        "payers": [
+            {"record": str(payer.record), "total": _exact(payer.cost), "charges": _paid(payer.charges)}
+            for payer in pricing.payers
+        ],
     }
 
 
@@ -439,7 +467,7 @@ def _exact(amount: Amount) -> dict[str, str]:
 
 
 def add_overspending(evidence: Evidence, accounting: Accounting, claim: Claim) -> None:
-    """Name the lines whose releases together cost the worst record more than the claim.
+    """Name the lines whose releases together cost a record more than the claim.
 
     Under basic composition only, where costs are (ε, δ).
     """
@@ -453,23 +481,25 @@ def add_overspending(evidence: Evidence, accounting: Accounting, claim: Claim) -
                 Statement.REFUSED_UNDER_CLAIM.finding(refused.where, why=refused.message)
             )
         return
-    worst = accounting.worst
-    assert worst is not None
+    payer = next((each for each in accounting.own.payers if not within(each.cost, claim)), None)
+    if payer is None:  # the theorem's own costs are within the claim, and only a budget kept it
+        return
     charges = Counter(
         (entry.where, type(entry.mechanism).__name__, entry.charge.epsilon_up, entry.charge.delta_up)
-        for entry in accounting.paid
+        for entry in payer.charges
         if entry.mechanism is not None and isinstance(entry.charge, Cost)
     )
     for (where, mechanism, epsilon, delta), times in charges.items():
         found = Statement.OVERSPENT.finding(
             where,
-            record=accounting.record,
+            record=payer.record,
             times="one release" if times == 1 else f"{times} releases",
             mechanism=mechanism,
-            epsilon=number(epsilon),
-            delta=number(delta),
-            paid=number(worst.epsilon_up),
-            claimed=number(claim.epsilon),
-            claimed_delta=number(claim.delta),
+            epsilon=at_most(epsilon),
+            delta=at_most(delta),
+            paid=at_most(payer.cost.epsilon_up),
+            paid_delta=at_most(payer.cost.delta_up),
+            claimed=as_given(claim.epsilon),
+            claimed_delta=as_given(claim.delta),
         )
         evidence.findings.append(found)

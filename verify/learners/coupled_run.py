@@ -5,17 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from accountant import Coupled, Divergence, RawRead
 from algorithms.claim import Claim, View
-from algorithms.play import BuildLearner, play_records
-from algorithms.problems import Problem
 from mechanisms.arrays import FloatArray
+from mechanisms.printed_numbers import at_least, at_most
 from verify.conduct.effort import Effort
+from verify.conduct.process_state import subjects_own
 from verify.findings import Finding, FindingKind, LowerBound, Statement, Witness
-from verify.statistics.sampled_losses import LossBound, loss_lower_bound
+from verify.learners.learner_case import LearnerCase
+from verify.sentences import exact
+from verify.statistics.sampled_losses import ROUNDING, LossBound, loss_lower_bound
 from verify.subject_error import failing_place
 from verify.transcripts.neighbours import Neighbour, record_words
 from verify.verdict.evidence import Evidence
@@ -36,8 +39,9 @@ class CoupledRun:
     losses
         Shape (neighbours, lanes), of everything that left the gate.
     shown_losses
-        The same, 0 in lanes where a declassified value that is not itself shown differed: what is certain
-        for an adversary who sees all that is published.
+        Of the releases that came before anything was drawn of the learner's own randomness, unless that is seen, too; 0
+        in lanes where a declassified value that is not itself shown differed: what is certain for an adversary who sees
+        all that is published.
     divergences
         One of each kind and line.
     more_than_seen
@@ -54,17 +58,19 @@ class CoupledRun:
 
 
 def try_coupled(
-    build: BuildLearner,
-    problem: Problem,
+    case: LearnerCase,
     data: FloatArray,
     neighbours: list[Neighbour],
     effort: Effort,
     seed: np.random.SeedSequence,
     evidence: Evidence,
+    *,
+    sees_draws: bool,
 ) -> CoupledRun | None:
     """Run coupled, in lanes or else one lane at a time; None with a finding that says why not."""
+    run = partial(_run_coupled, case, data, neighbours, sees_draws=sees_draws)
     try:
-        return _run_coupled(build, problem, data, neighbours, lanes=effort.coupled_lanes, seed=seed)
+        return run(lanes=effort.coupled_lanes, seed=seed)
     except RawRead:
         return None  # the accounting run has reported the place
     except (Exception, SystemExit) as error:  # whatever a user's learner raises in lanes
@@ -72,10 +78,7 @@ def try_coupled(
             return None
         evidence.findings.append(Statement.NO_LANES.finding(failing_place(error), error=error))
     try:
-        runs = [
-            _run_coupled(build, problem, data, neighbours, lanes=1, seed=child)
-            for child in seed.spawn(_ONE_LANE_RUNS)
-        ]
+        runs = [run(lanes=1, seed=child) for child in seed.spawn(_ONE_LANE_RUNS)]
         return replace(_together(runs, axis=1), in_lanes=False)
     except (Exception, SystemExit):  # for the reason that was said
         return None
@@ -96,28 +99,30 @@ def _together(runs: Sequence[CoupledRun], axis: int) -> CoupledRun:
 
 
 def _run_coupled(
-    build: BuildLearner,
-    problem: Problem,
+    case: LearnerCase,
     data: FloatArray,
     neighbours: Sequence[Neighbour],
     *,
     lanes: int,
     seed: np.random.SeedSequence,
+    sees_draws: bool,
 ) -> CoupledRun:
     """Run a learner on D and its neighbours, on the same released values.
 
     Parameters
     ----------
-    build
-        Makes the learner on a gate.
-    problem, data
-        The problem, and D with records 0 .. rounds, shape (rounds + 1, arms).
+    case
+        The learner, and how it plays.
+    data
+        D with records 0 .. rounds, shape (rounds + 1, arms).
     neighbours
         What D is compared with.
     lanes
         How many samples of every loss; a multiple of the block size.
     seed
         Of all randomness.
+    sees_draws
+        Whether the adversary sees what the learner draws itself.
 
     Raises
     ------
@@ -129,9 +134,10 @@ def _run_coupled(
         batch = neighbours[start : start + _NEIGHBOURS_AT_ONCE]
         worlds = np.stack([data, *(neighbour.applied(data) for neighbour in batch)])
         gate = Coupled(seed, lanes, len(batch))
-        for _ in play_records(build(gate), problem, gate, worlds):
-            pass
-        shown = np.where(gate.hidden, 0.0, gate.loss)
+        with subjects_own():
+            for _ in case.play(case.build(gate), gate, worlds):
+                pass
+        shown = np.where(gate.hidden, 0.0, gate.loss if sees_draws else gate.loss_before_draws)
         batches.append(CoupledRun(gate.loss, shown, tuple(gate.divergences), gate.more_than_seen))
     return _together(batches, axis=0)
 
@@ -144,8 +150,12 @@ def add_coupled(
     claim: Claim,
     reproduce: str,
     error: float,
+    repeats: bool,
 ) -> None:
-    """Offer the privacy loss of all releases as a lower bound, wrong with probability `error`, and what diverged."""
+    """Offer the privacy loss of all releases as a lower bound, wrong with probability `error`, and what diverged.
+
+    A run that does not repeat with its seed draws from elsewhere, and nobody knows who sees that.
+    """
     of_neighbours = coupled.losses.max(axis=1)
     largest, worst = float(of_neighbours.max()), neighbours[int(of_neighbours.argmax())]
     evidence.details["coupled"] = {
@@ -158,13 +168,17 @@ def add_coupled(
     for found in coupled.divergences:
         if found.kind != FindingKind.DECLASSIFIED:
             evidence.findings.append(Finding.of_gate(found))
-    in_view = claim.view in RELEASED_VIEWS and not coupled.more_than_seen
+    in_view = claim.view in RELEASED_VIEWS and not coupled.more_than_seen and repeats
     bound = loss_lower_bound(coupled.shown_losses if in_view else coupled.losses, claim.delta, error)
     upper = evidence.upper
-    if upper is not None and upper.delta == 0 and bound.epsilon > upper.epsilon:
+    # The ledger bounds the loss beside what the learner draws, seen or not.
+    if upper is not None and upper.delta == 0 and largest - ROUNDING > upper.epsilon:
         evidence.contradictions.append(
-            f"A coupled run shows a privacy loss of {largest:.6g}, above the {upper.epsilon:.6g} that the "
-            "ledger charged."
+            exact(
+                "A coupled run has privacy loss {loss}, above the charge {charge}.",
+                loss=at_least(largest),
+                charge=at_most(upper.epsilon),
+            )
         )
     lower = LowerBound(
         epsilon=bound.epsilon,
@@ -182,9 +196,9 @@ def _loss_witness(bound: LossBound, neighbours: list[Neighbour], data: FloatArra
     neighbour = neighbours[bound.neighbour]
     exact = math.isinf(bound.threshold) and bound.probability == 1.0
     if math.isinf(bound.threshold):
-        event = "a value that leaves unprotected differs between the two data sets"
+        event = "a value released without noise differs between D and D′"
     else:
-        event = f"the released values are at least e^{bound.threshold:.6g} times likelier on D than on D′"
+        event = f"p(released values | D) ≥ e^{at_least(bound.threshold)} p(released values | D′)"
     share_prime = min(1.0, bound.probability * math.exp(-bound.threshold))
     return Witness(
         neighbours={

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from accountant.gates.trying import Trying
-from algorithms.play import play_records
 from mechanisms import AssumptionKind
 from mechanisms.arrays import FloatArray
+from verify.conduct.process_state import subjects_own
 from verify.findings import Statement, add_once
 from verify.learners.learner_case import LearnerCase
 from verify.verdict.evidence import Evidence
@@ -44,8 +44,9 @@ def add_function_trials(
     for values in (lowest + (data - lowest) * sizes, data):
         gate = Trying(seed)
         try:
-            for _ in play_records(case.build(gate), case.problem, gate, values):
-                pass
+            with subjects_own():
+                for _ in case.play(case.build(gate), gate, values):
+                    pass
         except (Exception, SystemExit):  # other layers say that it does not run
             pass
         for where, after in gate.impure.items():

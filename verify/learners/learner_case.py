@@ -1,20 +1,20 @@
-"""A learner that is held to a claim, and what is known of it before its view is sampled."""
+"""A learner that is held to a claim, and how it plays."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
+from accountant import Gate
 from algorithms.claim import Claim, View
-from algorithms.play import BuildLearner
+from algorithms.learner import Learner
+from algorithms.play import BuildLearner, RecordOf, each_its_own, play_records
 from algorithms.problems import Problem
-from mechanisms.arrays import FloatArray
-from verify.learners.coupled_run import CoupledRun
+from mechanisms.arrays import FloatArray, IntArray
 from verify.transcripts.adversary import Adversary
-from verify.transcripts.neighbours import InitialOutcomes, Neighbour
+from verify.transcripts.neighbours import InitialOutcomes
 from verify.transcripts.view_pair import ViewPair
 from verify.transcripts.views import LearnerView, message_view, transcript_view
-from verify.verdict.evidence import Evidence
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +33,8 @@ class LearnerCase:
         Whether it observes outcomes before the first round, and whether they are one record.
     adversary
         An interactive adversary to test besides fixed data sets.
+    record_of
+        The record's name of each round, in accounting runs, replays and coupled runs alike.
     """
 
     build: BuildLearner
@@ -40,6 +42,11 @@ class LearnerCase:
     claim: Claim
     initial: InitialOutcomes
     adversary: Adversary | None = None
+    record_of: RecordOf = each_its_own
+
+    def play(self, learner: Learner, gate: Gate, data: FloatArray) -> Iterator[IntArray]:
+        """Let a learner play on data, (rounds + 1, arms), or of all worlds of a coupled gate."""
+        return play_records(learner, self.problem, gate, data, record_of=self.record_of)
 
     @property
     def shows_actions(self) -> bool:
@@ -62,34 +69,3 @@ class LearnerCase:
     def works_in_lanes(self, pair: ViewPair) -> bool:
         """Whether the learner works on many lanes at once."""
         return self.view(pair, pair.data).works_in_lanes()
-
-
-@dataclass(frozen=True, eq=False)
-class Groundwork:
-    """What the layers before showed.
-
-    Attributes
-    ----------
-    evidence
-        What was found so far; may be added to.
-    drawn
-        A data set from the problem's law.
-    neighbours, coupled
-        Neighbours of its beginning and what coupled runs on them showed; None if none were possible.
-    trusted
-        Whether nothing speaks against the gate's densities.
-    proved
-        Whether the ledger proves the claim and nothing speaks against it.
-    """
-
-    evidence: Evidence
-    drawn: FloatArray
-    neighbours: Sequence[Neighbour]
-    coupled: CoupledRun | None
-    trusted: bool
-    proved: bool
-
-    @property
-    def scannable(self) -> bool:
-        """Whether transcripts can be scanned by coupled runs in lanes."""
-        return self.coupled is not None and self.coupled.in_lanes

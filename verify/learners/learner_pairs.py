@@ -15,7 +15,8 @@ from mechanisms.arrays import FloatArray
 from verify.conduct.conduct import Conduct
 from verify.conduct.effort import EFFORTS, Effort
 from verify.conduct.spawn_keys import SpawnKey
-from verify.learners.learner_case import Groundwork, LearnerCase
+from verify.learners.groundwork import Groundwork
+from verify.learners.learner_case import LearnerCase
 from verify.learners.likelihood import SHARE_OF_ERROR, add_likelihood
 from verify.learners.telling_pairs import find_telling_pairs, is_gross
 from verify.sampling.tester import Candidates, CandidateSource
@@ -205,7 +206,7 @@ def _one_super_arm(problem: Problem) -> tuple[FloatArray, FloatArray]:
 def _worlds_of(case: LearnerCase, pair: ViewPair, *, in_lanes: bool) -> NeighbouringWorlds:
     """Return a pair as what a test tells apart."""
     views = [case.view(pair, data, single_lanes=not in_lanes) for data in (pair.data, pair.data_prime)]
-    return NeighbouringWorlds(pair.words, lambda other, n, seed: views[other].sample(n, seed))
+    return NeighbouringWorlds(pair.words, lambda other, n, seed: views[other].sample(n, seed), pair.rounds)
 
 
 def _numbered(worlds: Sequence[NeighbouringWorlds], kind: str) -> list[NeighbouringWorlds]:

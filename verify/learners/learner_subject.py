@@ -27,6 +27,8 @@ from algorithms.problems import (
 from algorithms.problems.problem_settings import check_shared
 from algorithms.theory.linear_plans import LINEAR_PLANNED
 from verify.conduct.effort import Effort
+from verify.conduct.process_state import subjects_own
+from verify.sentences import Sentence, exact, observed, stated
 from verify.subject_error import SubjectError, words_with_place
 from verify.transcripts.neighbours import InitialOutcomes
 
@@ -97,7 +99,8 @@ def try_build(build: Callable[[Any], Any], subject: LearnerSubject) -> Any:
         If a user's learner cannot be built.
     """
     try:
-        return build(Simulation(0, 1))
+        with subjects_own():
+            return build(Simulation(0, 1))
     except (Exception, SystemExit) as error:  # whatever a user's constructor raises
         if subject.entry is not None:
             raise
@@ -130,26 +133,35 @@ def initial_records(build: BuildLearner, subject: LearnerSubject) -> InitialOutc
     return "separate" if getattr(learner, "initial_records", "one") == "separate" else "one"
 
 
-def beyond_the_runs(name: str | None, rounds: int) -> str:
-    """Say what holds of a learner beyond the rounds that were looked at; `name` is a registered one's."""
-    looked = (
-        f"Runs of {rounds:,} rounds were looked at, under an accountant with the claim as its budget: it refuses, "
-        "before anything is drawn, what would go beyond, so that every run is within the claim, longer ones too, "
-        "whatever is released."
+def beyond_the_runs(name: str | None, rounds: int) -> tuple[Sentence, ...]:
+    """Return what holds of a learner in runs that were not played, as its accountant enforces the claim.
+
+    Parameters
+    ----------
+    name
+        A registered learner's.
+    rounds
+        Of the runs that were played.
+    """
+    enforced = (
+        exact("The accountant blocks any release that would exceed the claim, in every run of any length."),
+        observed("Observed: runs of {draws:,} rounds.", rounds),
     )
     if name is None:  # what its author calls a record are words
         return (
-            f"{looked} These runs name every round apart: all that the claim calls one record needs one name."
+            *enforced,
+            stated("Each round was charged to its own record; give rounds of the same record the same name."),
         )
     proof = plan_proof(name)
     if proof is None:
-        return looked
-    costs = "; ".join(f"{record} pays {cost}" for record, cost in proof.costs.items())
-    numbers = "For all K, L, epsilon and any number of rounds,"
-    if name in LINEAR_PLANNED:
-        numbers = "For any actions, horizon, epsilon and delta"
-    given = f", given that {'; '.join(proof.rests_on)}" if proof.rests_on else ""
-    return f"{looked} {numbers} the learner's plan says: {costs} (proved){given}."
+        return enforced
+    numbers = "actions, horizons, ε and δ" if name in LINEAR_PLANNED else "K, L, ε and horizons"
+    given = f" if {'; '.join(proof.rests_on)}" if proof.rests_on else ""
+    costs = "; ".join(f"{record} loses at most {cost}" for record, cost in proof.costs.items())
+    return (
+        *enforced,
+        exact("Proved for all {numbers}: {costs}{given}.", numbers=numbers, costs=costs, given=given),
+    )
 
 
 def plan_proof(name: str) -> Proved | None:

@@ -11,12 +11,13 @@ told so, and blamed for nothing else.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from accountant import Accountant, Place, RecordId, Retelling
 from algorithms import play
 from algorithms.linear import contextual_play, linear_play
+from verify.conduct.process_state import subjects_own
 from verify.findings import Finding, FindingKind, Statement, add_once
 from verify.functions.gate_replay import CONFIRMATIONS
 from verify.learners.accounting_run import Play, TapedRun
@@ -106,9 +107,10 @@ class Replays:
                     again = difference
                 if again is not None:
                     return [*found.values(), _unrepeatable(again)]
-            found[difference.kind] = replace(difference, message=f"{difference.message}, {other.words}")
+            found[difference.kind] = difference.with_words(f", {other.words}")
         return list(found.values())
 
+    @subjects_own()
     def _volatile(self, run: TapedRun, itself: OtherData) -> tuple[frozenset[str], Finding | None]:
         """Return what the learner holds that differs when a run is told again on its own data, as a clock does.
 
@@ -141,6 +143,7 @@ class Replays:
             return None
         return Statement.OBSERVED_OTHERWISE.finding(self.observed, record=tape.entered_otherwise)
 
+    @subjects_own()
     def _difference(self, run: TapedRun, on: OtherData, volatile: frozenset[str]) -> Finding | None:
         """Tell a run, or the beginning of it, again; return the first step, call or number held that differs."""
         accountant, tape = self._told_again(run, on)

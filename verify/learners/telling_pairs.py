@@ -14,7 +14,8 @@ from mechanisms import BLOCK, Box
 from mechanisms.arrays import FloatArray
 from verify.conduct.effort import Effort
 from verify.conduct.spawn_keys import SpawnKey
-from verify.learners.learner_case import Groundwork, LearnerCase
+from verify.learners.groundwork import Groundwork
+from verify.learners.learner_case import LearnerCase
 from verify.transcripts.coupled_scan import scan_transcripts
 from verify.transcripts.neighbours import Background, backgrounds, replacements
 from verify.transcripts.predicted_bounds import PlannedTest

@@ -16,6 +16,7 @@ from accountant import Simulation
 from algorithms.linear.contextual_play import BuildContextual, ContextualUsers, play_users
 from mechanisms import Gaussian
 from mechanisms.arrays import FloatArray
+from verify.conduct.process_state import subjects_own
 from verify.events.view_sample import Column, ViewSample
 from verify.linear.contextual_data import ShownTurn
 from verify.sampling.worlds import NeighbouringWorlds
@@ -31,7 +32,8 @@ def users_who_tell(
 
     None at all if nothing is released before the last round.
     """
-    learner = build(Simulation(0, 1))
+    with subjects_own():
+        learner = build(Simulation(0, 1))
     batch = _first_batch(build, features, horizon)
     if batch is None:
         return []
@@ -112,7 +114,8 @@ class ShownUser:
 
             return LearnerView(watch, rounds=self.batch + 1).sample(n, seed)
 
-        return NeighbouringWorlds((f"{beside}; the first earns 1", f"{beside}; the first earns -1"), draw)
+        words = (f"{beside}; the first earns 1", f"{beside}; the first earns -1")
+        return NeighbouringWorlds(words, draw, self.batch + 1)
 
     def _last_action(self, users: ContextualUsers, gate: Simulation) -> FloatArray:
         """Play, and return the place of the last user's action, (lanes, 1)."""

@@ -26,6 +26,7 @@ from algorithms.linear.linear_play import BuildPhased
 from algorithms.linear.phased_elimination import PhasedElimination, keeps
 from mechanisms import Gaussian, NumpyNoise
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
+from verify.conduct.process_state import own_steps
 from verify.events.view_sample import Column, ViewSample
 from verify.sampling.worlds import NeighbouringWorlds
 
@@ -264,7 +265,7 @@ def tipping_pairs(
     """Return the pairs that promise most against a claim of (epsilon, delta), best first; none if no client tips."""
     found: list[_TippingPair] = []
     history: tuple[_OpenPhase, ...] = ()
-    for at in _open_phases(build, seed):
+    for at in own_steps(_open_phases(build, seed)):
         found += _pairs_of(history, at, epsilon, delta, samples)
         following = at.learner.after(np.ones(at.learner.active.size, dtype=bool))
         if following is not None and following.exploration is None:

@@ -94,8 +94,9 @@ def layers_in_the_way(result: Verification) -> tuple[Layer, ...]:
             Layer.LEDGER
         )  # an infinite bound is a refusal, which has a finding; or nobody keeps a ledger
     coupled = result.details.get("coupled")
-    if coupled and upper is not None and coupled["largest_loss"] > upper.epsilon * _ROUNDED:
+    pure = upper is not None and upper.delta == 0.0  # else a loss may be above the bound now and then
+    if coupled and pure and upper is not None and coupled["largest_loss"] > upper.epsilon * _ROUNDED:
         found.add(Layer.COUPLED)
     if result.verdict == "refuted" and result.lower is not None and result.lower.samples:
-        found.add(Layer.VIEW)
+        found.add(Layer.VIEW if {"black_box", "anytime"} & result.details.keys() else Layer.COUPLED)
     return tuple(layer for layer in Layer if layer in found)

@@ -14,7 +14,7 @@ from verify.faults.planted_subject import FAULTS
 from verify.mutants.layers import Layer
 from verify.mutants.verify_mutants import Mutant, Mutants, summary_of
 from verify.printable import printable
-from verify.sentences import both_numbers
+from verify.verdict.verdict import claim_words
 
 _LOSS = {True: "exceeds", False: "keeps", None: "may keep"}
 """What a mutant's true loss does to the claim."""
@@ -29,7 +29,7 @@ def render_all(runs: Sequence[Mutants], console: Console) -> None:
 
 def _render(done: Mutants, console: Console) -> None:
     honest = done.honest
-    claim = both_numbers(honest.claim.epsilon, honest.claim.delta)
+    claim = claim_words(honest.claim)
     title = (
         f"{printable(honest.subject)}: {honest.verdict} without a fault, claim {claim}, "
         f"neighbours: {honest.claim.neighbours}"

@@ -17,9 +17,10 @@ from verify.document.elements import (
     Tone,
 )
 from verify.mutants.verify_mutants import Mutants
+from verify.sentences import Sentence, exact, stated
 from verify.verdict.common_sections import claim_section, provenance_section
 
-_LOSS = {True: "exceeds the claim", False: "keeps the claim", None: "may keep the claim"}
+_LOSS = {True: "violates the claim", False: "satisfies the claim", None: "unknown"}
 
 
 def mutants_document(done: Mutants, **files: str) -> Document:
@@ -32,55 +33,58 @@ def mutants_document(done: Mutants, **files: str) -> Document:
             each.fault.words,
             _LOSS[each.exceeds],
             each.result.verdict,
-            ", ".join(each.caught_by) or ("nothing needed to" if not each.exceeds else "nothing"),
+            ", ".join(each.caught_by) or ("not detected (harmless)" if not each.exceeds else "not detected"),
         )
         for each in done.mutants
     )
-    whys = tuple(f"{each.fault.name}: {each.fault.why}" for each in done.mutants)
+    whys = tuple(stated("{name}: {why}", name=each.fault.name, why=each.fault.why) for each in done.mutants)
     planted: list[Block] = [
         Paragraph(
-            "Each fault is what a careless author might have written, planted in the subject by itself, which was then "
-            "verified like the subject."
+            stated(
+                "Each fault is a likely mistake, planted in the subject by itself; the result was verified like it."
+            )
         ),
         TextTable(("fault", "what the author did", "its true loss", "verdict", "caught by"), rows),
         Details("Why each loses what it does", (Bullets(whys),)),
     ]
     if done.idle:
         planted.append(
-            Paragraph(f"These faults never act in it, and were not verified: {', '.join(done.idle)}.")
+            Paragraph(stated("Not applicable here, and not verified: {faults}.", faults=", ".join(done.idle)))
         )
     without = (
         ("verdict", honest.verdict),
-        ("because", "; ".join(honest.decision.reasons)),
+        ("because", "; ".join(map(str, honest.decision.reasons))),
     )
     sections = [
         claim_section(honest.subject, honest.claim),
         Section("Faults", tuple(planted)),
         Section("Without a fault", (Facts(without),)),
         Section(
-            "How sure",
+            "Confidence and limits",
             (
                 Paragraph(
-                    "Whether a fault exceeds the claim is known by argument, not from the test. That these faults are "
-                    "caught says how strong the verification is; it is no proof that others would be."
+                    stated(
+                        "Whether a fault violates the claim is known by argument, not from the test. Other faults may "
+                        "remain undetected."
+                    )
                 ),
             ),
         ),
-        Section("See it again", _again(done)),
+        Section("Reproduce", _again(done)),
         provenance_section(honest.provenance, **files),
     ]
     return Document(verdict, tone, f"faults planted in {honest.subject}", meaning, tuple(sections))
 
 
-def _verdict(done: Mutants) -> tuple[str, Tone, str]:
+def _verdict(done: Mutants) -> tuple[str, Tone, Sentence]:
     falsely = [each.fault.name for each in done.mutants if each.falsely_certified]
     if falsely:
         return (
             "FALSELY CERTIFIED",
             "bad",
-            f"Certified although its loss exceeds the claim: {', '.join(falsely)}.",
+            exact("Certified although the claim is violated: {faults}.", faults=", ".join(falsely)),
         )
-    summary = f"{done.summary}."
+    summary = exact("{summary}.", summary=done.summary)
     return ("SOME ESCAPED", "open", summary) if done.escaped else ("ALL CAUGHT", "good", summary)
 
 

@@ -76,7 +76,7 @@ def adjacency_from_words(text: str) -> Adjacency:
     >>> adjacency_from_words("within(box(-10, 10, 5), linf=1)").linf
     1.0
     >>> adjacency_from_words("interval(0, 1)").words
-    'any two points of Interval(lower=0.0, upper=1.0)'
+    'any two points of [0, 1]'
     """
     try:
         expression = ast.parse(text.strip(), mode="eval").body

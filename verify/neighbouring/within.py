@@ -3,7 +3,7 @@
 >>> from mechanisms import Box
 >>> adjacency = Within(Box(-10, 10, 5), linf=1)
 >>> print(adjacency.words)
-two points of Box(lower=-10.0, upper=10.0, size=5), no coordinate further apart than 1
+two points of [-10, 10]^5, no coordinate further apart than 1
 >>> adjacency.seeds()[0].data, adjacency.seeds()[0].other
 (array([0., 0., 0., 0., 0.]), array([1., 1., 1., 1., 1.]))
 """

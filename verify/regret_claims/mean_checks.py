@@ -104,11 +104,13 @@ class MeanRun(StructuredRun[Confidence]):
         level = error / (4 if sampled else 3)
         return self.tested(
             3 * level,
-            (1.0, "there is none") if theorem.noise == "none" else (self.noise.p, self.noise.words),
+            (1.0, "by the theorem: none") if theorem.noise == "none" else (self.noise.p, self.noise.words),
             theorem.sides,
-            further=(ProofCheck("samples", self.samples.p, level, self.samples.words),) if sampled else (),
+            further=(ProofCheck("samples", self.samples.p, level, self.in_runs(self.samples.words)),)
+            if sampled
+            else (),
             lemmas={"none": (), "evidence": _GAP, "episode": _GAP}.get(theorem.lemma, (*_GAP, "path")),
-            radius="no radius was small enough to be seen: all indices were 1" if self.clipped else "",
+            radius="all indices were 1: radii are too large to be seen" if self.clipped else "",
         )
 
     def _set_levels(self) -> None:

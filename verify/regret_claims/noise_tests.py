@@ -16,6 +16,7 @@ import numpy.typing as npt
 from scipy import stats
 
 from mechanisms.arrays import FloatArray
+from mechanisms.printed_numbers import percent
 
 _DEPTHS = (0.7, 2.0, 4.0)  # Laplace scales, or Gaussian deviations of the same order
 _MORE = (1.1, 1.3, 2.0)  # how much likelier a tail may be
@@ -121,7 +122,7 @@ class RandomizedTruth:
     def words(self) -> str:
         """What was seen."""
         rates = " and ".join(
-            f"{lies / max(trials, 1):.3g} of {trials:,} messages about {value}"
+            f"{percent(lies / max(trials, 1))} of {trials:,} messages with value {value}"
             for value, (trials, lies) in enumerate(zip(self._trials, self._lies, strict=True))
         )
-        return f"untrue are {rates}; {self.chance:.3g} should be"
+        return f"flipped: {rates}; by the theorem {percent(self.chance)}"

@@ -14,6 +14,8 @@ from typing import Any
 from algorithms.theory.regret import BOUNDS
 from verify.regret_claims.regret_report import RegretReport, RegretVerdict
 from verify.regret_claims.verify_regret import regret
+from verify.sentences import Sentence
+from verify.verdict.json_form import json_able
 
 
 @dataclass(frozen=True)
@@ -113,12 +115,11 @@ class PrintedFinding:
         return self.report.verdict
 
     @property
-    def seen(self) -> str:
-        """Why, in words; and what holds all the same."""
+    def seen(self) -> Sentence:
+        """Why; and what holds all the same."""
         false = [check for check in self.report.proof if check.violated and not check.binding]
         if false and self.verdict != self.report.verdict:
-            bound = f"the corrected bound is {self.report.verdict}: {self.report.reasons[0]}"
-            return f"{false[0].name}: {false[0].words}; {bound}"
+            return false[0].named.with_words(f" The corrected bound is {self.report.verdict}.")
         return self.report.reasons[0]
 
     def json(self) -> dict[str, Any]:
@@ -129,7 +130,7 @@ class PrintedFinding:
             "printed": theorem.says,
             "wrong": theorem.wrong,
             "verdict": self.verdict,
-            "seen": self.seen,
+            "seen": json_able(self.seen),
             "report": self.report.json(),
         }
 

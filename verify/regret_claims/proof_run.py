@@ -24,6 +24,7 @@ from algorithms.learner import Learner
 from algorithms.play import checked_action, start_warm
 from algorithms.theory.regret_bound import Instance, RegretBound
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
+from verify.sentences import Basis, Sentence, exact, stated
 
 State = TypeVar("State")
 
@@ -35,7 +36,7 @@ _LEVELS = np.array([1.0, 2.0, 3.0, 4.5])
 """Exponents at which the law of the estimates is tested."""
 
 _TESTS = 3  # noise, estimates, good event
-_NOT_TESTED = "not tested by themselves: how far they may be off is what the good event says"
+_NOT_TESTED = stated("not tested by itself")
 
 
 @dataclass(frozen=True)
@@ -50,8 +51,8 @@ class ProofCheck:
         The p-value of what was seen; 0 for a counterexample, 1 if there was none.
     level
         At or below which it is a violation; 0 for what is deterministic.
-    words
-        What was seen, with lane and round.
+    sentence
+        What was seen, with lane and round where it contradicts.
     binding
         Whether the theorem rests on it; not on a lemma as printed that the theorem corrects.
     """
@@ -59,8 +60,18 @@ class ProofCheck:
     name: str
     p: float
     level: float
-    words: str
+    sentence: Sentence
     binding: bool = True
+
+    @property
+    def words(self) -> str:
+        """The sentence's text."""
+        return self.sentence.text
+
+    @property
+    def named(self) -> Sentence:
+        """The sentence with the name of what was checked, as a reason for a verdict."""
+        return replace(self.sentence, text=f"{self.name}: {self.words}.")
 
     @property
     def violated(self) -> bool:
@@ -70,7 +81,7 @@ class ProofCheck:
     @property
     def tested(self) -> bool:
         """Whether it was looked at by itself."""
-        return self.words != _NOT_TESTED
+        return self.sentence != _NOT_TESTED
 
 
 class Contradiction(Exception):
@@ -78,7 +89,7 @@ class Contradiction(Exception):
 
     def __init__(self, name: str, words: str) -> None:
         super().__init__(name)
-        self.check = ProofCheck(name, 0.0, 0.0, words)
+        self.check = ProofCheck(name, 0.0, 0.0, exact("{words}", words=words))
 
 
 class ProofRun:
@@ -172,15 +183,20 @@ class ProofRun:
             held = f"held in all {len(self.failed)} runs"
         else:
             p, left, held = self._event(self.failure)
-            event = (ProofCheck("good event", p, level, left),)
+            event = (ProofCheck("good event", p, level, self.in_runs(left)),)
         return (
-            *(ProofCheck(name, 1.0, 0.0, words) for name, words in statements),
-            ProofCheck("noise", noise[0], level, noise[1]),
+            *(ProofCheck(name, 1.0, 0.0, self.in_runs(words)) for name, words in statements),
+            ProofCheck("noise", noise[0], level, self.in_runs(noise[1])),
             *further,
             self._law(level, sides),
             *event,
-            *(ProofCheck(name, 1.0, 0.0, held) for name in lemmas),
+            *(ProofCheck(name, 1.0, 0.0, self.in_runs(held)) for name in lemmas),
         )
+
+    def in_runs(self, words: str) -> Sentence:
+        """Return what the runs showed as a sentence."""
+        lanes = len(self.failed)
+        return Sentence(f"{words} ({lanes:,} runs)", Basis.OBSERVED, draws=lanes)
 
     def _event(self, failure: float) -> tuple[float, str, str]:
         """Return the p-value of how often the good event failed, and two phrases about it."""
@@ -199,13 +215,13 @@ class ProofRun:
         left = (
             f"in round {worst + 1} {seen} of {lanes} runs are outside; the proof allows a share of {share:.3g}"
             if ps[worst] < 1
-            else "no round had more runs outside of it than the proof allows"
+            else "in all rounds at most the allowed share of runs was outside"
         )
         inside = 1 - sum(seen for seen, _ in self._rounds_failed) / (lanes * len(ps))
         return (
             min(1.0, ps[worst] * len(ps)),
             left,
-            f"held in every round on the good event: {100 * inside:.4g} % of all rounds",
+            f"held in all rounds on the good event: {100 * inside:.4g} % of all rounds",
         )
 
     def note_levels(
@@ -241,7 +257,7 @@ class ProofRun:
         """Return the test of the estimates' law over all arms, counts, levels and sides."""
         if sides is None:
             return ProofCheck("estimates", 1.0, level, _NOT_TESTED)
-        lanes, worst, words = len(self.failed), 1.0, "no estimate was further off than its radii say"
+        lanes, worst, words = len(self.failed), 1.0, "all estimates were within their radii"
         for (arm, count, depth, side), seen in self._hits.items():
             chance = sides * float(np.exp(-_LEVELS[depth]))
             p = 1.0 if chance >= 1 else float(stats.binom.sf(seen - 1, lanes, chance))
@@ -252,7 +268,7 @@ class ProofRun:
                     f"in {seen} of {lanes} runs arm {arm}'s estimate of {count} values is {where} a radius that it "
                     f"leaves with probability {chance:.3g} at most"
                 )
-        return ProofCheck("estimates", min(1.0, worst * max(1, self._cells)), level, words)
+        return ProofCheck("estimates", min(1.0, worst * max(1, self._cells)), level, self.in_runs(words))
 
     def refuse(self, name: str, wrong: BoolArray, words: Callable[[int], str]) -> None:
         """End the checks if a statement is wrong in any lane, in words about it."""

@@ -9,9 +9,11 @@ from typing import Any, Literal, get_args
 from accountant.files.json_object import FromJson, JsonError, JsonObject
 from accountant.provenance import Provenance, made_now
 from mechanisms import Neighbouring
+from mechanisms.printed_numbers import at_least, at_most, nearest
 from verify.document.html_page import fragment
 from verify.regret_claims.outcome import Checkpoint, CheckpointVerdict
 from verify.regret_claims.proof_run import ProofCheck
+from verify.sentences import Sentence, confident, exact, read_sentence, stated
 from verify.verdict.answer import fields_of
 from verify.verdict.json_form import json_able
 
@@ -126,62 +128,82 @@ class RegretReport(FromJson):
         return EXIT_CODES[self.verdict]
 
     @property
-    def reasons(self) -> tuple[str, ...]:
-        """Why, in words."""
+    def confidence(self) -> float:
+        """The probability with which all limits and checks hold together."""
+        return 1.0 - self.error
+
+    @property
+    def reasons(self) -> tuple[Sentence, ...]:
+        """Why, the deciding reason first."""
         theorem, last = self.theorem, self.outcome[-1]
-        said = [f"{check.name}: {check.words}" for check in self.proof if check.violated and check.binding]
-        for checkpoint in self.outcome:
-            if checkpoint.verdict == "violated":
-                said.append(
-                    f"regret after {checkpoint.round:,} rounds is at least {checkpoint.lower:.5g}, and the bound is "
-                    f"{checkpoint.bound:.5g}"
-                )
-                break
+        said = [check.named for check in self.proof if check.violated and check.binding]
+        said += [
+            confident(
+                "Expected regret after {round:,} rounds is at least {lower} ({confidence} confidence), above the bound "
+                "{bound}.",
+                self.confidence,
+                round=checkpoint.round,
+                lower=at_least(checkpoint.lower),
+                bound=at_most(checkpoint.bound),
+            )
+            for checkpoint in self.outcome
+            if checkpoint.verdict == "violated"
+        ][:1]
         if not theorem.covered:
             missing = (
-                "there is no theorem"
+                "There is no theorem"
                 if theorem.source == "none"
-                else "the theorem is not about this; it needs"
+                else "The theorem does not cover this; it needs"
             )
-            said.append(f"{missing}: {theorem.regime}")
+            said.append(exact(f"{missing}: {{regime}}.", regime=theorem.regime))
         elif theorem.trivial == 0:
             said.append(
-                "whatever is played earns the best share there is: there is no regret, and no bound says anything"
+                exact("All actions earn the same share of the best: regret is 0, and a bound tells nothing.")
             )
         elif theorem.bound >= theorem.trivial:
-            first = "no horizon" if theorem.speaks_from is None else f"T = {theorem.speaks_from:,}"
-            speaks = (
-                "longer runs may tell more"
-                if theorem.of_runs
-                else f"on this instance it speaks from {first} on"
+            said.append(self._vacuous())
+        elif last.verdict in ("consistent", "undecided"):
+            words = (
+                "Expected regret ≤ {upper} ({confidence} confidence), bound {bound}, trivial bound {trivial}."
             )
-            said.append(
-                f"the bound, {theorem.bound:.5g}, exceeds the largest possible regret, {theorem.trivial:.5g}: no "
-                f"learner could violate it; {speaks}"
-            )
-        elif last.verdict == "consistent":
-            said.append(
-                f"expected regret is at most {last.upper:.5g}, and the bound is {last.bound:.5g}; the worst possible "
-                f"regret is {last.trivial:.5g}"
-            )
-        elif last.verdict == "undecided":
-            said.append(
-                f"expected regret is between {last.lower:.5g} and {last.upper:.5g}, and the bound, {last.bound:.5g}, "
-                "lies between: more runs tell"
-            )
+            if last.verdict == "undecided":
+                words = (
+                    "{lower} ≤ expected regret ≤ {upper} ({confidence} confidence), bound {bound}: undecided."
+                )
+            numbers = {
+                "lower": at_least(last.lower),
+                "upper": at_most(last.upper),
+                "bound": nearest(last.bound),
+                "trivial": nearest(last.trivial),
+            }
+            said.append(confident(words, self.confidence, self.lanes, **numbers))
         said += [
-            f"{check.name}: {check.words}. The lemma is false; the bound as corrected does not rest on it"
+            check.named.with_words(" The lemma is false; the corrected bound does not use it.")
             for check in self.proof
             if check.violated and not check.binding
         ]
         if theorem.of_runs and theorem.covered:
             said.append(
-                "the bound is of these runs, and no function of T: what their radii allow, in expectation "
-                f"{theorem.dominant[1]:.5g} at most, and what is lost where estimates are off by more"
+                exact(
+                    "The bound is of these runs, and no function of T: what their radii allow, in expectation at most "
+                    "{most}, and what is lost where estimates are off by more.",
+                    most=at_most(theorem.dominant[1]),
+                )
             )
         if theorem.unproved:
-            said.append(f"the theorem has no complete proof: {theorem.unproved}")
+            said.append(stated("The bound is not fully proved: {why}.", why=theorem.unproved))
         return tuple(said)
+
+    def _vacuous(self) -> Sentence:
+        """Return why the bound tells nothing here, and from which horizon on it does."""
+        theorem = self.theorem
+        first = "none up to T = 2^40" if theorem.speaks_from is None else f"T = {theorem.speaks_from:,}"
+        return exact(
+            "The bound, {bound}, exceeds the largest possible regret, {trivial}; {tells}.",
+            bound=nearest(theorem.bound),
+            trivial=nearest(theorem.trivial),
+            tells="longer runs may tell more" if theorem.of_runs else f"non-vacuous from: {first}",
+        )
 
     def _repr_html_(self) -> str:
         """The report, as notebooks show it."""
@@ -201,7 +223,8 @@ class RegretReport(FromJson):
         """
         read = JsonObject(data, "the report")
         read.one_of("format", [FORMAT])
-        verdict, reasons = read.one_of("verdict", get_args(RegretVerdict)), read.texts("reasons")
+        verdict = read.one_of("verdict", get_args(RegretVerdict))
+        reasons = read.entries("reasons", read_sentence)
         report = cls(
             learner=read.text("learner"),
             problem=read.text("problem"),

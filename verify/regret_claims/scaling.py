@@ -117,8 +117,8 @@ def fit_scaling(
     --------
     >>> from algorithms import CUCBBatchLeast
     >>> report = fit_scaling(CUCBBatchLeast, "epsilon", (0.01, 0.02, 0.04), horizon=1 << 30, runs=64)
-    >>> round(report.exponent, 1)
-    -1.0
+    >>> round(report.exponent)
+    -1
     """
     check_numbers(epsilon=epsilon, horizon=horizon, runs=runs, seed=seed)
     cells = [_cell(make.family, variable, value, epsilon) for value in _checked(variable, values)]

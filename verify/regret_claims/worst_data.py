@@ -13,9 +13,11 @@ import numpy as np
 
 from algorithms.theory.regret_bound import Instance, RegretBound
 from mechanisms.arrays import FloatArray, IntArray
+from mechanisms.printed_numbers import as_given
 from verify.regret_claims.mean_checks import BuildExplained, MeanRun
 from verify.regret_claims.plain_problem import plain_instance
 from verify.regret_claims.proof_run import ProofCheck, ProofRun, play_checked
+from verify.sentences import exact
 
 WORST_EPSILON = 1000.0
 """There is next to no noise, which an adversary does not choose."""
@@ -58,9 +60,12 @@ def check_worst_data(
     )
     if checks and contradiction is None and bound.printed_plays is not None:
         allowed = bound.number(bound.printed_plays, instance, Delta=gap)
-        said = (
-            f"on the same data the arm that is worse by {gap:g} is played {plays:,} times; by the paper's lemma it is "
-            f"{allowed:,.0f} times at most"
+        said = exact(
+            "on the same data the arm that is worse by {gap:g} is played {plays:,} times; the paper's lemma allows "
+            "{allowed:,.0f}",
+            gap=gap,
+            plays=plays,
+            allowed=allowed,
         )
         checks += (ProofCheck("printed lemma", float(plays <= allowed), 0.0, said, binding=False),)
     return checks
@@ -82,10 +87,14 @@ def worst_found(run: ProofRun, contradiction: ProofCheck | None, words: str) -> 
     if run.failed[0]:
         return ()
     instance = run.instance
-    said = (
-        f"with the data that the good event allows and that mislead most, in {instance.horizon:,} rounds at ε = "
-        f"{instance.epsilon:g} of {words} regret is {run.regret[0]:.4g}; the bound there is "
-        f"{run.bound.evaluate(instance):.4g}"
+    said = exact(
+        "on the most misleading data that the good event allows, {horizon:,} rounds at ε = {epsilon} of {words} regret "
+        "is {regret:.4g}, bound {bound:.4g}",
+        horizon=instance.horizon,
+        epsilon=as_given(instance.epsilon),
+        words=words,
+        regret=float(run.regret[0]),
+        bound=run.bound.evaluate(instance),
     )
     return (ProofCheck("worst data", 1.0, 0.0, said),)
 

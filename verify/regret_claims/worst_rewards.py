@@ -17,10 +17,12 @@ from algorithms.linear.linear_play import LinearLearner
 from algorithms.problems import LinearBandit
 from algorithms.theory.regret_bound import Instance, RegretBound
 from mechanisms.arrays import FloatArray, IntArray
+from mechanisms.printed_numbers import percent
 from verify.regret_claims.phase_checks import AskedClients, BuildPhases, PhaseRun, play_phases_checked
 from verify.regret_claims.proof_run import ProofCheck
 from verify.regret_claims.speaking_instances import with_clients
 from verify.regret_claims.worst_data import WORST_EPSILON, worst_found
+from verify.sentences import exact
 
 _GAPS = np.geomspace(0.05, 2.0, 48)  # 8 % apart: one of them nearly attains what a phase's widths allow
 _ROUNDS = 4096
@@ -72,7 +74,12 @@ def check_worst_rewards(
             most, worst = float(run.regret[0]), found
     return tuple(
         replace(
-            check, words=f"{check.words}; survivors' gaps come to {100 * attained:.3g} % of what widths allow"
+            check,
+            sentence=exact(
+                "{words}; survivors' gaps reach {share} of what widths allow",
+                words=check.words,
+                share=percent(attained),
+            ),
         )
         for check in worst
     )

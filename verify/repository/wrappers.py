@@ -101,7 +101,8 @@ def wrap(found: Sequence[FoundCallable], root: Path) -> WrapperFile:
     lines = [
         # What a file is called may hold line breaks and quotes: it stands in comments, and there in one line.
         f"# Wrappers of {printable(path.name)}, written by dpwitness audit-repo.",
-        "# Guesses are marked. A verdict is about what stands here: check the guesses before you believe it.",
+        "# Guesses are marked. A verdict is about what stands here: check the guesses before you believe it, and take",
+        "# guessed=True away where they are right: until then, data on which a function raises an error are left out.",
         "",
         "import sys",
         "",
@@ -262,7 +263,7 @@ def _mechanism(found: FoundCallable) -> Wrapper:
     text = (
         f"# {printable(found.file.name)}:{found.line}. Guesses: {'; '.join(guesses)}.\n"
         f"{_to_fill_in(arguments)}"
-        f"@claimed(data={data})\n"
+        f"@claimed(data={data}, guessed=True)\n"
         f"def {name}(data, rng):\n"
         f"    return {body}({given})\n"
     )

@@ -7,13 +7,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from mechanisms.printed_numbers import nearest
 from verify.findings import Finding, LowerBound, Statement
 from verify.sampling.counted_event import CountedEvent
 from verify.sampling.delta_band import DeltaBand
-from verify.sentences import number
+from verify.sentences import Sentence, exact, observed
 from verify.statistics.chance_of_refutation import CountsOfEvent
 from verify.statistics.count_inversion import Inversion
-from verify.statistics.detection_floor import POWER, Detectable, detectable_losses, detection_floor
+from verify.statistics.detection_floor import Detectable, detectable_losses, detection_floor
 
 _MORE = 10  # times the draws, for which it is said what they would buy
 _NEAR = 0.01  # chance with which these would refute, from which on a claim is near
@@ -68,6 +69,12 @@ class BlackBoxResult(CountedEvent):
     final_batches: tuple[int, ...]
 
     @property
+    def varied(self) -> bool:
+        """Whether draws of one of the worlds differed, as any counted event tells."""
+        counts = [count for one in self.band.events for count in (one.hits, one.hits_prime)]
+        return super().varied or any(0 < count < self.band.trials for count in counts)
+
+    @property
     def interruption(self) -> Finding | None:
         """That the bounds are those of fewer draws."""
         return Statement.STOPPED_IN_TEST.finding(draws=self.trials) if self.interrupted else None
@@ -92,17 +99,14 @@ class BlackBoxResult(CountedEvent):
         return self.false_alarm * self.share_of_error
 
     @property
-    def detection_floor_words(self) -> str:
-        """What this effort could not have seen, as a sentence or two."""
-        sentence = self._unseen_words(self.detection_floor, f"{self.trials:,} final draws")
-        if self.detection_floor > 1.0:
-            return sentence
+    def floor_sentence(self) -> Sentence:
+        """The smallest probability of an event that these draws detect, and ten times as many."""
         more = detection_floor(self.claim_epsilon, self.claim_delta, _MORE * self.trials, self._strict_error)
-        return f"{sentence} With {_MORE} times as many that would be {more:.2g}."
+        return self._floor_sentence(self.detection_floor, self.trials, more)
 
     @property
-    def near_claim_words(self) -> str:
-        """How likely another seed, and more draws, would refute the claim, if many times the draws well might."""
+    def near_claim(self) -> Sentence | None:
+        """How likely another seed, and more draws, would reject the claim, if many times the draws well might."""
         counts = CountsOfEvent(self.hits, self.hits_prime, max(self.trials, 1))
         claim = self.claim_epsilon + self.event.rounding, self.claim_delta
         now, more = (
@@ -110,22 +114,25 @@ class BlackBoxResult(CountedEvent):
             for times in (1, _MORE)
         )
         if self.refuted or self.dependent is not None or more < _NEAR:
-            return ""
-        return (
-            f"This is near the claim: what was counted is a loss of {number(counts.loss(self.claim_delta))}. Judged by "
-            f"these counts alone, as many draws with another seed would refute it with a chance of {_chance(now)}, "
-            f"{_MORE} times as many with {_chance(more)}."
+            return None
+        return observed(
+            "Estimated loss {loss} ({draws:,} draws a side), near the claim. Predicted power with a new seed: {now}; "
+            "with 10 times the draws: {more}.",
+            self.trials,
+            loss=nearest(counts.loss(self.claim_delta)),
+            now=_chance(now),
+            more=_chance(more),
         )
 
     @property
-    def power_words(self) -> str:
-        """What it sees with power 80 %, for events of three probabilities."""
+    def power(self) -> Sentence | None:
+        """The losses that it detects with power 80 %, on events of three probabilities."""
         seen = [one for one in self.detectable if math.isfinite(one.epsilon)]
         if not seen or self.detection_floor > 1.0:
-            return ""
+            return None
         shown = sorted({0, len(seen) // 2, len(seen) - 1}, reverse=True)
         curve = ", ".join(f"{seen[i].epsilon:.4g} on an event of probability {seen[i].mass:g}" for i in shown)
-        return f"With {100 * POWER:.0f} % power it sees a loss of {curve}, if it finds the event."
+        return exact("80 % power for a loss of {curve}, once found.", curve=curve)
 
     def lower_bound(self) -> LowerBound:
         """The bound for a verdict; decisive if the claim is refuted at the strict level."""
@@ -156,7 +163,6 @@ class BlackBoxResult(CountedEvent):
             "looks": self.looks,
             "samples": self.samples,
             "detection_floor": self.detection_floor,
-            "detection_floor_words": self.detection_floor_words,
             "detectable": [one.to_dict() for one in self.detectable],
             "interrupted": self.interrupted,
             "seed": self.seed,

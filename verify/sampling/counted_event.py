@@ -7,10 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from mechanisms.printed_numbers import as_given, at_least
 from verify.events.event import Event
 from verify.findings import Finding, LowerBound, Witness
 from verify.sampling.worlds import NeighbouringWorlds
-from verify.sentences import number
+from verify.sentences import Sentence, exact
 
 
 @dataclass(frozen=True)
@@ -82,27 +83,52 @@ class CountedEvent(ABC):
 
     @property
     @abstractmethod
-    def detection_floor_words(self) -> str:
-        """What this effort could not have seen, in a sentence or two."""
+    def floor_sentence(self) -> Sentence:
+        """The smallest probability of an event that the counted draws detect, where they were drawn."""
 
     @property
-    def near_claim_words(self) -> str:
-        """How likely another seed would refute a claim that this leaves in doubt; "" if it does not, or cannot say."""
-        return ""
+    def varied(self) -> bool:
+        """Whether draws of one of the worlds differed, as a counted event tells."""
+        return any(0 < hits < self.trials for hits in (self.hits, self.hits_prime))
 
     @property
-    def power_words(self) -> str:
-        """What it sees with a power that is stated, for specialists; "" if nothing is to be said."""
-        return ""
+    def near_claim(self) -> Sentence | None:
+        """How likely another seed rejects a claim that this leaves in doubt; None if it does not, or cannot say."""
+        return None
 
-    def _unseen_words(self, floor: float, draws: str) -> str:
-        """Return what so many draws could not have seen: events of a probability below `floor`, or any if above 1."""
+    @property
+    def power(self) -> Sentence | None:
+        """The losses that it detects with a stated power, for specialists; None if there is nothing to say."""
+        return None
+
+    def _floor_sentence(self, floor: float, draws: int, further: float | None = None) -> Sentence:
+        """Return the sentence on so many draws a side, by which events below the probability `floor` are too rare.
+
+        It speaks of the pair of data sets, and of the rounds, that were drawn, and of nothing else: what an event
+        that was not drawn would have shown does not depend on its probability.
+
+        Parameters
+        ----------
+        floor, draws
+            Above 1 if the draws can reject the claim by no event.
+        further
+            The floor of ten times the draws.
+        """
+        rounds = self.worlds.rounds
+        played = "" if rounds is None else f", rounds 1 to {rounds:,}"
         if floor > 1.0:
-            claim = number(self.claim_epsilon)
-            return f"With {draws} a side no event at all could have refuted ε = {claim}: take more samples."
-        return (
-            f"With {draws} a side, a leak that shows itself with probability below {floor:.2g} would have gone unseen, "
-            "however large it is."
+            said = "{draws:,} draws a side cannot reject ε = {claim} by any event; use more."
+            return exact(said, draws=draws, claim=as_given(self.claim_epsilon))
+        more = "" if further is None else f" ({at_least(further, 2)} with 10 times the draws)"
+        return exact(
+            "On the tested data sets{played}: an event of probability below {floor}{more} is, at its expected count, "
+            "too rare for {draws:,} draws a side to reject the claim. Untested: other data sets{later}, and events "
+            "that the search did not find.",
+            played=played,
+            floor=at_least(floor, 2),
+            more=more,
+            draws=draws,
+            later="" if rounds is None else ", later rounds",
         )
 
     @abstractmethod

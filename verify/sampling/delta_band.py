@@ -22,7 +22,9 @@ import numpy.typing as npt
 from scipy import special
 
 from mechanisms.arrays import FloatArray
+from mechanisms.printed_numbers import at_least
 from verify.events.event import Event
+from verify.sentences import Sentence, confident, stated
 from verify.statistics.binomial_bounds import clopper_pearson_lower, clopper_pearson_upper
 
 MOST_EVENTS = 32
@@ -133,17 +135,20 @@ class DeltaBand:
         return max(self.renyi(order) / order for order in _RENYI_ORDERS)
 
     @property
-    def words(self) -> str:
+    def said(self) -> Sentence:
         """The band as a sentence."""
         if not self.events:
-            return "the whole curve: nothing was drawn"
+            return stated("Privacy profile: not drawn.")
         reach = float(self.epsilon(0.0))
         at = [0.0, 0.25 * reach, 0.5 * reach, 0.75 * reach] if reach > 0.0 else [0.0]
-        points = ", ".join(f"{float(self.delta(x)):.3g} at ε = {x:.3g}" for x in at)
-        end = f", above 0 up to ε = {reach:.4g}" if reach > 0.0 else ""
-        return (
-            f"the whole curve: δ is at least {points}{end}; μ of Gaussian DP at least {self.mu:.3g} "
-            f"({100.0 * self.confidence:.3g} % confidence for all of it at once)"
+        points = ", ".join(f"δ({at_least(x, 3)}) ≥ {at_least(float(self.delta(x)), 3)}" for x in at)
+        end = f"; δ(ε) > 0 up to ε = {at_least(reach, 4)}" if reach > 0.0 else ""
+        return confident(
+            "{points}{end}; Gaussian-DP μ ≥ {mu} ({confidence} simultaneous confidence).",
+            self.confidence,
+            points=points,
+            end=end,
+            mu=at_least(self.mu, 3),
         )
 
     def to_dict(
@@ -165,7 +170,7 @@ class DeltaBand:
         return {
             "confidence": self.confidence,
             "trials": self.trials,
-            "words": self.words,
+            "said": self.said.to_dict(),
             "epsilon": grid.tolist(),
             "delta_lower": self.delta(grid).tolist(),
             "delta_upper": None if upper is None else [float(upper(float(x))) for x in grid],

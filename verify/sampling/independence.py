@@ -28,7 +28,7 @@ from scipy import fft, stats
 
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
 
-_ERROR = 1e-4
+DEPENDENCE_ERROR = 1e-4
 """The largest probability, roughly, with which independent draws are taken to be dependent."""
 
 
@@ -67,7 +67,7 @@ def dependence(marks: Sequence[Sequence[BoolArray]]) -> str | None:
     worlds = [np.concatenate(batches) if batches else np.zeros(0, dtype=np.bool_) for batches in marks]
     batches = np.array([batch.size for batch in marks[0]], dtype=np.int64)
     tests = [block for world in worlds for block in _blocks(world)]
-    level = 0.5 * _ERROR / (len(tests) + 1)
+    level = 0.5 * DEPENDENCE_ERROR / (len(tests) + 1)
     for size, counts in tests:
         if _chance([_scatter(counts, np.full(counts.size, size))]) < level:
             return f"counts of blocks of {size:,} draws in a row scatter too much"
@@ -75,7 +75,7 @@ def dependence(marks: Sequence[Sequence[BoolArray]]) -> str | None:
         counted = [np.array([np.count_nonzero(batch) for batch in world]) for world in marks]
         if _chance([_scatter(counts, batches) for counts in counted]) < level:
             return "counts of batches of draws scatter too much"
-    return _lags(marks, 0.5 * _ERROR)
+    return _lags(marks, 0.5 * DEPENDENCE_ERROR)
 
 
 def _blocks(world: BoolArray) -> Iterator[tuple[int, IntArray]]:

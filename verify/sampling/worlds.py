@@ -24,6 +24,8 @@ class NeighbouringWorlds:
         D and D′ in words.
     draw
         Draws of the view in one of the worlds, with no randomness but the seed's. Asked for multiples of 64.
+    rounds
+        Rounds of a run that are played for a draw; None for what has no rounds.
     name
         Which pair of a verification this is, where the words alone do not say it in every run.
     found
@@ -32,6 +34,7 @@ class NeighbouringWorlds:
 
     words: tuple[str, str]
     draw: _DrawWorld
+    rounds: int | None = None
     name: str = ""
     found: Mapping[str, Any] | None = None
 

@@ -10,7 +10,7 @@ import numpy as np
 from mechanisms.arrays import FloatArray
 from verify.statistics.binomial_bounds import clopper_pearson_lower
 
-_ROUNDING = 1e-9
+ROUNDING = 1e-9
 """Taken off every observed loss: sums of log density ratios are good to about 1e-13."""
 
 
@@ -62,7 +62,7 @@ def loss_lower_bound(losses: FloatArray, delta: float, error: float) -> LossBoun
         worst = int(np.argmax(losses.max(axis=1)))
         largest = float(losses[worst].max())
         share = float((losses[worst] >= largest).mean())
-        return LossBound(max(0.0, largest - _ROUNDING), worst, largest, share, losses.shape[1], 1.0)
+        return LossBound(max(0.0, largest - ROUNDING), worst, largest, share, losses.shape[1], 1.0)
     half = losses.shape[1] // 2
     best, neighbour, threshold = -math.inf, 0, math.inf
     # Of lanes with a loss at least this large: what the other half will prove, if this half shows three
@@ -78,5 +78,5 @@ def loss_lower_bound(losses: FloatArray, delta: float, error: float) -> LossBoun
     hits = int((losses[neighbour, half:] >= threshold).sum())
     trials = losses.shape[1] - half
     share = float(clopper_pearson_lower(hits, trials, error))
-    epsilon = threshold - _ROUNDING + math.log1p(-delta / share) if share > delta else 0.0
+    epsilon = threshold - ROUNDING + math.log1p(-delta / share) if share > delta else 0.0
     return LossBound(max(0.0, epsilon), neighbour, threshold, hits / trials, trials, 1.0 - error)

@@ -19,6 +19,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 
 from accountant.provenance import IMPORTED_AS, LIBRARY
+from verify.conduct.process_state import subjects_own
 from verify.subject_error import SubjectError, words_of_error
 from verify.subjects.needed_statements import NeededStatements, needed_statements
 from verify.subjects.notebook_cells import NotebookCode, notebook_code, place_in_cells
@@ -135,7 +136,8 @@ def import_file(path: Path, needed_by: str | None = None) -> ModuleType:
     if path.suffix == NOTEBOOK:
         vars(module)["display"] = lambda *shown, **how: None  # IPython's
     try:
-        loader.exec_module(module)
+        with subjects_own():
+            loader.exec_module(module)
     except KeyboardInterrupt:  # Ctrl-C, or a time limit
         raise
     except SubjectError:

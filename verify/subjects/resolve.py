@@ -17,6 +17,7 @@ from algorithms.problems import known_name
 from mechanisms import Domain, Mechanism, Neighbouring
 from mechanisms.neighbouring import conversion_hint
 from verify.bandits.calling.plain_bandit import BanditSubject, PlainBandit
+from verify.conduct.process_state import subjects_own
 from verify.faults.planted_subject import Planted, plant
 from verify.functions.claimed import Declared, claim_form
 from verify.functions.function_subject import FunctionSubject
@@ -129,7 +130,7 @@ def resolve(subject: object, neighbours: Domain | Adjacency | None = None) -> Su
         raise SubjectError(f"{found.name} is no function: it takes no neighbours")
     arguments = subject.arguments if isinstance(subject, Named) else found.arguments
     form = replace(found.form, neighbours=relation_of(adjacency), differ=adjacency.words)
-    return replace(found, neighbours=adjacency, form=form, arguments=arguments)
+    return replace(found, neighbours=adjacency, form=form, guessed=False, arguments=arguments)
 
 
 def _found(subject: object, declared: Declared | None) -> Subject:
@@ -152,6 +153,7 @@ def _found(subject: object, declared: Declared | None) -> Subject:
     return _classify(subject, name, declared)
 
 
+@subjects_own()
 def _classify(found: object, name: str, declared: Declared | None = None) -> Subject:
     if inspect.isclass(found) and (callable(getattr(found, "act", None)) or _plays_contexts(found)):
         form = getattr(found, "claim", None)
@@ -214,6 +216,7 @@ def _classify_function(
         claim.form,
         takes_gate=parameters[1] == "gate",
         takes_lanes="lanes" in parameters,
+        guessed=claim.guessed,
     )
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from accountant.provenance import IMPORTED_AS, LIBRARY
-from algorithms.code_fingerprint import code_digests, packages_named
+from algorithms.code_fingerprint import code_digests, module_digest, modules_used, packages_named
 from verify.bandits.calling.plain_bandit import BanditSubject, PlainBandit
 from verify.functions.command_subject import Command
 from verify.learners.learner_subject import LearnerSubject
@@ -49,7 +49,7 @@ def source_digest(subject: Subject) -> str:
 
 
 def module_digests(subject: Subject) -> dict[str, str]:
-    """Return a digest of each module outside of this library that a learner's code consists of, by name.
+    """Return a digest of each module that a learner's code consists of, by name; of this library, those it uses itself.
 
     Of its own module, of those that it uses (`algorithms.code_fingerprint` says how far) and that belong to no
     installed package, and of the packages that these lie in, whose code runs before theirs; of installed packages that
@@ -80,8 +80,11 @@ def module_digests(subject: Subject) -> dict[str, str]:
         # Modules and packages that are imported in a function that did not run, too.
         known |= {name for name in packages_named(digests) - looked_into if is_package_of_users(name)}
     check_byte_code(digests.keys())
+    versions = _versions(digests)
+    ours = {name: module_digest(name) for name in sorted(modules_used(digests, frozenset(LIBRARY)))}
+    digests |= {name: digest for name, digest in ours.items() if digest is not None}
     return {f"module {name.removeprefix(IMPORTED_AS)}": digest for name, digest in digests.items()} | {
-        f"version of {name}": version for name, version in _versions(digests).items()
+        f"version of {name}": version for name, version in versions.items()
     }
 
 

@@ -11,6 +11,7 @@ from accountant import Simulation
 from algorithms.play import BuildLearner, checked_action
 from algorithms.problems import Problem
 from mechanisms import BLOCK
+from verify.conduct.process_state import subjects_own
 from verify.events.view_sample import ViewSample
 from verify.sampling.worlds import NeighbouringWorlds
 from verify.transcripts.action_features import features_for, first_actions, read, without_repeats
@@ -75,7 +76,7 @@ def adversary_worlds(
         return read(features, Transcript(play(other, n, child)))
 
     words = f"{adversary.words}: first world", f"{adversary.words}: second world"
-    return NeighbouringWorlds(words, draw)
+    return NeighbouringWorlds(words, draw, transcript.rounds)
 
 
 def learner_worlds(
@@ -100,6 +101,7 @@ def learner_worlds(
     return adversary_worlds(adversary, play, ActionSpace.of(problem), seed)
 
 
+@subjects_own()
 def _learner_against(
     build: BuildLearner,
     problem: Problem,

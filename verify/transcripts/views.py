@@ -14,6 +14,7 @@ from algorithms.play import INITIAL_RECORD, BuildLearner, play_records
 from algorithms.problems import Problem
 from mechanisms import BLOCK
 from mechanisms.arrays import FloatArray
+from verify.conduct.process_state import subjects_own
 from verify.events.view_sample import Column, ViewSample
 from verify.transcripts.action_features import ActionFeature, first_actions, read
 from verify.transcripts.transcript import ActionArray, ActionSpace, Transcript
@@ -41,6 +42,7 @@ class LearnerView:
     single_lanes: bool = False
     rounds: int = 1
 
+    @subjects_own()
     def sample(self, n: int, seed: np.random.SeedSequence) -> ViewSample:
         """Draw n independent views."""
         if self.single_lanes:
@@ -54,6 +56,7 @@ class LearnerView:
             ]
         return ViewSample(np.concatenate([one.values for one in seen]), seen[0].columns)
 
+    @subjects_own()
     def works_in_lanes(self) -> bool:
         """Try one block of lanes."""
         try:
@@ -63,6 +66,7 @@ class LearnerView:
         return True
 
 
+@subjects_own()
 def played_actions(build: BuildLearner, problem: Problem, gate: Gate, data: FloatArray) -> ActionArray:
     """Return a learner's actions on `data` (all worlds of a coupled gate), shape (lanes, rounds, size)."""
     actions = np.empty((gate.lanes, data.shape[-2] - 1, problem.structure.size), dtype=np.int16)
@@ -118,6 +122,7 @@ def message_view(
     """
     shortened = data[: max(record, 1) + 1]
 
+    @subjects_own()
     def sent(gate: Simulation) -> FloatArray:
         for _ in play_records(build(gate), problem, gate, shortened):
             pass

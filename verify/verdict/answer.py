@@ -17,6 +17,7 @@ from accountant.files.json_object import JsonError, JsonObject
 from algorithms.claim import Claim
 from mechanisms import Assumption, AssumptionKind, Neighbouring
 from verify.findings import Finding, FindingKind, LowerBound, UpperBound, Witness
+from verify.sentences import Sentence, read_sentence
 from verify.verdict.evidence import Evidence
 from verify.verdict.json_form import json_able
 
@@ -145,7 +146,7 @@ class Answer:
                 witness=read.perhaps("witness", read_witness),
                 findings=read.entries("findings", read_finding),
                 declassified=read.texts("declassified"),
-                contradictions=read.texts("contradictions"),
+                contradictions=read.entries("contradictions", read_sentence),
                 assumptions=read.entries("assumptions", read_assumption),
                 details=read.mapping("details"),
             ),
@@ -223,6 +224,7 @@ _TAKEN: Mapping[Any, Callable[[JsonObject, str], Any]] = {
     Mapping[str, str]: JsonObject.words,
     Mapping[str, Any]: JsonObject.mapping,
     FindingKind: lambda read, key: FindingKind(read.text(key)),
+    Sentence: lambda read, key: read.object(key, read_sentence),
     AssumptionKind: lambda read, key: AssumptionKind(read.text(key)),
 }
 """How a value of a type is taken from a JSON object."""

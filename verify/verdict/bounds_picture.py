@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from mechanisms.printed_numbers import as_given
 from verify.document.charts import axis_scale
-from verify.sentences import number
 
 _AXIS = 60  # characters of the axis from 0 to the largest finite tick; infinity lies _GAP to the right of it
 _GAP = 6
@@ -45,7 +45,7 @@ def draw_bounds(claim: float, low: float, high: float) -> list[str]:
         bar[at(low) : at(high) + 1] = "█" * (at(high) - at(low) + 1)
     else:
         bar[at(low)] = bar[at(high)] = "◆"
-    name = f"claim {number(claim)}"
+    name = f"claim {as_given(claim)}"
     pointer = " " * at(claim) + f"▼ {name}"
     if at(claim) > _AXIS // 2:
         pointer = f"{name} ▼".rjust(at(claim) + 1)

@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 
 from accountant.compositions import composition_named
 from accountant.provenance import Provenance
 from algorithms.claim import Claim
 from mechanisms import Neighbouring
+from mechanisms.printed_numbers import as_given, at_most, percent_at_most
 from verify.document.elements import Block, Bullets, Facts, Paragraph, Section
-from verify.sentences import number
+from verify.sentences import Sentence, exact, stated
 from verify.verdict.answer import BLACK_BOXES, SubjectKind
 from verify.verdict.references import references
+from verify.verdict.verdict import claim_words
 
 _DIGESTS = {
-    "dpwitness": "SHA-256 of all code of dpwitness",
-    "file": "SHA-256 of the file it is about",
-    "subject": "code and parameters of the subject, first 16 digits of their SHA-256",
+    "dpwitness": "SHA-256: dpwitness",
+    "file": "SHA-256: input file",
+    "subject": "SHA-256: code and parameters (16 digits)",
 }
-_TRUSTED = "dpwitness itself (its digest is below), Python, and the libraries below: that they do what they document."
-ADVERSARY = "The adversary sees what is said here, and nothing beside: no time, memory, log or crash report."
+_TRUSTED = stated("dpwitness (digest below), Python and the libraries listed below work as documented.")
+ADVERSARY = stated(
+    "The adversary sees only the output named above: timing, memory, logs and crash reports are left out."
+)
 
 
 def claim_section(subject: str, claim: Claim, arithmetic: str = "", problem: str = "") -> Section:
@@ -34,37 +39,81 @@ def claim_section(subject: str, claim: Claim, arithmetic: str = "", problem: str
         Of which numbers it is, and on which problem a learner was tested, if that is known.
     """
     pairs = [
-        ("ε and δ", claim_numbers(claim)),
-        ("trust model", claim.model),
-        ("one record (the unit)", claim.unit),
-        ("neighbours", f"{claim.neighbour_words} ({claim.neighbours.value})"),
-        ("the adversary sees", claim.view),
-        ("arithmetic", arithmetic),
-        ("composition theorem", claim.composition),
-        ("claimed in", claim.source),
-        ("tested on the problem", problem),
+        ("Parameters", claim_words(claim)),
+        ("Trust model", claim.model),
+        ("Unit of privacy", claim.unit),
+        ("Neighbouring relation", f"{claim.neighbour_words} ({claim.neighbours.value})"),
+        ("Adversary's view", claim.view),
+        ("Arithmetic", arithmetic),
+        ("Composition", claim.composition),
+        ("Source of the claim", claim.source),
+        ("Test problem", problem),
     ]
-    said = (
-        f"{subject} claims {claim_numbers(claim)} differential privacy in the {claim.model} model. One record is "
-        f"{claim.unit}. Data D and D′ are neighbours: {claim.neighbour_words}. The adversary sees {claim.view}."
+    said = stated(
+        "Claim: {subject} is ({epsilon}, {delta})-differentially private ({model} model). Unit of privacy: {unit}. "
+        "Neighbours: {relation}. The adversary sees {view}.",
+        subject=subject,
+        epsilon=as_given(claim.epsilon),
+        delta=as_given(claim.delta),
+        model=claim.model,
+        unit=claim.unit,
+        relation=claim.neighbour_words,
+        view=claim.view,
     )
-    replaced = claim.neighbours is Neighbouring.REPLACE_ONE
-    one, other = ("with one record", "with another in its place") if replaced else ("on D", "on D′")
-    plain = (
-        f"In other words: for anything that the adversary may see, its probability {one} and its probability {other} "
-        f"differ by a factor of at most e^ε = {number(largest_factor(claim.epsilon))}"
+    factor = exact(
+        "If it holds, every output event has, on D and on D′, probabilities within a factor e^ε = {factor}{but}.",
+        factor=at_most(largest_factor(claim.epsilon)),
+        but=f", up to δ = {as_given(claim.delta)}" if claim.delta else "",
     )
-    plain += f", but for a probability of δ = {number(claim.delta)}." if claim.delta else "."
-    plain += " Whoever is k records at once is protected by k·ε" + (
-        ", and a δ that grows, too." if claim.delta else "."
+    group = exact(
+        "A person with k records has k·ε{delta}.",
+        delta=" and δ·(e^{kε} − 1)/(e^ε − 1)" if claim.delta else "",
     )
     facts = Facts(tuple(pair for pair in pairs if pair[1]))
-    return Section("The claim", (Paragraph(said),), (Paragraph(plain), facts))
+    return Section("The claim", (Paragraph(said),), (Paragraph(factor), Paragraph(group), facts))
 
 
-def claim_numbers(claim: Claim) -> str:
-    """Return the numbers that are claimed."""
-    return f"ε = {number(claim.epsilon)}, δ = {number(claim.delta)}"
+def unit_words(claim: Claim) -> str:
+    """Return what a claim protects in a word or two; "one record" where its unit is no short name."""
+    name = re.split("[:,(]", claim.unit, maxsplit=1)[0].strip()
+    return name if re.fullmatch(r"one \w+", name) else "one record"
+
+
+def protected_words(claim: Claim) -> str:
+    """Return what somebody guesses who sees the output of what a claim is about."""
+    if claim.neighbours is Neighbouring.REPLACE_ONE:
+        return f"which of two records is that of {unit_words(claim)}"
+    return f"whether {unit_words(claim)} is in the data"
+
+
+def person_section(claim: Claim, *, proved: bool) -> Section:
+    """Return what a claim means for a person, whether it is `proved` or would hold.
+
+    Of two neighbours that are equally likely beforehand the better guess is right with probability at most
+    (e^ε + δ)/(1 + e^ε) (Kairouz, Oh and Viswanath 2015): with the probabilities p and q of an event it is
+    (1 + p - q)/2, and p - q is at most (e^ε - 1) q + δ and (e^ε - 1)(1 - p) + δ, by half of their sum at most
+    (e^ε - 1 + 2δ)/(e^ε + 1).
+    """
+    said = exact(
+        "{given} guesses {guessed}, and is right half of the time without the output, is right at most {share} of the "
+        "time with it, whatever else they know.",
+        given="Someone who" if proved else "If the claim holds, someone who",
+        guessed=protected_words(claim),
+        share=percent_at_most(correct_guesses(claim.epsilon, claim.delta)),
+    )
+    return Section("For a person", (Paragraph(said),))
+
+
+def correct_guesses(epsilon: float, delta: float) -> float:
+    """Return the largest probability of a right guess between two neighbours that are equally likely beforehand.
+
+    Examples
+    --------
+    >>> round(correct_guesses(1.0, 0.0), 10), round(correct_guesses(1.0, 1e-5), 10), correct_guesses(1e6, 0.5)
+    (0.7310585786, 0.731061268, 1.0)
+    """
+    odds = math.exp(-epsilon)
+    return (1.0 + delta * odds) / (1.0 + odds)
 
 
 def largest_factor(epsilon: float) -> float:
@@ -76,34 +125,30 @@ def arithmetic_words(kind: SubjectKind, *, counted: bool = False) -> str:
     """Return of which numbers a claim about a subject of a kind is; `counted` if rounding counts against it."""
     if kind in BLACK_BOXES:
         if counted:
-            return "as the machine rounds it (--floating-point)"
+            return "floating point, as executed"
         return (
-            "real numbers: what only the last bits of floating-point numbers tell is a finding, and does not count "
-            "against the claim (with --floating-point it does)"
+            "real numbers; leaks through rounding are reported but not counted (--floating-point counts them)"
         )
     if kind is SubjectKind.MECHANISM:
-        return "real numbers; drawn by OpenDP, the default where it is released, noise tells nothing by its rounding"
-    return (
-        "real numbers, and the rounding of what enters a release is charged for; in production OpenDP draws the noise, "
-        "which tells nothing by its rounding"
-    )
+        return "real numbers; released noise is drawn by OpenDP's floating-point-safe samplers"
+    return "real numbers, input rounding charged; released noise is drawn by OpenDP's floating-point-safe samplers"
 
 
-def rests_on_section(blocks: Sequence[Block], *more: str) -> Section:
+def assumptions_section(blocks: Sequence[Block], *more: Sentence) -> Section:
     """Return what a result rests on: its own, and what every result does; `more` is trusted beside."""
-    trusted = (Paragraph("Trusted, as in every result:"), Bullets((_TRUSTED, *more)))
-    return Section("What it rests on", (), (*blocks, *trusted))
+    trusted = (Paragraph(stated("Trusted, as in all results:")), Bullets((_TRUSTED, *more)))
+    return Section("Assumptions", (), (*blocks, *trusted))
 
 
 def provenance_section(provenance: Provenance, **files: str) -> Section:
     """Return when and by which code a result was made; `files` are digests of what it was read from, by name."""
-    pairs = [("found on", _utc(provenance.date) or "not known"), ("versions", versions_words(provenance))]
+    pairs = [("Date", _utc(provenance.date) or "not known"), ("Versions", versions_words(provenance))]
     pairs += [
-        (_DIGESTS.get(name, f"SHA-256 of the code of {name}"), digest)
+        (_DIGESTS.get(name, f"SHA-256: code of {name}"), digest)
         for name, digest in provenance.digests.items()
     ]
-    pairs += [(f"SHA-256 of {name}, from which this page was made", digest) for name, digest in files.items()]
-    return Section("When and by which code", (), (Facts(tuple(pair for pair in pairs if pair[1])),))
+    pairs += [(f"SHA-256 of {name}", digest) for name, digest in files.items()]
+    return Section("Provenance", (), (Facts(tuple(pair for pair in pairs if pair[1])),))
 
 
 def versions_words(provenance: Provenance) -> str:
@@ -119,7 +164,11 @@ def _utc(date: str) -> str:
 def references_section(names: tuple[str, ...]) -> Section | None:
     """Return where theorems and methods are published, by their names; None if none of them is known."""
     found = references(names)
-    return Section("References", (), (Bullets(found),)) if found else None
+    return (
+        Section("References", (), (Bullets(tuple(stated("{line}", line=line) for line in found)),))
+        if found
+        else None
+    )
 
 
 def theorem_named(composition: str) -> str:

@@ -9,10 +9,12 @@ from typing import Any
 
 from algorithms.claim import Claim
 from mechanisms import Assumption
+from mechanisms.printed_numbers import at_least, at_most
 from verify.findings import Finding, FindingKind, LowerBound, Statement, UpperBound, Witness
 from verify.sampling.counted_event import CountedEvent
 from verify.sampling.delta_band import pair_profile
-from verify.sentences import number
+from verify.sampling.independence import DEPENDENCE_ERROR
+from verify.sentences import Sentence
 
 _STOPPING = frozenset(
     {
@@ -45,7 +47,7 @@ class Evidence:
     findings: list[Finding] = field(default_factory=list)
     assumptions: list[Assumption] = field(default_factory=list)
     declassified: list[str] = field(default_factory=list)
-    contradictions: list[str] = field(default_factory=list)
+    contradictions: list[Sentence] = field(default_factory=list)
     details: dict[str, Any] = field(default_factory=dict)
     tested: CountedEvent | None = None
 
@@ -71,22 +73,26 @@ class Evidence:
             The bound to be kept; by default the result's own.
         """
         self._record(result)
+        if result.varied:  # what a first look found not to vary did, in more draws
+            self.findings = [each for each in self.findings if each.kind is not FindingKind.DETERMINISTIC]
         if result.dependent is not None:  # then no count proves anything
-            self.findings.append(Statement.DEPENDENT_DRAWS.finding(how=result.dependent))
+            self.findings.append(
+                Statement.DEPENDENT_DRAWS.finding(how=result.dependent, confidence=1.0 - DEPENDENCE_ERROR)
+            )
             return
         self.tested = result
         self.offer(lower or result.lower_bound(), result.witness(reproduce))
         rounding = result.event.rounding
         if rounding > 0.0 and result.epsilon_lower > result.claim_epsilon and not result.refuted:
             said = Statement.MAY_BE_ROUNDING.finding(
-                epsilon=number(result.epsilon_lower), rounding=number(rounding)
+                epsilon=at_least(result.epsilon_lower), rounding=at_most(rounding)
             )
             self.findings.append(said)
-        self.details["detection_floor"] = result.detection_floor_words
-        for key, words in (("near_claim", result.near_claim_words), ("detection_power", result.power_words)):
+        self.details["detection_floor"] = result.floor_sentence.to_dict()
+        for key, sentence in (("near_claim", result.near_claim), ("detection_power", result.power)):
             self.details.pop(key, None)
-            if words:
-                self.details[key] = words
+            if sentence is not None:
+                self.details[key] = sentence.to_dict()
         upper = self._upper_profile()
         band = (
             result.band_beside(None, "") if upper is None else result.band_beside(upper.delta, upper.method)

@@ -9,15 +9,21 @@ from typing import Any
 
 import numpy as np
 
+from verify.sentences import Sentence
+
 
 def json_able(value: Any) -> Any:
-    """Plain JSON data: NumPy numbers and arrays become Python's, members of an `Enum` values, infinity "inf" or "-inf".
+    """Plain JSON data: NumPy numbers and arrays become Python's, members of an `Enum` values, a `Sentence` its fields.
+
+    Infinity becomes "inf" or "-inf".
 
     Raises
     ------
     ValueError
         If a number is NaN, or a value has no JSON form.
     """
+    if isinstance(value, Sentence):
+        return value.to_dict()
     if isinstance(value, Mapping):
         return {str(key): json_able(entry) for key, entry in value.items()}
     if isinstance(value, Enum):

@@ -11,9 +11,11 @@ from accountant.files.json_object import FromJson, JsonError, JsonObject, checke
 from accountant.provenance import Provenance
 from algorithms.claim import Claim
 from mechanisms import Assumption
+from mechanisms.printed_numbers import at_least, at_most
 from verify.document.html_page import fragment
 from verify.findings import Finding, LowerBound, UpperBound, Witness
 from verify.printable import printable
+from verify.sentences import read_sentence
 from verify.verdict.answer import (
     SubjectKind,
     claim_data,
@@ -25,7 +27,7 @@ from verify.verdict.answer import (
     read_witness,
 )
 from verify.verdict.json_form import json_able
-from verify.verdict.verdict import EXIT_CODES, Decision, Verdict, decide
+from verify.verdict.verdict import EXIT_CODES, Decision, Verdict, claim_words, decide
 
 FORMAT = "dpwitness verification, version 1"
 
@@ -104,11 +106,11 @@ class Verification(FromJson):
 
     def __repr__(self) -> str:
         """One line; `str` gives the report, `json` everything."""
-        lower = "not known" if self.lower is None else f"{self.lower.epsilon:g}"
-        upper = "not known" if self.upper is None else f"{self.upper.epsilon:g}"
+        lower = "not known" if self.lower is None else at_least(self.lower.epsilon)
+        upper = "not known" if self.upper is None else at_most(self.upper.epsilon)
         return (
-            f"<Verification of {printable(self.subject)}: {self.verdict}, claim epsilon={self.claim.epsilon:g} "
-            f"delta={self.claim.delta:g}, epsilon at least {lower}, at most {upper}, "
+            f"<Verification of {printable(self.subject)}: {self.verdict}, claim {claim_words(self.claim)}, "
+            f"epsilon at least {lower}, at most {upper}, "
             f"neighbours: {self.claim.neighbours}>"
         )
 
@@ -175,7 +177,7 @@ class Verification(FromJson):
             subject=read.text("subject"),
             kind=SubjectKind(read.one_of("kind", [kind.value for kind in SubjectKind])),
             claim=read.object("claim", read_stated_claim),
-            decision=Decision(verdict, tuple(read.texts("reasons"))),
+            decision=Decision(verdict, tuple(read.entries("reasons", read_sentence))),
             upper=read.perhaps("upper", read_upper),
             lower=read.perhaps("lower", read_lower),
             witness=read.perhaps("best_event", read_witness),
@@ -213,10 +215,12 @@ def _check_verdict(result: Verification, refuting: Witness | None) -> None:
 def _check_shown(details: Mapping[str, Any]) -> None:
     """Refuse details that reports show, and that are not what they are shown as."""
     read = JsonObject(dict(details), "the result")
-    for key in details.keys() & {"tested_view", "detection_floor", "detection_power", "near_claim"}:
-        read.text(key)
+    if "tested_view" in details:
+        read.text("tested_view")
+    for key in details.keys() & {"detection_floor", "detection_power", "near_claim"}:
+        read.object(key, read_sentence)
     if "anytime" in details:
-        JsonObject(read.mapping("anytime"), "anytime").text("words")
+        JsonObject(read.mapping("anytime"), "anytime").object("said", read_sentence)
     if (details.get("coupled") or {}) != {}:
         JsonObject(read.mapping("coupled"), "coupled").number("largest_loss")
     if "band" in details:
@@ -224,7 +228,7 @@ def _check_shown(details: Mapping[str, Any]) -> None:
 
 
 def _check_band(read: JsonObject) -> None:
-    read.text("words")
+    read.object("said", read_sentence)
     read.number("confidence")
     curves = {key: read.numbers(key) for key in ("epsilon", "delta_lower")}
     if (upper_by := read.take("delta_upper_by", str, type(None))) is None:

@@ -3,8 +3,9 @@
 The rules (`decide`) are a pure function of what the verifier's layers found:
 
 certified
-    the accountant's upper bound, in the claim's model, is at most the claim; nothing was declassified; every
-    domain, sensitivity and trust check passed; it rests on no assumption; no audit contradicts it.
+    the accountant's upper bound, in the claim's model, is at most the claim, and it was enforced for every record of
+    every run (or is of all runs, as a mechanism's is); nothing was declassified; every domain, sensitivity and trust
+    check passed; it rests on no assumption; no audit contradicts it.
 refuted
     a lower bound in the claim's own view, statistical at the strict error level or exact, exceeds the claim,
     and a witness shows it.
@@ -21,9 +22,10 @@ from typing import Literal
 
 from algorithms.claim import Claim
 from mechanisms import Assumption
+from mechanisms.printed_numbers import as_given
 from verify.conduct.exit_codes import BAD, GOOD, OPEN
 from verify.findings import Finding, LowerBound, UpperBound, Witness
-from verify.sentences import both_numbers
+from verify.sentences import Sentence, exact, stated
 
 Verdict = Literal["certified", "refuted", "unproven"]
 
@@ -32,10 +34,10 @@ EXIT_CODES: Mapping[Verdict, int] = {"certified": GOOD, "refuted": BAD, "unprove
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A verdict and why, the deciding reason first; every reason is a sentence."""
+    """A verdict and why, the deciding reason first."""
 
     verdict: Verdict
-    reasons: tuple[str, ...]
+    reasons: tuple[Sentence, ...]
 
 
 def decide(
@@ -46,7 +48,7 @@ def decide(
     witness: Witness | None,
     findings: Sequence[Finding] = (),
     declassified: Sequence[str] = (),
-    contradictions: Sequence[str] = (),
+    contradictions: Sequence[Sentence] = (),
     assumptions: Sequence[Assumption] = (),
 ) -> Decision:
     """Apply the verdict rules.
@@ -78,68 +80,64 @@ def decide(
         claimed δ or a larger one, and shown by a witness. If such a bound meets an upper bound within the
         claim, the accounting rests on something untrue, and the refutation stands.
     """
-    in_the_way = [f"rests on: {assumption}" for assumption in assumptions]
+    in_the_way = [stated("Unchecked assumption: {assumption}", assumption=each) for each in assumptions]
     if declassified:
+        places = "; ".join(declassified)
         in_the_way.append(
-            f"Private data were declassified ({'; '.join(declassified)}): no bound covers what followed."
+            exact("Raw data were used without noise ({places}); later releases have no bound.", places=places)
         )
-    for finding in findings:
-        if finding.failing:
-            place = f" ({finding.where})" if finding.where else ""
-            in_the_way.append(f"A check failed: {finding.message.rstrip('.')}{place}.")
-    in_the_way.extend(contradictions)
+    in_the_way += [finding.reason for finding in findings if finding.failing]
+    in_the_way += contradictions
     exceeds = lower is not None and lower.exceeds(claim)
-    bound, refuted = "", False
-    if lower is not None and exceeds:
-        bound = f"The lower bound, {both_numbers(lower.epsilon, lower.delta)} by {lower.method},"
-        refuted = lower.in_view and lower.decisive
-    if refuted and witness is not None:
-        against = [
-            f"{bound} exceeds the claim, {both_numbers(claim.epsilon, claim.delta)}, in the claimed view."
-        ]
+    refuted = lower is not None and exceeds and lower.in_view and lower.decisive
+    numbers = claim_words(claim)
+    if lower is not None and refuted and witness is not None:
+        against = [lower.sentence("Lower bound {bound} ({how}) exceeds the claim, {claim}.", claim=numbers)]
         if upper is not None and upper.proves(claim):
             against.append(
-                "The accountant's upper bound is within the claim all the same: it rests on a "
-                "declaration or a sampler that does not hold."
+                exact(
+                    "The accounting gives a bound within the claim, so one of its declarations or samplers is wrong."
+                )
             )
         return Decision("refuted", (*against, *in_the_way))
 
     in_the_way += _not_proved(claim, upper)
-    if refuted:
-        in_the_way.append(f"{bound} exceeds the claim, but there is no witness.")
+    if lower is not None and refuted:
+        said = "Lower bound {bound} ({how}) exceeds the claim, without a counterexample."
+        in_the_way.append(lower.sentence(said))
     elif lower is not None and exceeds and in_the_way:  # it explains, but does not contradict a proof
-        why = "at the strict error level of a refutation" if lower.in_view else "in the claimed view alone"
-        in_the_way.append(f"{bound} exceeds the claim, but not {why}.")
+        why = "not at the stricter level of a rejection" if lower.in_view else "only for a stronger adversary"
+        said = "Lower bound {bound} ({how}) exceeds the claim, but {why}."
+        in_the_way.append(lower.sentence(said, why=why))
 
     if in_the_way:
         passed = upper is not None and len(in_the_way) == 1 and math.isinf(upper.epsilon) and not exceeds
         if passed and lower is not None:  # then it is not because of what was seen
             in_the_way.insert(
-                0,
-                f"No test speaks against the claim: what the tests show, at least "
-                f"{both_numbers(lower.epsilon, lower.delta)} ({lower.method}), is no more than is claimed.",
+                0, lower.sentence("The tests did not contradict the claim; lower bound {bound} ({how}).")
             )
         return Decision("unproven", tuple(in_the_way))
     assert upper is not None
-    return Decision(
-        "certified",
-        (
-            f"The accountant's upper bound, {both_numbers(upper.epsilon, upper.delta)}, is within the claim, and "
-            "nothing speaks against it.",
-        ),
-    )
+    said = "Upper bound {bound} is within the claim; checks and tests did not contradict it."
+    return Decision("certified", (exact(said, bound=upper.words),))
 
 
-def _not_proved(claim: Claim, upper: UpperBound | None) -> list[str]:
+def claim_words(claim: Claim) -> str:
+    """Return both numbers of a claim, as they were given."""
+    return f"ε = {as_given(claim.epsilon)}, δ = {as_given(claim.delta)}"
+
+
+def _not_proved(claim: Claim, upper: UpperBound | None) -> list[Sentence]:
     """Return why the upper bound proves nothing; none if it is within the claim."""
     if upper is None:
-        return ["The subject could not be accounted, so that there is no upper bound."]
+        return [stated("Upper bound: none; the accounting did not finish.")]
     if upper.proves(claim):
         return []
     if math.isinf(upper.epsilon):
-        why = upper.method.removeprefix("none: ").removeprefix("no bound: ")
-        return [f"There is no finite upper bound ({why})."]
+        return [stated("Upper bound: none ({why}).", why=upper.method)]
+    if upper.epsilon <= claim.epsilon and upper.delta <= claim.delta:
+        said = "Upper bound {bound} is of these runs only: the claim was not enforced for all records."
+        return [exact(said, bound=upper.words)]
     return [
-        f"The accountant's upper bound, {both_numbers(upper.epsilon, upper.delta)}, exceeds the claim, "
-        f"{both_numbers(claim.epsilon, claim.delta)}."
+        exact("Upper bound {bound} exceeds the claim, {claim}.", bound=upper.words, claim=claim_words(claim))
     ]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rich.console import Console
 
 from algorithms.claim import Claim
+from mechanisms.printed_numbers import as_given, at_least, at_most, nearest, percent, percent_at_most
+from verify.conduct.effort import FALSE_ALARM
 from verify.document.charts import Area, Axis, Curve, chart, interval
 from verify.document.elements import (
     Block,
@@ -22,51 +24,56 @@ from verify.document.elements import (
     Section,
     TextTable,
     Tone,
+    Words,
 )
 from verify.document.terminal_text import print_document
 from verify.findings import Finding, FindingKind, LowerBound, UpperBound, Witness
-from verify.sentences import number
+from verify.sentences import Sentence, confident, exact, observed, sentence_of, stated
 from verify.verdict.answer import BLACK_BOXES, SubjectKind
 from verify.verdict.bounds_picture import draw_bounds
 from verify.verdict.common_sections import (
     ADVERSARY,
     arithmetic_words,
-    claim_numbers,
+    assumptions_section,
     claim_section,
+    correct_guesses,
     largest_factor,
+    person_section,
+    protected_words,
     provenance_section,
     references_section,
-    rests_on_section,
     theorem_named,
+    unit_words,
     versions_words,
 )
 from verify.verdict.references import BETS, COUNTS, PROFILE
 from verify.verdict.result import Verification
-from verify.verdict.verdict import Verdict
+from verify.verdict.verdict import Verdict, claim_words
 
 _TONES: dict[Verdict, Tone] = {"certified": "good", "refuted": "bad", "unproven": "open"}
-_MEANING: dict[Verdict, str] = {
-    "certified": "The claim is proved, and no test contradicts it.",
-    "refuted": "The claim is false: the witness below shows it.",
-    "unproven": "The claim is neither proved nor refuted.",
-}
 _LEAST_DELTA = 1e-7  # the least decade of the curve
+_OBSERVER = (
+    "Likelihood ratio {ratio}: an observer who held both data sets equally likely is right with probability {share} "
+    "after seeing the event"
+)
 
 
 def verification_document(verification: Verification, **files: str) -> Document:
     """Return what is said of a verification; `files` are digests of what it was read from, by name."""
+    claim = verification.claim
     sections = [
+        person_section(claim, proved=verification.verdict == "certified"),
         claim_section(
             verification.subject,
-            verification.claim,
+            claim,
             arithmetic_words(verification.kind, counted=_rounding_counts(verification)),
             str(verification.details.get("problem", "")),
         ),
-        Section("Why", (Bullets(verification.decision.reasons),)),
         _bounds(verification),
-        _witness(verification),
+        _event(verification),
+        Section("Why", (Bullets(verification.decision.reasons),)),
         _findings(verification),
-        _rests_on(verification),
+        _assumptions(verification),
         _certainty(verification),
         _again(verification),
         provenance_section(verification.provenance, **files),
@@ -75,8 +82,8 @@ def verification_document(verification: Verification, **files: str) -> Document:
     return Document(
         verdict=verification.verdict.upper(),
         tone=_TONES[verification.verdict],
-        name=f"{verification.subject}, {claim_numbers(verification.claim)}",
-        meaning=_meaning(verification),
+        name=f"{verification.subject}, {claim_words(claim)}",
+        meaning=_first_line(verification),
         sections=tuple(section for section in sections if section is not None),
     )
 
@@ -87,26 +94,63 @@ def print_verification(verification: Verification, console: Console, *, verbose:
     print_document(verification_document(verification), console, made, unfolded=verbose)
 
 
-def _meaning(verification: Verification) -> str:
-    """Return the verdict as a sentence."""
-    if not _passed_tests(verification):
-        return _MEANING[verification.verdict]
-    leak = _floating_point_leak(verification)
+def _first_line(verification: Verification) -> Sentence:
+    """Return the verdict for a reader who does not know differential privacy."""
+    claim, lower = verification.claim, verification.lower
+    said = {"view": claim.view, "unit": unit_words(claim)}
+    if verification.verdict == "certified":
+        return exact(
+            "Proved: someone who sees {view} and guesses {guessed} is right at most {share} of the time (a coin "
+            "toss: 50 %).",
+            view=claim.view,
+            guessed=protected_words(claim),
+            share=percent_at_most(correct_guesses(claim.epsilon, claim.delta)),
+        )
+    if verification.verdict == "refuted" and lower is not None:
+        broken = (
+            "The promise is broken: {view} reveals more about {unit} than claimed; the counterexample below can "
+            "be "
+        )
+        if lower.exact:
+            return exact(f"{broken}computed again.", **said)
+        return confident(
+            f"{broken}run again (at {{confidence}} confidence: at most {{share:g}} of such verifications reject a true "
+            "claim).",
+            1.0 - _false_positives(verification),
+            lower.samples,
+            share=_false_positives(verification),
+            **said,
+        )
+    if lower is not None and _passed_tests(verification):
+        return _passed(verification, lower)
+    return stated("Open: neither proved nor disproved that {view} protects {unit} as claimed.", **said)
+
+
+def _passed(verification: Verification, lower: LowerBound) -> Sentence:
+    """Return the first line on a black box that its tests did not contradict."""
+    claim, leak = verification.claim, _floating_point_leak(verification)
+    words = "Tested, not proved: {draws:,} draws did not contradict the claim that {view} protects {unit}"
+    said = {"view": claim.view, "unit": unit_words(claim)}
     if leak is None:
-        return "Nothing was found against the claim. Tests of a black box prove nothing: it stays unproven."
-    return (
-        "Nothing was found against the claim about real numbers. As it is executed, in floating-point arithmetic, ε is "
-        f"at least {number(leak)}: see Findings."
+        return observed(f"{words}; a stronger test might.", lower.samples, **said)
+    return confident(
+        f"{words} in real arithmetic; in floating-point arithmetic ε ≥ {{leak}} ({{confidence}} confidence).",
+        leak[1],
+        lower.samples,
+        leak=at_least(leak[0]),
+        **said,
     )
 
 
-def _floating_point_leak(verification: Verification) -> float | None:
-    """Return the ε that the lowest bits of the outputs show, where a finding says so."""
+def _floating_point_leak(verification: Verification) -> tuple[float, float] | None:
+    """Return the ε that the lowest bits of the outputs show, and its confidence, where a finding says so."""
     if not any(finding.kind is FindingKind.FLOATING_POINT for finding in verification.findings):
         return None
     found = verification.details.get("floating_point")
-    leak = found.get("epsilon_lower") if isinstance(found, Mapping) else None
-    return float(leak) if isinstance(leak, float | int) else math.inf
+    if not isinstance(found, Mapping):
+        return None
+    epsilon, confidence = found.get("epsilon_lower"), found.get("confidence")
+    return (epsilon, confidence) if isinstance(epsilon, float) and isinstance(confidence, float) else None
 
 
 def _passed_tests(verification: Verification) -> bool:
@@ -127,21 +171,31 @@ def _rounding_counts(verification: Verification) -> bool:
 
 def _bounds(verification: Verification) -> Section:
     low, high = _ends(verification)
-    claim = verification.claim.epsilon
-    words = f"Bounds on ε: at least {number(low)}, at most {number(high)}; the claim is {number(claim)}."
+    claim, lower = verification.claim.epsilon, verification.lower
+    words = f"{at_least(low)} ≤ ε ≤ {at_most(high)} (claimed: {as_given(claim)})"
     plain = "\n".join(draw_bounds(claim, low, high))
     said = (
-        _upper_words(verification.upper),
-        _lower_words(verification.lower, verification.upper),
-        *_view_words(verification),
+        _upper_sentence(verification),
+        _lower_sentence(verification.lower, verification.upper),
+        *_tested_sentences(verification),
     )
-    caption = ""
+    sure = lower is None or lower.exact
+    caption = "the true ε lies in the bar" + (
+        "" if sure or lower is None else f" ({percent(lower.confidence)} confidence)"
+    )
     if not _proved(verification):
-        caption = "from what tests showed to " + (
-            "no limit" if math.isinf(high) else "what these runs were charged"
-        )
-    drawn = interval(claim, low, high, words, caption=caption)
-    return Section("Privacy loss", (Picture(drawn, words, plain), Bullets(said)))
+        above = "no upper bound" if math.isinf(high) else "upper bound from these runs only"
+        caption = f"lower bound from tests; {above}"
+    drawn = interval(claim, low, high, words, caption=caption, proved=_proved(verification))
+    summary = stated("Bounds: {words}.", words=words) if lower is None else _summary(lower, words)
+    return Section("Privacy loss", (Picture(drawn, summary, plain), Bullets(said)))
+
+
+def _summary(lower: LowerBound, words: str) -> Sentence:
+    """Return both bounds in one sentence, as sure as the lower one is."""
+    if lower.exact:
+        return exact("{words}", words=words)
+    return confident("{words}, {confidence} confidence", lower.confidence, lower.samples, words=words)
 
 
 def _ends(verification: Verification) -> tuple[float, float]:
@@ -150,225 +204,275 @@ def _ends(verification: Verification) -> tuple[float, float]:
     return (0.0 if lower is None else lower.epsilon, math.inf if upper is None else upper.epsilon)
 
 
-def _upper_words(upper: UpperBound | None) -> str:
+def _upper_sentence(verification: Verification) -> Sentence:
     """Return the upper bound, and how it was found."""
+    upper = verification.upper
     if upper is None:
-        return "at most ∞: there is no upper bound"
+        return stated("Upper bound: none")
     if math.isinf(upper.epsilon):
-        return f"at most ∞: {upper.method.removeprefix('none: ')}"
-    return f"at most {number(upper.epsilon)} at δ = {number(upper.delta)}: {upper.method}"
+        return stated("Upper bound: none ({why})", why=upper.method)
+    where = "Upper bound" if upper.every_run else "Upper bound of these runs only"
+    return exact("{where}: {bound} ({method})", where=where, bound=upper.words, method=upper.method)
 
 
-def _lower_words(lower: LowerBound | None, upper: UpperBound | None) -> str:
+def _lower_sentence(lower: LowerBound | None, upper: UpperBound | None) -> Sentence:
     """Return the lower bound, how it was found, and how sure it is; also where it lies above a proved one."""
     if lower is None:
-        return "at least 0: nothing was audited"
-    how = lower.method
-    if lower.samples:
-        how += f", {_percent(lower.confidence)} confidence, {lower.samples:,} draws"
-    elif lower.confidence == 1.0:
-        how += ", exact"
-    if not lower.in_view:
-        how += "; of more than the adversary sees"
+        return stated("Lower bound: none; no test finished")
+    more = "" if lower.in_view else "; for a stronger adversary than claimed (does not count)"
     if upper is not None and lower.exceeds(upper) and lower.samples and not lower.decisive:
-        how += "; above what it is at most, as chance may have it: no refutation, which needs more confidence"
-    return f"at least {number(lower.epsilon)} at δ = {number(lower.delta)}: {how}"
+        more += "; above the upper bound, but not significant at the level of a rejection"
+    return lower.sentence("Lower bound: {bound} ({how}){more}", more=more)
 
 
-def _view_words(verification: Verification) -> tuple[str, ...]:
-    """Return what was looked at besides the final test, and what bets have won."""
-    said = []
-    coupled = verification.details.get("coupled") or {}
+def _tested_sentences(verification: Verification) -> Iterator[Sentence]:
+    """Yield what was tested besides the final test, and how a sequential test went."""
+    details = verification.details
+    coupled = details.get("coupled") or {}
     if "largest_loss" in coupled:
-        largest = number(float(coupled["largest_loss"]))
-        said.append(f"coupled runs: all that was released, seen or not, lost up to ε = {largest}")
-    if "tested_view" in verification.details:
-        said.append(f"the view tested: {verification.details['tested_view']}")
-    if "anytime" in verification.details:
-        said.append(str(verification.details["anytime"]["words"]))
-    return tuple(said)
+        largest = at_least(float(coupled["largest_loss"]))
+        yield exact("Largest privacy loss in coupled runs, all messages included: {loss}", loss=largest)
+    if "tested_view" in details:
+        yield stated("Tested output: {view}", view=details["tested_view"])
+    if "anytime" in details:
+        yield sentence_of(details["anytime"]["said"])
 
 
 def _proved(verification: Verification) -> bool:
-    """Whether the upper bound is a proof for all data, and not what a ledger showed of some runs."""
-    return verification.verdict == "certified" or (
-        verification.kind is SubjectKind.MECHANISM and math.isfinite(_ends(verification)[1])
-    )
+    """Return whether the upper bound is a proof for all data, and not what a ledger showed of some runs."""
+    upper = verification.upper
+    return upper is not None and upper.every_run and math.isfinite(upper.epsilon)
 
 
-def _witness(verification: Verification) -> Section | None:
-    witness = verification.witness
-    if witness is None:
+def _event(verification: Verification) -> Section | None:
+    """Return the counterexample, or the event that tells most; one sentence where the tests saw no difference."""
+    witness, lower = verification.witness, verification.lower
+    if witness is None or lower is None:
         return None
-    facts = Facts(_witness_words(witness, verification.claim, verification.lower))
-    title = "Witness" if verification.verdict == "refuted" else "The event that tells most"
-    return Section(title, (facts, Paragraph(_witness_meaning(witness))))
+    if verification.verdict != "refuted" and lower.epsilon == 0.0:
+        return _no_difference(verification, lower)
+    facts = Facts(
+        (
+            ("Data D", witness.neighbours["data"]),
+            ("Data D′", witness.neighbours["data_prime"]),
+            ("Event", witness.event),
+            ("P(event | D)", _probability(witness.probability, witness.hits, witness.trials, lower)),
+            ("P(event | D′)", _other_probability(witness, lower)),
+            ("Likelihood ratio", _ratio(witness, verification.claim, lower)),
+        )
+    )
+    title = "Counterexample" if verification.verdict == "refuted" else "Most distinguishing event"
+    meaning = tuple(_event_meaning(witness, verification.claim, lower))
+    return Section(title, (facts, *((Bullets(meaning),) if meaning else ())))
 
 
-def _witness_words(witness: Witness, claim: Claim, lower: LowerBound | None) -> tuple[tuple[str, str], ...]:
-    """Return what a witness consists of, part by part; `lower` is the bound that it shows."""
-    return (
-        ("data D", witness.neighbours["data"]),
-        ("data D′", witness.neighbours["data_prime"]),
-        ("event", witness.event),
-        ("on D", _how_often(witness.probability, witness.hits, witness.trials)),
-        ("on D′", _how_often(witness.probability_prime, witness.hits_prime, witness.trials)),
-        ("ratio", _ratio_words(witness, claim, lower)),
+def _no_difference(verification: Verification, lower: LowerBound) -> Section | None:
+    if not lower.samples:
+        return None
+    view = str(verification.details.get("tested_view", verification.claim.view))
+    said = observed(
+        "{view}: the difference between D and D′ is not significant at {level} confidence in {draws:,} draws.",
+        lower.samples,
+        view=f"{view[:1].upper()}{view[1:]}",
+        level=percent(lower.confidence),
+    )
+    return Section("Largest difference", (Paragraph(said),))
+
+
+def _probability(probability: float, hits: int | None, trials: int | None, lower: LowerBound) -> Sentence:
+    """Return a probability with its counts; without counts it is as sure as the bound that it shows."""
+    share = percent(probability)
+    if trials is not None and hits is not None:
+        return observed("{share} ({hits:,} of {draws:,} draws)", trials, share=share, hits=hits)
+    if lower.exact:
+        return exact("{share} (exact)", share=share)
+    return confident("{share} ({confidence} confidence)", lower.confidence, share=share)
+
+
+def _other_probability(witness: Witness, lower: LowerBound) -> Sentence:
+    if witness.trials is not None and witness.hits_prime is None:
+        return exact("at most P(event | D) / e^{loss} (from the densities)", loss=_densities_loss(witness))
+    return _probability(witness.probability_prime, witness.hits_prime, witness.trials, lower)
+
+
+def _densities_loss(witness: Witness) -> str:
+    """Return the least loss of the event, by which its probability on D′ is bounded."""
+    loss = witness.details.get("largest_loss")
+    return at_least(float(loss)) if isinstance(loss, float | int) else "loss"
+
+
+def _ratio(witness: Witness, claim: Claim, lower: LowerBound) -> Sentence:
+    """Return how much likelier the event is on D, as estimated or exactly, and what the claim allows."""
+    allowed = f"claim: at most e^{as_given(claim.epsilon)} = {at_most(largest_factor(claim.epsilon))}"
+    excess = "(P(D) − δ)" if claim.delta > 0.0 else "P(D)"
+    ratio = "not estimable (0 hits on D′)"
+    if witness.probability_prime > 0.0:
+        value = (witness.probability - claim.delta) / witness.probability_prime
+        ratio = f"{excess} / P(D′) = {nearest(value, 4)}{'' if witness.trials is None else ' (estimated)'}"
+    if witness.trials is None:
+        ratio = "infinite" if witness.probability_prime == 0.0 else ratio
+        if lower.exact:
+            return exact("{ratio} (exact); {allowed}", ratio=ratio, allowed=allowed)
+        said = "{ratio} ({confidence} confidence); {allowed}"
+        return confident(said, lower.confidence, ratio=ratio, allowed=allowed)
+    if witness.hits_prime is None:
+        said = "at least e^{loss} (from the densities); {allowed}"
+        return exact(said, loss=_densities_loss(witness), allowed=allowed)
+    if not (lower.samples and math.isfinite(lower.epsilon)):
+        said = "{ratio}, from {draws:,} draws a side; {allowed}"
+        return observed(said, witness.trials, ratio=ratio, allowed=allowed)
+    return confident(
+        "{ratio}; ≥ {least} with {confidence} confidence; {allowed}",
+        lower.confidence,
+        lower.samples,
+        ratio=ratio,
+        least=at_least(largest_factor(lower.epsilon)),
+        allowed=allowed,
     )
 
 
-def _how_often(probability: float, hits: int | None, trials: int | None) -> str:
+def _event_meaning(witness: Witness, claim: Claim, lower: LowerBound) -> Iterator[Sentence]:
+    """Yield what seeing the event says: from counts what counts say, and more from exact probabilities alone."""
+    p, q, trials = witness.probability, witness.probability_prime, witness.trials
     if trials is None:
-        return f"{_percent(probability)} (exact)"
-    if hits is None:
-        return "rarer by at least the ratio, by the densities"
-    return f"{_percent(probability)} ({hits:,} of {trials:,} draws)"
-
-
-def _ratio_words(witness: Witness, claim: Claim, lower: LowerBound | None) -> str:
-    allowed = f"the claim allows {number(largest_factor(claim.epsilon))} (e^{number(claim.epsilon)})"
-    excess = "(P(D) - δ)" if claim.delta > 0.0 else "P(D)"
-    sure = ""
-    if (
-        lower is not None
-        and lower.samples
-        and witness.hits_prime is not None
-        and math.isfinite(lower.epsilon)
-    ):
-        sure = f", and at least {number(largest_factor(lower.epsilon))} with {_percent(lower.confidence)} confidence"
-    if witness.probability_prime == 0.0:
-        return f"{'none' if witness.probability == 0.0 else 'no finite ratio'}{sure}; {allowed}"
-    ratio = (witness.probability - claim.delta) / witness.probability_prime
-    how = (
-        "as counted"
-        if witness.hits_prime is not None
-        else "or more"
-        if witness.trials is not None
-        else "exactly"
-    )
-    return f"{excess} / P(D′) = {ratio:.4g} {how}{sure}; {allowed}"
-
-
-def _percent(probability: float) -> str:
-    if 0.99 < probability < 1.0:
-        return f"{100.0 * probability:.6g} %"
-    return f"{100.0 * probability:.3g} %"
-
-
-def _witness_meaning(witness: Witness) -> str:
-    """Return what seeing the event says."""
-    p, q = witness.probability, witness.probability_prime
-    if p == 1.0 and q == 0.0:
-        how = "without error" if witness.hits is None else "without error in every draw"
-        return f"Looking for the event tells D from D′ {how}: no privacy at all (δ = 1, whatever ε)."
-    if p == 0.0:
-        return "The event is seen on neither: no event is so much likelier on one of them."
-    if q == 0.0:
-        return "The event gives D away: it was never seen on D′."
-    counted = " as counted" if witness.hits_prime is not None else ""
-    return f"Seeing the event speaks {p / q:.4g} to 1{counted} for D against D′."
+        if not lower.exact:
+            return
+        if q == 0.0 and p > 0.0:
+            yield (
+                exact("The event identifies D with certainty: δ = 1 at every ε.")
+                if p == 1.0
+                else exact("The event is impossible on D′: seeing it identifies D.")
+            )
+        elif q > 0.0:
+            yield exact(f"{_OBSERVER} (exact).", ratio=nearest(p / q, 4), share=percent(p / (p + q)))
+        return
+    if witness.hits_prime is None:
+        return
+    if q > 0.0:
+        yield observed(
+            f"{_OBSERVER} (estimated from {{draws:,}} draws a side).",
+            trials,
+            ratio=nearest(p / q, 4),
+            share=percent(p / (p + q)),
+        )
+        return
+    if p == 1.0:
+        yield observed("Seen in all {draws:,} draws on D and in none of {draws:,} on D′.", trials)
+    else:
+        yield observed("Not seen in {draws:,} draws on D′.", trials)
+    delta = witness.details.get("delta_lower")
+    if lower.samples:
+        also = ""
+        if isinstance(delta, float) and delta > 0.0:
+            also = f"δ ≥ {at_least(delta)} at ε = {as_given(claim.epsilon)}, and "
+        said = "With {confidence} confidence: {also}{bound}."
+        yield confident(said, lower.confidence, lower.samples, also=also, bound=lower.words)
 
 
 def _findings(verification: Verification) -> Section | None:
     if not verification.findings:
         return None
-    heading: tuple[str, ...] = ("kind", "what was seen", "means")
-    rows: tuple[tuple[str, ...], ...] = tuple(
-        (each.kind.value, each.message, _weight(each)) for each in verification.findings
+    heading: tuple[str, ...] = ("Finding", "Observation", "Effect")
+    rows: tuple[tuple[Words, ...], ...] = tuple(
+        (each.kind.value, each.sentence, _weight(each)) for each in verification.findings
     )
     if any(each.where for each in verification.findings):
-        heading = (*heading, "where")
+        heading = (*heading, "Location")
         rows = tuple((*row, each.where) for row, each in zip(rows, verification.findings, strict=True))
     return Section("Findings", (TextTable(heading, rows),))
 
 
 def _weight(finding: Finding) -> str:
     if finding.failing:
-        return "no certificate"
-    return "does not count here" if finding.kind is FindingKind.FLOATING_POINT else "a remark"
+        return "blocks certification"
+    return "reported, not counted" if finding.kind is FindingKind.FLOATING_POINT else "information"
 
 
-def _rests_on(verification: Verification) -> Section:
-    drawn = "Draws of the generator are random and independent (what a subject does to them is looked for)."
+def _assumptions(verification: Verification) -> Section:
+    drawn = stated(
+        "The generator's draws are independent and uniform; misuse by the function under test is checked for."
+    )
     lower = verification.lower
     trusted = [ADVERSARY] if lower is None or not lower.samples else [ADVERSARY, drawn]
     if verification.subject.startswith("published/"):
-        trusted.append(
-            "The code in algorithms/published is the algorithm that was printed, transcribed for dpwitness."
-        )
+        trusted.append(stated("algorithms/published transcribes the printed algorithm correctly."))
     if verification.assumptions:
-        unchecked = Bullets(tuple(str(assumption) for assumption in verification.assumptions))
-        return rests_on_section(
-            (Paragraph("Nobody checked, and it is taken to be true:"), unchecked), *trusted
-        )
+        unchecked = Bullets(tuple(stated("{each}", each=each) for each in verification.assumptions))
+        return assumptions_section((Paragraph(stated("Assumed, not checked:")), unchecked), *trusted)
     if verification.verdict == "certified":
         said = (
-            "Assumed and not checked: nothing. The proof is about the mechanism with these parameters."
+            exact("No unchecked assumption. The proof covers the mechanism with these parameters.")
             if verification.kind is SubjectKind.MECHANISM
-            else "Assumed and not checked: nothing. The proof is about this learner as it runs under dpwitness's "
-            "accountant, which refuses, before anything is drawn, whatever would take a record over the claim; run "
-            "without it, it is another program."
+            else exact(
+                "No unchecked assumption. The proof covers the learner run under dpwitness's accountant, which blocks "
+                "any release that would exceed the claim. Without the accountant it does not apply."
+            )
         )
     elif verification.verdict == "refuted":
-        said = "On the witness: two neighbouring data sets and an event. Who repeats the command below sees it again."
+        said = stated("Only the counterexample. The command below reproduces it.")
     else:
-        said = "Nothing was proved. What the tests say rests on what follows alone."
-    return rests_on_section((Paragraph(said),), *trusted)
+        said = stated("Nothing was proved. The test results assume:")
+    return assumptions_section((Paragraph(said),), *trusted)
 
 
 def _certainty(verification: Verification) -> Section:
-    blocks: list[Block] = [Paragraph(_certainty_words(verification))]
-    alone = "The tests by themselves, without the proof: " if verification.verdict == "certified" else ""
+    blocks: list[Block] = [Paragraph(_certainty_sentence(verification))]
     shown = {"certified": ("detection_floor",), "unproven": ("near_claim", "detection_floor"), "refuted": ()}
     details = verification.details
-    blocks += [Paragraph(f"{alone}{details[key]}") for key in shown[verification.verdict] if key in details]
-    curve = [str(details["band"]["words"])] if "band" in details else []
-    if verification.verdict != "refuted" and "detection_power" in details:
-        curve.append(str(details["detection_power"]))
-    technical: list[Block] = [Paragraph(f"{words[:1].upper()}{words[1:].rstrip('.')}.") for words in curve]
+    found = [sentence_of(details[key]) for key in shown[verification.verdict] if key in details]
+    if found and verification.verdict == "certified":
+        blocks.append(Paragraph(stated("Without the proof, the tests alone:")))
+    blocks += [Paragraph(each) for each in found]
+    technical: list[Block] = []
     band = details.get("band")
     if band is not None:
-        said = "The curve holds for all ε at once; at one ε it says a little less than the bound above does."
-        technical.append(Paragraph(said))
+        technical.append(Paragraph(sentence_of(band["said"])))
+    if verification.verdict != "refuted" and "detection_power" in details:
+        technical.append(Paragraph(sentence_of(details["detection_power"])))
+    if band is not None:
+        said = "The band holds for all ε simultaneously; at a single ε it is slightly wider than the bound above."
+        technical.append(Paragraph(stated(said)))
         if band["delta_upper_by"] is not None:
-            technical.append(Paragraph(f"At most: {band['delta_upper_by']}."))
+            technical.append(Paragraph(stated("Upper curve: {method}.", method=band["delta_upper_by"])))
         technical += [_profile(verification, band), _trade_off(band)]
     if technical:
-        blocks.append(Details("The whole privacy curve, for specialists", tuple(technical)))
-    return Section("How sure this is, and its limits", tuple(blocks))
+        blocks.append(Details("Privacy profile δ(ε)", tuple(technical)))
+    return Section("Confidence and limits", tuple(blocks))
 
 
-def _certainty_words(verification: Verification) -> str:
+def _certainty_sentence(verification: Verification) -> Sentence:
     lower = verification.lower
     if verification.verdict == "certified":
-        return (
-            "The upper bound is proved: it holds for all data and all attacks in the claimed view, and not just for "
-            "those that were tried. The tests beside it try to contradict the proof, and did not."
+        return exact(
+            "The upper bound is a proof for all data and all attacks on the claimed output. Tests are an independent "
+            "check."
         )
     if verification.verdict == "refuted" and lower is not None:
-        if lower.confidence == 1.0 and not lower.samples:
-            exact = "The lower bound was computed exactly: no chance is involved in it."
-            witness = verification.witness
-            return f"{exact} The counts of the witness are of draws." if witness and witness.trials else exact
-        return (
-            f"The lower bound comes from {lower.samples:,} draws, those of the search included, and holds with "
-            f"{100 * lower.confidence:.6g} % confidence. The verdict is held to more than that: "
-            f"{_false_alarm(verification)}"
+        if lower.exact:
+            return exact("The lower bound is exact.")
+        return confident(
+            "Lower bound: {confidence} confidence, {draws:,} draws including the search. The verdict uses a stricter "
+            "level: a true claim is rejected with probability at most {share:g}. That is a false-positive rate, not "
+            "the probability that this rejection is wrong.",
+            lower.confidence,
+            lower.samples,
+            share=_false_positives(verification),
         )
     if _passed_tests(verification):
-        return (
-            "Tests can show that a claim is false, and never that it is true. These looked for the neighbours and the "
-            "event that tell most, and found none that breaks the claim in its arithmetic; the lower bound is what "
-            "they showed."
+        return stated(
+            "These tests search for the neighbours and the event with the largest privacy loss. A violation that they "
+            "did not search for may remain."
         )
-    return "Nothing is concluded. The reasons above say what stood in the way."
+    return stated("No conclusion; see Why.")
 
 
-def _false_alarm(verification: Verification) -> str:
-    tested = verification.details.get("black_box")
-    share = tested.get("false_alarm") if isinstance(tested, Mapping) else None
-    limit = f"at most {share:g}" if isinstance(share, float) else "small"
-    return f"the probability that such a verification refutes a true claim is {limit}."
+def _false_positives(verification: Verification) -> float:
+    """Return the largest probability with which a true claim is rejected."""
+    for kind in ("black_box", "anytime"):
+        tested = verification.details.get(kind)
+        if isinstance(tested, Mapping) and isinstance(tested.get("false_alarm"), float):
+            return float(tested["false_alarm"])
+    return FALSE_ALARM
 
 
 def _profile(verification: Verification, band: Mapping[str, Any]) -> Picture:
@@ -380,24 +484,25 @@ def _profile(verification: Verification, band: Mapping[str, Any]) -> Picture:
     least = max(_LEAST_DELTA, min(1.0, 0.3 * min(seen, default=1.0)))
     curves = [
         Curve(
-            f"at least, {100 * float(band['confidence']):.3g} % confidence",
+            f"lower limit ({percent(float(band['confidence']))} confidence)",
             [point for point in zip(grid, lower, strict=True) if point[1] > 0.0],
             "shown",
         ),
-        Curve("the claimed ε", [(claim.epsilon, least), (claim.epsilon, 1.0)], "claim"),
+        Curve("claim", [(claim.epsilon, least), (claim.epsilon, 1.0)], "claim"),
     ]
     if upper is not None:
         proved = [point for point in zip(grid, upper, strict=True) if point[1] > 0.0]
-        name = "at most, proved" if _proved(verification) else "at most, as charged in these runs"
+        name = "upper bound (proved)" if _proved(verification) else "upper bound (these runs only)"
         curves.insert(0, Curve(name, proved, "proved"))
     possible = [
         (x, max(low, least), max(high, least)) for x, low, high in zip(grid, lower, known, strict=True)
     ]
-    words = (
-        "The privacy profile: for every ε, from the least δ that the draws leave to the largest not excluded."
+    words = confident(
+        "Privacy profile δ(ε): lower limit ({confidence} confidence) and upper bound, for all ε simultaneously.",
+        float(band["confidence"]),
     )
     axes = Axis("ε", 0.0, max(grid, default=1.0) or 1.0), Axis("δ", least, 1.0, logarithmic=True)
-    return Picture(chart(*axes, curves, [Area("possible", possible)], words), words)
+    return Picture(chart(*axes, curves, [Area("possible", possible)], str(words)), words)
 
 
 def _trade_off(band: Mapping[str, Any]) -> Picture:
@@ -406,11 +511,15 @@ def _trade_off(band: Mapping[str, Any]) -> Picture:
     )
     curves = [
         Curve("perfect privacy", [(0.0, 1.0), (1.0, 0.0)], "aside"),
-        Curve("reached by a test", reached, "shown"),
+        Curve("attained by a test", reached, "shown"),
     ]
-    words = "The trade-off curve: how often a test takes D′ for D, against how often it takes D for D′."
+    words = confident(
+        "Trade-off function (f-DP): false-negative rate of the best test against its false-positive rate ({confidence} "
+        "confidence).",
+        float(band["confidence"]),
+    )
     axes = Axis("false-positive rate", 0.0, 1.0), Axis("false-negative rate", 0.0, 1.0)
-    return Picture(chart(*axes, curves, words=words), words)
+    return Picture(chart(*axes, curves, words=str(words)), words)
 
 
 def _numbers(values: list[Any]) -> list[float]:
@@ -420,11 +529,11 @@ def _numbers(values: list[Any]) -> list[float]:
 def _again(verification: Verification) -> Section:
     witness = verification.witness
     commands = (Code(witness.reproduce),) if witness is not None and witness.reproduce else ()
-    said = (
-        f"The seed is {verification.seed}; with the code and versions below all numbers come out the same (the "
-        "digest tells the code). Another seed makes an independent check."
+    said = stated(
+        "Seed {seed}; the same code and versions give the same numbers. Another seed is an independent check.",
+        seed=verification.seed,
     )
-    return Section("See it again", commands, (Paragraph(said),))
+    return Section("Reproduce", commands, (Paragraph(said),))
 
 
 def _theorems(verification: Verification) -> tuple[str, ...]:

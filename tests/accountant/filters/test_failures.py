@@ -418,7 +418,7 @@ def test_the_run_that_overspent_is_refused():
     )
     for _ in range(2):
         spend(accountant, publish)
-    with pytest.raises(BudgetExceeded, match=r"delta = 0.0005, and only delta = 5.55112e-20 is left"):
+    with pytest.raises(BudgetExceeded, match=r"delta = 0.0005, and only delta = 5.55111e-20 is left"):
         spend(accountant, publish)
 
 

@@ -35,7 +35,7 @@ def test_declassifications_stand_out():
     gate.declassify(gate.private([0.5], Box(0, 1, 1), 1), "the printed algorithm does")
     text = str(gate.summary())
     assert "declassified: the printed algorithm does" in text
-    assert "1 lost epsilon = inf; left: no limit" in text
+    assert "1 lost epsilon = ∞; left: no limit" in text
 
 
 def test_an_empty_ledger_has_a_summary():

@@ -73,7 +73,7 @@ def test_a_release_outside_the_plan_is_refused_before_anything_is_charged():
 
 
 def test_a_plan_must_fit_in_the_budget():
-    with pytest.raises(ValueError, match=r"the plan alone comes to epsilon = 8\.20444"):
+    with pytest.raises(ValueError, match=r"the plan alone comes to epsilon = 8\.20445"):
         open_with(Plan((Step(LAPLACE, 1000),)), Budget(8.2, 1e-6))
     open_with(Plan((Step(LAPLACE, 1000),)), Budget(8.205, 1e-6))
     open_with(Plan((Step(LAPLACE, 20),)), Budget(1.0))  # exactly: 20 * Fraction(1, 20)

@@ -101,9 +101,9 @@ def test_a_fold_of_less_than_the_one_before_has_an_archive_too(tmp_path: Path, n
     for day, file in enumerate(files, start=1):
         fold(accountant.ledger, FIRST + day * DAY, "ann", "room", archive=file)  # type: ignore[arg-type]
     accountant.ledger.close()  # type: ignore[attr-defined]
-    assert [each["after"] for each in verify_store(path).replay.folds] == [3, 4]
+    assert [each["after"] for each in verify_store(path).replay.folds] == [4, 5]
     assert check_archives(path, files) == 0
-    assert check_archives(path, files[1:]) == 3
+    assert check_archives(path, files[1:]) == 4
 
 
 def test_names_that_are_hashed_afterwards_change_no_fold(path: Path, tmp_path: Path) -> None:

@@ -297,12 +297,12 @@ def unlabelled(entries: list[Any]) -> None:
 
 
 REHASHED: dict[Callable[[list[Any]], None], str] = {
-    cheaper: "entry 2: charges epsilon = 0.01, less than the epsilon = 0.25 of its mechanism",
+    cheaper: "entry 3: charges epsilon = 0.01, less than the epsilon = 0.25 of its mechanism",
     over_budget: r"entry \d+: takes account 1 over its budget",
-    unopened: "entry 3: charges account 99, which was never opened",
-    opened_twice: "entry 4: opens account 1 a second time",
+    unopened: "entry 4: charges account 99, which was never opened",
+    opened_twice: "entry 5: opens account 1 a second time",
     drawn_given_back: r"entry \d+: settles entry \d+, which is no open reservation",
-    miscalibrated: "entry 2: its sensitivity is more than its mechanism is calibrated for",
+    miscalibrated: "entry 3: its sensitivity is more than its mechanism is calibrated for",
     unknown_labelled: r"entry \d+: names account 99, which was never opened",
     unlabelled: "account 1 is not of the record that its entries commit it to",
     epoch_again: r"entry \d+: begins epoch 0 after epoch 0",
@@ -326,8 +326,8 @@ def test_a_changed_chain_whose_hashes_fit_does_not(
 
 CHANGES = {
     "an entry": (
-        "UPDATE entry SET body = replace(body, '1/4', '1/5') WHERE position = 2",
-        "entry 2: its hash",
+        "UPDATE entry SET body = replace(body, '1/4', '1/5') WHERE position = 3",
+        "entry 3: its hash",
     ),
     "an entry is gone": ("DELETE FROM entry WHERE position = 9", "entry 9: it is missing"),
     "the last entry is gone": (

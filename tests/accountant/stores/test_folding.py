@@ -213,7 +213,7 @@ def test_an_export_of_a_folded_store_is_verified_and_imported(old: Path, tmp_pat
     ("sql", "words"),
     [
         ("DELETE FROM entry WHERE position = 1", "left are not there|it is missing"),
-        ("UPDATE entry SET body = replace(body, '1/2', '1/3') WHERE position = 2", "left are not there"),
+        ("UPDATE entry SET body = replace(body, '1/2', '1/3') WHERE position = 3", "left are not there"),
         (
             "UPDATE entry SET body = replace(body, '3/4', '1/4') WHERE body LIKE '{\"folded\":{\"paid%'",
             "its hash",

@@ -237,7 +237,7 @@ def test_a_changed_table_is_named(url: str) -> None:
     with pytest.raises(LedgerDamaged, match="account 1 has not spent what the entries say"):
         verify_store(url)
     execute(url, "UPDATE entry SET body = replace(body, '1/2', '1/3')")
-    with pytest.raises(LedgerDamaged, match="entry 2: its hash"):
+    with pytest.raises(LedgerDamaged, match="entry 3: its hash"):
         open_store(url)
     closed(accountant)
 

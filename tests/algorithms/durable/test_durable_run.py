@@ -41,7 +41,7 @@ from algorithms.durable.state import StateError
 from algorithms.play import start_warm
 from algorithms.problems import TopK, build_problem
 from algorithms.problems.linear import LinearBandit
-from mechanisms import Hybrid, Interval, Laplace, OpenDPNoise
+from mechanisms import AssumptionKind, Hybrid, Interval, Laplace, OpenDPNoise
 
 ROUNDS = 23
 STOPS = (0, 1, 7, 16)
@@ -614,7 +614,8 @@ def test_assumptions_come_back(tmp_path: Path) -> None:
     run = DurableRun(build_least, open_accountant())
     value = run.accountant.private([1.0, 0.0], run.learner.feedback_domain, "ann")
     value.map(lambda values: values * 0.3, stability=0.3)
-    function, stability = run.accountant.assumptions
+    seeded, function, stability = run.accountant.assumptions
+    assert seeded.kind is AssumptionKind.SEEDED
     assert "lambda" in function.message
     assert "stability 0.3" in stability.message
     run.save(tmp_path / "run")

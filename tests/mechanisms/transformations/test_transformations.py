@@ -23,6 +23,7 @@ from mechanisms import (
     Chain,
     Choose,
     Clip,
+    DiscreteLaplace,
     Domain,
     DomainError,
     FirstAbove,
@@ -36,6 +37,7 @@ from mechanisms import (
     ParameterError,
     RandomizedResponse,
     RandomRounding,
+    Repeated,
     Sensitivity,
     Table,
     Transformation,
@@ -365,6 +367,43 @@ def test_in_front_of_a_mechanism() -> None:
     assert assumptions_of(chain) == ()
     assert (CategoryToOneHot(3) >> Laplace(scale=1.0)).categorical
     assert not (FirstAbove() >> RandomizedResponse(size=3, epsilon=1.0)).categorical
+
+
+NOISE = Laplace(scale=1.0)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "takes", "results", "epsilon"),
+    [
+        (Clip(0, 2) >> NOISE, Interval(-math.inf, math.inf), Interval(0, 2), 2.0),
+        (Clip(5, 7) >> Repeated(NOISE, 3), Interval(-math.inf, math.inf), Interval(5, 7), 6.0),
+        (Clip(0, 2) >> NOISE >> np.sum, Interval(-math.inf, math.inf), Interval(0, 2), 2.0),
+        (Affine(3.0) >> Clip(0, 1) >> NOISE, Interval(-math.inf, math.inf), Interval(0, 1), 1.0),
+        (Clip(0, 1) >> Choose([3, 3]) >> NOISE, Box(-math.inf, math.inf, 4), Box(0, 1, 2), 2.0),
+        (CategoryToOneHot(3) >> NOISE, Categories(3), OneHot(3, allow_none=False), 2.0),
+        (Table([0.0, 5.0, 1.0]) >> NOISE, Categories(3), Interval(0, 5), 5.0),
+        (Above(0.5) >> NOISE, Box(-math.inf, math.inf, 2), Integers(0, 1, 2), 2.0),
+        (
+            Above(0.5) >> RandomizedResponse(size=2, epsilon=1.5),
+            Interval(-math.inf, math.inf),
+            Categories(2),
+            1.5,
+        ),
+        (RandomRounding(0, 1, 0.5, 0, 4) >> DiscreteLaplace(scale=1.0), None, Integers(0, 4), 4.0),
+        # A category that the response does not know would be seen, and noise for whole numbers takes no others.
+        (Table([0, 1, 2, 3]) >> RandomizedResponse(size=3, epsilon=1.0), None, None, math.inf),
+        (Clip(0, 2) >> DiscreteLaplace(scale=1.0), None, None, math.inf),
+        (Affine(2.0) >> NOISE, None, Interval(-math.inf, math.inf), math.inf),
+    ],
+)
+def test_by_itself_a_mechanism_behind_a_transformation_is_for_any_other_record(
+    mechanism: Any, takes: Any, results: Any, epsilon: float
+) -> None:
+    """Clipping to [0, 2] was said to cost what a movement by 1 costs, of a record that may be any other."""
+    assert mechanism.results == results
+    assert takes is None or mechanism.takes == takes
+    assert mechanism.epsilon == epsilon
+    assert mechanism.profile().pure_epsilon == (None if epsilon == math.inf else Fraction(epsilon))
 
 
 def test_by_itself_a_mechanism_behind_a_map_of_values_of_any_size_promises_nothing() -> None:

@@ -188,7 +188,7 @@ def test_a_message_without_noise_is_refuted_and_the_report_says_what_was_not_loo
     assert result.claim.model == "local"
     assert "the message of round 19" in result.witness.event
     (said,) = (finding.message for finding in result.findings if finding.kind == "messages")
-    assert said.startswith("the messages of each of rounds 1 to 24 were looked at in 512 runs")
+    assert said.startswith("messages of rounds 1 to 24 tested in 512 runs")
     assert "fewer than 6.2% of its runs" in said
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from mechanisms.printed_numbers import at_most
 from verify.betting.anytime_result import Opening
 from verify.betting.anytime_test import SCHEDULE, anytime_test
 from verify.betting.wealth import LATER, SEARCHED
@@ -256,7 +257,7 @@ def test_a_stopped_run_says_what_it_has_seen(error, stopped):
     assert part.bets[-1].start == whole.bets[bets - 1].start
     assert part.bets[-1].draws < whole.bets[bets - 1].draws
     assert part.log_wealth == pytest.approx(math.log(mixture(part)))
-    assert f"p ≤ {part.p_value:.2g}" in part.words
+    assert f"p ≤ {at_most(part.p_value, 2)}" in part.said.text
 
 
 def test_a_run_that_is_stopped_before_it_bets_has_no_result():

@@ -28,8 +28,8 @@ def test_it_loads_back_from_its_own_json(certificate: Certificate, tmp_path: Pat
     assert Certificate.load(file) == certificate
     assert certificate.proof.upper.epsilon == 2.0
     assert certificate.options == {**QUICK, "seed": 3}
-    assert repr(certificate).endswith("epsilon=2 delta=0, neighbours: replace one>")
-    assert "not checked for this page" in certificate._repr_html_()
+    assert repr(certificate).endswith("ε = 2, δ = 0, neighbours: replace one>")
+    assert "Not checked for this page" in certificate._repr_html_()
 
 
 @pytest.mark.parametrize(

@@ -56,16 +56,17 @@ def test_a_saved_ledger_is_audited_record_by_record(run, tmp_path):
     code, out, _ = run("audit", tmp_path / "ledger.json", "--delta", 0)
     said = " ".join(out.split())
     assert (
-        "if the releases were fixed in advance; in any case within ε = 10, δ = 0 (basic composition)" in said
+        "if the releases were fixed in advance; the accountant's limit, ε = 10, δ = 0 (basic composition), holds in any"
+        in said
     )
 
 
 @pytest.mark.parametrize(
     ("budget", "code", "words"),
     [
-        ("1.5", 0, ("WITHIN THE BUDGET", "Of the budget ε = 1.5 at δ = 0 at least 0.5 is left")),
-        ("1", 0, ("WITHIN THE BUDGET", "Of the budget ε = 1 at δ = 0 at least 0 is left")),
-        ("0.9", 1, ("OVER THE BUDGET", "Of the budget ε = 0.9 at δ = 0 at least 0 is left")),
+        ("1.5", 0, ("WITHIN BUDGET", "Remaining: ε = 0.5, for releases with δ = 0.")),
+        ("1", 0, ("WITHIN BUDGET", "Remaining: ε = 0, for releases with δ = 0.")),
+        ("0.9", 1, ("OVER BUDGET", "Remaining: ε = 0, for releases with δ = 0.")),
     ],
 )
 def test_a_budget_that_is_exceeded_is_an_exit_code(run, file, budget, code, words):
@@ -120,7 +121,7 @@ def test_a_file_is_shown_with_its_title_and_dates(run, file):
     code, out, err = run("audit", path)
     assert (code, err) == (0, "")
     lines = [line.rstrip() for line in out.splitlines()]
-    start = lines.index("What the file says of itself")
+    start = lines.index("File metadata")
     assert lines[start + 1 : start + 5] == [
         "  title     Photos [2026]",
         "  date      2026-11-23",
@@ -158,7 +159,7 @@ def test_files_side_by_side(run, file, monkeypatch, tmp_path):
     assert result["files"][0] == {"file": str(one), **alone}
     assert run("audit", other, one, "--budget", "1.5")[0] == 1
     code, out, _ = run("audit", one, file(TABLE))
-    assert "different neighbouring relations" in out
+    assert "Different neighbouring relations" in out
     code, _, err = run("audit", one, other, "--plot", "x.png")
     assert code == 2
     assert "--plot draws one file" in err
@@ -181,7 +182,7 @@ def test_a_time_limit_is_kept_and_said(run, file):
     path = file(GROUPS)
     code, out, err = run("audit", path, "--time-limit", "1e-9")
     assert (code, err) == (0, "")
-    assert "stopped at a time limit" in out
+    assert "Stopped at a time limit" in out
     short = json.loads(run("audit", path, "--time-limit", "1e-9", "--json")[1])
     assert not short["complete"]
     assert json.loads(run("audit", path, "--json")[1])["complete"]
@@ -196,7 +197,7 @@ def test_a_time_limit_is_kept_and_said(run, file):
 def test_audit_prints_a_table_and_draws(run, file, tmp_path):
     code, out, err = run("audit", file(TABLE), "--budget", "10", "--plot", tmp_path / "curve.png")
     assert (code, err) == (0, "")
-    for words in ("8.20444", "basic composition", "What is left", "laplace scale=20"):
+    for words in ("8.20444", "basic composition", "Remaining budget", "laplace scale=20"):
         assert words in out
     assert max(len(line) for line in out.splitlines() if not line.startswith("  dpwitness ")) <= 80
     assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
@@ -276,7 +277,7 @@ def test_audit_says_what_it_means_for_a_person(run, file):
     assert risk["true_positive_rates"][2]["upper"] == pytest.approx(0.018299, abs=1e-6)
     code, out, _ = run("audit", path, "--risk")
     assert "0.382925" in out
-    assert "What it means for one record" in out
+    assert "Membership advantage (TPR − FPR)" in out
 
 
 def test_calibrate_to_what_attacks_may_reach(run, file):
@@ -322,4 +323,5 @@ def test_an_audit_needs_nothing_of_verify_but_its_command():
         "document",
         "printable",
         "sentences",
+        "subject_error",
     }

@@ -30,15 +30,15 @@ def test_a_certificate_is_written_checked_shown_and_found_out(tmp_path: Path, no
     assert (done.exit_code, done.output) == (0, "")
     checked = run("certificate", "check", file)
     assert checked.exit_code == 0
-    assert checked.output.startswith(f"VALID  {noise}: epsilon=1 delta=0, neighbours: replace one\n")
+    assert checked.output.startswith(f"VALID  {noise}: ε = 1, δ = 0, neighbours: replace one\n")
     page = run("report", file).output
     for words in (
         "# CERTIFICATE: ",
         "| mechanism | Laplace scale=1.0 |",
-        "Assumed and not checked: nothing, as the file says",
+        "By the file: no unchecked assumption.",
         f"dpwitness certificate check {file.name}",
-        "As sure as who gave you the file, until it is checked.",
-        "| SHA-256 of the file it is about |",
+        "Unchecked, it is as trustworthy as its sender.",
+        "SHA-256: input file",
     ):
         assert words in page
 
@@ -56,7 +56,7 @@ def test_what_is_refuted_gets_none_and_no_file(tmp_path: Path, noise: str) -> No
     file = tmp_path / "certificate.json"
     refused = run("certify", noise, "--epsilon", "0.5", *FEW, "-o", file)
     assert refused.exit_code == 1
-    assert refused.stderr.startswith(f"dpwitness: no certificate of {noise}: refuted. The lower bound, ")
+    assert refused.stderr.startswith(f"dpwitness: no certificate of {noise}: refuted. Lower bound ε ≥ ")
     assert not file.exists()
 
 

@@ -32,6 +32,7 @@ from verify.mutants.verify_mutants import Mutant, Mutants
 from verify.regret_claims.outcome import Checkpoint
 from verify.regret_claims.regret_document import regret_document
 from verify.regret_claims.regret_report import RegretReport, TheoremValue
+from verify.sentences import exact
 from verify.verdict.answer import SubjectKind
 from verify.verdict.result import Verification
 from verify.verdict.verdict import Decision
@@ -51,7 +52,7 @@ VERIFIED = Verification(
     "noise",
     SubjectKind.MECHANISM,
     ClaimForm("central", View.OUTPUT, "one number", "its parameters").at(1.0),
-    Decision("certified", ("proved",)),
+    Decision("certified", (exact("proved"),)),
     UpperBound(1.0, 0.0, "its profile"),
     None,
     None,
@@ -105,9 +106,9 @@ def test_every_kind_of_result_in_one_page(folder: Path) -> None:
     assert (done.exit_code, done.output) == (0, "")
     text = (folder / "report.html").read_text(encoding="utf-8")
     assert re.findall(r'href="(#result-.)"', text) == [f"#result-{i}" for i in range(1, 6)]
-    for words in ("CERTIFIED", "regret of mine", "WITHIN THE BUDGET", "What it rests on", "<svg"):
+    for words in ("CERTIFIED", "regret of mine", "WITHIN BUDGET", "Assumptions", "<svg"):
         assert words in text
-    assert text.count("SHA-256 of the file it is about") == 2
+    assert text.count("SHA-256: input file") == 2
     assert all(f"SHA-256 of {name}" in text for name in ("verified.json", "regret.json", "audit.json"))
     assert "laplace scale=20" in text
     assert "`" not in text
@@ -138,14 +139,14 @@ def test_simulations_of_one_file_are_compared(folder: Path) -> None:
     (folder / "runs.json").write_text(json.dumps({"simulations": [mine.json(), worse.json()]}))
     shown = report(folder, "runs.json").output
     assert shown.startswith(
-        "# SIMULATED: regret of mine on arms\n\n**Of 2, mine, ε = 0.5 lost least in these runs: "
+        "# SIMULATED: regret of mine on arms\n\n**Lowest of 2: mine, ε = 0.5. Mean regret "
     )
     assert "| mine, ε = 0.25 | 20 | \\- | 0.7 |" in shown
     assert "--epsilon 0.25 " in shown
     (folder / "runs.json").write_text(json.dumps(mine.json()))
     assert report(folder, "runs.json", "-o", "runs.html").exit_code == 0
     page = (folder / "runs.html").read_text(encoding="utf-8")
-    assert "The mean of 5 runs has regret 9 after 100 rounds." in page
+    assert "after 100 rounds (5 runs). Simulation only: a claim was not checked." in page
     assert "one standard error" in page
 
 
@@ -161,13 +162,13 @@ def test_simulations_of_one_file_are_compared(folder: Path) -> None:
 def test_mutants_say_first_whether_one_is_falsely_certified(
     exceeds: bool | None, caught_by: tuple[Layer, ...], verdict: Any, title: str, folder: Path
 ) -> None:
-    result = replace(VERIFIED, decision=Decision(verdict, ("so",)))
+    result = replace(VERIFIED, decision=Decision(verdict, (exact("so"),)))
     mutant = Mutant(LEARNER_FAULTS["half-noise"], result, caught_by, exceeds)
     done = Mutants(VERIFIED, (mutant,), ("shared-noise",))
     (folder / "mutants.json").write_text(json.dumps({"subjects": [done.json()]}))
     shown = report(folder, "mutants.json").output
     assert shown.startswith(f"# {title}: faults planted in noise\n")
-    assert "never act in it, and were not verified: shared-noise" in shown
+    assert "Not applicable here, and not verified: shared-noise" in shown
     assert "dpwitness verify noise --epsilon 1.0 --seed 0 --mutants" in shown
 
 
@@ -195,8 +196,8 @@ def test_a_reproduction_has_its_picture_if_it_is_there(folder: Path) -> None:
         assert report(folder, "made.json", "-o", name).exit_code == 0
     page = (folder / "made.html").read_text(encoding="utf-8")
     assert 'src="data:image/png;base64,' in page
-    assert "NOT ALL TOLD APART" in page
-    assert "1 of 2 statements of the paper are seen" in page
+    assert "INCONCLUSIVE" in page
+    assert "1 of 2 statements of the paper agree with these runs." in page
     assert "<span>again,</span> <span>please</span>" in page
     assert any(
         PdfReader(folder / "made.pdf").pages[i].images
@@ -204,19 +205,19 @@ def test_a_reproduction_has_its_picture_if_it_is_there(folder: Path) -> None:
     )
     picture.write_bytes(b"a secret of somebody's")
     report(folder, "made.json", "-o", "made.html")
-    assert "is not in this report" in (folder / "made.html").read_text(encoding="utf-8")
+    assert "Picture missing or not a PNG" in (folder / "made.html").read_text(encoding="utf-8")
     assert "<img" not in (folder / "made.html").read_text(encoding="utf-8")
     (folder / "made.json").write_text(json.dumps(replace(found, picture=Path("/dev/zero")).json()))
-    assert "is not in this report" in report(folder, "made.json").output
+    assert "Picture missing or not a PNG" in report(folder, "made.json").output
     picture.unlink()
     (folder / "made.json").write_text(json.dumps(found.json()))
-    assert "is not in this report" in report(folder, "made.json").output
+    assert "Picture missing or not a PNG" in report(folder, "made.json").output
 
 
 def test_markdown_by_default_and_by_name(folder: Path) -> None:
     shown = report(folder, "releases.toml", "--delta", "0", "--budget", "0.4")
     assert shown.exit_code == 0
-    assert shown.output.startswith("# OVER THE BUDGET: releases.toml\n\n**ε at δ = 0 is at most 0.5")
+    assert shown.output.startswith("# OVER BUDGET: releases.toml\n\n**ε = 0.5 at δ = 0; budget: ε = 0.4")
     assert "releases.toml --delta 0 --budget 0.4 --risk" in shown.output
     assert "| title | A quarter |\n| date | 2026-03-31 |\n| notes | first line |" in shown.output
     assert report(folder, "releases.toml", "--delta", "0", "--budget", "0.4", "-o", "same.md").exit_code == 0
@@ -281,12 +282,12 @@ def test_a_regret_report_says_all_that_a_stranger_asks(folder: Path) -> None:
     shown = report(folder, "regret.json").output
     assert shown.startswith("# CONSISTENT: regret of mine, ε = 1, T = 100")
     for words in (
-        "- Expected regret is at most 12, and the bound is 20; the worst possible regret is 90.",
+        "- Expected regret ≤ 12 (99.99 % confidence), bound 20, trivial bound 90.",
         "neighbours: replace one",
-        "| claimed in | Theorem 3 |",
+        "| Source | Theorem 3 |",
         "| 100 | 8 | 6 | 12 | 20 | 90 | consistent |",
-        "is called violated with probability 0.0001 at most",
-        "On this problem, regret stays below the theorem's bound",
+        "False-positive rate at most 0.0001 over all intervals and lemmas",
+        "**Consistent: expected regret at most 12 (99.99 % confidence), bound 20.**",
         "dpwitness regret mine",
     ):
         assert words in shown
@@ -297,7 +298,7 @@ def test_a_bound_without_a_proof_is_not_good_news() -> None:
     corrected = replace(REGRET, theorem=replace(REGRET.theorem, correction="8 for 4"))
     unproved = replace(REGRET, theorem=replace(corrected.theorem, unproved="a tail"))
     assert regret_document(REGRET).tone == regret_document(corrected).tone == "good"
-    assert "as dpwitness corrected it (as printed, it was not tested)" in regret_document(corrected).meaning
+    assert "as corrected (the printed one is not tested)" in regret_document(corrected).meaning.text
     assert regret_document(unproved).tone == "open"
-    assert "has no complete proof" in regret_document(unproved).meaning
+    assert "not fully proved" in regret_document(unproved).meaning.text
     assert regret_document(unproved).verdict == "CONSISTENT"

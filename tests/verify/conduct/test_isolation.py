@@ -28,7 +28,7 @@ SUBJECTS = Path(__file__).parents[1] / "subjects" / "misbehaving.py"
     ("name", "limit", "kind", "words"),
     [
         ("ends_the_process", 600.0, "ends-process", "ended itself with exit status 7"),
-        ("never_returns_from_c", 2.0, "time-limit", "does not return from code that is not Python"),
+        ("never_returns_from_c", 2.0, "time-limit", "did not return from native code"),
     ],
 )
 def test_a_subject_takes_nothing_down_but_itself(name, limit, kind, words, monkeypatch) -> None:

@@ -24,6 +24,7 @@ from verify.document.elements import (
 )
 from verify.document.html_page import fragment, page
 from verify.document.markdown_text import markdown
+from verify.sentences import stated
 
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -100,16 +101,17 @@ def document(text: str) -> Document:
         [Area(text, [(0.0, 0.1, 0.5), (2.0, 0.1, 0.2)])],
         text,
     )
+    sentence = stated("{text}", text=text)
     blocks = (
-        Paragraph(text),
-        Bullets((text, text)),
-        Facts(((text, text),)),
+        Paragraph(sentence),
+        Bullets((sentence, sentence)),
+        Facts(((text, sentence),)),
         TextTable((text, text), ((text, text),)),
         Code(text),
-        Picture(drawn, text),
-        Picture(interval(1.0, 0.5, 2.0, text), text, "plain\npicture"),
+        Picture(drawn, sentence),
+        Picture(interval(1.0, 0.5, 2.0, text, caption=text), sentence, "plain\npicture"),
     )
-    return Document(text, "bad", text, text, (Section(text, (*blocks, Details(text, blocks))),))
+    return Document(text, "bad", text, sentence, (Section(text, (*blocks, Details(text, blocks))),))
 
 
 @pytest.mark.parametrize("text", HOSTILE)
@@ -145,14 +147,14 @@ def test_a_page_forbids_what_it_does_not_have() -> None:
 
 
 def test_the_verdict_comes_first_and_is_said_in_more_than_colour() -> None:
-    good = Document("CERTIFIED", "good", "mine", "It is proved.", ())
-    bad = Document("REFUTED", "bad", "yours", "It is false.", ())
+    good = Document("CERTIFIED", "good", "mine", stated("It is so."), ())
+    bad = Document("REFUTED", "bad", "yours", stated("It is false."), ())
     said = "".join(Read(page([good, bad], "made")).said)
     assert "1" not in said.split("results")[1].split("mine")[0].strip()
     assert "✓ CERTIFIED" in said
     assert "✗ REFUTED" in said
     one = "".join(Read(page([good], "made")).said).split("CERTIFIED: mine")[1]
-    assert one.split() == ["✓", "CERTIFIED", "mine", "It", "is", "proved.", "made"]
+    assert one.split() == ["✓", "CERTIFIED", "mine", "It", "is", "so.", "made"]
 
 
 @pytest.mark.parametrize("text", HOSTILE)
@@ -173,7 +175,7 @@ def test_markdown_says_hostile_text_and_nothing_in_it_is_a_mark(text: str) -> No
 
 def test_markdown_leaves_numbers_alone() -> None:
     facts = Facts((("on D", "0.391 % (1 of 256 draws)"), ("then", "1. this")))
-    written = markdown([Document("V", "good", "n", "m", (Section("s", (facts,)),))], "made")
+    written = markdown([Document("V", "good", "n", stated("m"), (Section("s", (facts,)),))], "made")
     assert "| on D | 0.391 % (1 of 256 draws) |" in written
     assert "| then | 1\\. this |" in written
 
@@ -186,7 +188,7 @@ def test_markdown_leaves_numbers_alone() -> None:
     ],
 )  # fmt: skip
 def test_bounds_are_drawn_inside_the_picture(claim: float, low: float, high: float) -> None:
-    root = ElementTree.fromstring(interval(claim, low, high, "words"))
+    root = ElementTree.fromstring(interval(claim, low, high, "words", caption="the true ε"))
     _, _, width, _ = map(float, root.attrib["viewBox"].split())
     places = [
         float(value)
@@ -197,7 +199,7 @@ def test_bounds_are_drawn_inside_the_picture(claim: float, low: float, high: flo
     assert all(0.0 <= place <= width for place in places)
     bars = [each for each in root.iter() if each.get("class") == "bar"]
     assert len(bars) == (2 if low > high else 1)
-    said = "the bounds contradict each other" if low > high else "the true one lies in the bar"
+    said = "the bounds contradict each other" if low > high else "the true ε"
     assert any(said in (each.text or "") for each in root.iter())
     assert root.findtext("{http://www.w3.org/2000/svg}title") == "words"
 

@@ -28,6 +28,7 @@ from verify.document.elements import (
 from verify.document.html_page import page as html
 from verify.document.pdf_file import column_widths, pdf
 from verify.document.pdf_picture import drawing
+from verify.sentences import stated
 
 DATE = datetime(2026, 11, 24, 1, 2, 3, tzinfo=UTC)
 HOSTILE = ("</para><a href='http://x'>&lt;", "\x1b[2K\u202e\r\n\ud800", "中文 🎉", "𝑥" * 60)
@@ -37,20 +38,21 @@ def document(text: str, rows: int = 1) -> Document:
     axis = Axis(text, 0.0, 1.0)
     line = [(0.0, 0.0), (1.0, 1.0)]
     drawn = chart(axis, axis, [Curve(text, line, "shown")], [Area(text, [(0.0, 0.0, 1.0)])], text)
+    sentence = stated("{text}", text=text)
     blocks = (
-        Paragraph(f"{text} ε ≤ δ, ∞ on D′"),
-        Bullets((text,)),
+        Paragraph(stated("{text} ε ≤ δ, ∞ on D′", text=text)),
+        Bullets((sentence,)),
         Facts(((text, text),)),
         TextTable(("no", text), tuple((f"row {i}", text) for i in range(rows))),
         Code(text),
-        Picture(drawn, text),
-        Picture(interval(1.0, 0.5, 2.0, text), text),
+        Picture(drawn, sentence),
+        Picture(interval(1.0, 0.5, 2.0, text, caption=text), sentence),
     )
     return Document(
         "REFUTED",
         "bad",
         f"mine {text}",
-        "It is false.",
+        stated("It is false."),
         (Section("Why", (*blocks, Details("More", blocks))),),
     )
 
@@ -111,23 +113,20 @@ def test_it_can_be_found_by_outline_contents_and_metadata() -> None:
 
 @pytest.mark.parametrize("tone", get_args(Tone))
 def test_every_tone_has_its_sign_in_every_form(tone: Tone) -> None:
-    judged = Document("V", tone, "n", "m", ())
+    judged = Document("V", tone, "n", stated("m"), ())
     badge = f"{SIGNS[tone]} V"
     assert badge in said(read(judged, judged))
     assert badge in html([judged], "made")
 
 
 def test_a_bar_that_is_no_proof_is_faint() -> None:
-    def fills(caption: str) -> list[float]:
-        shapes = (
-            drawing(interval(1.0, 0.5, 2.0, "words", caption=caption), 400.0, "Helvetica")
-            .contents[0]
-            .contents
-        )
+    def fills(proved: bool) -> list[float]:
+        drawn = interval(1.0, 0.5, 2.0, "words", caption="what is known", proved=proved)
+        shapes = drawing(drawn, 400.0, "Helvetica").contents[0].contents
         return [shape.fillColor.alpha for shape in shapes if isinstance(shape, Rect)]
 
-    assert fills("") == [1.0]
-    assert fills("what is known") == [pytest.approx(0.4, abs=0.01)]
+    assert fills(True) == [1.0]
+    assert fills(False) == [pytest.approx(0.4, abs=0.01)]
 
 
 def test_a_row_longer_than_a_page_goes_on_on_the_next() -> None:
@@ -158,7 +157,7 @@ def test_a_picture_is_drawn_where_it_is_on_a_page_of_html() -> None:
     assert drawn.contents[0].transform[0] == 0.5
     mark = next(
         each
-        for each in drawing(interval(1.0, 0.5, 2.0), 240.0, "Helvetica").contents[0].contents
+        for each in drawing(interval(1.0, 0.5, 2.0, caption=""), 240.0, "Helvetica").contents[0].contents
         if isinstance(each, Polygon)
     )
     assert mark.points[1] < mark.points[3] == mark.points[5]  # it points down at the axis

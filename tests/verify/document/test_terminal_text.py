@@ -21,25 +21,29 @@ from verify.document.elements import (
     TextTable,
 )
 from verify.document.terminal_text import print_document
+from verify.sentences import stated
 
 LINE = "dpwitness verify " + "long/" * 30
 BLOCKS: tuple[Block, ...] = (
-    Paragraph("a [b]paragraph[/b]"),
-    Bullets(("a bullet",)),
+    Paragraph(stated("a [b]paragraph[/b]")),
+    Bullets((stated("a bullet"),)),
     Facts((("[name]", "a fact"),)),
     TextTable(("[heading]", "other"), (("[red]cell", "[/x]"),)),
     Code(LINE),
-    Picture("<svg/>", "a drawing in words", "├█┤"),
-    Picture("<svg/>", "a drawing for pages"),
-    Photo(b"", "a photo for pages"),
-    Details("For specialists", (Paragraph("a detail"),)),
+    Picture("<svg/>", stated("a drawing in words"), "├█┤"),
+    Picture("<svg/>", stated("a drawing for pages")),
+    Photo(b"", stated("a photo for pages")),
+    Details("For specialists", (Paragraph(stated("a detail")),)),
 )
 DOCUMENT = Document(
     "SEEN",
     "open",
     "[it]",
-    "What it means, which takes more than a line.",
-    (Section("Shown", BLOCKS, (Paragraph("for strangers"),)), Section("Hidden", (), (Paragraph("origins"),))),
+    stated("What it means, which takes more than a line."),
+    (
+        Section("Shown", BLOCKS, (Paragraph(stated("for strangers")),)),
+        Section("Hidden", (), (Paragraph(stated("origins")),)),
+    ),
 )
 
 

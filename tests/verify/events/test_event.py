@@ -40,39 +40,39 @@ CASES: list[tuple[Event, list[bool], str]] = [
     (
         ReportCount(2, False, COLUMNS),
         [False, True, False, True, False],
-        "number of reports sent is at most 2 (of 3",
+        "number of reports ≤ 2 (of 3",
     ),
     (
         ReportCount(3, True, COLUMNS),
         [True, False, True, False, True],
-        "the number of reports sent is at least 3",
+        "number of reports ≥ 3 (of 3)",
     ),
     (
         HalfLine(ColumnValue(B), 0.5, False),
         [True, False, True, False, False],
-        "the noisy count is at most 0.5",
+        "the noisy count ≤ 0.5",
     ),
     (
         HalfLine(ColumnValue(B), 0.5, True),
         [True, False, False, False, True],
-        "the noisy count is at least 0.5",
+        "the noisy count ≥ 0.5",
     ),
     (
         HalfLine(B_MINUS, 1.0, True),
         [True, False, True, False, False],
-        "the difference of the noisy sum and the noisy count is at least 1",
+        "(the noisy sum − the noisy count) ≥ 1",
     ),
     (
         Near(B_MINUS, 1.0, 1e-9),
         [True, False, True, False, False],
-        "the difference of the noisy sum and the noisy count is 1 to within 1e-09",
+        "|(the noisy sum − the noisy count) − 1| ≤ 1e-09",
     ),
     (
         RowTable((ColumnValue(A),), ((0.0,),)),
         [True, False, False, False, True],
-        "the item shown in round 1 is 0",
+        "the item shown in round 1 = 0",
     ),
-    (RowTable((ColumnValue(A),), ((0.0,),), True), [False, True, True, True, False], "round 1 is not 0"),
+    (RowTable((ColumnValue(A),), ((0.0,),), True), [False, True, True, True, False], "round 1 ≠ 0"),
     (
         RowTable((ColumnValue(A),), ((NAN,),)),
         [False, False, False, True, False],
@@ -86,32 +86,32 @@ CASES: list[tuple[Event, list[bool], str]] = [
     (
         RowTable((ColumnValue(A),), ((2.0,), (1.0,))),
         [False, True, True, False, False],
-        "round 1 is one of 2 and 1",
+        "round 1 in {2, 1}",
     ),
     (
         RowTable((ColumnValue(A), ColumnValue(B)), ((1.0, NAN),)),
         [False, True, False, False, False],
-        "the item shown in round 1 is 1 and the noisy count is absent",
+        "the item shown in round 1 = 1 and the noisy count = absent",
     ),
     (
         RowTable((ColumnValue(A), ColumnValue(B)), ((1.0, NAN), (2.0, -3.0))),
         [False, True, True, False, False],
-        "the combination of the item shown in round 1 and the noisy count is one of (1, absent) and (2, -3)",
+        "(the item shown in round 1 and the noisy count) in {(1, absent), (2, -3)}",
     ),
     (
         ValueInterval(ColumnValue(B), -3.0, 0.5),
         [True, False, True, False, False],
-        "the noisy count lies between -3 and 0.5",
+        "-3 ≤ the noisy count ≤ 0.5",
     ),
     (
         Both(HalfLine(ColumnValue(A), 1.0, True), HalfLine(ColumnValue(B), 0.5, False)),
         [False, False, True, False, False],
-        "the item shown in round 1 is at least 1, and the noisy count is at most 0.5",
+        "the item shown in round 1 ≥ 1, and the noisy count ≤ 0.5",
     ),
     (
         ValueInterval(ColumnValue(B), -1.0, 1.0, True),
         [False, False, True, False, True],
-        "the noisy count is below -1 or above 1",
+        "the noisy count < -1 or > 1",
     ),
 ]
 
@@ -208,10 +208,8 @@ def test_events_of_outputs_are_said_of_their_entries():
 
     assert said(1, True, "output") == "the output is present"
     assert said(0, False, "output") == "the output is absent"
-    assert said(0, True, "output") == said(1, False, "output") == "the output is anything at all"
+    assert said(0, True, "output") == said(1, False, "output") == "any output"
     shaped = ("output[1]", "output[2]", "shape", "unknown")
-    assert said(3, False, *shaped) == "the number of entries of the output is at most 1"
-    assert "(what the call raised counts as one) is at least 1" in said(3, True, *shaped, "raised")
-    assert (
-        said(1, False, "report[0]", "report[1]") == "the number of reports sent is at most 1 (of 2 possible)"
-    )
+    assert said(3, False, *shaped) == "number of entries of the output ≤ 1"
+    assert "(what the call raised counts as one) ≥ 1" in said(3, True, *shaped, "raised")
+    assert said(1, False, "report[0]", "report[1]") == "number of reports ≤ 1 (of 2)"

@@ -53,10 +53,7 @@ def test_lattice_events_hold_say_so_and_survive_json() -> None:
     sample = ViewSample(np.array([[1.0], [0.1], [-3.0], [math.inf]]), (COLUMN,))
     zeros = LatticeReading("trailing zeros", ColumnValue(COLUMN))
     event = HalfLine(zeros, 7.0, True)
-    assert (
-        event.words
-        == "the number of trailing zero bits of the 52-bit mantissa of the noisy count is at least 7"
-    )
+    assert event.words == "the number of trailing zero bits of the 52-bit mantissa of the noisy count ≥ 7"
     assert event.holds(sample).tolist() == [True, False, True, False]
     again = event_from_dict(json.loads(json.dumps(event.to_dict())), (COLUMN,))
     assert again == event

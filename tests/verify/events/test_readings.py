@@ -125,7 +125,7 @@ def test_restricted_readings_are_absent_elsewhere(values: npt.NDArray[np.float64
 
 CASES: list[tuple[Reading, str]] = [
     (ColumnValue(COLUMNS[1]), "value b"),
-    (Combination.difference(COLUMNS[2], COLUMNS[0]), "the difference of value c and value a"),
+    (Combination.difference(COLUMNS[2], COLUMNS[0]), "(value c − value a)"),
     (summary("sum"), "the sum of value a, value b, value c and value d"),
     (ColumnSummary("largest", (COLUMNS[1], COLUMNS[3])), "the largest of value b and value d"),
     (summary("smallest"), "the smallest of"),
@@ -137,7 +137,7 @@ CASES: list[tuple[Reading, str]] = [
     (summary("first change"), "the first of value a, value b, value c and value d that differs from the one"),
     (
         Where(ColumnValue(COLUMNS[0]), ColumnValue(COLUMNS[1]), 2.0),
-        "value a (where value b is 2)",
+        "(value a, given value b = 2)",
     ),
     (summary("last"), "the last of value a, value b, value c and value d that is present"),
     (summary("present"), "how many of value a, value b, value c and value d are present"),

@@ -32,10 +32,10 @@ def test_a_combination_is_what_it_says():
     combination = Combination((COLUMNS[0], COLUMNS[2]), (-1.0, 2.5))
     values = np.array([[1.0, 9.0, 2.0], [NAN, 9.0, 2.0], [math.inf, 9.0, math.inf]])
     np.testing.assert_equal(combination.of(view(values)), [4.0, NAN, NAN])
-    assert combination.words == "- output 1 + 2.5 times output 3"
+    assert combination.words == "(− output 1 + 2.5·output 3)"
     again = reading_from_dict(json.loads(json.dumps(combination.to_dict(), allow_nan=False)), COLUMNS)
     assert again == combination
-    assert Combination(COLUMNS, (1.0,) * 8).words.endswith("output 6 and 2 more terms")
+    assert Combination(COLUMNS, (1.0,) * 8).words.endswith("output 6 + … 2 more terms)")
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e-6, 1e8])
@@ -149,9 +149,7 @@ def test_a_relation_that_fails_now_and_then_in_one_world_is_told_by_its_failing(
     assert family.hits.tolist() == [family.trials[0], 0]
     assert 0.09 < family.hits_prime[1] / family.trials[1] < 0.11
     failing = family.build(1)
-    assert failing.words.startswith(
-        "3 times output 1 - output 2 + 2 times output 3 - output 4 is not 0 to within"
-    )
+    assert failing.words.startswith("|(3·output 1 − output 2 + 2·output 3 − output 4) − 0| >")
     assert event_from_dict(json.loads(json.dumps(failing.to_dict())), COLUMNS) == failing
 
 

@@ -28,7 +28,7 @@ def test_remainders_and_digit_sums_of_whole_numbers_alone():
 def test_a_residue_is_data(of_digits):
     residue = Residue(VALUE, 10, of_digits)
     assert reading_from_dict(residue.to_dict(), (COLUMN,)) == residue
-    assert "by 10 of" in residue.words
+    assert "mod 10" in residue.words
 
 
 def families(first, second):
@@ -62,7 +62,7 @@ def test_the_remainder_that_the_data_choose_gives_them_away(modulus, of_digits):
     )
     assert result.verdict == "refuted"
     assert result.lower.epsilon > 7.0
-    assert "the remainder by" in result.witness.event
+    assert " mod " in result.witness.event
 
 
 def test_whole_numbers_with_correct_noise_are_not_refuted():

@@ -167,7 +167,7 @@ def test_what_rounding_may_add_refutes_nothing(large, verdict):
     )
     assert result.lower.epsilon > 1.7
     assert result.verdict == verdict
-    said = [finding.message for finding in result.findings if "rounding may have made" in finding.message]
+    said = [finding.message for finding in result.findings if "may be rounding error" in finding.message]
     assert bool(said) == (verdict == "unproven")
 
 

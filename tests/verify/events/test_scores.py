@@ -82,7 +82,7 @@ def test_scores_survive_json(score: Reading) -> None:
 
 
 def test_scores_say_what_they_weigh_most() -> None:
-    assert "for each of 2 readings (those that weigh most first: the largest of" in ADDITIVE.words
+    assert "for each of 2 readings (largest weights first: the largest of" in ADDITIVE.words
     assert "2 small decision trees (first questions: value b and value a)" in TREES.words
 
 
@@ -216,5 +216,5 @@ def test_constant_readings_are_left_out() -> None:
 
 def test_a_score_of_one_reading_is_said_plainly():
     table = ScoreTable(Binned(ColumnValue(Column("a", "value a", "real")), (0.0,)), (1.0, 2.0), 0.0)
-    assert AdditiveScore((table,)).words == "the score of value a, looked up in a table,"
+    assert AdditiveScore((table,)).words == "f(value a)"
     assert "each of 2 readings" in AdditiveScore((table, table)).words

@@ -83,7 +83,7 @@ def test_one_noise_draw_shared_is_found_in_a_difference() -> None:
         return lambda n, r: np.array([x, 0.0]) + r.laplace(0.0, 1000.0, (n, 1))
 
     for chosen in search(real(2), draw(0.0), draw(1.0)):
-        assert "difference" in chosen.event.words
+        assert "(value 2 − value 1)" in chosen.event.words
         assert (
             chosen.predicted > 7.0
         )  # 20,000 draws cannot promise more of an event never seen in the other world
@@ -186,7 +186,7 @@ def test_all_but_a_frequent_value_is_an_event() -> None:
 
     first, _ = search(category(1), draw(0.5), draw(0.95))
     assert isinstance(first.event, RowTable)
-    assert first.event.words == "the item shown in round 1 is not 700000"
+    assert first.event.words == "the item shown in round 1 ≠ 700000"
     assert first.predicted == pytest.approx(math.log(10), abs=0.2)
 
 

@@ -74,7 +74,7 @@ def test_what_a_command_must_not_do(how, words):
 
 def test_a_command_that_never_ends_is_ended():
     _, findings = checked("never-ends", time_limit=4.0)
-    assert "one call for 64 lanes on data = 0.0 took longer than 2 s" in findings["time-limit"].message
+    assert "one call for 64 lanes on data = 0.0 exceeded 2 s" in findings["time-limit"].message
 
 
 def test_a_command_that_does_not_exist():

@@ -36,7 +36,9 @@ def checked(function, epsilon=1.0):
 def test_what_stands_beside_a_counter_or_a_clock_is_refuted(release):
     result, findings = checked(counted(release))
     assert result.verdict == "refuted"
-    assert re.match("(left out and not tested|tested by its steps): output ", findings["drift"])
+    assert re.match(
+        "(excluded from the test|tested as differences between calls): output ", findings["drift"]
+    )
     assert "output value" in result.witness.event or ("output 2" in result.witness.event)
 
 
@@ -50,7 +52,7 @@ def test_what_stands_beside_an_address_is_refuted_and_the_address_is_named(show)
     result, findings = checked(lambda data, rng: show(data + rng.laplace(scale=0.3)))
     assert result.verdict == "refuted"
     assert result.lower.epsilon > 2.0
-    assert findings["drift"].startswith("left out and not tested: the addresses of objects")
+    assert findings["drift"].startswith("excluded from the test: memory addresses")
 
 
 def running(step):
@@ -80,7 +82,7 @@ def running(step):
 def test_steps_that_tell_the_data_are_refuted(step):
     result, findings = checked(running(step))
     assert result.verdict == "refuted"
-    assert "tested by its steps: output 1." in findings["drift"]
+    assert "tested as differences between calls: output 1 (counter)" in findings["drift"]
     assert "the step of output 1 since the call before" in result.witness.event
 
 
@@ -99,7 +101,7 @@ def test_steps_that_tell_the_data_are_refuted(step):
 def test_steps_that_all_know_are_not_refuted(step):
     result, findings = checked(running(step))
     assert result.verdict == "unproven"
-    assert "tested by its steps: output 1." in findings["drift"]
+    assert "tested as differences between calls: output 1 (counter)" in findings["drift"]
 
 
 @pytest.mark.slow
@@ -113,27 +115,27 @@ def test_noise_of_half_the_budget_in_steps_and_beside_them_is_not_refuted():
 
     result, findings = checked(release)
     assert result.verdict == "unproven"
-    assert "tested by its steps: output 1." in findings["drift"]
+    assert "tested as differences between calls: output 1 (counter)" in findings["drift"]
 
 
 @pytest.mark.slow
 def test_a_clock_is_no_counter():
     result, findings = checked(lambda data, rng: [time.perf_counter(), data + rng.laplace()])
     assert result.verdict == "unproven"
-    assert "left out and not tested: output 1." in findings["drift"]
+    assert "excluded from the test: output 1 (counter or clock)" in findings["drift"]
 
 
 def test_steps_that_drift_are_left_out():
     squares = counted(lambda count, data, rng: [count**2, data + rng.laplace()])
     result, findings = checked(squares)
     assert result.verdict == "unproven"
-    assert "left out and not tested: output 1." in findings["drift"]
+    assert "excluded from the test: output 1 (counter or clock)" in findings["drift"]
 
 
 def test_an_output_that_is_nothing_but_a_counter_is_tested_by_its_steps():
     result, findings = checked(counted(lambda count, data, rng: count + data))
     assert result.verdict == "refuted"
-    assert "tested by its steps: the output." in findings["drift"]
+    assert "tested as differences between calls: the output (counter)" in findings["drift"]
 
 
 def test_an_output_that_is_nothing_but_a_clock_stays_in_doubt():

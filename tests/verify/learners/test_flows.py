@@ -92,8 +92,8 @@ def test_charges_within_the_claim_may_depend_on_releases() -> None:
     result = verified("AgainWithinTheBudget")
     assert result.verdict == "certified", result.decision.reasons
     assert result.upper.epsilon == 1.0
-    assert "under an accountant with this budget" in result.upper.method
-    assert "all that the claim calls one record needs one name" in result.decision.reasons[-1]
+    assert "enforced by an accountant with this budget" in result.upper.method
+    assert "give rounds of the same record the same name" in result.decision.reasons[-1].text
 
 
 @pytest.mark.slow

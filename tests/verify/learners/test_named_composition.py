@@ -40,15 +40,15 @@ class InZCDP(RoundedBits):
 @pytest.mark.parametrize(
     ("learner", "options", "verdict", "by"),
     [
-        (RoundedBits, {}, "unproven", "the accountant refused"),
+        (RoundedBits, {}, "unproven", "a release was refused"),
         (
             RoundedBits,
             {"composition": "zcdp"},
             "certified",
-            "zCDP filter, under an accountant with this budget",
+            "zCDP filter, enforced by an accountant with this budget",
         ),
-        (InZCDP, {}, "certified", "zCDP filter, under an accountant with this budget"),
-        (InZCDP, {"epsilon": 7.0}, "unproven", "zCDP filter, the most that a record was charged in"),
+        (InZCDP, {}, "certified", "zCDP filter, enforced by an accountant with this budget"),
+        (InZCDP, {"epsilon": 7.0}, "unproven", "zCDP filter, largest charge in"),
     ],
 )
 def test_a_claim_is_certified_under_the_theorem_that_it_names(learner, options, verdict, by):

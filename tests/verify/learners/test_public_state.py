@@ -121,9 +121,7 @@ def verified(make):
 def test_raw_data_that_no_action_shows_are_a_finding():
     result = verified(PeeksAtTheValue)
     assert result.verdict == "unproven"
-    assert ["what the learner holds in total differs after step" in f.message for f in result.findings] == [
-        True
-    ]
+    assert ["state total differs after step" in f.message for f in result.findings] == [True]
 
 
 def test_a_number_that_differs_from_run_to_run_is_none():
@@ -132,7 +130,7 @@ def test_a_number_that_differs_from_run_to_run_is_none():
 
 def test_a_seed_made_of_data_is_a_finding():
     (finding,) = verified(SeedsWithRewards).findings
-    assert "what the learner holds in the generator of `random` differs" in finding.message
+    assert "state the generator of `random` differs" in finding.message
 
 
 @pytest.mark.few(2)
@@ -151,5 +149,5 @@ def test_what_outlives_a_run_is_a_finding(make, what, tmp_path, monkeypatch):
     InAFile.path.write_text("0")
     result = verified(make)
     assert result.verdict == "unproven"
-    said = f"{what}: stands outside of the learner" if what else "two runs on the same data and seed differ"
+    said = f"{what} lives outside the learner" if what else "two runs with the same data and seed differ"
     assert [said in finding.message for finding in result.findings].count(True) == 1

@@ -27,4 +27,4 @@ def test_a_learner_whose_view_cannot_be_drawn_is_not_certified() -> None:
     assert found.verdict == "unproven"
     (finding,) = found.findings
     assert finding.kind is FindingKind.CRASH
-    assert "could not be sampled: RuntimeError: too many lanes" in finding.message
+    assert "sampling failed: RuntimeError: too many lanes" in finding.message

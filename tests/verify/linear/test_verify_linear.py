@@ -35,10 +35,13 @@ def test_certified_where_releases_are_seen(name: str, epsilon: float, delta: flo
     assert result.upper.epsilon > (0.95 if name.endswith("shuffle") else 1 - 1e-9) * epsilon
     assert result.lower.in_view
     assert result.lower.decisive
-    assert result.lower.epsilon == pytest.approx(result.upper.epsilon, rel=2e-4)
+    # Bits are rounded first, so that plays say how likely it is that a client moves their numbers by so much.
+    assert result.lower.epsilon == pytest.approx(
+        result.upper.epsilon, rel=5e-3 if "shuffle" in name else 1e-8
+    )
     assert result.findings == ()
-    assert result.details["tested_view"] == "everything that is released of one client"
-    assert "(proved)" in result.decision.reasons[-1]
+    assert result.details["tested_view"] == "everything that is released, on pairs that were played"
+    assert result.decision.reasons[-1].text.startswith("Proved for all")
 
 
 @pytest.mark.slow_cells("dp-pe-central")
@@ -76,7 +79,7 @@ def test_theorem_4_2_is_refuted_in_the_action_sequence() -> None:
     assert result.upper.epsilon == pytest.approx(18.356264, abs=1e-5)
     assert 10 < result.lower.epsilon < 18.36
     assert result.claim.view == "the sequence of actions"
-    assert result.details["exact"]["epsilon"] == pytest.approx(18.356264, abs=1e-5)
+    assert result.details["coupled"]["largest_loss"] > 10.0
 
 
 @pytest.mark.few(3)
@@ -114,7 +117,8 @@ def test_with_replacement_a_client_pays_for_every_report(clients: int, times: in
     result = check(
         "published/dp-dpe-local", 1.0, 1e-3, settings={"replacement": "yes", "population": clients}
     )
-    paid = result.details["accounting"]["releases_of_worst"]
+    charges = [payer["charges"] for payer in result.details["accounting"]["payers"]]
+    paid = max(sum(each["releases"] for each in of_payer) for of_payer in charges)
     assert paid >= times
     mu = math.sqrt(paid / (2 * math.log(1250)))  # of the classical noise at (1, 1e-3)
     exact = GaussianProfile(mu).epsilon(1e-3)
@@ -128,7 +132,7 @@ def test_unbounded_rewards_without_clipping_have_no_sensitivity() -> None:
     settings = {"clipping": "no", "rewards": "gaussian"}
     local = check("published/dp-dpe-local", 1.0, 1e-3, settings=settings)
     assert (local.verdict, local.upper.epsilon) == ("refuted", math.inf)
-    assert {"sensitivity", "domain"} == {finding.kind for finding in local.findings}
+    assert {"sensitivity"} == {finding.kind for finding in local.findings}
     assert local.lower.epsilon > 100
     central = check("published/dp-dpe-central", 1.0, 1e-3, settings=settings)
     assert (central.verdict, central.lower.in_view) == ("unproven", False)
@@ -213,18 +217,17 @@ class Crashes(DPDPELocal):
         (Peeks, {"raw-flow", "mechanism", "state"}, "unproven"),
         (Compares, {"raw-read"}, "unproven"),
         (Crashes, {"crash"}, "unproven"),
-        (HalfTheNoise, set(), "refuted"),
+        (HalfTheNoise, {"overspent"}, "refuted"),
     ],
 )
 def test_what_is_wrong_with_a_learner_is_found(make: type, kinds: set[str], verdict: str) -> None:
     result = verify(make, epsilon=1.0, delta=1e-3, effort="quick", samples=20_000, horizon=120)
     assert result.verdict == verdict
     found = {finding.kind for finding in result.findings}
+    assert found
     assert found <= kinds
-    assert bool(found) == bool(kinds)
-    assert ("exact" in result.details) == (make in (Peeks, HalfTheNoise)), "none for a run that was stopped"
-    if not kinds:
-        assert result.lower.epsilon == pytest.approx(result.upper.epsilon, rel=1e-6)
+    if make is HalfTheNoise:  # in 200 plays, as a user's class may draw elsewhere
+        assert 0.98 * result.upper.epsilon < result.lower.epsilon < result.upper.epsilon
 
 
 class OwnGaussian(Gaussian):
@@ -237,11 +240,11 @@ class OwnNoise(DPDPELocal):
         return OwnGaussian(sigma=right.sigma, sensitivity=right.sensitivity, delta=right.delta)
 
 
-def test_noise_of_ones_own_has_no_exact_loss() -> None:
+def test_noise_of_ones_own_proves_nothing() -> None:
     result = verify(OwnNoise, epsilon=1.0, delta=1e-3, effort="quick", samples=20_000, horizon=60)
     assert result.verdict == "unproven"
     assert result.assumptions
-    assert "exact" not in result.details
+    assert result.lower.epsilon < 1.0
 
 
 class AsksTwice(DPPECentral):
@@ -332,6 +335,4 @@ def test_a_problem_that_tells_one_client_of_another_is_found(
     result = check(learner, 2.0, 0.1, problem=problem, horizon=60, samples=2000)
     assert result.verdict == verdict
     said = [finding.message for finding in result.findings]
-    assert [words.startswith("the problem says something else of record") for words in said] == [True] * (
-        kind is Remembers
-    )
+    assert [words.startswith("feedback on record") for words in said] == [True] * (kind is Remembers)

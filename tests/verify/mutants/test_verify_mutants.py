@@ -171,7 +171,10 @@ def test_the_command():
     )
     done = run(*asked, "--fault", "released-twice", "--fault", "never-cleared")
     assert done.return_value == 0
-    assert done.output.splitlines()[-1] == "1 of 1 that exceed the claim caught (ledger 1); none escaped"
+    assert (
+        done.output.splitlines()[-1]
+        == "1 of 1 that exceed the claim caught (ledger 1, coupled runs 1); none escaped"
+    )
     assert "never act in it: never-cleared" in done.output
     (data,) = json.loads(run(*asked, "--fault", "none", "--json").output)["subjects"]
     assert [each["verification"]["verdict"] for each in data["mutants"]] == ["certified"]

@@ -11,6 +11,7 @@ from verify.commands import regret_command
 from verify.commands.command_group import cli
 from verify.regret_claims.printed_theorems import PRINTED_THEOREMS, PrintedFinding, check_printed
 from verify.regret_claims.proof_run import ProofCheck
+from verify.sentences import exact
 
 ALL = {theorem.name: theorem for theorem in PRINTED_THEOREMS}
 BEYOND = [f"Chen et al. 2020, Theorem {number}" for number in (2, 4)]
@@ -29,20 +30,20 @@ def test_each_shows_on_its_instance(name):
     assert ALL[name].says
     assert finding.report.reproduce.startswith(f"dpwitness regret {ALL[name].learner} ")
     if name in BEYOND:
-        assert finding.seen.startswith("good event")
+        assert finding.seen.text.startswith("good event")
     if name == LEMMA:
         assert finding.report.verdict == "consistent"
-        assert "the corrected bound is consistent" in finding.seen
+        assert "The corrected bound is consistent." in finding.seen.text
 
 
 @pytest.mark.parametrize("verdict", ["consistent", "undecided", "vacuous"])
 def test_what_was_seen_is_what_the_verdict_is_for(verdict):
     """Where few runs left the corrected bound undecided, that was all that was said to be seen."""
-    false = ProofCheck("gap lemma", 0.0, 0.0, "false in 3 runs", binding=False)
-    report = SimpleNamespace(verdict=verdict, proof=(false,), reasons=("more runs tell",))
+    false = ProofCheck("gap lemma", 0.0, 0.0, exact("false in 3 runs"), binding=False)
+    report = SimpleNamespace(verdict=verdict, proof=(false,), reasons=(exact("undecided"),))
     finding = PrintedFinding(ALL[LEMMA], report)
     assert finding.verdict == "violated"
-    assert finding.seen == f"gap lemma: false in 3 runs; the corrected bound is {verdict}: more runs tell"
+    assert str(finding.seen) == f"gap lemma: false in 3 runs. The corrected bound is {verdict}."
 
 
 def test_a_theorem_that_is_corrected_says_so_in_its_bound():
@@ -58,7 +59,7 @@ def test_the_command(monkeypatch):
     said = runner.invoke(cli, ["regret", "--printed", "--runs", "2"])
     assert said.exit_code == 3
     assert "OUT OF REGIME  cascading bandits paper, Theorem 2" in said.stdout
-    assert "there is no theorem" in said.stdout
+    assert "There is no theorem" in said.stdout
     data = json.loads(runner.invoke(cli, ["regret", "--printed", "--runs", "2", "--json"]).stdout)
     assert data["printed"][0]["verdict"] == "out of regime"
     for wrong in (["cucb", "--printed"], ["--printed", "--all"], ["--printed", "--epsilon", "1"]):

@@ -81,7 +81,7 @@ def test_a_learner_that_does_not_learn_is_violated():
     report = regret(Uniform, bound=BOUNDS["cucb-ldp-bit"].evaluate, epsilon=1.0)
     assert report.verdict == "violated"
     assert report.exit_code == 1
-    assert "at least" in report.reasons[0]
+    assert "at least" in report.reasons[0].text
 
 
 def test_a_proof_that_fails_is_a_violation_whatever_regret_is():
@@ -96,7 +96,7 @@ def test_a_proof_that_fails_is_a_violation_whatever_regret_is():
 
     report = regret(Hasty, bound=BOUNDS["cucb-ldp-bit"], epsilon=1.0)
     assert report.verdict == "violated"
-    assert report.reasons[0].startswith("radius: round ")
+    assert report.reasons[0].text.startswith("radius: round ")
     assert report.outcome[-1].verdict == "consistent"
 
 
@@ -135,14 +135,14 @@ def test_a_bound_is_a_function_of_an_instance(bound, words):
 def test_vacuous_undecided_and_without_bound():
     vacuous = regret("cucb-ldp-bit", problem="top-k", epsilon=0.1, horizon=100, runs=4)
     assert vacuous.verdict == "vacuous"
-    assert f"T = {vacuous.theorem.speaks_from:,}" in vacuous.reasons[0]
+    assert f"T = {vacuous.theorem.speaks_from:,}" in vacuous.reasons[0].text
     alone = regret("cucb-ldp-bit", problem="arms", settings={"arms": 1}, horizon=100, runs=4)
     assert alone.verdict == "vacuous"
-    assert alone.reasons[0].endswith("there is no regret, and no bound says anything")
+    assert alone.reasons[0].text.endswith("regret is 0, and a bound tells nothing.")
     assert regret("cucb-ldp-bit", runs=4).verdict == "undecided"
     without = regret("cts", horizon=100, runs=4)
     assert without.verdict == "out of regime"
-    assert "no explicit constants" in without.reasons[0]
+    assert "no explicit constants" in without.reasons[0].text
     assert without.exit_code == EXIT_CODES["undecided"] == 3
     printed = regret("published/tree-linucb-wishart", horizon=40, runs=4)
     assert (printed.verdict, printed.epsilon) == ("out of regime", 1.0)
@@ -152,7 +152,7 @@ def test_a_bound_of_the_runs_says_so_and_pays_for_its_limit():
     """The limit on what radii allow, and twice the largest regret of a round."""
     report = regret("linucb", horizon=300, runs=32)
     assert (report.verdict, report.theorem.of_runs, report.theorem.speaks_from) == ("consistent", True, None)
-    assert "no function of T" in report.reasons[-1]
+    assert "no function of T" in report.reasons[-1].text
     assert [check.name for check in report.proof][-1] == "path"
     build = contextual_builder(LinUCB, LinearContexts([1.0], 2), epsilon=1.0, horizon=300)
     allowed = simulate_contexts(
@@ -165,7 +165,7 @@ def test_a_bound_of_the_runs_says_so_and_pays_for_its_limit():
     assert RegretReport.from_json(report.json()) == report
     short = regret("dp-linucb", epsilon=0.5, horizon=60, runs=4)
     assert short.verdict == "vacuous"
-    assert "longer runs may tell more" in short.reasons[0]
+    assert "longer runs may tell more" in short.reasons[0].text
 
 
 def test_contexts_by_name_and_beyond_the_norm_that_widths_are_for():
@@ -175,7 +175,7 @@ def test_contexts_by_name_and_beyond_the_norm_that_widths_are_for():
     longer = regret("linucb", settings={"norm": 0.9}, **few)
     assert longer.verdict == "out of regime"
     assert len(longer.reasons) == 1
-    assert "|theta*| <= S" in longer.reasons[0]
+    assert "|theta*| <= S" in longer.reasons[0].text
     assert longer.proof == ()
     with pytest.raises(ProblemError, match="plays contextual problems, not top-k"):
         regret("linucb", problem="top-k", **few)
@@ -191,7 +191,7 @@ def test_a_learner_whose_widths_are_not_the_theorems_is_violated(monkeypatch):
     monkeypatch.setattr(LinUCB, "_policy", half)
     report = regret("linucb", horizon=40, runs=2)
     assert report.verdict == "violated"
-    assert report.reasons[0].startswith("radius: round 0, run 0: the width is")
+    assert report.reasons[0].text.startswith("radius: round 0, run 0: the width is")
 
 
 def test_the_noise_of_the_papers_experiments_is_not_the_theorems():

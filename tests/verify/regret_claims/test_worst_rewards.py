@@ -31,7 +31,7 @@ def checks(name, bound=None):
 
 
 def attained(check):
-    return float(check.words.split("come to ")[1].split(" %")[0])
+    return float(check.words.split("gaps reach ")[1].split(" %")[0])
 
 
 @pytest.mark.slow

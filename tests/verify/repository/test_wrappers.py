@@ -67,10 +67,10 @@ def test_guesses_are_said_and_what_cannot_be_guessed_too(checkout: Path) -> None
     assert "return scalar(value=data, epsilon=EPSILON)" in found["scalar_of"].text
     assert found["mean_of"].guesses == ("data holds 10 numbers of [0, 1], of which one is replaced",)
     assert "mean(data=data, eps=EPSILON, seed=int(rng.integers(2**32)))" in found["mean_of"].text
-    assert "@claimed(data=Categories(2))" in found["coin_of"].text
+    assert "@claimed(data=Categories(2), guessed=True)" in found["coin_of"].text
     assert "epsilon=EPSILON, delta=DELTA, rng=rng" in found["coin_of"].text
     assert found["coin_of"].delta
-    assert "@claimed(data=Within(Box(0, 10, 5), linf=1))" in found["maximum_of"].text
+    assert "@claimed(data=Within(Box(0, 10, 5), linf=1), guessed=True)" in found["maximum_of"].text
     assert found["threshold_of"].missing == ("t0",)
     assert "# To be filled in: t0." in found["threshold_of"].text
     assert found["Shared_randomise"].guesses[1:] == ("sensitivity = 1.0", "lower = 0.0")

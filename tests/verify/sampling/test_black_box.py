@@ -6,6 +6,7 @@ import json
 import math
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from verify.sampling.black_box import black_box_test
 from verify.sampling.black_box_result import BlackBoxResult
 from verify.sampling.draws import WorldStream
 from verify.sampling.worlds import NeighbouringWorlds
+from verify.sentences import Basis
 from verify.statistics.binomial_bounds import Union
 from verify.statistics.stouffer import Stouffer
 
@@ -276,22 +278,28 @@ def test_what_was_lucky_when_it_was_chosen_is_not_tested(seed: int) -> None:
 
 
 def test_the_result_speaks_of_what_it_could_not_see() -> None:
-    assert "would have gone unseen" in run(laplace(1.0)).detection_floor_words
-    assert "take more samples" in run(laplace(1.0), claim_epsilon=30.0).detection_floor_words
+    floor = run(laplace(1.0)).floor_sentence
+    assert floor.basis is Basis.EXACT
+    assert floor.text.startswith("On the tested data sets: an event of probability below 0.")
+    assert "cannot reject ε = 30 by any event" in run(laplace(1.0), claim_epsilon=30.0).floor_sentence.text
+
+
+def test_a_floor_speaks_of_the_rounds_that_were_played() -> None:
+    """A leak in a later round is not too rare: nobody looked there."""
+    result = run(laplace(1.0))
+    played = replace(result, worlds=replace(result.worlds, rounds=3)).floor_sentence.text
+    assert played.startswith("On the tested data sets, rounds 1 to 3: an event of probability below 0.")
+    assert "Untested: other data sets, later rounds, and events that the search did not find." in played
 
 
 def test_the_result_says_how_likely_another_seed_would_refute_a_claim_that_is_near() -> None:
     """The true loss is 1: a claim of .98 needs more draws."""
     held, doubtful = (run(laplace(1.0), claim_epsilon=claim) for claim in (1.0, 0.98))
-    assert re.search(
-        r"another seed would refute it with a chance of less than 1 %, 10 times", held.near_claim_words
-    )
-    now, more = map(
-        int,
-        re.findall(r"with a chance of (\d+) %, 10 times as many with (\d+) %", doubtful.near_claim_words)[0],
-    )
+    assert "power with a new seed: less than 1 %; with 10 times" in str(held.near_claim)
+    words = r"power with a new seed: (\d+) %; with 10 times the draws: (\d+) %"
+    now, more = map(int, re.findall(words, str(doubtful.near_claim))[0])
     assert now < 30 < more
-    assert [run(laplace(1.0), claim_epsilon=claim).near_claim_words for claim in (2.0, 0.5)] == ["", ""]
+    assert [run(laplace(1.0), claim_epsilon=claim).near_claim for claim in (2.0, 0.5)] == [None, None]
 
 
 def test_the_result_turns_into_bound_and_witness() -> None:

@@ -132,7 +132,7 @@ def test_a_second_test_that_is_stopped_leaves_the_first(monkeypatch):
     result = verify(BANDIT, epsilon=1.0, effort="quick", seed=1)
     assert result.verdict == "unproven"
     assert result.lower.epsilon > 1.0
-    assert "test before it" in result.findings[0].message
+    assert "first test's result stands" in result.findings[0].message
 
 
 def test_draws_that_were_said_are_spent_in_one_test():

@@ -138,7 +138,7 @@ def test_events_of_paths_are_said_as_lists_of_arms_and_stay_the_same_events():
     numbers = sample.values[:, 0].tolist()
     one = RowTable((path,), ((numbers[0],),))
     spelled = with_paths_spelled(one, ActionSpace(2, 1))
-    assert spelled.words == "the sequence of arms of rounds 1 to 3 is [0, 1, 1]"
+    assert spelled.words == "the sequence of arms of rounds 1 to 3 = [0, 1, 1]"
     two = with_paths_spelled(
         RowTable((path,), ((numbers[0],), (numbers[1],)), complement=True), ActionSpace(2, 1)
     )

@@ -16,6 +16,7 @@ from accountant.files.data_files import DataFileError, from_json
 from algorithms.claim import ClaimForm, View
 from mechanisms import Assumption, AssumptionKind
 from verify.findings import Finding, FindingKind, LowerBound, UpperBound, Witness
+from verify.sentences import exact
 from verify.verdict.answer import Answer, AnswerError, SubjectKind
 from verify.verdict.evidence import Evidence
 from verify.verdict.verdict import decide
@@ -30,9 +31,9 @@ ANSWER = Answer(
         upper=UpperBound(math.inf, 1.0, "none"),
         lower=LowerBound(0.5, 0.0, 0.95, "a test", 1_000),
         witness=Witness({"data": "0", "data_prime": "1"}, "an event", 0.5, 0.25, "again", {"at": [1]}, 5, None, 10),
-        findings=[Finding(FindingKind.WARNS, "mine.py:3", "\x1b[31m", failing=False)],
+        findings=[Finding(FindingKind.WARNS, "mine.py:3", exact("\x1b[31m"), failing=False)],
         declassified=["mine.py:4"],
-        contradictions=["more than was charged"],
+        contradictions=[exact("more than was charged")],
         assumptions=[Assumption(AssumptionKind.FOREIGN_CLASS, "your class", "mine.py:1")],
         details={"accounting": {"rounds": 20}, "largest": math.inf},
     ),

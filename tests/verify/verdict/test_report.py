@@ -15,6 +15,7 @@ from accountant.provenance import Provenance
 from algorithms.claim import Claim
 from mechanisms import Neighbouring
 from verify.findings import Finding, FindingKind, LowerBound, UpperBound, Witness
+from verify.sentences import exact, stated
 from verify.verdict.answer import SubjectKind
 from verify.verdict.bounds_picture import draw_bounds
 from verify.verdict.result import Verification
@@ -65,8 +66,11 @@ CERTAIN = Witness(
     "dpwitness verify zoo/x --seed 7",
 )
 FINDING = Finding(
-    FindingKind.SENSITIVITY, "learners/mine.py:123", "The value moves by 2.0; the mechanism allows 1.0."
+    FindingKind.SENSITIVITY,
+    "learners/mine.py:123",
+    exact("The value moves by 2.0; the mechanism allows 1.0."),
 )
+FLOOR = exact("An event of probability below 0.1 is too rare.")
 CASES = {
     "certified": verification(
         UpperBound(1.0, 0.0, "ledger"), LowerBound(0.98, 0.0, 0.99, "black-box test", 10**6)
@@ -104,10 +108,8 @@ def test_the_report_fits_and_explains_the_claim(name: str) -> None:
     text = shown(CASES[name])
     assert max(len(line) for line in text.splitlines()) <= 80
     assert text.startswith(CASES[name].verdict.upper())
-    assert "zoo/x claims ε = 1, δ = 0 differential privacy in the local model." in words(text)
-    assert "One record is all rewards of one round. Data D and D′ are neighbours: one record is" in words(
-        text
-    )
+    assert "Claim: zoo/x is (1, 0)-differentially private (local model). Unit of privacy: all" in words(text)
+    assert "Neighbours: one record is replaced by any other. The adversary sees" in words(text)
     assert "The adversary sees one user's message." in words(text)
     assert "seed 7; dpwitness 0.1.0" in text
 
@@ -120,10 +122,10 @@ def test_certified() -> None:
         "  ├─────────┼─────────┼─────────┼─────────┼─────────┼─────────┼┄┄┄┄┄┤",
         "                                                   ██",
         "  0        0.2       0.4       0.6       0.8        1        1.2    ∞",
-        "  - at most 1 at δ = 0: ledger",
-        "  - at least 0.98 at δ = 0: black-box test, 99 % confidence, 1,000,000 draws",
+        "  - Upper bound: ε ≤ 1 at δ = 0 (ledger)",
+        "  - Lower bound: ε ≥ 0.98 at δ = 0 (black-box test; 99 % confidence, 1,000,000",
     ]
-    assert "Witness" not in lines
+    assert "Counterexample" not in lines
     assert "Findings" not in lines
 
 
@@ -141,28 +143,31 @@ def test_a_lower_bound_that_chance_put_above_a_proved_one_is_said_to_be_so(
     lower: LowerBound, above: bool
 ) -> None:
     proved = verification(UpperBound(1.0, 1e-6, "ledger"), lower)
-    assert ("as chance may have it" in words(shown(proved))) is above
-    assert "as chance may have it" not in words(shown(verification(None, lower)))
+    assert ("not significant at the level of a rejection" in words(shown(proved))) is above
+    assert "not significant at the level of a rejection" not in words(shown(verification(None, lower)))
 
 
 def test_refuted_with_counts() -> None:
     text = shown(CASES["refuted"])
     for line in (
-        "  data D   record 3 is [1, 0]",
-        "  data D′  record 3 is [0, 0]",
-        "  event    action[1,0] is 0",
-        "  on D     32.3 % (96,758 of 299,968 draws)",
-        "  on D′    5.02 % (15,064 of 299,968 draws)",
-        "  Seeing the event speaks 6.423 to 1 as counted for D against D′.",
+        "  Data D            record 3 is [1, 0]",
+        "  Data D′           record 3 is [0, 0]",
+        "  Event             action[1,0] is 0",
+        "  P(event | D)      32.3 % (96,758 of 299,968 draws)",
+        "  P(event | D′)     5.02 % (15,064 of 299,968 draws)",
         "  dpwitness verify zoo/x --seed 7",
     ):
         assert line in text
-    assert "P(D) / P(D′) = 6.423 as counted, and at least 6.25012 with 99 % confidence; the claim" in words(
+    assert "P(D) / P(D′) = 6.423 (estimated); ≥ 6.25011 with 99 % confidence; claim: at most e^1" in words(
         text
     )
+    assert "Likelihood ratio 6.423: an observer who held both data sets equally likely is right" in words(
+        text
+    )
+    assert "86.5 % after seeing the event (estimated from 299,968 draws a side)." in words(text)
     (row,) = (line for line in text.splitlines() if line.startswith("  sensitivity"))
     assert row.split()[-1] == "learners/mine.py:123"
-    assert "no certificate" in row
+    assert "blocks certification" in row
     assert "exceeds the claim" in words(text)
 
 
@@ -172,18 +177,18 @@ def test_refuted_without_end() -> None:
     bar = next(line for line in picture if "█" in line)
     axis = next(line for line in picture if "├" in line)
     assert bar.index("█") == len(bar) - 1 == axis.index("┤"), "the interval is infinity alone"
-    assert "at most ∞: declassified" in text
-    assert "at least ∞ at δ = 0: enumeration of the view, exact" in text
-    assert "on D     100 % (exact)" in text
-    assert "on D′    0 % (exact)" in text
-    assert "without error: no privacy at all (δ = 1, whatever ε)" in words(text)
+    assert "Upper bound: none (declassified)" in text
+    assert "Lower bound: ε ≥ ∞ at δ = 0 (enumeration of the view; exact)" in text
+    assert "P(event | D)      100 % (exact)" in text
+    assert "P(event | D′)     0 % (exact)" in text
+    assert "The event identifies D with certainty: δ = 1 at every ε." in words(text)
 
 
 def test_unproven() -> None:
     text = shown(CASES["unproven"])
-    assert "The claim is neither proved nor refuted." in text
+    assert "Open: neither proved nor disproved" in text
     assert "█" * 67 in text, "from 0 to infinity"
-    assert "at least 0: nothing was audited" in text
+    assert "Lower bound: none; no test finished" in text
     assert "learners/mine.py:123" in text
 
 
@@ -191,14 +196,14 @@ def test_delta_is_part_of_the_ratio() -> None:
     result = verification(
         None, LowerBound(1.8, 0.01, 0.99, "x", 9, decisive=True), COUNTED, claim=replace(CLAIM, delta=0.01)
     )
-    assert "(P(D) - δ) / P(D′) = 6.224 as counted" in shown(result)  # (0.32256 - 0.01) / 0.05022
+    assert "(P(D) − δ) / P(D′) = 6.224 (estimated)" in words(shown(result))  # (0.32256 - 0.01) / 0.05022
 
 
 def test_floor_and_coupled_loss_are_shown_when_known() -> None:
     details = {
-        "detection_floor": "Nothing rarer was seen.",
+        "detection_floor": FLOOR.to_dict(),
         "band": {
-            "words": "the whole curve is flat",
+            "said": stated("The curve is flat.").to_dict(),
             "confidence": 0.95,
             "epsilon": [0.0, 1.0],
             "delta_lower": [0.5, 0.0],
@@ -210,23 +215,23 @@ def test_floor_and_coupled_loss_are_shown_when_known() -> None:
     }
     found = verification(UpperBound(1.0, 0.0, "ledger"), None, details=details)
     text = shown(found)
-    assert "Nothing rarer was seen." in text
-    assert "The whole curve is flat." not in text  # for specialists
-    assert "The whole curve is flat." in shown(found, verbose=True)
-    assert "all that was released, seen or not, lost up to ε = 1" in text
+    assert str(FLOOR) in text
+    assert "The curve is flat." not in text  # for specialists
+    assert "The curve is flat." in shown(found, verbose=True)
+    assert "Largest privacy loss in coupled runs, all messages included: 1" in text
 
 
 def test_a_claim_that_stays_in_doubt_is_said_to_be_near_unless_it_is_proved() -> None:
-    details = {"detection_floor": "Nothing rarer was seen.", "near_claim": "This is near the claim."}
+    details = {"detection_floor": FLOOR.to_dict(), "near_claim": stated("This is near the claim.").to_dict()}
     doubtful = verification(UpperBound(math.inf, 1.0, "none"), None, details=details)
-    assert "This is near the claim. Nothing rarer was seen." in words(shown(doubtful))
+    assert f"This is near the claim. {FLOOR}" in words(shown(doubtful))
     assert "near the claim" not in shown(
         replace(doubtful, decision=replace(doubtful.decision, verdict="certified"))
     )
 
 
 def test_brackets_and_colons_of_the_user_are_printed_as_they_are() -> None:
-    finding = Finding(FindingKind.WARNS, "[/]:1", "a[1,0] :smile: [bold]x[/bold]")
+    finding = Finding(FindingKind.WARNS, "[/]:1", exact("a[1,0] :smile: [bold]x[/bold]"))
     text = shown(verification(None, None, None, (finding,)))
     for part in ("warns", "[/]:1", "a[1,0] :smile: [bold]x[/bold]"):
         assert part in text
@@ -286,7 +291,7 @@ def test_a_verification_prints_as_its_report_and_shows_itself_in_one_line() -> N
     assert str(result) == out.getvalue().rstrip("\n")
     assert str(result).startswith("UNPROVEN  zoo/x")
     line = (
-        "<Verification of zoo/x: unproven, claim epsilon=1 delta=0, epsilon at least 1.8, at most not known, "
+        "<Verification of zoo/x: unproven, claim ε = 1, δ = 0, epsilon at least 1.8, at most not known, "
         "neighbours: replace one>"
     )
     assert repr(result) == line

@@ -18,6 +18,7 @@ from accountant.provenance import Provenance
 from algorithms.claim import ClaimForm, View
 from mechanisms import Assumption, AssumptionKind
 from verify.findings import Finding, FindingKind, LowerBound, UpperBound, Witness
+from verify.sentences import exact, stated
 from verify.verdict.answer import SubjectKind
 from verify.verdict.result import Verification
 from verify.verdict.verdict import Decision
@@ -25,8 +26,9 @@ from verify.verdict.verdict import Decision
 CLAIM = ClaimForm("local", View.MESSAGE, "the rewards of one round", "the docstring").at(1.0, 1e-5)
 WITNESS = Witness({"data": "0", "data_prime": "1"}, "the value is at most 0", 0.5, 0.07, "dpwitness verify x")
 DECISIVE = LowerBound(1.8, 1e-5, 0.99, "black-box test", 1000, decisive=True)
-REMARK = Finding(FindingKind.WARNS, "", "Noise came from NumPy.", failing=False)
-FAILURE = Finding(FindingKind.DOMAIN, "learner.py:7", "A reward was outside [0, 1].")
+REMARK = Finding(FindingKind.WARNS, "", exact("Noise came from NumPy."), failing=False)
+BECAUSE = exact("because")
+FAILURE = Finding(FindingKind.DOMAIN, "learner.py:7", exact("A reward was outside [0, 1]."))
 
 
 def verification(decision: Decision, **changed: Any) -> Verification:
@@ -48,7 +50,7 @@ def verification(decision: Decision, **changed: Any) -> Verification:
 
 def test_json_has_the_stable_keys_and_no_infinity() -> None:
     result = verification(
-        Decision("refuted", ("because",)),
+        Decision("refuted", (BECAUSE,)),
         details={
             "coupled": {"largest_loss": np.float64(math.inf)},
             "rounds": np.arange(2),
@@ -70,9 +72,12 @@ def test_json_has_the_stable_keys_and_no_infinity() -> None:
         "versions",
     ]
     assert data["claim"].keys() >= {"model", "epsilon", "delta", "unit", "view", "neighbours", "relation"}
-    assert data["upper"] == {"epsilon": "inf", "delta": 1.0, "method": "declassified"}
+    assert data["upper"] == {"epsilon": "inf", "delta": 1.0, "method": "declassified", "every_run": True}
     assert data["lower"].keys() >= {"epsilon", "delta", "confidence", "method", "samples"}
-    assert data["findings"][0].keys() >= {"kind", "where", "message"}
+    assert data["findings"][0].keys() >= {"kind", "where", "sentence", "failing"}
+    assert data["findings"][0]["sentence"] == {
+        "text": "A reward was outside [0, 1].", "basis": "exact", "confidence": None, "draws": None, "quoted": []
+    }  # fmt: skip
     assert data["claim"]["relation"] == "replace one"
     assert data["witness"]["neighbours"] == {"data": "0", "data_prime": "1"}
     assert data["coupled"] == {"largest_loss": "inf"}
@@ -80,7 +85,7 @@ def test_json_has_the_stable_keys_and_no_infinity() -> None:
 
 
 def test_json_of_nothing_is_null() -> None:
-    data = verification(Decision("unproven", ("x",)), upper=None, lower=None, witness=None).json()
+    data = verification(Decision("unproven", (BECAUSE,)), upper=None, lower=None, witness=None).json()
     assert (data["upper"], data["lower"], data["witness"]) == (None, None, None)
 
 
@@ -98,14 +103,14 @@ def test_details_must_not_repeat_the_results_own_keys() -> None:
 
 
 CERTIFIED = verification(
-    Decision("certified", ("proved",)),
+    Decision("certified", (BECAUSE,)),
     upper=UpperBound(1.0, 0.0, "basic composition"),
     lower=LowerBound(0.5, 1e-5, 0.95, "black-box test", 1000),
     witness=None,
     findings=(REMARK,),
 )
-BAND = {
-    "words": "the whole curve",
+BAND: dict[str, Any] = {
+    "said": {"text": "the curve", "basis": "metadata", "confidence": None, "draws": None, "quoted": []},
     "confidence": 0.95,
     "epsilon": [0.0, 0.5],
     "delta_lower": [0.25, 0.1],
@@ -117,12 +122,10 @@ SHOWN = {
     "band": BAND,
     "coupled": {"largest_loss": math.inf},
     "tested_view": "all",
-    "anytime": {"words": "bets"},
+    "anytime": {"said": {**BAND["said"], "text": "bets"}},
 }
-REFUTED = verification(Decision("refuted", ("because",)), details={**SHOWN, "more": [math.inf, None]})
-UNPROVEN = verification(
-    Decision("unproven", ("declassified",)), upper=None, lower=None, witness=None, findings=()
-)
+REFUTED = verification(Decision("refuted", (BECAUSE,)), details={**SHOWN, "more": [math.inf, None]})
+UNPROVEN = verification(Decision("unproven", (BECAUSE,)), upper=None, lower=None, witness=None, findings=())
 
 
 @pytest.mark.parametrize("result", [CERTIFIED, REFUTED, UNPROVEN], ids=lambda result: result.verdict)
@@ -143,7 +146,7 @@ def test_a_result_loads_back_exactly(result: Verification, tmp_path: Path) -> No
 )
 def test_every_number_and_text_comes_back(epsilon: float, delta: float, text: str, count: int) -> None:
     result = verification(
-        Decision("unproven", (text,)),
+        Decision("unproven", (stated("{text}", text=text),)),
         subject=text,
         upper=UpperBound(epsilon, delta, text),
         lower=LowerBound(epsilon, delta, 1.0, text, count, in_view=False),
@@ -169,7 +172,10 @@ def test_every_number_and_text_comes_back(epsilon: float, delta: float, text: st
         ({"seed": -1}, "seed of the result is negative"),
         ({"seed": 1.5}, "seed of the result is of type float"),
         ({"upper": {"epsilon": "much", "delta": 0, "method": ""}}, "epsilon of upper is no number"),
-        ({"upper": {"epsilon": -1, "delta": 0, "method": ""}}, "upper: epsilon must be at least 0, got -1"),
+        (
+            {"upper": {"epsilon": -1, "delta": 0, "method": "", "every_run": True}},
+            "upper: epsilon must be at least 0, got -1",
+        ),
         ({"reasons": "because"}, "reasons of the result is of type str"),
         ({"format": "version 0"}, "format of the result must be one of 'dpwitness verification, version 1'"),
         ({"claim": {}}, "claim has no model"),
@@ -178,7 +184,7 @@ def test_every_number_and_text_comes_back(epsilon: float, delta: float, text: st
         ({"band": {**BAND, "delta_upper_by": None}}, "delta_upper of band is of type list"),
         ({"band": {**BAND, "epsilon": [0.0, "x"]}}, "epsilon of band is no number"),
         ({"band": {**BAND, "epsilon": [0.0, "inf"]}}, "epsilon of band must be numbers from 0 to 1e+300"),
-        ({"anytime": {}}, "anytime has no words"),
+        ({"anytime": {}}, "anytime has no said"),
         ({"coupled": {"largest_loss": None}}, "largest_loss of coupled is of type NoneType"),
         ({"tested_view": 3}, "tested_view is no text"),
     ],

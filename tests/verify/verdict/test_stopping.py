@@ -59,7 +59,7 @@ def test_a_learner_stopped_by_hand_before_its_checks_are_done_is_not_certified(m
         os.kill(os.getpid(), signal.SIGINT)
         time.sleep(1.0)
 
-    monkeypatch.setattr("verify.learners.verify_learner._add_replays", interrupt)
+    monkeypatch.setattr("verify.learners.replay_run.Replays.add", interrupt)
     result = verify("cucb-ldp1", epsilon=1.0, effort="quick")
     assert result.upper is not None
     assert result.upper.epsilon <= 1.0

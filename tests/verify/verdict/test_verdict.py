@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from algorithms.claim import Claim
 from mechanisms import Neighbouring
 from verify.findings import Finding, FindingKind, LowerBound, UpperBound, Witness
+from verify.sentences import Basis, exact
 from verify.verdict.verdict import decide
 
 CLAIM = Claim("local", 1.0, 1e-5, "the rewards of one round", Neighbouring.REPLACE_ONE, "one user's message")
@@ -22,14 +23,14 @@ ABOVE = UpperBound(2.0, 1e-5, "per-record ledger")
 HARMLESS = LowerBound(0.98, 1e-5, 0.99, "black-box test", 1000)
 DECISIVE = LowerBound(1.8, 1e-5, 0.99, "black-box test", 1000, decisive=True)
 WITNESS = Witness({"data": "0", "data_prime": "1"}, "the value is at most 0", 0.5, 0.07, "dpwitness verify x")
-REMARK = Finding(FindingKind.WARNS, "", "Noise came from NumPy.", failing=False)
-FAILURE = Finding(FindingKind.DOMAIN, "learner.py:7", "A reward was outside [0, 1].")
+REMARK = Finding(FindingKind.WARNS, "", exact("Noise came from NumPy."), failing=False)
+FAILURE = Finding(FindingKind.DOMAIN, "learner.py:7", exact("A reward was outside [0, 1]."))
 
 
 def test_a_proof_without_contradiction_is_certified() -> None:
     decision = decide(CLAIM, upper=WITHIN, lower=HARMLESS, witness=None, findings=[REMARK])
     assert decision.verdict == "certified"
-    assert "ε=1 at δ=1e-05" in decision.reasons[0]
+    assert "ε ≤ 1 at δ = 1e-05" in decision.reasons[0].text
     assert decide(CLAIM, upper=WITHIN, lower=None, witness=None).verdict == "certified"
     assert decide(CLAIM, upper=UpperBound(0.5, 0.0, "x"), lower=None, witness=None).verdict == "certified"
 
@@ -37,35 +38,36 @@ def test_a_proof_without_contradiction_is_certified() -> None:
 @pytest.mark.parametrize(
     ("changed", "first_reason"),
     [
-        ({"upper": None}, "could not be accounted"),
-        ({"declassified": ["learner.py:3"]}, "declassified (learner.py:3)"),
-        ({"findings": [REMARK, FAILURE]}, "A check failed: A reward was outside [0, 1] (learner.py:7)."),
-        ({"contradictions": ["A coupled run lost 3."]}, "A coupled run lost 3."),
-        ({"upper": ABOVE}, "upper bound, ε=2 at δ=1e-05, exceeds the claim, ε=1"),
-        ({"upper": UpperBound(math.inf, 1e-5, "x"), "lower": None}, "no finite upper bound (x)"),
+        ({"upper": None}, "Upper bound: none; the accounting did not finish."),
+        ({"declassified": ["learner.py:3"]}, "Raw data were used without noise (learner.py:3)"),
+        ({"findings": [REMARK, FAILURE]}, "A reward was outside [0, 1] (learner.py:7)."),
+        ({"contradictions": [exact("A coupled run lost 3.")]}, "A coupled run lost 3."),
+        ({"upper": ABOVE}, "Upper bound ε ≤ 2 at δ = 1e-05 exceeds the claim, ε = 1, δ = 1e-05."),
+        ({"upper": UpperBound(math.inf, 1e-5, "x"), "lower": None}, "Upper bound: none (x)."),
         (
             {"upper": UpperBound(math.inf, 1e-5, "x")},
-            "No test speaks against the claim: what the tests show, at least ε=0.98",
+            "The tests did not contradict the claim; lower bound ε ≥ 0.98",
         ),
-        ({"upper": UpperBound(math.inf, 1e-5, "x"), "findings": [FAILURE]}, "A check failed"),
-        ({"upper": UpperBound(1.0, 1e-4, "x")}, "upper bound, ε=1 at δ=0.0001"),
+        ({"upper": UpperBound(math.inf, 1e-5, "x"), "findings": [FAILURE]}, "A reward was outside"),
+        ({"upper": UpperBound(1.0, 1e-4, "x")}, "Upper bound ε ≤ 1 at δ = 0.0001"),
         ({"upper": UpperBound(np.nextafter(1.0, 2.0), 1e-5, "x")}, "exceeds the claim"),
-        ({"lower": DECISIVE}, "no witness"),
+        ({"lower": DECISIVE}, "without a counterexample"),
     ],
 )
 def test_whatever_stands_in_the_way_leaves_it_unproven(changed: dict[str, Any], first_reason: str) -> None:
     found: dict[str, Any] = {"upper": WITHIN, "lower": HARMLESS, "witness": None, **changed}
     decision = decide(CLAIM, **found)
     assert decision.verdict == "unproven"
-    assert first_reason in decision.reasons[0]
+    assert first_reason in decision.reasons[0].text
 
 
 def test_a_decisive_bound_in_the_view_with_a_witness_refutes() -> None:
     decision = decide(CLAIM, upper=ABOVE, lower=DECISIVE, witness=WITNESS)
     assert decision.verdict == "refuted"
-    assert "ε=1.8" in decision.reasons[0]
+    assert "Lower bound ε ≥ 1.8" in decision.reasons[0].text
+    assert decision.reasons[0].basis is Basis.CONFIDENT
     assert not any(
-        "upper bound" in reason for reason in decision.reasons
+        "pper bound" in reason.text for reason in decision.reasons
     )  # that nothing is proved refutes nothing
     infinite = LowerBound(math.inf, 1e-5, 1.0, "enumeration", 0, decisive=True)
     assert decide(CLAIM, upper=None, lower=infinite, witness=WITNESS).verdict == "refuted"
@@ -74,7 +76,7 @@ def test_a_decisive_bound_in_the_view_with_a_witness_refutes() -> None:
 def test_a_refutation_stands_against_a_ledger_that_says_otherwise() -> None:
     decision = decide(CLAIM, upper=WITHIN, lower=DECISIVE, witness=WITNESS)
     assert decision.verdict == "refuted"
-    assert "does not hold" in decision.reasons[1]
+    assert "one of its declarations or samplers is wrong" in decision.reasons[1].text
 
 
 @pytest.mark.parametrize(
@@ -99,11 +101,11 @@ def test_a_bound_short_of_a_refutation_neither_refutes_nor_undoes_a_proof(weak: 
 
 def test_a_bound_short_of_a_refutation_is_explained() -> None:
     for weak, words in (
-        ({"decisive": False}, "strict error level"),
-        ({"in_view": False}, "claimed view alone"),
+        ({"decisive": False}, "stricter level"),
+        ({"in_view": False}, "stronger adversary"),
     ):
         decision = decide(CLAIM, upper=ABOVE, lower=replace(DECISIVE, **weak), witness=WITNESS)  # type: ignore[arg-type]
-        assert words in decision.reasons[-1]
+        assert words in decision.reasons[-1].text
 
 
 bounds = st.floats(0.0, 5.0) | st.just(math.inf)

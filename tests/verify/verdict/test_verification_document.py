@@ -13,9 +13,11 @@ from hypothesis import strategies as st
 from accountant.provenance import Provenance
 from algorithms.claim import ClaimForm, View
 from mechanisms import Assumption, AssumptionKind
+from verify.document.elements import Bullets
 from verify.document.html_page import page
 from verify.document.markdown_text import markdown
 from verify.findings import Finding, FindingKind, LowerBound, UpperBound, Witness
+from verify.sentences import Basis, confident, exact
 from verify.verdict.answer import SubjectKind
 from verify.verdict.result import Verification
 from verify.verdict.verdict import decide
@@ -33,8 +35,9 @@ WITNESS = Witness(
     70,
     1000,
 )
+FLOOR = exact("An event of probability below 0.1 is too rare.")
 BAND = {
-    "words": "the whole curve: δ is at least 0.25",
+    "said": confident("δ(0) ≥ 0.25 ({confidence} simultaneous confidence).", 0.95).to_dict(),
     "confidence": 0.95,
     "epsilon": [0.0, 0.5],
     "delta_lower": [0.25, 0.0],
@@ -54,7 +57,7 @@ def verification(
         "2026-11-23T18:00:00+00:00", {"dpwitness": "0.1.0"}, {"dpwitness": "ab12", "subject": "cd34"}
     )
     details = {
-        "detection_floor": "With few draws a rare leak goes unseen.",
+        "detection_floor": FLOOR.to_dict(),
         "band": BAND,
         **more.get("details", {}),
     }
@@ -74,7 +77,7 @@ REFUTED = verification(
 )
 PASSED = verification(
     SubjectKind.FUNCTION,
-    UpperBound(math.inf, 1.0, "none: unknown"),
+    UpperBound(math.inf, 1.0, "unknown"),
     LowerBound(0.4, 1e-5, 0.95, "test", 1000),
 )
 UNPROVEN = verification(
@@ -82,7 +85,7 @@ UNPROVEN = verification(
     None,
     None,
     witness=None,
-    findings=(Finding(FindingKind.CRASH, "mine.py:3", "the learner raised"),),
+    findings=(Finding(FindingKind.CRASH, "mine.py:3", exact("raised")),),
     assumptions=(Assumption(AssumptionKind.CLAIM, "your class is quiet", "mine.py:1"),),
 )
 
@@ -96,82 +99,84 @@ def test_it_answers_what_a_stranger_asks(result: Verification) -> None:
     text = said(result)
     assert text.startswith(f"# {result.verdict.upper()}: mine, ε = 1, δ = 1e-05")
     for words in (
-        "mine claims ε = 1, δ = 1e-05 differential privacy in the local model.",
-        "differ by a factor of at most e^ε = 2.71828, but for a probability of δ = 1e-05. Whoever is k records at once",
-        "| one record (the unit) | the rewards of one round |",
-        "| neighbours | one record replaced by any other (replace one) |",
-        "| claimed in | Theorem 7 |",
-        "## How sure this is, and its limits",
-        "| found on | 2026-11-23 18:00:00 UTC |",
-        "| versions | dpwitness 0.1.0 |",
+        "is right at most 73.11 % of the time with it, whatever else they know.",
+        "Claim: mine is (1, 1e-05)-differentially private (local model). Unit of privacy: the rewards of one round.",
+        "probabilities within a factor e^ε = 2.71829, up to δ = 1e-05.",
+        "A person with k records has k·ε and δ·(e^{kε} − 1)/(e^ε − 1).",
+        "| Unit of privacy | the rewards of one round |",
+        "| Neighbouring relation | one record replaced by any other (replace one) |",
+        "| Source of the claim | Theorem 7 |",
+        "## Confidence and limits",
+        "| Date | 2026-11-23 18:00:00 UTC |",
+        "| Versions | dpwitness 0.1.0 |",
         "ab12",
         "cd34",
-        "The seed is 7",
-        "Another seed makes an independent check.",
-        "| arithmetic | real numbers",
-        "- dpwitness itself (its digest is below), Python, and the libraries below",
-        "<details><summary>The whole privacy curve, for specialists</summary>",
+        "Seed 7;",
+        "Another seed is an independent check.",
+        "| Arithmetic | real numbers",
+        "- dpwitness (digest below), Python and the libraries listed below",
+        "<details><summary>Privacy profile δ(ε)</summary>",
         "claim 1",
     ):
         assert words in text
     assert ("dpwitness verify x" in text) == (result.witness is not None)
     order = [
+        "## For a person",
         "## The claim",
-        "## Why",
         "## Privacy loss",
-        "## What it rests on",
-        "## How sure",
-        "## See it again",
+        "## Why",
+        "## Assumptions",
+        "## Confidence and limits",
+        "## Reproduce",
     ]
     places = [text.index(title) for title in order]
     assert places == sorted(places)
 
 
 def test_each_verdict_says_what_it_is_worth() -> None:
-    assert "it holds for all data and all attacks in the claimed view" in said(CERTIFIED)
-    assert "With few draws a rare leak goes unseen." in said(CERTIFIED)
+    assert "**Proved: someone who sees one user's message and guesses which of two records" in said(CERTIFIED)
+    assert "The upper bound is a proof for all data and all attacks on the claimed output." in said(CERTIFIED)
     assert "Basic composition: C. Dwork" in said(CERTIFIED)
     refuted = said(REFUTED)
-    assert "## Witness" in refuted
-    assert "the probability that such a verification refutes a true claim is at most 0.0001." in refuted
-    assert "The tests by themselves, without the proof: With few draws" in said(CERTIFIED)
-    assert "accountant, which refuses, before anything is drawn" in said(CERTIFIED)
-    assert "goes unseen" not in refuted
-    assert "**Nothing was found against the claim." in said(PASSED)
-    assert "never that it is true" in said(PASSED)
+    assert "## Counterexample" in refuted
+    assert "**The promise is broken: one user's message reveals more about one record than claimed" in refuted
+    assert "(at 99.99 % confidence: at most 0.0001 of such verifications reject a true claim)" in refuted
+    assert "a true claim is rejected with probability at most 0.0001." in refuted
+    assert f"Without the proof, the tests alone:\n\n{FLOOR}" in said(CERTIFIED)
+    assert "accountant, which blocks any release that would exceed the claim" in said(CERTIFIED)
+    assert "too rare" not in refuted
+    assert "**Tested, not proved: 1,000 draws did not contradict the claim" in said(PASSED)
+    assert "A violation that they did not search for may remain." in said(PASSED)
     unproven = said(UNPROVEN)
     assert "- your class is quiet, mine.py:1" in unproven
-    assert "| crash | the learner raised | no certificate | mine.py:3 |" in unproven
-    assert "neither proved nor refuted" in unproven
+    assert "| crash | raised | blocks certification | mine.py:3 |" in unproven
+    assert "**Open: neither proved nor disproved" in unproven
 
 
 def test_a_black_box_with_a_failing_check_did_not_pass() -> None:
     failing = verification(PASSED.kind, PASSED.upper, PASSED.lower, findings=UNPROVEN.findings)
-    assert "Nothing was found" not in said(failing)
-    assert "| arithmetic | real numbers" in said(failing)
+    assert "Tested, not proved" not in said(failing)
+    assert "| Arithmetic | real numbers" in said(failing)
 
 
 def test_what_the_last_bits_tell_is_said_first() -> None:
     """A claim about real numbers that stands, of a program that leaks all the same."""
-    leak = Finding(
-        FindingKind.FLOATING_POINT, "", "in floating-point arithmetic epsilon is at least 4", False
-    )
+    shown = confident("floating point: ε ≥ 4 ({confidence} confidence)", 0.95)
+    leak = Finding(FindingKind.FLOATING_POINT, "", shown, False)
     found = verification(PASSED.kind, PASSED.upper, PASSED.lower, findings=(leak,))
-    told = replace(found, details={**found.details, "floating_point": {"epsilon_lower": 4.0}})
-    assert "**Nothing was found against the claim about real numbers. As it is executed" in said(told)
-    assert "ε is at least 4: see Findings.**" in said(told)
-    assert "| arithmetic | real numbers: what only the last bits" in said(told)
-    assert (
-        "| floating-point | in floating-point arithmetic epsilon is at least 4 | does not count here |"
-        in said(told)
+    told = replace(
+        found, details={**found.details, "floating_point": {"epsilon_lower": 4.0, "confidence": 0.95}}
     )
+    assert "in real arithmetic; in floating-point arithmetic ε ≥ 4 (95 % confidence).**" in said(told)
+    assert "| Arithmetic | real numbers; leaks through rounding are reported but not counted" in said(told)
+    assert f"| floating-point | {shown} | reported, not counted |" in said(told)
     counted = verification(PASSED.kind, PASSED.upper, PASSED.lower, findings=(replace(leak, failing=True),))
-    assert "| arithmetic | as the machine rounds it (--floating-point) |" in said(counted)
+    assert "| Arithmetic | floating point, as executed |" in said(counted)
 
 
 def test_only_a_proof_is_drawn_as_the_place_of_the_true_one() -> None:
     def caption(result: Verification) -> bool:
-        return "the true one lies in the bar" in page([verification_document(result)], "made now")
+        return "the true ε lies in the bar" in page([verification_document(result)], "made now")
 
     assert caption(CERTIFIED)
     assert not any(map(caption, (REFUTED, PASSED, UNPROVEN)))
@@ -184,15 +189,56 @@ def test_a_paper_is_named_with_its_authors() -> None:
 
 
 def test_exact_bounds_involve_no_chance() -> None:
-    exact = LowerBound(math.inf, 1e-5, 1.0, "exact losses", 0, decisive=True)
-    assert "no chance is involved" in said(verification(SubjectKind.LEARNER, None, exact))
+    bound = LowerBound(math.inf, 1e-5, 1.0, "exact losses", 0, decisive=True)
+    assert "The lower bound is exact." in said(verification(SubjectKind.LEARNER, None, bound))
 
 
-def test_an_event_of_probability_0_gives_nothing_away() -> None:
-    nowhere = replace(WITNESS, probability=0.0, probability_prime=0.0, hits=None, trials=None)
-    text = said(verification(SubjectKind.MECHANISM, CERTIFIED.upper, CERTIFIED.lower, witness=nowhere))
-    assert "The event is seen on neither" in text
-    assert "gives D away" not in text
+def test_where_the_tests_saw_no_difference_one_sentence_says_so_and_no_event_is_shown() -> None:
+    both = replace(WITNESS, probability=1.0, probability_prime=1.0, hits=1000, hits_prime=1000)
+    lower = LowerBound(0.0, 1e-5, 0.95, "black-box test", 2000)
+    text = said(verification(SubjectKind.LEARNER, CERTIFIED.upper, lower, witness=both))
+    assert "the difference between D and D′ is not significant at 95 % confidence in 2,000 draws." in text
+    assert "## Most distinguishing event" not in text
+    assert "1,000 of 1,000" not in text
+
+
+EVENT = replace(WITNESS, probability=1.0, probability_prime=0.0, hits=1000, hits_prime=0)
+
+
+@pytest.mark.parametrize(
+    ("witness", "bases", "words"),
+    [
+        (
+            EVENT,
+            {Basis.OBSERVED, Basis.CONFIDENT},
+            "Seen in all 1,000 draws on D and in none of 1,000 on D′.",
+        ),
+        (
+            replace(EVENT, hits=900, probability=0.9),
+            {Basis.OBSERVED, Basis.CONFIDENT},
+            "Not seen in 1,000 draws on D′.",
+        ),
+        (WITNESS, {Basis.OBSERVED}, "(estimated from 1,000 draws a side)"),
+        (replace(EVENT, trials=None), {Basis.EXACT}, "identifies D with certainty: δ = 1 at every ε."),
+        (replace(EVENT, trials=None, probability=0.5), {Basis.EXACT}, "The event is impossible on D′"),
+    ],
+)
+def test_counts_say_what_counts_say_and_exact_probabilities_more(
+    witness: Witness, bases: set[Basis], words: str
+) -> None:
+    sure = {"confidence": 1.0, "samples": 0} if witness.trials is None else {}
+    lower = replace(REFUTED.lower, **sure)  # type: ignore[type-var]
+    document = verification_document(verification(SubjectKind.FUNCTION, None, lower, witness=witness))
+    (section,) = (each for each in document.sections if each.title == "Counterexample")
+    (meaning,) = (block for block in section.blocks if isinstance(block, Bullets))
+    assert {each.basis for each in meaning.items} == bases
+    assert words in " ".join(map(str, meaning.items))
+
+
+def test_both_bounds_of_an_event_that_was_seen_on_one_side_alone_are_those_of_the_report() -> None:
+    event = replace(EVENT, details={"delta_lower": 0.98765432})
+    text = said(verification(SubjectKind.FUNCTION, None, REFUTED.lower, witness=event))
+    assert "With 99.99 % confidence: δ ≥ 0.987654 at ε = 1, and ε ≥ 1.8 at δ = 1e-05." in text
 
 
 def _places(data: Any, place: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:

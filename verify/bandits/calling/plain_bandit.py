@@ -37,6 +37,7 @@ from verify.bandits.calling.bandit_messages import Message, MessageLog
 from verify.bandits.calling.bandit_records import BanditRecords
 from verify.bandits.calling.bandit_runs import BanditRuns
 from verify.bandits.calling.run_generators import RunGenerators
+from verify.conduct.process_state import subjects_own
 from verify.transcripts.adversary import Adversary, Interaction
 from verify.transcripts.transcript import MOST_ARMS, ActionArray, ActionSpace
 
@@ -71,7 +72,8 @@ class PlainBandit:
     rewards
         The smallest and the largest reward, on which the bandit is played; between them those that are played, too.
         Where all rewards of [0, 1] occur, and not 0 and 1 alone, ``(0.0, 0.5, 1.0)`` says so: a randomised response to
-        bits is private for bits only.
+        bits is private for bits only. By default 0 and 1, which is a guess: an error that the bandit raises on them
+        says nothing of its claim.
     adversary
         Plays against this instead of fixed reward tables.
     step
@@ -163,6 +165,11 @@ class PlainBandit:
             raise ParameterError(f"contexts = {rows} rows: must be one for each of {self.rounds} rounds")
 
     @property
+    def rewards_are_guessed(self) -> bool:
+        """Whether nobody said which rewards there are."""
+        return self.rewards is type(self).rewards and self.adversary is None
+
+    @property
     def action_space(self) -> ActionSpace:
         """What its actions are made of: the arms and, if it stops by itself, none as the last."""
         return ActionSpace(self.arms + int(self.stops), 1)
@@ -239,6 +246,7 @@ class PlainBandit:
         """The domain of one round's rewards."""
         return Box(self.rewards[0], self.rewards[-1], self.arms)
 
+    @subjects_own()
     def fresh(self) -> Any:
         """Return one bandit that plays nothing: what its class keeps can be looked at.
 
@@ -315,6 +323,7 @@ class PlainBandit:
         log = MessageLog(self.message, kept)
         return self._played(data, numbers, seed, log), log.runs
 
+    @subjects_own()
     def _played(
         self,
         data: Sequence[FloatArray],
@@ -343,6 +352,7 @@ class PlainBandit:
         contexts = [self.records.context_of(row) for row in table[1:]] if self.private_context else None
         return table[1:, : self.arms].tolist(), contexts
 
+    @subjects_own()
     def actions_against(self, other_world: bool, draws: int, seed: np.random.SeedSequence) -> ActionArray:
         """Play against the adversary in one of the two worlds; shape (draws, rounds, 1)."""
         assert self.adversary is not None

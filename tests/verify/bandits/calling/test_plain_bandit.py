@@ -219,7 +219,8 @@ def test_a_bandit_that_never_varies_is_not_tested():
     assert [finding.kind for finding in result.findings] == ["constant"]
     assert result.lower is None
     against = PlainBandit(Fixed, arms=2, rounds=10).against(ChallengeOnPlay(arm=0, number=1))
-    assert verify(against, epsilon=1.0, **FEW).findings == result.findings
+    (finding,) = verify(against, epsilon=1.0, **FEW).findings
+    assert (finding.kind, finding.sentence.draws) == ("constant", 512)
 
 
 class NoisyMaxAtLast:

@@ -1,0 +1,79 @@
+"""A shell that asks for completions gets them, exit code 0, and nothing on standard error."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from verify.commands.command_group import exit_code
+
+EXPECTED = {
+    "ver": ["verify"],
+    "certificate ch": ["check"],
+    "verify --eff": ["--effort"],
+    "verify --effort ": ["quick", "default", "thorough"],
+    "verify --effort q": ["quick"],
+    "verify --backend ": ["processes", "dask"],
+    "verify --composition r": ["renyi"],
+    "verify cucb-ldp-b": ["cucb-ldp-bit"],
+    "verify zoo/svt6": ["zoo/svt6"],
+    "certify --problem mat": [],
+    "simulate dp-bandit cucb-ldp-b": ["cucb-ldp-bit"],
+    "simulate --problem top": ["top-k"],
+    "list --for top": ["top-k"],
+    "list --trust ": ["central", "local", "shuffle", "none"],
+    "reproduce matroid/fig3": ["matroid/fig3"],
+    "run create here cucb-ldp-b": ["cucb-ldp-bit"],
+    "verify --fault raw-value-a": ["raw-value-after-rare-value"],
+}
+
+
+def _asked(shell, line):
+    *before, last = f"dpwitness {line}".split(" ")
+    place = last if shell == "fish" else str(len(before))
+    return {
+        "_DPWITNESS_COMPLETE": f"{shell}_complete",
+        "COMP_WORDS": f"dpwitness {line}",
+        "COMP_CWORD": place,
+    }
+
+
+@pytest.mark.parametrize("line", EXPECTED)
+def test_commands_options_values_and_names_are_completed(line, monkeypatch, capsys):
+    for name, value in _asked("bash", line).items():
+        monkeypatch.setenv(name, value)
+    assert exit_code() == 0
+    shown = capsys.readouterr()
+    assert shown.err == ""
+    values = [each.partition(",") for each in shown.out.splitlines()]
+    assert [value for kind, _, value in values if kind == "plain"] == EXPECTED[line]
+    assert {kind for kind, _, _ in values} <= {"plain", "file"}
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_other_shells_are_told_the_same(shell, monkeypatch, capsys):
+    for name, value in _asked(shell, "verify --eff").items():
+        monkeypatch.setenv(name, value)
+    assert exit_code() == 0
+    shown = capsys.readouterr()
+    assert shown.err == ""
+    assert "--effort" in shown.out
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_shell_gets_its_script(shell, monkeypatch, capsys):
+    monkeypatch.setenv("_DPWITNESS_COMPLETE", f"{shell}_source")
+    assert exit_code() == 0
+    shown = capsys.readouterr()
+    assert f"_DPWITNESS_COMPLETE={shell}_complete" in shown.out
+    assert shown.err == ""
+
+
+def test_the_program_completes_in_a_process_of_its_own():
+    program = Path(sys.executable).with_name("dpwitness")
+    ran = subprocess.run(
+        [program], env={**os.environ, **_asked("bash", "ver")}, capture_output=True, text=True, check=False
+    )
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "plain,verify\n", "")

@@ -1,0 +1,85 @@
+"""A family of learners: how one is played, on accountants, on their tapes, and on pairs of data sets side by side."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from accountant import Gate
+from algorithms.claim import Claim
+from algorithms.play import RecordOf
+from verify.conduct.conduct import Conduct
+from verify.conduct.effort import Effort
+from verify.findings import Finding
+from verify.learners.accounting_run import Accounting, Play, TapedRun
+from verify.learners.replay_run import OtherData, Replays
+from verify.sampling.counted_event import CountedEvent
+from verify.sampling.tester import CandidateSource, Tester
+from verify.verdict.evidence import Evidence
+
+Retold = list[tuple[TapedRun, Play, Sequence[OtherData]]]
+"""Runs, each with its own play and with the other data that it is told again on."""
+
+
+class LearnerFamily(abc.ABC):
+    """A learner that is held to a claim, and what its family's learners are played on.
+
+    Attributes
+    ----------
+    claim
+        What it claims.
+    rounds
+        Of every accounting run.
+    record_of
+        The record's name of each round, or client: in accounting runs, replays and coupled runs alike.
+    """
+
+    claim: Claim
+    rounds: int
+    record_of: RecordOf
+
+    @abc.abstractmethod
+    def make(self, gate: Gate) -> Any:
+        """Make the learner on a gate."""
+
+    def check(self, effort: Effort) -> None:
+        """Raise `ValueError` if an effort is too small for a test of the claim."""
+
+    @abc.abstractmethod
+    def plays(self, law: np.random.SeedSequence, others: np.random.SeedSequence) -> Sequence[Play]:
+        """Return how it is accounted: on growing data, on the problem's law, and on two kinds of extreme data."""
+
+    def remarks(self, accounting: Accounting) -> list[Finding]:
+        """Return what is to be said of the accounting runs."""
+        return []
+
+    def try_functions(self, evidence: Evidence, seed: np.random.SeedSequence) -> None:
+        """Try the functions that it declares to be transformations."""
+
+    @property
+    @abc.abstractmethod
+    def replays(self) -> Replays:
+        """How runs are told again, and what is the same in them."""
+
+    @abc.abstractmethod
+    def retold(self, accounting: Accounting, seed: np.random.SeedSequence) -> Retold:
+        """Return on which other data each taped run is told again."""
+
+    @abc.abstractmethod
+    def add_losses(
+        self, evidence: Evidence, accounting: Accounting, conduct: Conduct, seed: np.random.SeedSequence
+    ) -> None:
+        """Play it on pairs of data sets, side by side; add what that shows, and which view was tested."""
+
+    @abc.abstractmethod
+    def source(
+        self, evidence: Evidence, conduct: Conduct, tester: Tester, seed: np.random.SeedSequence
+    ) -> CandidateSource | None:
+        """Return what a test of the claim's own view draws from; None, with what is to be said, if there is none."""
+
+    def keep(self, evidence: Evidence, result: CountedEvent, conduct: Conduct) -> None:
+        """Keep what a test of the view saw."""
+        evidence.keep(result, conduct.reproduce)

@@ -1,0 +1,426 @@
+"""Lower bounds from pairs of data sets that a learner was played on, side by side on coupled gates of one lane.
+
+Whatever is said here of a pair follows from the values that were released on both of its data sets, and never from
+what noise is calibrated for. One play of all pairs (a pilot) chooses; bounds are made with other seeds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from accountant import Coupled, RecordId
+from accountant.losses.composed_loss import ComposedLoss, compose
+from algorithms.claim import Claim
+from mechanisms import Binomial, Gaussian, GaussianProfile, Laplace, NumpyNoise, Sensitivity
+from mechanisms.printed_numbers import as_given, at_least
+from verify.conduct.conduct import Conduct
+from verify.conduct.process_state import subjects_own
+from verify.findings import LowerBound, Witness
+from verify.learners.coupled_run import RELEASED_VIEWS
+from verify.learners.own_draws import draws_elsewhere
+from verify.learners.pair_gates import Move, Reflected, SteeredPair, Steering, Watched, gaussian_delta
+from verify.statistics.binomial_bounds import clopper_pearson_lower
+from verify.statistics.likeliest_event import likeliest_event
+from verify.statistics.sampled_losses import loss_lower_bound
+from verify.verdict.evidence import Evidence
+
+PlayPairs = Callable[[Any, Coupled, Sequence[int]], Iterable[object]]
+"""Lets a learner play on D, beside it the neighbours of these numbers, one step at a time."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Neighbours of one data set D, each with another record replaced.
+
+    Attributes
+    ----------
+    words
+        Of each neighbour: what its record has on D, and what it has there.
+    records
+        The records' names.
+    play
+        Lets a learner play on some of them.
+    """
+
+    words: Sequence[tuple[str, str]]
+    records: Sequence[RecordId]
+    play: PlayPairs
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Plays:
+    """How often pairs are played; the values were chosen by hand.
+
+    Attributes
+    ----------
+    pilots
+        Plays that choose a pair.
+    at_once
+        Plays of a first release that comes before all noise: they end with it.
+    later
+        Plays of one that comes later.
+    steered
+        Steered plays.
+    reflected
+        Pairs that are played with reflected noise.
+    draws
+        Draws of one release whose privacy loss has no formula.
+    errors
+        What may be wrong: the plays of a first release, the draws of it, the steered plays, the draws among them.
+    """
+
+    pilots: int = 6
+    at_once: int = 200
+    later: int = 40
+    steered: int = 48
+    reflected: int = 3
+    draws: int = 20_000
+    errors: int = 4
+
+
+_PLAYS = _Plays()
+_ROUNDING = 1e-9  # relative, of m² and of a bound: floats are good to less
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Bound:
+    """A lower bound, before it is offered."""
+
+    pair: int
+    epsilon: float
+    method: str
+    event: str
+    probability: float
+    probability_prime: float
+    plays: int
+    error: float = 0.0
+    hits: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class PlayedPairs:
+    """A learner on pairs of data sets.
+
+    Attributes
+    ----------
+    build
+        Makes it on a gate.
+    pairs
+        What it is played on.
+    claim, conduct
+        What it is held to, and how the verification is carried out.
+    draws_from_gate
+        Whether it is known to draw from its gate alone, as this library's classes do.
+    sees_draws
+        Whether the claim holds for an adversary who sees what the learner draws itself.
+    """
+
+    build: Callable[[Coupled], Any]
+    pairs: Pairs
+    claim: Claim
+    conduct: Conduct
+    draws_from_gate: bool
+    sees_draws: bool
+    _known: dict[tuple[object, bytes], ComposedLoss | None] = field(default_factory=dict)
+
+    def add(self, evidence: Evidence, seed: np.random.SeedSequence) -> bool | None:
+        """Offer what plays show as lower bounds; return whether anything moved, or None if it could not be played.
+
+        Errors are shared: all bounds together are wrong with at most the false alarm of the effort.
+        """
+        pilot_seed, first_seed, further_seed = seed.spawn(3)
+        everybody = range(len(self.pairs.words))
+        try:
+            seeds = pilot_seed.spawn(_PLAYS.pilots)
+            pilots = [self._played(Watched, everybody, each) for each in seeds]
+            again = self._played(Watched, everybody, seeds[0])
+            bounds, hidden = list(self._bounds(pilots, first_seed, further_seed)), False
+            if not bounds and not self.sees_draws:  # of an adversary who sees more
+                telling = replace(self, sees_draws=True)
+                bounds, hidden = list(telling._bounds(pilots, first_seed, further_seed)), True
+        except (
+            Exception,
+            SystemExit,
+        ):  # whatever a user's learner raises: accounting has said so, or it is no event
+            return None
+        moved = any(any(gate.moves) for gate in pilots)
+        largest = max((float(gate.loss.max(initial=0.0)) for gate in pilots), default=0.0)
+        evidence.details["coupled"] = {
+            "largest_loss": largest,
+            "neighbours": len(self.pairs.words),
+            "lanes": _PLAYS.pilots,
+        }
+        in_view = (
+            self.claim.view in RELEASED_VIEWS
+            and not hidden
+            and not draws_elsewhere(evidence)
+            and np.array_equal(again.loss, pilots[0].loss)
+            and not any(gate.more_than_seen for gate in pilots)
+        )
+        for bound in bounds:
+            self._offer(evidence, bound, in_view=in_view)
+        return moved
+
+    def _played(self, kind: type[Watched], pairs: Sequence[int], seed: np.random.SeedSequence) -> Watched:
+        """Play to the end."""
+        gate = kind(seed, len(pairs))
+        with subjects_own():
+            for _ in self.pairs.play(self.build(gate), gate, pairs):
+                pass
+        return gate
+
+    def _seen(self, moves: Iterable[Move]) -> list[Move]:
+        """Return the moves of which nothing is hidden: those before the learner's own draws, if these are not seen."""
+        return [move for move in moves if self.sees_draws or not move.drew]
+
+    def _bounds(
+        self,
+        pilots: Sequence[Watched],
+        first_seed: np.random.SeedSequence,
+        further_seed: np.random.SeedSequence,
+    ) -> Iterator[_Bound]:
+        moves = [[self._seen(of_pair) for of_pair in gate.moves] for gate in pilots]
+        numbers = range(len(self.pairs.words))
+        if self.claim.delta == 0.0:
+            yield from self._pure_bounds(pilots, moves, further_seed)
+            return
+        first = [
+            (self._epsilon(kind, self.claim.delta * len(moves) / times), pair, kind)
+            for pair in numbers
+            for kind, times in _kinds([of_pair[pair][0] for of_pair in moves if of_pair[pair]])
+        ]
+        best = max(first, key=lambda each: each[0], default=None)
+        if best is not None:
+            yield from self._first_release(best[1], best[2], first_seed)
+        steered = [
+            (min(_length(of_pair[pair]) for of_pair in moves), pair)
+            for pair in numbers
+            if all(len(of_pair[pair]) > 1 for of_pair in moves)
+        ]
+        if steered and max(steered)[0] > 0.0:
+            yield from self._steered(*max(steered), further_seed)
+
+    def _loss(self, move: Move) -> ComposedLoss | None:
+        """Return the privacy loss of a release of its own; None if there is no formula for it."""
+        key = (move.mechanism, move.apart.tobytes())
+        if key not in self._known:
+            self._known[key] = _composed(move)
+        return self._known[key]
+
+    def _epsilon(self, move: Move, delta: float) -> float:
+        """Return about which ε a first release like this may show at δ, to choose one."""
+        if delta >= 1.0:
+            return 0.0
+        if move.mechanism is None:
+            return math.inf
+        loss = self._loss(move)
+        if loss is not None:
+            return loss.epsilon(delta).lower
+        return float(np.quantile(_losses(move, 1000, np.random.SeedSequence(0)), 1.0 - delta))
+
+    def _first_release(self, pair: int, kind: Move, seed: np.random.SeedSequence) -> Iterator[_Bound]:
+        """Bound the loss by that of the first release that moves.
+
+        Nothing that comes before it differs in law between D and D′, so that with T, that it is of this kind,
+        δ(ε) >= P(T) δ_kind(ε): T is known before its noise is drawn, and the best event gains δ_kind on it. Where
+        nothing at all is drawn before, and by a class that is known to draw from its gate alone, P(T) = 1.
+        """
+        delta, error = self.claim.delta, self.conduct.effort.false_alarm / _PLAYS.errors
+        sure = self.draws_from_gate and kind.first and not kind.drew
+        n = 0 if sure else _PLAYS.at_once if kind.first else _PLAYS.later
+        plays_seed, draws_seed = seed.spawn(2)
+        hits = sum(self._begins_like(pair, kind, each) for each in plays_seed.spawn(n))
+        share = 1.0 if sure else float(clopper_pearson_lower(hits, n, error))
+        if share <= delta:
+            return
+        what = "the first release in which they differ"
+        loss = None if kind.mechanism is None else self._loss(kind)
+        if kind.mechanism is None:
+            yield _Bound(
+                pair=pair,
+                epsilon=math.inf,
+                method="a value released without noise, on played pairs",
+                event="a value released without noise differs between D and D′",
+                probability=share,
+                probability_prime=0.0,
+                plays=n,
+                error=0.0 if sure else error,
+            )
+        elif loss is not None:
+            p, q = likeliest_event(lambda at: share * float(loss.delta(at).lower), self.claim.epsilon)
+            yield _Bound(
+                pair=pair,
+                epsilon=loss.epsilon(delta / share).lower,
+                method=f"the exact privacy loss of {what}, on played pairs",
+                event=f"p(released values | D) > e^{as_given(self.claim.epsilon)} p(released values | D′)",
+                probability=p,
+                probability_prime=q,
+                plays=n,
+                error=0.0 if sure else error,
+            )
+        else:
+            losses = _losses(kind, _PLAYS.draws, draws_seed)
+            found = loss_lower_bound(losses[np.newaxis], delta / share, error)
+            likely = share * found.probability
+            yield _Bound(
+                pair=pair,
+                epsilon=found.epsilon,
+                method=f"sampled privacy losses of {what}, on played pairs",
+                event=f"p(released values | D) ≥ e^{at_least(found.threshold)} p(released values | D′)",
+                probability=likely,
+                probability_prime=min(1.0, likely * math.exp(-found.threshold)),
+                plays=n + _PLAYS.draws,
+                error=2.0 * error,
+            )
+
+    def _begins_like(self, pair: int, kind: Move, seed: np.random.SeedSequence) -> bool:
+        """Play until something moves; return whether that is like a move, with nothing hidden before it."""
+        gate = Watched(seed, 1)
+        with subjects_own():
+            for _ in self.pairs.play(self.build(gate), gate, [pair]):
+                if gate.moves[0]:
+                    break
+        return any(move.like(kind) for move in self._seen(gate.moves[0][:1]))
+
+    def _steered(self, square: float, pair: int, seed: np.random.SeedSequence) -> Iterator[_Bound]:
+        """Bound the loss of all Gaussian releases together; see `SteeredPair`."""
+        delta, error = self.claim.delta, self.conduct.effort.false_alarm / _PLAYS.errors
+        n, m = _PLAYS.steered, math.sqrt(square * (1.0 - _ROUNDING))
+        needed = delta / error ** (1.0 / n)  # if all plays reach m²
+        if needed >= 1.0:
+            return
+        epsilon = compose([(GaussianProfile(m), 1)]).epsilon(needed).lower * (1.0 - _ROUNDING)
+        if epsilon <= 0.0:
+            return
+        steering = Steering(m, epsilon)
+        reached = sum(self._reaches(pair, steering, each) for each in seed.spawn(n))
+        share = float(clopper_pearson_lower(reached, n, error))
+        if share * steering.delta * (1.0 - _ROUNDING) < delta * (1.0 - 2.0 * _ROUNDING):
+            return
+        p, q = likeliest_event(lambda at: share * gaussian_delta(m, at), self.claim.epsilon)
+        yield _Bound(
+            pair=pair,
+            epsilon=epsilon,
+            method="plays that are steered to where all Gaussian releases together tell most",
+            event=f"p(released values | D) > e^{as_given(self.claim.epsilon)} p(released values | D′)",
+            probability=p,
+            probability_prime=q,
+            plays=n,
+            error=error,
+        )
+
+    def _reaches(self, pair: int, steering: Steering, seed: np.random.SeedSequence) -> bool:
+        """Play until the sum of μ² has come to m², or cannot any more."""
+        gate = SteeredPair(seed, steering, sees_draws=self.sees_draws)
+        with subjects_own():
+            for _ in self.pairs.play(self.build(gate), gate, [pair]):
+                if gate.reached or gate.lost:
+                    break
+        return gate.reached
+
+    def _pure_bounds(
+        self, pilots: Sequence[Watched], moves: Sequence[Sequence[list[Move]]], seed: np.random.SeedSequence
+    ) -> Iterator[_Bound]:
+        """Bound pure ε: one loss that came up above it refutes it, and Gaussian noise has no largest one."""
+        numbers = range(len(self.pairs.words))
+        for pair in numbers:
+            if any(move.mu is not None for of_pair in moves for move in of_pair[pair]):
+                yield self._of_loss(pair, math.inf, "Gaussian noise bounds no privacy loss")
+                return
+        losses = [max(float(self._loss_of(gate)[pair]) for gate in pilots) for pair in numbers]
+        chosen = np.argsort(losses)[::-1][: _PLAYS.reflected].tolist()
+        for pair, child in zip(chosen, seed.spawn(len(chosen)), strict=True):
+            played = self._played(Reflected, [pair], child)
+            largest = max(losses[pair], float(self._loss_of(played)[0]))
+            yield self._of_loss(pair, largest, "the privacy loss of plays")
+
+    def _loss_of(self, gate: Watched) -> np.ndarray[Any, np.dtype[np.float64]]:
+        return (gate.loss if self.sees_draws else gate.loss_before_draws)[:, 0]
+
+    def _of_loss(self, pair: int, loss: float, method: str) -> _Bound:
+        raw = math.isinf(loss)
+        return _Bound(
+            pair=pair,
+            epsilon=loss,
+            method=f"{method}, on played pairs",
+            event="the released values differ between D and D′"
+            if raw
+            else f"p(released values | D) ≥ e^{at_least(loss)} p(released values | D′)",
+            probability=1.0,
+            probability_prime=math.exp(-loss),
+            plays=0,
+        )
+
+    def _offer(self, evidence: Evidence, bound: _Bound, *, in_view: bool) -> None:
+        data, data_prime = self.pairs.words[bound.pair]
+        lower = LowerBound(
+            epsilon=max(0.0, bound.epsilon - _ROUNDING * (1.0 + bound.epsilon))
+            if bound.epsilon < math.inf
+            else math.inf,
+            delta=self.claim.delta,
+            confidence=1.0 - bound.error,
+            method=bound.method,
+            samples=bound.plays if bound.error else 0,
+            in_view=in_view,
+            decisive=True,
+        )
+        witness = Witness(
+            neighbours={"data": data, "data_prime": data_prime},
+            event=bound.event,
+            probability=min(1.0, bound.probability),
+            probability_prime=min(1.0, bound.probability_prime),
+            reproduce=self.conduct.reproduce,
+            details={"record": self.pairs.records[bound.pair]},
+        )
+        evidence.offer(lower, witness)
+
+
+def _kinds(moves: Sequence[Move]) -> list[tuple[Move, int]]:
+    """Return moves of different kinds, and how often each came up."""
+    kinds: list[list[Move]] = []
+    for move in moves:
+        known = next((kind for kind in kinds if kind[0].like(move)), None)
+        if known is None:
+            kinds.append([move])
+        else:
+            known.append(move)
+    return [(kind[0], len(kind)) for kind in kinds]
+
+
+def _length(moves: Sequence[Move]) -> float:
+    """Return Σ μ² of the Gaussian releases before the first of other noise."""
+    total = 0.0
+    for move in moves:
+        mu = move.mu
+        if mu is None:
+            break
+        total += mu * mu
+    return total
+
+
+def _composed(move: Move) -> ComposedLoss | None:
+    """Return the exact loss of one release: coordinates have independent noise, and each moves by what it moved."""
+    noise, apart = move.mechanism, move.apart.tolist()
+    if type(noise) is Gaussian:
+        size = float(np.linalg.norm(move.apart))
+        return compose([(noise.profile(Sensitivity(size, size, size)), 1)])
+    if type(noise) is Laplace:
+        return compose([(noise.profile(Sensitivity(each, each, each)), 1) for each in apart])
+    if type(noise) is Binomial and all(each == round(each) for each in apart):
+        one = replace(noise, dimension=1)
+        return compose([(replace(one, shift=round(each)).profile(), 1) for each in apart])
+    return None
+
+
+def _losses(move: Move, n: int, seed: np.random.SeedSequence) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Draw a release so often; return its privacy losses."""
+    assert move.mechanism is not None
+    mechanism, rng = move.mechanism, NumpyNoise(np.random.default_rng(seed))
+    drawn = mechanism.release(np.tile(move.value, (n, 1)), rng)
+    ratios = mechanism.log_density(drawn, move.value) - mechanism.log_density(drawn, move.other)
+    return np.asarray(ratios.reshape(n, -1).sum(axis=1), dtype=np.float64)

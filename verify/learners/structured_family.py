@@ -1,0 +1,205 @@
+"""Learners with a structure (semi-bandits, matroids, cascades, bandits), on outcomes of every arm in every round."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from accountant import Gate, Place
+from algorithms.claim import Claim, View
+from algorithms.play import INITIAL_RECORD, RecordOf
+from algorithms.problems import Problem
+from mechanisms.arrays import FloatArray
+from verify.conduct.conduct import Conduct
+from verify.findings import Statement
+from verify.learners.accounting_run import Accounting, Play, TapedRun
+from verify.learners.coupled_run import RELEASED_VIEWS, CoupledRun, add_coupled, try_coupled
+from verify.learners.function_trials import add_function_trials
+from verify.learners.groundwork import Groundwork
+from verify.learners.learner_case import LearnerCase
+from verify.learners.learner_family import LearnerFamily, Retold
+from verify.learners.learner_pairs import LearnerPairs
+from verify.learners.likelihood import likelihoods_hold
+from verify.learners.other_records import groups_of_records, growing_records, other_records, telling_numbers
+from verify.learners.own_draws import draws_elsewhere, shows_draws
+from verify.learners.replay_run import OtherData, Replays
+from verify.sampling.counted_event import CountedEvent
+from verify.sampling.tester import CandidateSource, Tester
+from verify.transcripts.action_features import with_paths_spelled
+from verify.transcripts.neighbours import constant_data, initial_replacements, replacements, spread_records
+from verify.transcripts.transcript import ActionSpace
+from verify.verdict.evidence import Evidence
+
+_EARLY = 64  # rounds that are replayed on extreme data: a run's first records have few other chances
+_RELEASED_ROUNDS = 512  # of coupled runs, where the view is everything that is released
+
+
+@dataclass(eq=False)
+class StructuredFamily(LearnerFamily):
+    """A learner with a structure.
+
+    Attributes
+    ----------
+    case
+        The learner, and what it is held to.
+    rounds
+        Of every accounting run.
+    """
+
+    case: LearnerCase
+    rounds: int
+    _datasets: Sequence[FloatArray] = field(default=(), init=False)
+    _ground: Groundwork | None = field(default=None, init=False)
+
+    @property
+    def claim(self) -> Claim:  # type: ignore[override]
+        """What it claims."""
+        return self.case.claim
+
+    @property
+    def record_of(self) -> RecordOf:  # type: ignore[override]
+        """The record's name of each round."""
+        return self.case.record_of
+
+    @property
+    def _problem(self) -> Problem:
+        return self.case.problem
+
+    @property
+    def _drawn(self) -> FloatArray:
+        return self._datasets[1]
+
+    def make(self, gate: Gate) -> Any:
+        """Make the learner on a gate."""
+        return self.case.build(gate)
+
+    def plays(self, law: np.random.SeedSequence, others: np.random.SeedSequence) -> Sequence[Play]:
+        """Play growing data, the problem's law, and constant data.
+
+        Growing data come first: what outlives a run in secret, as in a file, is full after others, and shows no more.
+        """
+        domain, rounds = self._problem.record_domain, self.rounds
+        drawn = self._problem.draw_records(np.random.default_rng(law), rounds + 1)
+        grown = growing_records(domain, rounds, np.random.default_rng(others))
+        self._datasets = [grown, drawn, *constant_data(domain, rounds)]
+        return list(map(self._player, self._datasets))
+
+    def _player(self, data: FloatArray) -> Play:
+        return lambda learner, gate: self.case.play(learner, gate, data)
+
+    def try_functions(self, evidence: Evidence, seed: np.random.SeedSequence) -> None:
+        """Try the functions that it declares to be transformations."""
+        add_function_trials(evidence, self.case, self._drawn, seed)
+
+    @property
+    def replays(self) -> Replays:
+        """How runs are told again: the actions must be the same."""
+        feedback = self._problem.feedback
+        code = getattr(getattr(feedback, "__func__", feedback), "__code__", None)
+        place = Place("", 0) if code is None else Place(code.co_filename, code.co_firstlineno)
+        return Replays(self.make, np.array_equal, Statement.ROUND_DIFFERS, place)
+
+    def retold(self, accounting: Accounting, seed: np.random.SeedSequence) -> Retold:
+        """Tell the taped runs again with all records changed, and with some of them."""
+        rng = np.random.default_rng(seed)
+        numbers = telling_numbers(accounting.learner, 0.0, 1.0)
+        return [
+            (run, self._player(self._datasets[run.number]), list(self._others(run, numbers, rng)))
+            for run in accounting.taped
+        ]
+
+    def _others(self, run: TapedRun, numbers: FloatArray, rng: np.random.Generator) -> Iterator[OtherData]:
+        data, domain = self._datasets[run.number], self._problem.record_domain
+        names = [record for record, _ in run.recording.inputs]
+        own = [INITIAL_RECORD, *map(self.record_of, range(1, len(data)))]
+        for group in groups_of_records(run.recording, rng):
+            told = dict(zip(names, group.members, strict=True))
+            replaced = np.array([bool(told.get(name, False)) for name in own])
+            changed = other_records(data, domain, numbers, rng, replaced)
+            kept = frozenset(name for name, changes in told.items() if not changes)
+            yield OtherData(group.words, self._player(changed), kept=kept)
+        if data is self._drawn:
+            lowest, highest = self._datasets[2:]
+            for changed, how in ((lowest, "lowest"), (highest, "highest")):
+                yield OtherData(f"when all records are all {how}", self._player(changed), _EARLY)
+            opposite = self._player(lowest + highest - data)
+            yield OtherData("when all records are their opposites", opposite, _EARLY)
+
+    def add_losses(
+        self, evidence: Evidence, accounting: Accounting, conduct: Conduct, seed: np.random.SeedSequence
+    ) -> None:
+        """Play coupled runs in lanes: D, and neighbours in which one of many records is replaced."""
+        effort, drawn, domain = conduct.effort, self._drawn, self._problem.record_domain
+        if self.claim.view in (View.RELEASES.value, View.SHUFFLED.value):
+            # A record may be released long after its round.
+            data = drawn[: _RELEASED_ROUNDS + 1]
+            records: Sequence[int] = spread_records(len(data) - 1)
+        else:
+            data = drawn[: effort.coupled_rounds + 1]
+            records = range(1, effort.coupled_rounds + 1)
+        payer = accounting.exceeded.record if accounting.exceeded is not None else None
+        if isinstance(payer, int) and 0 < payer < min(len(drawn), _RELEASED_ROUNDS) and payer not in records:
+            # Who could not pay lost the most.
+            data, records = drawn[: max(len(data), payer + 1)], [*records, payer]
+        neighbours = [
+            *initial_replacements(data, domain, self.case.initial),
+            *replacements(data, domain, records),
+        ]
+        sees_draws = shows_draws(accounting.learner)
+        run = partial(try_coupled, self.case, data, neighbours, effort, seed, evidence, sees_draws=sees_draws)
+        coupled = run()
+        if coupled is not None:
+            repeats = not draws_elsewhere(evidence)
+            if repeats and not accounting.taped:  # else replays have looked
+                again = run()
+                repeats = again is not None and np.array_equal(again.losses, coupled.losses)
+            add_coupled(
+                evidence,
+                coupled,
+                neighbours,
+                data,
+                self.claim,
+                conduct.reproduce,
+                effort.false_alarm,
+                repeats=repeats,
+            )
+        self._add_view(evidence, coupled)
+        trusted = not evidence.declassified and likelihoods_hold(evidence, list(accounting.mechanisms))
+        self._ground = Groundwork(evidence, drawn, neighbours, coupled, trusted, evidence.proves(self.claim))
+
+    def _add_view(self, evidence: Evidence, coupled: CoupledRun | None) -> None:
+        """Say which view is tested, and if that is not the one claimed."""
+        view = self.claim.view
+        if self.case.shows_actions:
+            evidence.details["tested_view"] = view
+        elif view in RELEASED_VIEWS and coupled is not None:
+            more = ", before functions of it," if coupled.more_than_seen else ""
+            evidence.details["tested_view"] = f"{View.RELEASES.value}{more} in coupled runs"
+        elif not evidence.does_not_run:
+            why = (
+                "no coupled run was possible"
+                if view in RELEASED_VIEWS
+                else "learners show actions or releases"
+            )
+            evidence.details["tested_view"] = View.ACTIONS.value
+            evidence.findings.append(Statement.VIEW_NOT_TESTED.finding(view=view, why=why))
+
+    def source(
+        self, evidence: Evidence, conduct: Conduct, tester: Tester, seed: np.random.SeedSequence
+    ) -> CandidateSource | None:
+        """Return early records, telling transcripts and the worlds of an adversary."""
+        assert self._ground is not None
+        return LearnerPairs(self.case, self._ground, conduct)
+
+    def keep(self, evidence: Evidence, result: CountedEvent, conduct: Conduct) -> None:
+        """Keep what a test of the view saw."""
+        result = replace(result, event=with_paths_spelled(result.event, ActionSpace.of(self._problem)))
+        # The confidence is that of this bound and of the likelihood ratios' together.
+        lower = replace(result.lower_bound(), confidence=conduct.effort.confidence)
+        evidence.keep(result, conduct.reproduce, lower)
+        if result.refuted:  # an event that the adversary sees says more than a density ratio
+            evidence.witness = result.witness(conduct.reproduce)
