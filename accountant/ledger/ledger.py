@@ -213,10 +213,13 @@ class Ledger:
 
     def first_refused(self, entries: Sequence[Entry], fits: Fits, scope: Scope = ANY) -> CannotPay | None:
         """Return the `CannotPay` that `charge` would raise; see `Store`."""
+        paid: dict[RecordId, Any] = {}  # by this charge, which may name a record twice
         for entry in entries:
             for record in entry.records:
-                if not self._totals.affordable(record, entry.charge, fits):
-                    return CannotPay(record, entry.charge, self._totals.spent(record))
+                before = paid.get(record, self._totals.spent(record))
+                paid[record] = self._totals.plus(before, entry.charge)
+                if not self._totals.is_within(paid[record], fits):
+                    return CannotPay(record, entry.charge, before)
         return (
             None if self._limits is None else self._no_room(self._limits, entries, scope, self._clock.now())
         )

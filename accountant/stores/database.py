@@ -83,7 +83,7 @@ class Database:
         self._lock: FileLock | SessionLock | None = None
         self._file = None if self.path is None else _found(self.path)
         self._log: tuple[str, list[int | None]] | None = None
-        self._accounts_checked = False
+        self.accounts_checked = False
         if self.sqlite:
             event.listen(self._engine, "close", _note_closed)
         event.listen(self._engine, "connect", _prepare if self.sqlite else _prepare_postgresql)
@@ -399,23 +399,6 @@ class Database:
         check = f"PRAGMA integrity_check({table})" if table else "PRAGMA integrity_check"
         found = connection.exec_driver_sql(check).scalars().all()
         return None if found == ["ok"] else str(found[0])
-
-    def check_accounts(self, connection: Connection) -> None:
-        """Refuse, at the first call, if SQLite finds the accounts or their index damaged.
-
-        Who is not found is new and has spent nothing, unless the index hides an account that is there. To look is in
-        proportion to their number, so it waits for the first who is not found.
-
-        Raises
-        ------
-        LedgerDamaged
-            With what SQLite finds.
-        """
-        if not self._accounts_checked:
-            damage = self.damage(connection, "account")
-            if damage is not None:
-                raise LedgerDamaged(f"{self.name}: SQLite finds: {damage}")
-            self._accounts_checked = True
 
     def compact(self) -> None:
         """Give the room of rows that are gone back to the system, and leave nothing of them in the files; SQLite."""

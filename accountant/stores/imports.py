@@ -10,18 +10,15 @@ from typing import Any
 
 from accountant.files.sqlite_file import is_sqlite
 from accountant.gates.assuming import declared_stability
-from accountant.gates.lineage import RecordId
 from accountant.ledger.entry import Entry, entry_from_terms
 from accountant.ledger.store import ANY
 from accountant.place import Place
-from accountant.pseudonym import Pseudonym
-from accountant.record_name import canonical_name, nearest_name
 from accountant.recorded import recall
 from accountant.rules.rule import Rule, checked_rules
 from accountant.rules.scope import Scope
 from accountant.stores.charges import check_charge
 from accountant.stores.export import checked_content, is_export, parsed, verified_content
-from accountant.stores.names import NameKey, Names, name_key
+from accountant.stores.names import NameKey, Names, name_key, own_name
 from accountant.stores.opening import (
     holds_ledger,
     make_store,
@@ -142,7 +139,7 @@ def _read(path: Path) -> tuple[_Found, str]:
                 f"{path}: damaged dpwitness ledger ({type(error).__name__}: {error})"
             ) from None
     replay, found_names = verified_content(path, checked_content(path, content))
-    names = {number: _own_name(name) for number, name in found_names.items()}
+    names = {number: own_name(name) for number, name in found_names.items()}
     charges = [(charged.scope, charged.entries) for charged in replay.charged(names)]
     found = _Found(
         replay.terms,
@@ -156,16 +153,6 @@ def _read(path: Path) -> tuple[_Found, str]:
     return found, digest
 
 
-def _own_name(name: RecordId) -> RecordId:
-    """Return what a record of a ledger is called now: one that was called in several ways pays for all of them."""
-    if isinstance(name, Pseudonym):
-        return name
-    try:
-        return canonical_name(name)
-    except ValueError:
-        return canonical_name(nearest_name(str(name)) or "(no name)")
-
-
 def _former(saved: dict[str, Any]) -> _Found:
     terms = Terms.from_dict(saved)
     mechanisms = [recall(description) for description in saved["ledger"]["mechanisms"]]
@@ -175,7 +162,7 @@ def _former(saved: dict[str, Any]) -> _Found:
         mechanism = None if row["mechanism"] is None else mechanisms[row["mechanism"]]
         if not all(type(record) in (int, str) for record in row["records"]):
             raise ValueError(f"records = {row['records']!r}: must be whole numbers or texts")
-        records = tuple(map(_own_name, row["records"]))
+        records = tuple(map(own_name, row["records"]))
         entry = entry_from_terms(row, mechanism, records, terms.composition, charges)
         check_charge(entry, terms.composition)
         entries.append(entry)

@@ -20,7 +20,7 @@ from accountant.stores.anchor import Anchor, Mark
 from accountant.stores.chain import FORMAT, START, canonical, chained, row_digest
 from accountant.stores.database import Database
 from accountant.stores.location import RUN_STORE, left_log, same_location
-from accountant.stores.names import NameKey, Names, name_key
+from accountant.stores.names import NameKey, Names, name_key, own_name
 from accountant.stores.replayed_entries import ReplayedEntries
 from accountant.stores.schema import METADATA, RUN, VERSION
 from accountant.stores.sql_store import SQLStore, labelled
@@ -332,7 +332,8 @@ def stored_entries(where: str | Path) -> tuple[Terms, Sequence[Entry], str]:
     database = existing(where)
     try:
         with verifying(database) as (connection, found):
-            return found.replay.terms, found.replay.entries(labelled(connection)), found.replay.lacking
+            names = {number: own_name(name) for number, name in labelled(connection).items()}
+            return found.replay.terms, found.replay.entries(names), found.replay.lacking
     finally:
         database.close()
 

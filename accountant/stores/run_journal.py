@@ -14,6 +14,7 @@ import itertools
 import json
 import os
 import threading
+import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -56,6 +57,7 @@ class _FileLines:
         self._path = path
         self._torn = True  # it may have been left so
         self._file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
+        self._close = weakref.finalize(self, os.close, self._file)  # also if it is forgotten
 
     def append(self, line: str, end: int) -> int:
         found = os.fstat(self._file)
@@ -83,9 +85,7 @@ class _FileLines:
         os.ftruncate(self._file, 0)
 
     def close(self) -> None:
-        file, self._file = self._file, -1
-        if file >= 0:
-            os.close(file)
+        self._close()
 
 
 class _TableLines:

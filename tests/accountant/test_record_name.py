@@ -18,7 +18,7 @@ from accountant.record_name import canonical_name, nearest_name
 from accountant.stores.export import export_store
 from accountant.stores.imports import import_ledger
 from accountant.stores.names import PLAIN, add_key, named
-from accountant.stores.opening import open_store, verify_store
+from accountant.stores.opening import open_store, stored_entries, verify_store
 from accountant.stores.store_refusals import StoreRefused
 from mechanisms import Interval, Laplace, Sensitivity
 
@@ -167,6 +167,8 @@ def test_accounts_of_one_record_in_an_old_store_are_added_up(
         StoreRefused, match=r"it would have a whole budget again.*ledger export.*ledger import"
     ):
         open_store(path)
+    _, entries, _ = stored_entries(path)  # for an audit
+    assert sum(entry.records.count(name) for entry in entries) == len(names)
     export_store(path, tmp_path / "ledger.json")
     with closing(import_ledger(tmp_path / "ledger.json", tmp_path / "new.db")) as store:
         assert store.spent(name).epsilon == len(names)
