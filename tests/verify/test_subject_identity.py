@@ -153,6 +153,7 @@ def test_modules_that_only_a_function_imports_count_whether_or_not_it_ran(tmp_pa
     (tmp_path / "package_of_test" / "inner.py").write_text("def index(x): return 2 * x\n")
     changed = module_digests(subject)
     assert {name for name in found if name.startswith("module")} == {
+        "module algorithms.claim",
         "module far_of_test",
         "module lazy_of_test",
         "module next_of_test",
@@ -182,6 +183,7 @@ def test_packages_around_a_module_count_and_modules_that_hide_pythons_own(tmp_pa
     for name in [name for name in sys.modules if "of_test" in name or name == "this"]:
         del sys.modules[name]
     assert {name for name in found if name.startswith("module")} == {
+        "module algorithms.claim",
         "module around_of_test",
         "module around_of_test.inner",
         "module around_of_test.patch",

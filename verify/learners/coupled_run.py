@@ -15,7 +15,7 @@ from mechanisms.arrays import FloatArray
 from mechanisms.printed_numbers import at_least, at_most
 from verify.conduct.effort import Effort
 from verify.conduct.process_state import subjects_own
-from verify.findings import Finding, FindingKind, LowerBound, Statement, Witness
+from verify.findings import Finding, FindingKind, LowerBound, Statement, Witness, add_once
 from verify.learners.learner_case import LearnerCase
 from verify.sentences import exact
 from verify.statistics.sampled_losses import ROUNDING, LossBound, loss_lower_bound
@@ -76,7 +76,7 @@ def try_coupled(
     except (Exception, SystemExit) as error:  # whatever a user's learner raises in lanes
         if evidence.does_not_run:
             return None
-        evidence.findings.append(Statement.NO_LANES.finding(failing_place(error), error=error))
+        add_once(evidence.findings, Statement.NO_LANES.finding(failing_place(error), error=error))
     try:
         runs = [run(lanes=1, seed=child) for child in seed.spawn(_ONE_LANE_RUNS)]
         return replace(_together(runs, axis=1), in_lanes=False)
@@ -170,6 +170,9 @@ def add_coupled(
             evidence.findings.append(Finding.of_gate(found))
     in_view = claim.view in RELEASED_VIEWS and not coupled.more_than_seen and repeats
     bound = loss_lower_bound(coupled.shown_losses if in_view else coupled.losses, claim.delta, error)
+    if bound.epsilon == 0.0 and not np.array_equal(coupled.shown_losses, coupled.losses):
+        # What the adversary sees for sure shows nothing: say what all that is lost shows.
+        in_view, bound = False, loss_lower_bound(coupled.losses, claim.delta, error)
     upper = evidence.upper
     # The ledger bounds the loss beside what the learner draws, seen or not.
     if upper is not None and upper.delta == 0 and largest - ROUNDING > upper.epsilon:

@@ -46,7 +46,8 @@ class LearnerFamily(abc.ABC):
         """Make the learner on a gate."""
 
     def check(self, effort: Effort) -> None:
-        """Raise `ValueError` if an effort is too small for a test of the claim."""
+        """Raise `ValueError` if an effort is too small for a test of the claim; most have none that is."""
+        return
 
     @abc.abstractmethod
     def plays(self, law: np.random.SeedSequence, others: np.random.SeedSequence) -> Sequence[Play]:
@@ -57,7 +58,8 @@ class LearnerFamily(abc.ABC):
         return []
 
     def try_functions(self, evidence: Evidence, seed: np.random.SeedSequence) -> None:
-        """Try the functions that it declares to be transformations."""
+        """Try the functions that it declares to be transformations, where replays say less of them."""
+        return
 
     @property
     @abc.abstractmethod

@@ -384,8 +384,8 @@ def _findings(verification: Verification) -> Section | None:
 
 def _weight(finding: Finding) -> str:
     if finding.failing:
-        return "blocks certification"
-    return "reported, not counted" if finding.kind is FindingKind.FLOATING_POINT else "information"
+        return "blocking"
+    return "not counted" if finding.kind is FindingKind.FLOATING_POINT else "information"
 
 
 def _assumptions(verification: Verification) -> Section:

@@ -142,6 +142,18 @@ def test_other_versions_that_change_no_figure_are_named(certificate: Certificate
     assert f"which change no figure: {name} is '0.0.1' in the certificate" in checked.reasons[1].text
 
 
+def test_a_line_may_have_another_number_and_no_other_file() -> None:
+    data = certificates()["learner"].json()
+    charges = data["proof"]["accounted"]["charges"]
+    where = charges[0]["where"]
+    file, _, line = where.rpartition(":")
+    for other, verdict in ((f"{file}:{int(line) + 3}", "valid"), (f"other_{where}", "invalid")):
+        changed = copy.deepcopy(data)
+        for each in changed["proof"]["accounted"]["charges"]:
+            each["where"] = other
+        assert Certificate.from_json(changed).check().verdict == verdict
+
+
 def test_figures_may_end_with_other_digits_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     certificate = certificates()["mechanism"]
     upper, path = certificate.proof.upper, "proof.upper.epsilon"

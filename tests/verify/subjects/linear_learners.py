@@ -13,7 +13,6 @@ from algorithms.linear.dp_dpe import DPDPELocal, _Private
 from algorithms.linear.linear_phases import Phase
 from algorithms.linear.phased_elimination import ONE_CLIENT
 from mechanisms import Affine, Clip, Communication, Gaussian, Laplace, LinearMap, Mechanism, Sensitivity
-from mechanisms.gaussian import largest_mu
 
 RELEASES = ClaimForm(model="central", view=View.RELEASES, unit=ONE_CLIENT, source="a test")
 MESSAGE = ClaimForm(model="local", view=View.MESSAGE, unit=ONE_CLIENT, source="a test")
@@ -178,27 +177,6 @@ class Catches(OwnLocal):
         return Asking(self, phase, *self.noises(phase))
 
 
-def mu_of(epsilon: float, delta: float) -> float:
-    """Return what analytic noise for this claim lets a client move a sum, in standard deviations."""
-    return float(largest_mu(epsilon, delta))
-
-
-LEAKING: dict[str, tuple[type[Own], float]] = {
-    # The learner, and the mu of its worst client; for Laplace noise, its epsilon.
-    "delta .3 in every second phase": (TwoKinds, mu_of(1.0, 0.3)),
-    "delta .9": (TwoKinds9, mu_of(1.0, 0.9)),
-    "delta .99": (TwoKinds99, mu_of(1.0, 0.99)),
-    "delta .3, local": (TwoKindsLocal, mu_of(1.0, 0.3)),
-    "Laplace for 1.4": (TwoKindsLaplace, 1.4),
-    "after a negative release": (Adaptive, mu_of(1.0, 0.9)),
-    "after a negative release, local": (AdaptiveLocal, mu_of(1.0, 0.9)),
-    "from phase 30 on": (Late, mu_of(1.0, 0.9)),
-    "from phase 30 on, local": (LateLocal, mu_of(1.0, 0.9)),
-    "zCDP": (Concentrated, mu_of(1.0, 0.9)),
-    "catches refusals": (Catches, mu_of(1.0, 0.9)),
-}
-
-
 # --- honest ---------------------------------------------------------------------------------------
 
 
@@ -306,22 +284,3 @@ class CoinOnScale(OwnLocal):
         right = self._gaussian(phase)
         more = Gaussian(sigma=2.0 * right.sigma, sensitivity=right.sensitivity, delta=self.delta)
         return (more,) if self.gate.random.random() < 0.5 else (right,)
-
-
-HONEST: tuple[type[_Private], ...] = (
-    Own,
-    OwnLocal,
-    ClipsItself,
-    ScalesAndClips,
-    Turns,
-    TwiceHonest,
-    TwiceLocal,
-    Alternates,
-    Careful,
-    ShortPhases,
-    Mine,
-    Coin,
-    CoinOnce,
-    CoinOfThem,
-    CoinOnScale,
-)

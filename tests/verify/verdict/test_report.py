@@ -167,7 +167,7 @@ def test_refuted_with_counts() -> None:
     assert "86.5 % after seeing the event (estimated from 299,968 draws a side)." in words(text)
     (row,) = (line for line in text.splitlines() if line.startswith("  sensitivity"))
     assert row.split()[-1] == "learners/mine.py:123"
-    assert "blocks certification" in row
+    assert "blocking" in row
     assert "exceeds the claim" in words(text)
 
 

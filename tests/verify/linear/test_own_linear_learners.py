@@ -1,0 +1,85 @@
+"""Linear learners of a user's own: none that leaks is certified, and none that keeps its claim is refuted."""
+
+from pathlib import Path
+
+import pytest
+
+from mechanisms import GaussianProfile
+from mechanisms.gaussian import largest_mu
+from verify import verify
+
+SUBJECTS = Path(__file__).parent.parent / "subjects" / "linear_learners.py"
+LAPLACE = 1.4
+LEAKING = {  # the delta that the wrong noise is for, at epsilon = 1
+    "TwoKinds": 0.3,
+    "TwoKinds9": 0.9,
+    "TwoKinds99": 0.99,
+    "TwoKindsLocal": 0.3,
+    "TwoKindsLaplace": None,  # 1.4 times epsilon
+    "Adaptive": 0.9,
+    "AdaptiveLocal": 0.9,
+    "Late": 0.9,
+    "LateLocal": 0.9,
+    "Concentrated": 0.9,
+    "Catches": 0.9,
+}
+HONEST = (
+    "Own",
+    "OwnLocal",
+    "ClipsItself",
+    "ScalesAndClips",
+    "Turns",
+    "TwiceHonest",
+    "TwiceLocal",
+    "Alternates",
+    "Careful",
+    "ShortPhases",
+    "Mine",
+    "Coin",
+    "CoinOnce",
+    "CoinOfThem",
+    "CoinOnScale",
+)
+
+
+def verified(name: str, epsilon: float = 1.0):
+    horizon = 1000 if name.startswith("Late") else 300
+    return verify(
+        f"{SUBJECTS}:{name}", epsilon=epsilon, delta=1e-3, effort="quick", samples=20_000, horizon=horizon
+    )
+
+
+@pytest.mark.few(1)
+@pytest.mark.parametrize("name", LEAKING)
+def test_a_leaking_learner_is_refuted_by_plays(name: str) -> None:
+    """Nine of them were certified: an upper bound of their own was made of one record's charges.
+
+    At least so much was lost: bounds are wrong with probability 5e-5 each.
+    """
+    result = verified(name)
+    delta = LEAKING[name]
+    true = LAPLACE if delta is None else GaussianProfile(float(largest_mu(1.0, delta))).epsilon(1e-3)
+    assert result.verdict == "refuted"
+    assert result.lower.in_view
+    assert 0.8 * true < result.lower.epsilon < true
+    assert result.upper.epsilon > 1.0 + 1e-9
+
+
+@pytest.mark.few(2)
+@pytest.mark.parametrize("name", HONEST)
+def test_an_honest_learner_is_certified(name: str) -> None:
+    """Reports that the learner clips itself were refuted at 309 by a pair that no data reach."""
+    result = verified(name)
+    assert result.verdict == "certified"
+    assert result.upper.every_run
+    assert result.lower.epsilon < 1.0
+
+
+# What each truly loses at delta = 1e-3: a turned report moves by 2 sqrt(s), and is charged for more.
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "epsilon"),
+    [("Turns", 0.2), ("Coin", 0.9), ("CoinOnce", 0.9), ("CoinOfThem", 0.9), ("CoinOnScale", 0.95)],
+)
+def test_a_claim_above_the_truth_is_not_refuted(name: str, epsilon: float) -> None:
+    assert verified(name, epsilon).verdict != "refuted"
