@@ -18,7 +18,7 @@ from sqlalchemy.pool import StaticPool
 
 from accountant.files.sqlite_file import is_sqlite, note_closed, note_opened
 from accountant.rules import clock
-from accountant.stores.file_lock import FileLock, one_at_a_time
+from accountant.stores.file_lock import LONGEST_WAIT, FileLock, one_at_a_time
 from accountant.stores.location import CHARGES, RUN_STORE, location_of
 from accountant.stores.session_lock import CLIENT_SETTINGS, WRITING, SessionLock, set_session, writer
 from accountant.stores.store_refusals import InUse, LedgerDamaged, OutcomeUnknown, StoreMoved, StoreRefused
@@ -257,23 +257,30 @@ class Database:
                 connection.rollback()
 
     @contextmanager
-    def writing(self) -> Iterator[Connection]:
+    def writing(self, wait: float | None = None) -> Iterator[Connection]:
         """Yield a connection in a transaction that no other writer is in; it is durable when the block ends.
+
+        Parameters
+        ----------
+        wait
+            How many seconds to wait for another writer, if not as long as usual.
 
         Raises
         ------
+        InUse
+            If somebody else writes for so long.
         OutcomeUnknown
             If the transaction could not be ended: it may be durable, or not.
         LedgerDamaged
             If the database says that its file is damaged.
         """
-        with self._alone(), self.reading() as connection:
+        with self._alone(wait), self.reading() as connection:
             self.check_file()
             connection.begin()
             if self.sqlite:
                 self.cursor(connection, "BEGIN IMMEDIATE")  # a deferred one may fail when it first writes
             else:
-                self._wait_to_write(connection)
+                self._wait_to_write(connection, wait)
             try:
                 self._check_log()
                 yield connection
@@ -289,8 +296,10 @@ class Database:
                 raise OutcomeUnknown(f"{self.name}: {words}") from error
             self._check_log()  # it may have gone since, and the charge with it
 
-    def _wait_to_write(self, connection: Connection) -> None:
+    def _wait_to_write(self, connection: Connection, wait: float | None) -> None:
         try:
+            if wait is not None:
+                connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{round(1000 * wait):d}ms'")
             connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({WRITING})")
         except DBAPIError as error:
             if getattr(error.orig, "sqlstate", None) != "55P03":  # waited for too long
@@ -298,11 +307,15 @@ class Database:
             connection.rollback()
             holder, ended = writer(connection.connection.driver_connection)
             raise InUse(
-                f"{self.name}: has been written to by {holder} for a minute; {ended}", holder
+                f"{self.name}: has been written to by {holder} for {'a minute' if wait is None else f'{wait:g} s'}; "
+                f"{ended}",
+                holder,
             ) from None
 
-    def _alone(self) -> AbstractContextManager[None]:
-        return nullcontext() if self.path is None else one_at_a_time(f"{self.path}.lock")
+    def _alone(self, wait: float | None = None) -> AbstractContextManager[None]:
+        if self.path is None:
+            return nullcontext()
+        return one_at_a_time(f"{self.path}.lock", LONGEST_WAIT if wait is None else wait)
 
     def _check_process(self) -> None:
         if os.getpid() != self._process:

@@ -155,10 +155,12 @@ class SQLStore:
         )
 
     def check(self) -> None:
-        """Refuse if nothing can be charged now, as far as that shows without writing.
+        """Refuse if nothing can be charged now: a transaction is begun, and writes nothing.
 
         Raises
         ------
+        InUse
+            If somebody else is in one for longer than a second.
         StoreMoved, GateClosed, LedgerDamaged, StoreRefused, OSError
             With the reason, as a charge would.
         """
@@ -168,6 +170,8 @@ class SQLStore:
             self._check_anchor(work)
             work.check()
             self.database.check_writable(connection)
+        with self.database.writing(wait=1.0):
+            pass
 
     def _check_anchor(self, work: Work) -> None:
         """Refuse if the anchor knows more of this store than it says itself."""

@@ -25,6 +25,7 @@ from accountant.service.keys import KeyFile, KeyScope
 from accountant.service.ledger_part import ledger_part
 from accountant.service.service_limits import ServiceLimits
 from accountant.stores.database import Database
+from accountant.stores.file_lock import one_at_a_time
 from accountant.stores.names import add_key
 from accountant.stores.opening import adopt, open_store, verify_store
 from accountant.stores.store_refusals import LedgerDamaged, StoreMoved
@@ -633,6 +634,11 @@ def test_nobody_keeps_a_load_balancer_from_the_health(
     refused(client.ask("/v1/release", asks()), 503, "busy")
     assert [client.ask(path, who=None).status_code for path in ("/health", "/openapi.json") * 5] == [200] * 10
     assert len(looks) == 1
+
+
+def test_a_ledger_that_somebody_else_has_locked_is_not_healthy(client: Client) -> None:
+    with one_at_a_time(f"{client.path}.lock"):  # and hangs
+        refused(client.ask("/health", who=None), 503, "store-refused")
 
 
 def test_a_ledger_that_is_not_spent_from_is_not_healthy(
