@@ -56,7 +56,7 @@ class Totals:
         return self.is_within(self.after(record, charge), fits)
 
     def is_within(self, after: Any, fits: Callable[[Any], bool]) -> bool:
-        """Whether a total fits; `fits` is always the same function."""
+        """Compare a total with the budget; `fits` is always the same function."""
         known = self._affordable.get(id(after))
         if known is None or known[0] is not after:
             known = self._affordable[id(after)] = after, fits(after)

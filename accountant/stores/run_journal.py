@@ -1,4 +1,4 @@
-"""What a run charges between two saves, written down before what it pays for is drawn.
+"""The journal of a run: its charges between two saves, written down before what they pay for is drawn.
 
 Each line is JSON: what happened in the ledger, after which save, and a digest of it and of the line before. It is in
 the system's hands when the draw returns, so that no end of the process loses it; it is not waited for the disk, so that
@@ -121,7 +121,7 @@ class _TableLines:
 
 
 class RunJournal:
-    """What happened in a run's ledger since its last save.
+    """The journal of a run's ledger since its last save, written ahead of every draw.
 
     Parameters
     ----------
