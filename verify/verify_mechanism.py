@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from accountant import Place, compose
 from algorithms.claim import Claim, ClaimForm, View
+from algorithms.unit import ONE_REPORT
 from mechanisms import (
     Categories,
     Composed,
@@ -346,7 +347,7 @@ class MechanismSubject:
         return ClaimForm(
             "central",
             View.OUTPUT,
-            "whatever gives one value",
+            ONE_REPORT,
             "the mechanism's own parameters",
             relation,
             _difference(self.mechanism, relation),

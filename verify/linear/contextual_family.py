@@ -16,7 +16,7 @@ import numpy as np
 from accountant import Coupled, Gate
 from algorithms.claim import Claim, View
 from algorithms.linear.contextual_play import BuildContextual, ContextualUsers, play_users
-from algorithms.play import RecordOf, each_its_own
+from algorithms.play import RecordOf
 from algorithms.problems import LinearContexts
 from mechanisms.arrays import FloatArray
 from verify.conduct.conduct import Conduct
@@ -48,17 +48,19 @@ class ContextualFamily(LearnerFamily):
         What it claims.
     rounds
         Of every run.
-    record_of
-        The record's name of each round.
     """
 
     build: BuildContextual
     problem: LinearContexts
     claim: Claim
     rounds: int
-    record_of: RecordOf = each_its_own
     _datasets: Sequence[ContextualUsers] = field(default=(), init=False)
     _stopped: bool = field(default=False, init=False)
+
+    @property
+    def record_of(self) -> RecordOf:
+        """The record's name of each round, in accounting runs, replays and coupled runs alike."""
+        return self.claim.unit.names(self.rounds)
 
     def make(self, gate: Gate) -> Any:
         """Make the learner on a gate."""

@@ -62,7 +62,7 @@ def verification_document(verification: Verification, **files: str) -> Document:
     """Return what is said of a verification; `files` are digests of what it was read from, by name."""
     claim = verification.claim
     sections = [
-        person_section(claim, proved=verification.verdict == "certified"),
+        person_section(claim, verification.verdict),
         claim_section(
             verification.subject,
             claim,

@@ -31,7 +31,7 @@ from {helper} import FACTOR
 
 class Greedy:
     family = "semi-bandit"
-    claim = ClaimForm(model="local", view=View.MESSAGE, unit="one user", source="our notes")
+    claim = ClaimForm(model="local", view=View.MESSAGE, unit="one report", source="our notes")
 
     def __init__(self, structure, gate, *, epsilon, horizon):
         self.structure, self.gate = structure, gate
