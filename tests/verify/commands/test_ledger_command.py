@@ -39,7 +39,7 @@ def value(accountant, record="ann"):
 
 @pytest.fixture
 def store(tmp_path):
-    accountant = Accountant(Budget(1.0), noise=np.random.default_rng(0), store=tmp_path / "ledger.db")
+    accountant = Accountant(Budget(1.0), store=tmp_path / "ledger.db")
     accountant.release(HALF, value(accountant))
     accountant.reserve(accountant.price(HALF, value(accountant)))
     accountant.ledger.close()
