@@ -68,7 +68,11 @@ REACHED = {
     "the ledger": ("accountant.ledger.ledger", "from __future__ import annotations", "BUDGETS = 2"),
     "a gate": ("accountant.gates.private", "from __future__ import annotations", "EXTRA = 1"),
     "the learner": ("algorithms.semi_bandits.cucb_ldp", "from __future__ import annotations", "EXTRA = 1"),
-    "accounting runs": ("verify.learners.accounting_run", "refused = False", "refused = not True"),
+    "accounting runs": (
+        "verify.learners.accounting_run",
+        "refused: bool = False",
+        "refused: bool = not True",
+    ),
     "replays": ("verify.learners.replay_run", "from __future__ import annotations", "EXTRA = 1"),
     "coupled runs": ("verify.learners.coupled_run", "from __future__ import annotations", "EXTRA = 1"),
     "the decision": (
@@ -88,8 +92,10 @@ def test_code_that_the_proof_reaches_may_not_change(
     edit(edited, *module)
     checked = certificate.check()
     assert checked.verdict == "unproven"
-    assert checked.reasons[0].startswith(f"other code: the digest of {module[0].replace('.', '/')}.py is")
-    assert certificate.repeat in checked.reasons[-1]
+    assert checked.reasons[0].text.startswith(
+        f"other code: the digest of {module[0].replace('.', '/')}.py is"
+    )
+    assert certificate.repeat in checked.reasons[-1].text
 
 
 UNREACHED = [
