@@ -101,6 +101,7 @@ def _in_turn(people: int) -> RecordOf:
 
 Unit = OneReport | OnePerson
 ONE_REPORT = OneReport()
+"""The unit of a claim that protects one report: what enters once."""
 VOCABULARY = "'one report', 'one person, at most N rounds' or 'one person'"
 
 

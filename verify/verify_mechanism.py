@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -151,7 +152,7 @@ def _exact_lowers(mechanism: Mechanism, claim: Claim, reproduce: str) -> Iterato
         profile = noise.profile(moved)
         if not profile.exact:
             continue
-        p, q = likeliest_event(lambda at, profile=profile: float(profile.delta(at)), claim.epsilon)
+        p, q = likeliest_event(partial(_delta_of, profile), claim.epsilon)
         lower = LowerBound(
             epsilon=compose([(profile, 1)]).epsilon(claim.delta).lower,
             delta=claim.delta,
@@ -168,6 +169,10 @@ def _exact_lowers(mechanism: Mechanism, claim: Claim, reproduce: str) -> Iterato
             reproduce=reproduce,
         )
         yield lower, witness
+
+
+def _delta_of(profile: PrivacyProfile, epsilon: float) -> float:
+    return float(profile.delta(epsilon))
 
 
 def add_false_profiles(

@@ -16,9 +16,8 @@ import numpy as np
 from accountant import Coupled, Gate
 from algorithms.claim import Claim, View
 from algorithms.linear.contextual_play import BuildContextual, ContextualUsers, play_users
-from algorithms.play import RecordOf
 from algorithms.problems import LinearContexts
-from algorithms.unit import ONE_REPORT
+from algorithms.unit import ONE_REPORT, RecordOf
 from mechanisms.arrays import FloatArray
 from verify.conduct.conduct import Conduct
 from verify.findings import Statement
