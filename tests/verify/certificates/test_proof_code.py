@@ -88,8 +88,10 @@ def test_code_that_the_proof_reaches_may_not_change(
     edit(edited, *module)
     checked = certificate.check()
     assert checked.verdict == "unproven"
-    assert checked.reasons[0].startswith(f"other code: the digest of {module[0].replace('.', '/')}.py is")
-    assert certificate.repeat in checked.reasons[-1]
+    assert str(checked.reasons[0]).startswith(
+        f"other code: the digest of {module[0].replace('.', '/')}.py is"
+    )
+    assert certificate.repeat in str(checked.reasons[-1])
 
 
 UNREACHED = [
