@@ -104,6 +104,19 @@ ONE_REPORT = OneReport()
 VOCABULARY = "'one report', 'one person, at most N rounds' or 'one person'"
 
 
+def named_unit(words: str) -> Unit:
+    """Return the unit of these words.
+
+    Raises
+    ------
+    ValueError
+        If it is none, or no text.
+    """
+    if not isinstance(words, str):
+        raise ValueError(f"unit={words!r}: must be {VOCABULARY}, in words")
+    return checked_unit(words)
+
+
 def checked_unit(unit: object) -> Unit:
     """Return a unit, which may be given by its words.
 

@@ -248,7 +248,8 @@ def _simulation() -> Schema:
 
 
 def _claim() -> Schema:
-    return _with(schema_of(Claim), neighbours=_TEXT, relation=_RELATION)
+    units = {"type": "string", "pattern": "^one (report|person(, at most [1-9][0-9]* rounds)?)$"}
+    return _with(schema_of(Claim), unit=units, neighbours=_TEXT, relation=_RELATION)
 
 
 def _provenance() -> dict[str, Any]:

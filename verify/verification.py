@@ -16,7 +16,7 @@ from accountant.provenance import file_digest, made_now
 from accountant.recorded import describe
 from algorithms.claim import Claim
 from algorithms.problems import ProblemError, SettingError
-from algorithms.unit import OnePerson, checked_unit
+from algorithms.unit import OnePerson, named_unit
 from mechanisms import Assumption, AssumptionKind, ParameterError, assumptions_of
 from mechanisms.assumptions import watch_package
 from verify.bandits.calling.plain_bandit import BanditSubject
@@ -165,7 +165,7 @@ def _checked(data: Any, options: Options) -> Answer:
         (options.delta, claim.delta),
         (options.composition, claim.composition),
     )
-    units = () if options.unit is None else (checked_unit(options.unit), OnePerson())  # which protects more
+    units = () if options.unit is None else (named_unit(options.unit), OnePerson())  # which protects more
     if (units and claim.unit not in units) or any(
         given is not None and given != claimed for given, claimed in asked
     ):
@@ -333,7 +333,7 @@ def _claim(found: Subject, options: Options) -> Claim:
     if options.composition is not None:
         form = replace(form, composition=options.composition)
     if options.unit is not None:
-        form = replace(form, unit=checked_unit(options.unit))
+        form = replace(form, unit=named_unit(options.unit))
     return form.at(number, found.claimed_delta if options.delta is None else options.delta)
 
 

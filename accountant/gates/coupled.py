@@ -86,6 +86,8 @@ class Coupled(Closing, Assuming, OnTape):
     more_than_seen
         Whether a mechanism's own output was followed by a function: the loss is that of the output, which is at
         least what the function's value shows.
+    rests_on_word
+        Whether a mechanism's densities, which the loss is made of, are somebody's word.
     drew
         Whether anything of `random` was drawn before the last release.
     divergences
@@ -101,6 +103,7 @@ class Coupled(Closing, Assuming, OnTape):
         self.loss: npt.NDArray[np.float64] = np.zeros((neighbours, lanes))
         self.hidden: npt.NDArray[np.bool_] = np.zeros((neighbours, lanes), dtype=bool)
         self.more_than_seen = False
+        self.rests_on_word = False
         self.drew = False
         self._undrawn = _state(self._random)
         self._loss_before: npt.NDArray[np.float64] | None = None
@@ -164,6 +167,7 @@ class Coupled(Closing, Assuming, OnTape):
         """Draw under D, and add the log density ratio to every neighbour's loss; see `more_than_seen`."""
         mechanism, private, where, assumptions = check_release(self, mechanism, private, where)
         self.assume(*assumptions)
+        self.rests_on_word |= bool(assumptions)
         values = private._values
         mechanism, published, unseen = _kept_inside(mechanism)
         through = None

@@ -108,3 +108,12 @@ def test_a_warm_start_shows_every_arm():
     learner = CascadeUCB1(cascade.structure, gate)
     next(play_records(learner, cascade, gate, np.array([[1.0, 0.0, 1.0], [0.0, 0.0, 0.0]])))
     np.testing.assert_array_equal(learner.means.total[0], [1, 0, 1])
+
+
+def test_a_name_that_comes_again_pays_again():
+    accountant = Accountant(Budget.unlimited(), noise=np.random.default_rng(0), seed=1)
+    learner = CUCBLDP2(PROBLEM.structure, accountant, epsilon=1.0, horizon=9)
+    records = np.full((10, 4), 0.5)
+    list(play_records(learner, PROBLEM, accountant, records, record_of=lambda number: (number - 1) % 3 + 1))
+    assert sorted(accountant.ledger.records()) == [1, 2, 3]
+    assert all(accountant.spent(record).epsilon_up == pytest.approx(3.0) for record in (1, 2, 3))

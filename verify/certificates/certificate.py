@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 FORMAT = "dpwitness certificate, version 1"
 
 SAID = (
+    "unit",
     "problem",
     "settings",
     "horizon",

@@ -41,8 +41,8 @@ _STYLES = {"valid": "bold green", "invalid": "bold red", "unproven": "bold yello
 def certify_command(ctx: click.Context, /, subject: str, output: Path | None, **options: Any) -> None:
     """Verify SUBJECT, and write its certificate if it is certified: a learner's name, or path/to/file.py:object.
 
-    The certificate is JSON: the claim, the proof with every charge of the record that paid most, versions, digests of
-    the code that the proof reaches, and the command that repeats it. What rests on an assumption gets none.
+    The certificate is JSON: the claim, the proof with every charge of the records that paid most, versions, digests
+    of the code that the proof reaches, and the command that repeats it. What rests on an assumption gets none.
 
     Exit codes: 0 written; 1 refuted; 3 unproven; 2 usage or input error; 4 an error of dpwitness's own.
     """

@@ -48,6 +48,8 @@ class CoupledRun:
         Whether the losses are of more than what is released: of noisy values before a function of them.
     in_lanes
         Whether the learner ran in many lanes at once.
+    rests_on_word
+        Whether the losses are made of densities that somebody else's mechanism says of itself.
     """
 
     losses: FloatArray
@@ -55,6 +57,7 @@ class CoupledRun:
     divergences: tuple[Divergence, ...]
     more_than_seen: bool = False
     in_lanes: bool = True
+    rests_on_word: bool = False
 
 
 def try_coupled(
@@ -95,6 +98,7 @@ def _together(runs: Sequence[CoupledRun], axis: int) -> CoupledRun:
         np.concatenate([run.shown_losses for run in runs], axis),
         tuple(divergences.values()),
         any(run.more_than_seen for run in runs),
+        rests_on_word=any(run.rests_on_word for run in runs),
     )
 
 
@@ -138,7 +142,15 @@ def _run_coupled(
             for _ in case.play(case.build(gate), gate, worlds):
                 pass
         shown = np.where(gate.hidden, 0.0, gate.loss if sees_draws else gate.loss_before_draws)
-        batches.append(CoupledRun(gate.loss, shown, tuple(gate.divergences), gate.more_than_seen))
+        batches.append(
+            CoupledRun(
+                gate.loss,
+                shown,
+                tuple(gate.divergences),
+                gate.more_than_seen,
+                rests_on_word=gate.rests_on_word,
+            )
+        )
     return _together(batches, axis=0)
 
 
@@ -168,7 +180,8 @@ def add_coupled(
     for found in coupled.divergences:
         if found.kind != FindingKind.DECLASSIFIED:
             evidence.findings.append(Finding.of_gate(found))
-    in_view = claim.view in RELEASED_VIEWS and not coupled.more_than_seen and repeats
+    sound = repeats and not (coupled.more_than_seen or coupled.rests_on_word)
+    in_view = claim.view in RELEASED_VIEWS and sound
     bound = loss_lower_bound(coupled.shown_losses if in_view else coupled.losses, claim.delta, error)
     if bound.epsilon == 0.0 and not np.array_equal(coupled.shown_losses, coupled.losses):
         # What the adversary sees for sure shows nothing: say what all that is lost shows.

@@ -17,7 +17,7 @@ from accountant import Coupled, RecordId
 from accountant.losses.composed_loss import ComposedLoss, compose
 from algorithms.claim import Claim
 from mechanisms import Binomial, Gaussian, GaussianProfile, Laplace, NumpyNoise, Sensitivity
-from mechanisms.printed_numbers import as_given, at_least
+from mechanisms.printed_numbers import as_given
 from verify.conduct.conduct import Conduct
 from verify.conduct.process_state import subjects_own
 from verify.findings import LowerBound, Witness
@@ -89,17 +89,15 @@ _ROUNDING = 1e-9  # relative, of m² and of a bound: floats are good to less
 
 @dataclass(frozen=True, kw_only=True)
 class _Bound:
-    """A lower bound, before it is offered."""
+    """A lower bound, before it is offered: what shows it, in how many plays, and how likely it is wrong."""
 
     pair: int
     epsilon: float
     method: str
-    event: str
     probability: float
     probability_prime: float
-    plays: int
+    plays: int = 0
     error: float = 0.0
-    hits: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,7 +158,7 @@ class PlayedPairs:
             and not hidden
             and not draws_elsewhere(evidence)
             and np.array_equal(again.loss, pilots[0].loss)
-            and not any(gate.more_than_seen for gate in pilots)
+            and not any(gate.more_than_seen or gate.rests_on_word for gate in pilots)
         )
         for bound in bounds:
             self._offer(evidence, bound, in_view=in_view)
@@ -209,7 +207,7 @@ class PlayedPairs:
         """Return the privacy loss of a release of its own; None if there is no formula for it."""
         key = (move.mechanism, move.apart.tobytes())
         if key not in self._known:
-            self._known[key] = _composed(move)
+            self._known[key] = None if move.mechanism is None else _composed(move)
         return self._known[key]
 
     def _epsilon(self, move: Move, delta: float) -> float:
@@ -238,45 +236,41 @@ class PlayedPairs:
         share = 1.0 if sure else float(clopper_pearson_lower(hits, n, error))
         if share <= delta:
             return
-        what = "the first release in which they differ"
-        loss = None if kind.mechanism is None else self._loss(kind)
-        if kind.mechanism is None:
-            yield _Bound(
-                pair=pair,
-                epsilon=math.inf,
-                method="a value released without noise, on played pairs",
-                event="a value released without noise differs between D and D′",
-                probability=share,
-                probability_prime=0.0,
-                plays=n,
-                error=0.0 if sure else error,
-            )
+        what, more, loss = "exact privacy loss", 0.0, self._loss(kind)
+        if kind.mechanism is None:  # it tells the two apart for certain
+            epsilon, tells = math.inf, lambda at: share
         elif loss is not None:
-            p, q = likeliest_event(lambda at: share * float(loss.delta(at).lower), self.claim.epsilon)
-            yield _Bound(
-                pair=pair,
-                epsilon=loss.epsilon(delta / share).lower,
-                method=f"the exact privacy loss of {what}, on played pairs",
-                event=f"p(released values | D) > e^{as_given(self.claim.epsilon)} p(released values | D′)",
-                probability=p,
-                probability_prime=q,
-                plays=n,
-                error=0.0 if sure else error,
-            )
+            epsilon, tells = loss.epsilon(delta / share).lower, lambda at: share * float(loss.delta(at).lower)
         else:
+            what, more, n = "sampled privacy losses", error, n + _PLAYS.draws
             losses = _losses(kind, _PLAYS.draws, draws_seed)
-            found = loss_lower_bound(losses[np.newaxis], delta / share, error)
-            likely = share * found.probability
-            yield _Bound(
-                pair=pair,
-                epsilon=found.epsilon,
-                method=f"sampled privacy losses of {what}, on played pairs",
-                event=f"p(released values | D) ≥ e^{at_least(found.threshold)} p(released values | D′)",
-                probability=likely,
-                probability_prime=min(1.0, likely * math.exp(-found.threshold)),
-                plays=n + _PLAYS.draws,
-                error=2.0 * error,
-            )
+            epsilon = loss_lower_bound(losses[np.newaxis], delta / share, error).epsilon
+            tells = lambda at: share * float(-np.expm1(np.minimum(at - losses, 0.0)).mean())  # noqa: E731
+        method = f"{what} of the first release in which they differ, on played pairs"
+        wrong = more + (0.0 if sure else error)
+        yield self._bound(pair, epsilon, method, tells, plays=n, error=wrong)
+
+    def _bound(
+        self,
+        pair: int,
+        epsilon: float,
+        method: str,
+        tells: Callable[[float], float],
+        *,
+        plays: int,
+        error: float,
+    ) -> _Bound:
+        """Return a bound that a lower bound on δ(ε) of all releases shows."""
+        p, q = likeliest_event(tells, self.claim.epsilon)
+        return _Bound(
+            pair=pair,
+            epsilon=epsilon,
+            method=method,
+            probability=p,
+            probability_prime=q,
+            plays=plays,
+            error=error,
+        )
 
     def _begins_like(self, pair: int, kind: Move, seed: np.random.SeedSequence) -> bool:
         """Play until something moves; return whether that is like a move, with nothing hidden before it."""
@@ -302,16 +296,9 @@ class PlayedPairs:
         share = float(clopper_pearson_lower(reached, n, error))
         if share * steering.delta * (1.0 - _ROUNDING) < delta * (1.0 - 2.0 * _ROUNDING):
             return
-        p, q = likeliest_event(lambda at: share * gaussian_delta(m, at), self.claim.epsilon)
-        yield _Bound(
-            pair=pair,
-            epsilon=epsilon,
-            method="plays that are steered to where all Gaussian releases together tell most",
-            event=f"p(released values | D) > e^{as_given(self.claim.epsilon)} p(released values | D′)",
-            probability=p,
-            probability_prime=q,
-            plays=n,
-            error=error,
+        method = "plays that are steered to where all Gaussian releases together tell most"
+        yield self._bound(
+            pair, epsilon, method, lambda at: share * gaussian_delta(m, at), plays=n, error=error
         )
 
     def _reaches(self, pair: int, steering: Steering, seed: np.random.SeedSequence) -> bool:
@@ -343,17 +330,12 @@ class PlayedPairs:
         return (gate.loss if self.sees_draws else gate.loss_before_draws)[:, 0]
 
     def _of_loss(self, pair: int, loss: float, method: str) -> _Bound:
-        raw = math.isinf(loss)
         return _Bound(
             pair=pair,
             epsilon=loss,
             method=f"{method}, on played pairs",
-            event="the released values differ between D and D′"
-            if raw
-            else f"p(released values | D) ≥ e^{at_least(loss)} p(released values | D′)",
             probability=1.0,
             probability_prime=math.exp(-loss),
-            plays=0,
         )
 
     def _offer(self, evidence: Evidence, bound: _Bound, *, in_view: bool) -> None:
@@ -371,7 +353,7 @@ class PlayedPairs:
         )
         witness = Witness(
             neighbours={"data": data, "data_prime": data_prime},
-            event=bound.event,
+            event=f"p(released values | D) > e^{as_given(self.claim.epsilon)} p(released values | D′)",
             probability=min(1.0, bound.probability),
             probability_prime=min(1.0, bound.probability_prime),
             reproduce=self.conduct.reproduce,

@@ -18,6 +18,7 @@ from algorithms.claim import Claim, View
 from algorithms.linear.contextual_play import BuildContextual, ContextualUsers, play_users
 from algorithms.play import RecordOf
 from algorithms.problems import LinearContexts
+from algorithms.unit import ONE_REPORT
 from mechanisms.arrays import FloatArray
 from verify.conduct.conduct import Conduct
 from verify.findings import Statement
@@ -154,7 +155,8 @@ class ContextualFamily(LearnerFamily):
             return play_users(learner, data, gate, others=beside, record_of=self.record_of)
 
         said = "e_1 for actions, and reward 1"
-        words = [(f"the user of round {name} has {said}", f"that user has {low}") for name, low, _ in sides]
+        who = "user of round" if self.claim.unit == ONE_REPORT else "person with the name"
+        words = [(f"the {who} {name} has {said}", f"that user has {low}") for name, low, _ in sides]
         return Pairs(words, [name for name, _, _ in sides], play)
 
     def source(

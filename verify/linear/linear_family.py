@@ -16,7 +16,7 @@ from algorithms.claim import Claim, View
 from algorithms.linear.linear_phases import Phase
 from algorithms.linear.linear_play import BuildPhased, Clients, play_linear
 from algorithms.problems import LinearBandit
-from algorithms.unit import Unit
+from algorithms.unit import ONE_REPORT, Unit
 from mechanisms.arrays import BoolArray, FloatArray
 from verify.conduct.conduct import Conduct
 from verify.conduct.effort import Effort
@@ -243,7 +243,8 @@ class LinearFamily(LearnerFamily):
             return self._played(learner, gate, self._drawn(_NOBODY), worlds=worlds)
 
         top = "every average reward is at its upper bound"
-        words = [(f"client {record}: {top}", f"client {record}: {low}") for record, low, _ in sides]
+        who = "client" if self.unit == ONE_REPORT else "person"
+        words = [(f"{who} {record}: {top}", f"{who} {record}: {low}") for record, low, _ in sides]
         return Pairs(words, [record for record, _, _ in sides], play)
 
     def source(

@@ -179,7 +179,9 @@ class RegretReport(FromJson):
             }
             said.append(confident(words, self.confidence, self.lanes, **numbers))
         said += [
-            check.named.with_words(" The lemma is false; the corrected bound does not use it.")
+            check.named.with_words(
+                f" The lemma is {'rejected' if check.level else 'false'}; the corrected bound does not use it."
+            )
             for check in self.proof
             if check.violated and not check.binding
         ]

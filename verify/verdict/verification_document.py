@@ -250,7 +250,7 @@ def _event(verification: Verification) -> Section | None:
     if witness is None or lower is None:
         return None
     if verification.verdict != "refuted" and lower.epsilon == 0.0:
-        return _no_difference(verification, lower)
+        return _no_difference(verification, witness, lower)
     facts = Facts(
         (
             ("Data D", witness.neighbours["data"]),
@@ -266,15 +266,18 @@ def _event(verification: Verification) -> Section | None:
     return Section(title, (facts, *((Bullets(meaning),) if meaning else ())))
 
 
-def _no_difference(verification: Verification, lower: LowerBound) -> Section | None:
+def _no_difference(verification: Verification, witness: Witness, lower: LowerBound) -> Section | None:
+    """Return that the draws showed no difference, where they were drawn; None if nothing was drawn."""
     if not lower.samples:
         return None
     view = str(verification.details.get("tested_view", verification.claim.view))
+    rounds = witness.details.get("rounds")
     said = observed(
-        "{view}: the difference between D and D′ is not significant at {level} confidence in {draws:,} draws.",
+        "{view}: the difference between D and D′ is not significant at {level} confidence in {draws:,} draws{played}.",
         lower.samples,
         view=f"{view[:1].upper()}{view[1:]}",
         level=percent(lower.confidence),
+        played=f" of rounds 1 to {rounds:,}" if isinstance(rounds, int) else "",
     )
     return Section("Largest difference", (Paragraph(said),))
 

@@ -262,3 +262,20 @@ def test_losses_follow_the_exact_profile(mechanism, releases, epsilons):
         difference = shortfall.mean() - profile.delta(epsilon)
         assert difference <= allowed
         assert difference >= -allowed or not profile.exact  # three Laplace losses have a certified bound only
+
+
+@pytest.mark.parametrize("lanes", [1, LANES])
+def test_losses_before_the_codes_own_draws_stand_by_themselves(lanes):
+    """Who does not see a draw sees less of what follows it, and all of what came before."""
+    gate = Coupled(5, lanes, 1)
+    private = gate.private(side_by_side([1.0], [0.0], lanes=lanes), Box(0, 1, 1), 1)
+    gate.release(Laplace(scale=1.0), private)
+    before = gate.loss.copy()
+    assert not gate.drew
+    np.testing.assert_array_equal(gate.loss_before_draws, before)
+    gate.random.random((lanes, 1))
+    gate.release(Laplace(scale=1.0), private)
+    gate.declassify(private, "as it is")
+    assert gate.drew
+    np.testing.assert_array_equal(gate.loss_before_draws, before)
+    assert np.isinf(gate.loss).all()

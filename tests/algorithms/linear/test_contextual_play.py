@@ -6,13 +6,13 @@ import math
 import numpy as np
 import pytest
 
-from accountant import Simulation
+from accountant import Coupled, Simulation
 from accountant.gates.random_streams import RandomStream
 from algorithms import DPLinUCB, LinUCB
 from algorithms.linear.contextual_learner import LinearUCB
 from algorithms.linear.contextual_play import ContextualUsers, play_contexts, play_users, simulate_contexts
 from algorithms.problems import LinearContexts, ProblemError
-from mechanisms import LaneStreams
+from mechanisms import LaneStreams, RegressionMoments
 
 PROBLEM = LinearContexts([0.6, 0.8], 4)
 BUILD = functools.partial(DPLinUCB, 2, epsilon=4.0, delta=1e-3, horizon=40)
@@ -145,3 +145,24 @@ def test_a_policy_that_writes_into_contexts_changes_no_regret():
     )
     assert (plain[-1] > 0).all()
     assert (writing == plain).all()
+
+
+def test_another_user_stands_beside_the_first_one_on_a_coupled_gate():
+    """Each takes an action by the same policy, of its own contexts; other rounds are the same, and lose nothing."""
+    rng = np.random.default_rng(0)
+    users = ContextualUsers(rng.uniform(-0.5, 0.5, (6, 3, 2)), rng.uniform(-1, 1, (6, 3)))
+    other = users.with_user([2], np.array([1.0, 0.0]), 1.0)
+    assert [users.differs_from(other, turn) for turn in range(6)] == [turn == 2 for turn in range(6)]
+    gate = Coupled(1, 1, 1)
+    seen = []
+
+    class Seen:
+        feedback_domain = RegressionMoments(2)
+        policy = LinearUCB(np.zeros((1, 2)), np.eye(2)[np.newaxis], np.ones(1))
+
+        def observe(self, moments):
+            seen.append(moments._values)
+
+    assert len(list(play_users(Seen(), users, gate, others=[other]))) == 6
+    assert [len(each) for each in seen] == [1, 1, 2, 1, 1, 1]
+    np.testing.assert_allclose(seen[2][1, 0], RegressionMoments(2).of([1.0, 0.0], 1.0))

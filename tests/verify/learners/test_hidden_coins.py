@@ -53,3 +53,11 @@ def test_all_releases_beside_the_coin_are_shown_as_more_than_is_seen() -> None:
     result = verified("InReleases", 1.0)
     assert result.verdict == "certified"
     assert result.details["coupled"]["largest_loss"] == pytest.approx(1.0)
+
+
+def test_a_density_that_is_somebodys_word_refutes_nothing() -> None:
+    """It was refuted at 0.9 as exact; two Laplace noises of scale 1 lose less than 0.9 in all that is seen of one."""
+    result = verified("WordOfNoise", 0.9)
+    assert result.verdict == "unproven"
+    assert result.assumptions
+    assert result.lower.method == "black-box test"

@@ -72,7 +72,7 @@ def test_a_theorem_that_cannot_keep_the_claim_is_refused_before_anything_runs():
         verify(InZCDP, epsilon=1.0)
     with pytest.raises(ValueError, match="composition='zcd': must be one of"):
         verify(InZCDP, epsilon=1.0, composition="zcd")
-    with pytest.raises(ValueError, match="takes no problem, settings, horizon or composition"):
+    with pytest.raises(ValueError, match="takes no problem, settings, horizon, composition or unit"):
         verify(
             DiscreteGaussian(sigma=1.0, sensitivity=Box(0, 1, 1).sensitivity), epsilon=1.0, composition="zcdp"
         )

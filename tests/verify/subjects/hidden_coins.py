@@ -134,3 +134,22 @@ class Leaks(Coin):
     def noise(self) -> Laplace:
         size = float(self.structure.size)
         return Laplace(scale=size / 3.0, sensitivity=Sensitivity(size, size, 1.0))
+
+
+class Louder(Laplace):
+    """Adds noise twice; its inherited density says once."""
+
+    def release(self, value: Any, noise: Any) -> Any:
+        return super().release(super().release(value, noise), noise)
+
+
+class WordOfNoise(Coin):
+    """Noise for 1, added twice: what is seen is less than its density says."""
+
+    @property
+    def noise(self) -> Laplace:
+        size = float(self.structure.size)
+        return Louder(scale=size, sensitivity=Sensitivity(size, size, 1.0))
+
+    def coin(self) -> Any:
+        return 1.0
