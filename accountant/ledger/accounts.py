@@ -12,12 +12,14 @@ from typing import Any
 
 from accountant.budget import Amount, Budget, Cost, asked_and_left
 from accountant.filters.composition_theorem import Composition, UnsupportedCharge
+from accountant.filters.short_charges import shorten
 from accountant.gates.lineage import RecordId
-from accountant.ledger.entry import Entry, check_length
+from accountant.ledger.entry import Entry
 from accountant.ledger.ledger import Ledger
 from accountant.ledger.store import ANY, CannotPay, Receipt, Store
 from accountant.losses.certified_interval import CertifiedInterval
 from accountant.place import Place, calling_place
+from accountant.record_name import check_length
 from accountant.refusals import (
     BudgetExceeded,
     OtherNeighbours,
@@ -114,7 +116,7 @@ class Accounts:
                     place,
                 )
             try:
-                charge = self.composition.charge(mechanism, sensitivity)
+                charge = shorten(self.composition.charge(mechanism, sensitivity), self.composition)
             except UnsupportedCharge as error:
                 raise TheoremMissing(self._for_relation(f"{self.composition.name}: {error}"), place) from None
             self._charges[key] = charge
