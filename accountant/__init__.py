@@ -25,20 +25,6 @@ from accountant.ledger.entry import Entry
 from accountant.ledger.ledger import Ledger
 from accountant.ledger.quote import Quote, Reservation
 from accountant.ledger.summary import Line, Summary
-from accountant.losses.certified_interval import CertifiedInterval, ContradictingBounds
-from accountant.losses.composed_loss import ComposedLoss, compose
-from accountant.losses.deadline import deadline
-from accountant.losses.risk import (
-    Risk,
-    attack_accuracy,
-    membership_advantage,
-    posterior,
-    reconstruction_success,
-    risk_of,
-    trade_off,
-    true_positive_rate,
-)
-from accountant.losses.running_loss import RunningLoss
 from accountant.place import Place, calling_place
 from accountant.plans.plan import Plan, Step
 from accountant.recorded import RecordedMechanism
@@ -63,6 +49,20 @@ from accountant.rules.scope import spending_on
 from accountant.stores.store_refusals import InUse
 from accountant.trust import Trust, check_gate
 from mechanisms.assumptions import library_package
+from mechanisms.losses.certified_interval import CertifiedInterval, ContradictingBounds
+from mechanisms.losses.composed_loss import ComposedLoss, compose
+from mechanisms.losses.deadline import deadline
+from mechanisms.losses.risk import (
+    Risk,
+    attack_accuracy,
+    membership_advantage,
+    posterior,
+    reconstruction_success,
+    risk_of,
+    trade_off,
+    true_positive_rate,
+)
+from mechanisms.losses.running_loss import RunningLoss
 
 __all__ = [
     "THEOREMS",

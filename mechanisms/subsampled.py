@@ -38,6 +38,12 @@ class SampledProfile(PrivacyProfile):
         return self.base.bound
 
 
+class OneDirection(SampledProfile):
+    """What one direction of adding or removing costs on a sample: a record, or a group, is removed, or it is added."""
+
+    added: bool
+
+
 _FOR_REPLACING = (
     "base: is for 'replace one'; a Poisson sample needs the movement of a record that joins or leaves it, stated as "
     "RelatedProfile(profile, Neighbouring.ADD_OR_REMOVE)"
@@ -45,7 +51,7 @@ _FOR_REPLACING = (
 
 
 @dataclass(frozen=True)
-class SubsampledDirection(SampledProfile):
+class SubsampledDirection(OneDirection):
     """One direction of a Poisson-subsampled mechanism, for every real ε.
 
     The pair is ((1-q) Q + q P, Q) if a record is removed and (Q, (1-q) Q + q P) if one is added, (P, Q) the

@@ -6,8 +6,8 @@ import math
 
 from accountant.audit import About, Audit
 from accountant.audit.releases import ChosenUnder
-from accountant.losses.risk import Risk
 from mechanisms import Neighbouring
+from mechanisms.losses.risk import Risk
 from verify.document.elements import (
     Block,
     Bullets,

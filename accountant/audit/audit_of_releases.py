@@ -9,11 +9,11 @@ from accountant.audit.losing_most import AttackAccuracy, TruePositiveRate, losin
 from accountant.audit.question import Question
 from accountant.audit.releases import Counted, Group, Releases
 from accountant.filters.theorems import EXACT, theorem_table
-from accountant.losses.certified_interval import CertifiedInterval
-from accountant.losses.deadline import deadline, time_is_over
-from accountant.losses.risk import FALSE_POSITIVE_RATES, Risk
-from accountant.losses.running_loss import RunningLoss
 from accountant.provenance import made_now
+from mechanisms.losses.certified_interval import CertifiedInterval
+from mechanisms.losses.deadline import deadline, time_is_over
+from mechanisms.losses.risk import FALSE_POSITIVE_RATES, Risk
+from mechanisms.losses.running_loss import RunningLoss
 
 
 def audit(
@@ -40,7 +40,7 @@ def audit(
     risk
         Whether to say what attacks can reach.
     time_limit
-        Seconds, after which intervals are what is proved by then; see `accountant.losses.deadline.deadline`.
+        Seconds, after which intervals are what is proved by then; see `mechanisms.losses.deadline.deadline`.
 
     Raises
     ------

@@ -13,9 +13,9 @@ from accountant.audit.question import Question
 from accountant.audit.releases import NOTHING_SAID, About, ChosenUnder, Group
 from accountant.budget import Budget
 from accountant.files.json_object import FromJson, JsonError, JsonObject
-from accountant.losses.certified_interval import CertifiedInterval
-from accountant.losses.risk import Risk
 from accountant.provenance import Provenance
+from mechanisms.losses.certified_interval import CertifiedInterval
+from mechanisms.losses.risk import Risk
 from mechanisms.neighbouring import Neighbouring
 
 FORMAT = "dpwitness audit, version 1"

@@ -19,13 +19,13 @@ from scipy.special import erf, ndtr, ndtri
 from accountant.audit.releases import Group, Releases, is_within
 from accountant.filters.conversions import deltas_of_renyi, gaussian_dp_of
 from accountant.filters.theorems import RENYI_ORDERS
-from accountant.losses.certified_interval import CertifiedInterval
-from accountant.losses.composed_loss import ComposedLoss, compose
-from accountant.losses.deadline import time_is_over
-from accountant.losses.many_compositions import largest_deltas
-from accountant.losses.risk import attack_accuracy, true_positive_rate
 from mechanisms import PrivacyProfile
 from mechanisms.arrays import FloatArray
+from mechanisms.losses.certified_interval import CertifiedInterval
+from mechanisms.losses.composed_loss import ComposedLoss, compose
+from mechanisms.losses.deadline import time_is_over
+from mechanisms.losses.many_compositions import largest_deltas
+from mechanisms.losses.risk import attack_accuracy, true_positive_rate
 
 _AT_ONCE = 4_096  # groups
 _UP = 1.0 + 1e-12  # what the sums of a product of matrices may round off
@@ -118,7 +118,7 @@ def losing_most(
 ) -> tuple[CertifiedInterval, Group]:
     """Return the largest number over all groups, all noise multiplied by ``factor``, and the group that has it.
 
-    Both ends are proved of the largest number. When the time of `accountant.losses.deadline` is over, groups that were
+    Both ends are proved of the largest number. When the time of `mechanisms.losses.deadline` is over, groups that were
     not composed count with what they can lose at most.
     """
     groups = releases.groups

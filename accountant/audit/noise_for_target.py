@@ -11,8 +11,8 @@ import numpy as np
 from accountant.audit.losing_most import LossNumber, TruePositiveRate, at_most, losing_most
 from accountant.audit.question import Question
 from accountant.audit.releases import POWER, Counted, Group, Releases, is_within
-from accountant.losses.deadline import OutOfTime, deadline, time_is_over
-from accountant.losses.least_noise import (
+from mechanisms.losses.deadline import OutOfTime, deadline, time_is_over
+from mechanisms.losses.least_noise import (
     MOST_EPSILON,
     Compositions,
     OutOfReach,

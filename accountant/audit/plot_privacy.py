@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from accountant.losses.composed_loss import ComposedLoss, compose
 from mechanisms import PrivacyProfile
 from mechanisms.arrays import FloatArray
+from mechanisms.losses.composed_loss import ComposedLoss, compose
 
 _POINTS = 80
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from accountant.audit.losing_most import Sums, advantages
 from accountant.filters.conversions import deltas_of_renyi, epsilons_of_renyi
 from accountant.filters.theorems import RENYI_ORDERS
-from accountant.losses.certified_interval import CertifiedInterval
-from accountant.losses.composed_loss import ComposedLoss
 from mechanisms.arrays import FloatArray
+from mechanisms.losses.certified_interval import CertifiedInterval
+from mechanisms.losses.composed_loss import ComposedLoss
 
 
 @dataclass(frozen=True)

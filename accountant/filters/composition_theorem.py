@@ -14,8 +14,8 @@ from fractions import Fraction
 from typing import Any, Protocol
 
 from accountant.budget import Budget, Cost
-from accountant.losses.certified_interval import CertifiedInterval
 from mechanisms import ApproximateProfile, Mechanism, Sensitivity
+from mechanisms.losses.certified_interval import CertifiedInterval
 
 
 class Composition(Protocol):

@@ -11,8 +11,8 @@ from typing import Any, ClassVar, Self
 
 from accountant.budget import Budget
 from accountant.filters.composition_theorem import UnsupportedCharge, promised
-from accountant.losses.certified_interval import CertifiedInterval
 from mechanisms import Mechanism
+from mechanisms.losses.certified_interval import CertifiedInterval
 from mechanisms.parameters import ParameterError, real
 
 

@@ -13,9 +13,9 @@ from accountant.filters.conversions import pure_to_gaussian
 from accountant.filters.failures import DeclaredFailures, epsilon_at, limits_nothing
 from accountant.filters.spend import Spend, difference
 from accountant.filters.zero_concentrated import ZeroConcentratedComposition
-from accountant.losses.certified_interval import CertifiedInterval
 from mechanisms import GaussianProfile, Mechanism, Sensitivity
 from mechanisms.gaussian import largest_mu
+from mechanisms.losses.certified_interval import CertifiedInterval
 from mechanisms.rounding import square_root_up, up
 
 _NAMES = ("mu²", "delta")

@@ -17,9 +17,6 @@ import numpy as np
 from scipy.optimize import brentq
 
 from accountant.filters.conversions import corollary_4_1, gaussian_dp_of, renyi_to_epsilon, zcdp_of
-from accountant.losses.certified_interval import CertifiedInterval
-from accountant.losses.composed_loss import NOTHING, CountedProfiles, compose
-from accountant.losses.deadline import OutOfTime, check_time
 from mechanisms import (
     ApproximateProfile,
     GaussianProfile,
@@ -29,6 +26,9 @@ from mechanisms import (
 )
 from mechanisms.arrays import FloatArray
 from mechanisms.gaussian import gaussian_epsilons
+from mechanisms.losses.certified_interval import CertifiedInterval
+from mechanisms.losses.composed_loss import NOTHING, CountedProfiles, compose
+from mechanisms.losses.deadline import OutOfTime, check_time
 from mechanisms.neighbouring import common_neighbouring
 from mechanisms.parameters import ParameterError, open_unit, whole
 from mechanisms.privacy_loss import add_losses
@@ -307,7 +307,7 @@ def theorem_table(
 ) -> dict[str, CertifiedInterval]:
     """Return what each theorem says about ε at delta, or δ at epsilon; theorems that do not apply are left out.
 
-    After a deadline (`accountant.losses.deadline`) those that were not asked yet are left out, too.
+    After a deadline (`mechanisms.losses.deadline`) those that were not asked yet are left out, too.
 
     Parameters
     ----------

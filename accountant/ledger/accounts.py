@@ -16,7 +16,6 @@ from accountant.gates.lineage import RecordId
 from accountant.ledger.entry import Entry, check_length
 from accountant.ledger.ledger import Ledger
 from accountant.ledger.store import ANY, CannotPay, Receipt, Store
-from accountant.losses.certified_interval import CertifiedInterval
 from accountant.place import Place, calling_place
 from accountant.refusals import (
     BudgetExceeded,
@@ -29,6 +28,7 @@ from accountant.rules.limits import NotPermitted
 from accountant.rules.rule import Rule
 from accountant.rules.scope import Scope, current_scope
 from mechanisms import Mechanism, Neighbouring, Sensitivity
+from mechanisms.losses.certified_interval import CertifiedInterval
 from mechanisms.mechanism import neighbouring_of
 from mechanisms.neighbouring import conversion_hint
 from mechanisms.parameters import delta_of_approximate, real

@@ -13,10 +13,10 @@ from typing import Any
 from accountant.budget import Budget, Cost
 from accountant.filters.composition_theorem import UnsupportedCharge
 from accountant.filters.spend import Spend, difference
-from accountant.losses.certified_interval import CertifiedInterval
-from accountant.losses.composed_loss import ComposedLoss, compose
 from accountant.recorded import describe
 from mechanisms import Mechanism, Neighbouring, PrivacyProfile, Sensitivity, mechanism_from_dict
+from mechanisms.losses.certified_interval import CertifiedInterval
+from mechanisms.losses.composed_loss import ComposedLoss, compose
 from mechanisms.neighbouring import common_neighbouring
 from mechanisms.parameters import ParameterError, whole
 

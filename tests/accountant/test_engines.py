@@ -9,13 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from poisson import joining, subsampled
 
-from accountant.losses.composed_loss import compose
-from accountant.losses.contour import Contour, ContourPlan, TiltedLoss, plan_contour
-from accountant.losses.equal_laplace import equal_laplace, log_binomial_half
-from accountant.losses.grid import grid, rounded_down, rounded_up
-from accountant.losses.inversion import invert
-from accountant.losses.lattice import common_lattice, lattice_contour
-from accountant.losses.saddle import Saddle, log_chernoff_factor, saddle_for_delta, saddle_for_epsilon
 from mechanisms import (
     ApproximateProfile,
     DiscreteLaplaceProfile,
@@ -28,6 +21,13 @@ from mechanisms import (
 )
 from mechanisms.gaussian_loss import GaussianLoss
 from mechanisms.laplace_loss import LaplaceLoss
+from mechanisms.losses.composed_loss import compose
+from mechanisms.losses.contour import Contour, ContourPlan, TiltedLoss, plan_contour
+from mechanisms.losses.equal_laplace import equal_laplace, log_binomial_half
+from mechanisms.losses.grid import grid, rounded_down, rounded_up
+from mechanisms.losses.inversion import invert
+from mechanisms.losses.lattice import common_lattice, lattice_contour
+from mechanisms.losses.saddle import Saddle, log_chernoff_factor, saddle_for_delta, saddle_for_epsilon
 from mechanisms.privacy_loss import PrivacyLoss, add_losses
 
 law = settings(max_examples=25, deadline=None, derandomize=True)
@@ -248,7 +248,7 @@ def test_a_few_sampled_gaussians_of_little_noise(q: float, sigma: float, delta: 
     ],
 )
 def test_grid_contains_what_the_other_engines_find(parts: list[tuple[PrivacyProfile, int]]) -> None:
-    from accountant.losses.composed_loss import compose
+    from mechanisms.losses.composed_loss import compose
 
     profiles, counts = zip(*parts, strict=True)
     engine = grid(profiles, counts, width=1e-5, delta=1e-7)

@@ -24,8 +24,6 @@ import numpy as np
 from accounting_peers import Peer, Release, installed
 
 from accountant import Accountant, Budget, Plan, Private, Quote, RunningLoss, Step
-from accountant.losses.composed_loss import compose
-from accountant.losses.least_noise import least_noise
 from mechanisms import (
     Gaussian,
     GaussianProfile,
@@ -36,6 +34,8 @@ from mechanisms import (
     RandomizedResponse,
     for_group,
 )
+from mechanisms.losses.composed_loss import compose
+from mechanisms.losses.least_noise import least_noise
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.related_profile import RelatedProfile
 from mechanisms.subsampled import SubsampledProfile

@@ -9,7 +9,6 @@ import pytest
 from poisson import joining, subsampled
 from scipy import stats
 
-from accountant.losses.composed_loss import compose
 from mechanisms import (
     ApproximateProfile,
     AtomicProfile,
@@ -34,6 +33,7 @@ from mechanisms import (
     Repeated,
     ZeroConcentratedProfile,
 )
+from mechanisms.losses.composed_loss import compose
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.related_profile import HeldProfile, stated
 from mechanisms.subsampled import SubsampledProfile

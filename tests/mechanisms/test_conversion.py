@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from poisson import joining, subsampled
 
-from accountant.losses.composed_loss import compose
 from mechanisms import (
     ApproximateProfile,
     AtomicProfile,
@@ -28,6 +27,7 @@ from mechanisms import (
 )
 from mechanisms.conversion import GroupOfTwoProfile
 from mechanisms.fixed_size import FixedSizeProfile
+from mechanisms.losses.composed_loss import compose
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.related_profile import RelatedProfile
 from mechanisms.sampling import Sampling

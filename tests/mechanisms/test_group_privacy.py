@@ -12,7 +12,6 @@ from scipy.optimize import minimize_scalar
 from scipy.special import ndtr
 from scipy.stats import binom, norm
 
-from accountant.losses.composed_loss import compose
 from mechanisms import (
     ApproximateProfile,
     BoundedRangeProfile,
@@ -33,6 +32,7 @@ from mechanisms import (
     sampled,
 )
 from mechanisms.group_privacy import GroupProfile
+from mechanisms.losses.composed_loss import compose
 from mechanisms.related_profile import RelatedProfile
 from mechanisms.sampled_group import SampledGroupDirection, SampledGroupProfile
 from mechanisms.sampling import Sampling

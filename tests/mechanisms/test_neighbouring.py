@@ -9,7 +9,6 @@ import pytest
 from poisson import joining, subsampled
 
 from accountant.filters.theorems import THEOREMS, theorem_table
-from accountant.losses.composed_loss import ComposedLoss, compose
 from mechanisms import (
     ApproximateProfile,
     AtomicProfile,
@@ -31,6 +30,7 @@ from mechanisms import (
     Repeated,
     ZeroConcentratedProfile,
 )
+from mechanisms.losses.composed_loss import ComposedLoss, compose
 from mechanisms.neighbouring import MixedNeighbours, Neighbouring, common_neighbouring, conversion_hint
 from mechanisms.privacy_loss import LossSum, RelatedLoss, add_losses, related_loss
 from mechanisms.related_profile import RelatedProfile, bare, stated

@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from poisson import joining, subsampled
 
-from accountant.losses.composed_loss import compose
 from mechanisms import (
     AtomicProfile,
     DiscreteLaplaceProfile,
@@ -24,6 +23,7 @@ from mechanisms import (
     RandomizedResponse,
 )
 from mechanisms.fixed_size import FixedSizeProfile
+from mechanisms.losses.composed_loss import compose
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.poisson_replaced import PoissonReplacedProfile
 from mechanisms.poisson_replaced_loss import PoissonReplacedLaplaceLoss

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from accountant import Entry
-from accountant.losses.composed_loss import compose
 from algorithms.claim import Claim
 from algorithms.linear.linear_phases import Phase
 from mechanisms import Binomial, Gaussian, Mechanism, PrivacyProfile, Sensitivity, ShuffledMean
+from mechanisms.losses.composed_loss import compose
 from verify.findings import LowerBound, Statement, UpperBound, Witness
 from verify.learners.accounting_run import Accounting, add_accounting
 from verify.learners.coupled_run import RELEASED_VIEWS

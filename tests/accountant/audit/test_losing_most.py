@@ -12,10 +12,10 @@ from accountant.audit.audit_of_releases import audit
 from accountant.audit.losing_most import AttackAccuracy, LossNumber, TruePositiveRate, at_most, losing_most
 from accountant.audit.question import Question
 from accountant.audit.releases import Group, Releases, from_mechanisms
-from accountant.losses.composed_loss import compose
-from accountant.losses.deadline import deadline
-from accountant.losses.risk import risk_of
 from mechanisms import DiscreteLaplace, Gaussian, Laplace, Mechanism, RandomizedResponse, Sensitivity
+from mechanisms.losses.composed_loss import compose
+from mechanisms.losses.deadline import deadline
+from mechanisms.losses.risk import risk_of
 
 UNIT = Sensitivity(1.0, 1.0, 1.0)
 KINDS: list[Mechanism] = [

@@ -10,8 +10,6 @@ from hypothesis import strategies as st
 from poisson import subsampled
 
 from accountant.filters.theorems import EXACT, THEOREMS, theorem_table
-from accountant.losses.certified_interval import CertifiedInterval
-from accountant.losses.composed_loss import compose
 from mechanisms import (
     ApproximateProfile,
     GaussianProfile,
@@ -21,6 +19,8 @@ from mechanisms import (
     PureProfile,
     ZeroConcentratedProfile,
 )
+from mechanisms.losses.certified_interval import CertifiedInterval
+from mechanisms.losses.composed_loss import compose
 
 MIXED: list[list[tuple[PrivacyProfile, int]]] = [
     [(LaplaceProfile(1.0, 20.0), 1000)],

@@ -26,10 +26,10 @@ from fractions import Fraction
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from accountant.losses.certified_interval import CertifiedInterval
-from accountant.losses.composed_loss import ComposedLoss, reverse_of
-from accountant.losses.contour import Contour
-from accountant.losses.deadline import time_is_over
+from mechanisms.losses.certified_interval import CertifiedInterval
+from mechanisms.losses.composed_loss import ComposedLoss, reverse_of
+from mechanisms.losses.contour import Contour
+from mechanisms.losses.deadline import time_is_over
 from mechanisms.parameters import ParameterError, open_unit, real
 from mechanisms.privacy_loss import ROUNDING
 from mechanisms.rounding import up

@@ -1,6 +1,6 @@
 """Which of many compositions of the same kinds of releases stay below a point (ε, δ): one contour for all of them.
 
-Theorem 2 of `accountant.losses.contour` bounds δ from above by a sum over the nodes of any line Re z = s; aliases only
+Theorem 2 of `mechanisms.losses.contour` bounds δ from above by a sum over the nodes of any line Re z = s; aliases only
 add to it. A composition's transform there is the product of those of its kinds, so that of all compositions is one
 product of matrices, and so are the bounds on its rounding and on what lies beyond the last node.
 """
@@ -13,11 +13,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from accountant.losses.contour import TiltedLoss, log_weights, plan_contour, rounding_of_terms
-from accountant.losses.saddle import saddle_for_epsilon
-from mechanisms import PrivacyProfile
 from mechanisms.arrays import FloatArray
+from mechanisms.losses.contour import TiltedLoss, log_weights, plan_contour, rounding_of_terms
+from mechanisms.losses.saddle import saddle_for_epsilon
 from mechanisms.privacy_loss import ROUNDING, PrivacyLoss, add_losses
+from mechanisms.profile import PrivacyProfile
 
 _TOLERANCE = 1e-4
 """Relative errors of δ of the composition that the contour is planned for."""

@@ -42,9 +42,9 @@ from functools import cached_property
 
 import numpy as np
 
-from accountant.losses.deadline import check_time
-from accountant.losses.saddle import Saddle, log_chernoff_factor
 from mechanisms.arrays import FloatArray, IntArray
+from mechanisms.losses.deadline import check_time
+from mechanisms.losses.saddle import Saddle, log_chernoff_factor
 from mechanisms.privacy_loss import ROUNDING, ComplexArray, PrivacyLoss
 
 _FURTHER = np.array([1.03, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0])  # s'/s tried for the right aliases

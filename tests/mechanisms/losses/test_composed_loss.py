@@ -10,8 +10,6 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from poisson import joining, subsampled
 
-from accountant.losses.certified_interval import CertifiedInterval, ContradictingBounds
-from accountant.losses.composed_loss import ComposedLoss, compose
 from mechanisms import (
     ApproximateProfile,
     AtomicProfile,
@@ -30,6 +28,8 @@ from mechanisms import (
 )
 from mechanisms.atomic import MixtureProfile
 from mechanisms.fixed_size import FixedSizeProfile
+from mechanisms.losses.certified_interval import CertifiedInterval, ContradictingBounds
+from mechanisms.losses.composed_loss import ComposedLoss, compose
 from mechanisms.related_profile import stated
 from mechanisms.sampling import Sampling, sampled
 from mechanisms.subsampled import SubsampledDirection, SubsampledProfile

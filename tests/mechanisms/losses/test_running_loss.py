@@ -9,9 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accountant import RunningLoss, compose
-from accountant.losses.composed_loss import Direction
-from accountant.losses.contour import Contour, TiltedLoss, Transform, plan_contour
-from accountant.losses.saddle import saddle_for_delta
 from mechanisms import (
     ApproximateProfile,
     BinomialProfile,
@@ -29,6 +26,9 @@ from mechanisms import (
 )
 from mechanisms.fixed_size import FixedSizeProfile
 from mechanisms.gaussian_loss import GaussianLoss
+from mechanisms.losses.composed_loss import Direction
+from mechanisms.losses.contour import Contour, TiltedLoss, Transform, plan_contour
+from mechanisms.losses.saddle import saddle_for_delta
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.privacy_loss import PrivacyLoss
 from mechanisms.related_profile import RelatedProfile

@@ -20,12 +20,6 @@ from accountant import (
     trade_off,
     true_positive_rate,
 )
-from accountant.losses import risk
-from accountant.losses.certified_interval import CertifiedInterval
-from accountant.losses.composed_loss import ComposedLoss
-from accountant.losses.contour import Contour
-from accountant.losses.least_noise import least_noise, least_noise_for_risk
-from accountant.losses.risk import true_positive_rate_at_most
 from mechanisms import (
     GaussianProfile,
     LaplaceProfile,
@@ -37,6 +31,12 @@ from mechanisms import (
 )
 from mechanisms.atomic_loss import AtomicLoss
 from mechanisms.fixed_size import FixedSizeProfile
+from mechanisms.losses import risk
+from mechanisms.losses.certified_interval import CertifiedInterval
+from mechanisms.losses.composed_loss import ComposedLoss
+from mechanisms.losses.contour import Contour
+from mechanisms.losses.least_noise import least_noise, least_noise_for_risk
+from mechanisms.losses.risk import true_positive_rate_at_most
 from mechanisms.related_profile import RelatedProfile
 from mechanisms.sampled_group import SampledGroupDirection
 from mechanisms.subsampled import SubsampledDirection, SubsampledProfile

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from accountant.losses.contour import _log_tails
 from mechanisms.gaussian_loss import GaussianLoss
 from mechanisms.laplace_loss import LaplaceLoss
+from mechanisms.losses.contour import _log_tails
 
 S, EPSILON = 0.8, 0.6
 

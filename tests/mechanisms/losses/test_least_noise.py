@@ -8,8 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from poisson import joining, subsampled
 
-from accountant.losses.composed_loss import compose
-from accountant.losses.least_noise import RELATIVE, OutOfReach, least_noise
 from mechanisms import (
     ApproximateProfile,
     GaussianProfile,
@@ -18,6 +16,8 @@ from mechanisms import (
     ParameterError,
     PureProfile,
 )
+from mechanisms.losses.composed_loss import compose
+from mechanisms.losses.least_noise import RELATIVE, OutOfReach, least_noise
 
 
 @settings(deadline=None, max_examples=40)

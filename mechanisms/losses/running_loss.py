@@ -13,10 +13,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from accountant.losses.certified_interval import CertifiedInterval
-from accountant.losses.composed_loss import (
+from mechanisms.losses.certified_interval import CertifiedInterval
+from mechanisms.losses.composed_loss import (
     NOTHING,
-    ONE_DIRECTION,
     ComposedLoss,
     Direction,
     check_composable,
@@ -26,13 +25,14 @@ from accountant.losses.composed_loss import (
     contour_delta,
     without_mass,
 )
-from accountant.losses.contour import Contour, Transform
-from accountant.losses.deadline import time_is_over
-from accountant.losses.inversion import invert, most_that_fit
-from mechanisms import ParameterError, PrivacyProfile
-from mechanisms.parameters import open_unit, whole
+from mechanisms.losses.contour import Contour, Transform
+from mechanisms.losses.deadline import time_is_over
+from mechanisms.losses.inversion import invert, most_that_fit
+from mechanisms.parameters import ParameterError, open_unit, whole
 from mechanisms.privacy_loss import ROUNDING, PrivacyLoss, add_losses
+from mechanisms.profile import PrivacyProfile
 from mechanisms.saved_profile import profile_from_dict, profile_to_dict
+from mechanisms.subsampled import OneDirection
 
 _ENOUGH = 3.0
 """A contour this many times wider than what was asked for is good enough, as in `ComposedLoss`."""
@@ -117,7 +117,7 @@ class RunningLoss:
         sides = profile.directions()
         losses = [side.loss() for side in sides]
         # One profile says the relation of all, one more of which record all are about, if any does.
-        if not self._examples or isinstance(profile, ONE_DIRECTION):
+        if not self._examples or isinstance(profile, OneDirection):
             self._examples = (*self._examples[:1], profile)
         while len(self._directions) < len(sides):
             self._directions.append(_Growing(self._mass_so_far()))

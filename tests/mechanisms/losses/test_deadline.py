@@ -10,12 +10,6 @@ import pytest
 from accountant import deadline, risk_of
 from accountant.audit import Question, audit, calibrate, read_releases
 from accountant.filters.theorems import EXACT
-from accountant.losses import contour as contours
-from accountant.losses import deadline as deadlines
-from accountant.losses import least_noise as search
-from accountant.losses.certified_interval import CertifiedInterval
-from accountant.losses.composed_loss import compose
-from accountant.losses.deadline import OutOfTime, check_time, time_is_over
 from mechanisms import (
     ApproximateProfile,
     GaussianProfile,
@@ -26,6 +20,12 @@ from mechanisms import (
     ZeroConcentratedProfile,
 )
 from mechanisms.arrays import FloatArray
+from mechanisms.losses import contour as contours
+from mechanisms.losses import deadline as deadlines
+from mechanisms.losses import least_noise as search
+from mechanisms.losses.certified_interval import CertifiedInterval
+from mechanisms.losses.composed_loss import compose
+from mechanisms.losses.deadline import OutOfTime, check_time, time_is_over
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.privacy_loss import ComplexArray
 from mechanisms.related_profile import RelatedProfile

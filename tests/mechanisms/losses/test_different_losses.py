@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from accountant.losses.composed_loss import compose
 from mechanisms import GaussianProfile, LaplaceProfile, PrivacyProfile, RandomizedResponse
 from mechanisms.gaussian import gaussian_epsilons
+from mechanisms.losses.composed_loss import compose
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.related_profile import RelatedProfile
 from mechanisms.subsampled import SubsampledProfile

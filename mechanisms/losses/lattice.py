@@ -6,7 +6,7 @@ Theorem 7. If L lies in l_0 + gZ, l_0 the first lattice point above ε, then wit
       = Σ_n δ(ε + nNg) e^{snNg},
 
 n over all whole numbers: the bracket is Σ_{m>=0} e^{-z_k m g} (1 - e^{ε-l_0-mg}), and the sum over k is an inverse
-discrete Fourier transform of the tilted masses. As in Theorem 2 of `accountant.losses.contour` S is never below δ, and
+discrete Fourier transform of the tilted masses. As in Theorem 2 of `mechanisms.losses.contour` S is never below δ, and
 the same aliases are subtracted for the lower end (none from the right once Ng exceeds L's largest value - ε).
 
 Positions. Rationals with a common step are used exactly. Otherwise every value may be moved to a lattice point
@@ -27,9 +27,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from accountant.losses.contour import TiltedLoss
-from accountant.losses.saddle import Saddle, log_chernoff_factor
 from mechanisms.arrays import FloatArray
+from mechanisms.losses.contour import TiltedLoss
+from mechanisms.losses.saddle import Saddle, log_chernoff_factor
 from mechanisms.privacy_loss import ROUNDING, ComplexArray, LatticeValues, PrivacyLoss
 from mechanisms.rounding import exact_sum
 

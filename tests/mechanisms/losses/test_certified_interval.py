@@ -2,8 +2,8 @@
 
 import pytest
 
-from accountant.losses.certified_interval import CertifiedInterval, ContradictingBounds
 from mechanisms import MixedNeighbours, Neighbouring
+from mechanisms.losses.certified_interval import CertifiedInterval, ContradictingBounds
 
 REPLACED, ADDED = Neighbouring.REPLACE_ONE, Neighbouring.ADD_OR_REMOVE
 LOW = CertifiedInterval(0.0, 2.0, "a", "b", REPLACED)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Protocol
 
-from accountant.losses.deadline import time_is_over
+from mechanisms.losses.deadline import time_is_over
 
 _MOST = 10**12
 """Who asks how many fit is told that there is no end, if so many do."""

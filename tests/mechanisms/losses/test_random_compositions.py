@@ -15,7 +15,6 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from accountant.losses.composed_loss import compose
 from mechanisms import (
     BoundedRangeProfile,
     DiscreteGaussianProfile,
@@ -26,6 +25,7 @@ from mechanisms import (
     PrivacyProfile,
     RandomizedResponse,
 )
+from mechanisms.losses.composed_loss import compose
 from mechanisms.poisson_replaced import PoissonReplacedProfile
 from mechanisms.related_profile import RelatedProfile
 from mechanisms.subsampled import SubsampledProfile

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from mechanisms import MixedNeighbours, Neighbouring
+from mechanisms.neighbouring import MixedNeighbours, Neighbouring
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from accountant.losses.composed_loss import compose
 from mechanisms import BinomialProfile, GaussianProfile
+from mechanisms.losses.composed_loss import compose
 
 
 def _law(trials: int, shift: int, probability: float) -> tuple[np.ndarray, np.ndarray]:

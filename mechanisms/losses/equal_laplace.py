@@ -27,8 +27,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from accountant.losses.saddle import Saddle, log_chernoff_factor
 from mechanisms.arrays import FloatArray
+from mechanisms.losses.saddle import Saddle, log_chernoff_factor
 from mechanisms.privacy_loss import ROUNDING, PrivacyLoss
 
 _LARGEST_TABLE = 6_000_000

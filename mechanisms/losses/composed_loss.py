@@ -1,7 +1,7 @@
 """What a multiset of mechanisms costs together: ε(δ) and δ(ε) as certified intervals.
 
 >>> from mechanisms import LaplaceProfile
->>> from accountant.composed_loss import compose
+>>> from mechanisms.losses.composed_loss import compose
 >>> interval = compose([(LaplaceProfile(1.0, 20.0), 1000)]).epsilon(1e-6)
 >>> interval.lower <= 8.204440343933935 <= interval.upper, interval.width < 1e-9
 (True, True)
@@ -17,23 +17,21 @@ from functools import cached_property
 
 import numpy as np
 
-from accountant.losses.ceiling import near_ceiling
-from accountant.losses.certified_interval import CertifiedInterval
-from accountant.losses.contour import Contour, ContourPlan, TiltedLoss, plan_contour, plan_oscillating_contour
-from accountant.losses.deadline import OutOfTime, check_time, time_is_over
-from accountant.losses.equal_laplace import equal_laplace
-from accountant.losses.grid import Grid, grid
-from accountant.losses.inversion import DeltaBounds, invert
-from accountant.losses.lattice import lattice_contour
-from accountant.losses.saddle import Saddle, log_chernoff_factor, saddle_for_delta, saddle_for_epsilon
-from mechanisms import ParameterError, PrivacyProfile
+from mechanisms.losses.ceiling import near_ceiling
+from mechanisms.losses.certified_interval import CertifiedInterval
+from mechanisms.losses.contour import Contour, ContourPlan, TiltedLoss, plan_contour, plan_oscillating_contour
+from mechanisms.losses.deadline import OutOfTime, check_time, time_is_over
+from mechanisms.losses.equal_laplace import equal_laplace
+from mechanisms.losses.grid import Grid, grid
+from mechanisms.losses.inversion import DeltaBounds, invert
+from mechanisms.losses.lattice import lattice_contour
+from mechanisms.losses.saddle import Saddle, log_chernoff_factor, saddle_for_delta, saddle_for_epsilon
 from mechanisms.neighbouring import Neighbouring, common_neighbouring
-from mechanisms.parameters import nonnegative, open_unit, whole
+from mechanisms.parameters import ParameterError, nonnegative, open_unit, whole
 from mechanisms.privacy_loss import ROUNDING, PrivacyLoss, add_losses
-from mechanisms.profile import smallest
+from mechanisms.profile import PrivacyProfile, smallest
 from mechanisms.rounding import exact_sum, up
-from mechanisms.sampled_group import SampledGroupDirection
-from mechanisms.subsampled import SubsampledDirection
+from mechanisms.subsampled import OneDirection
 
 PURE = "sum of largest losses"
 CLOSED = "closed form"
@@ -108,9 +106,6 @@ _WORK = _Work(
     much=4e6,
 )
 
-ONE_DIRECTION = (SubsampledDirection, SampledGroupDirection)
-"""Profiles of a record, or a group, that is removed, or of one that is added."""
-
 CountedProfiles = Sequence[tuple[PrivacyProfile, int]]
 """Profiles, and how often each is released."""
 
@@ -145,7 +140,7 @@ def check_composable(profiles: Sequence[PrivacyProfile]) -> None:
         If two profiles hold for different neighbouring relations.
     """
     common_neighbouring(profiles)
-    if len({own.added for own in profiles if isinstance(own, ONE_DIRECTION)}) > 1:
+    if len({own.added for own in profiles if isinstance(own, OneDirection)}) > 1:
         raise ParameterError(
             "releases: one has a record removed, another one added; no pair of data sets has both"
         )
@@ -153,11 +148,11 @@ def check_composable(profiles: Sequence[PrivacyProfile]) -> None:
 
 def reverse_of(loss: ComposedLoss) -> ComposedLoss | None:
     """Return the composition in the other direction of the neighbouring relation, if the loss is in one alone."""
-    if not any(isinstance(profile, ONE_DIRECTION) for profile, _ in loss.releases):
+    if not any(isinstance(profile, OneDirection) for profile, _ in loss.releases):
         return None
     return ComposedLoss(
         tuple(
-            (replace(own, added=not own.added) if isinstance(own, ONE_DIRECTION) else own, count)
+            (replace(own, added=not own.added) if isinstance(own, OneDirection) else own, count)
             for own, count in loss.releases
         )
     )

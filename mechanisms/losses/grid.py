@@ -33,14 +33,14 @@ from fractions import Fraction
 import numpy as np
 from scipy.special import logsumexp
 
-from accountant.losses.contour import TiltedLoss
-from accountant.losses.deadline import check_time
-from accountant.losses.inversion import newton
-from accountant.losses.lattice import LatticeContour, lattice_contour
-from accountant.losses.saddle import Saddle, saddle_for_delta, saddle_for_epsilon
-from mechanisms import PrivacyProfile
 from mechanisms.arrays import FloatArray
+from mechanisms.losses.contour import TiltedLoss
+from mechanisms.losses.deadline import check_time
+from mechanisms.losses.inversion import newton
+from mechanisms.losses.lattice import LatticeContour, lattice_contour
+from mechanisms.losses.saddle import Saddle, saddle_for_delta, saddle_for_epsilon
 from mechanisms.privacy_loss import ROUNDING, ComplexArray, LatticeValues, LossSum, PrivacyLoss
+from mechanisms.profile import PrivacyProfile
 
 _MOST_NODES = 2**16
 _TIGHT = 1e-12  # aliases, relative to δ

@@ -7,10 +7,6 @@ from fractions import Fraction
 import mpmath as mp
 import pytest
 
-from accountant.losses.ceiling import NearCeiling
-from accountant.losses.composed_loss import compose
-from accountant.losses.equal_laplace import equal_laplace
-from accountant.losses.saddle import saddle_for_epsilon
 from mechanisms import (
     AtomicProfile,
     DiscreteLaplaceProfile,
@@ -19,6 +15,10 @@ from mechanisms import (
     RandomizedResponse,
 )
 from mechanisms.laplace_loss import LaplaceLoss
+from mechanisms.losses.ceiling import NearCeiling
+from mechanisms.losses.composed_loss import compose
+from mechanisms.losses.equal_laplace import equal_laplace
+from mechanisms.losses.saddle import saddle_for_epsilon
 from mechanisms.privacy_loss import CeilingLaw
 
 Atoms = list[tuple[mp.mpf, mp.mpf]]

@@ -5,8 +5,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from accountant.losses.composed_loss import compose
-from accountant.losses.many_compositions import largest_deltas
 from mechanisms import (
     ApproximateProfile,
     GaussianProfile,
@@ -15,6 +13,8 @@ from mechanisms import (
     PrivacyProfile,
     RandomizedResponse,
 )
+from mechanisms.losses.composed_loss import compose
+from mechanisms.losses.many_compositions import largest_deltas
 from mechanisms.related_profile import RelatedProfile, stated
 from mechanisms.subsampled import SubsampledProfile
 
