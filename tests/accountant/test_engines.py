@@ -22,6 +22,7 @@ from mechanisms import (
 from mechanisms.gaussian_loss import GaussianLoss
 from mechanisms.laplace_loss import LaplaceLoss
 from mechanisms.losses.composed_loss import compose
+from mechanisms.losses.composed_profile import composed_profile
 from mechanisms.losses.contour import Contour, ContourPlan, TiltedLoss, plan_contour
 from mechanisms.losses.equal_laplace import equal_laplace, log_binomial_half
 from mechanisms.losses.grid import grid, rounded_down, rounded_up
@@ -85,7 +86,7 @@ def test_phantom_gaussian_sandwiches_atoms(count: int, e: float, share: float, m
     """Theorem 4 with a visible phantom: the exact value of randomized responses lies inside."""
     profile = RandomizedResponse(size=2, epsilon=e).profile()
     epsilon = share * count * e
-    exact = profile.repeat(count).delta(epsilon)
+    exact = composed_profile([(profile, count)]).delta(epsilon)
     loss = ledger((profile, count))
     saddle = saddle_for_epsilon(loss, epsilon)
     plan = plan_contour(TiltedLoss(loss, saddle.s), saddle, 1e-6, 1e6, mu * mu)
@@ -157,7 +158,7 @@ def test_lattice_contour_against_exact_convolution(
 ) -> None:
     profile = DiscreteLaplaceProfile(shift, scale)
     epsilon = share * count * float(profile.pure_epsilon)
-    exact = profile.repeat(count).delta(epsilon)
+    exact = composed_profile([(profile, count)]).delta(epsilon)
     loss = ledger((profile, count))
     saddle = saddle_for_epsilon(loss, epsilon)
     engine = lattice_contour(TiltedLoss(loss, saddle.s), saddle, 1e-12)
@@ -358,7 +359,7 @@ def test_the_bound_near_the_ceiling_never_passes_a_closed_form() -> None:
     profile = RandomizedResponse(size=2, epsilon=1.0).profile()
     for count in (1, 2, 5, 20):
         for delta in (1e-3, 1e-6, 1e-12):
-            exact = profile.repeat(count).epsilon(delta)
+            exact = composed_profile([(profile, count)]).epsilon(delta)
             answer = compose([(profile, count)]).epsilon(delta)
             assert answer.lower <= exact * (1 + 1e-12)
             assert answer.upper >= exact * (1 - 1e-12)
