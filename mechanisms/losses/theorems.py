@@ -113,7 +113,7 @@ def _guarantees(releases: CountedProfiles, delta: float) -> list[tuple[float, fl
     result = []
     for profile, n in releases:
         if _is_pure(profile):
-            result.append((up(profile.pure_epsilon or 0), 0.0, n))
+            result.append((up(profile.pure_epsilon or Fraction(0)), 0.0, n))
         elif isinstance(profile, GaussianProfile):
             result.append((next(of_gaussians), share, n))
         else:

@@ -309,7 +309,7 @@ def test_inversion_proves_both_ends(delta: float, start: float) -> None:
 
 
 def test_a_law_with_all_its_mass_at_zero_has_no_lattice_of_its_own() -> None:
-    answer = compose([(ApproximateProfile(Fraction(0), 1e-8), 3)]).epsilon(1e-6)
+    answer = compose([(ApproximateProfile(Fraction(0), 1e-8), 3)]).product_epsilon(1e-6)
     assert answer.lower == answer.upper == 0.0
     mixed = compose(
         [(subsampled(GaussianProfile(1.0), 0.01), 10), (joining(PureProfile(Fraction(1, 10))), 50)]
@@ -351,7 +351,7 @@ def test_delta_below_the_largest_loss_is_positive() -> None:
 def test_near_the_ceiling_the_lower_end_follows(profile: PrivacyProfile, count: int, delta: float) -> None:
     loss = compose([(profile, count)])
     ceiling = float(loss.pure_epsilon)
-    answer = loss.epsilon(delta)
+    answer = loss.product_epsilon(delta)
     assert 0.98 * ceiling < answer.lower <= answer.upper <= ceiling * (1 + 1e-12)
 
 
