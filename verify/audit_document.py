@@ -238,8 +238,11 @@ def _risk(risk: Risk, relation: Neighbouring) -> Section:
 
 
 def _certainty(audited: Audit) -> Section:
-    ends = "both ends are" if isinstance(audited.answer, Enclosure) else "the upper end is"
-    said = f"No chance is involved: of releases as said above {ends} proved, with the rounding."
+    both = isinstance(audited.answer, Enclosure)
+    ends = (
+        "both ends are proved, with their rounding" if both else "the upper end is proved, with its rounding"
+    )
+    said = f"No chance is involved: of releases as said above {ends}."
     if audited.chosen_under is not None:
         said += (
             " If releases were chosen by what earlier ones showed, which the ledger does not tell, quote what its "
