@@ -6,7 +6,7 @@
 >>> found.lower <= 8.204440343933935 <= found.upper, found.width < 1e-9
 (True, True)
 >>> compose([(ZeroConcentratedProfile(0.01), 2), (ZeroConcentratedProfile(0.02), 1)]).epsilon(1e-6)
-Bound(upper=1.2758..., by='closed form', neighbouring=<Neighbouring.REPLACE_ONE: 'replace one'>)
+Bound(upper=1.3049..., by='closed form', neighbouring=<Neighbouring.REPLACE_ONE: 'replace one'>)
 """
 
 from __future__ import annotations
