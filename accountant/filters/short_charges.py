@@ -19,8 +19,8 @@ _DIGITS = 128
 """Binary digits of a charge that is rounded: it is at most 1 + 2^-126 times what it was."""
 
 _SHARED = 2**2_200 * math.lcm(*range(1, 1_001))
-"""A common denominator of floats, their squares, and n-th parts of them for n up to 1,000, which are charged as they are:
-n charges of exactly a budget's n-th part fit it n times, and no further one does."""
+"""A common denominator of floats, their squares, and n-th parts of them for n up to 1,000, which are charged as they
+are: n charges of exactly a budget's n-th part fit it n times, and no further one does."""
 
 
 def shorten(charge: Amount, composition: Composition) -> Amount:

@@ -47,6 +47,7 @@ ALLOWANCE = 1e-9
 NumPy and SciPy end them with other digits. The claim itself is compared with what is proved here, exactly."""
 
 _NUMERAL = re.compile(r"-?\d{1,800}(?:\.\d{1,800})?(?:e[+-]?\d{1,3})?|-?\d{1,800}/[1-9]\d{0,800}", re.ASCII)
+_AMOUNTS = ("total", "charge", "covering")
 _LINE = re.compile(r":\d+$", re.ASCII)
 _Path = tuple[str | int, ...]
 
@@ -385,7 +386,7 @@ def differences(
         or path not in right
         or not (
             _same(left[path], right[path])
-            or (done_again and path[0] == "proof" and _nearly_same(left[path], right[path], path[-1]))
+            or (done_again and path[0] == "proof" and _nearly_same(left[path], right[path], path))
         )
     ]
 
@@ -406,15 +407,15 @@ def _same(one: Any, other: Any) -> bool:
     return type(one) is type(other) and bool(one == other)
 
 
-def _nearly_same(one: Any, other: Any, key: str | int) -> bool:
-    """Return whether two floats, or two texts that are numbers, are within the allowance, or two places in one file."""
+def _nearly_same(one: Any, other: Any, path: _Path) -> bool:
+    """Return whether two floats, or two amounts in words, are within the allowance, or two places in one file."""
     if isinstance(one, float) and isinstance(other, float):
         return math.isclose(one, other, rel_tol=ALLOWANCE)
     if not (isinstance(one, str) and isinstance(other, str)):
         return False
-    if key == "where":
+    if path[-1] == "where":
         return _LINE.sub("", one) == _LINE.sub("", other)
-    if not (_NUMERAL.fullmatch(one) and _NUMERAL.fullmatch(other)):
+    if path[-2] not in _AMOUNTS or not (_NUMERAL.fullmatch(one) and _NUMERAL.fullmatch(other)):
         return False
     first, second = Fraction(one), Fraction(other)  # exactly: a float may be too small for them
     return abs(first - second) <= Fraction(ALLOWANCE) * max(abs(first), abs(second))

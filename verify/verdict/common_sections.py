@@ -20,7 +20,7 @@ from verify.verdict.verdict import Verdict, claim_words
 _GIVEN: Mapping[Verdict, str] = {
     "certified": "Someone",
     "unproven": "If the claim holds, someone",
-    "refuted": "The claim, which does not hold, says that someone",
+    "refuted": "If the claim held, someone",
 }
 
 _DIGESTS = {

@@ -24,11 +24,11 @@ LEAKING = {  # the delta that the wrong noise is for, at epsilon = 1
     "Catches": 0.9,
 }
 HONEST = (
+    "Turns",  # it is charged for more than it moves
+    "ClipsItself",
     "Own",
     "OwnLocal",
-    "ClipsItself",
     "ScalesAndClips",
-    "Turns",
     "TwiceHonest",
     "TwiceLocal",
     "Alternates",
@@ -72,14 +72,13 @@ def test_an_honest_learner_is_certified(name: str) -> None:
     result = verified(name)
     assert result.verdict == "certified"
     assert result.upper.every_run
-    assert result.lower.epsilon < 1.0
+    assert result.lower.epsilon < result.upper.epsilon, "of data that were played, not of what noise is for"
 
 
-# What each truly loses at delta = 1e-3: a turned report moves by 2 sqrt(s), and is charged for more.
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "epsilon"),
-    [("Turns", 0.2), ("Coin", 0.9), ("CoinOnce", 0.9), ("CoinOfThem", 0.9), ("CoinOnScale", 0.95)],
-)
-def test_a_claim_above_the_truth_is_not_refuted(name: str, epsilon: float) -> None:
-    assert verified(name, epsilon).verdict != "refuted"
+@pytest.mark.parametrize("name", ["Coin", "CoinOnce", "CoinOfThem", "CoinOnScale"])
+def test_a_coin_that_nobody_sees_does_not_refute_what_is_true(name: str) -> None:
+    """Noise for 1 beside a coin: all lose less than 0.45 at delta = 1e-3; the ledger proves 1."""
+    result = verified(name, 0.6)
+    assert result.verdict == "unproven"
+    assert not result.lower.in_view

@@ -252,14 +252,21 @@ class Mine(DPDPELocal):
     """A class of a user's own that changes nothing."""
 
 
-class Coin(OwnLocal):
+class ForOne(OwnLocal):
+    """Its noise is for epsilon = 1, whatever it claims."""
+
+    def _gaussian(self, phase: Phase) -> Gaussian:
+        return Gaussian.for_epsilon_delta(1.0, self.delta, sensitivity=phase.calibration)
+
+
+class Coin(ForOne):
     """Uses a report only if a coin that nobody sees says so; else it sends noise alone."""
 
     def transformed(self, reports: Any) -> Any:
         return reports * float(self.gate.random.random() < 0.5)
 
 
-class CoinOnce(OwnLocal):
+class CoinOnce(ForOne):
     """One coin, thrown in the beginning, says whether any report is used."""
 
     uses: float | None = None
@@ -270,14 +277,16 @@ class CoinOnce(OwnLocal):
         return reports * self.uses
 
 
-class CoinOfThem(Own):
+class CoinOfThem(ForOne):
     """A coin for each report says whether it enters the sum."""
+
+    claim: ClassVar[ClaimForm] = RELEASES
 
     def transformed(self, reports: Any) -> Any:
         return reports * float(self.gate.random.random() < 0.5)
 
 
-class CoinOnScale(OwnLocal):
+class CoinOnScale(ForOne):
     """A coin says how much noise there is: once half of what is right would be charged, so never less."""
 
     def noises(self, phase: Phase) -> tuple[Mechanism, ...]:
