@@ -195,7 +195,7 @@ def test_separate_initial_records_are_part_of_the_claim():
         horizon=6,
         **FEW,
     )
-    assert "record of its own" in result.claim.unit
+    assert "a report of its own" in result.claim.comment
 
 
 def test_a_crash_is_a_finding_with_its_line():

@@ -168,7 +168,7 @@ def test_reports_may_come_in_any_order():
 
 def test_what_it_claims():
     assert DPLinUCB.claim.view is View.OTHER_ACTIONS
-    assert "contexts" in DPLinUCB.claim.unit
+    assert str(DPLinUCB.claim.unit) == "one report"
 
 
 @pytest.mark.parametrize(
