@@ -35,13 +35,13 @@ from accountant.gates.release import (
     sample,
 )
 from accountant.ledger.accounts import Accounts
-from accountant.ledger.entry import Entry, check_length, declassification, entries_to_dict
+from accountant.ledger.entry import Entry, declassification, entries_to_dict
 from accountant.ledger.quote import Quote, Reservation
 from accountant.ledger.store import KeyUsed
 from accountant.ledger.summary import Summary, summarise
-from accountant.losses.inversion import most_that_fit
 from accountant.place import Place, calling_place
 from accountant.plans.plan import Plan
+from accountant.record_name import canonical_name
 from accountant.refusals import ForeignValue, RecordWaiting, SensitivityExceeded
 from accountant.rules.rule import Rule, checked_rules
 from accountant.rules.scope import Scope
@@ -72,6 +72,7 @@ from mechanisms import (
 from mechanisms.assumptions import class_assumptions, examined
 from mechanisms.domain import own_copy
 from mechanisms.float_bounds import bounds_of, on_grid
+from mechanisms.losses.inversion import most_that_fit
 from mechanisms.mechanism import needs_whole_values
 
 if TYPE_CHECKING:
@@ -233,7 +234,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         Raises
         ------
         ValueError
-            If `record` is neither an int nor a str, or `values` hold more than one lane.
+            If `record` is no name (`canonical_name`), or `values` hold more than one lane.
         DomainError
             If a value lies outside the domain, or is infinite.
         """
@@ -241,7 +242,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         check_domain(domain)
         domain, assumptions = examined(domain)
         self.assume(*assumptions)
-        record = _checked_record(record)
+        record = canonical_name(record)
         given = own_copy(values, "values")
         array = on_grid(domain, np.array(domain.check(given, "values"))).reshape(1, 1, -1)
         influence = Influence.of_domain(domain)
@@ -554,7 +555,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         Raises
         ------
         ValueError
-            If the mechanism is none, or the record is neither an int nor a str.
+            If the mechanism is none, or `record` is no name.
         SensitivityExceeded, TheoremMissing, PurposeRefused, AssumptionRefused
             As `release`: no number of them would pass.
 
@@ -572,7 +573,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         own, assumptions = self.examine(checked_mechanism(mechanism))
         if self.strict:
             self.assume(*assumptions)
-        payer, moved = _checked_record(record), own.sensitivity if sensitivity is None else sensitivity
+        payer, moved = canonical_name(record), own.sensitivity if sensitivity is None else sensitivity
         charge = self._charge(own, moved, place)
 
         def fits(count: int) -> bool:
@@ -681,7 +682,8 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
                 super().assume(*assumptions)
                 new = self.assumptions[len(known) :]
             if new:
-                self._ledger.note_assumptions(new)
+                with self._bookkeeping():
+                    self._ledger.note_assumptions(new)
 
     def close(self, why: str, where: Place) -> None:
         """Shut the gate, and the store that it releases from; the first reason stays."""
@@ -806,15 +808,6 @@ def _leaving(private: Private | PrivateSums) -> npt.NDArray[Any]:
     """Return a copy of what a value holds, zeros without their sign: it would tell of records that move nothing."""
     values: npt.NDArray[Any] = private._values[0] + 0
     return values
-
-
-def _checked_record(record: RecordId) -> RecordId:
-    if isinstance(record, np.integer):
-        return int(record)
-    if type(record) not in (int, str):  # subclasses may be equal to others, and bools are
-        raise ValueError(f"record={record!r}: must be an int or a str, so that the ledger can be saved")
-    check_length("record", record)
-    return record
 
 
 def _encoded(outputs: npt.NDArray[Any]) -> bytes:

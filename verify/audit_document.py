@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 from accountant.audit import About, Audit
 from accountant.audit.releases import ChosenUnder
-from accountant.losses.risk import Risk
 from mechanisms import Neighbouring
+from mechanisms.losses.enclosure import Bound, Enclosure
+from mechanisms.losses.risk import Risk
 from mechanisms.printed_numbers import as_given, at_least, at_most, nearest, percent_at_most
 from verify.document.elements import (
     Block,
@@ -105,11 +107,31 @@ def _symbols(audited: Audit) -> tuple[str, str]:
 def _ends(audited: Audit) -> str:
     """Return both ends of the answer; one number where they agree to ten digits."""
     answer, (symbol, _) = audited.answer, _symbols(audited)
-    if nearest(answer.lower, _DIGITS) == nearest(answer.upper, _DIGITS):
-        return f"{symbol} = {nearest(answer.upper, _DIGITS)}"
-    if answer.lower <= 0.0:
+    lower = _lower_end(answer)
+    if lower is None:
         return f"{symbol} ≤ {at_most(answer.upper, _DIGITS)}"
-    return f"{at_least(answer.lower, _DIGITS)} ≤ {symbol} ≤ {at_most(answer.upper, _DIGITS)}"
+    if nearest(lower.value, _DIGITS) == nearest(answer.upper, _DIGITS):
+        return f"{symbol} = {nearest(answer.upper, _DIGITS)}"
+    return f"{at_least(lower.value, _DIGITS)} ≤ {symbol} ≤ {at_most(answer.upper, _DIGITS)}"
+
+
+class _LowerEnd(NamedTuple):
+    """A proved lower end, and the method that found it."""
+
+    value: float
+    method: str
+
+
+def _lower_end(answer: Enclosure | Bound) -> _LowerEnd | None:
+    """Return the lower end of an answer; None where none, or nothing but 0, is known, and nothing is printed."""
+    if not isinstance(answer, Enclosure) or answer.lower <= 0.0:
+        return None
+    return _LowerEnd(answer.lower, answer.attained_by)
+
+
+def _written_lower(answer: Enclosure | Bound, digits: int = _DIGITS) -> str:
+    lower = _lower_end(answer)
+    return "-" if lower is None else at_least(lower.value, digits)
 
 
 def _theorem_names(audited: Audit) -> tuple[str, ...]:
@@ -118,14 +140,25 @@ def _theorem_names(audited: Audit) -> tuple[str, ...]:
 
 
 def _person(audited: Audit) -> Section:
-    """Return what the total loss means for a person: by the exact risk where it is known, else by ε and δ."""
-    question, answer = audited.question, audited.answer
-    by_epsilon = question.asked == "epsilon"
-    epsilon, delta = (answer.upper, question.given) if by_epsilon else (question.given, answer.upper)
-    share = correct_guesses(epsilon, delta) if audited.risk is None else audited.risk.accuracy.upper
+    """Return what the total loss means for a person.
+
+    Of releases that may have been chosen by what earlier ones showed, that is what their accountant enforced; without a
+    limit of its own it is for releases fixed in advance.
+    """
+    question, answer, chosen = audited.question, audited.answer, audited.chosen_under
+    enforced = chosen is not None and not math.isinf(chosen.budget.epsilon)
+    if chosen is not None and enforced:
+        share = correct_guesses(chosen.budget.epsilon, chosen.budget.delta)
+    elif audited.risk is not None:
+        share = audited.risk.accuracy.upper
+    elif question.asked == "epsilon":
+        share = correct_guesses(answer.upper, question.given)
+    else:
+        share = correct_guesses(question.given, answer.upper)
     said = exact(
-        "Someone who guesses {guessed}, and is right half of the time without the releases, is right at most {share} "
+        "{someone} who guesses {guessed}, and is right half of the time without the releases, is right at most {share} "
         "of the time with them, whatever else they know.",
+        someone="Someone" if chosen is None or enforced else "If the releases were fixed in advance, someone",
         guessed=_guessed(audited.neighbouring),
         share=percent_at_most(min(share, 1.0)),
     )
@@ -160,9 +193,10 @@ def _about(about: About) -> Section | None:
 
 def _meaning(audited: Audit) -> Section:
     answer, (symbol, other) = audited.answer, _symbols(audited)
+    lower = _lower_end(answer)
     pairs: list[tuple[str, Words]] = [
-        ("Upper bound", _bound(at_most(answer.upper, _DIGITS), answer.upper_by)),
-        ("Lower bound", _bound(at_least(answer.lower, _DIGITS), answer.lower_by)),
+        ("Upper bound", _bound(at_most(answer.upper, _DIGITS), answer.by)),
+        *([] if lower is None else [("Lower bound", _bound(at_least(lower.value, _DIGITS), lower.method))]),
         ("Neighbouring relation", f"{audited.neighbouring.words} ({audited.neighbouring})"),
         ("Unit of privacy", "not declared: what the audited data count as one record"),
     ]
@@ -213,7 +247,7 @@ def _released(audited: Audit) -> Section:
 
 def _theorems(audited: Audit) -> Section:
     rows = tuple(
-        (name, at_least(found.lower, _DIGITS) if found.lower > 0 else "-", at_most(found.upper, _DIGITS))
+        (name, _written_lower(found), at_most(found.upper, _DIGITS))
         for name, found in audited.theorems.items()
     )
     said = exact(
@@ -230,13 +264,14 @@ def _risk(risk: Risk, relation: Neighbouring) -> Section:
         ("Accuracy at prior 1/2", risk.accuracy),
         *((f"TPR at FPR {as_given(rate)}", reached) for rate, reached in risk.true_positive_rates.items()),
     ]
-    rows = tuple((name, at_least(one.lower), at_most(one.upper)) for name, one in found)
+    rows = tuple((name, _written_lower(one, 6), at_most(one.upper)) for name, one in found)
     said = exact("Best attack on one record, knowing all others ({question}):", question=_guessed(relation))
     return Section("Attacks", (Paragraph(said), TextTable(("Attack", "At least", "At most"), rows)))
 
 
 def _certainty(audited: Audit) -> Section:
-    said = [exact("Deterministic computation with outward rounding; both ends are proved.")]
+    ends = "only the upper bound is proved" if _lower_end(audited.answer) is None else "both ends are proved"
+    said = [exact("Deterministic computation with outward rounding; {ends}.", ends=ends)]
     if audited.chosen_under is not None:
         limit = _limit(audited.chosen_under)
         said.append(

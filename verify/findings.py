@@ -203,13 +203,13 @@ class Statement(Enum):
     ROUND_DIFFERS = (
         FindingKind.RAW_FLOW,
         EXACT,
-        "the action of round {number} differs although all released values agree: it depends on raw data",
+        "the action of round {number} differs although all released values agree",
     )
     OBSERVED_OTHERWISE = (
         FindingKind.RAW_FLOW,
         EXACT,
-        "feedback on record {record} depends on other records' data: it differs although the record's own outcomes and "
-        "action are the same",
+        "feedback on record {record} differs although its own outcomes and action are the same: it must depend on "
+        "these alone, and not on other records' data",
     )
     STATE_DIFFERS = (
         FindingKind.STATE,
@@ -224,12 +224,12 @@ class Statement(Enum):
     PHASE_DIFFERS = (
         FindingKind.RAW_FLOW,
         EXACT,
-        "phase {number} depends on raw data: it differs although all released values agree",
+        "phase {number} differs although all released values agree",
     )
     OUTPUT_DIFFERS = (
         FindingKind.RAW_OUTPUT,
         EXACT,
-        "the output depends on raw data: it differs {which} although all released values agree",
+        "the output differs {which} although all released values agree",
     )
     IMPURE_MAP = (
         FindingKind.IMPURE_MAP,
@@ -305,14 +305,15 @@ class Statement(Enum):
     )
     REMEMBERS_OUTPUT = (
         FindingKind.REMEMBERS,
-        EXACT,
-        "caches its output per data set: draws are not independent, and were not tested",
+        OBSERVED,
+        "caches its output per data set: drawn at the first call, and the same in {draws:,} more calls; draws are not "
+        "independent, and were not tested",
     )
     REMEMBERS_OWN_DRAW = (
         FindingKind.REMEMBERS,
-        EXACT,
-        "caches its output per data set and draws it from its own generator (another process returned another one): "
-        "draws are not independent, and were not tested",
+        OBSERVED,
+        "caches its output per data set, drawn from its own generator: the same in {draws:,} calls, and another one in "
+        "another process; draws are not independent, and were not tested",
     )
     REMEMBERS_RUNS = (
         FindingKind.REMEMBERS,
@@ -321,9 +322,9 @@ class Statement(Enum):
     )
     REPEATS = (
         FindingKind.REPEATS,
-        EXACT,
-        "outputs repeat across generators in {share} of the lanes: fixed seed, reset state, or large seeds cut off "
-        "(a command's are below 2^53); draws are not independent, and a bound is not derived",
+        CONFIDENT,
+        "outputs repeat across generators in {share} of the lanes ({confidence} confidence): fixed seed, reset state, "
+        "or large seeds cut off (a command's are below 2^53); draws are not independent, and a bound is not derived",
     )
     DRIFT = (
         FindingKind.DRIFT,

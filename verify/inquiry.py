@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from algorithms.catalogue.structured_entries import learner_builder
 from algorithms.claim import Claim
+from algorithms.unit import OnePerson
 from mechanisms.assumptions import altered_library
 from verify.bandits.calling.plain_bandit import BanditSubject
 from verify.bandits.verify_bandit import verify_bandit
@@ -124,8 +125,9 @@ class Inquiry:
         with self._building(subject):
             initial = initial_records(build, subject)
         if initial == "separate":
-            unit = f"{claim.unit}; before the first, every arm's outcome is a record of its own"
-            claim = replace(claim, unit=unit)
+            claim = replace(
+                claim, comment="before the first round, every arm's outcome is a report of its own"
+            )
         family = StructuredFamily(
             LearnerCase(build, problem, claim, initial, self.adversary), effort.accounting_rounds
         )
@@ -144,10 +146,11 @@ class Inquiry:
                 delta=claim.delta,
                 horizon=horizon,
             )
+        unit = claim.unit
         if problem.replacement:
-            again = "and again in every phase for which it is drawn (the order is public)"
-            claim = replace(claim, unit=f"{claim.unit}, {again}")
-        evidence = verify_learner(LinearFamily(build, problem, claim, horizon), self._ground, self.tester)
+            claim = replace(claim, unit=OnePerson())  # a client may be drawn again, in public order
+        family = LinearFamily(build, problem, claim, horizon, unit)
+        evidence = verify_learner(family, self._ground, self.tester)
         return claim, _on(evidence, played)
 
     def _of_contextual_learner(self, subject: LearnerSubject) -> tuple[Claim, Evidence]:

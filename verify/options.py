@@ -19,6 +19,7 @@ from typing import Any, ParamSpec, Protocol, TypeVar, cast
 from accountant.compositions import composition_named
 from algorithms.blocks import BACKENDS, Executor, make_executor
 from algorithms.problems import LinearBandit, LinearContexts, Problem, Value
+from algorithms.unit import named_unit
 from mechanisms import Domain
 from verify.conduct import rules
 from verify.conduct.effort import EFFORTS, FALSE_ALARM
@@ -112,6 +113,14 @@ class Options:
         "delta > 0 the Gaussian filter.",
         rules.made_by(composition_named),
         help="Of a learner: the theorem that enforces the claim, as in zcdp or 'renyi, failures=0.1'.",
+    )
+    unit: str | None = option(
+        None,
+        "For learners: what the claim protects, in place of what the learner's own claim says: ``'one report'``, "
+        "``'one person, at most 8 rounds'`` (or another number), or ``'one person'`` for all rounds that a person "
+        "takes part in. Runs are played so: names take turns, each as often as it may.",
+        rules.made_by(named_unit),
+        help="Of a learner: 'one report', 'one person, at most N rounds' or 'one person'; default: its claim's own.",
     )
     problem: Problem | LinearBandit | LinearContexts | str | None = option(
         None,

@@ -95,7 +95,13 @@ _STATED_APART = ("provenance", "proof", "outcome")
 
 def _audit() -> Schema:
     interval = closed(
-        {"lower": _NUMBER, "upper": _NUMBER, "method": _TEXT, "lower_by": _TEXT, "upper_by": _TEXT}
+        {
+            "lower": nullable(_NUMBER),
+            "upper": _NUMBER,
+            "method": _TEXT,
+            "lower_by": nullable(_TEXT),
+            "upper_by": _TEXT,
+        }
     )
     date = nullable({"type": "string", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"})
     released = schema_of(Released)
@@ -248,7 +254,8 @@ def _simulation() -> Schema:
 
 
 def _claim() -> Schema:
-    return _with(schema_of(Claim), neighbours=_TEXT, relation=_RELATION)
+    units = {"type": "string", "pattern": "^one (report|person(, at most [1-9][0-9]* rounds)?)$"}
+    return _with(schema_of(Claim), unit=units, neighbours=_TEXT, relation=_RELATION)
 
 
 def _provenance() -> dict[str, Any]:

@@ -16,6 +16,7 @@ from accountant.provenance import file_digest, made_now
 from accountant.recorded import describe
 from algorithms.claim import Claim
 from algorithms.problems import ProblemError, SettingError
+from algorithms.unit import OnePerson, named_unit
 from mechanisms import Assumption, AssumptionKind, ParameterError, assumptions_of
 from mechanisms.assumptions import watch_package
 from verify.bandits.calling.plain_bandit import BanditSubject
@@ -164,7 +165,10 @@ def _checked(data: Any, options: Options) -> Answer:
         (options.delta, claim.delta),
         (options.composition, claim.composition),
     )
-    if any(given is not None and given != claimed for given, claimed in asked):
+    units = () if options.unit is None else (named_unit(options.unit), OnePerson())  # which protects more
+    if (units and claim.unit not in units) or any(
+        given is not None and given != claimed for given, claimed in asked
+    ):
         raise AnswerError("it is about another claim than was asked about")
     if options.wealth is None and answer.seed != options.seed:
         raise AnswerError("it is about another seed than was asked for")
@@ -242,9 +246,10 @@ def _found(subject: object, options: Options) -> tuple[Subject, Claim, Adversary
     """Find a subject, its claim and its adversary: whatever code of a user's is imported, it is here."""
     found = resolve(subject, options.neighbours)
     of_learners = options.settings or options.problem is not None or options.horizon is not None
-    if (of_learners or options.composition is not None) and not isinstance(found, LearnerSubject):
+    of_learners = of_learners or options.composition is not None or options.unit is not None
+    if of_learners and not isinstance(found, LearnerSubject):
         raise ProblemError(
-            f"{found.name} is not a learner: it takes no problem, settings, horizon or composition"
+            f"{found.name} is not a learner: it takes no problem, settings, horizon, composition or unit"
         )
     claim = _claim(found, options)
     if options.adversary is not None and not isinstance(found, LearnerSubject | BanditSubject):
@@ -327,6 +332,8 @@ def _claim(found: Subject, options: Options) -> Claim:
     form = found.form
     if options.composition is not None:
         form = replace(form, composition=options.composition)
+    if options.unit is not None:
+        form = replace(form, unit=named_unit(options.unit))
     return form.at(number, found.claimed_delta if options.delta is None else options.delta)
 
 

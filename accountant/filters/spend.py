@@ -44,7 +44,7 @@ class Spend:
     neighbouring: Neighbouring = Neighbouring.REPLACE_ONE
 
     def __post_init__(self) -> None:
-        if any(value is not None and value < 0 for value in self.values):
+        if any(value is not None and value.numerator < 0 for value in self.values):
             raise ValueError(f"{self.names} = {self.values}: a spend must not be negative")
 
     def __add__(self, other: Spend) -> Spend:

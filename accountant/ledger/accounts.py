@@ -12,12 +12,13 @@ from typing import Any
 
 from accountant.budget import Amount, Budget, Cost, asked_and_left
 from accountant.filters.composition_theorem import Composition, UnsupportedCharge
+from accountant.filters.short_charges import shorten
 from accountant.gates.lineage import RecordId
-from accountant.ledger.entry import Entry, check_length
+from accountant.ledger.entry import Entry
 from accountant.ledger.ledger import Ledger
 from accountant.ledger.store import ANY, CannotPay, Receipt, Store
-from accountant.losses.certified_interval import CertifiedInterval
 from accountant.place import Place, calling_place
+from accountant.record_name import check_length
 from accountant.refusals import (
     BudgetExceeded,
     OtherNeighbours,
@@ -29,6 +30,7 @@ from accountant.rules.limits import NotPermitted
 from accountant.rules.rule import Rule
 from accountant.rules.scope import Scope, current_scope
 from mechanisms import Mechanism, Neighbouring, Sensitivity
+from mechanisms.losses.enclosure import Bound, Enclosure
 from mechanisms.mechanism import neighbouring_of
 from mechanisms.neighbouring import conversion_hint
 from mechanisms.parameters import delta_of_approximate, real
@@ -114,7 +116,7 @@ class Accounts:
                     place,
                 )
             try:
-                charge = self.composition.charge(mechanism, sensitivity)
+                charge = shorten(self.composition.charge(mechanism, sensitivity), self.composition)
             except UnsupportedCharge as error:
                 raise TheoremMissing(self._for_relation(f"{self.composition.name}: {error}"), place) from None
             self._charges[key] = charge
@@ -275,10 +277,10 @@ class Accounts:
                 self._for_relation(f"{self.composition.name}: {error}"), calling_place()
             ) from None
 
-    def guarantee(self, delta: float | None = None) -> CertifiedInterval:
+    def guarantee(self, delta: float | None = None) -> Enclosure | Bound:
         """Return the epsilon of every record in the whole run, now and later, at `delta`.
 
-        With a plan it is the plan's, as tight as it gets, with a lower bound; else what the budget implies.
+        With a plan it is the plan's, as tight as it gets; else what the budget implies.
 
         Raises
         ------

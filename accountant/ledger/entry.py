@@ -15,10 +15,6 @@ from accountant.place import Place
 from accountant.recorded import describe
 from mechanisms import Mechanism, Sensitivity
 
-LONGEST_NAME = 2_000
-"""Characters of a name as JSON that an index takes."""
-_LONGEST_BITS = 6_600  # of a whole number with fewer digits than that
-
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -107,22 +103,3 @@ def declassification(
 ) -> Entry:
     """Return the entry of data that left as they were: no finite epsilon covers it."""
     return Entry(None, None, charge, tuple(records), where, reason)
-
-
-def check_length(parameter: str, name: int | str) -> None:
-    """Refuse a name of a record or a request that no store takes: a ledger in memory may have to be saved, too.
-
-    Raises
-    ------
-    ValueError
-        If it is longer than an index takes.
-    """
-    if isinstance(name, int):
-        long = name.bit_length() > _LONGEST_BITS
-    else:
-        long = 12 * len(name) > LONGEST_NAME and len(json.dumps(name)) > LONGEST_NAME  # at most 12 for each
-    if long:
-        words = f"{name[:40]!r}..." if isinstance(name, str) else "an int"
-        raise ValueError(
-            f"{parameter}={words}: must have at most {LONGEST_NAME} characters as JSON, so that the ledger can be saved"
-        )

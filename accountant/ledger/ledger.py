@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from accountant.budget import Amount
@@ -12,6 +12,7 @@ from accountant.ledger.entry import Entry
 from accountant.ledger.store import ANY, CannotPay, Fits, KeyUsed, Receipt, RuleStanding, Settled, Standing
 from accountant.ledger.totals import Totals
 from accountant.place import Place
+from accountant.record_name import canonical_name
 from accountant.rules.clock import ProcessClock
 from accountant.rules.limits import Limits, Row
 from accountant.rules.rule import Rule
@@ -98,6 +99,8 @@ class Ledger:
         All that happened, in order: it is only added to.
     folded
         Whether some charges are sums of what was folded before it was gone on with.
+    write_ahead
+        Is told what is about to happen, before anything changes or is drawn; if it raises, nothing happens.
     """
 
     def __init__(self, composition: Composition, rules: Sequence[Rule] = ()) -> None:
@@ -105,6 +108,7 @@ class Ledger:
         self.begun = self._clock.now()
         self.folded = False
         self.events: list[LedgerEvent] = []
+        self.write_ahead: Callable[[LedgerEvent | Assumption], None] | None = None
         if rules:
             self.events.append(Ruled(tuple(rules), "whoever made it", "it was made with them", self.begun))
         self._limits = Limits(rules, composition) if rules else None
@@ -115,7 +119,6 @@ class Ledger:
         self._returned: set[int] = set()
         self._requests: dict[str, Charged] = {}
         self._answers: dict[str, bytes] = {}
-        self._charges = 0
 
     @classmethod
     def of(
@@ -202,7 +205,7 @@ class Ledger:
 
     def spent(self, record: RecordId) -> Any:
         """Return what `record` has spent in the theorem's currency."""
-        return self._totals.spent(record)
+        return self._totals.spent(canonical_name(record))
 
     def after(self, record: RecordId, charge: Amount) -> Any:
         """Return what `record` would have spent after one more `charge`; changes nothing."""
@@ -210,10 +213,13 @@ class Ledger:
 
     def first_refused(self, entries: Sequence[Entry], fits: Fits, scope: Scope = ANY) -> CannotPay | None:
         """Return the `CannotPay` that `charge` would raise; see `Store`."""
+        paid: dict[RecordId, Any] = {}  # by this charge, which may name a record twice
         for entry in entries:
             for record in entry.records:
-                if not self._totals.affordable(record, entry.charge, fits):
-                    return CannotPay(record, entry.charge, self.spent(record))
+                before = paid.get(record, self._totals.spent(record))
+                paid[record] = self._totals.plus(before, entry.charge)
+                if not self._totals.is_within(paid[record], fits):
+                    return CannotPay(record, entry.charge, before)
         return (
             None if self._limits is None else self._no_room(self._limits, entries, scope, self._clock.now())
         )
@@ -243,11 +249,11 @@ class Ledger:
 
     def standings(self, records: Sequence[RecordId]) -> list[Standing]:
         """Return how records stand; see `Store`."""
-        limits = self._limits
+        limits, names = self._limits, list(map(canonical_name, records))
         if limits is None:
-            return [Standing(self.spent(record), ()) for record in records]
+            return [Standing(self._totals.spent(name), ()) for name in names]
         now = self._clock.now()
-        return [Standing(self.spent(record), limits.counts(record, self._row, now)) for record in records]
+        return [Standing(self._totals.spent(name), limits.counts(name, self._row, now)) for name in names]
 
     def rule_standings(self) -> list[RuleStanding]:
         """Return how near each rule's limit is; see `Store`."""
@@ -300,26 +306,66 @@ class Ledger:
         scope: Scope = ANY,
     ) -> int:
         """Charge the entries' records, whatever they have left; return the number of the charge."""
-        now = None if self._limits is None else self._clock.now()
-        charged = Charged(self._charges + 1, tuple(entries), hold, request, scope, now)
-        if self._limits is not None and now is not None:
-            counting = self._limits.counting(scope)
-            for entry in entries:
-                for record in entry.records:
-                    self._rows[record] = (
-                        self._limits.reserved(
-                            record, self._row(record), entry.charge, counting, charged.position
-                        )
-                        if hold
-                        else self._limits.charged(record, self._row(record), entry.charge, counting, now)
-                    )
-        self._note(charged)
+        charged = Charged(self.next_position(), tuple(entries), hold, request, scope, self._stamp())
+        self.apply(charged)
         return charged.position
+
+    def next_position(self) -> int:
+        """Return the number of the next charge."""
+        for event in reversed(self.events):
+            if isinstance(event, Charged):
+                return event.position + 1
+        return 1
+
+    def _stamp(self) -> int | None:
+        return None if self._limits is None else self._clock.now()
+
+    def apply(self, event: LedgerEvent) -> None:
+        """Let something happen, whatever records have left: a charge, or what becomes of one."""
+        if self.write_ahead is not None:
+            self.write_ahead(event)
+        limits = self._limits
+        if limits is None or isinstance(event, Answered | Ruled):
+            self._note(event)
+        elif isinstance(event, Settlement):
+            self._settle(limits, event)
+        else:
+            self._count(limits, event)
+            self._note(event)
+
+    def _settle(self, limits: Limits, event: Settlement) -> None:
+        """Settle a reservation that rules count; interrupted (Ctrl-C), their counts are too high, never too low."""
+        position = event.position
+        assert event.at is not None
+        records = {record for entry in self._reserved[position] for record in entry.records}
+        if event.returned:
+            self._note(event)
+        for record in records:
+            row = self._row(record)
+            self._rows[record] = (
+                limits.returned(row, position) if event.returned else limits.drawn(row, position, event.at)
+            )
+        if not event.returned:
+            self._note(event)
+
+    def _count(self, limits: Limits, event: Charged | DrawnAgain) -> None:
+        """Let rules count a charge that is about to happen, or to be drawn again."""
+        assert event.at is not None
+        again = isinstance(event, DrawnAgain)
+        charged = self._requests[event.request] if isinstance(event, DrawnAgain) else event
+        counting = limits.counting(charged.scope, windows_only=again, strict=False)
+        for entry in charged.entries:
+            for record in entry.records:
+                row = self._row(record)
+                self._rows[record] = (
+                    limits.reserved(record, row, entry.charge, counting, charged.position)
+                    if charged.reserved and not again
+                    else limits.charged(record, row, entry.charge, counting, event.at)
+                )
 
     def _note(self, event: LedgerEvent) -> None:
         """Let something have happened; what rules count of it is known."""
         if isinstance(event, Charged):
-            self._charges = event.position
             if event.at is not None:
                 self._stamps[event.position] = event.at
             for entry in event.entries:
@@ -348,20 +394,17 @@ class Ledger:
     def answered(self, request: str, answer: bytes) -> bytes:
         """Keep the answer to a request, or return the one that is kept; see `Store`."""
         if request not in self._answers:
-            self._note(Answered(request, answer))
+            self.apply(Answered(request, answer))
         return self._answers[request]
 
     def draw(self, position: int) -> None:
         """Make a reservation final; see `Store`."""
-        entries = self._reserved.get(position)
-        if entries is None:
+        self._end(position, returned=False)
+
+    def _end(self, position: int, *, returned: bool) -> None:
+        if position not in self._reserved:
             raise already_settled(position, returned=position in self._returned)
-        now = None
-        if self._limits is not None:
-            now = self._clock.now()
-            for record in {record for entry in entries for record in entry.records}:
-                self._rows[record] = self._limits.drawn(self._row(record), position, now)
-        self._note(Settlement(position, returned=False, at=now))
+        self.apply(Settlement(position, returned, self._stamp()))
 
     def _draw_again(self, charged: Charged) -> None:
         """Stamp a charge anew whose outputs were never shown and are drawn now, if that is on another day.
@@ -377,28 +420,16 @@ class Ledger:
         refused = self._no_room(limits, charged.entries, charged.scope, now, windows_only=True)
         if refused is not None:
             raise refused
-        counting = limits.counting(charged.scope, windows_only=True)
-        for entry in charged.entries:
-            for record in entry.records:
-                self._rows[record] = limits.charged(record, self._row(record), entry.charge, counting, now)
         assert charged.request is not None
-        self._note(DrawnAgain(charged.request, now))
+        self.apply(DrawnAgain(charged.request, now))
 
     def give_back(self, position: int) -> None:
         """Give a reservation's charge back; see `Store`."""
-        entries = self._reserved.get(position)
-        if entries is None:
-            raise already_settled(position, returned=position in self._returned)
-        self._note(
-            Settlement(position, returned=True, at=None if self._limits is None else self._clock.now())
-        )
-        if self._limits is not None:
-            for record in {record for entry in entries for record in entry.records}:
-                self._rows[record] = self._limits.returned(self._row(record), position)
+        self._end(position, returned=True)
 
     def _pay_back(self, entries: Sequence[Entry]) -> None:
         paid = [(record, entry.charge) for entry in entries for record in entry.records]
-        if any(None in self.spent(record).values for record, _ in paid):
+        if any(None in self._totals.spent(record).values for record, _ in paid):
             # What is infinite hides what else was paid.
             affected = {record for record, _ in paid}
             left = (
@@ -415,14 +446,18 @@ class Ledger:
 
     def charges(self, record: RecordId) -> list[Entry]:
         """List what `record` was charged for."""
-        return [entry for entry in self.entries if record in entry.records]
+        name = canonical_name(record)
+        return [entry for entry in self.entries if name in entry.records]
 
     def declassifications(self) -> list[Entry]:
         """List the places where data left unprotected."""
         return [entry for entry in self.entries if entry.mechanism is None]
 
     def note_assumptions(self, assumptions: Sequence[Assumption]) -> None:
-        """Do nothing: the accountant keeps them as long as this ledger lasts."""
+        """Say that they are made, if somebody writes it down; the accountant keeps them."""
+        if self.write_ahead is not None:
+            for assumption in assumptions:
+                self.write_ahead(assumption)
 
     def note_closed(self, why: str, where: Place) -> None:
         """Do nothing: the accountant keeps it as long as this ledger lasts."""

@@ -49,11 +49,14 @@ class Totals:
 
     def after(self, record: RecordId, charge: Amount) -> Any:
         """Return what `record` would have spent after one more `charge`; changes nothing."""
-        return self._plus(self._totals.get(record, self._zero), charge)
+        return self.plus(self._totals.get(record, self._zero), charge)
 
     def affordable(self, record: RecordId, charge: Amount, fits: Callable[[Any], bool]) -> bool:
         """Whether `record` can pay one more `charge`; `fits` is always the same function."""
-        after = self.after(record, charge)
+        return self.is_within(self.after(record, charge), fits)
+
+    def is_within(self, after: Any, fits: Callable[[Any], bool]) -> bool:
+        """Compare a total with the budget; `fits` is always the same function."""
         known = self._affordable.get(id(after))
         if known is None or known[0] is not after:
             known = self._affordable[id(after)] = after, fits(after)
@@ -64,7 +67,7 @@ class Totals:
         # Interrupted (Ctrl-C), totals and counts are too high, never too low.
         self._times[record] = self._times.get(record, 0) + 1
         spent = self._totals.get(record, self._zero)
-        total = self._totals[record] = self._plus(spent, charge)
+        total = self._totals[record] = self.plus(spent, charge)
         if held:
             self._before[id(total), id(charge)] = total, charge, spent
         worst = self._worst
@@ -93,7 +96,7 @@ class Totals:
         totals = {record: total for record, total in self._totals.items() if record not in records}
         times = {record: number for record, number in self._times.items() if record not in records}
         for record, charge in charged:
-            totals[record] = self._plus(totals.get(record, self._zero), charge)
+            totals[record] = self.plus(totals.get(record, self._zero), charge)
             times[record] = times.get(record, 0) + 1
         self._totals, self._times, self._worst = totals, times, None
 
@@ -110,7 +113,8 @@ class Totals:
     def _is_worse(self, total: Any, worst: tuple[RecordId | None, Any]) -> bool:
         return worst[0] is None or self._composition.exceeds(total, worst[1])
 
-    def _plus(self, spent: Any, charge: Amount) -> Any:
+    def plus(self, spent: Any, charge: Amount) -> Any:
+        """Return the sum of a total and a charge; of the same ones the same object."""
         key = (id(spent), id(charge))
         known = self._sums.get(key)
         if known is not None and known[0] is spent and known[1] is charge:

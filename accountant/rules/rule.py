@@ -13,6 +13,7 @@ from accountant.filters.composition_theorem import Composition
 from accountant.filters.groups import check_groups
 from accountant.gates.lineage import RecordId
 from accountant.pseudonym import Pseudonym
+from accountant.record_name import canonical_name
 from accountant.rules.scope import Scope, check_word
 
 
@@ -79,13 +80,10 @@ class Rule:
             raise ValueError(f"days={self.days!r}: must be a whole number from 1 to 3660, or None")
         if not _is_collection(self.groups) or not all(map(_is_collection, self.groups)):
             raise ValueError(f"groups={self.groups!r}: must be groups of records, such as (('ann', 'bob'),)")
-        object.__setattr__(self, "groups", tuple(tuple(group) for group in self.groups))
+        object.__setattr__(self, "groups", tuple(tuple(map(_member, group)) for group in self.groups))
         if not all(self.groups):
             raise ValueError(f"groups={self.groups!r}: a group must have members, or the rule limits nobody")
         members = [record for group in self.groups for record in group]
-        for record in members:
-            if type(record) not in (int, str, Pseudonym):
-                raise ValueError(f"groups: record {record!r} must be an int or a str")
         if len(set(members)) < len(members):
             twice = next(record for record in members if members.count(record) > 1)
             raise ValueError(f"groups: record {twice!r} is named twice; it may be in one group, once")
@@ -124,6 +122,10 @@ class Rule:
 
 _MAY_HAVE = ("epsilon", "delta", *(each.name for each in fields(Rule) if each.name != "budget"))
 """What a rule in a file may say."""
+
+
+def _member(record: RecordId) -> RecordId:
+    return record if isinstance(record, Pseudonym) else canonical_name(record, "groups: record")
 
 
 def _is_collection(value: object) -> bool:

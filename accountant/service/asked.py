@@ -10,6 +10,7 @@ import numpy as np
 
 from accountant.files.data_files import DataFileError, from_json
 from accountant.gates.lineage import RecordId
+from accountant.record_name import canonical_name
 from accountant.service.problem_details import ServiceProblem, invalid
 from accountant.service.service_limits import ServiceLimits
 from mechanisms import (
@@ -177,20 +178,22 @@ def read_name(body: Mapping[str, Any], parameter: str) -> str:
 
 
 def read_record(record: Any, parameter: str) -> RecordId:
-    """Return a record's name: a text or a whole number.
+    """Return a record's name: a text or a whole number, in its one form (`canonical_name`).
 
     Raises
     ------
     Problem
         If it is none.
     """
-    if type(record) is int and -_LARGEST_RECORD <= record < _LARGEST_RECORD:
-        return record
-    if not _is_name(record):
+    whole = type(record) is int and -_LARGEST_RECORD <= record < _LARGEST_RECORD
+    if not whole and not _is_name(record):
         raise invalid(
             parameter, f"must be a text of at most {_LONGEST_NAME} characters, or a whole number of 64 bits"
         )
-    return record
+    try:
+        return canonical_name(record, parameter)
+    except ValueError as error:
+        raise invalid(parameter, str(error).removeprefix(f"{parameter}={record!r}: ")) from None
 
 
 def _is_name(name: Any) -> TypeGuard[str]:

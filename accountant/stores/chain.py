@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from accountant.ledger.entry import LONGEST_NAME
+from accountant.record_name import LONGEST_NAME
 
 FORMAT = "dpwitness-ledger-2"
 _scanned = json.JSONDecoder().raw_decode

@@ -18,8 +18,8 @@ from sqlalchemy.pool import StaticPool
 
 from accountant.files.sqlite_file import is_sqlite, note_closed, note_opened
 from accountant.rules import clock
-from accountant.stores.file_lock import FileLock, one_at_a_time
-from accountant.stores.location import RUN_STORE, location_of
+from accountant.stores.file_lock import LONGEST_WAIT, FileLock, one_at_a_time
+from accountant.stores.location import CHARGES, RUN_STORE, location_of
 from accountant.stores.session_lock import CLIENT_SETTINGS, WRITING, SessionLock, set_session, writer
 from accountant.stores.store_refusals import InUse, LedgerDamaged, OutcomeUnknown, StoreMoved, StoreRefused
 
@@ -83,7 +83,7 @@ class Database:
         self._lock: FileLock | SessionLock | None = None
         self._file = None if self.path is None else _found(self.path)
         self._log: tuple[str, list[int | None]] | None = None
-        self._accounts_checked = False
+        self.accounts_checked = False
         if self.sqlite:
             event.listen(self._engine, "close", _note_closed)
         event.listen(self._engine, "connect", _prepare if self.sqlite else _prepare_postgresql)
@@ -168,7 +168,7 @@ class Database:
         """Remove the file of SQLite's, and what lies beside it."""
         self._dispose()
         self._file = None
-        for suffix in ("", "-wal", "-shm"):
+        for suffix in ("", "-wal", "-shm", CHARGES):
             Path(f"{self.path}{suffix}").unlink(missing_ok=True)
 
     def check_file(self) -> None:
@@ -257,23 +257,30 @@ class Database:
                 connection.rollback()
 
     @contextmanager
-    def writing(self) -> Iterator[Connection]:
+    def writing(self, wait: float | None = None) -> Iterator[Connection]:
         """Yield a connection in a transaction that no other writer is in; it is durable when the block ends.
+
+        Parameters
+        ----------
+        wait
+            How many seconds to wait for another writer, if not as long as usual.
 
         Raises
         ------
+        InUse
+            If somebody else writes for so long.
         OutcomeUnknown
             If the transaction could not be ended: it may be durable, or not.
         LedgerDamaged
             If the database says that its file is damaged.
         """
-        with self._alone(), self.reading() as connection:
+        with self._alone(wait), self.reading() as connection:
             self.check_file()
             connection.begin()
             if self.sqlite:
                 self.cursor(connection, "BEGIN IMMEDIATE")  # a deferred one may fail when it first writes
             else:
-                self._wait_to_write(connection)
+                self._wait_to_write(connection, wait)
             try:
                 self._check_log()
                 yield connection
@@ -289,8 +296,10 @@ class Database:
                 raise OutcomeUnknown(f"{self.name}: {words}") from error
             self._check_log()  # it may have gone since, and the charge with it
 
-    def _wait_to_write(self, connection: Connection) -> None:
+    def _wait_to_write(self, connection: Connection, wait: float | None) -> None:
         try:
+            if wait is not None:
+                connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{round(1000 * wait):d}ms'")
             connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({WRITING})")
         except DBAPIError as error:
             if getattr(error.orig, "sqlstate", None) != "55P03":  # waited for too long
@@ -298,11 +307,15 @@ class Database:
             connection.rollback()
             holder, ended = writer(connection.connection.driver_connection)
             raise InUse(
-                f"{self.name}: has been written to by {holder} for a minute; {ended}", holder
+                f"{self.name}: has been written to by {holder} for {'a minute' if wait is None else f'{wait:g} s'}; "
+                f"{ended}",
+                holder,
             ) from None
 
-    def _alone(self) -> AbstractContextManager[None]:
-        return nullcontext() if self.path is None else one_at_a_time(f"{self.path}.lock")
+    def _alone(self, wait: float | None = None) -> AbstractContextManager[None]:
+        if self.path is None:
+            return nullcontext()
+        return one_at_a_time(f"{self.path}.lock", LONGEST_WAIT if wait is None else wait)
 
     def _check_process(self) -> None:
         if os.getpid() != self._process:
@@ -399,23 +412,6 @@ class Database:
         check = f"PRAGMA integrity_check({table})" if table else "PRAGMA integrity_check"
         found = connection.exec_driver_sql(check).scalars().all()
         return None if found == ["ok"] else str(found[0])
-
-    def check_accounts(self, connection: Connection) -> None:
-        """Refuse, at the first call, if SQLite finds the accounts or their index damaged.
-
-        Who is not found is new and has spent nothing, unless the index hides an account that is there. To look is in
-        proportion to their number, so it waits for the first who is not found.
-
-        Raises
-        ------
-        LedgerDamaged
-            With what SQLite finds.
-        """
-        if not self._accounts_checked:
-            damage = self.damage(connection, "account")
-            if damage is not None:
-                raise LedgerDamaged(f"{self.name}: SQLite finds: {damage}")
-            self._accounts_checked = True
 
     def compact(self) -> None:
         """Give the room of rows that are gone back to the system, and leave nothing of them in the files; SQLite."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
-import warnings
+import time
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -21,11 +22,33 @@ except ImportError:  # not a POSIX system
 _held: weakref.WeakSet[_Lock] = weakref.WeakSet()
 
 
+LONGEST_WAIT = 30.0
+"""Seconds after which somebody who waits for a lock is told who has it."""
+_FIRST_LOOK, _LAST_LOOK = 0.0002, 0.005  # seconds between two looks
+
+
 @contextmanager
-def one_at_a_time(path: str) -> Iterator[None]:
-    """Let one process, and one thread of it, at a time into the block; on a system without ``flock`` all of them."""
-    lock = _Lock(path, wait=True)
+def one_at_a_time(path: str, wait: float = LONGEST_WAIT) -> Iterator[None]:
+    """Let one process, and one thread of it, at a time into the block.
+
+    Parameters
+    ----------
+    path
+        A file, made if it does not exist; it says who is in the block.
+    wait
+        How many seconds to wait. The lock of a process that hangs is never taken from it: it may be in the middle of a
+        write.
+
+    Raises
+    ------
+    InUse
+        If somebody else is in it for so long; the message names the file and the process.
+    OSError
+        If the file cannot be opened, or the system or its file system has no locks.
+    """
+    lock = _Lock(path, wait=wait)
     try:
+        os.pwrite(lock.file, f"{this_process():<99}\n".encode(), 0)
         yield
     finally:
         lock.release()
@@ -34,13 +57,23 @@ def one_at_a_time(path: str) -> Iterator[None]:
 class _Lock:
     """A lock on a file, until `release` or until it is forgotten: an interruption may fall on any line."""
 
-    def __init__(self, path: str, *, wait: bool) -> None:
+    def __init__(self, path: str, *, wait: float) -> None:
+        if fcntl is None:
+            raise OSError(
+                errno.ENOLCK,
+                "this system gives no locks (flock), so nothing would keep other processes out",
+                path,
+            )
         self.file = _opened(path)
         self._process = os.getpid()
         self._close = weakref.finalize(self, os.close, self.file)
         _held.add(self)  # before it is taken: a fork may fall on any line, too
-        if fcntl is not None:
-            _lock(self.file, path, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        until, pause = time.monotonic() + wait, _FIRST_LOOK
+        while not _taken(self.file, path):
+            if time.monotonic() >= until:
+                raise _in_use(self.file, path)
+            time.sleep(pause)
+            pause = min(2.0 * pause, _LAST_LOOK)
 
     @property
     def held(self) -> bool:
@@ -49,7 +82,7 @@ class _Lock:
 
     def release(self) -> None:
         """Give the lock back; again does nothing. A fork, which shares it with its parent, only closes the file."""
-        if fcntl is not None and self.held and os.getpid() == self._process:
+        if self.held and os.getpid() == self._process:
             # A fork may have the file, too: to close it is not enough.
             with suppress(OSError):  # its file system has no locks
                 fcntl.flock(self.file, fcntl.LOCK_UN)
@@ -60,7 +93,7 @@ class FileLock(_Lock):
     """A lock from its making to `release`, to the end of the process, or until it is forgotten.
 
     The operating system holds it (``flock``), not the file: what stays behind locks nothing. A forked child does not
-    share it. On a system without ``flock`` there is no lock, and a warning says so.
+    share it.
 
     Parameters
     ----------
@@ -72,15 +105,11 @@ class FileLock(_Lock):
     InUse
         If the lock is held; the message names the file and the holder.
     OSError
-        If the file cannot be opened, or its file system has no locks.
+        If the file cannot be opened, or the system or its file system has no locks.
     """
 
     def __init__(self, path: str) -> None:
-        if fcntl is None:
-            warnings.warn(
-                f"{path}: this system has no flock, so nothing keeps other processes out", stacklevel=2
-            )
-        super().__init__(path, wait=False)
+        super().__init__(path, wait=0.0)
         since = datetime.now(UTC).isoformat(timespec="seconds")
         os.ftruncate(self.file, 0)
         os.pwrite(self.file, f"{this_process()} since {since}\n".encode(), 0)
@@ -90,16 +119,11 @@ def _opened(path: str) -> int:
     return os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
 
 
-def _lock(file: int, path: str, how: int) -> None:
+def _taken(file: int, path: str) -> bool:
     try:
-        fcntl.flock(file, how)
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        holder = _described(os.pread(file, 500, 0))
-        raise InUse(
-            f"{path} is held by {holder}: one at a time may go on. Close it there, or end that process; the lock ends "
-            "with it, and deleting the file does not help",
-            holder,
-        ) from None
+        return False
     except OSError as error:
         raise OSError(
             error.errno,
@@ -107,6 +131,16 @@ def _lock(file: int, path: str, how: int) -> None:
             "a local disk, or mount it with locks",
             path,
         ) from None
+    return True
+
+
+def _in_use(file: int, path: str) -> InUse:
+    holder = _described(os.pread(file, 500, 0))
+    return InUse(
+        f"{path} is held by {holder}: one at a time may go on. Close it there, or end that process; the lock ends "
+        "with it, and deleting the file does not help",
+        holder,
+    )
 
 
 def this_process() -> str:
@@ -116,7 +150,7 @@ def this_process() -> str:
 
 def _described(written: bytes) -> str:
     holder = written.decode(errors="replace").strip("\0 \n")  # zeros: what a power cut leaves
-    if holder.startswith(f"{this_process()} "):
+    if f"{holder} ".startswith(f"{this_process()} "):
         return f"this process, in another object ({holder})"
     return holder or "another process"
 

@@ -18,7 +18,7 @@ from accountant.rules.rule import Rule, checked_rules
 from accountant.rules.scope import Scope
 from accountant.stores.charges import check_charge
 from accountant.stores.export import checked_content, is_export, parsed, verified_content
-from accountant.stores.names import NameKey, Names, name_key
+from accountant.stores.names import NameKey, Names, name_key, own_name
 from accountant.stores.opening import (
     holds_ledger,
     make_store,
@@ -138,7 +138,8 @@ def _read(path: Path) -> tuple[_Found, str]:
             raise LedgerDamaged(
                 f"{path}: damaged dpwitness ledger ({type(error).__name__}: {error})"
             ) from None
-    replay, names = verified_content(path, checked_content(path, content))
+    replay, found_names = verified_content(path, checked_content(path, content))
+    names = {number: own_name(name) for number, name in found_names.items()}
     charges = [(charged.scope, charged.entries) for charged in replay.charged(names)]
     found = _Found(
         replay.terms,
@@ -161,7 +162,8 @@ def _former(saved: dict[str, Any]) -> _Found:
         mechanism = None if row["mechanism"] is None else mechanisms[row["mechanism"]]
         if not all(type(record) in (int, str) for record in row["records"]):
             raise ValueError(f"records = {row['records']!r}: must be whole numbers or texts")
-        entry = entry_from_terms(row, mechanism, tuple(row["records"]), terms.composition, charges)
+        records = tuple(map(own_name, row["records"]))
+        entry = entry_from_terms(row, mechanism, records, terms.composition, charges)
         check_charge(entry, terms.composition)
         entries.append(entry)
     assumptions = [

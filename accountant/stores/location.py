@@ -8,6 +8,8 @@ from typing import Any
 
 RUN_STORE = "ledger.db"
 """The store of a run, in the run's folder."""
+CHARGES = ".charges"
+"""Ends the name of the file beside it that has what was charged since the last save."""
 
 
 def location_of(path: Path) -> dict[str, Any]:

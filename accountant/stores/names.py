@@ -18,6 +18,7 @@ from pathlib import Path
 from accountant.files.whole_file import whole_file
 from accountant.gates.lineage import RecordId
 from accountant.pseudonym import Pseudonym
+from accountant.record_name import canonical_name, nearest_name
 from accountant.stores.chain import label
 from accountant.stores.store_refusals import KeyRefused
 
@@ -38,6 +39,16 @@ def named(text: str) -> RecordId:
         raise ValueError(f"{text}: is the label of no record")
     name: RecordId = found
     return name
+
+
+def own_name(name: RecordId) -> RecordId:
+    """Return what a record of an older ledger is called now: one that had several names has paid by all of them."""
+    if isinstance(name, Pseudonym):
+        return name
+    try:
+        return canonical_name(name)
+    except ValueError:
+        return canonical_name(nearest_name(str(name)) or "(no name)")
 
 
 def pseudonym(word: str) -> Pseudonym | None:
@@ -203,14 +214,17 @@ class Names:
         ------
         KeyRefused
             If that takes a key that is not at hand.
+        ValueError
+            If it is no name (`canonical_name`).
         """
         if isinstance(record, Pseudonym):
             return json.dumps(dict((record.split(":", 1),)))
+        text = label(canonical_name(record))
         if self.check is None:
-            return label(record)
+            return text
         self.check_key(f"record {record!r}")
         assert self.key is not None
-        return self.key.hashed(label(record))
+        return self.key.hashed(text)
 
     def check_key(self, what: str) -> None:
         """Refuse what takes the store's key, if that is not at hand.

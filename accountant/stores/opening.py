@@ -20,7 +20,7 @@ from accountant.stores.anchor import Anchor, Mark
 from accountant.stores.chain import FORMAT, START, canonical, chained, row_digest
 from accountant.stores.database import Database
 from accountant.stores.location import RUN_STORE, left_log, same_location
-from accountant.stores.names import NameKey, Names, name_key
+from accountant.stores.names import NameKey, Names, name_key, own_name
 from accountant.stores.replayed_entries import ReplayedEntries
 from accountant.stores.schema import METADATA, RUN, VERSION
 from accountant.stores.sql_store import SQLStore, labelled
@@ -33,7 +33,7 @@ from accountant.stores.store_refusals import (
     StoreRefused,
 )
 from accountant.stores.store_verification import Verified, has_run, look_over, verify_database, verifying
-from accountant.stores.upgrades import upgraded
+from accountant.stores.upgrades import check_names, upgraded
 from accountant.stores.work import Work, last_save
 from accountant.written_terms import Terms
 
@@ -98,6 +98,8 @@ def open_store(
                     f"{database.name}: is the ledger of a run: go on with it by DurableRun.load"
                 )
             database.hold()
+        else:
+            check_names(database)
         replay, head = look_over(database, pinned)
         if terms is not None:
             _check_terms(database.name, terms, replay.terms)
@@ -256,6 +258,7 @@ def open_run(where: str | Path, holder: str) -> tuple[SQLStore, ReplayedEntries]
             _take_run(database, connection, holder)
         found = verify_database(database)  # what nobody else changes any more
         _check_location(database, found.replay.location)
+        check_names(database, (record for held in found.replay.waiting.sums.values() for record in held))
         return SQLStore(database, found.replay.terms, found.head), found.replay
     except BaseException:
         database.close()
@@ -329,7 +332,8 @@ def stored_entries(where: str | Path) -> tuple[Terms, Sequence[Entry], str]:
     database = existing(where)
     try:
         with verifying(database) as (connection, found):
-            return found.replay.terms, found.replay.entries(labelled(connection)), found.replay.lacking
+            names = {number: own_name(name) for number, name in labelled(connection).items()}
+            return found.replay.terms, found.replay.entries(names), found.replay.lacking
     finally:
         database.close()
 

@@ -7,7 +7,7 @@ import json
 import uuid
 import weakref
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -22,6 +22,7 @@ from accountant.stores import opening
 from accountant.stores.chain import label, row_digest
 from accountant.stores.database import Database
 from accountant.stores.replayed_entries import ReplayedEntries
+from accountant.stores.run_journal import RunJournal
 from accountant.stores.sql_store import SQLStore, happened, labelled, let_pass
 from accountant.stores.store_refusals import InUse, LedgerDamaged, StoreMoved
 from accountant.stores.waiting import Noted, Notes, Waiting
@@ -60,20 +61,20 @@ class Saved:
     ----------
     terms, ledger, assumptions
         The accountant's.
-    reserved
-        Where the store has the ledger's open reservations.
     waiting
         Who waits in sums.
     state
         Everything else, as it was given to `RunStore.save`.
+    stopped
+        Whether something was charged after the last save, so that noise may have been drawn.
     """
 
     terms: Terms
     ledger: Ledger
-    reserved: Mapping[int, int]
     assumptions: Sequence[Assumption]
     waiting: Waiting
     state: bytes
+    stopped: bool
 
 
 @dataclass(frozen=True)
@@ -101,6 +102,8 @@ class RunStore:
         self._known = _Known()
         self._noted = Noted()
         self._pending: tuple[News, dict[int, int]] | None = None
+        self._saving = False
+        self._journal = RunJournal(store.database, holder, store.instance)
         self._close = weakref.finalize(self, store.database.close)  # also if it is forgotten
 
     @classmethod
@@ -165,14 +168,66 @@ class RunStore:
             if replay.saved is None:
                 raise ValueError(f"{store.name}: holds no saved run: no save has ended here")
             run = cls(store, holder)
-            saved = _saved(store, replay)
-            known = len(saved.ledger.events), len(saved.assumptions), saved.reserved
-            run._known = _Known(replay.saved[0], *known)
             run._noted = Noted.of(replay.waiting)
-            return run, saved
+            return run, run._saved(replay, replay.saved[0])
         except BaseException:
             store.close()
             raise
+
+    def follow(self, ledger: Ledger) -> None:
+        """Write down what happens in a ledger before it does, from now on."""
+        ledger.write_ahead = self._write_ahead
+
+    def _write_ahead(self, event: LedgerEvent | Assumption) -> None:
+        if self._saving:  # a signal's handler: the save would not have it, and remove it
+            raise InUse(f"{self._store.name}: the run is being saved: nothing can be charged meanwhile")
+        self._resolve()
+        self._journal.note(event)
+
+    def turn(self) -> AbstractContextManager[None]:
+        """Return a context in which what happens in this thread waits for a save, and is written down at the end."""
+        return self._journal.turn()
+
+    def _saved(self, replay: ReplayedEntries, saves: int) -> Saved:
+        """Return what entries say, and what was charged after the last save."""
+        store = self._store
+        with store.database.reading() as connection:
+            answers = connection.exec_driver_sql("SELECT key, answer FROM request").all()
+            state = stored_bytes(connection.exec_driver_sql("SELECT state FROM run").scalar_one())
+            replay.history = partial(rows_after, connection, 0)  # nobody else writes: the run is held
+            names = labelled(connection)
+            events: list[LedgerEvent] = []
+            numbers: dict[int, int] = {}  # of charges in the ledger, by where they stand
+            for position, event in replay.events(names):
+                if isinstance(event, Charged):
+                    numbers[position] = len(numbers) + 1
+                    events.append(event._replace(position=numbers[position]))
+                elif isinstance(event, Settlement):
+                    events.append(event._replace(position=numbers[event.position]))
+                else:
+                    events.append(event)
+        events += [
+            Answered(json.loads(key), stored_bytes(answer)) for key, answer in answers if answer is not None
+        ]
+        rows = {names[number]: renumbered(row, numbers) for number, row in replay.rows.items()}
+        rules, folded = replay.named_rules(names), bool(replay.folds)
+        reserved = {
+            numbers[position]: position
+            for position, state in replay.reservations.items()
+            if state == "reserved"
+        }
+        self._known = _Known(saves, len(events), len(replay.assumptions), reserved)
+        found = self._journal.read(saves, reserved)
+        clock = max((each["at"] or 0 for each in found), default=0)
+        try:
+            ledger = Ledger.of(
+                store.terms.composition, events, rules, rows, max(replay.clock, clock), folded=folded
+            )
+        except ClockAhead as error:
+            raise ClockAhead(f"{store.name}: {error}") from None
+        assumptions = (*replay.assumptions, *self._journal.replay(found, ledger, store.terms.composition))
+        stopped = any("paid" in each for each in found)
+        return Saved(store.terms, ledger, assumptions, replay.waiting, state, stopped)
 
     @property
     def kept(self) -> bool:
@@ -181,13 +236,18 @@ class RunStore:
 
     def notes(self) -> Notes:
         """Return an empty sheet for who waits, once it is known how the last save ended."""
-        if self._pending is not None and _last_save(self._store.database) == (
-            self._known.saves + 1,
-            self._name,
-        ):
+        self._resolve()
+        return Notes(self._noted)
+
+    def _resolve(self) -> None:
+        """Find out how the last save ended, if nobody knows."""
+        if self._pending is None:
+            return
+        with self._store.database.writing() as connection:  # once it has ended
+            last = last_save(self._store.database, connection)
+        if last == (self._known.saves + 1, self._name):
             self._settle(*self._pending)
         self._pending = None
-        return Notes(self._noted)
 
     def news(self, ledger: Ledger, assumptions: Sequence[Assumption], notes: Notes) -> News:
         """Return what is new since the last save."""
@@ -256,6 +316,23 @@ class RunStore:
         }
         reserved, count = dict(self._known.reserved), self._known.saves + 1
         self._pending = news, reserved
+        self._saving = True
+        try:
+            self._write(news, reserved, count, names, state, kept)
+            self._settle(news, reserved)
+            self._pending = None
+        finally:
+            self._saving = False
+
+    def _write(
+        self,
+        news: News,
+        reserved: dict[int, int],
+        count: int,
+        names: set[str],
+        state: bytes,
+        kept: Mapping[str, bytes],
+    ) -> None:
         self._store.database.hold()  # again, if it was lost and nobody has taken it
         with self._store.working(names) as work:
             work.check()
@@ -270,8 +347,6 @@ class RunStore:
             work.append({"saved": [count, digest, news.notes.rows], "at": work.stamp(news.at)})
             work.keep(kept)
             work.save_run(count, self._name, state)
-        self._settle(news, reserved)
-        self._pending = None
 
     def check_held(self) -> None:
         """Refuse if another process has gone on with the run since.
@@ -291,6 +366,7 @@ class RunStore:
         """Note that a save has ended."""
         news.notes.settle()  # first: interrupted, it is done again, and what follows is one step
         before = self._known
+        self._journal.begin(before.saves + 1, reserved)
         self._known = _Known(
             before.saves + 1,
             before.events + len(news.events),
@@ -301,6 +377,7 @@ class RunStore:
     def close(self) -> None:
         """Close it for others to open; a store in which no save has ended is removed."""
         try:
+            self._journal.close()
             if self._store.database.holding and not self._known.saves:
                 with suppress(OSError):  # then whoever begins a run there replaces it
                     opening.unmake_run(self._store.database, self._name)
@@ -323,34 +400,3 @@ def _kept(database: Database, name: str) -> bytes | None:
     if row_digest(name, value) != digest:
         raise LedgerDamaged(f"{database.name}: the table `kept` is not what was written")
     return value
-
-
-def _saved(store: SQLStore, replay: ReplayedEntries) -> Saved:
-    with store.database.reading() as connection:
-        answers = connection.exec_driver_sql("SELECT key, answer FROM request").all()
-        state = stored_bytes(connection.exec_driver_sql("SELECT state FROM run").scalar_one())
-        replay.history = partial(rows_after, connection, 0)  # nobody else writes: the run is held
-        names = labelled(connection)
-        events: list[LedgerEvent] = []
-        numbers: dict[int, int] = {}  # of charges in the ledger, by where they stand
-        for position, event in replay.events(names):
-            if isinstance(event, Charged):
-                numbers[position] = len(numbers) + 1
-                events.append(event._replace(position=numbers[position]))
-            elif isinstance(event, Settlement):
-                events.append(event._replace(position=numbers[event.position]))
-            else:
-                events.append(event)
-    events += [
-        Answered(json.loads(key), stored_bytes(answer)) for key, answer in answers if answer is not None
-    ]
-    rows = {names[number]: renumbered(row, numbers) for number, row in replay.rows.items()}
-    rules, folded = replay.named_rules(names), bool(replay.folds)
-    try:
-        ledger = Ledger.of(store.terms.composition, events, rules, rows, replay.clock, folded=folded)
-    except ClockAhead as error:
-        raise ClockAhead(f"{store.name}: {error}") from None
-    reserved = {
-        numbers[position]: position for position, state in replay.reservations.items() if state == "reserved"
-    }
-    return Saved(store.terms, ledger, reserved, replay.assumptions, replay.waiting, state)

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from sqlalchemy import BigInteger, Column, Index, Integer, LargeBinary, MetaData, Table, Text, text
 
-VERSION = 5
+VERSION = 6
 """The version of these tables; stores of earlier ones are brought up by `accountant.stores.upgrades`."""
+READABLE = 5
+"""The first version that has all tables as they are; names of records have one form from `VERSION` on."""
 
 METADATA = MetaData()
 
@@ -84,6 +86,13 @@ KEPT = Table(
     Column("value", LargeBinary, nullable=False),
     Column("digest", LargeBinary, nullable=False),
     sqlite_with_rowid=False,
+)
+
+Table(
+    "charges",
+    RUN.metadata,  # since the last save; beside a file they are in one of their own
+    Column("number", BigInteger, primary_key=True, autoincrement=False),
+    Column("line", Text, nullable=False),
 )
 
 REQUEST = Table(

@@ -41,7 +41,7 @@ from accountant.stores.group_commit import GroupCommit
 from accountant.stores.names import PLAIN, Names, named
 from accountant.stores.store_refusals import StoreMoved
 from accountant.stores.store_verification import Verified, check_anchor, verify_database
-from accountant.stores.work import ACCOUNT_ROW, Work, account_row, rows_after
+from accountant.stores.work import ACCOUNT_ROW, Work, account_row, check_accounts, rows_after
 from accountant.written_terms import Terms
 from mechanisms import Assumption, Neighbouring
 
@@ -81,8 +81,8 @@ class SQLStore:
         self.database = database
         self.terms = terms
         self.names = names
-        self._epoch = opened.epoch
-        self._instance = opened.instance
+        self._seen = opened
+        self.instance = opened.instance
         self._anchor = anchor
         self._zero = terms.composition.zero
         self._amounts = Amounts(terms.composition)
@@ -128,6 +128,8 @@ class SQLStore:
             yield work
             mark = work.finish()
             changed = not work.unchanged
+        if work.is_the_one and mark.epoch == self._seen.epoch:  # else it has to be opened again
+            self._seen = mark
         self._kinds.update(work.new_kinds)
         if changed and self._anchor is not None:
             self._anchor.write(mark)
@@ -146,17 +148,19 @@ class SQLStore:
             self._amounts,
             self._zero,
             self._kinds,
-            (self._instance, self._epoch),
+            self._seen,
             self._limits,
             self.terms.composition,
             self.names.label,
         )
 
     def check(self) -> None:
-        """Refuse if nothing can be charged now, as far as that shows without writing.
+        """Refuse if nothing can be charged now: a transaction is begun, and writes nothing.
 
         Raises
         ------
+        InUse
+            If somebody else is in one for longer than a second.
         StoreMoved, GateClosed, LedgerDamaged, StoreRefused, OSError
             With the reason, as a charge would.
         """
@@ -166,12 +170,14 @@ class SQLStore:
             self._check_anchor(work)
             work.check()
             self.database.check_writable(connection)
+        with self.database.writing(wait=1.0):
+            pass
 
     def _check_anchor(self, work: Work) -> None:
         """Refuse if the anchor knows more of this store than it says itself."""
         mark = None if self._anchor is None else self._anchor.read()
         if mark is not None:
-            check_anchor(self.name, mark, self._instance, work.epoch, work.position)
+            check_anchor(self.name, mark, self.instance, work.epoch, work.position)
 
     def charge(
         self,
@@ -416,14 +422,14 @@ class SQLStore:
             rows = self.database.select(connection, f"{ACCOUNT_ROW} WHERE label IN (...)", names)
             self._check_names(connection)  # afterwards: a key that changed between the two is seen
             if len(rows) < len(set(names)):
-                self.database.check_accounts(connection)
+                check_accounts(self.database, connection)
         found = (account_row(self.name, row) for row in rows)
         return {name: self._amounts.of(text) for _, name, _, text, _ in found}
 
     def _check_names(self, connection: Connection) -> None:
         """Refuse to look up names if the key may have changed: everybody would seem to have spent nothing."""
         epoch = self.database.cursor(connection, "SELECT epoch FROM store").fetchone()[0]
-        if epoch != self._epoch:
+        if epoch != self._seen.epoch:
             raise StoreMoved(
                 f"{self.name}: was adopted, or its key of names changed, since this process opened it: open it again"
             )

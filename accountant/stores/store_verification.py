@@ -71,6 +71,7 @@ def verifying(database: Database, anchor: Anchor | None = None) -> Iterator[tupl
     _check_file(database)
     mark = None if anchor is None else anchor.read()
     with _snapshot(database) as connection:
+        _check_schema(database, connection)
         replay = begun(connection)
         replay.feed_all(rows_after(connection, replay.position))
         if mark is not None:
@@ -98,6 +99,7 @@ def look_over(database: Database, anchor: Anchor | None = None) -> tuple[Replaye
     replay = ReplayedEntries()
     mark = None if anchor is None else anchor.read()
     with _snapshot(database) as connection:
+        _check_schema(database, connection)
         fold = last_fold(connection)
         head = _last_entries(database, connection, fold)
         for row in (*rows_after(connection, 0, "position = 1"), *rows_after(connection, 1, RARE)):
@@ -110,6 +112,26 @@ def look_over(database: Database, anchor: Anchor | None = None) -> tuple[Replaye
         if mark is not None:
             _check_marked(database, connection, mark, replay, head[0])
     return replay, Mark(replay.instance, replay.epoch, head[0], head[1].hex())
+
+
+_OWN_SCHEMA = {
+    True: "SELECT type, name FROM sqlite_master WHERE type IN ('trigger', 'view')",
+    False: """
+SELECT 'trigger', tgname FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid
+WHERE NOT tgisinternal AND relnamespace = current_schema()::regnamespace
+UNION ALL SELECT 'rule', rulename FROM pg_rules WHERE schemaname = current_schema()
+UNION ALL SELECT 'policy', policyname FROM pg_policies WHERE schemaname = current_schema()
+UNION ALL SELECT 'view', viewname FROM pg_views WHERE schemaname = current_schema()""",
+}
+"""Finds what is in no store's tables, and may change what is written or read there; in SQLite and in PostgreSQL."""
+
+
+def _check_schema(database: Database, connection: Connection) -> None:
+    found = connection.exec_driver_sql(_OWN_SCHEMA[database.sqlite]).first()
+    if found is not None:
+        raise LedgerDamaged(
+            f"there is a {found[0]} {found[1]!r}, which no ledger has: what is charged may not be kept"
+        )
 
 
 def _check_file(database: Database) -> None:

@@ -63,7 +63,7 @@ class Work:
         amounts: Amounts,
         zero: Any,
         kinds: Kinds,
-        opened: tuple[str, int],
+        opened: Mark,
         known_limits: dict[int, Limits],
         composition: Composition,
         label: Callable[[RecordId], str],
@@ -73,7 +73,7 @@ class Work:
         self._known_limits = known_limits
         self._database = database
         self._kinds = kinds
-        self._opened = opened  # which store, and the epoch
+        self._opened = opened  # which store, the epoch, and the last entry that this process has seen
         self.connection = connection
         self._amounts = amounts
         self._zero = zero
@@ -85,6 +85,8 @@ class Work:
         head = database.cursor(connection, last).fetchone()
         self.position, self._hash = int(head[0]), stored_bytes(head[1])
         self._written = self.position
+        self._head = self._hash.hex()
+        self.is_the_one = False  # whose last entry this process has seen, as far as that is known
         self._accounts: dict[str, Account] = {}
         self._numbered: dict[int, Account] = {}
         self._entries: list[tuple[int, str, bytes]] = []
@@ -124,8 +126,8 @@ class Work:
         StoreMoved, GateClosed
             With the reason.
         """
-        instance, epoch = self._opened
-        if self.instance != instance:
+        epoch = self._opened.epoch
+        if self.instance != self._opened.instance:
             raise StoreMoved(
                 f"{self._database.name}: another store has taken its place since this process opened it: bring it "
                 "back, or open what is there now"
@@ -135,9 +137,26 @@ class Work:
                 f"{self._database.name}: was adopted, or its key of names changed, since this process opened it "
                 f"(epoch {self.epoch}, not {epoch}): open it again"
             )
+        self._check_seen()
         if self._closed is not None:
             why, *place = json.loads(self._closed)
             raise GateClosed(f"the gate is closed since {Place(*place)}: {why}", calling_place())
+
+    def _check_seen(self) -> None:
+        """Refuse a store that does not hold the last entry that this process has seen: an older one was put back."""
+        if self.is_the_one:
+            return
+        seen, there = self._opened, self._head == self._opened.hash
+        if seen.position < self._written:  # others have written since: the next entry is bound to it
+            row = self._one("SELECT body, hash FROM entry WHERE position = ?", seen.position + 1)
+            there = row is not None and chained(bytes.fromhex(seen.hash), row[0]) == stored_bytes(row[1])
+        if not there:
+            raise StoreMoved(
+                f"{self._database.name}: ends at entry {self._written}, and does not hold entry {seen.position} that "
+                "this process has seen there: an older copy was put in its place, or old entries were folded. What was "
+                "charged since may be missing; open it again if it is the right one"
+            )
+        self.is_the_one = True
 
     def load(self, names: Iterable[str]) -> None:
         """Read accounts, all at once."""
@@ -147,7 +166,7 @@ class Work:
         self._read("label", wanted)
         for name in wanted:
             if name not in self._accounts:
-                self._database.check_accounts(self.connection)
+                check_accounts(self._database, self.connection)
                 self._accounts[name] = Account(None, name, self._zero)
 
     def load_numbers(self, numbers: Iterable[int]) -> None:
@@ -623,6 +642,41 @@ def account_row(name: str, row: Sequence[Any]) -> tuple[int, str, bytes, str, st
     if row_digest(*values) != stored_bytes(digest):
         raise LedgerDamaged(f"{name}: account {number} is not what was written")
     return values
+
+
+def check_accounts(database: Database, connection: Connection) -> None:
+    """Refuse, at the first call, if an account is damaged, was renamed or is gone.
+
+    Who is not found is new and has spent nothing, unless there is an account that has another name, or none. To look is
+    in proportion to their number, so it waits for the first who is not found.
+
+    Raises
+    ------
+    LedgerDamaged
+        With what is found.
+    """
+    if database.accounts_checked:
+        return
+    damage = database.damage(connection, "account")
+    if damage is not None:
+        raise LedgerDamaged(f"{database.name}: SQLite finds: {damage}")
+    count = 0
+    for row in connection.exec_driver_sql(ACCOUNT_ROW):
+        account_row(database.name, row)
+        count += 1
+    opened = _last_opened(database, connection)
+    if count != opened:
+        raise LedgerDamaged(f"{database.name}: {opened} accounts were opened, and {count} are there")
+    database.accounts_checked = True
+
+
+def _last_opened(database: Database, connection: Connection) -> int:
+    """Return the number of the account that was opened last: they are opened in order."""
+    last = "SELECT body FROM entry WHERE body LIKE ? ORDER BY position DESC LIMIT 1"
+    found = database.one(connection, last, '%"opened":[[%')
+    body = {} if found is None else json.loads(found[0])
+    said = next((body[each] for each in ("rules", "folded") if each in body), body)
+    return max((int(number) for number, _ in said.get("opened", ())), default=0)
 
 
 def last_save(database: Database, connection: Connection) -> tuple[int, str]:

@@ -23,12 +23,13 @@ import numpy.typing as npt
 from accountant import Gate, Private
 from algorithms.anytime_learner import AnytimeLearner
 from algorithms.cascades.click_estimates import ChernoffNoiseBound, ClickEstimates
-from algorithms.claim import ONE_ROUND_CENTRAL, ONE_USER_SHUFFLED, ClaimForm, View
+from algorithms.claim import ClaimForm, View
 from algorithms.estimates.chernoff import NoiseTail
 from algorithms.estimates.shuffled_counts import ShuffledCounts
 from algorithms.lanes import gather
 from algorithms.learner import ClickConfidence, Family, check_delta, check_epsilon
 from algorithms.problems import RankedLists
+from algorithms.unit import ONE_REPORT
 from mechanisms import Gaussian, Laplace, Mechanism, OneHot
 from mechanisms.arrays import FloatArray, IntArray
 
@@ -156,7 +157,7 @@ class CascadeUCBBatch(_CentralPhases):
     claim: ClassVar[ClaimForm] = ClaimForm(
         model="central",
         view=View.ACTIONS,
-        unit=ONE_ROUND_CENTRAL,
+        unit=ONE_REPORT,
         source="cascading bandits paper, Algorithm 1, repaired: phases and noisy click histograms",
     )
 
@@ -183,7 +184,7 @@ class CascadeUCBBatchGaussian(_CentralPhases):
     claim: ClassVar[ClaimForm] = ClaimForm(
         model="central",
         view=View.ACTIONS,
-        unit=ONE_ROUND_CENTRAL,
+        unit=ONE_REPORT,
         source="cascading bandits paper, Algorithm 1, repaired: phases and click histograms with Gaussian noise",
     )
 
@@ -211,7 +212,7 @@ class CascadeUCBBatchShuffle(_PhaseLearner):
     claim: ClassVar[ClaimForm] = ClaimForm(
         model="shuffle",
         view=View.SHUFFLED,
-        unit=ONE_USER_SHUFFLED,
+        unit=ONE_REPORT,
         source="this library: phases and click histograms of shuffled bits",
     )
 

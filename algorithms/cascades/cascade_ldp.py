@@ -16,10 +16,11 @@ import numpy.typing as npt
 from accountant import Gate, Private
 from algorithms.anytime_learner import AnytimeLearner
 from algorithms.cascades.click_estimates import AdditiveNoiseBound, ClickEstimates
-from algorithms.claim import ONE_USER_LOCAL, ClaimForm, View
+from algorithms.claim import ClaimForm, View
 from algorithms.estimates.chernoff import NoiseTail
 from algorithms.learner import ClickConfidence, Family, check_delta, check_epsilon
 from algorithms.problems import RankedLists
+from algorithms.unit import ONE_REPORT
 from mechanisms import Gaussian, Laplace, OneHot
 from mechanisms.arrays import BoolArray, IntArray
 
@@ -82,7 +83,7 @@ class CascadeUCBLDPLaplace(_ClickVectorLearner):
     claim: ClassVar[ClaimForm] = ClaimForm(
         model="local",
         view=View.MESSAGE,
-        unit=ONE_USER_LOCAL,
+        unit=ONE_REPORT,
         source="cascading bandits paper, Algorithm 2, repaired: Laplace noise on the click vector",
     )
 
@@ -110,7 +111,7 @@ class CascadeUCBLDPGaussian(_ClickVectorLearner):
     claim: ClassVar[ClaimForm] = ClaimForm(
         model="local",
         view=View.MESSAGE,
-        unit=ONE_USER_LOCAL,
+        unit=ONE_REPORT,
         source="cascading bandits paper, Algorithm 3, repaired: Gaussian noise on the click vector",
     )
 

@@ -13,13 +13,14 @@ import numpy.typing as npt
 from accountant import Gate
 from algorithms.anytime_learner import AnytimeLearner
 from algorithms.cascades.click_estimates import RankedItems, ranked_first
-from algorithms.claim import ONE_USER_LOCAL, ClaimForm, View
+from algorithms.claim import ClaimForm, View
 from algorithms.epochs import epoch_horizon, epoch_of
 from algorithms.estimates.response_mixture import ResponseMixture
 from algorithms.lanes import positions
 from algorithms.learner import ClickConfidence, Family, check_epsilon
 from algorithms.message_learner import MessageLearner, Question
 from algorithms.problems import RankedLists
+from algorithms.unit import ONE_REPORT
 from mechanisms import FirstAbove, Mechanism, RandomizedResponse
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
 
@@ -281,7 +282,7 @@ class CascadeUCBRR(MessageLearner[RankedLists], AnytimeLearner[RankedLists]):
     claim: ClassVar[ClaimForm] = ClaimForm(
         model="local",
         view=View.MESSAGE,
-        unit=ONE_USER_LOCAL,
+        unit=ONE_REPORT,
         source="cascading bandits paper, repaired: randomized response on the click vector",
     )
     family: ClassVar[Family] = "cascade"

@@ -7,7 +7,7 @@ import json
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
@@ -73,12 +73,13 @@ class DurableRun(Generic[LearnerType]):
     transaction. A run that was saved and loaded gives, bit for bit, the actions and charges of one that never stopped;
     so does one that was stopped in the middle of a save: it is the run of that save or of the one before.
 
-    **When to save.** After each `observe`, before the next action is shown. What a central learner gives away, it
-    gives away through its actions; so a crash before the save loses a round, and nothing that anybody saw is
-    missing from the ledger. Saved less often, a crash forgets charges for actions that were shown. A local
-    learner's messages are seen when they are sent: there, a message is sent when the run is saved. If a save fails (a
-    full disk, say) or is interrupted (Ctrl-C, a signal), show nothing until one has succeeded: the next one mends what
-    it left.
+    **When to save.** When you like: a killed run may lose feedback, never a charge. From the first save on, what pays
+    for a draw is written down before the draw returns, and `load` charges it. Only if the whole machine stops, what was
+    charged since the last save may be lost. What a central learner gives away, it gives away through its actions: so
+    let it observe in a `turn`, and save at its end, before the next action is shown; a process that is killed in it
+    leaves the run of the last save, and nobody who saw anything has not paid. Without turns, a batch that was released
+    and not saved has paid, and cannot be released again where its records have nothing left. If a save fails (a full
+    disk, say) or is interrupted (Ctrl-C, a signal), the next one mends what it left.
 
     **Where to save.** The folder holds raw data (sums that wait for release): only its owner may read it (mode 700,
     files 600), and it belongs where raw data may be. From the first save or the load until `close` or the end of
@@ -90,7 +91,7 @@ class DurableRun(Generic[LearnerType]):
     The URL of a PostgreSQL database that is used for nothing else (``"postgresql+psycopg://user@host/run"``) takes the
     place of a folder where several machines may go on with the run: one at a time, as above, and the others wait
     (``load(..., wait=60)``) or are told who has it. Who lost its hold without a word (the server was restarted) and was
-    followed by another is refused when it saves: what it did since its last save is as if it had crashed.
+    followed by another is refused when it draws or saves.
 
     **Threads.** A learner is for one thread at a time. Where several use it, or one saves beside it, each holds `lock`
     around its whole turn (``with run.lock: act, observe, save``); `save` takes it itself. Without it, a save that
@@ -142,8 +143,9 @@ class DurableRun(Generic[LearnerType]):
     >>> with DurableRun(build, Accountant(Budget(epsilon=1.0))) as run:
     ...     arms = run.learner.act()[0]
     ...     outcomes = run.accountant.private([1.0, 0.0], run.learner.feedback_domain, record="ann")
-    ...     run.learner.observe(outcomes)
-    ...     run.save(folder.name + "/run")
+    ...     with run.turn():
+    ...         run.learner.observe(outcomes)
+    ...         run.save(folder.name + "/run")
     >>> with DurableRun.load(folder.name + "/run", build) as again:
     ...     bool((again.learner.act() == run.learner.act()).all())
     True
@@ -227,7 +229,9 @@ class DurableRun(Generic[LearnerType]):
             raise
 
     def _write(self, store: RunStore, keep: Mapping[str, bytes]) -> None:
-        with undisturbed(self.accountant):
+        with undisturbed(
+            self.accountant
+        ):  # what is charged meanwhile would be in no save, and removed as if it were
             notes = store.notes()
             encoder = Encoder(self.accountant, own_modules(self.learner), notes)
             state = {
@@ -241,7 +245,19 @@ class DurableRun(Generic[LearnerType]):
                 **randomness(self.accountant),
             }
             news = store.news(ledger_of(self.accountant), self.accountant.assumptions, notes)
-        store.save(news, pack(state, encoder.arrays), keep)
+            store.save(news, pack(state, encoder.arrays), keep)
+            store.follow(ledger_of(self.accountant))
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Hold the run for a turn, of whose draws nothing is shown before it is saved, or has ended.
+
+        What pays for a draw is not written down by itself then, but with the save that ends the turn: a process that is
+        killed in it, or closes the run, leaves the run of the last save, as if the turn had not begun, and nobody paid.
+        At its end, what no save has is written down.
+        """
+        with self.lock, nullcontext() if self._store is None else self._store.turn():
+            yield
 
     def check_held(self) -> None:
         """Refuse if another process has gone on with the run: what this one holds is another's past then.
@@ -293,7 +309,8 @@ class DurableRun(Generic[LearnerType]):
             As for the class.
         noise
             As for `Accountant`: OpenDP's samplers by default. For a run on a NumPy generator, one of the same kind;
-            its state is set to the saved one.
+            its state is set to the saved one. If it was stopped after it had released what no save holds, another
+            source.
         code
             To go on with other code than saved the run: the word that `CodeChanged` named.
         adopt
@@ -305,7 +322,8 @@ class DurableRun(Generic[LearnerType]):
         Raises
         ------
         StoreMoved
-            If it is a copy, and not adopted: original and copy would spend the same budgets.
+            If it is a copy, and not adopted: original and copy would spend the same budgets; or older than what was
+            charged since its last save.
         InUse
             If the run is open, in another process or in this one, and was not closed in time; it names who has it.
         CodeChanged
@@ -314,7 +332,8 @@ class DurableRun(Generic[LearnerType]):
             If the learner that `build` makes is not the one that was saved, or has other parameters (the message
             names them).
         RandomnessMismatch
-            If the run's noise came from a NumPy generator and `noise` is none, or another kind.
+            If the run's noise came from a NumPy generator and `noise` is none, or another kind, or would be drawn again
+            for other data.
         ClockAhead
             If a rule looks at the time, and the clock is far ahead of the last charge, until
             ``dpwitness ledger clock FOLDER`` says that it is right.
@@ -331,7 +350,9 @@ class DurableRun(Generic[LearnerType]):
         try:
             with _damage_named(shown(at)):
                 saved, arrays = unpack(kept.state)
-                accountant = restore_accountant(kept.terms, kept.ledger, kept.assumptions, saved, noise)
+                accountant = restore_accountant(
+                    kept.terms, kept.ledger, kept.assumptions, saved, noise, stopped=kept.stopped
+                )
                 drawn_from = saved["drawn_from"]
                 if drawn_from is not None:
                     set_randomness(accountant, drawn_from)
@@ -343,6 +364,7 @@ class DurableRun(Generic[LearnerType]):
                 decoder.restore(run.learner, saved["state"])
                 set_randomness(accountant, saved)
             run._where, run._store = at, store
+            store.follow(kept.ledger)
             return run
         except BaseException:
             store.close()

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from accountant.files.whole_file import sync_folder
-from accountant.stores.location import RUN_STORE
+from accountant.stores.location import CHARGES, RUN_STORE
 from accountant.stores.store_refusals import InUse
 from accountant.written_terms import Terms
 from algorithms.durable.state import StateArrays
@@ -22,7 +22,7 @@ from algorithms.durable.state import StateArrays
 if TYPE_CHECKING:
     from accountant.stores.run_store import RunStore, Saved
 
-_BESIDE = tuple(f"{RUN_STORE}{suffix}" for suffix in ("", "-wal", "-shm", ".lock", ".held"))
+_BESIDE = tuple(f"{RUN_STORE}{suffix}" for suffix in ("", "-wal", "-shm", ".lock", ".held", CHARGES))
 _FORMER = "state.npz"
 _LOOK_AGAIN = 0.05
 """Seconds after which somebody who waits for a run asks for it again."""

@@ -27,9 +27,6 @@ from mechanisms.arrays import FloatArray, IntArray
 from mechanisms.domain import as_numbers
 from mechanisms.regression_moments import shortened
 
-ONE_CONTEXTUAL_ROUND = "one round: the contexts offered and the reward"
-"""What a record is."""
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinearUCB:

@@ -15,11 +15,11 @@ from accountant import Gate, Simulation
 from accountant.gates.random_streams import RandomStream
 from algorithms.blocks import Arrays, Blocks, BlockStore, Executor, Processes, Tell, run_blocks
 from algorithms.linear.contextual_learner import ContextualLearner, LinearUCB
-from algorithms.play import RecordOf, each_its_own
 from algorithms.problems.linear_contexts import LinearContexts
 from algorithms.problems.own_draws import checked_contexts, checked_rewards
 from algorithms.reward_curve import RewardCurve
 from algorithms.simulate import Trace, check_counts, checkpoint_rounds
+from algorithms.unit import RecordOf, each_its_own
 from mechanisms import BLOCK, LaneStreams, Randomness, RegressionMoments
 from mechanisms.arrays import FloatArray, IntArray
 

@@ -54,7 +54,8 @@ from algorithms.linear.linear_phases import (
     ShuffledReportMean,
     calibrated_bits,
 )
-from algorithms.linear.phased_elimination import ONE_CLIENT, PhasedElimination, PhasedSettings
+from algorithms.linear.phased_elimination import PhasedElimination, PhasedSettings
+from algorithms.unit import ONE_REPORT
 from mechanisms import Gaussian, ShuffledMean
 from mechanisms.arrays import FloatArray
 
@@ -63,7 +64,7 @@ class DPE(PhasedElimination):
     """No privacy: the mean of the reports is published."""
 
     claim: ClassVar[ClaimForm] = ClaimForm(
-        model="central", view=View.ACTIONS, unit=ONE_CLIENT, source="makes no privacy claim"
+        model="central", view=View.ACTIONS, unit=ONE_REPORT, source="makes no privacy claim"
     )
 
     def _private_mean(self, phase: Phase) -> ReportMean:
@@ -104,7 +105,7 @@ class DPDPECentral(_Private):
     claim: ClassVar[ClaimForm] = ClaimForm(
         model="central",
         view=View.ACTIONS,
-        unit=ONE_CLIENT,
+        unit=ONE_REPORT,
         source="distributed linear bandits paper, Algorithm 1 with (5), repaired: analytic noise, clipped reports",
     )
 
@@ -118,7 +119,7 @@ class DPDPELocal(_Private):
     claim: ClassVar[ClaimForm] = ClaimForm(
         model="local",
         view=View.MESSAGE,
-        unit=ONE_CLIENT,
+        unit=ONE_REPORT,
         source="distributed linear bandits paper, Algorithm 1 with (7), repaired: analytic noise, clipped reports",
     )
 
@@ -132,7 +133,7 @@ class DPDPEShuffle(_Private):
     claim: ClassVar[ClaimForm] = ClaimForm(
         model="shuffle",
         view=View.SHUFFLED,
-        unit=ONE_CLIENT,
+        unit=ONE_REPORT,
         source="distributed linear bandits paper, Algorithm 1 with (9), repaired: calibrated bits, clipped reports",
     )
 

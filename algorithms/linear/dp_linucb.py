@@ -58,11 +58,11 @@ from algorithms.claim import ClaimForm, View
 from algorithms.estimates.doubling_batches import released_counts
 from algorithms.learner import check_delta, check_epsilon
 from algorithms.linear.contextual_learner import (
-    ONE_CONTEXTUAL_ROUND,
     ContextualLearner,
     LinearUCB,
     regress,
 )
+from algorithms.unit import ONE_REPORT
 from mechanisms import Gaussian, RegressionMoments
 from mechanisms.arrays import FloatArray
 
@@ -199,7 +199,7 @@ class DPLinUCB(BatchedLinUCB):
     claim: ClassVar[ClaimForm] = ClaimForm(
         model="central",
         view=View.OTHER_ACTIONS,
-        unit=ONE_CONTEXTUAL_ROUND,
+        unit=ONE_REPORT,
         source="this library: LinUCB on growing batches of noisy moments; the view is Shariff & Sheffet's (2018)",
     )
 
@@ -235,7 +235,7 @@ class LinUCB(BatchedLinUCB):
     """
 
     claim: ClassVar[ClaimForm] = ClaimForm(
-        "central", View.OTHER_ACTIONS, ONE_CONTEXTUAL_ROUND, "none: the learner makes no privacy claim"
+        "central", View.OTHER_ACTIONS, ONE_REPORT, "none: the learner makes no privacy claim"
     )
 
     def __init__(self, features: int, gate: Gate, *, horizon: int | None, norm: float = 1.0) -> None:

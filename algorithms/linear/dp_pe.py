@@ -52,10 +52,10 @@ from algorithms.linear.linear_phases import (
     check_reports,
 )
 from algorithms.linear.phased_elimination import inverse_root, keeps
+from algorithms.unit import ONE_REPORT
 from mechanisms import Box, Communication, Gaussian, Mechanism, Sensitivity, ShuffledMean
 from mechanisms.arrays import FloatArray, IntArray
 
-ONE_REWARD = "one client: the reward of the one round that it plays"
 _REWARD = Sensitivity(2.0, 2.0, 2.0)  # one reward in [-1, 1], in units of B, in one of a phase's sums
 
 
@@ -271,7 +271,7 @@ class PE(StandardElimination):
     """No privacy: sums are published."""
 
     claim: ClassVar[ClaimForm] = ClaimForm(
-        model="central", view=View.ACTIONS, unit=ONE_REWARD, source="makes no privacy claim"
+        model="central", view=View.ACTIONS, unit=ONE_REPORT, source="makes no privacy claim"
     )
 
     def _close(self) -> FloatArray:
@@ -315,7 +315,7 @@ class DPPECentral(_Private):
     claim: ClassVar[ClaimForm] = ClaimForm(
         model="central",
         view=View.ACTIONS,
-        unit=ONE_REWARD,
+        unit=ONE_REPORT,
         source="distributed linear bandits paper, Algorithm 3 with (55), repaired: analytic noise",
     )
 
@@ -338,7 +338,7 @@ class DPPELocal(_Private):
     claim: ClassVar[ClaimForm] = ClaimForm(
         model="local",
         view=View.MESSAGE,
-        unit=ONE_REWARD,
+        unit=ONE_REPORT,
         source="distributed linear bandits paper, Algorithm 3 with (57), repaired: analytic noise",
     )
 
@@ -367,7 +367,7 @@ class DPPEShuffle(_Private):
     claim: ClassVar[ClaimForm] = ClaimForm(
         model="shuffle",
         view=View.SHUFFLED,
-        unit=ONE_REWARD,
+        unit=ONE_REPORT,
         source="distributed linear bandits paper, Algorithm 3 with (59), repaired: calibrated bits",
     )
 

@@ -15,10 +15,10 @@ from accountant import Gate, Simulation
 from algorithms.blocks import Arrays, Blocks, BlockStore, Executor, Processes, Tell, run_blocks
 from algorithms.linear.dp_pe import StandardElimination
 from algorithms.linear.linear_phases import DistributedLearner, Phase, cut
-from algorithms.play import RecordOf, each_its_own
 from algorithms.problems.linear import LinearBandit
 from algorithms.problems.own_draws import checked_averages
 from algorithms.simulate import Trace, check_counts
+from algorithms.unit import RecordOf, each_its_own
 from mechanisms import Communication
 from mechanisms.arrays import FloatArray, IntArray
 

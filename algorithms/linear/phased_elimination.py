@@ -25,8 +25,6 @@ from algorithms.linear.linear_phases import (
 from mechanisms import Mechanism, ShuffledMean
 from mechanisms.arrays import FloatArray, IntArray
 
-ONE_CLIENT = "one client: its average rewards in the one phase that it reports"
-
 _TOLERANCE = 1e-8
 """Below this share of the largest singular value, public, a direction is outside the span.
 

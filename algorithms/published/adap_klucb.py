@@ -21,12 +21,13 @@ import numpy as np
 import numpy.typing as npt
 
 from accountant import Gate
-from algorithms.claim import ONE_ROUND_CENTRAL, ClaimForm, View
+from algorithms.claim import ClaimForm, View
 from algorithms.estimates.divergence import divergence_upper
 from algorithms.estimates.doubling_batches import DoublingBatches
 from algorithms.learner import Confidence, check_epsilon
 from algorithms.problems import Arms
 from algorithms.semi_bandits.batch_learner import HeldBatchLearner
+from algorithms.unit import ONE_REPORT
 from mechanisms import Interval, Laplace, Mechanism
 from mechanisms.arrays import FloatArray
 
@@ -80,7 +81,7 @@ class AdaPKLUCB(HeldBatchLearner):
     claim: ClassVar[ClaimForm] = ClaimForm(
         model="central",
         view=View.ACTIONS,
-        unit=ONE_ROUND_CENTRAL,
+        unit=ONE_REPORT,
         source="Azize & Basu 2022, Algorithm 1 with AdaP-KLUCB's index, Theorem 8",
     )
 

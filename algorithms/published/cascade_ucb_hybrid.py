@@ -15,12 +15,13 @@ import numpy as np
 
 from accountant import Gate, Private
 from algorithms.cascades.cascade_ucb1 import examined
-from algorithms.claim import ONE_ROUND_CENTRAL, ClaimForm, View
+from algorithms.claim import ClaimForm, View
 from algorithms.lanes import gather
 from algorithms.learner import Family, check_epsilon, check_horizon
 from algorithms.problems import RankedLists
 from algorithms.published.hybrid_sums import HybridSums
 from algorithms.structured_learner import StructuredLearner
+from algorithms.unit import ONE_REPORT
 from mechanisms import Box
 from mechanisms.arrays import FloatArray, IntArray
 from mechanisms.continual import checked_steps
@@ -47,7 +48,7 @@ class CascadeUCBHybrid(StructuredLearner[RankedLists]):
     claim: ClassVar[ClaimForm] = ClaimForm(
         model="central",
         view=View.ACTIONS,
-        unit=ONE_ROUND_CENTRAL,
+        unit=ONE_REPORT,
         source="cascading bandits paper, Algorithm 1, Theorem 1",
     )
     family: ClassVar[Family] = "cascade"

@@ -18,12 +18,13 @@ import numpy as np
 
 from accountant import Gate, Private
 from algorithms.cascades.cascade_ucb1 import examined
-from algorithms.claim import ONE_USER_LOCAL, ClaimForm, View
+from algorithms.claim import ClaimForm, View
 from algorithms.lanes import positions
 from algorithms.learner import Confidence, Family, check_delta, check_epsilon
 from algorithms.problems import RankedLists
 from algorithms.published.noise_multiplier import check_noise_multiplier
 from algorithms.structured_learner import StructuredLearner
+from algorithms.unit import ONE_REPORT
 from mechanisms import Box, Gaussian, Laplace
 from mechanisms.arrays import FloatArray, IntArray
 
@@ -98,7 +99,7 @@ class CascadeUCBLDPLaplace(_PrintedCascade):
     claim: ClassVar[ClaimForm] = ClaimForm(
         model="local",
         view=View.MESSAGE,
-        unit=ONE_USER_LOCAL,
+        unit=ONE_REPORT,
         source="cascading bandits paper, Algorithm 2, Theorem 3",
     )
 
@@ -131,7 +132,7 @@ class CascadeUCBLDPGaussian(_PrintedCascade):
     claim: ClassVar[ClaimForm] = ClaimForm(
         model="local",
         view=View.MESSAGE,
-        unit=ONE_USER_LOCAL,
+        unit=ONE_REPORT,
         source="cascading bandits paper, Algorithm 3, Theorem 5",
     )
 
@@ -172,7 +173,7 @@ class CascadeUCBLDPComposition(_PrintedCascade):
     claim: ClassVar[ClaimForm] = ClaimForm(
         model="local",
         view=View.MESSAGE,
-        unit=ONE_USER_LOCAL,
+        unit=ONE_REPORT,
         source="cascading bandits paper, Theorems 7 and 8",
     )
 

@@ -19,13 +19,14 @@ from typing import ClassVar
 import numpy as np
 
 from accountant import Gate, Private
-from algorithms.claim import ONE_ROUND_CENTRAL, ClaimForm, View
+from algorithms.claim import ClaimForm, View
 from algorithms.estimates.continual_sums import PrivateTreeSums
 from algorithms.estimates.message_means import least_counted
 from algorithms.lanes import gather, scatter_add, scatter_set
 from algorithms.learner import Confidence, Family, check_epsilon, check_horizon
 from algorithms.problems import SuperArms
 from algorithms.structured_learner import StructuredLearner
+from algorithms.unit import ONE_REPORT
 from mechanisms import BinaryTree, Box, HorizonExceeded, Laplace
 from mechanisms.arrays import FloatArray, IntArray
 
@@ -104,7 +105,7 @@ class CUCBDP(_PrintedTreeLearner):
     claim: ClassVar[ClaimForm] = ClaimForm(
         model="central",
         view=View.ACTIONS,
-        unit=ONE_ROUND_CENTRAL,
+        unit=ONE_REPORT,
         source="Chen et al. 2020, Algorithm 3, Theorem 7",
     )
 
@@ -128,7 +129,7 @@ class CUCBDPLeast(_PrintedTreeLearner):
     claim: ClassVar[ClaimForm] = ClaimForm(
         model="central",
         view=View.ACTIONS,
-        unit=ONE_ROUND_CENTRAL,
+        unit=ONE_REPORT,
         source="Chen et al. 2020, section 3.2, least-pulled variant of Algorithm 3",
     )
 

@@ -29,8 +29,9 @@ from algorithms.linear.linear_phases import (
     ReportMean,
     ShuffledReportMean,
 )
-from algorithms.linear.phased_elimination import ONE_CLIENT, PhasedElimination, PhasedSettings, inverse_root
+from algorithms.linear.phased_elimination import PhasedElimination, PhasedSettings, inverse_root
 from algorithms.published.exploration import ExploresToTheEnd
+from algorithms.unit import ONE_REPORT
 from mechanisms import Gaussian, ShuffledMean
 from mechanisms.arrays import FloatArray
 
@@ -49,7 +50,7 @@ class DPE(ExploresToTheEnd[Phase], PhasedElimination):
     """
 
     claim: ClassVar[ClaimForm] = ClaimForm(
-        model="central", view=View.ACTIONS, unit=ONE_CLIENT, source="makes no privacy claim"
+        model="central", view=View.ACTIONS, unit=ONE_REPORT, source="makes no privacy claim"
     )
 
     def __init__(
@@ -154,7 +155,7 @@ class DPDPECentral(_Printed):
     """Instance (5): the mean + N(0, sigma_nc²), ``sigma_nc = sigma_nl / |U_l|``, ``sigma_n = 2 sigma_nc √(Sd)``."""
 
     claim: ClassVar[ClaimForm] = ClaimForm(
-        model="central", view=View.ACTIONS, unit=ONE_CLIENT, source=_PAPER + "Theorem 4.2"
+        model="central", view=View.ACTIONS, unit=ONE_REPORT, source=_PAPER + "Theorem 4.2"
     )
 
     def _private_mean(self, phase: Phase) -> ReportMean:
@@ -168,7 +169,7 @@ class DPDPELocal(_Printed):
     """Instance (7): the mean of y_u + N(0, sigma_nl²), ``sigma_n = 2 sigma_nl √(Sd / |U_l|)``."""
 
     claim: ClassVar[ClaimForm] = ClaimForm(
-        model="local", view=View.MESSAGE, unit=ONE_CLIENT, source=_PAPER + "Theorem 4.4"
+        model="local", view=View.MESSAGE, unit=ONE_REPORT, source=_PAPER + "Theorem 4.4"
     )
 
     def _private_mean(self, phase: Phase) -> ReportMean:
@@ -186,7 +187,7 @@ class DPDPEShuffle(_Printed):
     """
 
     claim: ClassVar[ClaimForm] = ClaimForm(
-        model="shuffle", view=View.SHUFFLED, unit=ONE_CLIENT, source=_PAPER + "Theorem 4.6"
+        model="shuffle", view=View.SHUFFLED, unit=ONE_REPORT, source=_PAPER + "Theorem 4.6"
     )
 
     def _private_mean(self, phase: Phase) -> ReportMean:

@@ -22,12 +22,13 @@ import numpy as np
 import numpy.typing as npt
 
 from accountant import Gate
-from algorithms.claim import ONE_ROUND_CENTRAL, ClaimForm, View
+from algorithms.claim import ClaimForm, View
 from algorithms.estimates.divergence import private_divergence
 from algorithms.estimates.doubling_batches import GrowingBatches
 from algorithms.learner import Confidence, check_epsilon
 from algorithms.problems import Arms
 from algorithms.semi_bandits.batch_learner import HeldBatchLearner
+from algorithms.unit import ONE_REPORT
 from mechanisms import Interval, Laplace
 from mechanisms.arrays import FloatArray
 
@@ -56,7 +57,7 @@ class DPIMED(HeldBatchLearner):
     claim: ClassVar[ClaimForm] = ClaimForm(
         model="central",
         view=View.ACTIONS,
-        unit=ONE_ROUND_CENTRAL,
+        unit=ONE_REPORT,
         source="Azize, Wu, Honda, Orabona, Ito & Basu 2025, DP-IMED, Proposition 2",
     )
 

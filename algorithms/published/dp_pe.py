@@ -16,6 +16,7 @@ from algorithms.linear import dp_pe
 from algorithms.linear.linear_phases import Phase, RewardPhase
 from algorithms.linear.phased_elimination import inverse_root
 from algorithms.published.exploration import ExploresToTheEnd
+from algorithms.unit import ONE_REPORT
 from mechanisms import Gaussian, Sensitivity, ShuffledMean
 from mechanisms.arrays import FloatArray
 
@@ -64,7 +65,7 @@ class DPPECentral(_PrintedNoise, dp_pe.DPPECentral):
     """
 
     claim: ClassVar[ClaimForm] = ClaimForm(
-        model="central", view=View.RELEASES, unit=dp_pe.ONE_REWARD, source=_PAPER + "Theorem C.1"
+        model="central", view=View.RELEASES, unit=ONE_REPORT, source=_PAPER + "Theorem C.1"
     )
 
     def _width_of_noise(self, phase: Phase, noise: FloatArray) -> float:
@@ -76,7 +77,7 @@ class DPPELocal(_PrintedNoise, dp_pe.DPPELocal):
     """(57): each reward + N(0, sigma_nl²), ``sigma_n = 2 d sigma_nl √(2 s_l / h_l)``."""
 
     claim: ClassVar[ClaimForm] = ClaimForm(
-        model="local", view=View.MESSAGE, unit=dp_pe.ONE_REWARD, source=_PAPER + "Theorem C.3"
+        model="local", view=View.MESSAGE, unit=ONE_REPORT, source=_PAPER + "Theorem C.3"
     )
 
     def _width_of_noise(self, phase: Phase, noise: FloatArray) -> float:
@@ -92,7 +93,7 @@ class DPPEShuffle(_PrintedNoise, dp_pe.DPPEShuffle):
     """
 
     claim: ClassVar[ClaimForm] = ClaimForm(
-        model="shuffle", view=View.SHUFFLED, unit=dp_pe.ONE_REWARD, source=_PAPER + "Theorem C.6"
+        model="shuffle", view=View.SHUFFLED, unit=ONE_REPORT, source=_PAPER + "Theorem C.6"
     )
 
     def _protocol(self, clients: int) -> ShuffledMean:

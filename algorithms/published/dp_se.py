@@ -18,12 +18,13 @@ from typing import ClassVar
 import numpy as np
 
 from accountant import Gate, Private
-from algorithms.claim import ONE_ROUND_CENTRAL, ClaimForm, View
+from algorithms.claim import ClaimForm, View
 from algorithms.estimates.elimination_epochs import epoch_pulls
 from algorithms.lanes import scatter_add
 from algorithms.learner import Confidence, Family, check_epsilon
 from algorithms.problems import Arms
 from algorithms.structured_learner import HorizonLearner
+from algorithms.unit import ONE_REPORT
 from mechanisms import Interval, Laplace
 from mechanisms.arrays import FloatArray, IntArray
 
@@ -47,7 +48,7 @@ class DPSE(HorizonLearner[Arms]):
     claim: ClassVar[ClaimForm] = ClaimForm(
         model="central",
         view=View.ACTIONS,
-        unit=ONE_ROUND_CENTRAL,
+        unit=ONE_REPORT,
         source="Sajed & Sheffet 2019, Algorithm 2",
     )
 

@@ -14,11 +14,12 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from accountant import Gate, Private
-from algorithms.claim import ONE_ROUND_CENTRAL, ClaimForm, View
+from algorithms.claim import ClaimForm, View
 from algorithms.estimates.doubling_batches import DoublingBatches
 from algorithms.learner import Confidence, Family, check_epsilon
 from algorithms.problems import SuperArms
 from algorithms.structured_learner import StructuredLearner
+from algorithms.unit import ONE_REPORT
 from mechanisms import Box, Laplace
 from mechanisms.arrays import FloatArray, IntArray
 
@@ -84,7 +85,7 @@ class DPUCBMat(_PrintedMatroidLearner):
     claim: ClassVar[ClaimForm] = ClaimForm(
         model="central",
         view=View.ACTIONS,
-        unit=ONE_ROUND_CENTRAL,
+        unit=ONE_REPORT,
         source="matroid bandits paper, Algorithm 2, Theorem 1",
     )
 
@@ -114,7 +115,7 @@ class DPTSMat(_PrintedMatroidLearner):
     claim: ClassVar[ClaimForm] = ClaimForm(
         model="central",
         view=View.ACTIONS,
-        unit=ONE_ROUND_CENTRAL,
+        unit=ONE_REPORT,
         source="matroid bandits paper, Algorithm 3, Theorem 3",
     )
 

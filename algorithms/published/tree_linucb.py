@@ -53,11 +53,11 @@ from algorithms.claim import ClaimForm, View
 from algorithms.estimates.continual_sums import PrivateTreeSums, TreeNodes
 from algorithms.learner import check_delta, check_epsilon, check_horizon
 from algorithms.linear.contextual_learner import (
-    ONE_CONTEXTUAL_ROUND,
     ContextualLearner,
     LinearUCB,
     regress,
 )
+from algorithms.unit import ONE_REPORT
 from mechanisms import BinaryTree, Gaussian, RegressionMoments, Wishart
 from mechanisms.arrays import FloatArray
 from mechanisms.regression_moments import MOST_WEIGHT
@@ -209,7 +209,7 @@ class TreeLinUCBGaussian(TreeLinUCB):
     claim: ClassVar[ClaimForm] = ClaimForm(
         model="central",
         view=View.OTHER_ACTIONS,
-        unit=ONE_CONTEXTUAL_ROUND,
+        unit=ONE_REPORT,
         source="Shariff & Sheffet 2018, Algorithm 1 with the Gaussian noise of section 4.2",
     )
 

@@ -58,8 +58,8 @@ from accountant import Gate
 from algorithms.claim import ClaimForm, View
 from algorithms.estimates.continual_sums import TreeNodes
 from algorithms.learner import check_delta, check_epsilon, check_horizon
-from algorithms.linear.contextual_learner import ONE_CONTEXTUAL_ROUND
 from algorithms.published.tree_linucb import SQUARED_NORM, TreeLinUCB
+from algorithms.unit import ONE_REPORT
 from mechanisms import NumpyNoise, RegressionMoments, Wishart
 from mechanisms.arrays import FloatArray
 from mechanisms.regression_moments import MOST_WEIGHT
@@ -143,7 +143,7 @@ class TreeLinUCBWishart(TreeLinUCB):
     claim: ClassVar[ClaimForm] = ClaimForm(
         model="central",
         view=View.OTHER_ACTIONS,
-        unit=ONE_CONTEXTUAL_ROUND,
+        unit=ONE_REPORT,
         source="Shariff & Sheffet 2018, Algorithm 1 with the Wishart noise of section 4.1",
     )
 

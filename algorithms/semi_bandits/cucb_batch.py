@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from accountant import Gate, Private
 from algorithms.anytime_learner import AnytimeLearner
-from algorithms.claim import ONE_ROUND_CENTRAL, ClaimForm, View
+from algorithms.claim import ClaimForm, View
 from algorithms.estimates.chernoff import NoiseTail, chernoff_upper
 from algorithms.estimates.doubling_batches import AccumulatedBatches, GrowingBatches, released_counts
 from algorithms.estimates.message_means import least_counted
@@ -30,6 +30,7 @@ from algorithms.lanes import gather
 from algorithms.learner import Confidence, Family, check_delta, check_epsilon, check_horizon
 from algorithms.problems import FailingTopK, Matroid, SuperArms, TopK
 from algorithms.problems.availability import among
+from algorithms.unit import ONE_REPORT
 from mechanisms import Box, Gaussian, Interval, Laplace
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
 
@@ -122,7 +123,7 @@ class CUCBBatchAll(_BatchLearner):
     claim: ClassVar[ClaimForm] = ClaimForm(
         model="central",
         view=View.ACTIONS,
-        unit=ONE_ROUND_CENTRAL,
+        unit=ONE_REPORT,
         source="Chen et al. 2020, Algorithm 3, repaired: doubling batches instead of a tree",
     )
 
@@ -150,7 +151,7 @@ class CUCBBatchGaussian(_BatchLearner):
     claim: ClassVar[ClaimForm] = ClaimForm(
         model="central",
         view=View.ACTIONS,
-        unit=ONE_ROUND_CENTRAL,
+        unit=ONE_REPORT,
         source="Chen et al. 2020, Algorithm 3, repaired: doubling batches with Gaussian noise",
     )
 
@@ -181,7 +182,7 @@ class CUCBBatchLeast(_BatchLearner):
     claim: ClassVar[ClaimForm] = ClaimForm(
         model="central",
         view=View.ACTIONS,
-        unit=ONE_ROUND_CENTRAL,
+        unit=ONE_REPORT,
         source="Chen et al. 2020, least-pulled variant of Algorithm 3, repaired: doubling batches",
     )
 
@@ -226,7 +227,7 @@ class CUCBBatch(_BatchLearner):
     claim: ClassVar[ClaimForm] = ClaimForm(
         model="central",
         view=View.ACTIONS,
-        unit=ONE_ROUND_CENTRAL,
+        unit=ONE_REPORT,
         source="this library: accumulated batches of the least-counted arms",
     )
     growth: ClassVar[float] = 0.5

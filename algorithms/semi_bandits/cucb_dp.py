@@ -23,7 +23,7 @@ from typing import ClassVar
 import numpy as np
 
 from accountant import Gate, Private
-from algorithms.claim import ONE_ROUND_CENTRAL, ClaimForm, View
+from algorithms.claim import ClaimForm, View
 from algorithms.estimates.continual_sums import PrivateTreeSums
 from algorithms.estimates.message_means import least_counted
 from algorithms.lanes import gather
@@ -31,6 +31,7 @@ from algorithms.learner import Confidence, Family, check_epsilon
 from algorithms.problems import SuperArms
 from algorithms.problems.availability import among
 from algorithms.restarting_learner import RestartingLearner
+from algorithms.unit import ONE_REPORT
 from mechanisms import BinaryTree, Box, Laplace
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
 
@@ -127,7 +128,7 @@ class CUCBDP(_TreeLearner):
     claim: ClassVar[ClaimForm] = ClaimForm(
         model="central",
         view=View.ACTIONS,
-        unit=ONE_ROUND_CENTRAL,
+        unit=ONE_REPORT,
         source="Chen et al. 2020, Algorithm 3, with the exact scale and radius",
     )
 
@@ -153,7 +154,7 @@ class CUCBDPLeast(_TreeLearner):
     claim: ClassVar[ClaimForm] = ClaimForm(
         model="central",
         view=View.ACTIONS,
-        unit=ONE_ROUND_CENTRAL,
+        unit=ONE_REPORT,
         source="Chen et al. 2020, least-pulled variant of Algorithm 3, with the exact scale and radius",
     )
 

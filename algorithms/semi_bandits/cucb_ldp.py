@@ -14,12 +14,13 @@ import numpy.typing as npt
 
 from accountant import Gate, Private
 from algorithms.anytime_learner import AnytimeLearner
-from algorithms.claim import ONE_USER_LOCAL, ClaimForm, View
+from algorithms.claim import ClaimForm, View
 from algorithms.estimates.message_means import MessageMeans, least_counted
 from algorithms.lanes import gather
 from algorithms.learner import Confidence, Family, check_epsilon
 from algorithms.problems import SuperArms
 from algorithms.problems.availability import among
+from algorithms.unit import ONE_REPORT
 from mechanisms import Box, Laplace
 from mechanisms.arrays import BoolArray, IntArray
 
@@ -46,7 +47,7 @@ class CUCBLDP1(AnytimeLearner[SuperArms]):
     claim: ClassVar[ClaimForm] = ClaimForm(
         model="local",
         view=View.MESSAGE,
-        unit=ONE_USER_LOCAL,
+        unit=ONE_REPORT,
         source="Chen et al. 2020, Algorithm 1, Theorem 1",
     )
     family: ClassVar[Family] = "semi-bandit"
@@ -106,7 +107,7 @@ class CUCBLDP2(AnytimeLearner[SuperArms]):
     claim: ClassVar[ClaimForm] = ClaimForm(
         model="local",
         view=View.MESSAGE,
-        unit=ONE_USER_LOCAL,
+        unit=ONE_REPORT,
         source="Chen et al. 2020, Algorithm 2, Theorem 3",
     )
     family: ClassVar[Family] = "semi-bandit"

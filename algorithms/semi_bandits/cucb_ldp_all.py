@@ -15,11 +15,12 @@ import numpy.typing as npt
 
 from accountant import Gate, Private
 from algorithms.anytime_learner import AnytimeLearner
-from algorithms.claim import ONE_USER_LOCAL, ClaimForm, View
+from algorithms.claim import ClaimForm, View
 from algorithms.estimates.message_means import MessageMeans
 from algorithms.learner import Confidence, Family, check_delta, check_epsilon
 from algorithms.problems import SuperArms
 from algorithms.problems.availability import among
+from algorithms.unit import ONE_REPORT
 from mechanisms import Box, Gaussian, Laplace
 from mechanisms.arrays import BoolArray, IntArray
 
@@ -95,7 +96,7 @@ class CUCBLDPLaplaceAll(_AllValuesLearner):
     claim: ClassVar[ClaimForm] = ClaimForm(
         model="local",
         view=View.MESSAGE,
-        unit=ONE_USER_LOCAL,
+        unit=ONE_REPORT,
         source="Chen et al. 2020, Algorithm 1, with a radius for every epsilon",
     )
 
@@ -122,7 +123,7 @@ class CUCBLDPGaussian(_AllValuesLearner):
     claim: ClassVar[ClaimForm] = ClaimForm(
         model="local",
         view=View.MESSAGE,
-        unit=ONE_USER_LOCAL,
+        unit=ONE_REPORT,
         source="cascading bandits paper, Algorithm 4, repaired: no raw start, exact Gaussian calibration",
     )
 

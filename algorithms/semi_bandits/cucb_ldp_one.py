@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from accountant import Gate
 from algorithms.anytime_learner import AnytimeLearner
-from algorithms.claim import ONE_USER_LOCAL, ClaimForm, View
+from algorithms.claim import ClaimForm, View
 from algorithms.estimates.bit_mixture import BitMeans
 from algorithms.estimates.message_means import MessageMeans, least_counted
 from algorithms.estimates.randomized_bits import RandomizedBits, bits_of_one_message
@@ -26,6 +26,7 @@ from algorithms.learner import Confidence, Family, check_epsilon
 from algorithms.message_learner import MessageLearner, Question
 from algorithms.problems import SuperArms
 from algorithms.problems.availability import among
+from algorithms.unit import ONE_REPORT
 from mechanisms import Choose, Interval, Laplace, Mechanism
 from mechanisms.arrays import BoolArray, IntArray
 
@@ -100,7 +101,7 @@ class CUCBLDPBit(_OneMessageLearner, AnytimeLearner[SuperArms]):
     claim: ClassVar[ClaimForm] = ClaimForm(
         model="local",
         view=View.MESSAGE,
-        unit=ONE_USER_LOCAL,
+        unit=ONE_REPORT,
         source="Chen et al. 2020, Algorithm 2, with randomized response on bits",
     )
 
@@ -147,7 +148,7 @@ class CUCBLDPLaplaceOne(_OneMessageLearner, AnytimeLearner[SuperArms]):
     claim: ClassVar[ClaimForm] = ClaimForm(
         model="local",
         view=View.MESSAGE,
-        unit=ONE_USER_LOCAL,
+        unit=ONE_REPORT,
         source="Chen et al. 2020, Algorithm 2, with a radius for every epsilon",
     )
 

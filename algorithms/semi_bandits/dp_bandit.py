@@ -41,7 +41,7 @@ import numpy as np
 import numpy.typing as npt
 
 from accountant import Gate, Private
-from algorithms.claim import ONE_ROUND_CENTRAL, ONE_USER_LOCAL, ONE_USER_SHUFFLED, ClaimForm, View
+from algorithms.claim import ClaimForm, View
 from algorithms.estimates.chernoff import NoiseTail, chernoff_exponent
 from algorithms.estimates.doubling_batches import GrowingBatches
 from algorithms.estimates.laplace_sums import laplace_exponent, noise_exponent
@@ -54,6 +54,7 @@ from algorithms.problems import Arms
 from algorithms.problems.availability import least_among
 from algorithms.semi_bandits.batch_learner import BatchLearner, HeldBatchLearner
 from algorithms.structured_learner import HorizonLearner
+from algorithms.unit import ONE_REPORT
 from mechanisms import Gaussian, Interval, Laplace, RandomRounding
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
 
@@ -178,7 +179,7 @@ class DPBandit(_CentralBandit):
     claim: ClassVar[ClaimForm] = ClaimForm(
         model="central",
         view=View.ACTIONS,
-        unit=ONE_ROUND_CENTRAL,
+        unit=ONE_REPORT,
         source="this library: IMED (Honda & Takemura 2015) on accumulated batches with Laplace noise",
     )
 
@@ -213,7 +214,7 @@ class DPBanditGaussian(_CentralBandit):
     claim: ClassVar[ClaimForm] = ClaimForm(
         model="central",
         view=View.ACTIONS,
-        unit=ONE_ROUND_CENTRAL,
+        unit=ONE_REPORT,
         source="this library: IMED (Honda & Takemura 2015) on accumulated batches with Gaussian noise",
     )
 
@@ -262,7 +263,7 @@ class DPBanditShuffle(_BatchBandit):
     claim: ClassVar[ClaimForm] = ClaimForm(
         model="shuffle",
         view=View.SHUFFLED,
-        unit=ONE_USER_SHUFFLED,
+        unit=ONE_REPORT,
         source="this library: IMED (Honda & Takemura 2015) on accumulated batches of shuffled bits",
     )
 
@@ -305,7 +306,7 @@ class DPBanditLDP(MessageLearner[Arms]):
     claim: ClassVar[ClaimForm] = ClaimForm(
         model="local",
         view=View.MESSAGE,
-        unit=ONE_USER_LOCAL,
+        unit=ONE_REPORT,
         source="this library: IMED (Honda & Takemura 2015) on randomized bits",
     )
 

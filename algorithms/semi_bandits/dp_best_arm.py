@@ -33,13 +33,14 @@ import numpy as np
 import numpy.typing as npt
 
 from accountant import Gate, Private
-from algorithms.claim import ONE_ROUND_CENTRAL, ClaimForm, View
+from algorithms.claim import ClaimForm, View
 from algorithms.estimates.chernoff import NoiseTail, chernoff_separation, sum_exponent
 from algorithms.estimates.doubling_batches import GrowingBatches
 from algorithms.lanes import gather
 from algorithms.learner import Confidence, Family, check_epsilon
 from algorithms.problems import Arms
 from algorithms.structured_learner import StructuredLearner
+from algorithms.unit import ONE_REPORT
 from mechanisms import Interval, Laplace
 from mechanisms.arrays import FloatArray, IntArray
 
@@ -92,7 +93,7 @@ class DPBestArm(StructuredLearner[Arms]):
     claim: ClassVar[ClaimForm] = ClaimForm(
         model="central",
         view=View.ACTIONS,
-        unit=ONE_ROUND_CENTRAL,
+        unit=ONE_REPORT,
         source="this library: successive elimination on accumulated batches with Laplace noise",
     )
     growth: ClassVar[float] = 0.5

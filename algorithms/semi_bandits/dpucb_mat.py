@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from accountant import Gate, Private
 from algorithms.anytime_learner import AnytimeLearner
-from algorithms.claim import ONE_ROUND_CENTRAL, ClaimForm, View
+from algorithms.claim import ClaimForm, View
 from algorithms.estimates.confidence import ratio_or_infinity, ucb1_radius
 from algorithms.estimates.doubling_batches import DoublingBatches
 from algorithms.learner import Confidence, Family, check_epsilon
@@ -29,6 +29,7 @@ from algorithms.problems import SuperArms
 from algorithms.problems.availability import among
 from algorithms.restarting_learner import RestartingLearner
 from algorithms.structured_learner import HorizonLearner
+from algorithms.unit import ONE_REPORT
 from mechanisms import Laplace
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
 
@@ -76,7 +77,7 @@ class DPUCBMat(_MatroidLearner, AnytimeLearner[SuperArms]):
     claim: ClassVar[ClaimForm] = ClaimForm(
         model="central",
         view=View.ACTIONS,
-        unit=ONE_ROUND_CENTRAL,
+        unit=ONE_REPORT,
         source="matroid bandits paper, Algorithm 2, repaired: no round-0 vector",
     )
 
@@ -120,7 +121,7 @@ class DPTSMat(_MatroidLearner, RestartingLearner[SuperArms]):
     claim: ClassVar[ClaimForm] = ClaimForm(
         model="central",
         view=View.ACTIONS,
-        unit=ONE_ROUND_CENTRAL,
+        unit=ONE_REPORT,
         source="matroid bandits paper, Algorithm 3, repaired: no round-0 vector",
     )
 

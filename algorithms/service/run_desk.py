@@ -226,8 +226,7 @@ class RunDesk:
 
     def _together(self, batches: Iterator[Sequence[_Task]]) -> list[Any]:
         """Do what is asked, and save once."""
-        with self._using:
-            run = self._again()
+        with self._using, (run := self._again()).turn():
             turn, results = _Turn(run), list[Any]()
             try:
                 for task in itertools.chain.from_iterable(batches):

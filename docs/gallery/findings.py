@@ -16,25 +16,25 @@ def _noisy(counts, scale, rng, lanes):
     return np.asarray(counts) + rng.laplace(scale=scale, size=(lanes, len(counts)))
 
 
-@claimed(data=REPLACED, unit="one row of the table")
+@claimed(data=REPLACED, comment="one row of the table")
 def data_synthesizer(data, rng, lanes):
     """DataSynthesizer 0.1.4: the scale is one for proportions, and the noise is added to counts."""
     return _noisy(data, 2 * (ATTRIBUTES - PARENTS) / (ROWS * EPSILON), rng, lanes)
 
 
-@claimed(data=REPLACED, unit="one row of the table")
+@claimed(data=REPLACED, comment="one row of the table")
 def data_synthesizer_as_repaired(data, rng, lanes):
     """DataSynthesizer after the repair: the scale is one for counts, if rows are added or removed."""
     return _noisy(data, (ATTRIBUTES - PARENTS) / EPSILON, rng, lanes)
 
 
-@claimed(data=ADDED, unit="one row of the table")
+@claimed(data=ADDED, comment="one row of the table")
 def data_synthesizer_as_repaired_for_added_rows(data, rng, lanes):
     """The same, where a row may be added or removed, and not replaced."""
     return data_synthesizer_as_repaired(data, rng, lanes)
 
 
-@claimed(data=REPLACED, unit="one row of the table")
+@claimed(data=REPLACED, comment="one row of the table")
 def data_synthesizer_mended(data, rng, lanes):
     """As the report of the issue proposes: twice the noise, for a row that is replaced."""
     return _noisy(data, 2 * (ATTRIBUTES - PARENTS) / EPSILON, rng, lanes)
@@ -44,13 +44,13 @@ ITERATIONS, HISTOGRAMS, DIMENSIONS = 2, 1, 4  # of SmartNoise's MWEM: half of ep
 MEASURED = Within(Integers(0, ROWS, ITERATIONS), linf=1)  # each measured query counts the row, at worst
 
 
-@claimed(data=MEASURED, unit="one row of the table, in all of the measured queries")
+@claimed(data=MEASURED, comment="one row of the table, in all of the measured queries")
 def smartnoise_mwem(data, rng, lanes):
     """The measurements of SmartNoise's MWEM: the scale is divided by the number of dimensions."""
     return _noisy(data, 2 * ITERATIONS * HISTOGRAMS / (EPSILON * DIMENSIONS), rng, lanes)
 
 
-@claimed(data=MEASURED, unit="one row of the table, in all of the measured queries")
+@claimed(data=MEASURED, comment="one row of the table, in all of the measured queries")
 def smartnoise_mwem_mended(data, rng, lanes):
     """The same without the division."""
     return _noisy(data, 2 * ITERATIONS * HISTOGRAMS / EPSILON, rng, lanes)

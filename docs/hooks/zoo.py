@@ -30,6 +30,8 @@ def _sections() -> Iterator[str]:
 
 
 def _entry(specimen: Any, witness: dict[str, Any] | None) -> Iterator[str]:
+    from mechanisms.printed_numbers import percent
+
     true = "∞" if math.isinf(specimen.true_epsilon) else f"{specimen.true_epsilon:.4g}"
     delta = f", δ = {specimen.delta:g}" if specimen.delta else ""
     yield from (f"### {specimen.name}", "")
@@ -38,10 +40,10 @@ def _entry(specimen: Any, witness: dict[str, Any] | None) -> Iterator[str]:
     yield from ("", f"*{_text(specimen.source)}*", "")
     if witness is not None:
         yield from ("| | |", "|---|---|")
-        for key, words in (("data", "data D"), ("data_prime", "data D′"), ("event", "event")):
+        for key, words in (("data", "Data D"), ("data_prime", "Data D′"), ("event", "Event")):
             yield f"| {words} | {_text(witness[key])} |"
-        for key, words in (("probability", "on D"), ("probability_prime", "on D′")):
-            yield f"| {words} | {100 * witness[key]:.3g} % |"
+        for key, world in (("probability", "D"), ("probability_prime", "D′")):
+            yield f"| P(event &#124; {world}) | {percent(witness[key])} |"
         yield ""
 
 

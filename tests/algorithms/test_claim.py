@@ -1,8 +1,9 @@
 import math
+from collections import Counter
 
 import pytest
 
-from algorithms import CUCBLDP1
+from algorithms import CUCBLDP1, ONE_REPORT, OnePerson
 from algorithms.claim import Claim, ClaimForm, View
 from mechanisms import Neighbouring
 
@@ -24,7 +25,7 @@ def test_epsilon_is_a_finite_number_above_0(epsilon):
 
 @pytest.mark.parametrize("delta", [-0.1, 1.0, math.nan])
 def test_delta_is_in_the_half_open_unit_interval(delta):
-    form = ClaimForm("central", View.OUTPUT, "one value", "a test")
+    form = ClaimForm("central", View.OUTPUT, "one report", "a test")
     with pytest.raises(ValueError, match="delta="):
         form.at(1.0, delta)
 
@@ -54,15 +55,15 @@ def test_claims_are_values():
 )
 def test_a_misspelt_model_is_refused_with_the_near_word(model, meant):
     with pytest.raises(ValueError, match=rf"model='{model}'.*did you mean {meant}"):
-        ClaimForm(model, View.ACTIONS, "one user", "a test")
+        ClaimForm(model, View.ACTIONS, "one report", "a test")
     with pytest.raises(ValueError, match=rf"model='{model}'.*did you mean {meant}"):
-        Claim(model, 1.0, 0.0, "one user", Neighbouring.REPLACE_ONE, View.ACTIONS.value)
+        Claim(model, 1.0, 0.0, "one report", Neighbouring.REPLACE_ONE, View.ACTIONS.value)
 
 
 @pytest.mark.parametrize("model", [None, 1, ["local"], "", "x"])
 def test_what_is_no_model_is_refused(model):
     with pytest.raises(ValueError, match=r"model=.*must be one of 'central', 'local', 'shuffle'$"):
-        ClaimForm(model, View.ACTIONS, "one user", "a test")
+        ClaimForm(model, View.ACTIONS, "one report", "a test")
 
 
 class AlmostText(str):
@@ -74,22 +75,86 @@ class AlmostText(str):
 
 def test_a_model_that_only_claims_to_be_one_is_refused():
     with pytest.raises(ValueError, match="model="):
-        ClaimForm(AlmostText("mine"), View.ACTIONS, "one user", "a test")
+        ClaimForm(AlmostText("mine"), View.ACTIONS, "one report", "a test")
 
 
 def test_a_view_is_a_view():
     with pytest.raises(ValueError, match=r"view='View.RELEASE'.*did you mean 'View.RELEASES'"):
-        ClaimForm("central", "View.RELEASE", "one user", "a test")
+        ClaimForm("central", "View.RELEASE", "one report", "a test")
     with pytest.raises(ValueError, match=r"view=.*did you mean 'everything that is released'"):
-        Claim("central", 1.0, 0.0, "one user", Neighbouring.REPLACE_ONE, "everything that was released")
+        Claim("central", 1.0, 0.0, "one report", Neighbouring.REPLACE_ONE, "everything that was released")
 
 
-@pytest.mark.parametrize("unit", ["", "  ", None, 3])
-def test_a_claim_says_what_one_record_is(unit):
-    with pytest.raises(ValueError, match="unit="):
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "",
+        "  ",
+        None,
+        3,
+        "one user",
+        "one person: all rounds that the person takes part in",
+        "one person, at most 0 rounds",
+        "one person, at most 2.5 rounds",
+        "one person, at most 8",
+    ],
+)
+def test_a_unit_is_one_of_a_few(unit):
+    """In words of its author's own a claim said that it protects a person, and was held to one round."""
+    words = "must be 'one report', 'one person, at most N rounds' or 'one person'.*beyond that is a comment"
+    with pytest.raises(ValueError, match=f"unit=.*{words}"):
         ClaimForm("central", View.ACTIONS, unit, "a test")
-    with pytest.raises(ValueError, match="unit="):
+    with pytest.raises(ValueError, match=f"unit=.*{words}"):
         Claim("central", 1.0, 0.0, unit, Neighbouring.REPLACE_ONE, View.ACTIONS.value)
+
+
+@pytest.mark.parametrize(
+    ("unit", "said"),
+    [
+        (ONE_REPORT, " One  report"),
+        (OnePerson(8), "one person, at most 8 rounds"),
+        (OnePerson(1), "One person, at most 1 round"),
+        (OnePerson(), "ONE PERSON"),
+    ],
+)
+def test_a_unit_may_be_given_by_its_words(unit, said):
+    form = ClaimForm("central", View.ACTIONS, said, "a test", comment="a user of the shop")
+    assert form.unit == unit
+    assert ClaimForm("central", View.ACTIONS, str(unit), "a test").at(1.0).unit == unit
+    assert form.at(1.0).comment == "a user of the shop"
+    assert "shop" not in form.unit.words
+
+
+@pytest.mark.parametrize("rounds", [0, -1, 1.5, True, "8"])
+def test_a_person_takes_part_in_a_whole_number_of_rounds(rounds):
+    with pytest.raises(ValueError, match="rounds = "):
+        OnePerson(rounds)
+
+
+@pytest.mark.parametrize(
+    ("unit", "rounds", "most"),
+    [
+        (ONE_REPORT, 40, 1),
+        (OnePerson(1), 40, 1),
+        (OnePerson(8), 40, 8),
+        (OnePerson(8), 41, 7),
+        (OnePerson(3), 2, 2),
+    ],
+)
+def test_names_take_turns_so_that_each_comes_as_often_as_it_may(unit, rounds, most):
+    names = [unit.names(rounds)(t) for t in range(1, rounds + 1)]
+    times = Counter(names)
+    assert max(times.values()) == most
+    assert min(times.values()) >= most - 1
+    assert set(names) == set(range(1, len(times) + 1))
+    assert unit.names(rounds)(0) == 0  # what is observed before the first round
+
+
+def test_a_person_without_limit_comes_eight_times_or_in_every_round():
+    assert max(Counter(map(OnePerson().names(64), range(1, 65))).values()) == 8
+    assert set(map(OnePerson().everyone(64), range(1, 65))) == {1}
+    assert OnePerson(4).everyone(64)(5) == OnePerson(4).names(64)(5)
+    assert ONE_REPORT.everyone(64)(5) == 5
 
 
 @pytest.mark.parametrize(
@@ -98,19 +163,19 @@ def test_a_claim_says_what_one_record_is(unit):
 def test_neighbours_are_a_relation(neighbours):
     words = r"neighbours=.*: must be a Neighbouring; one of Neighbouring.REPLACE_ONE"
     with pytest.raises(ValueError, match=words):
-        ClaimForm("central", View.ACTIONS, "one user", "a test", neighbours)
+        ClaimForm("central", View.ACTIONS, "one report", "a test", neighbours)
     with pytest.raises(ValueError, match=words):
-        Claim("central", 1.0, 0.0, "one user", neighbours, View.ACTIONS.value)
+        Claim("central", 1.0, 0.0, "one report", neighbours, View.ACTIONS.value)
 
 
 def test_a_subject_may_say_more_closely_how_neighbours_differ():
     form = ClaimForm(
-        "central", View.OUTPUT, "one row", "a test", Neighbouring.ADD_OR_REMOVE, "one row of 3 less"
+        "central", View.OUTPUT, "one report", "a test", Neighbouring.ADD_OR_REMOVE, "one row of 3 less"
     )
     assert form.at(1.0).neighbour_words == "one row of 3 less"
     assert form.at(1.0).neighbours is Neighbouring.ADD_OR_REMOVE
     with pytest.raises(ValueError, match="differ=3"):
-        ClaimForm("central", View.OUTPUT, "one row", "a test", differ=3)
+        ClaimForm("central", View.OUTPUT, "one report", "a test", differ=3)
 
 
 @pytest.mark.parametrize(
@@ -120,7 +185,7 @@ def test_a_subject_may_say_more_closely_how_neighbours_differ():
 )
 def test_a_view_that_nobody_has_in_the_model_is_refused(model, view):
     with pytest.raises(ValueError, match=rf"view=View.{view.name}: nobody sees .* in the {model} model"):
-        ClaimForm(model, view, "one user", "a test")
+        ClaimForm(model, view, "one report", "a test")
     with pytest.raises(ValueError, match=rf"view=View.{view.name}: nobody sees .* in the {model} model"):
-        Claim(model, 1.0, 0.0, "one user", Neighbouring.REPLACE_ONE, view.value)
-    assert ClaimForm("shuffle", view, "one user", "a test").view is view
+        Claim(model, 1.0, 0.0, "one report", Neighbouring.REPLACE_ONE, view.value)
+    assert ClaimForm("shuffle", view, "one report", "a test").view is view

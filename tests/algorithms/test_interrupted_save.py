@@ -126,15 +126,16 @@ def test_stopped_at_any_line_the_next_save_is_whole(tmp_path: Path, stride: int)
         reserved = reserve(run, f"user-{user}", 0.25 + user % 3 / 8)  # sometimes a kind of its own
         before = contents(run)
         run.save()
-        play(run, user, 2)
-        reserved.cancel()  # an entry that the journal has
-        reserve(run, "late", 1e-3 / (1 + line)).cancel()  # and one that it never had, of a new kind
-        user += 2
-        now = contents(run)
-        ended = StoppedAt(line).save(run, tmp_path / "run")
-        assert contents(run) == now
-        if line % 10 == 0:
-            assert loaded(tmp_path / "run", tmp_path / "copy") in (before, now)
+        with run.turn():
+            play(run, user, 2)
+            reserved.cancel()  # an entry that the store has
+            reserve(run, "late", 1e-3 / (1 + line)).cancel()  # and one that it never had, of a new kind
+            user += 2
+            now = contents(run)
+            ended = StoppedAt(line).save(run, tmp_path / "run")
+            assert contents(run) == now
+            if line % 10 == 0:
+                assert loaded(tmp_path / "run", tmp_path / "copy") in (before, now)
         run.save()
         assert loaded(tmp_path / "run", tmp_path / "copy") == now, line
         line += stride

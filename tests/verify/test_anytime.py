@@ -387,7 +387,7 @@ def test_the_command_line_bets_too(tmp_path):
 class TightMessages:
     """One user's reward with Lap(1 / epsilon): no more and no less than epsilon."""
 
-    claim = ClaimForm(model="local", view=View.MESSAGE, unit="one user", source="a test")
+    claim = ClaimForm(model="local", view=View.MESSAGE, unit="one report", source="a test")
     family = "semi-bandit"
 
     def __init__(self, structure, gate, *, epsilon, horizon):

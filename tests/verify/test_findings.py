@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import ast
 import math
+import re
 import string
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import accountant
 import verify
@@ -22,7 +25,7 @@ from verify.findings import (
     Witness,
     add_once,
 )
-from verify.sentences import exact
+from verify.sentences import Basis, exact
 
 WITNESS = Witness({"data": "0", "data_prime": "1"}, "the value is at most 0", 0.5, 0.07, "dpwitness verify x")
 
@@ -97,3 +100,24 @@ def test_impossible_bounds_and_witnesses_are_refused() -> None:
         replace(WITNESS, probability_prime=math.nan)
     with pytest.raises(ValueError, match="neighbours"):
         replace(WITNESS, neighbours={"data": "0"})
+
+
+@given(st.floats(0.0, 1e6), st.floats(0.0, 1.0))
+def test_bounds_are_printed_on_the_safe_side(epsilon: float, delta: float) -> None:
+    upper = re.fullmatch(r"ε ≤ (\S+) at δ = (\S+)", UpperBound(epsilon, delta, "x").words)
+    lower = re.fullmatch(r"ε ≥ (\S+) at δ = (\S+)", LowerBound(epsilon, delta, 0.95, "x", 9).words)
+    assert upper is not None
+    assert lower is not None
+    assert float(lower[1]) <= epsilon <= float(upper[1])
+    assert float(lower[2]) == delta <= float(upper[2])
+
+
+def test_a_bound_speaks_with_the_confidence_that_it_has() -> None:
+    counted = LowerBound(2 / 3, 0.0, 0.95, "black-box test", 1200).sentence("Lower bound {bound} ({how}).")
+    assert str(counted) == "Lower bound ε ≥ 0.666666 at δ = 0 (black-box test; 95 % confidence, 1,200 draws)."
+    assert (counted.basis, counted.confidence, counted.draws) == (Basis.CONFIDENT, 0.95, 1200)
+    computed = LowerBound(1.0, 0.0, 1.0, "enumeration", 0).sentence("Lower bound {bound} ({how}).")
+    assert (str(computed), computed.basis) == (
+        "Lower bound ε ≥ 1 at δ = 0 (enumeration; exact).",
+        Basis.EXACT,
+    )

@@ -176,5 +176,5 @@ def test_what_is_observed_of_others_is_not_to_remember_a_record(name):
     found = verify("cucb-ldp2", epsilon=1.0, problem=f"{SHOP}:{name}", **few)
     assert found.verdict != "certified"
     flows = [each for each in found.findings if each.kind.value == "raw-flow"]
-    assert "depends on other records' data" in flows[0].message
+    assert "although its own outcomes and action are the same" in flows[0].message
     assert "shop.py" in flows[0].where

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from accountant.provenance import Provenance
+from algorithms import ONE_REPORT
 from algorithms.claim import ClaimForm, View
 from mechanisms import Assumption, AssumptionKind
 from verify.findings import Finding, FindingKind, LowerBound, UpperBound, Witness
@@ -48,7 +49,7 @@ def everywhere(text: str) -> Verification:
     return Verification(
         subject=text,
         kind=SubjectKind.FUNCTION,
-        claim=ClaimForm("local", View.MESSAGE, text, text, differ=text).at(1.0),
+        claim=ClaimForm("local", View.MESSAGE, ONE_REPORT, text, differ=text, comment=text).at(1.0),
         decision=Decision("unproven", (quoting,)),
         upper=UpperBound(2.0, 0.0, text),
         lower=LowerBound(0.5, 0.0, 0.95, text, 100),

@@ -119,7 +119,7 @@ def test_modules_are_those_of_users_wherever_they_lie_and_versions_those_of_pack
     (tmp_path / "own_of_test.py").write_text(
         "import json\nimport shared_of_test\nfrom spaced_of_test.tools import FACTOR\nimport numpy as np\n"
         "from algorithms import ClaimForm, View\n"
-        "class Mine:\n    claim = ClaimForm(model='local', view=View.MESSAGE, unit='one user', source='notes')\n"
+        "class Mine:\n    claim = ClaimForm(model='local', view=View.MESSAGE, unit='one report', source='notes')\n"
         "    def act(self): ...\n"
     )
     found = module_digests(resolve(f"{tmp_path / 'own_of_test.py'}:Mine"))
@@ -143,7 +143,7 @@ def test_modules_that_only_a_function_imports_count_whether_or_not_it_ran(tmp_pa
         "package_of_test/inner.py": "def index(x):\n    import next_of_test\n    return next_of_test.FACTOR * x\n",
         "next_of_test.py": "FACTOR = 1.0\n",
         "lazy_of_test.py": "from algorithms import ClaimForm, View\n"
-        "class Mine:\n    claim = ClaimForm(model='local', view=View.MESSAGE, unit='one user', source='notes')\n"
+        "class Mine:\n    claim = ClaimForm(model='local', view=View.MESSAGE, unit='one report', source='notes')\n"
         "    def act(self):\n        import far_of_test, package_of_test, json, numpy\n",
     }.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
@@ -153,6 +153,7 @@ def test_modules_that_only_a_function_imports_count_whether_or_not_it_ran(tmp_pa
     (tmp_path / "package_of_test" / "inner.py").write_text("def index(x): return 2 * x\n")
     changed = module_digests(subject)
     assert {name for name in found if name.startswith("module")} == {
+        "module algorithms.claim",
         "module far_of_test",
         "module lazy_of_test",
         "module next_of_test",
@@ -172,7 +173,7 @@ def test_packages_around_a_module_count_and_modules_that_hide_pythons_own(tmp_pa
         "this.py": "FACTOR = 1.0\n",
         "inside_of_test.py": "import this\nfrom around_of_test.inner import FACTOR\n"
         "from algorithms import ClaimForm, View\n"
-        "class Mine:\n    claim = ClaimForm(model='local', view=View.MESSAGE, unit='one user', source='notes')\n"
+        "class Mine:\n    claim = ClaimForm(model='local', view=View.MESSAGE, unit='one report', source='notes')\n"
         "    def act(self): ...\n",
     }.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
@@ -182,6 +183,7 @@ def test_packages_around_a_module_count_and_modules_that_hide_pythons_own(tmp_pa
     for name in [name for name in sys.modules if "of_test" in name or name == "this"]:
         del sys.modules[name]
     assert {name for name in found if name.startswith("module")} == {
+        "module algorithms.claim",
         "module around_of_test",
         "module around_of_test.inner",
         "module around_of_test.patch",

@@ -77,7 +77,7 @@ class WealthAccount:
             {
                 "model": claim.model,
                 "view": claim.view,
-                "unit": claim.unit,
+                "unit": str(claim.unit),
                 "neighbours": claim.neighbour_words,
                 "epsilon": claim.epsilon,
                 "delta": claim.delta,

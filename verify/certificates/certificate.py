@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 FORMAT = "dpwitness certificate, version 1"
 
 SAID = (
+    "unit",
     "problem",
     "settings",
     "horizon",
@@ -45,7 +46,9 @@ ALLOWANCE = 1e-9
 """By so much, relatively, figures of a proof may differ where it is done again: other processors and other versions of
 NumPy and SciPy end them with other digits. The claim itself is compared with what is proved here, exactly."""
 
-_NUMERAL = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?(?:/[1-9]\d*)?")
+_NUMERAL = re.compile(r"-?\d{1,800}(?:\.\d{1,800})?(?:e[+-]?\d{1,3})?|-?\d{1,800}/[1-9]\d{0,800}", re.ASCII)
+_AMOUNTS = ("total", "charge", "covering")
+_LINE = re.compile(r":\d+$", re.ASCII)
 _Path = tuple[str | int, ...]
 
 
@@ -367,10 +370,13 @@ def _read_charge(read: JsonObject) -> CertifiedCharge:
     )
 
 
-def differences(written: Mapping[str, Any], found: Mapping[str, Any], *, tolerance: float = 0.0) -> list[str]:
+def differences(
+    written: Mapping[str, Any], found: Mapping[str, Any], *, done_again: bool = False
+) -> list[str]:
     """Say where JSON data of a certificate differ from what is found here; 1, 1.0 and true are three values.
 
-    Floats of the proof, and numbers in its texts, may differ by a relative `tolerance`.
+    Of a proof that was ``done_again`` numbers may differ by `ALLOWANCE`, and places by the number of the line: the code
+    is the same, comments and layout need not be.
     """
     left, right = dict(_leaves(written)), dict(_leaves(found))
     return [
@@ -378,7 +384,10 @@ def differences(written: Mapping[str, Any], found: Mapping[str, Any], *, toleran
         for path in dict.fromkeys((*left, *right))
         if path not in left
         or path not in right
-        or not _same(left[path], right[path], tolerance if path[0] == "proof" else 0.0)
+        or not (
+            _same(left[path], right[path])
+            or (done_again and path[0] == "proof" and _nearly_same(left[path], right[path], path))
+        )
     ]
 
 
@@ -394,14 +403,22 @@ def _leaves(data: Any, path: _Path = ()) -> Iterator[tuple[_Path, Any]]:
         yield path, data
 
 
-def _same(one: Any, other: Any, tolerance: float) -> bool:
-    if type(one) is not type(other):
-        return False
-    if isinstance(one, str) and tolerance and _NUMERAL.fullmatch(one) and _NUMERAL.fullmatch(other):
-        one, other = float(Fraction(one)), float(Fraction(other))
+def _same(one: Any, other: Any) -> bool:
+    return type(one) is type(other) and bool(one == other)
+
+
+def _nearly_same(one: Any, other: Any, path: _Path) -> bool:
+    """Return whether two floats, or two amounts in words, are within the allowance, or two places in one file."""
     if isinstance(one, float) and isinstance(other, float):
-        return one == other or math.isclose(one, other, rel_tol=tolerance)
-    return bool(one == other)
+        return math.isclose(one, other, rel_tol=ALLOWANCE)
+    if not (isinstance(one, str) and isinstance(other, str)):
+        return False
+    if path[-1] == "where":
+        return _LINE.sub("", one) == _LINE.sub("", other)
+    if path[-2] not in _AMOUNTS or not (_NUMERAL.fullmatch(one) and _NUMERAL.fullmatch(other)):
+        return False
+    first, second = Fraction(one), Fraction(other)  # exactly: a float may be too small for them
+    return abs(first - second) <= Fraction(ALLOWANCE) * max(abs(first), abs(second))
 
 
 def _words(path: _Path) -> str:

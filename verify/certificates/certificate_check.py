@@ -15,7 +15,7 @@ from typing import Any, Literal
 from accountant.files.json_object import JsonError
 from accountant.provenance import Provenance, file_digest
 from mechanisms import ParameterError
-from verify.certificates.certificate import ALLOWANCE, Certificate, certifying, differences
+from verify.certificates.certificate import Certificate, certifying, differences
 from verify.certificates.certification import certificate_of
 from verify.certificates.proof_code import code_here, is_of_proof_code
 from verify.conduct.exit_codes import BAD, GOOD, OPEN
@@ -104,7 +104,7 @@ def check_certificate(certificate: Certificate, subject: object = None) -> Certi
     proved = replace(proved, provenance=certificate.provenance)
     if _in_a_folder(proved.subject) == _in_a_folder(certificate.subject):
         proved = replace(proved, subject=certificate.subject, repeat=certificate.repeat)
-    differing = differences(certificate.json(), proved.json(), tolerance=ALLOWANCE)
+    differing = differences(certificate.json(), proved.json(), done_again=True)
     if differing:
         words = tuple(exact("the proof differs: {each}", each=each) for each in differing[:_MOST_DIFFERENCES])
         return CertificateCheck(certificate, "invalid", words)

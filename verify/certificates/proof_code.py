@@ -60,7 +60,8 @@ def proof_code(
     """
     own = {name.removeprefix(_OF_USED) for name in used if name.startswith(_OF_USED)}
     if learner is not None:
-        own |= {base.__module__ for base in every_learner[learner].make.__mro__}
+        made: type[Any] = every_learner[learner].make
+        own |= {base.__module__ for base in made.__mro__}
     if mechanism is not None:
         own |= set(_modules_of(rebuilt(mechanism)))
     begun = {*_PROVED_BY[kind], *_DECIDED_BY, *(name for name in own if _is_ours(name))}
@@ -95,7 +96,8 @@ def _modules_of(mechanism: Mechanism) -> Iterator[str]:
     while waiting:
         part = waiting.pop()
         if dataclasses.is_dataclass(part):
-            yield from (base.__module__ for base in type(part).__mro__)
+            kind: type[Any] = type(part)
+            yield from (base.__module__ for base in kind.__mro__)
             waiting += [getattr(part, each.name) for each in dataclasses.fields(part)]
         elif isinstance(part, tuple | list):
             waiting += part

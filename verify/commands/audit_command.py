@@ -24,8 +24,9 @@ from accountant.audit import (
     plot_privacy,
     read_releases,
 )
+from accountant.audit.releases import POWER
 from accountant.provenance import file_digest, made_now
-from mechanisms.printed_numbers import as_given, at_most
+from mechanisms.printed_numbers import as_given, at_least, at_most
 from verify.commands.audit_comparison import render_side_by_side
 from verify.commands.command_options import check_plot, json_option, show
 from verify.conduct.exit_codes import BAD, GOOD, OPEN, worst
@@ -34,6 +35,7 @@ from verify.printable import printable
 
 DEFAULT_DELTA = 1e-6
 _TITLE = 100  # characters
+_DIGITS = 10  # of a calibration
 
 _time_limit_option = click.option(
     "--time-limit",
@@ -214,18 +216,24 @@ def calibrate_command(
 
 
 def _render_calibration(result: Calibration, console: Console) -> None:
-    console.print(f"multiply all noise by {at_most(result.factor, 10)}")
+    console.print(f"multiply all noise by {at_most(result.factor, _DIGITS)}")
     if not result.complete:
         console.print(_STOPPED)
     console.print(
-        f"then epsilon is at most {at_most(result.epsilon, 10)} at delta = {as_given(result.delta)} ({result.relation})"
+        f"then epsilon is at most {at_most(result.epsilon, _DIGITS)} at delta = {as_given(result.delta)} "
+        f"({result.relation})"
     )
     console.print()
     rows = [
-        (name, ", ".join(f"{key} = {value!r}" for key, value in parameters.items()) or "-")
+        (name, ", ".join(f"{key} = {_enough(key, value)}" for key, value in parameters.items()) or "-")
         for name, parameters in result.parameters.items()
     ]
     console.print(plain_table(("release", "calibrated"), rows))
+
+
+def _enough(name: str, value: float) -> str:
+    """Return a noise parameter to ten digits, rounded to where there is more noise."""
+    return at_most(value, _DIGITS) if POWER[name] > 0 else at_least(value, _DIGITS)
 
 
 def _calibration_json(result: Calibration) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from contextlib import closing
 from datetime import UTC, datetime
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
@@ -201,14 +200,15 @@ def _render(found: Verified, believed: int, console: Console) -> None:
 def left(store: str, records: tuple[str, ...], names: str | None, as_json: bool) -> None:
     """Say what RECORDS have spent in STORE, open reservations included, and have left; else, who has spent most.
 
-    What is spent is rounded up and what is left down. A record that is called by a whole number is looked for as a
-    number and as a text. Where STORE holds hashes of names, names are looked up under its key; a hash that is shown
-    (hmac-sha256:...), and what is shown for an erased name, is found without. It only reads: STORE may be a copy, or in
-    use.
+    What is spent is rounded up and what is left down. Where STORE holds hashes of names, names are looked up under its
+    key; a hash that is shown (hmac-sha256:...), and what is shown for an erased name, is found without. It only reads:
+    STORE may be a copy, or in use.
     """
+    from accountant.record_name import canonical_name
+    from accountant.stores.names import pseudonym
     from accountant.stores.opening import spent_in
 
-    terms, found = spent_in(store, [name for record in records for name in _names(record)], names)
+    terms, found = spent_in(store, [pseudonym(record) or canonical_name(record) for record in records], names)
     totals = {
         json.dumps(name): (
             standing.spent,
@@ -249,16 +249,6 @@ def left(store: str, records: tuple[str, ...], names: str | None, as_json: bool)
         },
         render,
     )
-
-
-def _names(record: str) -> list[int | str]:
-    """Return the records that a word may name."""
-    from accountant.stores.names import pseudonym
-
-    shown = pseudonym(record)
-    if shown is not None:
-        return [shown]
-    return [record, int(record)] if re.fullmatch("-?[0-9]{1,18}", record) else [record]
 
 
 def _exact(amount: Amount) -> dict[str, str | None]:
@@ -483,7 +473,6 @@ def rotate(store: str, names: str, by: str, reason: str, anchor: Path | None) ->
     is_flag=True,
     help="Yes: whoever comes back by this name begins with a new account and a whole budget.",
 )
-@click.option("--number", is_flag=True, help="RECORD is a whole number, and not a text.")
 @_names_option
 @_anchor_option
 def erase(
@@ -492,7 +481,6 @@ def erase(
     by: str,
     reason: str,
     begins_anew: bool,
-    number: bool,
     names: str | None,
     anchor: Path | None,
 ) -> None:
@@ -511,10 +499,8 @@ def erase(
             "erased, a name leads to nobody: whoever comes back by it begins with a new account and a whole budget; "
             "say --begins-anew if that is meant"
         )
-    if number and not re.fullmatch("-?[0-9]{1,18}", record):
-        raise click.UsageError(f"RECORD {printable(record)}: must be a whole number")
     with closing(open_store(store, anchor=anchor, names=names)) as opened:
-        shown = erased(opened, int(record) if number else pseudonym(record) or record, by, reason)
+        shown = erased(opened, pseudonym(record) or record, by, reason)
     click.echo(f"the account is called {shown} from now on")
 
 

@@ -21,7 +21,7 @@ from algorithms.problems import (
     linear_problems,
     problems,
 )
-from mechanisms.printed_numbers import nearest
+from mechanisms.printed_numbers import at_most, nearest
 from verify.commands.command_options import json_option, refuse_given, show
 from verify.commands.completed_names import PROBLEM
 from verify.document.elements import Block, Facts, Paragraph
@@ -102,7 +102,8 @@ def _say(suggestion: Suggestion, console: Console) -> None:
         console.print("it need not know how many rounds there will be (horizon=None)")
     if suggestion.bound is not None:
         console.print(
-            f"its theorem: regret at most {suggestion.bound:.5g} here, and the worst is {suggestion.trivial:.5g}"
+            f"its theorem: regret at most {at_most(suggestion.bound, 5)} here, and the worst is "
+            f"{at_most(suggestion.trivial, 5)}"
             if suggestion.trivial
             else "whatever is played earns the share of the best reward that the oracle promises: there is no regret"
         )

@@ -48,11 +48,11 @@ def _filters() -> _State:
 
 
 def _set_filters(state: _State) -> None:
+    warnings.showwarning, warnings.filters = state[0], list(state[1:])
     with (
         warnings.catch_warnings()
     ):  # leaving it, Python forgets which warnings it has shown under other filters
         pass
-    warnings.showwarning, *warnings.filters[:] = state  # type: ignore[misc]
 
 
 _PARTS: tuple[tuple[Callable[[], Any], Callable[[Any], object]], ...] = (
@@ -92,7 +92,7 @@ def judging() -> Iterator[None]:
     _theirs = before
     try:
         np.seterr(all="ignore")
-        scipy.special.seterr(all="ignore")
+        scipy.special.seterr(all="ignore")  # type: ignore[arg-type]  # its stubs spell it "ignored"
         yield
     finally:
         _theirs = before_theirs

@@ -9,14 +9,11 @@ from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
 from algorithms.claim import ClaimForm, Model, View
+from algorithms.unit import ONE_REPORT
 from mechanisms import Domain
 from mechanisms.parameters import ParameterError
 from verify.neighbouring.adjacency import Adjacency, relation_of
 from verify.neighbouring.registry import as_adjacency
-from verify.neighbouring.within import Within
-
-_WHOLE = "the whole input of the function"
-_DIFFERENCE = "what the two data sets differ in (what that stands for is not declared)"
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -31,7 +28,7 @@ class Declared:
 
 
 def claimed(
-    *, data: Domain | Adjacency, model: Model = "central", unit: str | None = None, guessed: bool = False
+    *, data: Domain | Adjacency, model: Model = "central", comment: str = "", guessed: bool = False
 ) -> Callable[[_Function], _Function]:
     """Declare that a function is private, and what its data are; the command line supplies the numbers.
 
@@ -43,8 +40,8 @@ def claimed(
         neighbours then.
     model
         The trust model, for the report.
-    unit
-        What one record is, for the report; by default what neighbours differ in.
+    comment
+        What a record stands for, for the report; what is protected is what neighbours differ in.
 
     guessed
         Whether `data` is a guess, as in the wrappers of ``dpwitness audit-repo``. Data on which the function raises an
@@ -73,7 +70,7 @@ def claimed(
         raise ParameterError(f"guessed = {guessed!r}: must be True or False")
     neighbours = as_adjacency(data)
     source = "guessed, and declared with @claimed" if guessed else "declared with @claimed"
-    form = claim_form(model, unit, source, neighbours)
+    form = claim_form(model, comment, source, neighbours)
 
     def mark(function: _Function) -> _Function:
         marked: Any = function
@@ -89,7 +86,7 @@ def claimed(
     return mark
 
 
-def claim_form(model: Model, unit: str | None, source: str, neighbours: Adjacency) -> ClaimForm:
-    """Return a claim about a function's output; one record is what neighbours differ in, if nobody says what it is."""
-    said = unit or (_WHOLE if isinstance(neighbours, Within) else _DIFFERENCE)
-    return ClaimForm(model, View.OUTPUT, said, source, relation_of(neighbours), neighbours.words)
+def claim_form(model: Model, comment: str, source: str, neighbours: Adjacency) -> ClaimForm:
+    """Return a claim about a function's output: what is protected is what neighbours differ in."""
+    relation = relation_of(neighbours)
+    return ClaimForm(model, View.OUTPUT, ONE_REPORT, source, relation, neighbours.words, comment=comment)

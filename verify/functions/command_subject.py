@@ -10,7 +10,7 @@ A subject file says the same in TOML::
 
     command = ["./mechanism", "--epsilon", "1"]     # started in the file's folder
     neighbours = "within(box(-10, 10, 5), linf=1)"  # or: data = "interval(0, 1)"
-    epsilon = 1.0                                    # the claim; optional, as are delta, model and unit
+    epsilon = 1.0                                    # the claim; optional, as are delta, model and comment
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ def command_subject(
     folder: Path | None = None,
     name: str | None = None,
     model: str = "central",
-    unit: str = "the whole input of the command",
+    comment: str = "",
     epsilon: float | None = None,
     delta: float = 0.0,
 ) -> FunctionSubject:
@@ -165,8 +165,8 @@ def command_subject(
         Where to start it; by default the current folder.
     name
         How to call it in reports; by default the command.
-    model, unit
-        The trust model and what one record is, for the report.
+    model, comment
+        The trust model and what a record stands for, for the report.
     epsilon, delta
         The command's own claim, if it has one.
 
@@ -184,7 +184,7 @@ def command_subject(
     if model not in ("central", "local", "shuffle"):
         raise SubjectError(f"model = {model!r}: must be central, local or shuffle")
     called = Command(arguments, folder)
-    form = claim_form(model, unit, "declared for the command", neighbours)  # type: ignore[arg-type]
+    form = claim_form(model, comment, "declared for the command", neighbours)  # type: ignore[arg-type]
     return FunctionSubject(
         name if name is not None else str(called),
         called,
@@ -198,7 +198,7 @@ def command_subject(
     )
 
 
-_KEYS = {"command", "data", "neighbours", "epsilon", "delta", "model", "unit"}
+_KEYS = {"command", "data", "neighbours", "epsilon", "delta", "model", "comment"}
 
 
 def subject_from_file(path: str) -> FunctionSubject:
@@ -224,13 +224,13 @@ def subject_from_file(path: str) -> FunctionSubject:
             f'{path}: needs command = ["program", ...] and one of data = "..." and neighbours = "..."'
         )
     words: Any = read.get("data", read.get("neighbours"))
-    for key, value in (("data or neighbours", words), ("unit", read.get("unit", ""))):
+    for key, value in (("data or neighbours", words), ("comment", read.get("comment", ""))):
         if not isinstance(value, str):
             raise SubjectError(f"{path}: {key} = {value!r}: must be text")
     command = read["command"]
     if not isinstance(command, str | list):
         raise SubjectError(f"{path}: command = {command!r}: must be text or a list of texts")
-    said: dict[str, Any] = {key: read[key] for key in ("model", "unit") if key in read}
+    said: dict[str, Any] = {key: read[key] for key in ("model", "comment") if key in read}
     try:
         said |= {key: real(key, read[key]) for key in ("epsilon", "delta") if key in read}
         return command_subject(command, adjacency_from_words(words), folder=file.parent, name=path, **said)

@@ -17,7 +17,7 @@ from mechanisms.arrays import BoolArray, FloatArray
 from verify.conduct.spawn_keys import SpawnKey
 from verify.findings import Finding, Statement
 from verify.functions.probe_result import Probe
-from verify.functions.repeats import repeats_an_event
+from verify.functions.repeats import REPEATS_ERROR, repeats_an_event
 from verify.functions.runs import FunctionRuns
 from verify.sampling.count_events import count_events
 from verify.sampling.counted_event import CountedEvent
@@ -69,7 +69,7 @@ def doubt_of(
         return None
     says_something = result.refuted or result.dependent is not None
     if says_something and runs.together and repeats_an_event(result, runs.width, seed):
-        return Statement.REPEATS.finding(share="a part")
+        return Statement.REPEATS.finding(share="a part", confidence=1.0 - REPEATS_ERROR)
     if (says_something or not looked.repeatable) and _drifts(result, seed, executor):
         return Statement.DRIFT.finding(confidence=_PLACEBO.confidence)
     if result.refuted and not result.looked_for_dependence:

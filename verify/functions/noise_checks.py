@@ -9,7 +9,7 @@ from verify.conduct.spawn_keys import SpawnKey
 from verify.findings import Finding, Statement
 from verify.functions.elsewhere import remembers_elsewhere
 from verify.functions.probe_result import SeenOutputs
-from verify.functions.repeats import repeated_share
+from verify.functions.repeats import REPEATS_ERROR, repeated_share
 from verify.functions.runs import FunctionRuns, same_data
 from verify.neighbouring.adjacency import Pair
 from verify.subject_error import SubjectError
@@ -79,7 +79,9 @@ class NoiseChecks:
         share = repeated_share(
             [self.runs.watched(self.pair.data, _REPEATED.lanes, sequence) for sequence in sequences]
         )
-        return [] if share is None else [Statement.REPEATS.finding(share=f"up to {share:.0%}")]
+        if share is None:
+            return []
+        return [Statement.REPEATS.finding(share=f"up to {share:.0%}", confidence=1.0 - REPEATS_ERROR)]
 
     def never_varies(self, seen: Sequence[SeenOutputs]) -> bool:
         """Return whether the outputs on a data set never vary, in many calls on the two of a pair.
@@ -109,11 +111,11 @@ class NoiseChecks:
         `tried` is on how many other data sets a function was tried that returns the same on all of these.
         """
         if self.runs.effects.drew and not self.runs.effects.drew_last:
-            return Statement.REMEMBERS_OUTPUT.finding()
+            return Statement.REMEMBERS_OUTPUT.finding(draws=_CERTAIN)
         if len({one.readings.rows[0] for one in seen}) == 1:
             return Statement.CONSTANT_OUTPUT.finding(draws=_CERTAIN, tried=tried)
         if self.runs.subject.single_lanes and remembers_elsewhere(
             self.runs, [one.data for one in seen], self.seed
         ):
-            return Statement.REMEMBERS_OWN_DRAW.finding()
+            return Statement.REMEMBERS_OWN_DRAW.finding(draws=_CERTAIN)
         return Statement.DETERMINISTIC.finding(draws=_CERTAIN)

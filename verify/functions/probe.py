@@ -206,12 +206,13 @@ def _check_readable(runs: FunctionRuns, seen: Sequence[SeenOutputs], tried: int)
     """
     beside = f" ({tried} other data sets were tried)" if tried else ""
     readings = [one.readings for one in seen]
+    calls = f"all {sum(map(len, readings)):,} calls"
     if all(len(r.raised) == len(r) for r in readings):
         error = readings[0].raised[0]
-        raise SubjectError(f"{runs.name} raised {error.message} (at {error.where}) in every call{beside}")
+        raise SubjectError(f"{runs.name} raised {error.message} (at {error.where}) in {calls}{beside}")
     if all(map(_is_empty, readings)) or all(map(_is_none, readings)):
         raise SubjectError(
-            f"{runs.name} returned nothing in every call{beside}: must return a number or an array of numbers, or words"
+            f"{runs.name} returned nothing in {calls}{beside}: must return a number or an array of numbers, or words"
         )
 
 

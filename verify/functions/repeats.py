@@ -29,7 +29,7 @@ from verify.conduct.spawn_keys import SpawnKey
 from verify.outputs.output_readings import Readings
 from verify.sampling.counted_event import CountedEvent
 
-_ERROR = 1e-10
+REPEATS_ERROR = 1e-10
 """Largest probability with which independent outputs count as repeated, all comparisons of one look together."""
 
 _LANES = 1 << 17  # of the calls in which an event is looked for
@@ -68,7 +68,7 @@ def repeated_share(calls: Sequence[Readings]) -> float | None:
     found = [
         share
         for rows, pairs in tests
-        for share in _shares(rows, pairs, apart, _ERROR / number)
+        for share in _shares(rows, pairs, apart, REPEATS_ERROR / number)
         if share > 0.0
     ]
     return max(found, default=None)
@@ -86,7 +86,7 @@ def repeats_an_event(result: CountedEvent, width: int, seed: int) -> bool:
         result.event.holds(result.worlds.draw(result.swapped, lanes, SpawnKey.REPEATS.sequence(seed, call)))
         for call in range(2)
     )
-    return _coincide(ours, theirs, _ERROR)
+    return _coincide(ours, theirs, REPEATS_ERROR)
 
 
 def _shares(

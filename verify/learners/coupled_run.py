@@ -218,8 +218,8 @@ def _loss_witness(bound: LossBound, neighbours: list[Neighbour], data: FloatArra
     share_prime = min(1.0, bound.probability * math.exp(-bound.threshold))
     return Witness(
         neighbours={
-            "data": record_words(neighbour.record, data[neighbour.record]),
-            "data_prime": record_words(neighbour.record, neighbour.value),
+            "data": record_words(neighbour.record, data[neighbour.record], neighbour.rounds),
+            "data_prime": record_words(neighbour.record, neighbour.value, neighbour.rounds),
         },
         event=event,
         probability=bound.probability,

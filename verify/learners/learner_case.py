@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
+
 from accountant import Gate
 from algorithms.claim import Claim, View
 from algorithms.learner import Learner
-from algorithms.play import BuildLearner, RecordOf, each_its_own, play_records
+from algorithms.play import BuildLearner, play_records
 from algorithms.problems import Problem
+from algorithms.unit import RecordOf
 from mechanisms.arrays import FloatArray, IntArray
 from verify.transcripts.adversary import Adversary
-from verify.transcripts.neighbours import InitialOutcomes
+from verify.transcripts.neighbours import InitialOutcomes, rounds_of
 from verify.transcripts.view_pair import ViewPair
 from verify.transcripts.views import LearnerView, message_view, transcript_view
 
@@ -33,8 +36,6 @@ class LearnerCase:
         Whether it observes outcomes before the first round, and whether they are one record.
     adversary
         An interactive adversary to test besides fixed data sets.
-    record_of
-        The record's name of each round, in accounting runs, replays and coupled runs alike.
     """
 
     build: BuildLearner
@@ -42,11 +43,16 @@ class LearnerCase:
     claim: Claim
     initial: InitialOutcomes
     adversary: Adversary | None = None
-    record_of: RecordOf = each_its_own
 
-    def play(self, learner: Learner, gate: Gate, data: FloatArray) -> Iterator[IntArray]:
-        """Let a learner play on data, (rounds + 1, arms), or of all worlds of a coupled gate."""
-        return play_records(learner, self.problem, gate, data, record_of=self.record_of)
+    def play(
+        self, learner: Learner, gate: Gate, data: FloatArray, record_of: RecordOf | None = None
+    ) -> Iterator[IntArray]:
+        """Let a learner play on data, (rounds + 1, arms), or of all worlds of a coupled gate.
+
+        The record's name of each round is what the claim's unit says, unless it is given.
+        """
+        names = self.claim.unit.names(data.shape[-2] - 1) if record_of is None else record_of
+        return play_records(learner, self.problem, gate, data, record_of=names)
 
     @property
     def shows_actions(self) -> bool:
@@ -55,7 +61,7 @@ class LearnerCase:
 
     @property
     def hides_own_action(self) -> bool:
-        """Whether the action of the changed record's own round is hidden."""
+        """Whether the actions of the changed record's own rounds are hidden."""
         return self.claim.view == View.OTHER_ACTIONS.value
 
     def view(self, pair: ViewPair, data: FloatArray, *, single_lanes: bool = False) -> LearnerView:
@@ -63,8 +69,14 @@ class LearnerCase:
         build, problem = self.build, self.problem
         if self.claim.view == View.MESSAGE.value:
             return message_view(build, problem, data, pair.record, single_lanes=single_lanes)
-        hidden = pair.record if self.hides_own_action else None
+        hidden = self._own_rounds(pair) if self.hides_own_action else ()
         return transcript_view(build, problem, data, pair.features, hidden=hidden, single_lanes=single_lanes)
+
+    def _own_rounds(self, pair: ViewPair) -> list[int]:
+        """Return the rounds of the record in which two data sets differ."""
+        name = self.claim.unit.names(pair.rounds)(pair.record)
+        differ = np.flatnonzero((pair.data[1:] != pair.data_prime[1:]).any(axis=1)) + 1
+        return sorted({*rounds_of(name, pair.rounds, self.claim.unit), *differ.tolist()})
 
     def works_in_lanes(self, pair: ViewPair) -> bool:
         """Whether the learner works on many lanes at once."""

@@ -10,7 +10,6 @@ import numpy as np
 
 from accountant import Gate
 from algorithms.claim import Claim
-from algorithms.play import RecordOf
 from verify.conduct.conduct import Conduct
 from verify.conduct.effort import Effort
 from verify.findings import Finding
@@ -33,13 +32,10 @@ class LearnerFamily(abc.ABC):
         What it claims.
     rounds
         Of every accounting run.
-    record_of
-        The record's name of each round, or client: in accounting runs, replays and coupled runs alike.
     """
 
     claim: Claim
     rounds: int
-    record_of: RecordOf
 
     @abc.abstractmethod
     def make(self, gate: Gate) -> Any:

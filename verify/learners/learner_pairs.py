@@ -22,7 +22,7 @@ from verify.learners.telling_pairs import find_telling_pairs, is_gross
 from verify.sampling.tester import Candidates, CandidateSource
 from verify.sampling.worlds import NeighbouringWorlds
 from verify.transcripts.adversary_view import learner_worlds
-from verify.transcripts.neighbours import Neighbour, initial_replacements
+from verify.transcripts.neighbours import Neighbour, initial_replacements, rounds_of
 from verify.transcripts.view_pair import ViewPair
 
 _MOST_PAIRS = 6  # pairs of early records that a test scans
@@ -131,8 +131,9 @@ class LearnerPairs(CandidateSource):
         pairs: list[ViewPair] = []
 
         def corner(record: int, value: FloatArray, opposite: FloatArray) -> None:
-            with_value = Neighbour(record, value, "").applied(data)
-            pairs.append(ViewPair(with_value, Neighbour(record, opposite, "").applied(data), record))
+            rounds = rounds_of(record, len(data) - 1, self.case.claim.unit)
+            with_value = Neighbour(record, value, "", rounds).applied(data)
+            pairs.append(ViewPair(with_value, Neighbour(record, opposite, "", rounds).applied(data), record))
 
         corner(1, extremes[1], extremes[0])
         if initial == "one":
@@ -148,7 +149,7 @@ class LearnerPairs(CandidateSource):
             worst = ground.coupled.losses.max(axis=1)
             for index in np.argsort(-worst, kind="stable"):
                 neighbour = ground.neighbours[index]
-                if neighbour.record < len(data) and len(pairs) < most:
+                if max(neighbour.record, *neighbour.rounds, 0) < len(data) and len(pairs) < most:
                     pairs.append(ViewPair(data, neighbour.applied(data), neighbour.record))
         return pairs[:most]
 

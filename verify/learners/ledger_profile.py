@@ -13,6 +13,8 @@ MovedMechanism = tuple[Mechanism, Sensitivity]
 
 _MOST_KINDS = 16
 """Kinds of releases above which no curve is computed."""
+_MOST_RELEASES = 32
+"""Releases of one record above which none is: a point of it may take seconds."""
 
 
 def largest_counts(entries: Iterable[Entry]) -> dict[MovedMechanism, int] | None:
@@ -44,7 +46,7 @@ def ledger_profile(counts: Mapping[MovedMechanism, int] | None, how: str) -> Upp
     only leaves some out. Records' kinds may differ: the curve is the largest of theirs. `how` says in words what
     holds the learner to it.
     """
-    if not counts or len(counts) > _MOST_KINDS:
+    if not counts or len(counts) > _MOST_KINDS or max(counts.values()) > _MOST_RELEASES:
         return None
     composed = [
         compose([(mechanism.profile(sensitivity), n)]) for (mechanism, sensitivity), n in counts.items()

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from accountant import Gate, Place
+from accountant import Coupled, Gate, Place
 from algorithms.claim import Claim, View
-from algorithms.play import INITIAL_RECORD, RecordOf
+from algorithms.play import INITIAL_RECORD
 from algorithms.problems import Problem
+from algorithms.unit import OnePerson, RecordOf
 from mechanisms.arrays import FloatArray
 from verify.conduct.conduct import Conduct
 from verify.findings import Statement
@@ -25,17 +26,27 @@ from verify.learners.learner_family import LearnerFamily, Retold
 from verify.learners.learner_pairs import LearnerPairs
 from verify.learners.likelihood import likelihoods_hold
 from verify.learners.other_records import groups_of_records, growing_records, other_records, telling_numbers
-from verify.learners.own_draws import draws_elsewhere, shows_draws
+from verify.learners.own_draws import draws_elsewhere, is_of_library, shows_draws
+from verify.learners.played_pairs import Pairs, PlayedPairs
 from verify.learners.replay_run import OtherData, Replays
 from verify.sampling.counted_event import CountedEvent
 from verify.sampling.tester import CandidateSource, Tester
 from verify.transcripts.action_features import with_paths_spelled
-from verify.transcripts.neighbours import constant_data, initial_replacements, replacements, spread_records
+from verify.transcripts.neighbours import (
+    constant_data,
+    initial_replacements,
+    of_people,
+    record_words,
+    replacements,
+    spread_records,
+)
 from verify.transcripts.transcript import ActionSpace
 from verify.verdict.evidence import Evidence
 
 _EARLY = 64  # rounds that are replayed on extreme data: a run's first records have few other chances
 _RELEASED_ROUNDS = 512  # of coupled runs, where the view is everything that is released
+_EXTREME = 2  # accounting runs before those on constant data
+_PEOPLE = (1, 2)  # whose rounds are replaced in coupled runs, beside those of whoever could not pay
 
 
 @dataclass(eq=False)
@@ -61,11 +72,6 @@ class StructuredFamily(LearnerFamily):
         return self.case.claim
 
     @property
-    def record_of(self) -> RecordOf:  # type: ignore[override]
-        """The record's name of each round."""
-        return self.case.record_of
-
-    @property
     def _problem(self) -> Problem:
         return self.case.problem
 
@@ -86,10 +92,17 @@ class StructuredFamily(LearnerFamily):
         drawn = self._problem.draw_records(np.random.default_rng(law), rounds + 1)
         grown = growing_records(domain, rounds, np.random.default_rng(others))
         self._datasets = [grown, drawn, *constant_data(domain, rounds)]
-        return list(map(self._player, self._datasets))
+        return [self._player(data, number) for number, data in enumerate(self._datasets)]
 
-    def _player(self, data: FloatArray) -> Play:
-        return lambda learner, gate: self.case.play(learner, gate, data)
+    def _player(self, data: FloatArray, number: int) -> Play:
+        """Play data under the names of the accounting run of this number."""
+        names = self._names(number)
+        return lambda learner, gate: self.case.play(learner, gate, data, names)
+
+    def _names(self, number: int) -> RecordOf:
+        """Return the record's name of each round of an accounting run: on extreme data people come most often."""
+        unit = self.claim.unit
+        return unit.names(self.rounds) if number < _EXTREME else unit.everyone(self.rounds)
 
     def try_functions(self, evidence: Evidence, seed: np.random.SeedSequence) -> None:
         """Try the functions that it declares to be transformations."""
@@ -108,25 +121,30 @@ class StructuredFamily(LearnerFamily):
         rng = np.random.default_rng(seed)
         numbers = telling_numbers(accounting.learner, 0.0, 1.0)
         return [
-            (run, self._player(self._datasets[run.number]), list(self._others(run, numbers, rng)))
+            (
+                run,
+                self._player(self._datasets[run.number], run.number),
+                list(self._others(run, numbers, rng)),
+            )
             for run in accounting.taped
         ]
 
     def _others(self, run: TapedRun, numbers: FloatArray, rng: np.random.Generator) -> Iterator[OtherData]:
         data, domain = self._datasets[run.number], self._problem.record_domain
         names = [record for record, _ in run.recording.inputs]
-        own = [INITIAL_RECORD, *map(self.record_of, range(1, len(data)))]
+        own = [INITIAL_RECORD, *map(self._names(run.number), range(1, len(data)))]
         for group in groups_of_records(run.recording, rng):
             told = dict(zip(names, group.members, strict=True))
             replaced = np.array([bool(told.get(name, False)) for name in own])
             changed = other_records(data, domain, numbers, rng, replaced)
             kept = frozenset(name for name, changes in told.items() if not changes)
-            yield OtherData(group.words, self._player(changed), kept=kept)
+            yield OtherData(group.words, self._player(changed, run.number), kept=kept)
         if data is self._drawn:
-            lowest, highest = self._datasets[2:]
+            lowest, highest = self._datasets[_EXTREME:]
             for changed, how in ((lowest, "lowest"), (highest, "highest")):
-                yield OtherData(f"when all records are all {how}", self._player(changed), _EARLY)
-            opposite = self._player(lowest + highest - data)
+                player = self._player(changed, run.number)
+                yield OtherData(f"when all records are all {how}", player, _EARLY)
+            opposite = self._player(lowest + highest - data, run.number)
             yield OtherData("when all records are their opposites", opposite, _EARLY)
 
     def add_losses(
@@ -145,10 +163,13 @@ class StructuredFamily(LearnerFamily):
         if isinstance(payer, int) and 0 < payer < min(len(drawn), _RELEASED_ROUNDS) and payer not in records:
             # Who could not pay lost the most.
             data, records = drawn[: max(len(data), payer + 1)], [*records, payer]
-        neighbours = [
-            *initial_replacements(data, domain, self.case.initial),
-            *replacements(data, domain, records),
-        ]
+        replaced = replacements(data, domain, records)
+        if isinstance(self.claim.unit, OnePerson):
+            people = [*_PEOPLE, *([payer] if isinstance(payer, int) else [])]
+            data, replaced = of_people(data, domain, self.claim.unit, people)
+            effort = replace(effort, false_alarm=effort.false_alarm / 2.0)  # two layers may refute
+            self._add_people(evidence, accounting, replace(conduct, effort=effort), seed, people)
+        neighbours = [*initial_replacements(data, domain, self.case.initial), *replaced]
         sees_draws = shows_draws(accounting.learner)
         run = partial(try_coupled, self.case, data, neighbours, effort, seed, evidence, sees_draws=sees_draws)
         coupled = run()
@@ -169,7 +190,43 @@ class StructuredFamily(LearnerFamily):
             )
         self._add_view(evidence, coupled)
         trusted = not evidence.declassified and likelihoods_hold(evidence, list(accounting.mechanisms))
+        # Likelihood ratios leave out the action of one round only.
+        trusted = trusted and not (isinstance(self.claim.unit, OnePerson) and self.case.hides_own_action)
         self._ground = Groundwork(evidence, drawn, neighbours, coupled, trusted, evidence.proves(self.claim))
+
+    def _add_people(
+        self,
+        evidence: Evidence,
+        accounting: Accounting,
+        conduct: Conduct,
+        seed: np.random.SeedSequence,
+        people: Sequence[int],
+    ) -> None:
+        """Play pairs in which a person has all lowest in all rounds, and all highest, and offer what they show."""
+        assert isinstance(self.claim.unit, OnePerson)
+        drawn, domain = self._drawn[: _RELEASED_ROUNDS + 1], self._problem.record_domain
+        data, neighbours = of_people(drawn, domain, self.claim.unit, people)
+
+        def play(learner: Any, gate: Coupled, numbers: Sequence[int]) -> Iterator[object]:
+            worlds = np.stack([data, *(neighbours[number].applied(data) for number in numbers)])
+            return self.case.play(learner, gate, worlds)
+
+        words = [
+            (
+                record_words(each.record, data[each.record], each.rounds),
+                record_words(each.record, each.value, each.rounds),
+            )
+            for each in neighbours
+        ]
+        kind = accounting.learner
+        PlayedPairs(
+            self.make,
+            Pairs(words, [each.record for each in neighbours], play),
+            self.claim,
+            conduct,
+            draws_from_gate=is_of_library(kind),
+            sees_draws=shows_draws(kind),
+        ).add(evidence, np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, 0)))
 
     def _add_view(self, evidence: Evidence, coupled: CoupledRun | None) -> None:
         """Say which view is tested, and if that is not the one claimed."""

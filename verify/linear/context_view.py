@@ -49,6 +49,7 @@ def users_who_tell(
     return [ShownUser(build, features, batch, shift) for shift in shifts]
 
 
+@subjects_own()
 def _first_batch(build: BuildContextual, features: int, horizon: int) -> int | None:
     """Return after how many rounds the policy first changes, of at most ``horizon - 1``."""
     gate = Simulation(0, 1)

@@ -16,8 +16,8 @@ import numpy as np
 from accountant import Coupled, Gate
 from algorithms.claim import Claim, View
 from algorithms.linear.contextual_play import BuildContextual, ContextualUsers, play_users
-from algorithms.play import RecordOf, each_its_own
 from algorithms.problems import LinearContexts
+from algorithms.unit import ONE_REPORT, RecordOf
 from mechanisms.arrays import FloatArray
 from verify.conduct.conduct import Conduct
 from verify.findings import Statement
@@ -48,17 +48,19 @@ class ContextualFamily(LearnerFamily):
         What it claims.
     rounds
         Of every run.
-    record_of
-        The record's name of each round.
     """
 
     build: BuildContextual
     problem: LinearContexts
     claim: Claim
     rounds: int
-    record_of: RecordOf = each_its_own
     _datasets: Sequence[ContextualUsers] = field(default=(), init=False)
     _stopped: bool = field(default=False, init=False)
+
+    @property
+    def record_of(self) -> RecordOf:
+        """The record's name of each round, in accounting runs, replays and coupled runs alike."""
+        return self.claim.unit.names(self.rounds)
 
     def make(self, gate: Gate) -> Any:
         """Make the learner on a gate."""
@@ -152,7 +154,8 @@ class ContextualFamily(LearnerFamily):
             return play_users(learner, data, gate, others=beside, record_of=self.record_of)
 
         said = "e_1 for actions, and reward 1"
-        words = [(f"the user of round {name} has {said}", f"that user has {low}") for name, low, _ in sides]
+        who = "user of round" if self.claim.unit == ONE_REPORT else "person with the name"
+        words = [(f"the {who} {name} has {said}", f"that user has {low}") for name, low, _ in sides]
         return Pairs(words, [name for name, _, _ in sides], play)
 
     def source(

@@ -15,8 +15,8 @@ from accountant import Coupled, Gate, Place, RecordId, Simulation
 from algorithms.claim import Claim, View
 from algorithms.linear.linear_phases import Phase
 from algorithms.linear.linear_play import BuildPhased, Clients, play_linear
-from algorithms.play import RecordOf, each_its_own
 from algorithms.problems import LinearBandit
+from algorithms.unit import ONE_REPORT, Unit
 from mechanisms.arrays import BoolArray, FloatArray
 from verify.conduct.conduct import Conduct
 from verify.conduct.effort import Effort
@@ -93,15 +93,15 @@ class LinearFamily(LearnerFamily):
         What it claims.
     rounds
         Of every run.
-    record_of
-        The record's name of each client.
+    unit
+        What names of clients are: without replacement that of the claim.
     """
 
     build: BuildPhased
     problem: LinearBandit
     claim: Claim
     rounds: int
-    record_of: RecordOf = each_its_own
+    unit: Unit
     _environment: np.random.SeedSequence = field(default_factory=np.random.SeedSequence, init=False)
     _stopped: bool = field(default=False, init=False)
 
@@ -144,7 +144,7 @@ class LinearFamily(LearnerFamily):
     def _played(self, learner: Any, gate: Gate, clients: Clients, **worlds: Any) -> Iterator[Phase]:
         rng = np.random.default_rng(self._environment)
         return play_linear(
-            learner, clients, gate, rng, rounds=self.rounds, record_of=self.record_of, **worlds
+            learner, clients, gate, rng, rounds=self.rounds, record_of=self.unit.in_order(), **worlds
         )
 
     def remarks(self, accounting: Accounting) -> list[Finding]:
@@ -243,7 +243,8 @@ class LinearFamily(LearnerFamily):
             return self._played(learner, gate, self._drawn(_NOBODY), worlds=worlds)
 
         top = "every average reward is at its upper bound"
-        words = [(f"client {record}: {top}", f"client {record}: {low}") for record, low, _ in sides]
+        who = "client" if self.unit == ONE_REPORT else "person"
+        words = [(f"{who} {record}: {top}", f"{who} {record}: {low}") for record, low, _ in sides]
         return Pairs(words, [record for record, _, _ in sides], play)
 
     def source(

@@ -18,6 +18,7 @@ from verify.verdict.answer import fields_of
 from verify.verdict.json_form import json_able
 
 FORMAT = "dpwitness regret, version 1"
+_DIGITS = 5  # of numbers in reasons
 
 RegretVerdict = Literal["consistent", "violated", "undecided", "vacuous", "out of regime"]
 
@@ -143,8 +144,8 @@ class RegretReport(FromJson):
                 "{bound}.",
                 self.confidence,
                 round=checkpoint.round,
-                lower=at_least(checkpoint.lower),
-                bound=at_most(checkpoint.bound),
+                lower=at_least(checkpoint.lower, _DIGITS),
+                bound=at_most(checkpoint.bound, _DIGITS),
             )
             for checkpoint in self.outcome
             if checkpoint.verdict == "violated"
@@ -171,14 +172,16 @@ class RegretReport(FromJson):
                     "{lower} ≤ expected regret ≤ {upper} ({confidence} confidence), bound {bound}: undecided."
                 )
             numbers = {
-                "lower": at_least(last.lower),
-                "upper": at_most(last.upper),
-                "bound": nearest(last.bound),
-                "trivial": nearest(last.trivial),
+                "lower": at_least(last.lower, _DIGITS),
+                "upper": at_most(last.upper, _DIGITS),
+                "bound": nearest(last.bound, _DIGITS),
+                "trivial": nearest(last.trivial, _DIGITS),
             }
             said.append(confident(words, self.confidence, self.lanes, **numbers))
         said += [
-            check.named.with_words(" The lemma is false; the corrected bound does not use it.")
+            check.named.with_words(
+                f" The lemma is {'rejected' if check.level else 'false'}; the corrected bound does not use it."
+            )
             for check in self.proof
             if check.violated and not check.binding
         ]
@@ -187,7 +190,7 @@ class RegretReport(FromJson):
                 exact(
                     "The bound is of these runs, and no function of T: what their radii allow, in expectation at most "
                     "{most}, and what is lost where estimates are off by more.",
-                    most=at_most(theorem.dominant[1]),
+                    most=at_most(theorem.dominant[1], _DIGITS),
                 )
             )
         if theorem.unproved:
@@ -200,8 +203,8 @@ class RegretReport(FromJson):
         first = "none up to T = 2^40" if theorem.speaks_from is None else f"T = {theorem.speaks_from:,}"
         return exact(
             "The bound, {bound}, exceeds the largest possible regret, {trivial}; {tells}.",
-            bound=nearest(theorem.bound),
-            trivial=nearest(theorem.trivial),
+            bound=nearest(theorem.bound, _DIGITS),
+            trivial=nearest(theorem.trivial, _DIGITS),
             tells="longer runs may tell more" if theorem.of_runs else f"non-vacuous from: {first}",
         )
 

@@ -181,6 +181,7 @@ class CountedEvent(ABC):
         return {
             "candidate": self.candidate,
             "label": self.worlds.label,
+            "rounds": self.worlds.rounds,
             "swapped": self.swapped,
             "event": self.event.to_dict(),
             "event_words": self.event.words,

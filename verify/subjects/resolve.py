@@ -124,7 +124,7 @@ def resolve(subject: object, neighbours: Domain | Adjacency | None = None) -> Su
     if neighbours is None:
         return _found(subject, None)
     adjacency = as_adjacency(neighbours)
-    form = claim_form("central", None, "said by the caller", adjacency)
+    form = claim_form("central", "", "said by the caller", adjacency)
     found = _found(subject.name if isinstance(subject, Named) else subject, Declared(adjacency, form))
     if not isinstance(found, FunctionSubject):
         raise SubjectError(f"{found.name} is no function: it takes no neighbours")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from algorithms.play import INITIAL_RECORD
+from algorithms.unit import OnePerson, Unit
 from mechanisms import Domain
 from mechanisms.arrays import FloatArray
 
@@ -51,16 +52,19 @@ class Neighbour:
         What it is replaced by, shape (arms,).
     words
         The replacement in words.
+    rounds
+        All rounds of a person who takes part in several, the first of them as `record`; none for a single round.
     """
 
     record: int
     value: FloatArray
     words: str
+    rounds: tuple[int, ...] = ()
 
     def applied(self, data: FloatArray) -> FloatArray:
         """Return D with the record replaced."""
         changed = data.copy()
-        changed[self.record] = self.value
+        changed[list(self.rounds or (self.record,))] = self.value
         return changed
 
 
@@ -165,8 +169,49 @@ def initial_replacements(data: FloatArray, domain: Domain, how: InitialOutcomes)
     return found
 
 
-def record_words(record: int, value: FloatArray) -> str:
-    """Say one record of a data set in words."""
+def of_people(
+    data: FloatArray, domain: Domain, unit: OnePerson, names: Iterable[int]
+) -> tuple[FloatArray, list[Neighbour]]:
+    """Return a data set in which these people have all lowest in all of their rounds, and neighbours: all highest.
+
+    Where a person takes part without limit, another one takes part in every round.
+
+    Parameters
+    ----------
+    data
+        What all others have, shape (rounds + 1, arms).
+    domain
+        Of one round.
+    unit
+        In how many rounds a person takes part.
+    names
+        Whose rounds are replaced, each on a neighbour of its own.
+    """
+    low, high = domain.extremes()[:2]
+    found = []
+    data = data.copy()
+    if unit.rounds is None:
+        data[1:] = low
+        found.append(Neighbour(1, high, "all highest", tuple(range(1, len(data)))))
+    for name in dict.fromkeys(names):
+        rounds = rounds_of(name, len(data) - 1, unit)
+        if rounds:
+            data[list(rounds)] = low
+            found.append(Neighbour(rounds[0], high, "all highest", rounds))
+    return data, found
+
+
+def rounds_of(name: int, rounds: int, unit: Unit) -> tuple[int, ...]:
+    """Return in which of so many rounds the record of this name takes part."""
+    name_of = unit.names(rounds)
+    return tuple(t for t in range(1, rounds + 1) if name_of(t) == name)
+
+
+def record_words(record: int, value: FloatArray, rounds: Sequence[int] = ()) -> str:
+    """Say one record of a data set in words; of a person, who has it in several rounds."""
+    if len(rounds) > 1:
+        listed = ", ".join([*map(str, rounds[:4]), *(["..."] if len(rounds) > 4 else [])])
+        return f"the person of rounds {listed} has {describe_record(value)} in each of them"
     which = "the round-0 outcome vector" if record == INITIAL_RECORD else f"the user of round {record}"
     return f"{which} has {describe_record(value)}"
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
 from mechanisms.arrays import FloatArray
 from verify.transcripts.action_features import ActionFeature
 from verify.transcripts.neighbours import record_words
@@ -40,8 +42,9 @@ class ViewPair:
     def words(self) -> tuple[str, str]:
         """D and D' in words."""
         more = f"; {self.others}" if self.others else ""
+        differ = np.flatnonzero((self.data != self.data_prime).any(axis=1)).tolist()
         first, second = (
-            record_words(self.record, data[self.record]) for data in (self.data, self.data_prime)
+            record_words(self.record, data[self.record], differ) for data in (self.data, self.data_prime)
         )
         return first + more, second + more
 

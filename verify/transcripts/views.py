@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from accountant import Gate, Simulation
-from algorithms.play import INITIAL_RECORD, BuildLearner, play_records
+from algorithms.play import BuildLearner, play_records
 from algorithms.problems import Problem
 from mechanisms import BLOCK
 from mechanisms.arrays import FloatArray
@@ -81,7 +81,7 @@ def transcript_view(
     data: FloatArray,
     features: Sequence[ActionFeature],
     *,
-    hidden: int | None = None,
+    hidden: Sequence[int] = (),
     single_lanes: bool = False,
 ) -> LearnerView:
     """Return the view of some features of the action sequence on `data`, shape (rounds + 1, arms).
@@ -93,7 +93,7 @@ def transcript_view(
     features
         What is read of a transcript; none: all actions as they are.
     hidden
-        A round whose action the adversary does not see: the record's own, in joint differential privacy.
+        Rounds whose actions the adversary does not see: the record's own, in joint differential privacy.
     single_lanes
         See `LearnerView`.
     """
@@ -101,8 +101,8 @@ def transcript_view(
 
     def watch(gate: Simulation) -> ViewSample:
         transcript = Transcript(played_actions(build, problem, gate, data))
-        if hidden is not None and hidden != INITIAL_RECORD:
-            transcript.hide(hidden)
+        for number in hidden:
+            transcript.hide(number)
         return read(features, transcript)
 
     return LearnerView(watch, single_lanes, len(data) - 1)

@@ -15,6 +15,7 @@ from typing import Any, TypeVar, get_type_hints
 
 from accountant.files.json_object import JsonError, JsonObject
 from algorithms.claim import Claim
+from algorithms.unit import checked_unit
 from mechanisms import Assumption, AssumptionKind, Neighbouring
 from verify.findings import Finding, FindingKind, LowerBound, UpperBound, Witness
 from verify.sentences import Sentence, read_sentence
@@ -93,7 +94,7 @@ class Answer:
         found = self.evidence
         return {
             "subject": self.subject,
-            "claim": dataclasses.asdict(self.claim),
+            "claim": {**dataclasses.asdict(self.claim), "unit": str(self.claim.unit)},
             "seed": self.seed,
             "kind": self.kind,
             "mechanism": self.mechanism,
@@ -155,11 +156,9 @@ class Answer:
         return answer
 
     def agrees_with(self, later: Answer) -> bool:
-        """Whether a later answer is about the same; layers may add to what one record is."""
-        same_unit = dataclasses.replace(later.claim, unit=self.claim.unit)
-        return dataclasses.replace(self, evidence=later.evidence) == dataclasses.replace(
-            later, claim=same_unit
-        )
+        """Whether a later answer is about the same; what is played may say more of what one record is."""
+        same = dataclasses.replace(later.claim, unit=self.claim.unit, comment=self.claim.comment)
+        return dataclasses.replace(self, evidence=later.evidence) == dataclasses.replace(later, claim=same)
 
     @property
     def rounds(self) -> int:
@@ -182,12 +181,13 @@ def _read_claim(read: JsonObject, relation: str = "neighbours") -> Claim:
         model=read.text("model"),  # type: ignore[arg-type]
         epsilon=read.number("epsilon"),
         delta=read.number("delta"),
-        unit=read.text("unit"),
+        unit=checked_unit(read.text("unit")),
         neighbours=Neighbouring.named(read.text(relation)),
         view=read.text("view"),
         source=read.text("source"),
         differ=read.text("differ"),
         composition=read.text("composition"),
+        comment=read.text("comment"),
     )
 
 
@@ -197,13 +197,14 @@ def claim_data(claim: Claim) -> dict[str, Any]:
         "model": claim.model,
         "epsilon": claim.epsilon,
         "delta": claim.delta,
-        "unit": claim.unit,
+        "unit": str(claim.unit),
         "neighbours": claim.neighbour_words,
         "relation": claim.neighbours.value,
         "view": claim.view,
         "source": claim.source,
         "differ": claim.differ,
         "composition": claim.composition,
+        "comment": claim.comment,
     }
 
 

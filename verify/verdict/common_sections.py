@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from accountant.compositions import composition_named
 from accountant.provenance import Provenance
 from algorithms.claim import Claim
+from algorithms.unit import OnePerson
 from mechanisms import Neighbouring
 from mechanisms.printed_numbers import as_given, at_most, percent_at_most
 from verify.document.elements import Block, Bullets, Facts, Paragraph, Section
 from verify.sentences import Sentence, exact, stated
 from verify.verdict.answer import BLACK_BOXES, SubjectKind
 from verify.verdict.references import references
-from verify.verdict.verdict import claim_words
+from verify.verdict.verdict import Verdict, claim_words
+
+_GIVEN: Mapping[Verdict, str] = {
+    "certified": "Someone",
+    "unproven": "If the claim holds, someone",
+    "refuted": "If the claim held, someone",
+}
 
 _DIGESTS = {
     "dpwitness": "SHA-256: dpwitness",
@@ -41,12 +47,13 @@ def claim_section(subject: str, claim: Claim, arithmetic: str = "", problem: str
     pairs = [
         ("Parameters", claim_words(claim)),
         ("Trust model", claim.model),
-        ("Unit of privacy", claim.unit),
+        ("Unit of privacy", str(claim.unit)),
         ("Neighbouring relation", f"{claim.neighbour_words} ({claim.neighbours.value})"),
         ("Adversary's view", claim.view),
         ("Arithmetic", arithmetic),
         ("Composition", claim.composition),
         ("Source of the claim", claim.source),
+        ("Author's comment", claim.comment),
         ("Test problem", problem),
     ]
     said = stated(
@@ -56,7 +63,7 @@ def claim_section(subject: str, claim: Claim, arithmetic: str = "", problem: str
         epsilon=as_given(claim.epsilon),
         delta=as_given(claim.delta),
         model=claim.model,
-        unit=claim.unit,
+        unit=claim.unit.words,
         relation=claim.neighbour_words,
         view=claim.view,
     )
@@ -74,20 +81,21 @@ def claim_section(subject: str, claim: Claim, arithmetic: str = "", problem: str
 
 
 def unit_words(claim: Claim) -> str:
-    """Return what a claim protects in a word or two; "one record" where its unit is no short name."""
-    name = re.split("[:,(]", claim.unit, maxsplit=1)[0].strip()
-    return name if re.fullmatch(r"one \w+", name) else "one record"
+    """Return what a claim protects in two words."""
+    return "one person" if isinstance(claim.unit, OnePerson) else "one report"
 
 
 def protected_words(claim: Claim) -> str:
     """Return what somebody guesses who sees the output of what a claim is about."""
-    if claim.neighbours is Neighbouring.REPLACE_ONE:
-        return f"which of two records is that of {unit_words(claim)}"
-    return f"whether {unit_words(claim)} is in the data"
+    if claim.neighbours is not Neighbouring.REPLACE_ONE:
+        return f"whether {unit_words(claim)} is in the data"
+    if isinstance(claim.unit, OnePerson):
+        return "which of two sets of reports one person gave"
+    return "which of two values one report has"
 
 
-def person_section(claim: Claim, *, proved: bool) -> Section:
-    """Return what a claim means for a person, whether it is `proved` or would hold.
+def person_section(claim: Claim, verdict: Verdict) -> Section:
+    """Return what a claim means for a person, if it holds.
 
     Of two neighbours that are equally likely beforehand the better guess is right with probability at most
     (e^ε + δ)/(1 + e^ε) (Kairouz, Oh and Viswanath 2015): with the probabilities p and q of an event it is
@@ -95,9 +103,9 @@ def person_section(claim: Claim, *, proved: bool) -> Section:
     (e^ε - 1 + 2δ)/(e^ε + 1).
     """
     said = exact(
-        "{given} guesses {guessed}, and is right half of the time without the output, is right at most {share} of the "
-        "time with it, whatever else they know.",
-        given="Someone who" if proved else "If the claim holds, someone who",
+        "{given} who guesses {guessed}, and is right half of the time without the output, is right at most {share} of "
+        "the time with it, whatever else they know.",
+        given=_GIVEN[verdict],
         guessed=protected_words(claim),
         share=percent_at_most(correct_guesses(claim.epsilon, claim.delta)),
     )

@@ -62,7 +62,7 @@ def verification_document(verification: Verification, **files: str) -> Document:
     """Return what is said of a verification; `files` are digests of what it was read from, by name."""
     claim = verification.claim
     sections = [
-        person_section(claim, proved=verification.verdict == "certified"),
+        person_section(claim, verification.verdict),
         claim_section(
             verification.subject,
             claim,
@@ -250,7 +250,7 @@ def _event(verification: Verification) -> Section | None:
     if witness is None or lower is None:
         return None
     if verification.verdict != "refuted" and lower.epsilon == 0.0:
-        return _no_difference(verification, lower)
+        return _no_difference(verification, witness, lower)
     facts = Facts(
         (
             ("Data D", witness.neighbours["data"]),
@@ -266,15 +266,18 @@ def _event(verification: Verification) -> Section | None:
     return Section(title, (facts, *((Bullets(meaning),) if meaning else ())))
 
 
-def _no_difference(verification: Verification, lower: LowerBound) -> Section | None:
+def _no_difference(verification: Verification, witness: Witness, lower: LowerBound) -> Section | None:
+    """Return that the draws showed no difference, where they were drawn; None if nothing was drawn."""
     if not lower.samples:
         return None
     view = str(verification.details.get("tested_view", verification.claim.view))
+    rounds = witness.details.get("rounds")
     said = observed(
-        "{view}: the difference between D and D′ is not significant at {level} confidence in {draws:,} draws.",
+        "{view}: the difference between D and D′ is not significant at {level} confidence in {draws:,} draws{played}.",
         lower.samples,
         view=f"{view[:1].upper()}{view[1:]}",
         level=percent(lower.confidence),
+        played=f" of rounds 1 to {rounds:,}" if isinstance(rounds, int) else "",
     )
     return Section("Largest difference", (Paragraph(said),))
 
@@ -384,8 +387,8 @@ def _findings(verification: Verification) -> Section | None:
 
 def _weight(finding: Finding) -> str:
     if finding.failing:
-        return "blocks certification"
-    return "reported, not counted" if finding.kind is FindingKind.FLOATING_POINT else "information"
+        return "blocking"
+    return "not counted" if finding.kind is FindingKind.FLOATING_POINT else "information"
 
 
 def _assumptions(verification: Verification) -> Section:

@@ -13,9 +13,10 @@ from typing import ClassVar
 import numpy as np
 
 from accountant import Gate, Private
-from algorithms.claim import ONE_ROUND_CENTRAL, ClaimForm, View
+from algorithms.claim import ClaimForm, View
 from algorithms.learner import Family
 from algorithms.problems import SemiBandit, SuperArms, TopK
+from algorithms.unit import ONE_REPORT
 from mechanisms import Box, Domain, Gaussian, Laplace
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
 from verify.zoo.specimen import specimen
@@ -28,7 +29,7 @@ _BUG = f"{_SOURCE}; the bug is ours"
 
 
 def _claim(view: View = View.ACTIONS) -> ClaimForm:
-    return ClaimForm("central", view, ONE_ROUND_CENTRAL, _SOURCE)
+    return ClaimForm("central", view, ONE_REPORT, _SOURCE)
 
 
 @specimen(

@@ -22,7 +22,7 @@ PEOPLE = 5
 COUNT = Within(Integers(0, 10), linf=1)
 TRUNCATED_COUNT = Within(Integers(0, PEOPLE), linf=1)
 REAL = Within(Interval(-10, 10), linf=1)
-_UNIT = "one individual, who moves the count by at most 1"
+_RECORD = "one individual, who moves the count by at most 1"
 
 
 def _two_sided(success: float, rng: np.random.Generator, lanes: int) -> IntArray:
@@ -38,7 +38,7 @@ def _two_sided(success: float, rng: np.random.Generator, lanes: int) -> IntArray
     source=_GHOSH,
     why="one step changes the probability by the factor e^-ε",
 )
-@claimed(data=COUNT, unit=_UNIT)
+@claimed(data=COUNT, comment=_RECORD)
 def _geometric(data: IntArray, rng: np.random.Generator, lanes: int) -> IntArray:
     """Geometric mechanism: P(k) ∝ e^(-ε |k|). Correct; the success probability is 1 - e^-ε."""
     return int(data[0]) + _two_sided(-math.expm1(-EPSILON), rng, lanes)
@@ -51,7 +51,7 @@ def _geometric(data: IntArray, rng: np.random.Generator, lanes: int) -> IntArray
     source=f"{_GHOSH}; a mistake of practice: geometric(p=ε)",
     why="one step changes the probability by the factor 1 - ε, which is below e^-ε",
 )
-@claimed(data=COUNT, unit=_UNIT)
+@claimed(data=COUNT, comment=_RECORD)
 def _geometric_linear(data: IntArray, rng: np.random.Generator, lanes: int) -> IntArray:
     """Geometric mechanism with success probability ε in place of 1 - e^-ε: α = 1 - ε, so the loss is -ln(1 - ε)."""
     return int(data[0]) + _two_sided(EPSILON, rng, lanes)
@@ -83,7 +83,7 @@ BITS = math.ceil(math.log(2.0 / TRUNCATED_EPSILON))  # 3: the natural logarithm,
     source=f"{_BALCER}, k = ⌈ln(2/ε)⌉ in place of ⌈log₂(2/ε)⌉, as DP-Sniper has it",
     why="k = 3 where ε = 0.1 needs 2^-k ≤ e^ε - 1, k ≥ 4: ln(1 + 2^-3) = 0.118",
 )
-@claimed(data=TRUNCATED_COUNT, unit=_UNIT)
+@claimed(data=TRUNCATED_COUNT, comment=_RECORD)
 def _truncated_geometric(data: IntArray, rng: np.random.Generator, lanes: int) -> IntArray:
     """Truncated geometric mechanism by integer arithmetic (Balcer and Vadhan 2018, Alg. 4.8), with 2^-3.
 
@@ -104,7 +104,7 @@ GAMMA = 1.0 / (1.0 + math.exp(STAIRCASE_EPSILON / 2.0))
     source="Geng, Viswanath 2016, The optimal noise-adding mechanism in differential privacy, Alg. 1",
     why="the density at distance d + 1 is e^-ε times that at d",
 )
-@claimed(data=REAL, unit=_UNIT)
+@claimed(data=REAL, comment=_RECORD)
 def _staircase(data: float, rng: np.random.Generator, lanes: int) -> FloatArray:
     """Staircase mechanism: the density falls by e^-ε once per unit of distance, in steps. Correct."""
     b = math.exp(-STAIRCASE_EPSILON)

@@ -23,7 +23,7 @@ VARIANCE = 4.0, 0.01
 COORDINATES = 4
 COUNT = Within(Interval(-10, 10), linf=1)
 VECTOR = Within(Box(-10, 10, COORDINATES), linf=1)
-_UNIT = "one individual, who moves the answer by at most 1"
+_RECORD = "one individual, who moves the answer by at most 1"
 
 
 def _classic_sigma(epsilon: float, delta: float) -> float:
@@ -47,7 +47,7 @@ LOOSE_SIGMA = _classic_sigma(1.0, 0.1)
     source=f"{_BALLE}, Alg. 1",
     why="σ solves δ(ε) = δ exactly",
 )
-@claimed(data=COUNT, unit=_UNIT)
+@claimed(data=COUNT, comment=_RECORD)
 def _gaussian(data: float, rng: np.random.Generator, lanes: int) -> FloatArray:
     """Gaussian mechanism calibrated exactly to (1, 0.01). Correct, and nothing is given away."""
     return data + SIGMA * rng.standard_normal(lanes)
@@ -61,7 +61,7 @@ def _gaussian(data: float, rng: np.random.Generator, lanes: int) -> FloatArray:
     source=_DWORK,
     why="the classical σ is larger than needed for ε ≤ 1",
 )
-@claimed(data=COUNT, unit=_UNIT)
+@claimed(data=COUNT, comment=_RECORD)
 def _classic(data: float, rng: np.random.Generator, lanes: int) -> FloatArray:
     """Gaussian mechanism with the classical σ at (0.9, 0.01). Correct: the formula holds for ε ≤ 1, with room."""
     return data + CLASSIC_SIGMA * rng.standard_normal(lanes)
@@ -75,7 +75,7 @@ def _classic(data: float, rng: np.random.Generator, lanes: int) -> FloatArray:
     source=f"{_DWORK}, outside its range; {_BALLE}, section 2.3",
     why="the classical σ is too small for large ε: δ(8) is 0.48, not 0.2",
 )
-@claimed(data=COUNT, unit=_UNIT)
+@claimed(data=COUNT, comment=_RECORD)
 def _classic_large_epsilon(data: float, rng: np.random.Generator, lanes: int) -> FloatArray:
     """Gaussian mechanism with the classical σ at ε = 8, δ = 0.2, beyond the ε ≤ 1 of its proof.
 
@@ -92,7 +92,7 @@ def _classic_large_epsilon(data: float, rng: np.random.Generator, lanes: int) ->
     source=f"{_DWORK}, with another δ than claimed",
     why="σ was computed for δ = 0.1: δ(1) is 0.0031, not 0.001",
 )
-@claimed(data=COUNT, unit=_UNIT)
+@claimed(data=COUNT, comment=_RECORD)
 def _wrong_delta(data: float, rng: np.random.Generator, lanes: int) -> FloatArray:
     """Gaussian mechanism whose σ was computed for δ = 0.1 and which is sold with δ = 0.001."""
     return data + LOOSE_SIGMA * rng.standard_normal(lanes)
@@ -106,7 +106,7 @@ def _wrong_delta(data: float, rng: np.random.Generator, lanes: int) -> FloatArra
     source=f"{_BALLE}, with the L∞ for the L2 sensitivity",
     why="four answers move by 1 each: μ is twice what it should be",
 )
-@claimed(data=VECTOR, unit="one individual, who moves each of four answers by at most 1")
+@claimed(data=VECTOR, comment="one individual, who moves each of four answers by at most 1")
 def _wrong_sensitivity(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
     """Gaussian noise for sensitivity 1 on four answers that all move: the L2 sensitivity is √4 = 2."""
     return np.asarray(data) + SIGMA * rng.standard_normal((lanes, COORDINATES))
@@ -120,7 +120,7 @@ def _wrong_sensitivity(data: FloatArray, rng: np.random.Generator, lanes: int) -
     source="a mistake of practice: NumPy's scale is the standard deviation",
     why="σ < 1, so the variance is smaller than σ",
 )
-@claimed(data=COUNT, unit=_UNIT)
+@claimed(data=COUNT, comment=_RECORD)
 def _variance_for_scale(data: float, rng: np.random.Generator, lanes: int) -> FloatArray:
     """Gaussian mechanism in which σ² was passed where the standard deviation belongs; σ < 1, so it is too small."""
     return data + VARIANCE_SIGMA**2 * rng.standard_normal(lanes)

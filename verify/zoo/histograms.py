@@ -19,7 +19,7 @@ EPSILON = 0.1
 CELLS = 5
 COUNTS = Within(Box(0, 10, CELLS), l1=1)
 WHOLE_COUNTS = Within(Integers(0, 10, CELLS), l1=1)
-_UNIT = "one individual, counted in one of five cells"
+_RECORD = "one individual, counted in one of five cells"
 
 SPARSE_EPSILON = 1.0
 SPARSE_DELTA = 0.01
@@ -33,7 +33,7 @@ THRESHOLD = 1.0 + math.log(1.0 / (2.0 * SPARSE_DELTA)) / SPARSE_EPSILON
     source=f"{_SOURCE} 9 (NoisyHist1)",
     why="one cell moves by 1 and its noise has scale 1/ε",
 )
-@claimed(data=COUNTS, unit=_UNIT)
+@claimed(data=COUNTS, comment=_RECORD)
 def _noisy_hist_1(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
     """NoisyHist1: each cell + Lap(1/ε). Correct: one individual changes one cell by 1."""
     return np.asarray(data) + rng.laplace(scale=1.0 / EPSILON, size=(lanes, CELLS))
@@ -46,7 +46,7 @@ def _noisy_hist_1(data: FloatArray, rng: np.random.Generator, lanes: int) -> Flo
     source=f"{_SOURCE} 10 (NoisyHist2)",
     why="the scale is ε in place of 1/ε: the loss is 1/ε",
 )
-@claimed(data=COUNTS, unit=_UNIT)
+@claimed(data=COUNTS, comment=_RECORD)
 def _noisy_hist_2(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
     """NoisyHist2: each cell + Lap(ε) in place of Lap(1/ε). The loss is 1/ε = 10."""
     return np.asarray(data) + rng.laplace(scale=EPSILON, size=(lanes, CELLS))
@@ -59,7 +59,7 @@ def _noisy_hist_2(data: FloatArray, rng: np.random.Generator, lanes: int) -> Flo
     source="a mistake of practice: one draw broadcast over an array",
     why="the noise cancels in the difference of two cells",
 )
-@claimed(data=COUNTS, unit=_UNIT)
+@claimed(data=COUNTS, comment=_RECORD)
 def _shared_noise(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
     """Adds one and the same Lap(1/ε) to all cells: differences of cells are released exactly."""
     return np.asarray(data) + rng.laplace(scale=1.0 / EPSILON, size=(lanes, 1))
@@ -72,7 +72,7 @@ def _shared_noise(data: FloatArray, rng: np.random.Generator, lanes: int) -> Flo
     source="a mistake of practice: GROUP BY, then noise (Wilson et al. 2020, Differentially private SQL, section 2.2)",
     why="which cells are shown is computed from raw data",
 )
-@claimed(data=WHOLE_COUNTS, unit=_UNIT)
+@claimed(data=WHOLE_COUNTS, comment=_RECORD)
 def _occupied_cells(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
     """Noise on occupied cells only, without a threshold: a cell that is left out is certainly empty."""
     counts = np.asarray(data, dtype=np.float64)
@@ -94,7 +94,7 @@ def _sparse(data: FloatArray, threshold: float, rng: np.random.Generator, lanes:
     source=_STABLE,
     why="δ pays for a cell that appears with its only individual; two occupied cells at δ give ε + 2 ln(1 - δ)",
 )
-@claimed(data=WHOLE_COUNTS, unit=_UNIT)
+@claimed(data=WHOLE_COUNTS, comment=_RECORD)
 def _stable_hist(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
     """Stability-based histogram: occupied cells whose noisy count exceeds 1 + ln(1/2δ)/ε. Correct.
 
@@ -111,7 +111,7 @@ def _stable_hist(data: FloatArray, rng: np.random.Generator, lanes: int) -> Floa
     source=f"{_STABLE}, with the threshold one too low",
     why="a single individual's cell appears with probability e^ε δ > δ and is impossible otherwise",
 )
-@claimed(data=WHOLE_COUNTS, unit=_UNIT)
+@claimed(data=WHOLE_COUNTS, comment=_RECORD)
 def _low_threshold(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
     """Stability-based histogram with the threshold ln(1/2δ)/ε, one too low.
 

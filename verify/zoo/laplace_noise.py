@@ -23,7 +23,7 @@ CLAMP = 10.0
 COUNT = Within(Interval(-10, 10), linf=1)
 POSITIVE_COUNT = Within(Interval(0, CLAMP), linf=1)
 VECTOR = Within(Box(-10, 10, 5), linf=1)
-_UNIT = "one individual, who moves the answer by at most 1"
+_RECORD = "one individual, who moves the answer by at most 1"
 
 
 @specimen(
@@ -33,7 +33,7 @@ _UNIT = "one individual, who moves the answer by at most 1"
     source=_DWORK,
     why="the density changes by the factor e^(|move| / scale), and |move| / scale = ε",
 )
-@claimed(data=COUNT, unit=_UNIT)
+@claimed(data=COUNT, comment=_RECORD)
 def _laplace(data: float, rng: np.random.Generator, lanes: int) -> FloatArray:
     """Laplace mechanism for one query of sensitivity 1: q + Lap(1/ε). Correct."""
     return data + rng.laplace(scale=1.0 / EPSILON, size=lanes)
@@ -46,7 +46,7 @@ def _laplace(data: float, rng: np.random.Generator, lanes: int) -> FloatArray:
     source=f"{_DWORK}, with half the scale",
     why="the scale is half of what ε needs, so the loss is 2ε on the half-lines beside the data",
 )
-@claimed(data=COUNT, unit=_UNIT)
+@claimed(data=COUNT, comment=_RECORD)
 def _half_noise(data: float, rng: np.random.Generator, lanes: int) -> FloatArray:
     """Laplace mechanism with scale 1/(2ε): half the noise, so twice the loss, 2ε, on either side of the data."""
     return data + rng.laplace(scale=1.0 / (2.0 * EPSILON), size=lanes)
@@ -59,7 +59,7 @@ def _half_noise(data: float, rng: np.random.Generator, lanes: int) -> FloatArray
     source="DP-Sniper (Bichsel, Steffen, Bogunovic, Vechev, S&P 2021), LaplaceParallel",
     why="twenty releases of ε/20 compose to ε, reached where all twenty lie below both answers",
 )
-@claimed(data=COUNT, unit=_UNIT)
+@claimed(data=COUNT, comment=_RECORD)
 def _parallel(data: float, rng: np.random.Generator, lanes: int) -> FloatArray:
     """Twenty answers to one query with ε/20 each (DP-Sniper's LaplaceParallel). Correct by composition.
 
@@ -75,7 +75,7 @@ def _parallel(data: float, rng: np.random.Generator, lanes: int) -> FloatArray:
     source="a mistake of practice: clipping the output in place of the input",
     why="the noise is scaled to the clipping window of width 1/4, but the unclipped query moves by 1 = 4 windows",
 )
-@claimed(data=COUNT, unit="one individual, whose value moves the answer by up to 1")
+@claimed(data=COUNT, comment="one individual, whose value moves the answer by up to 1")
 def _unclipped(data: float, rng: np.random.Generator, lanes: int) -> FloatArray:
     """Clips after the noise instead of before: clip(q + Lap(w/ε), -w/2, w/2) with w = 1/4 and q unclipped.
 
@@ -93,7 +93,7 @@ def _unclipped(data: float, rng: np.random.Generator, lanes: int) -> FloatArray:
     source=f"{_DWORK}, with the L∞ for the L1 sensitivity",
     why="all five answers move by 1 at once, and independent noises' losses add: 5ε",
 )
-@claimed(data=VECTOR, unit="one individual, who moves each of five answers by at most 1")
+@claimed(data=VECTOR, comment="one individual, who moves each of five answers by at most 1")
 def _per_coordinate(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
     """Adds Lap(1/ε) to each of five answers, all of which one individual moves: L∞ taken for L1 sensitivity.
 
@@ -115,7 +115,7 @@ LATTICE = 2.0 ** math.ceil(math.log2(SNAPPING_SCALE))
     source=f"{_MIRONOV}, Thm 1, parameters of DP-Sniper's LaplaceFixed",
     why="a function of Laplace noise of scale (1 + 2^-49 B) / ε, on a lattice coarser than the scale",
 )
-@claimed(data=COUNT, unit=_UNIT)
+@claimed(data=COUNT, comment=_RECORD)
 def _snapping(data: float, rng: np.random.Generator, lanes: int) -> FloatArray:
     """Snapping mechanism (Mironov 2012): clamp(round to a power of two Λ ≥ λ (clamp(q) + λ S ln U)). Correct.
 
@@ -133,7 +133,7 @@ def _snapping(data: float, rng: np.random.Generator, lanes: int) -> FloatArray:
     source="post-processing of the Laplace mechanism",
     why="rounding is post-processing; half-lines that end between lattice points attain ε",
 )
-@claimed(data=COUNT, unit=_UNIT)
+@claimed(data=COUNT, comment=_RECORD)
 def _rounded(data: float, rng: np.random.Generator, lanes: int) -> FloatArray:
     """Laplace mechanism, then rounding to a whole number. Correct, and nothing of the floating point is left."""
     return np.round(data + rng.laplace(scale=1.0 / EPSILON, size=lanes))
@@ -146,7 +146,7 @@ def _rounded(data: float, rng: np.random.Generator, lanes: int) -> FloatArray:
     source="post-processing of the Laplace mechanism",
     why="clamping is post-processing; the atom at 0 attains ε",
 )
-@claimed(data=POSITIVE_COUNT, unit=_UNIT)
+@claimed(data=POSITIVE_COUNT, comment=_RECORD)
 def _clamped(data: float, rng: np.random.Generator, lanes: int) -> FloatArray:
     """Laplace mechanism, then clamping to [0, 10]: post-processing, with an atom at each end. Correct."""
     return np.clip(data + rng.laplace(scale=1.0 / EPSILON, size=lanes), 0.0, CLAMP)
@@ -160,7 +160,7 @@ def _clamped(data: float, rng: np.random.Generator, lanes: int) -> FloatArray:
     why="ε in real arithmetic; in double precision some outputs of one answer are impossible for its neighbour",
     floating_point=True,
 )
-@claimed(data=COUNT, unit=_UNIT)
+@claimed(data=COUNT, comment=_RECORD)
 def _float_laplace(data: float, rng: np.random.Generator, lanes: int) -> FloatArray:
     """The textbook's q + Lap(1/ε) in double precision. Correct in real arithmetic, infinite in floating point.
 

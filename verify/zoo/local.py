@@ -32,7 +32,7 @@ SUBSET_CATEGORY = AnyTwo(Categories(SUBSET_SIZE))
 NUMBER = AnyTwo(Interval(-1, 1))
 DIMENSION = 5
 DIRECTION = AnyTwo(Categories(2 * DIMENSION))
-_UNIT = "one user's category"
+_RECORD = "one user's category"
 
 
 GRR_TRUE = math.exp(EPSILON) / (math.exp(EPSILON) + SIZE - 1)
@@ -49,7 +49,7 @@ INCLUDE = SUBSET * math.exp(EPSILON) / (SUBSET * math.exp(EPSILON) + SUBSET_SIZE
     source="Kairouz, Oh, Viswanath 2016, k-RR",
     why="truth and lie have probabilities in the ratio e^ε",
 )
-@claimed(data=CATEGORY, model="local", unit=_UNIT)
+@claimed(data=CATEGORY, model="local", comment=_RECORD)
 def _grr(data: int, rng: np.random.Generator, lanes: int) -> IntArray:
     """Generalized randomized response: the truth with p = e^ε / (e^ε + k - 1), else one of the others. Correct."""
     shift = rng.integers(1, SIZE, size=lanes)
@@ -63,7 +63,7 @@ def _grr(data: int, rng: np.random.Generator, lanes: int) -> IntArray:
     source="a mistake of practice: the lie drawn from all categories",
     why="a lie may be the truth by chance: the ratio is 1 + k e^ε / (k - 1)",
 )
-@claimed(data=CATEGORY, model="local", unit=_UNIT)
+@claimed(data=CATEGORY, model="local", comment=_RECORD)
 def _grr_too_honest(data: int, rng: np.random.Generator, lanes: int) -> IntArray:
     """GRR whose lie is drawn from all k categories, the true one among them.
 
@@ -85,7 +85,7 @@ def _unary(data: int, rates: tuple[float, float], rng: np.random.Generator, lane
     source=f"{_WANG}, SUE",
     why="two bits differ, each with the ratio e^(ε/2)",
 )
-@claimed(data=CATEGORY, model="local", unit=_UNIT)
+@claimed(data=CATEGORY, model="local", comment=_RECORD)
 def _sue(data: int, rng: np.random.Generator, lanes: int) -> BoolArray:
     """Symmetric unary encoding (basic one-time RAPPOR): p = e^(ε/2) / (e^(ε/2) + 1), q = 1 - p. Correct."""
     return _unary(data, SUE, rng, lanes)
@@ -98,7 +98,7 @@ def _sue(data: int, rng: np.random.Generator, lanes: int) -> BoolArray:
     source=f"{_WANG}, OUE",
     why="two bits differ: p (1 - q) / (q (1 - p)) = e^ε",
 )
-@claimed(data=CATEGORY, model="local", unit=_UNIT)
+@claimed(data=CATEGORY, model="local", comment=_RECORD)
 def _oue(data: int, rng: np.random.Generator, lanes: int) -> BoolArray:
     """Optimized unary encoding: p = 1/2, q = 1 / (e^ε + 1). Correct: ln(p (1 - q) / (q (1 - p))) = ε."""
     return _unary(data, OUE, rng, lanes)
@@ -111,7 +111,7 @@ def _oue(data: int, rng: np.random.Generator, lanes: int) -> BoolArray:
     source="pure-LDP's unary encoding client; found by Arcolezi, Gambs 2024, LDP-Audit",
     why="the user's own bit is set with probability p on top of q, not in place of it: ln(e^ε + 2)",
 )
-@claimed(data=CATEGORY, model="local", unit=_UNIT)
+@claimed(data=CATEGORY, model="local", comment=_RECORD)
 def _oue_pure_ldp(data: int, rng: np.random.Generator, lanes: int) -> BoolArray:
     """Optimized unary encoding as in the pure-LDP library (found by LDP-Audit).
 
@@ -131,7 +131,7 @@ def _oue_pure_ldp(data: int, rng: np.random.Generator, lanes: int) -> BoolArray:
     source=f"{_WANG}, OLH",
     why="given the hash function it is randomized response on the hash",
 )
-@claimed(data=CATEGORY, model="local", unit=_UNIT)
+@claimed(data=CATEGORY, model="local", comment=_RECORD)
 def _olh(data: int, rng: np.random.Generator, lanes: int) -> IntArray:
     """Optimized local hashing: a random hash function (a, b), and GRR on the hash among g values. Correct.
 
@@ -151,7 +151,7 @@ def _olh(data: int, rng: np.random.Generator, lanes: int) -> IntArray:
     source="Ye, Barg 2018, Optimal schemes for discrete distribution estimation under locally differential privacy",
     why="subsets with and without the truth have probabilities in the ratio e^ε",
 )
-@claimed(data=SUBSET_CATEGORY, model="local", unit=_UNIT)
+@claimed(data=SUBSET_CATEGORY, model="local", comment=_RECORD)
 def _subset_selection(data: int, rng: np.random.Generator, lanes: int) -> BoolArray:
     """ω-subset mechanism: a random subset of size ω that holds the truth with ω e^ε / (ω e^ε + k - ω). Correct."""
     order = rng.random((lanes, SUBSET_SIZE))
@@ -173,7 +173,7 @@ WIDTH = (HALF + 1) / (HALF - 1)  # C: outputs lie in [-C, C]
     source=_DUCHI,
     why="the two outputs' probabilities at x = 1 are those at x = -1 exchanged, in the ratio e^ε",
 )
-@claimed(data=NUMBER, model="local", unit="one user's number")
+@claimed(data=NUMBER, model="local", comment="one user's number")
 def _duchi(data: float, rng: np.random.Generator, lanes: int) -> FloatArray:
     """Duchi, Jordan and Wainwright's mechanism: ±(e^ε + 1)/(e^ε - 1), + with probability ½ + x (e^ε - 1)/(2(e^ε + 1)).
 
@@ -195,7 +195,7 @@ def _window(value: float) -> float:
     source="Wang, Xiao, Yang, Zhao, Hui, Shin, Shin, Yu 2019, Collecting and analyzing multidimensional data, Alg. 2",
     why="the density takes two values, in the ratio e^ε",
 )
-@claimed(data=NUMBER, model="local", unit="one user's number")
+@claimed(data=NUMBER, model="local", comment="one user's number")
 def _piecewise(data: float, rng: np.random.Generator, lanes: int) -> FloatArray:
     """Piecewise mechanism: uniform on a window [l(x), l(x) + C - 1] with e^(ε/2) / (e^(ε/2) + 1), else outside it.
 
@@ -224,7 +224,7 @@ def _direction(category: int) -> FloatArray:
     source=f"{_DUCHI}, section 4.2",
     why="the density takes two values in the ratio e^ε, exchanged by the opposite direction",
 )
-@claimed(data=DIRECTION, model="local", unit="one user's direction, one of the ten along the axes")
+@claimed(data=DIRECTION, model="local", comment="one user's direction, one of the ten along the axes")
 def _hemisphere(data: int, rng: np.random.Generator, lanes: int) -> FloatArray:
     """A uniform point of the hemisphere around the direction with e^ε / (e^ε + 1), else of the other. Correct."""
     point = rng.standard_normal((lanes, DIMENSION))

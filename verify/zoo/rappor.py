@@ -20,7 +20,7 @@ VALUES = 11
 F, P, Q = 0.75, 0.45, 0.55
 ONE_TIME_F = 0.95
 VALUE = AnyTwo(Categories(VALUES))
-_UNIT = "one user's value, one of the strings 0, 1, ..., 10"
+_RECORD = "one user's value, one of the strings 0, 1, ..., 10"
 
 
 def murmur3(key: bytes, seed: int) -> int:
@@ -66,7 +66,7 @@ def _permanent(data: int, f: float, rng: np.random.Generator, lanes: int) -> npt
     source=f"{_SOURCE}, steps 1-3, parameters of DP-Sniper",
     why="8 bits differ between values that share no bit, each worth half of ln(q*(1 - p*) / (p*(1 - q*)))",
 )
-@claimed(data=VALUE, model="local", unit=_UNIT)
+@claimed(data=VALUE, model="local", comment=_RECORD)
 def _rappor(data: int, rng: np.random.Generator, lanes: int) -> npt.NDArray[np.bool_]:
     """One RAPPOR report: permanent randomized response (f = .75), then instantaneous (p = .45, q = .55). Correct.
 
@@ -83,7 +83,7 @@ def _rappor(data: int, rng: np.random.Generator, lanes: int) -> npt.NDArray[np.b
     source=f"{_SOURCE}, steps 1-2, parameters of DP-Sniper",
     why="8 bits differ between values that share no bit, each worth ln((1 - f/2) / (f/2))",
 )
-@claimed(data=VALUE, model="local", unit=_UNIT)
+@claimed(data=VALUE, model="local", comment=_RECORD)
 def _one_time_rappor(data: int, rng: np.random.Generator, lanes: int) -> npt.NDArray[np.bool_]:
     """One-time RAPPOR: the permanent response alone, f = .95. Correct at ε = 2h ln((1 - f/2) / (f/2))."""
     return _permanent(data, ONE_TIME_F, rng, lanes)

@@ -20,7 +20,7 @@ MOST_RECORDS = 10
 LEAK = 1e-9
 MARK = 1e6
 COUNT = Within(Interval(-10, 10), linf=1)
-_UNIT = "one individual's number in [0, 1]"
+_RECORD = "one individual's number in [0, 1]"
 
 
 @specimen(
@@ -30,7 +30,7 @@ _UNIT = "one individual's number in [0, 1]"
     source="Nissim, Raskhodnikova, Smith 2007, Smooth sensitivity and sampling, section 2.1",
     why="the local sensitivity is itself private, and 0 where two neighbours would be needed to move the median",
 )
-@claimed(data=ReplaceOne(Interval(0, 1), RECORDS), unit=_UNIT)
+@claimed(data=ReplaceOne(Interval(0, 1), RECORDS), comment=_RECORD)
 def _median_local_sensitivity(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
     """Median of three numbers + Lap(LS/ε), LS the sensitivity of the median at these very data.
 
@@ -48,7 +48,7 @@ def _median_local_sensitivity(data: FloatArray, rng: np.random.Generator, lanes:
     source="a mistake of practice: the number of records used as if it were public",
     why="the scale 1/(nε) tells n: far outputs are e^|x| times likelier with one record than with two",
 )
-@claimed(data=AddOrRemoveOne(Interval(0, 1), MOST_RECORDS), unit=f"{_UNIT}, present or not")
+@claimed(data=AddOrRemoveOne(Interval(0, 1), MOST_RECORDS), comment=f"{_RECORD}, present or not")
 def _mean_secret_count(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
     """Mean of n numbers + Lap(1/(n ε)), where n itself is private: the noise's scale tells n.
 
@@ -66,7 +66,7 @@ def _mean_secret_count(data: FloatArray, rng: np.random.Generator, lanes: int) -
     why="once in 10^9 calls the answer itself is released",
     hidden=True,
 )
-@claimed(data=COUNT, unit="one individual, who moves the answer by at most 1")
+@claimed(data=COUNT, comment="one individual, who moves the answer by at most 1")
 def _curator(data: float, rng: np.random.Generator, lanes: int) -> FloatArray:
     """Laplace mechanism that once in 10^9 calls releases the answer itself, marked by 10^6. Infinite loss.
 

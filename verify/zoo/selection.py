@@ -20,7 +20,7 @@ EPSILON = 0.1  # of noisy max
 EXPONENTIAL_EPSILON = 1.0
 OPTIONS = 5
 ANSWERS = Within(Box(-10, 10, OPTIONS), linf=1)
-_UNIT = "one individual, who moves each of five counts by at most 1"
+_RECORD = "one individual, who moves each of five counts by at most 1"
 
 
 def _winner(noisy: FloatArray) -> npt.NDArray[np.int64]:
@@ -38,7 +38,7 @@ def _largest(noisy: FloatArray) -> FloatArray:
     source=f"{_DING} 5 (ReportNoisyMax1)",
     why="the winner's loss is below ε, and nears it the further behind it was; counts in [-10, 10] allow 0.996 ε",
 )
-@claimed(data=ANSWERS, unit=_UNIT)
+@claimed(data=ANSWERS, comment=_RECORD)
 def _laplace_index(data: FloatArray, rng: np.random.Generator, lanes: int) -> npt.NDArray[np.int64]:
     """ReportNoisyMax1: argmax of q_i + Lap(2/ε). Correct; ε is approached where the winner was far behind."""
     return _winner(data + rng.laplace(scale=2.0 / EPSILON, size=(lanes, OPTIONS)))
@@ -51,7 +51,7 @@ def _laplace_index(data: FloatArray, rng: np.random.Generator, lanes: int) -> np
     source=f"{_DING} 6 (ReportNoisyMax2)",
     why="the exponential law has no memory: a count that is not ahead wins with e^-ε times the probability",
 )
-@claimed(data=ANSWERS, unit=_UNIT)
+@claimed(data=ANSWERS, comment=_RECORD)
 def _exponential_index(data: FloatArray, rng: np.random.Generator, lanes: int) -> npt.NDArray[np.int64]:
     """ReportNoisyMax2: argmax of q_i + Exp(2/ε). Correct, and ε is attained at ordinary counts.
 
@@ -67,7 +67,7 @@ def _exponential_index(data: FloatArray, rng: np.random.Generator, lanes: int) -
     source=f"{_DING} 7 (ReportNoisyMax3)",
     why="the value is released, not the index: five noises of ε/2 each are seen at once",
 )
-@claimed(data=ANSWERS, unit=_UNIT)
+@claimed(data=ANSWERS, comment=_RECORD)
 def _laplace_value(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
     """ReportNoisyMax3: the largest q_i + Lap(2/ε) itself in place of its index.
 
@@ -83,7 +83,7 @@ def _laplace_value(data: FloatArray, rng: np.random.Generator, lanes: int) -> Fl
     source=f"{_DING} 8 (ReportNoisyMax4)",
     why="positive noise: a maximum below the largest count is impossible",
 )
-@claimed(data=ANSWERS, unit=_UNIT)
+@claimed(data=ANSWERS, comment=_RECORD)
 def _exponential_value(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
     """ReportNoisyMax4: the largest q_i + Exp(2/ε) itself in place of its index.
 
@@ -111,7 +111,7 @@ def _select(utilities: FloatArray, rate: float, rng: np.random.Generator, lanes:
     source=_MCSHERRY,
     why="ε/2 from the option's own weight and ε/2 from the sum of weights, almost attained by one far behind",
 )
-@claimed(data=ANSWERS, unit="one individual, who moves the utility of each of five options by at most 1")
+@claimed(data=ANSWERS, comment="one individual, who moves the utility of each of five options by at most 1")
 def _exponential(data: FloatArray, rng: np.random.Generator, lanes: int) -> npt.NDArray[np.intp]:
     """Exponential mechanism: P(i) ∝ e^(ε u_i / 2). Correct: ε/2 for the numerator, ε/2 for the normalisation."""
     return _select(data, EXPONENTIAL_EPSILON / 2.0, rng, lanes)
@@ -124,7 +124,7 @@ def _exponential(data: FloatArray, rng: np.random.Generator, lanes: int) -> npt.
     source=f"{_MCSHERRY}, without the factor 1/2",
     why="weight and normalisation move by ε each when one utility rises and the others fall",
 )
-@claimed(data=ANSWERS, unit="one individual, who moves the utility of each of five options by at most 1")
+@claimed(data=ANSWERS, comment="one individual, who moves the utility of each of five options by at most 1")
 def _missing_half(data: FloatArray, rng: np.random.Generator, lanes: int) -> npt.NDArray[np.intp]:
     """Exponential mechanism with P(i) ∝ e^(ε u_i): right for utilities that all move one way, else 2ε.
 

@@ -22,7 +22,7 @@ SMART_LENGTH = 11  # two whole blocks and one place of a third
 STREAM = Within(Box(-10, 10, LENGTH), l1=1)
 ALL_MOVE = Within(Box(-10, 10, LENGTH), linf=1)
 SMART_STREAM = Within(Box(-10, 10, SMART_LENGTH), l1=1)
-_UNIT = "one place of the stream, which changes by at most 1"
+_RECORD = "one place of the stream, which changes by at most 1"
 
 
 @specimen(
@@ -32,7 +32,7 @@ _UNIT = "one place of the stream, which changes by at most 1"
     source=f"{_CHECKDP} PartialSum",
     why="one place moves the sum by 1, and the noise has scale 1/ε",
 )
-@claimed(data=STREAM, unit=_UNIT)
+@claimed(data=STREAM, comment=_RECORD)
 def _partial_sum(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
     """PartialSum: Σ q_i + Lap(1/ε). Correct: one place moves the sum by at most 1."""
     return np.sum(data) + rng.laplace(scale=1.0 / EPSILON, size=lanes)
@@ -45,7 +45,7 @@ def _partial_sum(data: FloatArray, rng: np.random.Generator, lanes: int) -> Floa
     source=f"{_CHECKDP} BadPartialSum",
     why="the noise has scale 1/(2ε)",
 )
-@claimed(data=STREAM, unit=_UNIT)
+@claimed(data=STREAM, comment=_RECORD)
 def _partial_sum_bad(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
     """BadPartialSum: Σ q_i + Lap(1/(2ε)). Half the noise, twice the loss."""
     return np.sum(data) + rng.laplace(scale=1.0 / (2.0 * EPSILON), size=lanes)
@@ -62,7 +62,7 @@ def _prefixes(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatAr
     source=_SHADOW,
     why="the running sums are computed from noisy terms, of which one moves by 1",
 )
-@claimed(data=STREAM, unit=_UNIT)
+@claimed(data=STREAM, comment=_RECORD)
 def _prefix_sum(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
     """PrefixSum: running sums of q_i + Lap(1/ε). Correct where one place changes.
 
@@ -78,7 +78,7 @@ def _prefix_sum(data: FloatArray, rng: np.random.Generator, lanes: int) -> Float
     source=f"{_SHADOW}; neighbours as in DP-Sniper",
     why="all ten terms move, and each costs ε",
 )
-@claimed(data=ALL_MOVE, unit="one individual, who is in all ten places and moves each by at most 1")
+@claimed(data=ALL_MOVE, comment="one individual, who is in all ten places and moves each by at most 1")
 def _prefix_sum_all(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
     """PrefixSum held to a stronger neighbouring relation: every place may change by 1. The loss is 10 ε.
 
@@ -119,7 +119,7 @@ def _smart_noise(rng: np.random.Generator, lanes: int, scale: float) -> tuple[Fl
     source=f"Chan, Shi, Song 2011; {_CHECKDP} SmartSum",
     why="a place is in one inner release and in one block sum, each of ε/2",
 )
-@claimed(data=SMART_STREAM, unit=_UNIT)
+@claimed(data=SMART_STREAM, comment=_RECORD)
 def _smart_sum(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
     """SmartSum: a noise Lap(2/ε) for each place within a block and for each block's sum. Correct.
 
@@ -135,7 +135,7 @@ def _smart_sum(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatA
     source=f"{_CHECKDP} BadSmartSum",
     why="the block sums are released without noise",
 )
-@claimed(data=SMART_STREAM, unit=_UNIT)
+@claimed(data=SMART_STREAM, comment=_RECORD)
 def _smart_sum_bad(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
     """BadSmartSum: the block sums carry no noise, so they are released exactly."""
     ends, inner = _smart_noise(rng, lanes, 2.0 / EPSILON)
@@ -149,7 +149,7 @@ def _smart_sum_bad(data: FloatArray, rng: np.random.Generator, lanes: int) -> Fl
     source=f"{_CHECKDP} SmartSum, without the line sum = 0",
     why="the first block's places are in two block sums: three releases of ε/2",
 )
-@claimed(data=SMART_STREAM, unit=_UNIT)
+@claimed(data=SMART_STREAM, comment=_RECORD)
 def _smart_sum_unreset(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
     """SmartSum that forgets to set the block's sum back to 0: block sums are prefix sums.
 

@@ -26,7 +26,7 @@ from accountant.stores.store_refusals import LedgerDamaged
 from mechanisms import Interval, Laplace, Sensitivity
 
 UNIT = Interval(0, 1)
-RECORDS = ("ann", "bob", 7, "7", "ä")
+RECORDS = ("ann", "bob", 7, "7th", "ä")
 
 
 def spend(accountant: Accountant) -> Accountant:

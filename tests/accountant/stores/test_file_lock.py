@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -114,10 +115,42 @@ def test_symlinks_are_not_followed(tmp_path: Path) -> None:
     assert (tmp_path / "elsewhere").read_bytes() == b"untouched"
 
 
-def test_a_system_without_locks_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_system_without_locks_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("accountant.stores.file_lock.fcntl", None)
-    with pytest.warns(UserWarning, match="no flock"):
-        FileLock(str(tmp_path / "lock")).release()
+    with pytest.raises(OSError, match="gives no locks"):
+        FileLock(str(tmp_path / "lock"))
+    with pytest.raises(OSError, match="gives no locks"), one_at_a_time(str(tmp_path / "lock")):
+        pass
+
+
+def test_who_hangs_in_a_turn_is_named_and_keeps_the_lock(tmp_path: Path) -> None:
+    path, (ready, go) = str(tmp_path / "lock"), (os.pipe(), os.pipe())
+    child = os.fork()
+    if child == 0:
+        with one_at_a_time(path):
+            os.write(ready[1], b".")
+            os.read(go[0], 1)
+        os._exit(0)
+    os.read(ready[0], 1)
+    os.kill(child, signal.SIGSTOP)
+    try:
+        for _ in range(2):
+            begun = time.monotonic()
+            with (
+                pytest.raises(InUse, match=f"held by process {child} on ") as refused,
+                one_at_a_time(path, wait=0.2),
+            ):
+                pass
+            assert 0.2 <= time.monotonic() - begun < 10.0
+            assert refused.value.holder.startswith(f"process {child} on ")
+    finally:
+        os.kill(child, signal.SIGCONT)
+        os.write(go[1], b".")
+        os.waitpid(child, 0)
+        for end in (*ready, *go):
+            os.close(end)
+    with one_at_a_time(path, wait=0.0):
+        pass
 
 
 def test_what_a_crash_left_in_the_file_locks_nothing(tmp_path: Path) -> None:

@@ -19,14 +19,14 @@ from accountant.stores.export import export_store, read_export
 from accountant.stores.folding import Folded, fold
 from accountant.stores.imports import import_ledger, read_ledger
 from accountant.stores.opening import open_store, spent_in, stored_entries, verify_store
-from accountant.stores.schema import VERSION
+from accountant.stores.schema import READABLE
 from accountant.stores.store_refusals import LedgerDamaged, StoreMoved
 from mechanisms import Interval, Laplace, Sensitivity
 
 UNIT = Interval(0, 1)
 HALF = Laplace(scale=2.0, sensitivity=Sensitivity(1, 1, 1))
 QUARTER = Laplace(scale=4.0, sensitivity=Sensitivity(1, 1, 1))
-RECORDS = ("ann", "bob", 7, "7")
+RECORDS = ("ann", "bob", 7, "7th")
 FIRST = 20_000 * DAY
 
 
@@ -266,7 +266,7 @@ def test_a_store_of_an_earlier_version_is_brought_up(old: Path) -> None:
         )
     assert (spent(old), verify_store(old).head) == (before, head)
     with closing(sqlite3.connect(old)) as connection, connection:
-        assert connection.execute("SELECT version FROM store").fetchone() == (VERSION,)
+        assert connection.execute("SELECT version FROM store").fetchone() == (READABLE,)
         (index,) = connection.execute("SELECT sql FROM sqlite_master WHERE name = 'rare'").fetchone()
         connection.execute("UPDATE store SET version = 2")
     assert "fold" in index

@@ -24,6 +24,7 @@ from accountant import Accountant, Budget, BudgetExceeded, GateClosed, InUse, Re
 from accountant.stored_accountant import RandomnessMismatch
 from accountant.stores.database import Database
 from accountant.stores.opening import adopt, open_store, verify_store
+from accountant.stores.store_refusals import StoreRefused
 from accountant.stores.waiting import Notes
 from algorithms import (
     CUCBBatchAll,
@@ -204,7 +205,7 @@ def test_the_files_are_the_owners_and_hold_no_pickle(tmp_path: Path) -> None:
     run.save(tmp_path / "run")
     assert stat.S_IMODE((tmp_path / "run").stat().st_mode) == 0o700
     modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in (tmp_path / "run").iterdir()}
-    suffixes = ("", "-wal", "-shm", ".lock", ".held")
+    suffixes = ("", "-wal", "-shm", ".lock", ".held", ".charges")
     assert modes == dict.fromkeys((f"ledger.db{suffix}" for suffix in suffixes), 0o600)
     run.close()
     assert b"numpy.core" not in (tmp_path / "run" / "ledger.db").read_bytes()
@@ -845,9 +846,10 @@ def test_a_store_that_was_deleted_or_replaced_stops_every_save(tmp_path: Path) -
         if content is not None:
             journal.write_bytes(content)
         for attempt in range(2):
-            observe(run, f"user-{content is None}-{attempt}")
             with pytest.raises(ValueError, match="was deleted, renamed or replaced"):
                 run.save()
+            with pytest.raises(ValueError, match="was deleted, renamed or replaced"):
+                observe(run, f"user-{content is None}-{attempt}")  # nobody knows how the save ended
     (tmp_path / "kept").replace(journal)
     run.save()
     run.close()
@@ -908,3 +910,31 @@ def test_nobody_saves_while_somebody_holds_the_lock(tmp_path: Path) -> None:
         run.save(tmp_path / "run")  # who holds it may
     saver.join()
     run.save()
+
+
+@pytest.mark.parametrize("charged", [True, False])
+@pytest.mark.parametrize("name", ["ann", "7", "e\u0301"])
+def test_an_old_run_whose_names_are_others_now_is_not_gone_on_with(
+    name: str, charged: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A record that waits in sums has no account yet, and is looked for there by its name."""
+
+    def build(gate: Accountant) -> CUCBBatchLeast:
+        return CUCBBatchLeast(TopK(arms=2, size=1), gate, epsilon=1.0, horizon=100)
+
+    with monkeypatch.context() as patched:
+        for module in ("accountant.accountant", "accountant.stores.names", "accountant.ledger.ledger"):
+            patched.setattr(f"{module}.canonical_name", lambda name, parameter="record": name)
+        with DurableRun(build, open_accountant()) as run:
+            for record in (name, 0) if charged else (0, name):
+                run.learner.act()
+                run.learner.observe(run.accountant.private([0.5], run.learner.feedback_domain, record))
+            assert bool(run.accountant.ledger.charges(name)) is charged
+            run.save(tmp_path / "run")
+    with contextlib.closing(sqlite3.connect(tmp_path / "run" / "ledger.db")) as connection, connection:
+        connection.execute("UPDATE store SET version = 5")
+    if name == "ann":
+        DurableRun.load(tmp_path / "run", build, noise=np.random.default_rng(1)).close()
+    else:
+        with pytest.raises(StoreRefused, match="which is not its name now"):
+            DurableRun.load(tmp_path / "run", build, noise=np.random.default_rng(1))

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -164,10 +164,11 @@ def test_what_follows_is_what_would_have_followed(tmp_path: Path) -> None:
     for one, folder in ((run, "run"), (calm, "calm")):
         play(one, 0, 9)
         one.save(tmp_path / folder)
-    play(run, 9, 4)
-    with failing(at=2, after=True), pytest.raises(Stop):
-        run.save()
-    run.close()
+    with run.turn():
+        play(run, 9, 4)
+        with failing(at=2, after=True), pytest.raises(Stop):
+            run.save()
+        run.close()
     again = DurableRun.load(tmp_path / "run", batches, noise=np.random.default_rng(9))
     assert play(again, 9, 30) == play(calm, 9, 30)
     again.save()
@@ -246,20 +247,22 @@ def test_every_call_may_fail_and_the_next_save_mends_it(
         if saved:
             run.save(folder)
             before = snapshot(run)
-            play(run, 9, 4)
-        with failing(at, after=after) as calls:
-            try:
-                run.save(folder)
-            except Stop:
-                pass
-            else:
-                break
-        at += stride
-        now = snapshot(run)
-        if before is not None:
-            assert loaded(folder, batches) in (before, now)
-        elif run._store is not None:  # it had all of its effect
-            assert loaded(folder, batches) == now
+        with run.turn():
+            if saved:
+                play(run, 9, 4)
+            with failing(at, after=after) as calls:
+                try:
+                    run.save(folder)
+                except Stop:
+                    pass
+                else:
+                    break
+            at += stride
+            now = snapshot(run)
+            if before is not None:
+                assert loaded(folder, batches) in (before, now)
+            elif run._store is not None:  # it had all of its effect
+                assert loaded(folder, batches) == now
         play(run, 20, 3)
         run.save(folder)
         assert loaded(folder, batches) == snapshot(run)
@@ -285,8 +288,9 @@ def test_whatever_happens_nothing_that_was_saved_is_forgotten(
 ) -> None:
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary) / "run"
-        run = begin(build)
+        run, turns = begin(build), ExitStack()
         run.save(folder)
+        turns.enter_context(run.turn())
         possible, rounds = (
             [snapshot(run)],
             0,
@@ -309,10 +313,13 @@ def test_whatever_happens_nothing_that_was_saved_is_forgotten(
                             possible = [snapshot(run)]
                 case ("crash",):
                     run.close()
+                    turns.close()
                     run = DurableRun.load(folder, build, noise=np.random.default_rng(9))
+                    turns.enter_context(run.turn())
                     assert snapshot(run) in possible
                     possible = [snapshot(run)]
         run.close()
+        turns.close()
 
 
 SERVER = """
@@ -330,9 +337,10 @@ folder, first = Path(sys.argv[1]), int(sys.argv[2])
 noise = np.random.default_rng(1)
 run = DurableRun.load(folder, build, noise=noise) if first else DurableRun(build, Accountant(Budget(1.0), noise=noise))
 for user in range(first, 10_000):
-    run.learner.act()
-    run.learner.observe(run.accountant.private([1.0, 0.0], run.learner.feedback_domain, user))
-    run.save(folder)
+    with run.turn():
+        run.learner.act()
+        run.learner.observe(run.accountant.private([1.0, 0.0], run.learner.feedback_domain, user))
+        run.save(folder)
     print(user, flush=True)  # only now may anybody see anything
 """
 
@@ -388,11 +396,13 @@ def test_what_is_kept_is_in_the_same_save(tmp_path: Path) -> None:
         run.save(tmp_path / "run", keep={"a": b"one", "b'; --": b"\0"})
         run.save(keep={"c": b"three"})
         assert [run.kept(name) for name in ("a", "b'; --", "c", "d")] == [b"one", b"\0", b"three", None]
-        play(run, 0, 1)
-        with pytest.raises(ValueError, match="keep='a': must be a name by which nothing is kept yet"):
-            run.save(keep={"new": b"", "a": b"other"})
-        assert [run.kept(name) for name in ("a", "new")] == [b"one", None]
-        assert kept_in(tmp_path / "run", "c") == b"three"  # while it is open
+        with run.turn():
+            play(run, 0, 1)
+            with pytest.raises(ValueError, match="keep='a': must be a name by which nothing is kept yet"):
+                run.save(keep={"new": b"", "a": b"other"})
+            assert [run.kept(name) for name in ("a", "new")] == [b"one", None]
+            assert kept_in(tmp_path / "run", "c") == b"three"  # while it is open
+            run.close()
     with DurableRun.load(tmp_path / "run", batches, noise=np.random.default_rng()) as again:
         assert again.kept("c") == b"three"
         assert again.learner.waiting.asked == 0  # a save keeps all or nothing

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import pkgutil
 import re
 import threading
 import time
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -21,6 +23,9 @@ from accountant.stores.session_lock import _SESSION_SETTINGS
 from accountant.stores.store_refusals import InUse, LedgerDamaged, StoreMoved
 from algorithms import CUCBBatchLeast, DurableRun
 from algorithms.problems import TopK
+from mechanisms import Interval, Laplace, OpenDPNoise, Sensitivity
+
+HALF = Laplace(scale=2.0, sensitivity=Sensitivity(1, 1, 1))
 
 
 def build(gate: Any) -> CUCBBatchLeast:
@@ -124,6 +129,37 @@ def test_a_process_that_was_killed_holds_nothing_and_has_lost_nothing(url: str) 
         assert saves(url) == 11
         play(again, 10, 5)
     assert saves(url) == 16
+
+
+def test_a_process_that_was_killed_between_two_saves_has_charged(url: str) -> None:
+    noise = OpenDPNoise()
+    DurableRun(build, Accountant(Budget(1.0))).save(url)
+
+    def killed(pipe: Any) -> None:
+        run = DurableRun.load(url, build, noise=noise)
+        for user in range(3):
+            run.learner.act()
+            run.learner.observe(run.accountant.private([1.0, 0.0], run.learner.feedback_domain, user))
+            if user == 1:
+                run.save()
+        run.accountant.release(HALF, run.accountant.private([0.5], Interval(0, 1), "ann"))
+        os.kill(os.getpid(), 9)
+
+    gc.collect()
+    assert forked(killed).sent() == []
+    for save in (False, True, True):
+        with DurableRun.load(url, build, noise=noise, wait=60.0) as run:
+            assert run.accountant.spent("ann").epsilon == Fraction(1, 2)
+            assert run.accountant.spent(0).epsilon == 1
+            if save:
+                run.save()
+    with DurableRun.load(url, build, noise=noise) as run:
+        left_alone(url)
+        with DurableRun.load(url, build, noise=noise, wait=60.0) as other:
+            with pytest.raises(InUse, match="another process has gone on with this run"):
+                run.accountant.release(HALF, run.accountant.private([0.5], Interval(0, 1), "bob"))
+            assert run.accountant.spent("bob").epsilon == 0
+            other.save()
 
 
 def test_who_lost_its_lock_saves_no_more_once_another_goes_on(url: str) -> None:

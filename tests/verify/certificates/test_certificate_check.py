@@ -31,7 +31,7 @@ from {helper} import FACTOR
 
 class Greedy:
     family = "semi-bandit"
-    claim = ClaimForm(model="local", view=View.MESSAGE, unit="one user", source="our notes")
+    claim = ClaimForm(model="local", view=View.MESSAGE, unit="one report", source="our notes")
 
     def __init__(self, structure, gate, *, epsilon, horizon):
         self.structure, self.gate = structure, gate
@@ -140,6 +140,15 @@ def test_other_versions_that_change_no_figure_are_named(certificate: Certificate
     checked = other.check()
     assert (checked.verdict, checked.exit_code) == ("valid", 0)
     assert f"which change no figure: {name} is '0.0.1' in the certificate" in checked.reasons[1].text
+
+
+def test_a_line_may_have_another_number_and_no_other_file() -> None:
+    data = certificates()["learner"].json()
+    where = data["proof"]["accounted"]["payers"][0]["charges"][0]["where"]
+    file, _, line = where.rpartition(":")
+    for other, verdict in ((f"{file}:{int(line) + 3}", "valid"), (f"other_{where}", "invalid")):
+        changed = json.loads(json.dumps(data).replace(f'"{where}"', f'"{other}"'))
+        assert Certificate.from_json(changed).check().verdict == verdict
 
 
 def test_figures_may_end_with_other_digits_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -68,11 +68,7 @@ REACHED = {
     "the ledger": ("accountant.ledger.ledger", "from __future__ import annotations", "BUDGETS = 2"),
     "a gate": ("accountant.gates.private", "from __future__ import annotations", "EXTRA = 1"),
     "the learner": ("algorithms.semi_bandits.cucb_ldp", "from __future__ import annotations", "EXTRA = 1"),
-    "accounting runs": (
-        "verify.learners.accounting_run",
-        "refused: bool = False",
-        "refused: bool = not True",
-    ),
+    "accounting runs": ("verify.learners.accounting_run", "from __future__ import annotations", "EXTRA = 1"),
     "replays": ("verify.learners.replay_run", "from __future__ import annotations", "EXTRA = 1"),
     "coupled runs": ("verify.learners.coupled_run", "from __future__ import annotations", "EXTRA = 1"),
     "the decision": (

@@ -15,7 +15,7 @@ from mechanisms import Box
 
 
 class Second:
-    claim = ClaimForm("central", View.ACTIONS, "one reward", "it learns nothing")
+    claim = ClaimForm("central", View.ACTIONS, "one report", "it learns nothing")
     family = "bandit"
     feedback_domain = Box(0, 1, 1)
 

@@ -137,15 +137,19 @@ def _six_digits(found: re.Match[str]) -> str:
     return f"{value:.6g}" if value > 1e-12 else "0"
 
 
-def lasting(text: str) -> str:
-    """Return what does not change with the day, the machine, the versions or the seventh digit."""
+def steady(text: str) -> str:
+    """Return what does not change with the day, the machine or the versions."""
     text = re.sub(r"seed (\d+); python(?s:.*?)(?=\n\n|\n\Z)", r"seed \1; versions", text)
     text = re.sub(rf"\b({LIBRARIES})( |\": \")\d+\.[\d.]+\w*", r"\1\2VERSION", text)
     text = re.sub(r"\d{4}-\d\d-\d\d([T ])\d\d:\d\d:\d\d(\+00:00| UTC)", r"2026-01-01\g<1>00:00:00\2", text)
     text = re.sub(r"^[\d.]+ s(, [\d,]+ lane-rounds per second)?$", "0 s", text, flags=re.MULTILINE)
     text = re.sub(r'"(\w*seconds?)": [\d.e-]+', r'"\1": 1.0', text)
-    text = re.sub(r"\d+\.\d{6,}(e[+-]?\d+)?", _six_digits, text)
-    return re.sub(r"\b[0-9a-f]{16,64}\b", "DIGEST", text)
+    return re.sub(r"(?<![.\w])[0-9a-f]{16,64}\b", "DIGEST", text)
+
+
+def lasting(text: str) -> str:
+    """Return what does not change with the seventh digit, either."""
+    return re.sub(r"\d+\.\d{6,}(e[+-]?\d+)?", _six_digits, steady(text))
 
 
 def is_the_same(printed: str, recorded: str) -> bool:
@@ -246,10 +250,11 @@ REPORTED = [
 
 @pytest.mark.parametrize("line", REPORTED)
 def test_a_report_is_what_was_recorded(line, snapshot, folder):
-    Path("result.json").write_text(lasting(ran(line).partition("\n")[2]))
+    Path("result.json").write_text(steady(ran(line).partition("\n")[2]))
     ran("report result.json -o report.html")
     ran("report result.json -o report.pdf")
-    words = "\f".join(page.extract_text(extraction_mode="layout") for page in PdfReader("report.pdf").pages)
+    pages = (page.extract_text(extraction_mode="layout") for page in PdfReader("report.pdf").pages)
+    words = re.sub(" +", " ", "\f".join(pages))  # columns are places in the picture, rounded
     assert lasting(ran("report result.json")) == snapshot(name="Markdown")
     assert lasting(Path("report.html").read_text()) == snapshot(name="HTML")
     assert lasting(words) == snapshot(name="PDF")

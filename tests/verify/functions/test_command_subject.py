@@ -96,10 +96,10 @@ def test_a_subject_file(tmp_path):
     file = tmp_path / "mechanism.toml"
     file.write_text(
         f'command = ["{sys.executable}", "{SCRIPT}", "half-noise"]\ndata = "interval(0, 1)"\n'
-        'epsilon = 1.0\nmodel = "local"\nunit = "one user\'s value"\n'
+        'epsilon = 1.0\nmodel = "local"\ncomment = "one user\'s value"\n'
     )
     found = subject_from_file(str(file))
-    assert (found.claimed_epsilon, found.form.model, found.form.unit) == (1.0, "local", "one user's value")
+    assert (found.claimed_epsilon, found.form.model, found.form.comment) == (1.0, "local", "one user's value")
     result = verify(str(file), effort="quick", samples=5_000)
     assert result.verdict == "refuted"
     assert result.witness.reproduce.startswith(f"dpwitness verify {file} --epsilon 1")

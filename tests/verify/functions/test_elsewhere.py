@@ -55,7 +55,7 @@ def test_a_constant_says_how_many_data_sets_were_tried():
     assert set(findings) == {"constant"}
     assert "(96 other data sets were tried)" in findings["constant"].message
     with pytest.raises(
-        SubjectError, match=r"returned nothing in every call \(96 other data sets were tried\)"
+        SubjectError, match=r"returned nothing in all [0-9,]+ calls \(96 other data sets were tried\)"
     ):
         checked(lambda data, rng: None)
 

@@ -91,8 +91,8 @@ def test_data_sets_between_which_an_output_without_noise_changes():
     ("function", "words"),
     [
         (lambda data, rng: 1 / 0, "raised ZeroDivisionError: division by zero"),
-        (lambda data, rng: None, "returned nothing in every call"),
-        (lambda data, rng: [], "returned nothing in every call"),
+        (lambda data, rng: None, r"returned nothing in all [0-9,]+ calls"),
+        (lambda data, rng: [], r"returned nothing in all [0-9,]+ calls"),
         (lambda data, rng: object(), "must be a number"),
     ],
 )

@@ -5,8 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from algorithms.claim import ONE_USER_LOCAL, ClaimForm, View
+from algorithms.claim import ClaimForm, View
 from algorithms.structured_learner import HorizonLearner
+from algorithms.unit import ONE_REPORT
 from mechanisms import Above, Box, DiscreteGaussian
 from verify import verify
 
@@ -17,7 +18,7 @@ class RoundedBits(HorizonLearner):
     """Releases every user's bits twice with discrete Gaussian noise, which is 1-zCDP and has no Gaussian parameter."""
 
     family = "semi-bandit"
-    claim = ClaimForm("local", View.MESSAGE, ONE_USER_LOCAL, "a test")
+    claim = ClaimForm("local", View.MESSAGE, ONE_REPORT, "a test")
 
     def __init__(self, structure, gate, *, epsilon, horizon, delta=1e-5):
         super().__init__(structure, gate, horizon)
@@ -71,7 +72,7 @@ def test_a_theorem_that_cannot_keep_the_claim_is_refused_before_anything_runs():
         verify(InZCDP, epsilon=1.0)
     with pytest.raises(ValueError, match="composition='zcd': must be one of"):
         verify(InZCDP, epsilon=1.0, composition="zcd")
-    with pytest.raises(ValueError, match="takes no problem, settings, horizon or composition"):
+    with pytest.raises(ValueError, match="takes no problem, settings, horizon, composition or unit"):
         verify(
             DiscreteGaussian(sigma=1.0, sensitivity=Box(0, 1, 1).sensitivity), epsilon=1.0, composition="zcdp"
         )

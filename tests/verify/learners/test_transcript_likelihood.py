@@ -91,7 +91,7 @@ def test_two_arms_and_64_rounds_show_97_percent_of_epsilon(effort, least):
 
 class JointUCB(EpisodicUCB):
     claim = EpisodicUCB.claim.__class__(
-        "central", View.OTHER_ACTIONS, "one round", "the same, in the view without the record's own action"
+        "central", View.OTHER_ACTIONS, "one report", "the same, in the view without the record's own action"
     )
 
 

@@ -11,7 +11,7 @@ from mechanisms import Box, Laplace
 class NoisyMeans:
     """Plays the arms with the best noisy means; subclasses say what becomes public."""
 
-    claim = ClaimForm(model="local", view=View.MESSAGE, unit="one user", source="a test")
+    claim = ClaimForm(model="local", view=View.MESSAGE, unit="one report", source="a test")
     family = "semi-bandit"
     price = 1.0
 
@@ -131,7 +131,7 @@ class UnderAnotherName(NoisyMeans):
 class IntoLaterBatches(NoisyMeans):
     """A raw value of round 1 in the sums of all later batches of ten rounds."""
 
-    claim = ClaimForm(model="central", view=View.ACTIONS, unit="one round", source="a test")
+    claim = ClaimForm(model="central", view=View.ACTIONS, unit="one report", source="a test")
 
     def observe(self, feedback):
         if self.rounds % 10 == 0:
@@ -232,7 +232,7 @@ class AgainInALateRound(NoisyMeans):
 class OneLaneOnly(NoisyMeans):
     """An honest learner that never heard of lanes."""
 
-    claim = ClaimForm(model="central", view=View.RELEASES, unit="one user", source="a test")
+    claim = ClaimForm(model="central", view=View.RELEASES, unit="one report", source="a test")
 
     def published(self, feedback):
         (noisy,) = super().published(feedback)
@@ -242,7 +242,7 @@ class OneLaneOnly(NoisyMeans):
 class PostProcesses(NoisyMeans):
     """An honest learner that rounds what is released, and says that all of it is seen."""
 
-    claim = ClaimForm(model="central", view=View.RELEASES, unit="one user", source="a test")
+    claim = ClaimForm(model="central", view=View.RELEASES, unit="one report", source="a test")
 
     def published(self, feedback):
         return self.gate.release(self.laplace >> np.rint, feedback)
@@ -251,7 +251,7 @@ class PostProcesses(NoisyMeans):
 class FailsWhereNeighboursStand(NoisyMeans):
     """No coupled run is possible: what it releases is seen by no layer."""
 
-    claim = ClaimForm(model="central", view=View.RELEASES, unit="one user", source="a test")
+    claim = ClaimForm(model="central", view=View.RELEASES, unit="one report", source="a test")
 
     def published(self, feedback):
         if type(self.gate).__name__ == "Coupled":
@@ -260,4 +260,4 @@ class FailsWhereNeighboursStand(NoisyMeans):
 
 
 class AnotherView(NoisyMeans):
-    claim = ClaimForm(model="central", view=View.OUTPUT, unit="one user", source="a test")
+    claim = ClaimForm(model="central", view=View.OUTPUT, unit="one report", source="a test")

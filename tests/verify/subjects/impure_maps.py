@@ -11,7 +11,7 @@ from mechanisms import Affine, Box, Choose, Clip, Laplace
 class Divides:
     """Play the arms with the best noisy means of divided rewards; subclasses decide what keeps the largest."""
 
-    claim = ClaimForm(model="local", view=View.MESSAGE, unit="one user", source="a test")
+    claim = ClaimForm(model="local", view=View.MESSAGE, unit="one report", source="a test")
     family = "semi-bandit"
 
     def __init__(self, structure, gate, *, epsilon, horizon):

@@ -5,8 +5,8 @@ import numpy as np
 from algorithms import ClaimForm, View
 from mechanisms import Box, Laplace, Sensitivity
 
-MESSAGE = ClaimForm(model="local", view=View.MESSAGE, unit="one user", source="a test")
-ACTIONS = ClaimForm(model="central", view=View.ACTIONS, unit="one round", source="a test")
+MESSAGE = ClaimForm(model="local", view=View.MESSAGE, unit="one report", source="a test")
+ACTIONS = ClaimForm(model="central", view=View.ACTIONS, unit="one report", source="a test")
 
 
 class NoisyMeans:

@@ -11,11 +11,11 @@ from accountant import BudgetExceeded
 from algorithms.claim import ClaimForm, View
 from algorithms.linear.dp_dpe import DPDPELocal, _Private
 from algorithms.linear.linear_phases import Phase
-from algorithms.linear.phased_elimination import ONE_CLIENT
+from algorithms.unit import ONE_REPORT
 from mechanisms import Affine, Clip, Communication, Gaussian, Laplace, LinearMap, Mechanism, Sensitivity
 
-RELEASES = ClaimForm(model="central", view=View.RELEASES, unit=ONE_CLIENT, source="a test")
-MESSAGE = ClaimForm(model="local", view=View.MESSAGE, unit=ONE_CLIENT, source="a test")
+RELEASES = ClaimForm(model="central", view=View.RELEASES, unit=ONE_REPORT, source="a test")
+MESSAGE = ClaimForm(model="local", view=View.MESSAGE, unit=ONE_REPORT, source="a test")
 
 
 class Reports:
@@ -154,7 +154,7 @@ class Concentrated(TwoKinds9):
     """Under another theorem."""
 
     claim: ClassVar[ClaimForm] = ClaimForm(
-        model="central", view=View.RELEASES, unit=ONE_CLIENT, source="a test", composition="zcdp"
+        model="central", view=View.RELEASES, unit=ONE_REPORT, source="a test", composition="zcdp"
     )
 
 

@@ -9,7 +9,7 @@ from mechanisms import Binomial, Box, Laplace, ShuffledMean
 class Shuffles:
     """Every round, one user sends the bits of one arm's reward; after `clients` rounds the ones are counted."""
 
-    claim = ClaimForm(model="shuffle", view=View.ACTIONS, unit="one user", source="a test")
+    claim = ClaimForm(model="shuffle", view=View.ACTIONS, unit="one report", source="a test")
     family = "semi-bandit"
     clients = 5
 

@@ -26,7 +26,7 @@ CLAIM = Claim(
     model="local",
     epsilon=1.0,
     delta=0.0,
-    unit="all rewards of one round",
+    unit="one report",
     neighbours=Neighbouring.REPLACE_ONE,
     view="one user's message",
     differ="one record is replaced by any other",
@@ -108,7 +108,10 @@ def test_the_report_fits_and_explains_the_claim(name: str) -> None:
     text = shown(CASES[name])
     assert max(len(line) for line in text.splitlines()) <= 80
     assert text.startswith(CASES[name].verdict.upper())
-    assert "Claim: zoo/x is (1, 0)-differentially private (local model). Unit of privacy: all" in words(text)
+    assert (
+        "Claim: zoo/x is (1, 0)-differentially private (local model). Unit of privacy: one report, which enters once."
+        in words(text)
+    )
     assert "Neighbours: one record is replaced by any other. The adversary sees" in words(text)
     assert "The adversary sees one user's message." in words(text)
     assert "seed 7; dpwitness 0.1.0" in text
@@ -167,7 +170,7 @@ def test_refuted_with_counts() -> None:
     assert "86.5 % after seeing the event (estimated from 299,968 draws a side)." in words(text)
     (row,) = (line for line in text.splitlines() if line.startswith("  sensitivity"))
     assert row.split()[-1] == "learners/mine.py:123"
-    assert "blocks certification" in row
+    assert "blocking" in row
     assert "exceeds the claim" in words(text)
 
 

@@ -17,7 +17,7 @@ from verify.findings import Finding, FindingKind, LowerBound, UpperBound, Witnes
 from verify.sentences import Basis, exact
 from verify.verdict.verdict import decide
 
-CLAIM = Claim("local", 1.0, 1e-5, "the rewards of one round", Neighbouring.REPLACE_ONE, "one user's message")
+CLAIM = Claim("local", 1.0, 1e-5, "one report", Neighbouring.REPLACE_ONE, "one user's message")
 WITHIN = UpperBound(1.0, 1e-5, "per-record ledger")
 ABOVE = UpperBound(2.0, 1e-5, "per-record ledger")
 HARMLESS = LowerBound(0.98, 1e-5, 0.99, "black-box test", 1000)

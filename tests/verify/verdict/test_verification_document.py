@@ -23,7 +23,7 @@ from verify.verdict.result import Verification
 from verify.verdict.verdict import decide
 from verify.verdict.verification_document import verification_document
 
-CLAIM = ClaimForm("local", View.MESSAGE, "the rewards of one round", "Theorem 7").at(1.0, 1e-5)
+CLAIM = ClaimForm("local", View.MESSAGE, "one report", "Theorem 7").at(1.0, 1e-5)
 WITNESS = Witness(
     {"data": "all 0", "data_prime": "all 1"},
     "it is at most 0",
@@ -100,10 +100,11 @@ def test_it_answers_what_a_stranger_asks(result: Verification) -> None:
     assert text.startswith(f"# {result.verdict.upper()}: mine, ε = 1, δ = 1e-05")
     for words in (
         "is right at most 73.11 % of the time with it, whatever else they know.",
-        "Claim: mine is (1, 1e-05)-differentially private (local model). Unit of privacy: the rewards of one round.",
+        "Claim: mine is (1, 1e-05)-differentially private (local model). Unit of privacy: one report, which enters "
+        "once.",
         "probabilities within a factor e^ε = 2.71829, up to δ = 1e-05.",
         "A person with k records has k·ε and δ·(e^{kε} − 1)/(e^ε − 1).",
-        "| Unit of privacy | the rewards of one round |",
+        "| Unit of privacy | one report |",
         "| Neighbouring relation | one record replaced by any other (replace one) |",
         "| Source of the claim | Theorem 7 |",
         "## Confidence and limits",
@@ -134,12 +135,12 @@ def test_it_answers_what_a_stranger_asks(result: Verification) -> None:
 
 
 def test_each_verdict_says_what_it_is_worth() -> None:
-    assert "**Proved: someone who sees one user's message and guesses which of two records" in said(CERTIFIED)
+    assert "**Proved: someone who sees one user's message and guesses which of two values" in said(CERTIFIED)
     assert "The upper bound is a proof for all data and all attacks on the claimed output." in said(CERTIFIED)
     assert "Basic composition: C. Dwork" in said(CERTIFIED)
     refuted = said(REFUTED)
     assert "## Counterexample" in refuted
-    assert "**The promise is broken: one user's message reveals more about one record than claimed" in refuted
+    assert "**The promise is broken: one user's message reveals more about one report than claimed" in refuted
     assert "(at 99.99 % confidence: at most 0.0001 of such verifications reject a true claim)" in refuted
     assert "a true claim is rejected with probability at most 0.0001." in refuted
     assert f"Without the proof, the tests alone:\n\n{FLOOR}" in said(CERTIFIED)
@@ -149,7 +150,7 @@ def test_each_verdict_says_what_it_is_worth() -> None:
     assert "A violation that they did not search for may remain." in said(PASSED)
     unproven = said(UNPROVEN)
     assert "- your class is quiet, mine.py:1" in unproven
-    assert "| crash | raised | blocks certification | mine.py:3 |" in unproven
+    assert "| crash | raised | blocking | mine.py:3 |" in unproven
     assert "**Open: neither proved nor disproved" in unproven
 
 
@@ -169,7 +170,7 @@ def test_what_the_last_bits_tell_is_said_first() -> None:
     )
     assert "in real arithmetic; in floating-point arithmetic ε ≥ 4 (95 % confidence).**" in said(told)
     assert "| Arithmetic | real numbers; leaks through rounding are reported but not counted" in said(told)
-    assert f"| floating-point | {shown} | reported, not counted |" in said(told)
+    assert f"| floating-point | {shown} | not counted |" in said(told)
     counted = verification(PASSED.kind, PASSED.upper, PASSED.lower, findings=(replace(leak, failing=True),))
     assert "| Arithmetic | floating point, as executed |" in said(counted)
 

@@ -28,7 +28,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from algorithms.claim import ONE_ROUND_CENTRAL, ONE_USER_LOCAL, ClaimForm, Model, View
+from algorithms.claim import ClaimForm, Model, View
+from algorithms.unit import ONE_REPORT
 from mechanisms import Box
 from mechanisms.arrays import FloatArray
 from mechanisms.parameters import ParameterError, whole
@@ -42,7 +43,6 @@ from verify.transcripts.adversary import Adversary, Interaction
 from verify.transcripts.transcript import MOST_ARMS, ActionArray, ActionSpace
 
 _LEFT_OUT = type("_LeftOut", (), {"__repr__": lambda self: "..."})()
-_ONE_ROUND_WITH_CONTEXT = "one round: its context and the outcome vector"
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,8 +232,7 @@ class PlainBandit:
             view = View.MESSAGES
             if private:
                 view = View.MESSAGES_AND_OTHER_ACTIONS if model == "local" else View.OTHER_MESSAGES
-        central = _ONE_ROUND_WITH_CONTEXT if private else ONE_ROUND_CENTRAL
-        return ClaimForm(model, view, ONE_USER_LOCAL if model == "local" else central, "said by the caller")
+        return ClaimForm(model, view, ONE_REPORT, "said by the caller")
 
     @property
     def records(self) -> BanditRecords:

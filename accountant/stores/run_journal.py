@@ -1,0 +1,319 @@
+"""The journal of a run: its charges between two saves, written down before what they pay for is drawn.
+
+Each line is JSON: what happened in the ledger, after which save, and a digest of it and of the line before. It is in
+the system's hands when the draw returns, so that no end of the process loses it; it is not waited for the disk, so that
+the end of the system may lose what was charged since the last save.
+"""
+
+from __future__ import annotations
+
+import base64
+import errno
+import hashlib
+import itertools
+import json
+import os
+import threading
+import weakref
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Protocol
+
+from accountant.filters.composition_theorem import Composition
+from accountant.ledger.entry import Entry, entry_from_terms, entry_terms
+from accountant.ledger.ledger import Answered, Charged, DrawnAgain, Ledger, LedgerEvent, Settlement
+from accountant.recorded import describe, recall
+from accountant.rules.scope import Scope
+from accountant.stores.database import Database
+from accountant.stores.location import CHARGES
+from accountant.stores.store_refusals import InUse, LedgerDamaged, StoreMoved
+from mechanisms import Assumption, AssumptionKind
+
+_KNOWN = 1_024
+"""Texts of so many kinds of entries are kept."""
+
+
+class _Lines(Protocol):
+    """Lines that are kept in order, whatever becomes of this process."""
+
+    def append(self, line: str, end: int) -> int:
+        """Put a line at the end of those that ended so; return where it ends. It is kept when this returns."""
+
+    def read(self) -> list[tuple[str, int]]:
+        """Return those that are whole, and where each ends."""
+
+    def empty(self) -> None:
+        """Remove all."""
+
+    def close(self) -> None:
+        """Add no more."""
+
+
+class _FileLines:
+    """Lines of a file beside a store, which only its owner can read."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._torn = True  # it may have been left so
+        self._file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
+        self._close = weakref.finalize(self, os.close, self._file)  # also if it is forgotten
+
+    def append(self, line: str, end: int) -> int:
+        found = os.fstat(self._file)
+        if found.st_nlink == 0:
+            raise StoreMoved(f"{self._path}: was deleted, so nothing more can be charged: load the run again")
+        if found.st_size != end:
+            if not self._torn:
+                raise InUse(f"{self._path}: another process has written to it: load the run again")
+            os.ftruncate(self._file, end)
+        data = f"{line}\n".encode("ascii")
+        self._torn = (
+            True  # if this fails or is interrupted: nothing is drawn for it, and the next line is put over it
+        )
+        if os.write(self._file, data) < len(data):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self._path))
+        self._torn = False
+        return end + len(data)
+
+    def read(self) -> list[tuple[str, int]]:
+        lines = self._path.read_bytes().split(b"\n")[:-1]  # what has no end was never drawn for
+        ends = itertools.accumulate(len(line) + 1 for line in lines)
+        return [(line.decode("ascii", "replace"), end) for line, end in zip(lines, ends, strict=True)]
+
+    def empty(self) -> None:
+        os.ftruncate(self._file, 0)
+
+    def close(self) -> None:
+        self._close()
+
+
+class _TableLines:
+    """Lines of a table beside a run's state, in a database of a server."""
+
+    def __init__(self, database: Database, holder: str) -> None:
+        self._database = database
+        self._holder = holder
+
+    def append(self, line: str, end: int) -> int:
+        with self._database.writing() as connection:
+            if self._database.cursor(connection, "SELECT holder FROM run").fetchone()[0] != self._holder:
+                raise InUse(
+                    f"{self._database.name}: another process has gone on with this run since: load it again"
+                )
+            self._database.run(connection, "DELETE FROM charges WHERE number > ?", [(end,)])
+            self._database.run(
+                connection, "INSERT INTO charges (number, line) VALUES (?, ?)", [(end + 1, line)]
+            )
+        return end + 1
+
+    def read(self) -> list[tuple[str, int]]:
+        with self._database.reading() as connection:
+            found = connection.exec_driver_sql("SELECT line, number FROM charges ORDER BY number").all()
+        return [(line, int(number)) for line, number in found]
+
+    def empty(self) -> None:
+        with self._database.writing() as connection:
+            connection.exec_driver_sql("DELETE FROM charges")
+
+    def close(self) -> None:
+        """Do nothing: the database is its owner's."""
+
+
+class RunJournal:
+    """The journal of a run's ledger since its last save, written ahead of every draw.
+
+    Parameters
+    ----------
+    database
+        Of the run.
+    holder
+        The name by which it is held.
+    instance
+        Which store it is.
+    """
+
+    def __init__(self, database: Database, holder: str, instance: str) -> None:
+        self._lines: _Lines = (
+            _TableLines(database, holder)
+            if database.path is None
+            else _FileLines(database.path.with_name(f"{database.path.name}{CHARGES}"))
+        )
+        self._name = database.name
+        self._instance = instance
+        self._saves = 0
+        self._end = 0, "", 0  # where the last line ends, its digest, and how many charges there are
+        self._reserved: Mapping[int, int] = {}
+        self._made: dict[int, int] = {}  # numbers of charges here, by their positions in the ledger
+        self._kinds: dict[tuple[Any, ...], tuple[Entry, str]] = {}
+        self._waiting: list[LedgerEvent | Assumption] | None = None
+        self._thread = 0
+
+    def begin(self, saves: int, reserved: Mapping[int, int]) -> None:
+        """Begin after so many saves, with nothing; reservations stand where these say, by positions in the ledger."""
+        self._lines.empty()
+        self._restart(saves, reserved)
+
+    def _restart(self, saves: int, reserved: Mapping[int, int]) -> None:
+        self._saves, self._reserved, self._made = saves, reserved, {}
+        self._end = 0, _digest("", f"{self._instance} {saves}"), 0
+        if self._waiting is not None:
+            self._waiting = []
+
+    def read(self, saves: int, reserved: Mapping[int, int]) -> list[dict[str, Any]]:
+        """Return what happened after so many saves, and go on behind it.
+
+        Raises
+        ------
+        LedgerDamaged
+            If a line is not what was written.
+        StoreMoved
+            If the store is of an earlier save than these lines.
+        """
+        self._restart(saves, reserved)
+        found: list[dict[str, Any]] = []
+        for number, (line, end) in enumerate(self._lines.read(), start=1):
+            text, _, digest = line.rpartition(" ")
+            try:
+                body = json.loads(text)
+                after = body["after"]
+            except (LookupError, TypeError, ValueError):
+                after = None
+            if after is not None and after > saves:
+                raise StoreMoved(
+                    f"{self._name}: has {saves} saves, and what was charged after save {after} is beside it: an older "
+                    "copy was put back; bring the newer one back"
+                )
+            if after is not None and after < saves:
+                continue  # the save has it; the process ended before it was removed
+            _, before, charges = self._end
+            if after is None or _digest(before, text) != digest:
+                raise LedgerDamaged(
+                    f"{self._name}{CHARGES}: line {number} is not what was written, so what was charged after the last "
+                    "save is not known"
+                )
+            self._end = end, digest, charges + ("paid" in body)
+            found.append(body)
+        if not found:
+            self._lines.empty()
+        return found
+
+    def replay(
+        self, bodies: Sequence[Mapping[str, Any]], ledger: Ledger, composition: Composition
+    ) -> list[Assumption]:
+        """Let what was read happen in a ledger, which goes on with the saved one; return what it rests on."""
+        places = {place: position for position, place in self._reserved.items()}
+        charges: dict[tuple[str | None, ...], Any] = {}
+        assumptions = []
+        for body in bodies:
+            if "paid" in body:
+                held, request, purpose, tenant = body["with"]
+                entries = tuple(
+                    entry_from_terms(
+                        kind,
+                        None if kind["mechanism"] is None else recall(kind["mechanism"]),
+                        tuple(records),
+                        composition,
+                        charges,
+                    )
+                    for kind, records in body["paid"]
+                )
+                position = ledger.next_position()
+                ledger.apply(Charged(position, entries, held, request, Scope(purpose, tenant), body["at"]))
+                self._made[position] = -1 - len(self._made)
+                places[self._made[position]] = position
+            elif "settled" in body:
+                place, returned = body["settled"]
+                ledger.apply(Settlement(places[place], returned, body["at"]))
+            elif "again" in body:
+                ledger.apply(DrawnAgain(body["again"], body["at"]))
+            elif "answered" in body:
+                request, answer = body["answered"]
+                ledger.apply(Answered(request, base64.b64decode(answer)))
+            else:
+                kind, message, where = body["assumed"]
+                assumptions.append(Assumption(AssumptionKind(kind), message, where))
+        return assumptions
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Let what happens in this thread wait for a save; at the end, what none has is written down."""
+        if self._waiting is not None:
+            yield
+            return
+        self._waiting, self._thread = [], threading.get_ident()
+        try:
+            yield
+        finally:
+            self.flush()
+            self._waiting = None
+
+    def flush(self) -> None:
+        """Write down what waits for a save."""
+        while self._waiting:
+            self._write(self._waiting[0])
+            del self._waiting[0]
+
+    def note(self, event: LedgerEvent | Assumption) -> None:
+        """Write down what is about to happen in the ledger."""
+        if self._waiting is not None and threading.get_ident() == self._thread:
+            self._waiting.append(event)
+            return
+        self.flush()
+        self._write(event)
+
+    def _write(self, event: LedgerEvent | Assumption) -> None:
+        at = json.dumps(getattr(event, "at", None))
+        text = f'{{"after": {self._saves}, "at": {at}, {self._said(event)}}}'
+        end, before, charges = self._end
+        digest = _digest(before, text)
+        end = self._lines.append(f"{text} {digest}", end)
+        if isinstance(event, Charged):
+            charges += 1
+            self._made[event.position] = -charges
+        self._end = (
+            end,
+            digest,
+            charges,
+        )  # interrupted before, the line is written over: nothing is drawn for it
+
+    def _said(self, event: LedgerEvent | Assumption) -> str:
+        """Return what happened, as the members of an object in JSON."""
+        if isinstance(event, Charged):
+            paid = ", ".join(f"[{self._kind(entry)}, {json.dumps(entry.records)}]" for entry in event.entries)
+            scope = event.scope
+            more = [event.reserved, event.request, scope.purpose, scope.tenant]
+            return f'"paid": [{paid}], "with": {json.dumps(more)}'
+        if isinstance(event, Settlement):
+            place = self._made.get(event.position) or self._reserved[event.position]
+            return f'"settled": {json.dumps([place, event.returned])}'
+        if isinstance(event, DrawnAgain):
+            return f'"again": {json.dumps(event.request)}'
+        if isinstance(event, Answered):
+            return f'"answered": {json.dumps([event.request, base64.b64encode(event.answer).decode()])}'
+        if isinstance(event, Assumption):
+            return f'"assumed": {json.dumps([event.kind.value, event.message, event.where])}'
+        raise TypeError(f"{event!r}: does not happen in a run between saves")
+
+    def _kind(self, entry: Entry) -> str:
+        """Return an entry without its records in JSON; of the same objects the same text."""
+        key = id(entry.mechanism), id(entry.charge), entry.sensitivity, entry.where, entry.note
+        known = self._kinds.get(key)
+        if known is not None:
+            return known[1]
+        if len(self._kinds) >= _KNOWN:
+            self._kinds.clear()
+        mechanism = None if entry.mechanism is None else json.loads(describe(entry.mechanism))
+        text = json.dumps({"mechanism": mechanism, **entry_terms(entry)})
+        self._kinds[key] = entry, text  # the entry keeps what the ids are of
+        return text
+
+    def close(self) -> None:
+        """Write down nothing more; what waits for a save is never shown."""
+        if self._waiting is not None:
+            self._waiting = []
+        self._lines.close()
+
+
+def _digest(before: str, text: str) -> str:
+    return hashlib.sha256(f"{before}{text}".encode("ascii")).hexdigest()[:32]

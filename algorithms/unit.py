@@ -1,0 +1,140 @@
+"""What two neighbouring data sets differ in: one report, or all reports of one person. A closed vocabulary."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from mechanisms.parameters import whole
+
+RecordOf = Callable[[int], int]
+"""The record's name of a round (or of a client, by its number): where one name comes again, its losses add up."""
+
+ROUNDS_PLAYED = 8
+"""In how many rounds a person takes part that may do so without limit, where runs are played."""
+
+
+def each_its_own(number: int) -> int:
+    """Return the number itself: every round, or client, is a record of its own."""
+    return number
+
+
+@dataclass(frozen=True, slots=True)
+class OneReport:
+    """One report: what one call of a gate's `private` lets in, a client's one report, or a record of a data set."""
+
+    def __str__(self) -> str:
+        return "one report"
+
+    @property
+    def words(self) -> str:
+        """What is protected, for a sentence."""
+        return "one report, which enters once"
+
+    def names(self, rounds: int) -> RecordOf:
+        """Return the record's name of each of so many rounds: all differ."""
+        return each_its_own
+
+    everyone = names
+    """Of rounds in which people take part as often as they ever may: the same."""
+
+    def in_order(self) -> RecordOf:
+        """Return the record's name of each client, whichever reports next: all differ."""
+        return each_its_own
+
+
+@dataclass(frozen=True, slots=True)
+class OnePerson:
+    """One person: all that comes under one name.
+
+    Parameters
+    ----------
+    rounds
+        In how many rounds the person takes part at most; None for no limit.
+
+    Raises
+    ------
+    ParameterError
+        If it is no whole number of at least 1.
+    """
+
+    rounds: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.rounds is not None:
+            object.__setattr__(self, "rounds", whole("rounds", self.rounds, least=1))
+
+    def __str__(self) -> str:
+        return "one person" if self.rounds is None else f"one person, at most {self.rounds} rounds"
+
+    @property
+    def words(self) -> str:
+        """What is protected, for a sentence."""
+        most = (
+            "in however many rounds"
+            if self.rounds is None
+            else f"in at most {self.rounds} round{'s' * (self.rounds > 1)}"
+        )
+        return f"one person, with all reports under the person's name, {most}"
+
+    def names(self, rounds: int) -> RecordOf:
+        """Return the record's name of each of so many rounds: people take turns, and each comes as often as it may."""
+        return _in_turn(-(-rounds // (self.rounds or ROUNDS_PLAYED)))
+
+    def everyone(self, rounds: int) -> RecordOf:
+        """Return the names of rounds in which people take part as often as they ever may: without limit it is one."""
+        return _in_turn(1) if self.rounds is None else self.names(rounds)
+
+    def in_order(self) -> RecordOf:
+        """Return the record's name of each client, whichever reports next: so many of them in a row are one person.
+
+        For one play: how many clients will report need not be known.
+        """
+        times, seen = self.rounds or ROUNDS_PLAYED, dict[int, int]()
+        return lambda client: seen.setdefault(client, len(seen)) // times + 1
+
+
+def _in_turn(people: int) -> RecordOf:
+    return lambda number: number if number < 1 else (number - 1) % max(people, 1) + 1
+
+
+Unit = OneReport | OnePerson
+ONE_REPORT = OneReport()
+"""The unit of a claim that protects one report: what enters once."""
+VOCABULARY = "'one report', 'one person, at most N rounds' or 'one person'"
+
+
+def named_unit(words: str) -> Unit:
+    """Return the unit of these words.
+
+    Raises
+    ------
+    ValueError
+        If it is none, or no text.
+    """
+    if not isinstance(words, str):
+        raise ValueError(f"unit={words!r}: must be {VOCABULARY}, in words")
+    return checked_unit(words)
+
+
+def checked_unit(unit: object) -> Unit:
+    """Return a unit, which may be given by its words.
+
+    Raises
+    ------
+    ValueError
+        If it is none; the message lists the vocabulary.
+    """
+    if isinstance(unit, OneReport | OnePerson):
+        return unit
+    said = " ".join(unit.lower().split()) if isinstance(unit, str) else ""
+    if said == str(ONE_REPORT):
+        return ONE_REPORT
+    person = re.fullmatch(r"one person(?:, at most ([1-9][0-9]{0,8}) rounds?)?", said)
+    if person is not None:
+        return OnePerson(None if person[1] is None else int(person[1]))
+    raise ValueError(
+        f"unit={unit!r}: must be {VOCABULARY} (ONE_REPORT, OnePerson(rounds=N) or OnePerson()); what a record stands "
+        "for beyond that is a comment"
+    )

@@ -1,0 +1,135 @@
+"""An older copy, a row that is gone, a trigger: what was charged is not forgotten, or nothing more is charged."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from accountant import Accountant, BasicComposition, Budget, BudgetExceeded, Cost, Entry, Ledger, Place
+from accountant.ledger.store import CannotPay
+from accountant.stores.opening import open_store, verify_store
+from accountant.stores.store_refusals import LedgerDamaged, StoreMoved
+from mechanisms import Interval, Laplace, Sensitivity
+
+HALF = Laplace(scale=2.0, sensitivity=Sensitivity(1, 1, 1))
+
+
+def opened(path: Path) -> Accountant:
+    return Accountant(Budget(1.0), noise=np.random.default_rng(0), store=path)
+
+
+def charge(accountant: Accountant, record: str) -> None:
+    accountant.release(HALF, accountant.private([0.5], Interval(0, 1), record))
+
+
+def copied(source: Path, target: Path) -> None:
+    """Put what one database holds into another, as a backup does that is put back while it is in use."""
+    with closing(sqlite3.connect(source)) as one, closing(sqlite3.connect(target)) as other:
+        one.backup(other)
+
+
+def change(path: Path, sql: str) -> None:
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(sql)
+
+
+@pytest.mark.parametrize("others", [0, 1, 3])
+def test_an_older_copy_that_is_put_back_under_an_accountant_is_not_spent_from(
+    tmp_path: Path, others: int
+) -> None:
+    path, backup = tmp_path / "ledger.db", tmp_path / "backup.db"
+    accountant = opened(path)
+    charge(accountant, "ann")
+    copied(path, backup)
+    charge(accountant, "ann")
+    copied(backup, path)
+    if others:  # somebody else opens what was put back, and the entries are as many, or more
+        with closing(open_store(path)) as store:
+            other = Accountant(Budget(1.0), noise=np.random.default_rng(1), store=store)
+            for i in range(others):
+                charge(other, f"other-{i}")
+    for record in ("ann", "bob"):
+        with pytest.raises(StoreMoved, match="an older copy was put in its place"):
+            charge(accountant, record)
+    with pytest.raises(StoreMoved):
+        accountant.ledger.check()  # type: ignore[attr-defined]
+    verify_store(path)
+    charge(opened(path), "bob")
+
+
+def test_who_writes_beside_others_goes_on(tmp_path: Path) -> None:
+    one, other = opened(tmp_path / "ledger.db"), opened(tmp_path / "ledger.db")
+    for i in range(4):
+        charge(one, f"one-{i}")
+        charge(other, f"other-{i}")
+        charge(other, f"other-{i}")
+    with pytest.raises(BudgetExceeded):
+        charge(one, "other-3")
+    assert verify_store(tmp_path / "ledger.db").accounts == 8
+
+
+@pytest.mark.parametrize("name", ["ann", "bob", "cid"])
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "DELETE FROM account WHERE label = '\"{}\"'",
+        "UPDATE account SET label = '\"nobody\"' WHERE label = '\"{}\"'",
+    ],
+)
+def test_nobody_is_new_whose_account_is_gone_or_renamed(tmp_path: Path, name: str, sql: str) -> None:
+    path = tmp_path / "ledger.db"
+    accountant = opened(path)
+    for record in ("ann", "bob", "cid", "ann"):
+        charge(accountant, record)
+    accountant.ledger.close()  # type: ignore[attr-defined]
+    change(path, sql.format(name))
+    accountant = opened(path)
+    for ask in (
+        lambda: charge(accountant, name),
+        lambda: accountant.spent(name),
+        lambda: accountant.ledger.standings([name]),
+        lambda: charge(accountant, "dan"),
+    ):
+        with pytest.raises(
+            LedgerDamaged, match=r"3 accounts were opened, and 2 are there|is not what was written"
+        ):
+            ask()
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "CREATE TRIGGER forgets AFTER UPDATE ON account BEGIN UPDATE account SET spent = old.spent; END",
+        "CREATE TRIGGER forgets BEFORE INSERT ON entry BEGIN SELECT RAISE(IGNORE); END",
+        "CREATE VIEW other AS SELECT * FROM account",
+    ],
+)
+def test_a_schema_that_is_no_ledgers_is_refused(tmp_path: Path, sql: str) -> None:
+    path = tmp_path / "ledger.db"
+    accountant = opened(path)
+    charge(accountant, "ann")
+    accountant.ledger.close()  # type: ignore[attr-defined]
+    change(path, sql)
+    for look in (open_store, verify_store, opened):
+        with pytest.raises(
+            LedgerDamaged, match=r"there is a (trigger|view) '(forgets|other)', which no ledger has"
+        ):
+            look(path)
+
+
+def test_a_charge_that_names_a_record_twice_is_checked_as_one() -> None:
+    where, sure = Place("x.py", 1), Sensitivity(1, 1, 1)
+    entries = [
+        Entry(HALF, sure, Cost(Fraction(3, 5), Fraction(0)), ("ann",), where, ""),
+        Entry(HALF, sure, Cost(Fraction(3, 5), Fraction(0)), ("bob", "ann"), where, ""),
+    ]
+    ledger = Ledger(BasicComposition())
+    with pytest.raises(CannotPay):
+        ledger.charge(entries, lambda total: total.within(Budget(1.0)))
+    assert ledger.spent("bob").epsilon == 0
+    ledger.charge(entries[:1], lambda total: total.within(Budget(1.0)))
