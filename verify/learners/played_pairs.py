@@ -85,6 +85,7 @@ class _Plays:
 
 
 _PLAYS = _Plays()
+_WORTH_A_GRID = 0.5  # likely enough that the exact loss of binomial noise is worth its seconds
 _ROUNDING = 1e-9  # relative, of m² and of a bound: floats are good to less
 
 
@@ -217,7 +218,7 @@ class PlayedPairs:
             return 0.0
         if move.mechanism is None:
             return math.inf
-        loss = self._loss(move)
+        loss = None if type(move.mechanism) is Binomial else self._loss(move)  # whose grid takes seconds
         if loss is not None:
             return lower_end(loss.epsilon(delta)) or 0.0
         return float(np.quantile(_losses(move, 1000, np.random.SeedSequence(0)), 1.0 - delta))
@@ -237,7 +238,8 @@ class PlayedPairs:
         share = 1.0 if sure else float(clopper_pearson_lower(hits, n, error))
         if share <= delta:
             return
-        what, more, loss = "exact privacy loss", 0.0, self._loss(kind)
+        rare = type(kind.mechanism) is Binomial and share < _WORTH_A_GRID
+        what, more, loss = "exact privacy loss", 0.0, None if rare else self._loss(kind)
         if kind.mechanism is None:  # it tells the two apart for certain
             epsilon, tells = math.inf, lambda at: share
         elif loss is not None:
@@ -395,9 +397,9 @@ def _composed(move: Move) -> ComposedLoss | None:
         return compose([(noise.profile(Sensitivity(size, size, size)), 1)])
     if type(noise) is Laplace:
         return compose([(noise.profile(Sensitivity(each, each, each)), 1) for each in apart])
-    if type(noise) is Binomial and all(each == round(each) for each in apart):
-        one = replace(noise, dimension=1)
-        return compose([(replace(one, shift=round(each)).profile(), 1) for each in apart])
+    if type(noise) is Binomial and len(set(apart)) == 1 and apart[0].is_integer():
+        one = replace(noise, dimension=1, shift=round(apart[0]))
+        return compose([(one.profile(), len(apart))])
     return None
 
 

@@ -25,7 +25,7 @@ def covers(large: Cost, small: Cost) -> bool:
 
 @given(st.lists(costs, max_size=6))
 def test_the_covering_cost_is_within_a_claim_exactly_if_every_cost_is(found: list[Cost]) -> None:
-    claim = ClaimForm("central", View.ACTIONS, "one round", "a test")
+    claim = ClaimForm("central", View.ACTIONS, "one report", "a test")
     for epsilon, delta in ((0.9, 0.0), (1.0, 0.1), (3.0, 0.2)):
         stated = claim.at(epsilon, delta)
         assert within(covering(found), stated) == all(within(cost, stated) for cost in found)
@@ -44,7 +44,7 @@ def test_every_cost_is_covered_by_one_of_the_payers_and_no_payer_by_another(foun
 class AsksForDelta:
     """Pure noise for 0.9, and in one round of forty noise for (0.8, 0.5), if it may."""
 
-    claim = ClaimForm("central", View.ACTIONS, "one round", "a test")
+    claim = ClaimForm("central", View.ACTIONS, "one report", "a test")
     family = "bandit"
 
     def __init__(self, structure: Any, gate: Any, *, epsilon: float) -> None:

@@ -10,8 +10,8 @@ from accountant import Private
 from algorithms.claim import ClaimForm, View
 from mechanisms import Box, Laplace, Sensitivity
 
-MESSAGE = ClaimForm(model="local", view=View.MESSAGE, unit="one user", source="a test")
-RELEASES = ClaimForm(model="central", view=View.RELEASES, unit="one user", source="a test")
+MESSAGE = ClaimForm(model="local", view=View.MESSAGE, unit="one report", source="a test")
+RELEASES = ClaimForm(model="central", view=View.RELEASES, unit="one report", source="a test")
 
 
 class Coin:
