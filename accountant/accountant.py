@@ -39,7 +39,6 @@ from accountant.ledger.entry import Entry, declassification, entries_to_dict
 from accountant.ledger.quote import Quote, Reservation
 from accountant.ledger.store import KeyUsed
 from accountant.ledger.summary import Summary, summarise
-from accountant.losses.inversion import most_that_fit
 from accountant.place import Place, calling_place
 from accountant.plans.plan import Plan
 from accountant.record_name import canonical_name
@@ -73,6 +72,7 @@ from mechanisms import (
 from mechanisms.assumptions import class_assumptions, examined
 from mechanisms.domain import own_copy
 from mechanisms.float_bounds import bounds_of, on_grid
+from mechanisms.losses.inversion import most_that_fit
 from mechanisms.mechanism import needs_whole_values
 
 if TYPE_CHECKING:

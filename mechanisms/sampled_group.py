@@ -19,7 +19,7 @@ from mechanisms.privacy_loss import ROUNDING, PrivacyLoss, stated_alike
 from mechanisms.profile import PrivacyProfile
 from mechanisms.related_profile import bare
 from mechanisms.rounding import multiply_up
-from mechanisms.subsampled import SampledProfile, check_sampled
+from mechanisms.subsampled import OneDirection, SampledProfile, check_sampled
 from mechanisms.subsampled_gaussian_loss import SubsampledGaussianLoss, log_binomial_weights
 
 MOST_SAMPLED = 256
@@ -84,7 +84,7 @@ class GroupOnSample(SampledProfile):
 
 
 @dataclass(frozen=True)
-class SampledGroupDirection(GroupOnSample):
+class SampledGroupDirection(GroupOnSample, OneDirection):
     """One direction of `SampledGroupProfile`: (M, N(0, 1)) if the group is removed, (N(0, 1), M) if it is added.
 
     With p_j the probability that j of k records are in the sample and r_j(x) = exp(jμx - j²μ²/2) the likelihood ratio

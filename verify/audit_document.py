@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from accountant.audit import About, Audit
 from accountant.audit.releases import ChosenUnder
-from accountant.losses.certified_interval import CertifiedInterval
-from accountant.losses.risk import Risk
 from mechanisms import Neighbouring
+from mechanisms.losses.enclosure import Bound, Enclosure
+from mechanisms.losses.risk import Risk
 from mechanisms.printed_numbers import as_given, at_least, at_most, nearest, percent_at_most
 from verify.document.elements import (
     Block,
@@ -122,12 +122,14 @@ class _LowerEnd(NamedTuple):
     method: str
 
 
-def _lower_end(answer: CertifiedInterval) -> _LowerEnd | None:
-    """Return the lower end of an answer; None where nothing but 0 is known, and nothing is printed."""
-    return _LowerEnd(answer.lower, answer.lower_by) if answer.lower > 0.0 else None
+def _lower_end(answer: Enclosure | Bound) -> _LowerEnd | None:
+    """Return the lower end of an answer; None where none, or nothing but 0, is known, and nothing is printed."""
+    if not isinstance(answer, Enclosure) or answer.lower <= 0.0:
+        return None
+    return _LowerEnd(answer.lower, answer.attained_by)
 
 
-def _written_lower(answer: CertifiedInterval, digits: int = _DIGITS) -> str:
+def _written_lower(answer: Enclosure | Bound, digits: int = _DIGITS) -> str:
     lower = _lower_end(answer)
     return "-" if lower is None else at_least(lower.value, digits)
 
@@ -193,7 +195,7 @@ def _meaning(audited: Audit) -> Section:
     answer, (symbol, other) = audited.answer, _symbols(audited)
     lower = _lower_end(answer)
     pairs: list[tuple[str, Words]] = [
-        ("Upper bound", _bound(at_most(answer.upper, _DIGITS), answer.upper_by)),
+        ("Upper bound", _bound(at_most(answer.upper, _DIGITS), answer.by)),
         *([] if lower is None else [("Lower bound", _bound(at_least(lower.value, _DIGITS), lower.method))]),
         ("Neighbouring relation", f"{audited.neighbouring.words} ({audited.neighbouring})"),
         ("Unit of privacy", "not declared: what the audited data count as one record"),

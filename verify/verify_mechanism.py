@@ -30,6 +30,8 @@ from mechanisms import (
     Wishart,
     assumptions_of,
 )
+from mechanisms.losses.composed_profile import ComposedProfile
+from mechanisms.losses.enclosure import lower_end
 from mechanisms.mechanism import (
     is_categorical,
     mechanism_from_dict,
@@ -76,7 +78,7 @@ def verify_mechanism(
         with stopped_by_hand(evidence):
             if tester is not None:
                 candidates = Candidates(_worlds(mechanism), _samples(mechanism, effort))
-                known = profile.exact and not evidence.assumptions
+                known = not profile.bound and not evidence.assumptions
                 second = second_unless(known, effort)
                 tests = hold_tests(tester, candidates, claim, conduct, second=second)
                 evidence.profile = UpperProfile(
@@ -118,20 +120,10 @@ def rebuilt(saved: Mapping[str, Any]) -> Mechanism:
 
 
 def upper_bound(mechanism: Mechanism, delta: float) -> UpperBound:
-    """Return the least epsilon at `delta` that the profile proves, or of several releases their exact composition."""
-    epsilon = _declared(mechanism).epsilon(delta)
-    moved = mechanism.sensitivity
-    behind = mechanism.mechanism if isinstance(mechanism, Transformed) else mechanism
-    parts: list[tuple[PrivacyProfile, int]] = []
-    if isinstance(behind, Repeated):
-        parts = [(behind.mechanism.profile(moved), behind.count)]
-    elif isinstance(behind, Composed):
-        parts = [(part.profile(moved), 1) for part in behind.parts]
-    if parts and math.isfinite(epsilon):
-        composed = compose(parts).epsilon(delta).upper
-        if composed < epsilon:
-            return UpperBound(composed, delta, EXACT_COMPOSITION)
-    return UpperBound(epsilon, delta, PROFILE)
+    """Return the least epsilon at `delta` that the profile proves, of several releases that of their composition."""
+    profile = _declared(mechanism)
+    method = EXACT_COMPOSITION if isinstance(profile, ComposedProfile) else PROFILE
+    return UpperBound(profile.epsilon(delta), delta, method)
 
 
 def _exact_lowers(mechanism: Mechanism, claim: Claim, reproduce: str) -> Iterator[tuple[LowerBound, Witness]]:
@@ -150,11 +142,11 @@ def _exact_lowers(mechanism: Mechanism, claim: Claim, reproduce: str) -> Iterato
         pairs = [(mechanism, moved, "a value", f"the value moved by {moved.l1:g} (L1), {moved.l2:g} (L2)")]
     for noise, moved, data, data_prime in pairs:
         profile = noise.profile(moved)
-        if not profile.exact:
+        if profile.bound:
             continue
         p, q = likeliest_event(partial(_delta_of, profile), claim.epsilon)
         lower = LowerBound(
-            epsilon=compose([(profile, 1)]).epsilon(claim.delta).lower,
+            epsilon=lower_end(compose([(profile, 1)]).epsilon(claim.delta)) or 0.0,
             delta=claim.delta,
             confidence=1.0,
             method="the exact privacy profile",

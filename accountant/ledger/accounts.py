@@ -17,7 +17,6 @@ from accountant.gates.lineage import RecordId
 from accountant.ledger.entry import Entry
 from accountant.ledger.ledger import Ledger
 from accountant.ledger.store import ANY, CannotPay, Receipt, Store
-from accountant.losses.certified_interval import CertifiedInterval
 from accountant.place import Place, calling_place
 from accountant.record_name import check_length
 from accountant.refusals import (
@@ -31,6 +30,7 @@ from accountant.rules.limits import NotPermitted
 from accountant.rules.rule import Rule
 from accountant.rules.scope import Scope, current_scope
 from mechanisms import Mechanism, Neighbouring, Sensitivity
+from mechanisms.losses.enclosure import Bound, Enclosure
 from mechanisms.mechanism import neighbouring_of
 from mechanisms.neighbouring import conversion_hint
 from mechanisms.parameters import delta_of_approximate, real
@@ -277,10 +277,10 @@ class Accounts:
                 self._for_relation(f"{self.composition.name}: {error}"), calling_place()
             ) from None
 
-    def guarantee(self, delta: float | None = None) -> CertifiedInterval:
+    def guarantee(self, delta: float | None = None) -> Enclosure | Bound:
         """Return the epsilon of every record in the whole run, now and later, at `delta`.
 
-        With a plan it is the plan's, as tight as it gets, with a lower bound; else what the budget implies.
+        With a plan it is the plan's, as tight as it gets; else what the budget implies.
 
         Raises
         ------

@@ -30,8 +30,8 @@ from accountant import (
     deadline,
     spending_on,
 )
-from accountant.losses.inversion import most_that_fit
 from mechanisms import AssumptionKind, Gaussian, Interval, Laplace, PureProfile, Sensitivity
+from mechanisms.losses.inversion import most_that_fit
 
 SHARE = Interval(0, 1)
 WIDE = Laplace(scale=20.0)

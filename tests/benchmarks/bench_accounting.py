@@ -24,8 +24,6 @@ import numpy as np
 from accounting_peers import Peer, Release, installed
 
 from accountant import Accountant, Budget, Plan, Private, Quote, RunningLoss, Step
-from accountant.losses.composed_loss import compose
-from accountant.losses.least_noise import least_noise
 from mechanisms import (
     Gaussian,
     GaussianProfile,
@@ -36,6 +34,8 @@ from mechanisms import (
     RandomizedResponse,
     for_group,
 )
+from mechanisms.losses.composed_loss import compose
+from mechanisms.losses.least_noise import least_noise
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.related_profile import RelatedProfile
 from mechanisms.subsampled import SubsampledProfile
@@ -411,7 +411,7 @@ def main() -> None:
     for name, (releases, delta) in CASES.items():
         interval = compose(releases).epsilon(delta)
         elapsed = median_ms(lambda releases=releases, delta=delta: compose(releases).epsilon(delta))
-        print(f"{name:40s}{elapsed:10.2f}{interval.width:10.1e}  {interval.upper:.12g} ({interval.upper_by})")
+        print(f"{name:40s}{elapsed:10.2f}{interval.width:10.1e}  {interval.upper:.12g} ({interval.by})")
     for name, kind, count in (
         ("calibrate Laplace x1,000 to 1", laplace, 1000),
         ("calibrate sampled Gaussian x10,000 to 1", lambda s: subsampled(gaussian(s), 0.004), 10_000),

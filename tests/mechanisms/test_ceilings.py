@@ -7,12 +7,12 @@ from collections.abc import Callable
 import mpmath as mp
 import pytest
 
-from accountant.losses.composed_loss import compose
 from mechanisms import (
     DiscreteLaplaceProfile,
     LaplaceProfile,
     PrivacyProfile,
 )
+from mechanisms.losses.composed_loss import compose
 
 Case = tuple[PrivacyProfile, Callable[[mp.mpf], mp.mpf]]
 """A profile and its δ at ε, in multiple precision."""

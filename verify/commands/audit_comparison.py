@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from rich.console import Console
 
 from accountant.audit import Audit, Releases
+from mechanisms.losses.enclosure import lower_end
 from mechanisms.printed_numbers import at_least, at_most
 from verify.document.elements import Block, Paragraph, TextTable
 from verify.document.terminal_text import print_blocks
@@ -27,7 +28,7 @@ def render_side_by_side(
         "title": lambda one: printable(one.about.title, _NAME),
         "neighbours": lambda one: one.relation,
         f"{asked} at {other} = {given:g}, at most": lambda one: at_most(one.answer.upper, 10),
-        "at least": lambda one: at_least(one.answer.lower, 10),
+        "at least": lambda one: "-" if (least := lower_end(one.answer)) is None else at_least(least, 10),
         "by": lambda one: one.best,
         "worst group": lambda one: printable(one.worst.name, _NAME),
         "groups": lambda one: str(one.groups),

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from accountant import Coupled, RecordId
-from accountant.losses.composed_loss import ComposedLoss, compose
 from algorithms.claim import Claim
 from mechanisms import Binomial, Gaussian, GaussianProfile, Laplace, NumpyNoise, Sensitivity
+from mechanisms.losses.composed_loss import ComposedLoss, compose
+from mechanisms.losses.enclosure import lower_end
 from mechanisms.printed_numbers import as_given
 from verify.conduct.conduct import Conduct
 from verify.conduct.process_state import subjects_own
@@ -218,7 +219,7 @@ class PlayedPairs:
             return math.inf
         loss = self._loss(move)
         if loss is not None:
-            return loss.epsilon(delta).lower
+            return lower_end(loss.epsilon(delta)) or 0.0
         return float(np.quantile(_losses(move, 1000, np.random.SeedSequence(0)), 1.0 - delta))
 
     def _first_release(self, pair: int, kind: Move, seed: np.random.SeedSequence) -> Iterator[_Bound]:
@@ -240,7 +241,8 @@ class PlayedPairs:
         if kind.mechanism is None:  # it tells the two apart for certain
             epsilon, tells = math.inf, lambda at: share
         elif loss is not None:
-            epsilon, tells = loss.epsilon(delta / share).lower, lambda at: share * float(loss.delta(at).lower)
+            epsilon = lower_end(loss.epsilon(delta / share)) or 0.0
+            tells = lambda at: share * (lower_end(loss.delta(at)) or 0.0)  # noqa: E731
         else:
             what, more, n = "sampled privacy losses", error, n + _PLAYS.draws
             losses = _losses(kind, _PLAYS.draws, draws_seed)
@@ -288,7 +290,7 @@ class PlayedPairs:
         needed = delta / error ** (1.0 / n)  # if all plays reach m²
         if needed >= 1.0:
             return
-        epsilon = compose([(GaussianProfile(m), 1)]).epsilon(needed).lower * (1.0 - _ROUNDING)
+        epsilon = (lower_end(compose([(GaussianProfile(m), 1)]).epsilon(needed)) or 0.0) * (1.0 - _ROUNDING)
         if epsilon <= 0.0:
             return
         steering = Steering(m, epsilon)

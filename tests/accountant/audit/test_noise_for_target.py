@@ -11,9 +11,9 @@ from release_files import GROUPS
 from accountant.audit import calibrate, losing_most, read_releases
 from accountant.audit.noise_for_target import calibrate_advantage, calibrate_risk
 from accountant.audit.releases import Group, Release, Releases
-from accountant.losses import least_noise
-from accountant.losses.composed_loss import compose
 from mechanisms import GaussianProfile, LaplaceProfile, PrivacyProfile
+from mechanisms.losses import least_noise
+from mechanisms.losses.composed_loss import compose
 
 Build = Callable[[float], PrivacyProfile]
 

@@ -10,7 +10,6 @@ from accountant.audit import Question, audit, calibrate
 from accountant.audit.release_file import read_releases
 from accountant.audit.release_tables import EVERYONE
 from accountant.audit.releases import ReleaseFileError
-from accountant.losses.composed_loss import compose
 from mechanisms import (
     BandedCounter,
     Binomial,
@@ -24,6 +23,7 @@ from mechanisms import (
     Sensitivity,
 )
 from mechanisms.fixed_size import FixedSizeProfile
+from mechanisms.losses.composed_loss import compose
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.poisson_replaced import PoissonReplacedProfile
 from mechanisms.related_profile import RelatedProfile

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from reopened import reopened
 
 from accountant import Accountant, BasicComposition, Budget, BudgetExceeded, Plan, Step, TheoremMissing
-from accountant.losses.composed_loss import ComposedLoss
 from accountant.plans.plan import PlannedComposition
 from mechanisms import (
     Box,
@@ -26,6 +25,7 @@ from mechanisms import (
     RandomizedResponse,
     Sensitivity,
 )
+from mechanisms.losses.composed_loss import ComposedLoss
 
 UNIT = Sensitivity(1, 1, 1)
 LAPLACE = Laplace(scale=20.0, sensitivity=UNIT)
@@ -133,7 +133,7 @@ def test_units_cover_the_joint_release(size, scale):
 
     The vector's exact profile is the composition of its coordinates, each Laplace with movement 1.
     """
-    from accountant.losses.composed_loss import compose
+    from mechanisms.losses.composed_loss import compose
 
     mechanism = Laplace(scale=scale, sensitivity=Sensitivity.of_box([1.0] * size))
     step = Step(mechanism, size, UNIT)

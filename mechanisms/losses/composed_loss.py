@@ -1,0 +1,430 @@
+"""What a multiset of mechanisms costs together: ε(δ) and δ(ε), between what data sets attain and what theorems prove.
+
+>>> from mechanisms import LaplaceProfile, ZeroConcentratedProfile
+>>> from mechanisms.losses.composed_loss import compose
+>>> found = compose([(LaplaceProfile(1.0, 20.0), 1000)]).epsilon(1e-6)
+>>> found.lower <= 8.204440343933935 <= found.upper, found.width < 1e-9
+(True, True)
+>>> compose([(ZeroConcentratedProfile(0.01), 2), (ZeroConcentratedProfile(0.02), 1)]).epsilon(1e-6)
+Bound(upper=1.3049..., by='closed form', neighbouring=<Neighbouring.REPLACE_ONE: 'replace one'>)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+from mechanisms.losses.contour import Contour
+from mechanisms.losses.deadline import OutOfTime, check_time, time_is_over
+from mechanisms.losses.enclosure import Bound, Enclosure
+from mechanisms.losses.product import (
+    NOTHING,
+    PURE,
+    CountedProfiles,
+    Product,
+    largest_delta,
+    largest_epsilon,
+    largest_losses,
+    products,
+)
+from mechanisms.losses.theorems import AT_ONCE, BASIC, EXACT, THEOREMS, beside_the_product
+from mechanisms.neighbouring import Neighbouring, common_neighbouring
+from mechanisms.parameters import ParameterError, nonnegative, open_unit, whole
+from mechanisms.profile import PrivacyProfile
+from mechanisms.rounding import exact_sum, up
+from mechanisms.subsampled import OneDirection
+
+LEAST_DELTA = 1e-290
+_FIXED_WIDTH = 1e-6
+"""Width of the lower end that fixed data give: composing the worse pair of every release costs more than that."""
+_WIDE = 0.1
+"""Relative width from which on other theorems may say more than the product of pairs, as far as it is computed."""
+_FAR = 1e300
+_SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
+"""Shares of a profile's releases that meet the first of two pairs; any give a lower bound."""
+
+
+def compose(releases: Iterable[tuple[PrivacyProfile, int]]) -> ComposedLoss:
+    """Return the composition of profiles, each made ``count`` times.
+
+    The dominating pairs must be fixed in advance (a declared plan); the data may be chosen adaptively (Zhu,
+    Dong, Wang 2022, Thm 10). For parameters chosen adaptively use a filter.
+
+    Raises
+    ------
+    ParameterError
+        If a count is not a whole number of at least 1.
+    MixedNeighbours
+        If two profiles hold for different neighbouring relations.
+    """
+    counted: dict[PrivacyProfile, int] = {}
+    for profile, count in releases:
+        times = whole("count", count, least=1)
+        for part, n in profile.parts():
+            counted[part] = counted.get(part, 0) + n * times
+    return ComposedLoss(tuple(counted.items()))
+
+
+def check_composable(profiles: Sequence[PrivacyProfile]) -> None:
+    """Raise unless all profiles are for one neighbouring relation, and single directions for the same one.
+
+    Raises
+    ------
+    ParameterError
+        If in one a record is removed, in another one added.
+    MixedNeighbours
+        If two profiles hold for different neighbouring relations.
+    """
+    common_neighbouring(profiles)
+    if len({own.added for own in profiles if isinstance(own, OneDirection)}) > 1:
+        raise ParameterError(
+            "releases: one has a record removed, another one added; no pair of data sets has both"
+        )
+
+
+def reverse_of(loss: ComposedLoss) -> ComposedLoss | None:
+    """Return the composition in the other direction of the neighbouring relation, if the loss is in one alone."""
+    if not any(isinstance(profile, OneDirection) for profile, _ in loss.releases):
+        return None
+    return ComposedLoss(
+        tuple(
+            (own.reversed() if isinstance(own, OneDirection) else own, count) for own, count in loss.releases
+        )
+    )
+
+
+def checked_delta(delta: float) -> float:
+    """Return a δ at which ε can be asked for; raise `ParameterError` for any other."""
+    target = nonnegative("delta", delta)
+    if target >= 1.0 or 0.0 < target < LEAST_DELTA:
+        raise ParameterError(f"delta = {delta!r}: must be 0 or lie in [1e-290, 1)")
+    return target
+
+
+def checked_epsilon(epsilon: float) -> float:
+    """Return an ε at which δ can be asked for; raise `ParameterError` for any other."""
+    at = nonnegative("epsilon", epsilon)
+    if math.isinf(at):
+        raise ParameterError("epsilon = inf: must be finite")
+    return at
+
+
+@dataclass(frozen=True)
+class ComposedLoss:
+    """The privacy loss of a composition.
+
+    An answer is the intersection of certified statements. From above: the product of dominating pairs, and every
+    theorem that may say less (`mechanisms.losses.theorems`). From below: what fixed data sets lose, of which a pair is
+    known for each release (`PrivacyProfile.attained`), the same for all or in the same proportions; releases of which
+    none is known take nothing of it away (post-processing). If there is none for any the answer is a `Bound`.
+
+    Parameters
+    ----------
+    releases : tuple of (PrivacyProfile, int)
+        Distinct profiles with their counts; empty if nothing was released.
+    """
+
+    releases: tuple[tuple[PrivacyProfile, int], ...]
+
+    def __post_init__(self) -> None:
+        check_composable([profile for profile, _ in self.releases])
+
+    @cached_property
+    def neighbouring(self) -> Neighbouring:
+        """The neighbouring relation of every profile, hence of every number; "replace one" if there is none."""
+        return common_neighbouring(profile for profile, _ in self.releases)
+
+    @cached_property
+    def directions(self) -> tuple[Product, ...]:
+        """The products of which the largest δ counts: one, or with a record removed and with one added."""
+        return products(self.releases)
+
+    @cached_property
+    def _switches(self) -> bool:
+        """Whether the worst pair of data sets may differ from release to release."""
+        several = any(len(side.attained()) > 1 for own in self.directions for side in own.profiles)
+        return several and sum(count for _, count in self.releases) > 1
+
+    @cached_property
+    def attained(self) -> bool:
+        """Whether fixed data sets attain the product of dominating pairs, so that it is the answer."""
+        return not self._switches and not any(side.bound for own in self.directions for side in own.profiles)
+
+    @cached_property
+    def pure_epsilon(self) -> Fraction | None:
+        """The sum of the largest losses, exactly; None if one is unbounded."""
+        terms = self._largest_losses
+        return None if terms is None else exact_sum(terms)
+
+    @cached_property
+    def _largest_losses(self) -> list[tuple[Fraction, int]] | None:
+        return largest_losses(self.releases)
+
+    def _exceeds_largest_loss(self, epsilon: float) -> bool:
+        """Whether a number is at least the largest loss: exactly, but only where a sum of floats leaves it open."""
+        terms = self._largest_losses
+        if terms is None:
+            return False
+        try:
+            rough = math.fsum(float(largest) * count for largest, count in terms)
+        except OverflowError:
+            rough = 0.0
+        if epsilon < rough * (1.0 - 1e-12):
+            return False
+        assert self.pure_epsilon is not None
+        return Fraction(epsilon) >= self.pure_epsilon
+
+    def epsilon(self, delta: float, *, width: float = 1e-9) -> Enclosure | Bound:
+        """Return what is proved of the least ε >= 0 with δ(ε) <= delta.
+
+        Parameters
+        ----------
+        delta : float
+            In [0, 1); 0 asks for the largest loss.
+        width : float
+            The width aimed at, relative to max(1, ε). Not a promise: without Gaussian parts and with many
+            different Laplace scales it may be missed by a factor of a thousand.
+
+        Raises
+        ------
+        ParameterError
+            If delta is outside [0, 1) or positive but below 1e-290, or width is not positive.
+        """
+        target = checked_delta(delta)
+        open_unit("width", width)
+        upper = self._epsilon_at_most(target, width)
+        return self.with_fixed_data(upper, target, width).stated_for(self.neighbouring)
+
+    def epsilon_at_most(self, delta: float, *, width: float = 1e-9) -> float:
+        """Return the upper end of `epsilon`, without what the lower one takes where it is another composition's."""
+        return self._epsilon_at_most(checked_delta(delta), width).upper
+
+    def _epsilon_at_most(self, target: float, width: float) -> Enclosure | Bound:
+        if target == 0.0:
+            return self._largest_loss()
+        return self.by_theorems(self.product_epsilon(target, width), delta=target)
+
+    def product_epsilon(self, delta: float, width: float = 1e-9) -> Enclosure:
+        """Return ε(delta) of the product of dominating pairs, attained or not, for a positive delta."""
+        found = self._known.get(("epsilon", delta, width))
+        if found is None:
+            found = self.at_most_the_largest(largest_epsilon(self.directions, delta, width))
+            self._keep(("epsilon", delta, width), found)
+        return found
+
+    def _keep(self, asked: tuple[str, float, float], found: Enclosure) -> None:
+        if not time_is_over():  # with more time there may be more to say
+            self._known[asked] = found
+
+    @cached_property
+    def _known(self) -> dict[tuple[str, float, float], Enclosure]:
+        """Numbers of the product by what was asked: the table of theorems has them, too."""
+        return {}
+
+    def by_theorems(
+        self, product: Enclosure, *, delta: float | None = None, epsilon: float | None = None
+    ) -> Enclosure | Bound:
+        """Return what is proved if the product of pairs is in this interval: itself, if it is attained, or a bound."""
+        wide = not product.width <= _WIDE * min(product.upper, _FAR)
+        if self.attained and not wide:
+            return product
+        theorems = beside_the_product(self.releases, on_grid=any(own.on_grid for own in self.directions))
+        if time_is_over():
+            theorems = tuple(one for one in theorems if one in AT_ONCE)
+        elif wide and BASIC not in theorems:
+            theorems = (*theorems, BASIC)
+        found = [
+            theorem.epsilon(self.releases, delta)
+            if delta is not None
+            else theorem.delta(self.releases, epsilon or 0.0)
+            for theorem in theorems
+        ]
+        bounds = [one for one in found if one is not None]
+        return product.at_most(bounds) if self.attained else product.bound.at_most(bounds)
+
+    def with_fixed_data(self, upper: Enclosure | Bound, delta: float, width: float) -> Enclosure | Bound:
+        """Return an answer for ε(delta) with the lower end that fixed data sets attain, if it is a bound."""
+        if isinstance(upper, Enclosure):
+            return upper
+        return upper.above(self.epsilons_of_data(delta, width))
+
+    def epsilons_of_data(self, delta: float, width: float) -> list[Enclosure]:
+        """Return ε(delta) of fixed data sets, where that is not the product's."""
+        return [
+            Enclosure(own.largest_attained, math.inf, PURE, NOTHING)
+            if delta == 0.0
+            else own.epsilon(delta, self._width(width))
+            for own in self._fixed_data
+        ]
+
+    def _width(self, width: float) -> float:
+        return max(width, _FIXED_WIDTH) if self._switches else width
+
+    def at_most_the_largest(self, result: Enclosure) -> Enclosure:
+        """Return an enclosure of ε with what the sum of the largest losses says of it."""
+        if math.isinf(result.upper) or self._exceeds_largest_loss(result.upper):
+            return (
+                result if self.pure_epsilon is None else result.at_most([Bound(up(self.pure_epsilon), PURE)])
+            )
+        return result
+
+    def delta(self, epsilon: float, *, width: float = 1e-9) -> Enclosure | Bound:
+        """Return what is proved of δ(epsilon), for epsilon >= 0.
+
+        Raises
+        ------
+        ParameterError
+            If epsilon is negative, infinite or NaN, or width not in (0, 1).
+        """
+        at = checked_epsilon(epsilon)
+        open_unit("width", width)
+        upper = self._delta_at_most(at, width)
+        if isinstance(upper, Bound):
+            upper = upper.above(own.delta(at, self._width(width)) for own in self._fixed_data)
+        return upper.stated_for(self.neighbouring)
+
+    def delta_at_most(self, epsilon: float, *, width: float = 1e-9) -> float:
+        """Return the upper end of `delta`, as `epsilon_at_most` does that of `epsilon`."""
+        return self._delta_at_most(checked_epsilon(epsilon), width).upper
+
+    def _delta_at_most(self, at: float, width: float) -> Enclosure | Bound:
+        product = self.product_delta(at, width)
+        return self.by_theorems(product, epsilon=at) if product.upper else product
+
+    def product_delta(self, epsilon: float, width: float = 1e-9) -> Enclosure:
+        """Return δ(epsilon) of the product of dominating pairs, attained or not."""
+        if self._exceeds_largest_loss(epsilon):
+            return Enclosure(0.0, 0.0, PURE, PURE)
+        found = self._known.get(("delta", epsilon, width))
+        if found is None:
+            found = largest_delta(self.directions, epsilon, width)
+            self._keep(("delta", epsilon, width), found)
+        return found
+
+    def directed_delta(
+        self, epsilon: float, *, width: float = 1e-9, known: Sequence[list[Contour]] | None = None
+    ) -> tuple[Enclosure | Bound, ...]:
+        """Return δ(epsilon) in each direction of the neighbouring relation, for epsilon >= 0.
+
+        One if the directions are alike; else first removing a record, then adding one. Where the worst data may differ
+        from release to release there are two, and their lower ends are those of fixed data and of the same reversed.
+        Contours that are ``known``, a list for each direction, are used where they are good enough, and new ones added:
+        whoever asks at many ε plans few.
+        """
+        at = nonnegative("epsilon", epsilon)
+        number = max(1, len(self.directions), 2 if self._switches else 1)
+        if not self.releases or self._exceeds_largest_loss(at):
+            return (Enclosure(0.0, 0.0, PURE, PURE),) * number
+        memory = [None] * len(self.directions) if known is None else known
+        found = [
+            self.by_theorems(direction.delta(at, width, own), epsilon=at)
+            for direction, own in zip(self.directions, memory, strict=True)
+        ]
+        answers = []
+        for i in range(number):
+            upper = found[min(i, len(found) - 1)]
+            if isinstance(upper, Bound):
+                data = [self._data_in(i)] if self._fixed_data else []
+                upper = upper.above(own.delta(at, width) for own in data)
+            answers.append(upper)
+        return tuple(answers)
+
+    def _data_in(self, i: int) -> Product:
+        """Return a composition that fixed data sets attain: as D, D′ for i = 0 and as D′, D for i = 1.
+
+        The second of a profile's pairs is the first with both data sets exchanged.
+        """
+        side = self.directions[min(i, len(self.directions) - 1)]
+        parts = [
+            ((profile.attained() * 2)[i], count)
+            for profile, count in zip(side.profiles, side.counts, strict=True)
+            if profile.attained()
+        ]
+        return Product(tuple(profile for profile, _ in parts), tuple(count for _, count in parts))
+
+    @cached_property
+    def _fixed_data(self) -> tuple[Product, ...]:
+        """Compositions that fixed data sets attain: of each profile's pairs the first in some share of its releases."""
+        found = []
+        for direction in self.directions:
+            for share in _SHARES if self._switches else _SHARES[-1:]:
+                parts: dict[PrivacyProfile, int] = {}
+                for profile, count in zip(direction.profiles, direction.counts, strict=True):
+                    first = round(share * count)
+                    for own, n in zip((profile.attained() * 2)[:2], (first, count - first), strict=False):
+                        if n:
+                            parts[own] = parts.get(own, 0) + n
+                if parts:
+                    found.append(Product(tuple(parts), tuple(parts.values())))
+        return tuple(dict.fromkeys(found))
+
+    def _largest_loss(self) -> Enclosure | Bound:
+        total = self.pure_epsilon
+        upper = math.inf if total is None else up(total)
+        if not self.attained:
+            return Bound(upper, PURE)
+        lower = max((own.largest_attained for own in self.directions), default=0.0)
+        return Enclosure(lower, upper, PURE, PURE)
+
+    def theorems(
+        self, *, delta: float | None = None, epsilon: float | None = None
+    ) -> dict[str, Enclosure | Bound]:
+        """Return what each theorem says about ε at delta, or δ at epsilon; those that do not apply are left out.
+
+        After a deadline (`mechanisms.losses.deadline`) those that were not asked yet are left out, too.
+
+        Parameters
+        ----------
+        delta, epsilon
+            One of them.
+
+        Raises
+        ------
+        ParameterError
+            If not exactly one of delta and epsilon is given, or it is out of range.
+        """
+        if (delta is None) == (epsilon is None):
+            raise ParameterError("give delta or epsilon, one of the two")
+        if delta is not None and checked_delta(delta) == 0.0:
+            largest = self.epsilon(0.0)
+            return {BASIC.name: Bound(largest.upper, BASIC.name, self.neighbouring), EXACT: largest}
+        table: dict[str, Enclosure | Bound] = {}
+        for name, theorem in THEOREMS.items():
+            if name == EXACT:
+                product = (
+                    self.product_epsilon(delta, 1e-9)
+                    if delta is not None
+                    else self.product_delta(checked_epsilon(epsilon or 0.0), 1e-9)
+                )
+                table[name] = (product if self.attained else product.bound).stated_for(self.neighbouring)
+                continue
+            try:
+                check_time()
+                found = (
+                    theorem.epsilon(self.releases, delta)
+                    if delta is not None
+                    else theorem.delta(self.releases, epsilon or 0.0)
+                )
+            except OutOfTime:
+                continue
+            if found is not None:
+                table[name] = found
+        return table
+
+
+def theorem_table(
+    releases: CountedProfiles, *, delta: float | None = None, epsilon: float | None = None
+) -> dict[str, Enclosure | Bound]:
+    """Return what each theorem says about ε at delta, or δ at epsilon; see `ComposedLoss.theorems`.
+
+    Raises
+    ------
+    ParameterError
+        If not exactly one of delta and epsilon is given, it is out of range, or a count is below 1.
+    MixedNeighbours
+        If the releases hold for different neighbouring relations.
+    """
+    return compose(releases).theorems(delta=delta, epsilon=epsilon)

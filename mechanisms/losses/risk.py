@@ -1,0 +1,324 @@
+"""What a composition means for one person: how well any attack tells whether a record is in the data.
+
+An attack is a test of two neighbouring data sets by all that was released. With P the law of the releases where the
+record takes part, Q the law where it does not, and δ(ε) = sup_E P(E) - e^ε Q(E), for every test
+
+    true positive rate <= inf over real ε of δ(ε) + e^ε · false positive rate,
+
+and the best test attains it (Dong, Roth, Su 2022, Prop. 2.12). Everything here follows from that curve; if two
+directions of the neighbouring relation differ, it is the larger of both. Answers are those of `ComposedLoss`: upper
+ends hold for every attack and every data set, and where no data sets are known that lose so much there is no lower end.
+
+>>> from accountant import compose, true_positive_rate
+>>> from mechanisms import GaussianProfile
+>>> rate = true_positive_rate(compose([(GaussianProfile(1.0), 1)]), 0.001)
+>>> rate.lower <= 0.01829846840565661 <= rate.upper, rate.width < 1e-6
+(True, True)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from mechanisms.losses.composed_loss import ComposedLoss, reverse_of
+from mechanisms.losses.contour import Contour
+from mechanisms.losses.deadline import time_is_over
+from mechanisms.losses.enclosure import Bound, Enclosure
+from mechanisms.parameters import ParameterError, open_unit, real
+from mechanisms.privacy_loss import ROUNDING
+from mechanisms.rounding import up
+
+_CONVEXITY = "convexity of the profile"
+_PROFILE = "privacy profile"
+_GUESS = "a guess"
+_STEPS = 1e-3 * 4.0 ** np.arange(7)
+_FAR = 40.0
+_LEAST_RATE = 1e-300
+"""The smallest false positive rate: up to its inverse, and e^ε beside it, all is a float."""
+_WIDTH = 1e-7
+"""Of the intervals of δ, aimed at: the chords cost as much."""
+
+_DeltaCurve = Callable[[float], Enclosure | Bound]
+"""δ at every real ε, in one direction."""
+
+
+@dataclass(frozen=True, slots=True)
+class Risk:
+    """What attacks on one composition can reach, whatever they do.
+
+    Attributes
+    ----------
+    advantage
+        The largest difference of true and false positive rate.
+    accuracy
+        The largest share of right answers if the record takes part in half of all cases.
+    true_positive_rates
+        The largest true positive rate at some false positive rates. The same number bounds the chance to reconstruct a
+        record that would be guessed with that rate without the releases.
+    """
+
+    advantage: Enclosure | Bound
+    accuracy: Enclosure | Bound
+    true_positive_rates: dict[float, Enclosure | Bound]
+
+
+FALSE_POSITIVE_RATES = (0.1, 0.01, 1e-3, 1e-5)
+"""Where `risk_of` looks by default."""
+
+
+def risk_of(loss: ComposedLoss, false_positive_rates: tuple[float, ...] = FALSE_POSITIVE_RATES) -> Risk:
+    """Return the risks of a composition together.
+
+    Raises
+    ------
+    ParameterError
+        If a false positive rate is not at least 1e-300 and below 1.
+    """
+    return Risk(
+        membership_advantage(loss),
+        attack_accuracy(loss),
+        {rate: true_positive_rate(loss, rate) for rate in false_positive_rates},
+    )
+
+
+def membership_advantage(loss: ComposedLoss) -> Enclosure | Bound:
+    """Return the largest (true positive rate - false positive rate) of any attack: δ(0), the total variation."""
+    return loss.delta(0.0)
+
+
+def attack_accuracy(loss: ComposedLoss, prior: float = 0.5) -> Enclosure | Bound:
+    """Return the largest probability that an attack says rightly whether the record takes part.
+
+    With p = ``prior`` the probability that it does, p P(E) + (1-p) Q(not E) is largest at 1-p + p δ(ln((1-p)/p)).
+
+    Raises
+    ------
+    ParameterError
+        If the prior is not in (0, 1).
+    """
+    p = open_unit("prior", prior)
+    rest = 1.0 - p
+    found = [curve(math.log1p(-p) - math.log(p)) for curve in _curves(loss)]
+    # ln((1-p)/p) is rounded: δ changes by at most e^ε Δε, which p makes (1-p) Δε.
+    off = 8.0 * ROUNDING * (1.0 + abs(math.log(p)) + abs(math.log1p(-p)))
+    upper = Bound(min(1.0, rest + p * max(one.upper for one in found) + off), _PROFILE)
+    lowers = [rest + p * one.lower - off for one in found if isinstance(one, Enclosure)]
+    guess = max(p, math.nextafter(rest, 0.0))
+    return upper.above(Enclosure(max(guess, lower), math.inf, _PROFILE, _PROFILE) for lower in lowers)
+
+
+def true_positive_rate(loss: ComposedLoss, false_positive_rate: float) -> Enclosure | Bound:
+    """Return the largest true positive rate of any attack whose false positive rate is at most the given one.
+
+    Raises
+    ------
+    ParameterError
+        If the rate is not at least 1e-300 and below 1.
+    """
+    k = checked_rate(false_positive_rate)
+    if not loss.releases:
+        return Enclosure(k, k, _PROFILE, _PROFILE)
+    found = [_least_line(curve, k) for curve in _curves(loss)]
+    upper = Bound(min(1.0, max(high for _, high in found)), _PROFILE)
+    lowers = [low for low, _ in found if low is not None]
+    return upper.above(Enclosure(max(k, low), math.inf, _CONVEXITY, _PROFILE) for low in lowers)
+
+
+def true_positive_rate_at_most(loss: ComposedLoss, false_positive_rate: float) -> float:
+    """Return the upper end of `true_positive_rate`, for a third of its cost (to about 1e-9).
+
+    Raises
+    ------
+    ParameterError
+        If the rate is not at least 1e-300 and below 1.
+    """
+    k = checked_rate(false_positive_rate)
+    largest = k
+    for curve in _curves(loss):
+        best = _best_epsilon(curve, k)
+        upper = min(curve(best).upper + math.exp(best) * k, curve(0.0).upper + k) * (1.0 + 8 * ROUNDING)
+        largest = max(largest, upper)
+    return min(1.0, largest)
+
+
+def trade_off(loss: ComposedLoss, false_positive_rate: float) -> Enclosure:
+    """Return the least false negative rate of any attack at a false positive rate: a point of the trade-off curve.
+
+    Here the lower end is what theorems prove, and the upper one what an attack attains; if none is known, a guess does.
+
+    Raises
+    ------
+    ParameterError
+        If the rate is not at least 1e-300 and below 1.
+    """
+    found = true_positive_rate(loss, false_positive_rate)
+    lower = max(0.0, math.nextafter(1.0 - found.upper, 0.0))
+    reached, by = (
+        (false_positive_rate, _GUESS) if isinstance(found, Bound) else (found.lower, found.attained_by)
+    )
+    return Enclosure(lower, math.nextafter(1.0 - reached, 1.0), found.by, by)
+
+
+def reconstruction_success(loss: ComposedLoss, without: float) -> Enclosure | Bound:
+    """Return the largest probability to reconstruct a record, if it is at most ``without`` without the releases.
+
+    Hayes, Mahloujifar, Balle 2023, Thm 2 ("Bounding training data reconstruction in DP-SGD"): at most the largest P(E)
+    with Q(E) <= ``without``. The neighbouring relation must be the one that "without" means. The lower end is that
+    bound's own, not an attack's.
+
+    Raises
+    ------
+    ParameterError
+        If ``without`` is not at least 1e-300 and below 1.
+    """
+    return true_positive_rate(loss, checked_rate(without, "without"))
+
+
+def posterior(true_positive: float, false_positive: float, prior: float) -> float:
+    """Return the probability that a record takes part if an attack of these rates says so (Bayes), rounded up.
+
+    It increases with the true positive rate, so that an upper bound stays one.
+
+    Raises
+    ------
+    ParameterError
+        If a rate is outside [0, 1], the false positive rate is 0 or the prior not in (0, 1).
+    """
+    p = open_unit("prior", prior)
+    for name, rate in (("true_positive", true_positive), ("false_positive", false_positive)):
+        if not 0.0 <= real(name, rate) <= 1.0:
+            raise ParameterError(f"{name} = {rate!r}: must lie in [0, 1]")
+    if false_positive == 0.0:
+        raise ParameterError("false_positive = 0.0: must be positive")
+    rightly = Fraction(p) * Fraction(true_positive)  # exact: products of floats may be too small for one
+    return up(rightly / (rightly + (1 - Fraction(p)) * Fraction(false_positive)))
+
+
+def checked_rate(rate: float, name: str = "false_positive_rate") -> float:
+    """Return a false positive rate that can be asked for; raise `ParameterError` for any other."""
+    k = open_unit(name, rate)
+    if k < _LEAST_RATE:
+        raise ParameterError(f"{name} = {rate!r}: must be at least {_LEAST_RATE:g}")
+    return k
+
+
+def _curves(loss: ComposedLoss) -> list[_DeltaCurve]:
+    """Return δ at every real ε in each direction: δ(-ε) = 1 - e^{-ε} + e^{-ε} δ'(ε), δ' in the other direction.
+
+    Of a loss in one direction alone the other one is composed for it, and has no curve of its own.
+    """
+    known: dict[float, tuple[Enclosure | Bound, ...]] = {}
+    back = reverse_of(loss)
+    memories: list[tuple[ComposedLoss, list[list[Contour]]]] = [
+        (one, [[] for _ in one.directions]) for one in (loss, back) if one is not None
+    ]
+
+    def both(size: float) -> tuple[Enclosure | Bound, ...]:
+        if size not in known:
+            known[size] = tuple(
+                found
+                for one, contours in memories
+                for found in one.directed_delta(size, width=_WIDTH, known=contours)
+            )
+        return known[size]
+
+    def curve(i: int) -> _DeltaCurve:
+        def at(epsilon: float) -> Enclosure | Bound:
+            if epsilon >= 0.0:
+                return both(epsilon)[i]
+            other = both(-epsilon)[-1 - i]
+            keep, rest = math.exp(epsilon), -math.expm1(epsilon)
+            upper = min(1.0, (rest + keep * other.upper) * (1.0 + 8 * ROUNDING))
+            if isinstance(other, Bound):
+                return Bound(upper, other.by)
+            lower = max(0.0, (rest + keep * other.lower) * (1.0 - 8 * ROUNDING))
+            return Enclosure(lower, upper, other.attained_by, other.by)
+
+        return at
+
+    return [curve(i) for i in range(len(both(0.0)) // len(memories))]
+
+
+def _least_line(curve: _DeltaCurve, k: float) -> tuple[float | None, float]:
+    """Bound the least φ(w) + kw over w >= 0, φ(w) = δ(ln w) convex and decreasing from φ(0) = 1.
+
+    Upper: at any node. Lower: between two nodes φ is above both neighbouring chords, extended (from an upper bound
+    through a lower one), and above its bound at the right node; left of all above 1 - w, right of all above 0. The
+    largest of these lines plus kw is convex and piecewise linear in each cell: least at an end or where two lines meet.
+    A node w = e^ε is rounded by 2u of itself, and moves φ by no more than that: |wφ'(w)| <= 1 - φ(w), as φ is convex.
+    """
+    best = _best_epsilon(curve, k)
+    # At w = 1/k the line kw alone is 1: what lies beyond is of no interest.
+    steps = np.zeros(0) if time_is_over() else _STEPS * _scale(curve)
+    nodes = np.unique(np.concatenate([best - steps, [best, 0.0, -math.log(k)], best + steps]))
+    w, different = np.unique(np.exp(nodes), return_index=True)
+    found = [curve(float(x)) for x in nodes[different]]
+    hi = np.array([one.upper for one in found])
+    upper = float(np.min(hi + w * k)) * (1.0 + 8 * ROUNDING)
+    lowers = [one.lower for one in found if isinstance(one, Enclosure)]
+    if len(lowers) < len(found):
+        return None, min(1.0, upper)
+    lo = np.array(lowers)
+    lo, hi = np.maximum(0.0, lo - 4.0 * ROUNDING), hi + 4.0 * ROUNDING
+    candidates = [_least_in_cell(0.0, float(w[0]), [(0.0, 1.0, -1.0), (float(w[0]), float(lo[0]), 0.0)], k)]
+    for j in range(w.size - 1):
+        lines = [(float(w[j + 1]), float(lo[j + 1]), 0.0)]
+        if j > 0:
+            lines.append((float(w[j]), float(lo[j]), float((lo[j] - hi[j - 1]) / (w[j] - w[j - 1]))))
+        if j + 2 < w.size:
+            slope = float((hi[j + 2] - lo[j + 1]) / (w[j + 2] - w[j + 1]))
+            lines.append((float(w[j + 1]), float(lo[j + 1]), slope))
+        candidates.append(_least_in_cell(float(w[j]), float(w[j + 1]), lines, k))
+    candidates.append(k * float(w[-1]))
+    return max(0.0, min(candidates) * (1.0 - 1e-12)), min(1.0, upper)
+
+
+def _scale(curve: _DeltaCurve) -> float:
+    """Return the scale of ε, at most 1: of Gaussians of small μ it is μ, and δ(0) is μ/√2π."""
+    return min(1.0, 2.5 * curve(0.0).upper)
+
+
+def _best_epsilon(curve: _DeltaCurve, k: float) -> float:
+    """Return about the ε at which δ(ε) + e^ε k is least.
+
+    With w = e^ε it is at least 1 - w + kw, and kw; what is no more than at ε = 0 lies between; 0 after a deadline.
+    """
+
+    def height(epsilon: float) -> float:
+        if time_is_over():
+            return math.inf
+        return math.log(curve(epsilon).upper + math.exp(epsilon) * k)
+
+    scale, reached = _scale(curve), min(1.0, curve(0.0).upper + k)
+    if scale == 0.0 or time_is_over():
+        return 0.0
+    if height(-1e-2 * scale) < height(0.0):
+        bounds = (max(-_FAR, math.log(max(1.0 - reached, 1e-300)) - math.log1p(-k)), 0.0)
+    else:
+        bounds = (0.0, math.log(reached) - math.log(k))
+    if not bounds[0] < bounds[1]:
+        return 0.0
+    return float(minimize_scalar(height, bounds=bounds, method="bounded", options={"xatol": 1e-5 * scale}).x)
+
+
+def _least_in_cell(left: float, right: float, lines: list[tuple[float, float, float]], k: float) -> float:
+    """Return the least of max(lines) + kw over [left, right], rounded down; a line is (w, value there, slope).
+
+    What is rounded is off by a few u of the sizes of its parts: where two lines meet, too, as one of the two sums that
+    meet there rises and the other one falls.
+    """
+    at = [left, right]
+    for i, (x, y, slope) in enumerate(lines):
+        for other_x, other_y, other_slope in lines[:i]:
+            if slope != other_slope:
+                meet = (other_y - y + slope * x - other_slope * other_x) / (slope - other_slope)
+                at.append(min(max(meet, left), right))
+    size = k * right + sum(abs(y) + abs(slope) * (x + right) for x, y, slope in lines)
+    least = min(max(y + slope * (w - x) for x, y, slope in lines) + k * w for w in at)
+    return least - 32.0 * ROUNDING * size

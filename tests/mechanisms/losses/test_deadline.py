@@ -1,0 +1,191 @@
+"""After a deadline certified numbers are wider, and as true as before."""
+
+import math
+from fractions import Fraction
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from accountant import deadline, risk_of
+from accountant.audit import Question, audit, calibrate, read_releases
+from mechanisms import (
+    ApproximateProfile,
+    GaussianProfile,
+    LaplaceProfile,
+    ParameterError,
+    PrivacyProfile,
+    RandomizedResponse,
+    ZeroConcentratedProfile,
+)
+from mechanisms.arrays import FloatArray
+from mechanisms.losses import contour as contours
+from mechanisms.losses import deadline as deadlines
+from mechanisms.losses import least_noise as search
+from mechanisms.losses.composed_loss import compose
+from mechanisms.losses.deadline import OutOfTime, check_time, time_is_over
+from mechanisms.losses.enclosure import Enclosure
+from mechanisms.losses.theorems import EXACT
+from mechanisms.neighbouring import Neighbouring
+from mechanisms.privacy_loss import ComplexArray
+from mechanisms.related_profile import RelatedProfile
+from mechanisms.subsampled import SubsampledProfile
+from mechanisms.subsampled_gaussian_loss import SubsampledGaussianLoss, SubsampledGaussianLossSum
+
+NO_TIME = 1e-9
+CASES: dict[str, list[tuple[PrivacyProfile, int]]] = {
+    "Gaussian": [(GaussianProfile(0.1), 40)],
+    "Laplace": [(LaplaceProfile(1.0, 20.0), 400)],
+    "sampled": [
+        (SubsampledProfile(RelatedProfile(GaussianProfile(1.0), Neighbouring.ADD_OR_REMOVE), 0.02), 400)
+    ],
+    "responses": [(RandomizedResponse(size=2, epsilon=0.1).profile(), 60)],
+    "failures": [(ApproximateProfile(Fraction(1, 10), 1e-7), 3), (GaussianProfile(0.1), 4)],
+    "a curve": [(ZeroConcentratedProfile(0.01), 2), (LaplaceProfile(1.0, 10.0), 3)],
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_proved_in_no_time_contains_what_is_proved_later(name: str) -> None:
+    loss = compose(CASES[name])
+    with deadline(NO_TIME):
+        short, small = loss.epsilon(1e-5), loss.delta(1.0)
+    if (
+        name == "a curve"
+    ):  # the grid takes seconds; zCDP of 0.02 + 3 · 0.1² / 2 costs 2 √(ρ ln 1/δ) + ρ and less
+        assert short.lower <= loss.epsilon(1e-5).lower
+        assert short.upper < 0.035 + 2.0 * math.sqrt(0.035 * math.log(1e5))
+        assert small.lower <= loss.delta(1.0).lower
+        assert small.upper < 0.03
+        return
+    full, true = loss.epsilon(1e-5), loss.delta(1.0)
+    assert short.lower <= full.lower <= full.upper <= short.upper < math.inf
+    assert small.lower <= true.lower <= true.upper <= small.upper < 0.5
+    assert full.width < 1e-6 or not loss.attained
+
+
+def test_risk_is_bounded_after_a_deadline() -> None:
+    loss = compose(CASES["Gaussian"])
+    with deadline(NO_TIME):
+        short = risk_of(loss, (0.1,))
+    full = risk_of(loss, (0.1,))
+    assert short.advantage.lower <= full.advantage.lower <= full.advantage.upper <= short.advantage.upper
+    ends = short.true_positive_rates[0.1], full.true_positive_rates[0.1]
+    assert ends[0].lower <= ends[1].lower <= ends[1].upper <= ends[0].upper
+
+
+def test_the_first_of_two_deadlines_counts() -> None:
+    assert not time_is_over()
+    with deadline(NO_TIME), deadline(1e6):
+        assert time_is_over()
+        with pytest.raises(OutOfTime):
+            check_time()
+    with deadline(math.inf):
+        assert not time_is_over()
+    for seconds in (0.0, -1.0, math.nan):
+        with pytest.raises(ParameterError, match="time_limit"), deadline(seconds):
+            pass
+
+
+class Clock:
+    """Time that passes with what is computed of sampled Gaussians: a second for each loss at each node."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now, self.longest = 0.0, 0.0
+        line, envelope = SubsampledGaussianLossSum.log_mgf_line, SubsampledGaussianLossSum.log_envelope
+
+        def slow_line(
+            loss: SubsampledGaussianLossSum, s: float, t: FloatArray
+        ) -> tuple[ComplexArray, FloatArray]:
+            self._pass(len(loss.losses) * t.size)
+            return line(loss, s, t)
+
+        def slow_envelope(loss: SubsampledGaussianLossSum, s: float, heights: FloatArray) -> FloatArray:
+            self._pass(len(loss.losses) * heights.size)
+            return envelope(loss, s, heights)
+
+        monkeypatch.setattr(SubsampledGaussianLossSum, "log_mgf_line", slow_line)
+        monkeypatch.setattr(SubsampledGaussianLossSum, "log_envelope", slow_envelope)
+        monkeypatch.setattr(deadlines, "time", SimpleNamespace(monotonic=lambda: self.now))
+
+    def _pass(self, seconds: float) -> None:
+        self.now += seconds
+        self.longest = max(self.longest, seconds)
+
+
+def test_an_interval_in_time_overruns_by_a_few_small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    curves = [
+        SubsampledProfile(
+            RelatedProfile(GaussianProfile(1.0 / (1.0 + 0.03 * i)), Neighbouring.ADD_OR_REMOVE), 0.01
+        )
+        for i in range(40)
+    ]
+    direction = compose((curve, 1) for curve in curves).directions[0]
+    clock = Clock(monkeypatch)
+
+    def within(seconds: float) -> Enclosure:
+        clock.now, clock.longest = 0.0, 0.0
+        with deadline(seconds):
+            return direction.epsilon(1e-6, 1e-9)
+
+    whole = within(1e9)
+    needed, largest_step = clock.now, clock.longest
+    least = within(0.5)
+    assert clock.now < 0.01 * needed
+    monkeypatch.setattr(contours, "_AT_ONCE", 100.0)
+    for share in (0.3, 0.8):
+        short = within(share * needed)
+        assert clock.longest < 0.05 * largest_step
+        assert (
+            clock.now <= share * needed + 5.0 * clock.longest
+        )  # planned with a few of the losses, in between
+        assert least.lower <= short.lower <= whole.lower <= whole.upper <= short.upper <= least.upper < 3.0
+    cut = within(1e9)
+    assert (cut.lower, cut.upper) == pytest.approx((whole.lower, whole.upper), abs=1e-9)
+
+
+def test_an_envelope_is_left_when_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    loss = SubsampledGaussianLossSum(
+        tuple(SubsampledGaussianLoss(0.01, 1.0 + 0.01 * i) for i in range(30)), (1,) * 30
+    )
+    clock = Clock(monkeypatch)
+    monkeypatch.setattr(contours, "_AT_ONCE", 20.0 * loss.cost(5.0, 0.0))
+    with deadline(15.0), pytest.raises(OutOfTime):
+        contours.TiltedLoss(loss, 5.0).envelope(10)
+    assert 15.0 <= clock.now < 30.0
+
+
+def test_an_audit_says_what_it_knows(tmp_path: Path) -> None:
+    path = tmp_path / "releases.toml"
+    path.write_text('[[release]]\nmechanism = "laplace"\nscale = 20.0\ncount = 400\n')
+    releases, question = read_releases(path), Question(delta=1e-6)
+    full = audit(releases, question, 30.0, risk=True)
+    short = audit(releases, question, 30.0, risk=True, time_limit=NO_TIME)
+    assert full.complete
+    assert not short.complete
+    assert short.answer.lower <= full.answer.lower <= full.answer.upper <= short.answer.upper
+    assert short.theorems[EXACT] == short.answer
+    assert full.remaining is not None
+    assert short.remaining is not None
+    (more,), (all_of_them,) = short.remaining.more.values(), full.remaining.more.values()
+    assert 0 <= more <= all_of_them
+
+
+def test_noise_that_was_proved_to_be_enough_is_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "releases.toml"
+    path.write_text('[[release]]\nmechanism = "gaussian"\nsigma = 20.0\ncount = 90\n')
+    releases = read_releases(path)
+    least = calibrate(releases, 0.5, 1e-6)
+    assert least.complete
+    with pytest.raises(ValueError, match="time_limit=1e-09"):
+        calibrate(releases, 0.5, 1e-6, time_limit=NO_TIME)
+    asked = []
+
+    def over() -> bool:
+        asked.append(0)
+        return len(asked) > 4
+
+    monkeypatch.setattr(search, "time_is_over", over)
+    some = calibrate(releases, 0.5, 1e-6)
+    assert some.factor >= least.factor * (1.0 - 1e-6)
+    assert some.epsilon <= 0.5
