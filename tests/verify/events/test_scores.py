@@ -83,7 +83,7 @@ def test_scores_survive_json(score: Reading) -> None:
 
 def test_scores_say_what_they_weigh_most() -> None:
     assert "for each of 2 readings (largest weights first: the largest of" in ADDITIVE.words
-    assert "2 small decision trees (first questions: value b and value a)" in TREES.words
+    assert "2 decision trees (first questions: value b and value a)" in TREES.words
 
 
 def test_tables_are_checked() -> None:

@@ -142,7 +142,7 @@ def test_events_of_paths_are_said_as_lists_of_arms_and_stay_the_same_events():
     two = with_paths_spelled(
         RowTable((path,), ((numbers[0],), (numbers[1],)), complement=True), ActionSpace(2, 1)
     )
-    assert two.words == "the sequence of arms of rounds 1 to 3 is not one of [0, 1, 1] and [1, 0, 0]"
+    assert two.words == "the sequence of arms of rounds 1 to 3 not in {[0, 1, 1], [1, 0, 0]}"
     assert spelled.holds(sample).tolist() == one.holds(sample).tolist() == [True, False, False]
     assert event_from_dict(spelled.to_dict(), sample.columns) == one
     other = HalfLine(action, 0.0, False)
