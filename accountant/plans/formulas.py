@@ -365,7 +365,7 @@ class _Reading:
 
 
 @dataclass(frozen=True)
-class Enclosure:
+class RealInterval:
     """A real number that lies in [lower, upper]; exact if both are the same."""
 
     lower: Fraction
@@ -376,55 +376,55 @@ class Enclosure:
         """The number, if it is known exactly."""
         return self.lower if self.lower == self.upper else None
 
-    def __add__(self, other: Enclosure) -> Enclosure:
-        return Enclosure(self.lower + other.lower, self.upper + other.upper)
+    def __add__(self, other: RealInterval) -> RealInterval:
+        return RealInterval(self.lower + other.lower, self.upper + other.upper)
 
-    def __mul__(self, other: Enclosure) -> Enclosure:
+    def __mul__(self, other: RealInterval) -> RealInterval:
         ends = [a * b for a in (self.lower, self.upper) for b in (other.lower, other.upper)]
-        return Enclosure(min(ends), max(ends))
+        return RealInterval(min(ends), max(ends))
 
-    def reciprocal(self) -> Enclosure:
+    def reciprocal(self) -> RealInterval:
         """Return 1 over the number."""
         if self.lower <= 0 <= self.upper:
             raise Undefined("division by what may be 0")
-        return Enclosure(1 / self.upper, 1 / self.lower)
+        return RealInterval(1 / self.upper, 1 / self.lower)
 
-    def root(self, degree: int) -> Enclosure:
+    def root(self, degree: int) -> RealInterval:
         """Return the root of the number, which is at least 0."""
         if self.lower < 0:
             raise Undefined("a root of what may be below 0")
-        return Enclosure(_root(self.lower, degree)[0], _root(self.upper, degree)[1])
+        return RealInterval(_root(self.lower, degree)[0], _root(self.upper, degree)[1])
 
-    def logarithm(self) -> Enclosure:
+    def logarithm(self) -> RealInterval:
         """Return the natural logarithm of the number, which is above 0."""
         if self.lower <= 0:
             raise Undefined("a logarithm of what may not be above 0")
-        return Enclosure(_logarithm(self.lower).lower, _logarithm(self.upper).upper)
+        return RealInterval(_logarithm(self.lower).lower, _logarithm(self.upper).upper)
 
-    def floor(self) -> Enclosure:
+    def floor(self) -> RealInterval:
         """Return the largest whole number that is not above the number."""
         low, high = math.floor(self.lower), math.floor(self.upper)
         if low != high:
             raise Undefined("a floor that could not be told")
-        return Enclosure(Fraction(low), Fraction(low))
+        return RealInterval(Fraction(low), Fraction(low))
 
 
-def _logarithm(value: Fraction) -> Enclosure:
+def _logarithm(value: Fraction) -> RealInterval:
     """Return log(value) = n log 2 + log(m) for m within a factor of 3/2 of 1; log(1) is exact."""
     n = value.numerator.bit_length() - value.denominator.bit_length()
     near = value / Fraction(2) ** n
     n, near = (n + 1, near / 2) if near > Fraction(3, 2) else (n, near)
     steps = Fraction(n)
-    return _log_series(near) + Enclosure(steps, steps) * _log_series(Fraction(2))
+    return _log_series(near) + RealInterval(steps, steps) * _log_series(Fraction(2))
 
 
-def _log_series(value: Fraction) -> Enclosure:
+def _log_series(value: Fraction) -> RealInterval:
     """Return log(value) = 2 artanh(t), t = (value - 1) / (value + 1), by its series, for |t| <= 1/3."""
     t = (value - 1) / (value + 1)
     terms = [t ** (2 * k + 1) / (2 * k + 1) for k in range(_DIGITS + 6)]
     # What follows is a geometric series at most, with ratio 1/9.
     total, rest = 2 * sum(terms[:-1], Fraction(0)), 3 * abs(terms[-1])
-    return Enclosure(total - rest, total + rest)
+    return RealInterval(total - rest, total + rest)
 
 
 def _root(value: Fraction, degree: int) -> tuple[Fraction, Fraction]:
@@ -439,7 +439,7 @@ def _root(value: Fraction, degree: int) -> tuple[Fraction, Fraction]:
     return Fraction(whole, scale), Fraction(whole + 1, scale)
 
 
-def enclose(expression: sp.Expr, point: Mapping[sp.Symbol, Fraction]) -> Enclosure:
+def enclose(expression: sp.Expr, point: Mapping[sp.Symbol, Fraction]) -> RealInterval:
     """Return the value of a formula at a point: exact, but for roots and logarithms.
 
     Raises
@@ -451,27 +451,27 @@ def enclose(expression: sp.Expr, point: Mapping[sp.Symbol, Fraction]) -> Enclosu
     """
     import sympy as sp
 
-    def value(node: sp.Expr) -> Enclosure:
+    def value(node: sp.Expr) -> RealInterval:
         _check_language(node)
         kind = type(node)
         if _is_rational(node):
-            return Enclosure(*[Fraction(int(node.p), int(node.q))] * 2)
+            return RealInterval(*[Fraction(int(node.p), int(node.q))] * 2)
         if node in point:
-            return Enclosure(point[node], point[node])
+            return RealInterval(point[node], point[node])
         if kind is sp.Add:
-            return functools.reduce(Enclosure.__add__, map(value, node.args))
+            return functools.reduce(RealInterval.__add__, map(value, node.args))
         if kind is sp.Mul:
-            return functools.reduce(Enclosure.__mul__, map(value, node.args))
+            return functools.reduce(RealInterval.__mul__, map(value, node.args))
         if kind is sp.Pow and _is_rational(node.exp) and abs(node.exp.p) <= _MOST_POWER:
             base = value(node.base)
             base = base if node.exp.q == 1 else base.root(int(node.exp.q))
             base = base.reciprocal() if node.exp.p < 0 else base
-            one = Enclosure(Fraction(1), Fraction(1))
-            return functools.reduce(Enclosure.__mul__, [base] * abs(int(node.exp.p)), one)
+            one = RealInterval(Fraction(1), Fraction(1))
+            return functools.reduce(RealInterval.__mul__, [base] * abs(int(node.exp.p)), one)
         if kind in (sp.Min, sp.Max):
             least: Callable[..., Fraction] = min if kind is sp.Min else max
             parts = [value(arg) for arg in node.args]
-            return Enclosure(least(part.lower for part in parts), least(part.upper for part in parts))
+            return RealInterval(least(part.lower for part in parts), least(part.upper for part in parts))
         if kind is sp.log and len(node.args) == 1:
             return value(node.args[0]).logarithm()
         if kind is sp.floor:
@@ -481,7 +481,7 @@ def enclose(expression: sp.Expr, point: Mapping[sp.Symbol, Fraction]) -> Enclosu
     return value(expression)
 
 
-def _floor(inner: sp.Expr, value: Callable[[sp.Expr], Enclosure]) -> Enclosure:
+def _floor(inner: sp.Expr, value: Callable[[sp.Expr], RealInterval]) -> RealInterval:
     """Return a floor; that of log(x) / log(b), which is often at a whole number, from powers of b."""
     import sympy as sp
 
@@ -494,5 +494,5 @@ def _floor(inner: sp.Expr, value: Callable[[sp.Expr], Enclosure]) -> Enclosure:
     if type(inner) is sp.Mul and len(inner.args) == 2 and logs and bases:
         x, b = value(logs[0].args[0]).exact, value(bases[0]).exact
         if x is not None and b is not None and x >= 1 and b >= 2:
-            return next(Enclosure(Fraction(n), Fraction(n)) for n in itertools.count() if b ** (n + 1) > x)
+            return next(RealInterval(Fraction(n), Fraction(n)) for n in itertools.count() if b ** (n + 1) > x)
     return value(inner).floor()

@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from accountant.plans.formulas import (
     Case,
-    Enclosure,
     NotShown,
     PlanStatement,
+    RealInterval,
     Undefined,
     check_declared,
     enclose,
@@ -462,7 +462,7 @@ def _refutation(plan: SymbolicPlan, claim: Any) -> Refuted | None:
                     and enclose(formula("count", step.count), point).lower > 0
                     for step in steps
                 )
-                paid = Enclosure(Fraction(0), Fraction(0))
+                paid = RealInterval(Fraction(0), Fraction(0))
             else:
                 paid = enclose(total, point)
                 sure = paid.lower > claimed

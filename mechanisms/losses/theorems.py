@@ -46,7 +46,7 @@ _CHOICES = 4
 _WIDTH = 1e-9
 
 
-Statement = Callable[[CountedProfiles, float], Bound | None]
+TheoremBound = Callable[[CountedProfiles, float], Bound | None]
 """From the releases, and δ or ε, to what a theorem proves of the other one."""
 
 
@@ -56,8 +56,8 @@ class CompositionTheorem:
 
     name: str
     source: str
-    of_epsilon: Statement
-    of_delta: Statement | None = None
+    of_epsilon: TheoremBound
+    of_delta: TheoremBound | None = None
 
     def epsilon(self, releases: CountedProfiles, delta: float) -> Bound | None:
         """Return the smallest ε that the theorem proves at ``delta``, None if it does not apply.

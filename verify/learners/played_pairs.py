@@ -23,7 +23,7 @@ from verify.conduct.conduct import Conduct
 from verify.conduct.process_state import subjects_own
 from verify.findings import LowerBound, Witness
 from verify.learners.coupled_run import RELEASED_VIEWS
-from verify.learners.own_draws import draws_elsewhere
+from verify.learners.learner_randomness import draws_elsewhere
 from verify.learners.pair_gates import Move, Reflected, SteeredPair, Steering, Watched, gaussian_delta
 from verify.statistics.binomial_bounds import clopper_pearson_lower
 from verify.statistics.likeliest_event import likeliest_event
@@ -35,7 +35,7 @@ PlayPairs = Callable[[Any, Coupled, Sequence[int]], Iterable[object]]
 
 
 @dataclass(frozen=True, eq=False)
-class Pairs:
+class PlayedNeighbours:
     """Neighbours of one data set D, each with another record replaced.
 
     Attributes
@@ -121,7 +121,7 @@ class PlayedPairs:
     """
 
     build: Callable[[Coupled], Any]
-    pairs: Pairs
+    pairs: PlayedNeighbours
     claim: Claim
     conduct: Conduct
     draws_from_gate: bool

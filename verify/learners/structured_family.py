@@ -24,10 +24,10 @@ from verify.learners.groundwork import Groundwork
 from verify.learners.learner_case import LearnerCase
 from verify.learners.learner_family import LearnerFamily, Retold
 from verify.learners.learner_pairs import LearnerPairs
+from verify.learners.learner_randomness import draws_elsewhere, is_of_library, shows_draws
 from verify.learners.likelihood import likelihoods_hold
 from verify.learners.other_records import groups_of_records, growing_records, other_records, telling_numbers
-from verify.learners.own_draws import draws_elsewhere, is_of_library, shows_draws
-from verify.learners.played_pairs import Pairs, PlayedPairs
+from verify.learners.played_pairs import PlayedNeighbours, PlayedPairs
 from verify.learners.replay_run import OtherData, Replays
 from verify.sampling.counted_event import CountedEvent
 from verify.sampling.tester import CandidateSource, Tester
@@ -221,7 +221,7 @@ class StructuredFamily(LearnerFamily):
         kind = accounting.learner
         PlayedPairs(
             self.make,
-            Pairs(words, [each.record for each in neighbours], play),
+            PlayedNeighbours(words, [each.record for each in neighbours], play),
             self.claim,
             conduct,
             draws_from_gate=is_of_library(kind),

@@ -24,9 +24,9 @@ from verify.findings import Statement
 from verify.learners.accounting_run import Accounting, Play
 from verify.learners.coupled_run import RELEASED_VIEWS
 from verify.learners.learner_family import LearnerFamily, Retold
+from verify.learners.learner_randomness import is_of_library, shows_draws
 from verify.learners.other_records import groups_of_records, telling_numbers
-from verify.learners.own_draws import is_of_library, shows_draws
-from verify.learners.played_pairs import Pairs, PlayedPairs
+from verify.learners.played_pairs import PlayedNeighbours, PlayedPairs
 from verify.learners.replay_run import OtherData, Replays
 from verify.linear.context_view import users_who_tell
 from verify.linear.contextual_data import ShownTurn, constant_users, drawn_users, growing_users, other_users
@@ -127,7 +127,7 @@ class ContextualFamily(LearnerFamily):
             why = "of a contextual learner, the actions of other users are tested, or releases"
             evidence.findings.append(Statement.VIEW_NOT_TESTED.finding(view=view, why=why))
 
-    def _pairs(self, accounting: Accounting) -> Pairs:
+    def _pairs(self, accounting: Accounting) -> PlayedNeighbours:
         """Return pairs of a few users: of the first round, those who paid most, and who could not pay."""
         asked = dict.fromkeys((self.record_of(1), *accounting.dearest(1)))
         turns = {
@@ -156,7 +156,7 @@ class ContextualFamily(LearnerFamily):
         said = "e_1 for actions, and reward 1"
         who = "user of round" if self.claim.unit == ONE_REPORT else "person with the name"
         words = [(f"the {who} {name} has {said}", f"that user has {low}") for name, low, _ in sides]
-        return Pairs(words, [name for name, _, _ in sides], play)
+        return PlayedNeighbours(words, [name for name, _, _ in sides], play)
 
     def source(
         self, evidence: Evidence, conduct: Conduct, tester: Tester, seed: np.random.SeedSequence

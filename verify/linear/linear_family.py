@@ -25,9 +25,9 @@ from verify.findings import Finding, Statement
 from verify.learners.accounting_run import Accounting, Play, TapedRun
 from verify.learners.coupled_run import RELEASED_VIEWS
 from verify.learners.learner_family import LearnerFamily, Retold
+from verify.learners.learner_randomness import is_of_library, shows_draws
 from verify.learners.other_records import RecordGroup, groups_of_records, telling_numbers
-from verify.learners.own_draws import is_of_library, shows_draws
-from verify.learners.played_pairs import Pairs, PlayedPairs
+from verify.learners.played_pairs import PlayedNeighbours, PlayedPairs
 from verify.learners.replay_run import OtherData, Replays
 from verify.linear.linear_data import HUGE, Constant, Growing, OneByOne, OtherClients, same_phase
 from verify.linear.tipping_view import NEGLIGIBLE, tipping_pairs
@@ -211,7 +211,7 @@ class LinearFamily(LearnerFamily):
             shown = f"{View.RELEASES.value}, on pairs that were played" if moved else "nothing is released"
             evidence.details["tested_view"] = shown
 
-    def _pairs(self, accounting: Accounting) -> Pairs:
+    def _pairs(self, accounting: Accounting) -> PlayedNeighbours:
         """Return pairs of a few clients: who reports first and most often, who paid most, and who could not pay."""
         reports: list[RecordId] = []
         sizes: set[int] = set()
@@ -245,7 +245,7 @@ class LinearFamily(LearnerFamily):
         top = "every average reward is at its upper bound"
         who = "client" if self.unit == ONE_REPORT else "person"
         words = [(f"{who} {record}: {top}", f"{who} {record}: {low}") for record, low, _ in sides]
-        return Pairs(words, [record for record, _, _ in sides], play)
+        return PlayedNeighbours(words, [record for record, _, _ in sides], play)
 
     def source(
         self, evidence: Evidence, conduct: Conduct, tester: Tester, seed: np.random.SeedSequence
