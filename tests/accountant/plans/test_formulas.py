@@ -9,7 +9,7 @@ import sympy as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accountant.plans.formulas import DeclaredSymbol, Enclosure, PlanStatement, Undefined
+from accountant.plans.formulas import DeclaredSymbol, RealInterval, PlanStatement, Undefined
 
 fractions = st.fractions(min_value=Fraction(1, 10**6), max_value=10**6, max_denominator=10**6)
 signed = st.fractions(min_value=-100, max_value=100, max_denominator=1_000)
@@ -17,8 +17,8 @@ few = settings(max_examples=30)
 WIDE = Fraction(1, 10**20)  # more than an enclosure of these numbers may leave open
 
 
-def interval(one: Fraction, other: Fraction) -> Enclosure:
-    return Enclosure(min(one, other), max(one, other))
+def interval(one: Fraction, other: Fraction) -> RealInterval:
+    return RealInterval(min(one, other), max(one, other))
 
 
 def decimal(value: Fraction) -> mpmath.mpf:
@@ -29,19 +29,19 @@ def decimal(value: Fraction) -> mpmath.mpf:
 @given(fractions)
 def test_a_logarithm_lies_between_its_bounds(value: Fraction) -> None:
     with mpmath.workdps(100):
-        found = Enclosure(value, value).logarithm()
+        found = RealInterval(value, value).logarithm()
         assert decimal(found.lower) <= mpmath.log(decimal(value)) <= decimal(found.upper)
         assert found.upper - found.lower < WIDE
-    assert Enclosure(Fraction(1), Fraction(1)).logarithm().exact == 0
+    assert RealInterval(Fraction(1), Fraction(1)).logarithm().exact == 0
 
 
 @few
 @given(fractions, st.integers(2, 5))
 def test_a_root_lies_between_its_bounds_and_a_rational_one_is_exact(value: Fraction, degree: int) -> None:
-    found = Enclosure(value, value).root(degree)
+    found = RealInterval(value, value).root(degree)
     assert found.lower**degree <= value <= found.upper**degree
     assert found.upper - found.lower < WIDE
-    assert Enclosure(value**degree, value**degree).root(degree).exact == value
+    assert RealInterval(value**degree, value**degree).root(degree).exact == value
 
 
 @few
@@ -54,7 +54,7 @@ def test_sums_products_and_reciprocals_hold_what_they_are_made_of(
     for found, value in ((one + other, x + y), (one * other, x * y)):
         assert found.lower <= value <= found.upper
     products = [p * q for p in (a, b) for q in (c, d)]
-    assert (one * other) == Enclosure(min(products), max(products))
+    assert (one * other) == RealInterval(min(products), max(products))
     if one.lower <= 0 <= one.upper:
         with pytest.raises(Undefined, match="division"):
             one.reciprocal()
@@ -66,27 +66,27 @@ def test_sums_products_and_reciprocals_hold_what_they_are_made_of(
 @given(fractions, fractions)
 def test_wider_numbers_have_wider_functions(a: Fraction, b: Fraction) -> None:
     both = interval(a, b)
-    for function in (Enclosure.logarithm, lambda each: each.root(2)):
-        ends = [function(Enclosure(end, end)) for end in (both.lower, both.upper)]
-        assert function(both) == Enclosure(ends[0].lower, ends[1].upper)
+    for function in (RealInterval.logarithm, lambda each: each.root(2)):
+        ends = [function(RealInterval(end, end)) for end in (both.lower, both.upper)]
+        assert function(both) == RealInterval(ends[0].lower, ends[1].upper)
 
 
 @pytest.mark.parametrize("lower", [Fraction(0), Fraction(-1)])
 def test_a_logarithm_of_what_may_not_be_above_0_is_undefined(lower: Fraction) -> None:
     with pytest.raises(Undefined, match="logarithm"):
-        Enclosure(lower, Fraction(1)).logarithm()
+        RealInterval(lower, Fraction(1)).logarithm()
 
 
 def test_a_root_of_what_may_be_below_0_is_undefined() -> None:
-    assert Enclosure(Fraction(0), Fraction(4)).root(2) == Enclosure(Fraction(0), Fraction(2))
+    assert RealInterval(Fraction(0), Fraction(4)).root(2) == RealInterval(Fraction(0), Fraction(2))
     with pytest.raises(Undefined, match="root"):
-        Enclosure(Fraction(-1), Fraction(4)).root(2)
+        RealInterval(Fraction(-1), Fraction(4)).root(2)
 
 
 @few
 @given(signed, st.fractions(0, 2))
 def test_a_floor_is_told_or_undefined(value: Fraction, width: Fraction) -> None:
-    number = Enclosure(value, value + width)
+    number = RealInterval(value, value + width)
     if math.floor(number.lower) == math.floor(number.upper):
         assert number.floor().exact == math.floor(value)
     else:
