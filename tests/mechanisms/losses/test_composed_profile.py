@@ -376,7 +376,7 @@ def test_directions_are_composed_apart() -> None:
     assert len(together.directions()) == 2
     for x in (0.1, 0.5, 1.0):
         apart = compose([(finite, 1), (rest, 1)]).delta(x)
-        assert apart.lower <= together.delta(x) <= apart.upper * (1.0 + 1e-12)
+        assert apart.lower <= together.delta(x) <= apart.upper * (1.0 + together.relative_error)
     removed, added = together.directions()
     at = np.array([-0.5, 0.5])
     np.testing.assert_allclose(  # one direction below 0 is the other one above
