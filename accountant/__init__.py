@@ -10,7 +10,6 @@ from accountant.filters.advanced import AdvancedComposition
 from accountant.filters.composition_theorem import BasicComposition, Composition, UnsupportedCharge
 from accountant.filters.gaussian_composition import GaussianComposition
 from accountant.filters.renyi import RenyiComposition
-from accountant.filters.theorems import THEOREMS, theorem_table
 from accountant.filters.zero_concentrated import ZeroConcentratedComposition
 from accountant.gates.coupled import Coupled, Divergence
 from accountant.gates.feedback import check_feedback
@@ -49,9 +48,9 @@ from accountant.rules.scope import spending_on
 from accountant.stores.store_refusals import InUse
 from accountant.trust import Trust, check_gate
 from mechanisms.assumptions import library_package
-from mechanisms.losses.certified_interval import CertifiedInterval, ContradictingBounds
-from mechanisms.losses.composed_loss import ComposedLoss, compose
+from mechanisms.losses.composed_loss import ComposedLoss, compose, theorem_table
 from mechanisms.losses.deadline import deadline
+from mechanisms.losses.enclosure import Bound, ContradictingBounds, Enclosure
 from mechanisms.losses.risk import (
     Risk,
     attack_accuracy,
@@ -63,6 +62,7 @@ from mechanisms.losses.risk import (
     true_positive_rate,
 )
 from mechanisms.losses.running_loss import RunningLoss
+from mechanisms.losses.theorems import THEOREMS
 
 __all__ = [
     "THEOREMS",
@@ -71,10 +71,10 @@ __all__ = [
     "Alteration",
     "AssumptionRefused",
     "BasicComposition",
+    "Bound",
     "Budget",
     "BudgetExceeded",
     "Call",
-    "CertifiedInterval",
     "ComposedLoss",
     "Composition",
     "ContradictingBounds",
@@ -83,6 +83,7 @@ __all__ = [
     "Difference",
     "Direct",
     "Divergence",
+    "Enclosure",
     "Entry",
     "ForeignValue",
     "Gate",

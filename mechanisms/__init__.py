@@ -11,14 +11,13 @@ A mechanism is a frozen value: it adds noise (`release`), knows the density of w
 
 from mechanisms.arrays import FloatArray, IntArray
 from mechanisms.assumptions import Assumption, AssumptionKind, assumptions_of, library_package
-from mechanisms.atomic import AtomicProfile, MixtureProfile
+from mechanisms.atomic import AtomicProfile
 from mechanisms.banded_counter import BandedCounter
 from mechanisms.binomial import Binomial
 from mechanisms.binomial_profile import BinomialProfile
 from mechanisms.bounded_range import BoundedRangeProfile
 from mechanisms.bounds import (
     ApproximateProfile,
-    BasicCompositionProfile,
     NoPrivacy,
     PerfectPrivacy,
     PureProfile,
@@ -36,6 +35,7 @@ from mechanisms.gaussian import Gaussian, GaussianProfile
 from mechanisms.group_privacy import for_group
 from mechanisms.hybrid_counter import Hybrid
 from mechanisms.laplace import Laplace, LaplaceProfile
+from mechanisms.losses.composed_profile import ComposedProfile
 from mechanisms.measurement import OpenDPMeasurement, OpenDPProfile, from_opendp, to_opendp
 from mechanisms.mechanism import BuiltInMechanism, Mechanism, mechanism_from_dict, register
 from mechanisms.neighbouring import MixedNeighbours, Neighbouring
@@ -81,7 +81,6 @@ __all__ = [
     "AtomicProfile",
     "Ball",
     "BandedCounter",
-    "BasicCompositionProfile",
     "BinaryTree",
     "Binomial",
     "BinomialProfile",
@@ -98,6 +97,7 @@ __all__ = [
     "Clip",
     "Communication",
     "Composed",
+    "ComposedProfile",
     "ContinualSum",
     "DensityUnavailable",
     "DiscreteGaussian",
@@ -123,7 +123,6 @@ __all__ = [
     "LocalGaussian",
     "Mechanism",
     "MixedNeighbours",
-    "MixtureProfile",
     "Neighbouring",
     "NoPrivacy",
     "NoiseSource",

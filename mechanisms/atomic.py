@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -13,16 +13,13 @@ import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray
 from mechanisms.atomic_loss import AtomicLoss
-from mechanisms.neighbouring import Neighbouring
 from mechanisms.parameters import ParameterError, check_largest_loss
-from mechanisms.privacy_loss import PrivacyLoss, add_losses, related_loss
 from mechanisms.profile import PrivacyProfile
 from mechanisms.rounding import Ceiling, either_up
 
 _LARGEST = 100_000  # atoms of an exact convolution
 _LARGEST_PRODUCT = 20_000_000  # pairs of atoms summed one by one
 _LARGEST_TABLE = 1_000_000  # numbers held at once when the curve is read at many points
-_SWITCHING = "the worst pair of data sets for each loss of the finite part"
 
 
 @dataclass(frozen=True)
@@ -195,100 +192,20 @@ def _convolve(
     return [low + step * int(i) for i in distinct], weights
 
 
-@dataclass(frozen=True)
-class MixtureProfile(PrivacyProfile):
-    """A finite loss together with another mechanism: δ(x) = m_∞ + Σᵢ pᵢ δ₂(x - lᵢ).
-
-    Exact if both parts are: the privacy loss of the pair is the independent sum of the two losses. The finite part is
-    one for the neighbouring relation of the other. If that has two directions, δ is the larger sum: a pair of data sets
-    has one for all of it. Of its alternatives the worst may be another one at each x - lᵢ, chosen by what the finite
-    part released: then the sum is a bound.
-    """
-
-    finite: AtomicProfile
-    rest: PrivacyProfile
-
-    @property
-    def neighbouring(self) -> Neighbouring:
-        """That of the rest."""
-        return self.rest.neighbouring
-
-    @property
-    def statable(self) -> frozenset[Neighbouring]:
-        """Those of the rest."""
-        return self.rest.statable
-
-    @property
-    def bound(self) -> str:
-        """The bound of the first part that has one."""
-        switching = any(len(side.alternatives()) > 1 for side in self.rest.directions())
-        return self.finite.bound or self.rest.bound or (_SWITCHING if switching else "")
-
-    def directions(self) -> tuple[PrivacyProfile, ...]:
-        """Return the finite loss together with each direction of the rest."""
-        sides = self.rest.directions()
-        return (self,) if len(sides) == 1 else tuple(MixtureProfile(self.finite, side) for side in sides)
-
-    @property
-    def symmetric(self) -> bool:
-        """Whether both parts are."""
-        return self.finite.symmetric and self.rest.symmetric
-
-    @property
-    def pure_epsilon(self) -> Fraction | None:
-        """The sum of both; None if one is unbounded."""
-        one, two = self.finite.pure_epsilon, self.rest.pure_epsilon
-        return None if one is None or two is None else one + two
-
-    @property
-    def infinite_mass(self) -> float:
-        """m_∞ + (1 - m_∞) m₂, with m₂ the other mechanism's, rounded up."""
-        return either_up(self.finite.infinite_mass, self.rest.infinite_mass)
-
-    def loss(self) -> PrivacyLoss | None:
-        """Return the sum of both losses, if the second is known."""
-        one, two = self.finite.loss(), self.rest.loss()
-        if one is None or two is None:
+def convolved(curves: Iterable[tuple[PrivacyProfile, int]]) -> AtomicProfile | None:
+    """Return the finite loss of finite ones; None if one is not, or there are too many atoms."""
+    total: AtomicProfile | None = None
+    for curve, count in curves:
+        power, left = curve.atoms(), count
+        while power is not None:
+            if left & 1:
+                total = power if total is None else total.convolved(power)
+                if total is None:
+                    return None
+            left >>= 1
+            if not left:
+                break
+            power = power.convolved(power)
+        else:
             return None
-        return add_losses([related_loss(one, self.neighbouring), two], [1, 1])
-
-    def _curve(self, epsilon: FloatArray) -> FloatArray:
-        return self._everywhere(epsilon)
-
-    def _everywhere(self, epsilon: FloatArray) -> FloatArray:
-        sides = self.directions()
-        if len(sides) > 1:
-            return np.asarray(np.maximum.reduce([side._everywhere(epsilon) for side in sides]))
-        _, _, weights = self.finite._arrays
-        out = np.concatenate([_means(self.rest.delta(at), weights) for at in self._shifted(epsilon)])
-        return self.finite.infinite_mass + out.reshape(np.shape(epsilon))
-
-    def _shifted(self, epsilon: FloatArray) -> Iterator[FloatArray]:
-        """Return x - lᵢ, shape (x, i), for as many x at once as a table holds."""
-        near, rest, _ = self.finite._arrays
-        flat = np.ravel(epsilon)
-        for block in np.array_split(flat, max(1, math.ceil(flat.size * near.size / _LARGEST_TABLE))):
-            yield (block[:, np.newaxis] - near) - rest
-
-    def bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Bound the rest's δ at both ends of what each x - lᵢ may be before it is rounded."""
-        sides = self.directions()
-        if len(sides) > 1:
-            lows, highs = zip(*(side.bounds(epsilon) for side in sides), strict=True)
-            return np.maximum.reduce(lows), np.maximum.reduce(highs)
-        error, mass = self.finite.relative_error, self.finite.infinite_mass
-        _, rest, weights = self.finite._arrays
-        ends = []
-        for at in self._shifted(epsilon):
-            # Exact within a factor of 2, else a rounding of x - near and one of the sum.
-            off = 4.0 * 2.0**-53 * np.abs(at) + 2.0**-53 * np.abs(rest)
-            lower, upper = self.rest.bounds(at + off)[0], self.rest.bounds(at - off)[1]
-            ends.append((_means(lower, weights), _means(upper, weights)))
-        low, high = (mass + np.concatenate(end).reshape(np.shape(epsilon)) for end in zip(*ends, strict=True))
-        return low * (1.0 - error), np.minimum(1.0, high * (1.0 + error))
-
-
-def _means(values: FloatArray, weights: FloatArray) -> FloatArray:
-    """Return each row's weighted sum; of one row it is, bit for bit, what it is among others."""
-    means: FloatArray = (values * weights).sum(axis=1)
-    return means
+    return total

@@ -198,7 +198,7 @@ class BinomialProfile(PrivacyProfile):
     with the largest shift has the smaller ones as post-processings: the worst data set moves every coordinate
     by ``shift``. At p = 1/2 the reflection y -> N + shift - y makes all signs equivalent; else the largest δ
     over the numbers r of upward shifts counts; which way is worse may then differ from release to release, and
-    with what was released before (`alternatives`). Rounding data to whole numbers at random is covered, δ being
+    with what was released before (`attained`). Rounding data to whole numbers at random is covered, δ being
     jointly convex.
 
     One coordinate: δ(ε) = Σ_y (P(y) - e^ε Q(y))^+ summed term by term, exact, rounded upwards (and downwards by
@@ -281,10 +281,10 @@ class BinomialProfile(PrivacyProfile):
         """Return the law of the losses of one coordinate at p = 1/2, unless there are very many."""
         return None if self._many or len(self._shifts) > 1 else _loss_of(self.trials, self.shift, 0.5)
 
-    def alternatives(self) -> tuple[PrivacyProfile, ...]:
+    def attained(self) -> tuple[PrivacyProfile, ...]:
         """Return the upward and the downward shift of one coordinate at p != 1/2; else the profile itself."""
-        if self._many or len(self._shifts) == 1:
-            return (self,)
+        if self.bound or len(self._shifts) == 1:
+            return super().attained()
         return tuple(BinomialShift(self.trials, shift, self.probability) for shift in self._shifts)
 
     def bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:

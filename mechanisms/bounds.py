@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
@@ -12,14 +12,12 @@ import numpy as np
 from mechanisms.arrays import FloatArray
 from mechanisms.atomic import AtomicProfile
 from mechanisms.atomic_loss import NO_LOSS
-from mechanisms.neighbouring import Neighbouring, common_neighbouring
 from mechanisms.parameters import ParameterError, check_largest_loss, delta_of_approximate, nonnegative
 from mechanisms.privacy_loss import PrivacyLoss
 from mechanisms.profile import PrivacyProfile
-from mechanisms.rounding import Ceiling, add_up
+from mechanisms.rounding import Ceiling
 
 BASIC = "basic composition"
-_SPLITS = 65
 
 
 @dataclass(frozen=True)
@@ -60,6 +58,15 @@ class NoPrivacy(PrivacyProfile):
 
     def _curve(self, epsilon: FloatArray) -> FloatArray:
         return np.ones_like(epsilon)
+
+
+def total_variation_at_most(divergence: float | FloatArray) -> FloatArray:
+    """Return a bound on δ(0) from the Kullback-Leibler divergence D, or one above it: √(D/2), and √(1 - e^{-D}).
+
+    Pinsker's inequality, and Bretagnolle & Huber 1979. No δ(ε) with ε >= 0 is above δ(0).
+    """
+    root = np.sqrt(divergence)  # of D, as half of the smallest float is none
+    return np.asarray(np.minimum(math.sqrt(0.5) * root, np.sqrt(-np.expm1(-root * root))) * (1.0 + 2e-15))
 
 
 def _response_curve(epsilon: Fraction, x: FloatArray) -> FloatArray:
@@ -163,21 +170,14 @@ class ApproximateProfile(PrivacyProfile):
     def _curve(self, epsilon: FloatArray) -> FloatArray:
         return self.delta_bound + (1.0 - self.delta_bound) * _response_curve(self.epsilon_bound, epsilon)
 
-    def _composed_closed(self, other: PrivacyProfile) -> PrivacyProfile | None:
-        if not isinstance(other, ApproximateProfile):
-            return None
-        delta = add_up(self.delta_bound, other.delta_bound)
-        if delta >= 1.0:
-            return NoPrivacy()
-        return ApproximateProfile(self.epsilon_bound + other.epsilon_bound, delta, BASIC)
-
 
 @dataclass(frozen=True)
 class ZeroConcentratedProfile(PrivacyProfile):
     """Bound for any ρ-zCDP mechanism (Canonne, Kamath, Steinke 2020, Cor. 13).
 
     δ(ε) = inf_{α>1} exp((α-1)(αρ - ε)) / (α-1) · (1 - 1/α)^α. Any α gives a valid bound; the best is
-    the root of (2α-1)ρ - ε + ln(1 - 1/α), which increases in α.
+    the root of (2α-1)ρ - ε + ln(1 - 1/α), which increases in α. Near ε = 0 the total variation says more, and as the
+    true curve is convex in e^ε it lies below every chord from there (`total_variation_at_most`; D_1 <= ρ).
     """
 
     rho_bound: float
@@ -200,9 +200,26 @@ class ZeroConcentratedProfile(PrivacyProfile):
         return self.rho_bound
 
     def _curve(self, epsilon: FloatArray) -> FloatArray:
-        rho = self.rho_bound
-        if rho == 0.0:
+        if self.rho_bound == 0.0:
             return np.zeros_like(epsilon)
+        last, slope = self._chord
+        top = float(total_variation_at_most(self.rho_bound))
+        near = epsilon < last
+        chord = top + slope * np.expm1(np.where(near, epsilon, 0.0))
+        return np.where(near, np.minimum(chord, top), np.minimum(self._by_orders(epsilon), top))
+
+    @cached_property
+    def _chord(self) -> tuple[float, float]:
+        """Return ε where the chord from the total variation ends that falls most, and its slope in e^ε."""
+        top = float(total_variation_at_most(self.rho_bound))
+        size = math.sqrt(2.0 * self.rho_bound)
+        ends = np.minimum(np.geomspace(0.05, 6.0, 64) * size + min(self.rho_bound, 1.0), 50.0)
+        slopes = (self._by_orders(ends) * (1.0 + 1e-12) - top) / np.expm1(ends)
+        best = int(np.argmin(slopes))
+        return (float(ends[best]), float(slopes[best]) * (1.0 - 1e-14)) if slopes[best] < 0.0 else (0.0, 0.0)
+
+    def _by_orders(self, epsilon: FloatArray) -> FloatArray:
+        rho = self.rho_bound
         epsilon = np.minimum(epsilon, 1e100)  # keeps the arithmetic finite; δ falls with ε
         # Bisection on t = ln(α - 1); ln(1 - 1/α) = -ln(1 + e^{-t}). At t = high = ln((ε + 1) / 2ρ + 2) the slope is
         # positive; larger α than floats hold serve nobody.
@@ -220,86 +237,3 @@ class ZeroConcentratedProfile(PrivacyProfile):
         with np.errstate(over="ignore"):
             exponent = a * ((a + 1.0) * rho - epsilon) - a * np.logaddexp(0.0, -t) - np.log1p(a)
         return np.asarray(np.exp(np.minimum(exponent, 0.0)))
-
-    def _composed_closed(self, other: PrivacyProfile) -> PrivacyProfile | None:
-        if not isinstance(other, ZeroConcentratedProfile):
-            return None
-        return ZeroConcentratedProfile(add_up(self.rho_bound, other.rho_bound))
-
-
-@dataclass(frozen=True)
-class BasicCompositionProfile(PrivacyProfile):
-    """Bound for two mechanisms of which only the curves are known.
-
-    δ(ε) <= δ₁(ε₁) + δ₂(ε - ε₁) for every split (Dwork & Lei 2009; holds for adaptive use), the least over
-    65 splits of [0, ε]. Where parts are such compositions, each is split for every split of the whole: beyond two
-    levels fewer are tried, the even one among them, so that no more than about 65² meet at a part.
-    """
-
-    first: PrivacyProfile
-    second: PrivacyProfile
-    bound: str = field(default=BASIC)
-
-    def __post_init__(self) -> None:
-        common_neighbouring((self.first, self.second))
-
-    @property
-    def neighbouring(self) -> Neighbouring:
-        """Of both."""
-        return self.first.neighbouring
-
-    @cached_property  # of repetitions both parts are one: asked twice on every level, they would answer 2^levels times
-    def statable(self) -> frozenset[Neighbouring]:
-        """Those of both."""
-        return self.first.statable & self.second.statable
-
-    @cached_property
-    def pure_epsilon(self) -> Fraction | None:
-        """The sum of both; None if one is unbounded."""
-        one, two = self.first.pure_epsilon, self.second.pure_epsilon
-        return None if one is None or two is None else one + two
-
-    @cached_property
-    def _mass(self) -> float:
-        return min(1.0, add_up(self.first.infinite_mass, self.second.infinite_mass))
-
-    @property
-    def infinite_mass(self) -> float:
-        """The sum of both, at most 1."""
-        return self._mass
-
-    @cached_property
-    def _levels(self) -> int:
-        """How deep such compositions are nested."""
-        parts = (self.first, self.second)
-        return 1 + max(part._levels if isinstance(part, BasicCompositionProfile) else 0 for part in parts)
-
-    @cached_property
-    def _size(self) -> int:
-        """How many profiles are composed."""
-        return _parts_of(self.first) + _parts_of(self.second)
-
-    def _curve(self, epsilon: FloatArray) -> FloatArray:
-        return self._least(epsilon, _SPLITS if self._levels <= 2 else int(_SPLITS ** (2.0 / self._levels)))
-
-    def _least(self, epsilon: FloatArray, splits: int) -> FloatArray:
-        """Return the least sum over so many splits on every level; of fewer than 3, over the even one alone."""
-        even = _parts_of(self.first) / self._size
-        if splits < 3 and self.first is self.second:  # as repetitions are, level by level
-            return 2.0 * _delta_of(self.first, epsilon * even, splits)
-        tried = np.linspace(0.0, 1.0, splits) if splits == _SPLITS else np.array([even])
-        if 3 <= splits < _SPLITS:
-            tried = np.union1d(tried, np.linspace(0.0, 1.0, splits - 1))
-        first = epsilon * tried.reshape(-1, *([1] * epsilon.ndim))
-        sums = _delta_of(self.first, first, splits) + _delta_of(self.second, epsilon - first, splits)
-        return np.asarray(np.min(sums, axis=0))
-
-
-def _parts_of(profile: PrivacyProfile) -> int:
-    return profile._size if isinstance(profile, BasicCompositionProfile) else 1
-
-
-def _delta_of(profile: PrivacyProfile, epsilon: FloatArray, splits: int) -> FloatArray:
-    if isinstance(profile, BasicCompositionProfile):
-        return profile._least(epsilon, splits)
-    return profile.delta(epsilon)

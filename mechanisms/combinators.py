@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray
 from mechanisms.assumptions import Assumption, assumptions_of
+from mechanisms.losses.composed_profile import composed_profile
 from mechanisms.mechanism import (
     BuiltInMechanism,
     Mechanism,
@@ -109,7 +109,7 @@ class Composed(BuiltInMechanism):
         return self._profile_at(self.sensitivity)
 
     def _profile_at(self, moved: Sensitivity) -> PrivacyProfile:
-        return functools.reduce(PrivacyProfile.compose, (part.profile(moved) for part in self.parts))
+        return composed_profile((part.profile(moved), 1) for part in self.parts)
 
     def profile(self, sensitivity: Sensitivity | None = None) -> PrivacyProfile:
         """Return the composition of the parts' profiles, all at the same movement."""
@@ -181,13 +181,13 @@ class Repeated(BuiltInMechanism):
 
     @cached_property
     def _own_profile(self) -> PrivacyProfile:
-        return self.mechanism.profile().repeat(self.count)
+        return composed_profile([(self.mechanism.profile(), self.count)])
 
     def profile(self, sensitivity: Sensitivity | None = None) -> PrivacyProfile:
         """Return the mechanism's profile composed with itself ``count`` times."""
         if sensitivity is None:
             return self._own_profile
-        return self.mechanism.profile(sensitivity).repeat(self.count)
+        return composed_profile([(self.mechanism.profile(sensitivity), self.count)])
 
     @cached_property
     def epsilon(self) -> float:

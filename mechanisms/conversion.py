@@ -23,10 +23,10 @@ from functools import cached_property
 import numpy as np
 
 from mechanisms.arrays import FloatArray
-from mechanisms.atomic import MixtureProfile
-from mechanisms.bounds import BasicCompositionProfile, PerfectPrivacy, PureProfile, ZeroConcentratedProfile
+from mechanisms.bounds import PerfectPrivacy, PureProfile, ZeroConcentratedProfile
 from mechanisms.gaussian import GaussianProfile
 from mechanisms.laplace import LaplaceProfile
+from mechanisms.losses.composed_profile import ComposedProfile
 from mechanisms.neighbouring import Neighbouring, conversion_hint
 from mechanisms.parameters import ParameterError
 from mechanisms.privacy_loss import PrivacyLoss
@@ -132,11 +132,6 @@ class GroupOfTwoProfile(PrivacyProfile):
         """Return the law of the loss at twice the movement, where it is known."""
         return None if self._closed is None else self._closed.loss()
 
-    def _composed_closed(self, other: PrivacyProfile) -> PrivacyProfile | None:
-        if self._closed is None or not isinstance(other, GroupOfTwoProfile) or other._closed is None:
-            return None
-        return self._closed._composed_closed(other._closed)
-
     def bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Bound the curve at twice the movement, or the best split."""
         return super().bounds(epsilon) if self._closed is None else self._closed.bounds(epsilon)
@@ -241,8 +236,6 @@ def _same_curve(profile: PrivacyProfile, to: Neighbouring) -> PrivacyProfile:
             return SubsampledProfile(_same_curve(base, to), rate)
         case SubsampledDirection(base, rate, added):
             return SubsampledDirection(_same_curve(base, to), rate, added)
-        case MixtureProfile(finite, rest):
-            return MixtureProfile(finite, _same_curve(rest, to))
-        case BasicCompositionProfile(first, second):
-            return BasicCompositionProfile(_same_curve(first, to), _same_curve(second, to))
+        case ComposedProfile(releases):
+            return ComposedProfile(tuple((_same_curve(part, to), n) for part, n in releases))
     return RelatedProfile(profile, to) if to in profile.statable else HeldProfile(profile, to)

@@ -26,7 +26,7 @@ class FixedSizeProfile(SampledProfile):
 
     *Proved* for every base (`mechanisms.fixed_size_loss`; Balle, Barthe, Gaboardi 2018, Thm 5), and so composed; one
     symmetric pair. *Attained* by one release if the base pair is (all other records alike); several need not attain it,
-    as other data are worst at negative ε (`alternatives`). The movement is that of *replacing* a record of the sample:
+    as other data are worst at negative ε (`attained`). The movement is that of *replacing* a record of the sample:
     twice the norm to which a record's contribution is clipped. *Adding or removing* a record has no pair: it changes n
     and q.
 
@@ -72,13 +72,13 @@ class FixedSizeProfile(SampledProfile):
         """Of the base times q."""
         return self._upper_side.infinite_mass
 
-    def alternatives(self) -> tuple[PrivacyProfile, ...]:
+    def attained(self) -> tuple[PrivacyProfile, ...]:
         """Return the pairs of data in which all other records are like the second of both records, or like the first.
 
         One is worst at ε >= 0, the other at ε < 0, and data cannot be both. Each second one is the one before with both
-        data sets exchanged; so are the alternatives of the base, if there are two.
+        data sets exchanged; so are the pairs of the base, if there are two.
         """
-        parts = [RelatedProfile(own, Neighbouring.ADD_OR_REMOVE) for own in self.base.alternatives()]
+        parts = [RelatedProfile(own, Neighbouring.ADD_OR_REMOVE) for own in self.base.attained()]
         return tuple(
             HeldProfile(SubsampledDirection(side, self.rate, added), Neighbouring.REPLACE_ONE)
             for own, exchanged in zip(parts, reversed(parts), strict=True)

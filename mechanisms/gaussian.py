@@ -16,7 +16,7 @@ from scipy.special import erfcx, log_ndtr
 
 from mechanisms.arrays import FloatArray
 from mechanisms.atomic_loss import NO_LOSS
-from mechanisms.bounds import NoPrivacy, PerfectPrivacy, ZeroConcentratedProfile
+from mechanisms.bounds import NoPrivacy, PerfectPrivacy
 from mechanisms.gaussian_loss import GaussianLoss
 from mechanisms.mechanism import BuiltInMechanism, checked_sensitivity, register
 from mechanisms.noise import NoiseSource, noise_source
@@ -148,19 +148,6 @@ class GaussianProfile(PrivacyProfile):
 
     def _curve(self, epsilon: FloatArray) -> FloatArray:
         return np.zeros_like(epsilon) if self.mu == 0.0 else _gaussian_delta(self.mu, epsilon)
-
-    def _composed_closed(self, other: PrivacyProfile) -> PrivacyProfile | None:
-        if isinstance(other, GaussianProfile):
-            return GaussianProfile(square_root_up(Fraction(self.mu) ** 2 + Fraction(other.mu) ** 2))
-        if isinstance(other, ZeroConcentratedProfile):
-            return other._composed_closed(ZeroConcentratedProfile(self.rho))
-        return None
-
-    def repeat(self, count: int) -> PrivacyProfile:
-        """Return the profile of ``count`` runs: μ √count."""
-        if count < 1:
-            raise ParameterError(f"count = {count!r}: must be at least 1")
-        return GaussianProfile(square_root_up(count * Fraction(self.mu) ** 2))
 
 
 def _mu_for(epsilon: float, delta: float) -> float:

@@ -15,12 +15,12 @@ import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray
 from mechanisms.assumptions import Assumption, AssumptionKind, assumptions_of
-from mechanisms.atomic import AtomicProfile, MixtureProfile
 from mechanisms.bounds import ApproximateProfile, NoPrivacy, PureProfile, ZeroConcentratedProfile
 from mechanisms.discrete_gaussian import DiscreteGaussian
 from mechanisms.discrete_laplace import DiscreteLaplace
 from mechanisms.gaussian import Gaussian
 from mechanisms.laplace import Laplace
+from mechanisms.losses.composed_profile import composed_profile
 from mechanisms.mechanism import BuiltInMechanism, Mechanism
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.noise import NoiseSource, opendp_measurement, opendp_randomized_response
@@ -88,8 +88,9 @@ def _approximate_concentrated(rho: float, delta: float) -> PrivacyProfile:
     concentrated = ZeroConcentratedProfile(rho)
     if delta == 0.0:
         return concentrated
-    failure = AtomicProfile((Fraction(0),), (1.0 - delta,), delta, "approximate zCDP")
-    return MixtureProfile(failure, concentrated)
+    return composed_profile(
+        [(ApproximateProfile(Fraction(0), delta, "approximate zCDP"), 1), (concentrated, 1)]
+    )
 
 
 def _certified(

@@ -19,7 +19,7 @@ from scipy.special import ndtri
 
 from mechanisms.arrays import FloatArray
 from mechanisms.neighbouring import Neighbouring
-from mechanisms.parameters import ParameterError, real, whole
+from mechanisms.parameters import ParameterError, real
 from mechanisms.rounding import up
 
 if TYPE_CHECKING:
@@ -50,11 +50,6 @@ class PrivacyProfile(abc.ABC):
     def bound(self) -> str:
         """Name of the theorem that makes this a certified upper bound; empty if the curve is exact."""
         return ""
-
-    @property
-    def exact(self) -> bool:
-        """True: the curve is the hockey-stick divergence of the worst pair. False: an upper bound of it."""
-        return not self.bound
 
     @property
     def relative_error(self) -> float:
@@ -238,14 +233,23 @@ class PrivacyProfile(abc.ABC):
         """
         return (self,)
 
-    def alternatives(self) -> tuple[PrivacyProfile, ...]:
-        """Return the pairs of real data sets whose curves' maximum this one is, at every ε; default: itself.
+    def attained(self) -> tuple[PrivacyProfile, ...]:
+        """Return the curves of pairs of real data sets that are known to lose so much; none if a bound is all there is.
 
-        With several, another pair may be worst at another ε, hence in each of several releases another one, chosen
-        by what was released before. The maximum is the curve of a pair; its composition is an upper bound, which
-        two or more releases need not attain.
+        Itself by default. With several the curve is their maximum, at every ε: another pair may be worst at another ε,
+        hence in each of several releases another one, chosen by what was released before. The maximum is the curve of a
+        pair; its composition is an upper bound, which two or more releases need not attain.
         """
-        return (self,)
+        return () if self.bound else (self,)
+
+    @property
+    def outdoes_its_curve(self) -> bool:
+        """Whether `rho` or `renyi` may be less than what a pair with this curve has."""
+        return self.loss() is None
+
+    def parts(self) -> tuple[tuple[PrivacyProfile, int], ...]:
+        """Return what it is the composition of, with counts: itself, once."""
+        return ((self, 1),)
 
     def renyi(self, order: npt.ArrayLike) -> FloatArray:
         """Return an upper bound on the Rényi curve α -> D_α (Mironov 2017) at orders above 1, in both directions.
@@ -261,6 +265,8 @@ class PrivacyProfile(abc.ABC):
         orders = np.asarray(order, dtype=np.float64)
         if not (orders > 1.0).all():
             raise ParameterError(f"order = {order!r}: must be above 1")
+        if self.infinite_mass > 0.0:
+            return np.full(orders.shape, np.inf)
         losses = [side.loss() for side in self.directions()]
         known = [loss.renyi(orders) for loss in losses if loss is not None]
         if len(known) == len(losses):
@@ -271,30 +277,6 @@ class PrivacyProfile(abc.ABC):
             largest = up(self.pure_epsilon)
             return np.minimum(0.5 * largest * largest * orders * _UP, largest)
         return np.full(orders.shape, np.inf)
-
-    def _composed_closed(self, other: PrivacyProfile) -> PrivacyProfile | None:
-        """Return the composition with ``other`` where a closed form exists, else None."""
-        return None
-
-    def compose(self, other: PrivacyProfile) -> PrivacyProfile:
-        """Return the profile of both mechanisms together; see `mechanisms.composition.compose`."""
-        from mechanisms.composition import compose
-
-        return compose(self, other)
-
-    def repeat(self, count: int) -> PrivacyProfile:
-        """Return the profile of ``count`` >= 1 runs together, by repeated squaring of `compose`."""
-        whole("count", count, least=1)
-        total: PrivacyProfile | None = None
-        power: PrivacyProfile = self
-        while True:
-            if count & 1:
-                total = power if total is None else total.compose(power)
-            count >>= 1
-            if not count:
-                assert total is not None
-                return total
-            power = power.compose(power)
 
 
 HARDLY_ANY = 1e-290

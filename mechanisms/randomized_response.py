@@ -14,6 +14,7 @@ from mechanisms.arrays import FloatArray, IntArray
 from mechanisms.atomic import AtomicProfile
 from mechanisms.bounds import BASIC, NoPrivacy, PerfectPrivacy, PureProfile
 from mechanisms.discrete_laplace import whole_values
+from mechanisms.losses.composed_profile import composed_profile
 from mechanisms.mechanism import BuiltInMechanism, register
 from mechanisms.noise import NoiseSource, noise_source
 from mechanisms.parameters import positive, whole
@@ -112,7 +113,7 @@ class RandomizedResponse(BuiltInMechanism):
         changes = math.floor(moved)
         if changes > _MOST_CHANGES:
             return PureProfile(changes * Fraction(self.epsilon), BASIC)
-        return self._one_change.repeat(changes) if changes > 1 else self._one_change
+        return composed_profile([(self._one_change, changes)])
 
     def release(self, value: npt.ArrayLike, noise: NoiseSource | np.random.Generator) -> IntArray:
         """Return the reported categories, same shape.

@@ -97,9 +97,18 @@ class SameCurve(PrivacyProfile):
         sides = self.profile.directions()
         return (self,) if len(sides) == 1 else tuple(dataclasses.replace(self, profile=one) for one in sides)
 
-    def alternatives(self) -> tuple[PrivacyProfile, ...]:
+    def attained(self) -> tuple[PrivacyProfile, ...]:
         """Return the curve's, stated for the relation."""
-        return tuple(dataclasses.replace(self, profile=one) for one in self.profile.alternatives())
+        return tuple(dataclasses.replace(self, profile=one) for one in self.profile.attained())
+
+    @property
+    def outdoes_its_curve(self) -> bool:
+        """As the curve."""
+        return self.profile.outdoes_its_curve
+
+    def parts(self) -> tuple[tuple[PrivacyProfile, int], ...]:
+        """Return the curve's, stated for the relation."""
+        return tuple((dataclasses.replace(self, profile=one), n) for one, n in self.profile.parts())
 
     def renyi(self, order: npt.ArrayLike) -> FloatArray:
         """Return the curve's."""
@@ -145,12 +154,6 @@ class RelatedProfile(SameCurve):
     def neighbouring(self) -> Neighbouring:
         """The relation that is stated."""
         return self.stated_for
-
-    def _composed_closed(self, other: PrivacyProfile) -> PrivacyProfile | None:
-        if not isinstance(other, RelatedProfile) or other.neighbouring is not self.neighbouring:
-            return None
-        closed = self.profile._composed_closed(other.profile)
-        return None if closed is None else RelatedProfile(closed, self.neighbouring)
 
 
 @dataclass(frozen=True)

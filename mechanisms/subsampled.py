@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from dataclasses import dataclass
 from fractions import Fraction
@@ -42,6 +43,11 @@ class OneDirection(SampledProfile):
     """What one direction of adding or removing costs on a sample: a record, or a group, is removed, or it is added."""
 
     added: bool
+
+    def reversed(self) -> PrivacyProfile:
+        """Return the other direction."""
+        other: PrivacyProfile = dataclasses.replace(self, added=not self.added)  # type: ignore[type-var]
+        return other
 
 
 _FOR_REPLACING = (
@@ -98,9 +104,9 @@ class SubsampledDirection(OneDirection):
         """Of the base times q if removed, rounded up; 0 if added."""
         return 0.0 if self.added else multiply_up(self.rate, self.base.infinite_mass)
 
-    def alternatives(self) -> tuple[PrivacyProfile, ...]:
+    def attained(self) -> tuple[PrivacyProfile, ...]:
         """Return those of the base, on the sample."""
-        return tuple(SubsampledDirection(own, self.rate, self.added) for own in self.base.alternatives())
+        return tuple(SubsampledDirection(own, self.rate, self.added) for own in self.base.attained())
 
     def loss(self) -> PrivacyLoss | None:
         """Return the law of the loss in this direction, if the base's is known."""

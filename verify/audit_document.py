@@ -7,6 +7,7 @@ import math
 from accountant.audit import About, Audit
 from accountant.audit.releases import ChosenUnder
 from mechanisms import Neighbouring
+from mechanisms.losses.enclosure import Bound, Enclosure, lower_end
 from mechanisms.losses.risk import Risk
 from verify.document.elements import (
     Block,
@@ -53,7 +54,9 @@ def audit_document(audited: Audit, **files: str) -> Document:
     asked, given = audited.question.asked, audited.question.given
     symbol, other = ("ε", "δ") if asked == "epsilon" else ("δ", "ε")
     answer = audited.answer
-    said = f"{symbol} at {other} = {given:g} is at most {digits(answer.upper)} and at least {digits(answer.lower)}"
+    least = lower_end(answer)
+    rest = "; how much less is not known" if least is None else f" and at least {digits(least)}"
+    said = f"{symbol} at {other} = {given:g} is at most {digits(answer.upper)}{rest}"
     verdict, tone = _NO_BUDGET
     if audited.remaining is not None:
         verdict, tone = _VERDICTS[audited.within]
@@ -100,7 +103,11 @@ def _risk_rows(risk: Risk) -> tuple[tuple[str, str, str], ...]:
             for rate, reached in risk.true_positive_rates.items()
         ),
     ]
-    return tuple((name, f"{one.lower:.6g}", f"{one.upper:.6g}") for name, one in found)
+    lowers = [(name, lower_end(one), one.upper) for name, one in found]
+    return tuple(
+        (name, "not known" if least is None else f"{least:.6g}", f"{most:.6g}")
+        for name, least, most in lowers
+    )
 
 
 def _claim(audited: Audit) -> Section:
@@ -130,8 +137,8 @@ def _meaning(audited: Audit, symbol: str, other: str) -> Section:
     answer = audited.answer
     facts = Facts(
         (
-            ("at most", f"{digits(answer.upper)}: {_found_by(answer.upper_by)}"),
-            ("at least", f"{digits(answer.lower)}: {_found_by(answer.lower_by)}"),
+            ("at most", f"{digits(answer.upper)}: {_found_by(answer.by)}"),
+            ("at least", _at_least(answer)),
             ("neighbours D and D′", f"{audited.neighbouring.words} ({audited.neighbouring})"),
             ("one record", "what the audited data count as one; the releases do not say whose it is"),
             *(
@@ -154,6 +161,12 @@ def _meaning(audited: Audit, symbol: str, other: str) -> Section:
         "most e^ε, but for a probability of δ."
     )
     return Section("What the releases cost", (Paragraph(plain), facts))
+
+
+def _at_least(answer: Enclosure | Bound) -> str:
+    if isinstance(answer, Bound):
+        return "not known: no data are known that lose so much"
+    return f"{digits(answer.lower)}: {_found_by(answer.attained_by)}"
 
 
 def _found_by(method: str) -> str:
@@ -196,7 +209,7 @@ def _released(audited: Audit) -> Section:
 
 def _theorems(audited: Audit) -> Section:
     rows = tuple(
-        (name, digits(found.lower) if found.lower > 0 else "-", digits(found.upper))
+        (name, digits(found.lower) if isinstance(found, Enclosure) else "-", digits(found.upper))
         for name, found in audited.theorems.items()
     )
     said = (
@@ -225,7 +238,11 @@ def _risk(risk: Risk, relation: Neighbouring) -> Section:
 
 
 def _certainty(audited: Audit) -> Section:
-    said = "No chance is involved: of releases as said above both ends are proved, with their rounding."
+    both = isinstance(audited.answer, Enclosure)
+    ends = (
+        "both ends are proved, with their rounding" if both else "the upper end is proved, with its rounding"
+    )
+    said = f"No chance is involved: of releases as said above {ends}."
     if audited.chosen_under is not None:
         said += (
             " If releases were chosen by what earlier ones showed, which the ledger does not tell, quote what its "

@@ -93,7 +93,13 @@ _STATED_APART = ("provenance", "proof", "outcome")
 
 def _audit() -> Schema:
     interval = closed(
-        {"lower": _NUMBER, "upper": _NUMBER, "method": _TEXT, "lower_by": _TEXT, "upper_by": _TEXT}
+        {
+            "lower": nullable(_NUMBER),
+            "upper": _NUMBER,
+            "method": _TEXT,
+            "lower_by": nullable(_TEXT),
+            "upper_by": _TEXT,
+        }
     )
     date = nullable({"type": "string", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"})
     released = schema_of(Released)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from accountant import Place, Plan, Step, compose
+from accountant import Place, compose
 from algorithms.claim import Claim, ClaimForm, View
 from mechanisms import (
     Composed,
@@ -23,6 +23,8 @@ from mechanisms import (
     Wishart,
     assumptions_of,
 )
+from mechanisms.losses.composed_profile import ComposedProfile
+from mechanisms.losses.enclosure import lower_end
 from mechanisms.mechanism import (
     is_categorical,
     mechanism_from_dict,
@@ -67,7 +69,7 @@ def verify_mechanism(
         with stopped_by_hand(evidence):
             if tester is not None:
                 candidates = Candidates(_worlds(mechanism), _samples(mechanism, effort))
-                known = profile.exact and not evidence.assumptions
+                known = not profile.bound and not evidence.assumptions
                 second = second_unless(known, effort)
                 tests = hold_tests(tester, candidates, claim, conduct, second=second)
                 evidence.profile = UpperProfile(
@@ -75,7 +77,7 @@ def verify_mechanism(
                 )
                 for result in tests:
                     evidence.keep(result, conduct.reproduce)
-        if not evidence.assumptions and profile.exact:
+        if not evidence.assumptions and not profile.bound:
             evidence.offer(*_exact_lower(mechanism, claim, conduct.reproduce))
     return evidence
 
@@ -102,18 +104,10 @@ def rebuilt(saved: Mapping[str, Any]) -> Mechanism:
 
 
 def upper_bound(mechanism: Mechanism, delta: float) -> UpperBound:
-    """Return the least epsilon at `delta` that the profile proves, or of several releases their exact composition."""
-    epsilon = mechanism.profile().epsilon(delta)
-    steps: tuple[Step, ...] = ()
-    if isinstance(mechanism, Repeated):
-        steps = (Step(mechanism.mechanism, mechanism.count),)
-    elif isinstance(mechanism, Composed):
-        steps = tuple(Step(part, 1, mechanism.sensitivity) for part in mechanism.parts)
-    if steps and math.isfinite(epsilon):
-        composed = Plan(steps).epsilon(delta).upper
-        if composed < epsilon:
-            return UpperBound(composed, delta, EXACT_COMPOSITION)
-    return UpperBound(epsilon, delta, PROFILE)
+    """Return the least epsilon at `delta` that the profile proves, of several releases that of their composition."""
+    profile = mechanism.profile()
+    method = EXACT_COMPOSITION if isinstance(profile, ComposedProfile) else PROFILE
+    return UpperBound(profile.epsilon(delta), delta, method)
 
 
 def _exact_lower(mechanism: Mechanism, claim: Claim, reproduce: str) -> tuple[LowerBound, Witness]:
@@ -121,7 +115,7 @@ def _exact_lower(mechanism: Mechanism, claim: Claim, reproduce: str) -> tuple[Lo
     profile = mechanism.profile()
     p, q = likeliest_event(lambda at: float(profile.delta(at)), claim.epsilon)
     lower = LowerBound(
-        epsilon=compose([(profile, 1)]).epsilon(claim.delta).lower,
+        epsilon=lower_end(compose([(profile, 1)]).epsilon(claim.delta)) or 0.0,
         delta=claim.delta,
         confidence=1.0,
         method="the exact privacy profile",

@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 
 from accountant.audit.audit_result import Audit, Released, Remaining
-from accountant.audit.losing_most import AttackAccuracy, TruePositiveRate, losing_most
+from accountant.audit.losing_most import AttackAccuracy, LosingMost, TruePositiveRate, losing_most
 from accountant.audit.question import Question
-from accountant.audit.releases import Counted, Group, Releases
-from accountant.filters.theorems import EXACT, theorem_table
+from accountant.audit.releases import Group, Releases
 from accountant.provenance import made_now
-from mechanisms.losses.certified_interval import CertifiedInterval
 from mechanisms.losses.deadline import deadline, time_is_over
+from mechanisms.losses.enclosure import Bound, Enclosure, lower_end
 from mechanisms.losses.risk import FALSE_POSITIVE_RATES, Risk
 from mechanisms.losses.running_loss import RunningLoss
+from mechanisms.losses.theorems import EXACT
 
 
 def audit(
@@ -59,15 +59,12 @@ def audit(
 
 
 def _answered(releases: Releases, question: Question, budget: float | None, risk: bool) -> Audit:
-    answer, worst = losing_most(releases, question)
-    counted = releases.counted(worst)
+    most = losing_most(releases, question, every_theorem=True)
+    answer, worst = most.answer, most.group
     return Audit(
         question=question,
         answer=answer,
-        theorems={
-            name: found.stated_for(releases.neighbouring)
-            for name, found in _theorems(counted, question, answer).items()
-        },
+        theorems=_theorems(most, question),
         worst=worst,
         groups=len(releases.groups),
         remaining=None if budget is None else _remaining(releases, worst, question, answer, budget),
@@ -88,8 +85,8 @@ def _answered(releases: Releases, question: Question, budget: float | None, risk
 def _risk(releases: Releases) -> Risk:
     """Return the largest of each number over all groups of records."""
 
-    def largest(asked: Question | AttackAccuracy | TruePositiveRate) -> CertifiedInterval:
-        return losing_most(releases, asked)[0].stated_for(releases.neighbouring)
+    def largest(asked: Question | AttackAccuracy | TruePositiveRate) -> Enclosure | Bound:
+        return losing_most(releases, asked, every_theorem=True).answer.stated_for(releases.neighbouring)
 
     return Risk(
         largest(Question(epsilon=0.0)),
@@ -98,16 +95,14 @@ def _risk(releases: Releases) -> Risk:
     )
 
 
-def _theorems(
-    counted: Counted, question: Question, answer: CertifiedInterval
-) -> dict[str, CertifiedInterval]:
-    if answer.lower == (math.inf if question.asked == "epsilon" else 1.0):
-        return {EXACT: answer}  # no theorem has a number for what has none
-    return theorem_table(counted, delta=question.delta, epsilon=question.epsilon, exact=answer)
+def _theorems(most: LosingMost, question: Question) -> dict[str, Enclosure | Bound]:
+    if lower_end(most.answer) == (math.inf if question.asked == "epsilon" else 1.0):
+        return {EXACT: most.answer}  # no theorem has a number for what has none
+    return question.theorems(most.loss)
 
 
 def _remaining(
-    releases: Releases, worst: Group, question: Question, answer: CertifiedInterval, budget: float
+    releases: Releases, worst: Group, question: Question, answer: Enclosure | Bound, budget: float
 ) -> Remaining:
     running = RunningLoss(releases.counted(worst))
     more = {

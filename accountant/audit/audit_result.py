@@ -14,7 +14,7 @@ from accountant.audit.releases import NOTHING_SAID, About, ChosenUnder, Group
 from accountant.budget import Budget
 from accountant.files.json_object import FromJson, JsonError, JsonObject
 from accountant.provenance import Provenance
-from mechanisms.losses.certified_interval import CertifiedInterval
+from mechanisms.losses.enclosure import Bound, Enclosure, lower_end
 from mechanisms.losses.risk import Risk
 from mechanisms.neighbouring import Neighbouring
 
@@ -72,7 +72,7 @@ class Audit(FromJson):
     question
         What was asked.
     answer
-        For the worst group, between two certified bounds.
+        For the worst group: what every theorem together proves, and if data sets attain something, at least that.
     theorems
         The same by every theorem by itself.
     worst
@@ -102,8 +102,8 @@ class Audit(FromJson):
     """
 
     question: Question
-    answer: CertifiedInterval
-    theorems: Mapping[str, CertifiedInterval]
+    answer: Enclosure | Bound
+    theorems: Mapping[str, Enclosure | Bound]
     worst: Group
     groups: int
     remaining: Remaining | None
@@ -123,7 +123,7 @@ class Audit(FromJson):
         """Whether the releases are within the budget, as far as one was given; None if both are possible."""
         if self.remaining is None or self.answer.upper <= self.remaining.budget:
             return True
-        return False if self.answer.lower > self.remaining.budget else None
+        return False if (lower_end(self.answer) or 0.0) > self.remaining.budget else None
 
     @property
     def relation(self) -> str:
@@ -288,26 +288,35 @@ def _read_risk(read: JsonObject, relation: Neighbouring) -> Risk:
     )
 
 
-def _interval(found: CertifiedInterval) -> dict[str, Any]:
+def _interval(found: Enclosure | Bound) -> dict[str, Any]:
+    lower = lower_end(found)
     return {
-        "lower": _number(found.lower),
+        "lower": None if lower is None else _number(lower),
         "upper": _number(found.upper),
         "method": _method(found),
-        "lower_by": found.lower_by,
-        "upper_by": found.upper_by,
+        "lower_by": found.attained_by if isinstance(found, Enclosure) else None,
+        "upper_by": found.by,
     }
 
 
-def _method(found: CertifiedInterval) -> str:
-    same = found.lower_by == found.upper_by
-    return found.upper_by if same else f"at least: {found.lower_by}; at most: {found.upper_by}"
+def _method(found: Enclosure | Bound) -> str:
+    if isinstance(found, Bound) or found.attained_by == found.by:
+        return found.by
+    return f"at least: {found.attained_by}; at most: {found.by}"
 
 
-def _read_interval(read: JsonObject, relation: Neighbouring) -> CertifiedInterval:
-    lower, upper = read.number("lower"), read.number("upper")
-    if not 0 <= lower <= upper:
-        raise JsonError(f"lower and upper must be 0 <= lower <= upper, got {lower!r} and {upper!r}")
-    found = CertifiedInterval(lower, upper, read.text("lower_by"), read.text("upper_by"), relation)
+def _read_interval(read: JsonObject, relation: Neighbouring) -> Enclosure | Bound:
+    upper, by = read.number("upper"), read.text("upper_by")
+    found: Enclosure | Bound = Bound(upper, by, relation)
+    if (attained_by := read.take("lower_by", str, type(None))) is None:
+        read.take("lower", type(None))
+        if not upper >= 0.0:
+            raise JsonError(f"upper must be at least 0, got {upper!r}")
+    else:
+        lower = read.number("lower")
+        if not 0 <= lower <= upper:
+            raise JsonError(f"lower and upper must be 0 <= lower <= upper, got {lower!r} and {upper!r}")
+        found = Enclosure(lower, upper, attained_by, by, relation)
     read.one_of("method", [_method(found)])
     return found
 

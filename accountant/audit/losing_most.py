@@ -17,17 +17,18 @@ import numpy as np
 from scipy.special import erf, ndtr, ndtri
 
 from accountant.audit.releases import Group, Releases, is_within
-from accountant.filters.conversions import deltas_of_renyi, gaussian_dp_of
-from accountant.filters.theorems import RENYI_ORDERS
 from mechanisms import PrivacyProfile
 from mechanisms.arrays import FloatArray
-from mechanisms.losses.certified_interval import CertifiedInterval
 from mechanisms.losses.composed_loss import ComposedLoss, compose
+from mechanisms.losses.conversions import deltas_of_renyi, gaussian_dp_of
 from mechanisms.losses.deadline import time_is_over
+from mechanisms.losses.enclosure import Bound, Enclosure
 from mechanisms.losses.many_compositions import largest_deltas
 from mechanisms.losses.risk import attack_accuracy, true_positive_rate
+from mechanisms.losses.theorems import RENYI_ORDERS
 
 _AT_ONCE = 4_096  # groups
+_NARROW = 1e-6
 _UP = 1.0 + 1e-12  # what the sums of a product of matrices may round off
 
 
@@ -53,8 +54,11 @@ class Sums:
 class LossNumber(Protocol):
     """A number of a composition that grows with what is lost: an epsilon, a delta, what an attack can reach."""
 
-    def of(self, loss: ComposedLoss) -> CertifiedInterval:
+    def of(self, loss: ComposedLoss) -> Enclosure | Bound:
         """Return the number of a composition."""
+
+    def by_every_theorem(self, loss: ComposedLoss, answer: Enclosure | Bound) -> Enclosure | Bound:
+        """Return the number of a composition, which is known, with what every theorem says of it."""
 
     def at_most(self, sums: Sums) -> FloatArray:
         """Return upper bounds on the numbers of some groups."""
@@ -64,12 +68,29 @@ class LossNumber(Protocol):
 
 
 @dataclass(frozen=True)
-class TruePositiveRate:
+class LosingMost:
+    """The largest number over groups of records, the group that has it, and what that group loses."""
+
+    answer: Enclosure | Bound
+    group: Group
+    loss: ComposedLoss
+
+
+class _NoTheorems:
+    """What no theorem of the table speaks of."""
+
+    def by_every_theorem(self, loss: ComposedLoss, answer: Enclosure | Bound) -> Enclosure | Bound:
+        """Return the answer itself."""
+        return answer
+
+
+@dataclass(frozen=True)
+class TruePositiveRate(_NoTheorems):
     """The largest true positive rate of any attack at a false positive rate."""
 
     false_positive_rate: float
 
-    def of(self, loss: ComposedLoss) -> CertifiedInterval:
+    def of(self, loss: ComposedLoss) -> Enclosure | Bound:
         """See `true_positive_rate`."""
         return true_positive_rate(loss, self.false_positive_rate)
 
@@ -90,10 +111,10 @@ class TruePositiveRate:
 
 
 @dataclass(frozen=True)
-class AttackAccuracy:
+class AttackAccuracy(_NoTheorems):
     """The largest share of right answers of any attack if the record takes part in half of all cases."""
 
-    def of(self, loss: ComposedLoss) -> CertifiedInterval:
+    def of(self, loss: ComposedLoss) -> Enclosure | Bound:
         """See `attack_accuracy`."""
         return attack_accuracy(loss)
 
@@ -114,33 +135,41 @@ def advantages(sums: Sums) -> FloatArray:
 
 
 def losing_most(
-    releases: Releases, number: LossNumber, factor: float = 1.0
-) -> tuple[CertifiedInterval, Group]:
+    releases: Releases, number: LossNumber, factor: float = 1.0, *, every_theorem: bool = False
+) -> LosingMost:
     """Return the largest number over all groups, all noise multiplied by ``factor``, and the group that has it.
 
-    Both ends are proved of the largest number. When the time of `mechanisms.losses.deadline` is over, groups that were
-    not composed count with what they can lose at most.
+    What is said is proved of the largest number. When the time of `mechanisms.losses.deadline` is over, groups that
+    were not composed count with what they can lose at most.
     """
     groups = releases.groups
     most = at_most(releases, number, factor) if len(groups) > 1 else np.array([math.inf])
-    composed: list[tuple[CertifiedInterval, Group]] = []
+    composed: list[LosingMost] = []
     left = np.argsort(-most, kind="stable").tolist()
     while left:
         position = left.pop(0)
         group = groups[position]
-        if any(is_within(group, other) for _, other in composed):
+        if any(is_within(group, other.group) for other in composed):
             continue
         if composed and time_is_over():
-            answer, worst = _largest(composed)
+            worst = _largest(composed)
             bound = float(np.max(most[[position, *left]]))
-            if bound > answer.upper:
-                answer = replace(answer, upper=bound, upper_by="Renyi DP of every group left")
-            return answer, worst
-        answer = number.of(compose(releases.counted(group, factor)))
-        composed.append((answer, group))
-        if answer is max((own for own, _ in composed), key=lambda own: own.lower):
-            left = [other for other in left if most[other] > answer.lower]
-            left = _may_lose_more(releases, number, factor, position, answer.upper, left)
+            if bound > worst.answer.upper:
+                answer = replace(worst.answer, upper=bound, by="Renyi DP of every group left")
+                worst = replace(worst, answer=answer)
+            return worst
+        loss = compose(releases.counted(group, factor))
+        answer = number.of(loss)
+        if composed and answer.upper <= _largest(composed).answer.upper:
+            composed.append(LosingMost(answer, group, loss))
+            continue
+        if every_theorem:
+            answer = number.by_every_theorem(loss, answer)
+        composed.append(LosingMost(answer, group, loss))
+        # Of the worst group a lower end is shown that is as good as its upper one, if it has any.
+        shown = answer.lower if isinstance(answer, Enclosure) and answer.width <= _NARROW else answer.upper
+        left = [other for other in left if most[other] > shown]
+        left = _may_lose_more(releases, number, factor, position, answer.upper, left)
     return _largest(composed)
 
 
@@ -162,8 +191,8 @@ def _may_lose_more(
     return [left[i] for i in order.tolist() if deltas[i] > point[1]]
 
 
-def _largest(composed: Sequence[tuple[CertifiedInterval, Group]]) -> tuple[CertifiedInterval, Group]:
-    return max(composed, key=lambda pair: (pair[0].upper, pair[0].lower))
+def _largest(composed: Sequence[LosingMost]) -> LosingMost:
+    return max(composed, key=lambda one: one.answer.upper)
 
 
 def at_most(releases: Releases, number: LossNumber, factor: float = 1.0) -> FloatArray:
@@ -193,12 +222,4 @@ def _summands(profile: PrivacyProfile) -> FloatArray:
     """Return the largest loss, the square of μ and the divergences of one release."""
     largest = math.inf if profile.pure_epsilon is None else float(profile.pure_epsilon)
     mu = gaussian_dp_of(profile)
-    return np.array([largest, math.inf if mu is None else mu * mu, *_renyi(profile)])
-
-
-def _renyi(profile: PrivacyProfile) -> FloatArray:
-    """Return a profile's Rényi divergences; infinite if a loss is infinite with some probability."""
-    losses = [side.loss() for side in profile.directions()]
-    if any(loss is not None and loss.infinite_mass > 0.0 for loss in losses):
-        return np.full(RENYI_ORDERS.shape, math.inf)
-    return profile.renyi(RENYI_ORDERS)
+    return np.array([largest, math.inf if mu is None else mu * mu, *profile.renyi(RENYI_ORDERS)])

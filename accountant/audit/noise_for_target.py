@@ -158,7 +158,7 @@ def _calibrated(releases: Releases, goal: _Goal, delta: float, time_limit: float
         with deadline(time_limit):
             factor = _least_factor(releases, goal)
             complete = not time_is_over()
-            reached = losing_most(releases, Question(delta=delta), factor)[0].upper
+            reached = losing_most(releases, Question(delta=delta), factor).answer.upper
     except OutOfReach as error:
         fixed = [repr(kind.name) for kind in releases.kinds if not kind.parameters]
         why = (
@@ -198,8 +198,9 @@ def _least_factor(releases: Releases, goal: _Goal) -> float:
         factor = goal.search(compositions)
         if not left:
             return factor
-        number, worst = losing_most(replace(releases, groups=left), goal.number, factor)
-        if number.upper <= goal.limit:
+        most = losing_most(replace(releases, groups=left), goal.number, factor)
+        if most.answer.upper <= goal.limit:
             return factor
+        worst = most.group
         if time_is_over():
             raise OutOfTime("the groups that need most noise were not found within the time limit")

@@ -10,18 +10,23 @@ import numpy as np
 from mechanisms import PrivacyProfile
 from mechanisms.arrays import FloatArray
 from mechanisms.losses.composed_loss import ComposedLoss, compose
+from mechanisms.losses.enclosure import lower_end
 
 _POINTS = 80
 
 
 def _profile_points(loss: ComposedLoss) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return epsilons from 0 to where δ is 1e-12, and certified lower and upper bounds on δ there."""
+    """Return epsilons from 0 to where δ is 1e-12, and bounds on δ there: NaN below where none is known."""
     reach = loss.epsilon(1e-12).upper
     if math.isinf(reach):
         reach = max(1.0, 1.5 * min(loss.epsilon(1e-2).upper, 100.0))
     grid = np.linspace(0.0, max(reach, 1e-6), _POINTS)
     found = [loss.delta(float(x), width=1e-4) for x in grid]  # finer than a line is wide
-    return grid, np.array([one.lower for one in found]), np.array([one.upper for one in found])
+    return (
+        grid,
+        np.array([math.nan if (low := lower_end(one)) is None else low for one in found]),
+        np.array([one.upper for one in found]),
+    )
 
 
 def trade_off(grid: FloatArray, delta: FloatArray, alpha: FloatArray) -> FloatArray:

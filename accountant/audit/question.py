@@ -6,11 +6,11 @@ import math
 from dataclasses import dataclass
 
 from accountant.audit.losing_most import Sums, advantages
-from accountant.filters.conversions import deltas_of_renyi, epsilons_of_renyi
-from accountant.filters.theorems import RENYI_ORDERS
 from mechanisms.arrays import FloatArray
-from mechanisms.losses.certified_interval import CertifiedInterval
 from mechanisms.losses.composed_loss import ComposedLoss
+from mechanisms.losses.conversions import deltas_of_renyi, epsilons_of_renyi
+from mechanisms.losses.enclosure import Bound, Enclosure, lower_end
+from mechanisms.losses.theorems import RENYI_ORDERS
 
 
 @dataclass(frozen=True)
@@ -46,9 +46,21 @@ class Question:
         assert number is not None
         return number
 
-    def of(self, loss: ComposedLoss) -> CertifiedInterval:
+    def of(self, loss: ComposedLoss) -> Enclosure | Bound:
         """Return the answer for one composition."""
         return loss.epsilon(self.given) if self.asked == "epsilon" else loss.delta(self.given)
+
+    def theorems(self, loss: ComposedLoss) -> dict[str, Enclosure | Bound]:
+        """Return what every theorem by itself answers for one composition."""
+        return loss.theorems(delta=self.delta, epsilon=self.epsilon)
+
+    def by_every_theorem(self, loss: ComposedLoss, answer: Enclosure | Bound) -> Enclosure | Bound:
+        """Return the answer for one composition, which is known, with what every theorem says of it."""
+        if lower_end(answer) == (math.inf if self.asked == "epsilon" else 1.0):
+            return answer  # no theorem has a number for what has none
+        return answer.at_most(
+            row.bound if isinstance(row, Enclosure) else row for row in self.theorems(loss).values()
+        )
 
     def point(self, most: float) -> tuple[float, float]:
         """Return the point on the privacy curve that says that an answer is at most this one."""

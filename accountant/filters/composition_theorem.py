@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 from accountant.budget import Budget, Cost
 from mechanisms import ApproximateProfile, Mechanism, Sensitivity
-from mechanisms.losses.certified_interval import CertifiedInterval
+from mechanisms.losses.enclosure import Bound, Enclosure
 
 
 class Composition(Protocol):
@@ -86,7 +86,7 @@ class Composition(Protocol):
             If the theorem gives none at this delta.
         """
 
-    def promise(self, budget: Budget, delta: float) -> CertifiedInterval:
+    def promise(self, budget: Budget, delta: float) -> Enclosure | Bound:
         """Return the epsilon of a whole run within `budget`, now and later, at `delta`.
 
         Raises
@@ -201,7 +201,7 @@ class BasicComposition:
             )
         return spent
 
-    def promise(self, budget: Budget, delta: float) -> CertifiedInterval:
+    def promise(self, budget: Budget, delta: float) -> Bound:
         """Return what (epsilon, delta)-DP of the budget implies."""
         return promised(self.name, budget, delta)
 
@@ -215,7 +215,7 @@ class BasicComposition:
         return Cost(max(Fraction(0), Fraction(budget.epsilon) - spent.epsilon), delta)
 
 
-def promised(theorem: str, budget: Budget, delta: float) -> CertifiedInterval:
+def promised(theorem: str, budget: Budget, delta: float) -> Bound:
     """Return the epsilon that the budget implies at `delta`.
 
     Raises
@@ -232,4 +232,4 @@ def promised(theorem: str, budget: Budget, delta: float) -> CertifiedInterval:
             "mechanisms that are fixed in advance: declare a plan"
         )
     profile = ApproximateProfile(Fraction(budget.epsilon), budget.delta)
-    return CertifiedInterval(0.0, profile.epsilon(delta), "none", f"budget of the {theorem}")
+    return Bound(profile.epsilon(delta), f"budget of the {theorem}")

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 from accountant.budget import Budget
 from accountant.filters.composition_theorem import UnsupportedCharge, promised
 from mechanisms import Mechanism
-from mechanisms.losses.certified_interval import CertifiedInterval
+from mechanisms.losses.enclosure import Bound
 from mechanisms.parameters import ParameterError, real
 
 
@@ -94,7 +94,7 @@ class DeclaredFailures:
                 "use basic composition"
             )
 
-    def promise(self, budget: Budget, delta: float) -> CertifiedInterval:
+    def promise(self, budget: Budget, delta: float) -> Bound:
         """Return what (epsilon, delta)-DP of the budget implies."""
         return promised(self.name, budget, delta)
 

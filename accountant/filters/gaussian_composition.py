@@ -9,13 +9,13 @@ from typing import ClassVar
 
 from accountant.budget import Budget, Cost
 from accountant.filters.composition_theorem import UnsupportedCharge, promised
-from accountant.filters.conversions import pure_to_gaussian
 from accountant.filters.failures import DeclaredFailures, epsilon_at, limits_nothing
 from accountant.filters.spend import Spend, difference
 from accountant.filters.zero_concentrated import ZeroConcentratedComposition
 from mechanisms import GaussianProfile, Mechanism, Sensitivity
 from mechanisms.gaussian import largest_mu
-from mechanisms.losses.certified_interval import CertifiedInterval
+from mechanisms.losses.conversions import pure_to_gaussian
+from mechanisms.losses.enclosure import Bound
 from mechanisms.rounding import square_root_up, up
 
 _NAMES = ("mu²", "delta")
@@ -129,7 +129,7 @@ class GaussianComposition(DeclaredFailures):
         rho = None if square is None else square / 2
         return concentrated.odometer(concentrated.amount((rho, failed)), delta)
 
-    def promise(self, budget: Budget, delta: float) -> CertifiedInterval:
+    def promise(self, budget: Budget, delta: float) -> Bound:
         """Return epsilon at any delta above that for failures: but for those a run within the budget is μ-GDP."""
         if limits_nothing(budget):
             return promised(self.name, budget, delta)
@@ -137,7 +137,7 @@ class GaussianComposition(DeclaredFailures):
         if rest <= 0.0:
             return promised(self.name, budget, delta)
         mu = square_root_up(square_limit(budget.epsilon, self._for_losses(budget.delta)))
-        return CertifiedInterval(0.0, GaussianProfile(mu).epsilon(rest), "none", f"budget of the {self.name}")
+        return Bound(GaussianProfile(mu).epsilon(rest), f"budget of the {self.name}")
 
 
 def _rank(spent: Spend) -> tuple[bool, Fraction, Fraction]:

@@ -11,12 +11,12 @@ from typing import ClassVar
 
 from accountant.budget import Budget, Cost
 from accountant.filters.composition_theorem import UnsupportedCharge
-from accountant.filters.conversions import pure_to_zcdp, zcdp_of
 from accountant.filters.failures import DeclaredFailures, epsilon_at, limits_nothing
 from accountant.filters.loss_mixture import loss_at_every_moment
 from accountant.filters.renyi import allowance, epsilon_of
 from accountant.filters.spend import Spend, difference
 from mechanisms import Mechanism, Sensitivity
+from mechanisms.losses.conversions import pure_to_zcdp, zcdp_of
 from mechanisms.rounding import up
 
 _NAMES = ("rho", "delta")

@@ -28,7 +28,7 @@ from accountant.rules.limits import NotPermitted
 from accountant.rules.rule import Rule
 from accountant.rules.scope import Scope, current_scope
 from mechanisms import Mechanism, Neighbouring, Sensitivity
-from mechanisms.losses.certified_interval import CertifiedInterval
+from mechanisms.losses.enclosure import Bound, Enclosure
 from mechanisms.mechanism import neighbouring_of
 from mechanisms.neighbouring import conversion_hint
 from mechanisms.parameters import delta_of_approximate, real
@@ -275,10 +275,10 @@ class Accounts:
                 self._for_relation(f"{self.composition.name}: {error}"), calling_place()
             ) from None
 
-    def guarantee(self, delta: float | None = None) -> CertifiedInterval:
+    def guarantee(self, delta: float | None = None) -> Enclosure | Bound:
         """Return the epsilon of every record in the whole run, now and later, at `delta`.
 
-        With a plan it is the plan's, as tight as it gets, with a lower bound; else what the budget implies.
+        With a plan it is the plan's, as tight as it gets; else what the budget implies.
 
         Raises
         ------

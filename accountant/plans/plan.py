@@ -15,8 +15,8 @@ from accountant.filters.composition_theorem import UnsupportedCharge
 from accountant.filters.spend import Spend, difference
 from accountant.recorded import describe
 from mechanisms import Mechanism, Neighbouring, PrivacyProfile, Sensitivity, mechanism_from_dict
-from mechanisms.losses.certified_interval import CertifiedInterval
 from mechanisms.losses.composed_loss import ComposedLoss, compose
+from mechanisms.losses.enclosure import Bound, Enclosure
 from mechanisms.neighbouring import common_neighbouring
 from mechanisms.parameters import ParameterError, whole
 
@@ -127,18 +127,18 @@ class Plan:
         """The neighbouring relation of every step's profile, hence of every number."""
         return common_neighbouring(step.profile for step in self.steps)
 
-    def epsilon(self, delta: float) -> CertifiedInterval:
-        """Return the epsilon of the whole plan at `delta`, between two certified bounds; computed once."""
+    def epsilon(self, delta: float) -> Enclosure | Bound:
+        """Return the epsilon of the whole plan at `delta`, with a lower end if data sets attain one; computed once."""
         if delta not in self._epsilons:
             self._epsilons[delta] = self.loss.epsilon(delta)
         return self._epsilons[delta]
 
-    def delta(self, epsilon: float) -> CertifiedInterval:
-        """Return the delta of the whole plan at `epsilon`, between two certified bounds."""
+    def delta(self, epsilon: float) -> Enclosure | Bound:
+        """Return the delta of the whole plan at `epsilon`, with a lower end if data sets attain one."""
         return self.loss.delta(epsilon)
 
     @functools.cached_property
-    def _epsilons(self) -> dict[float, CertifiedInterval]:
+    def _epsilons(self) -> dict[float, Enclosure | Bound]:
         return {}
 
     @functools.cached_property
@@ -252,7 +252,7 @@ class PlannedComposition:
             found = self.plan.epsilon(budget.delta)
             raise ValueError(
                 f"budget = {budget}: the plan alone comes to epsilon = {found.upper:.6g} "
-                f"({found.upper_by}; neighbours: {self.plan.neighbouring})"
+                f"({found.by}; neighbours: {self.plan.neighbouring})"
             )
 
     def _pure_fits(self, budget: Budget) -> bool:
@@ -337,6 +337,6 @@ class PlannedComposition:
         upper = self.plan.epsilon(delta).upper
         return Cost(None if math.isinf(upper) or None in spent.values else Fraction(upper), Fraction(delta))
 
-    def promise(self, budget: Budget, delta: float) -> CertifiedInterval:
-        """Return the epsilon of the whole plan, between two certified bounds."""
+    def promise(self, budget: Budget, delta: float) -> Enclosure | Bound:
+        """Return the epsilon of the whole plan, with a lower end if data sets attain one."""
         return self.plan.epsilon(delta)

@@ -35,6 +35,7 @@ from accountant.plans.symbolic import (
     prove,
 )
 from mechanisms import Gaussian, Mechanism, Sensitivity, ShuffledMean
+from mechanisms.losses.enclosure import Enclosure
 
 if TYPE_CHECKING:
     import sympy as sp
@@ -131,8 +132,8 @@ def _analytic_mu_squared(point: Mapping[Any, Fraction]) -> Fraction:
     epsilon, delta = float(point[linear_symbols()[3]]), _PRINTED_DELTA[0] / _PRINTED_DELTA[1]
     unit = Sensitivity(1.0, 1.0, 1.0)
     sigma = Gaussian.for_epsilon_delta(epsilon, delta, sensitivity=unit).sigma * (1.0 - 1e-6)
-    least = Plan((Step(Gaussian(sigma=sigma, sensitivity=unit), 1, unit),)).delta(epsilon).lower
-    if not least > delta:
+    found = Plan((Step(Gaussian(sigma=sigma, sensitivity=unit), 1, unit),)).delta(epsilon)
+    if not (isinstance(found, Enclosure) and found.lower > delta):
         raise ArithmeticError(f"epsilon={epsilon}: the noise of the analytic Gaussian mechanism is not known")
     return 1 / Fraction(sigma) ** 2
 

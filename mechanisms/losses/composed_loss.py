@@ -1,113 +1,51 @@
-"""What a multiset of mechanisms costs together: ε(δ) and δ(ε) as certified intervals.
+"""What a multiset of mechanisms costs together: ε(δ) and δ(ε), between what data sets attain and what theorems prove.
 
->>> from mechanisms import LaplaceProfile
+>>> from mechanisms import LaplaceProfile, ZeroConcentratedProfile
 >>> from mechanisms.losses.composed_loss import compose
->>> interval = compose([(LaplaceProfile(1.0, 20.0), 1000)]).epsilon(1e-6)
->>> interval.lower <= 8.204440343933935 <= interval.upper, interval.width < 1e-9
+>>> found = compose([(LaplaceProfile(1.0, 20.0), 1000)]).epsilon(1e-6)
+>>> found.lower <= 8.204440343933935 <= found.upper, found.width < 1e-9
 (True, True)
+>>> found = compose([(ZeroConcentratedProfile(0.01), 2), (ZeroConcentratedProfile(0.02), 1)]).epsilon(1e-6)
+>>> f"at most {found.upper:.4f}", hasattr(found, "lower")
+('at most 1.3050', False)
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
-import numpy as np
-
-from mechanisms.losses.ceiling import near_ceiling
-from mechanisms.losses.certified_interval import CertifiedInterval
-from mechanisms.losses.contour import Contour, ContourPlan, TiltedLoss, plan_contour, plan_oscillating_contour
+from mechanisms.losses.contour import Contour
 from mechanisms.losses.deadline import OutOfTime, check_time, time_is_over
-from mechanisms.losses.equal_laplace import equal_laplace
-from mechanisms.losses.grid import Grid, grid
-from mechanisms.losses.inversion import DeltaBounds, invert
-from mechanisms.losses.lattice import lattice_contour
-from mechanisms.losses.saddle import Saddle, log_chernoff_factor, saddle_for_delta, saddle_for_epsilon
+from mechanisms.losses.enclosure import Bound, Enclosure
+from mechanisms.losses.product import (
+    NOTHING,
+    PURE,
+    CountedProfiles,
+    Product,
+    largest_delta,
+    largest_epsilon,
+    largest_losses,
+    products,
+)
+from mechanisms.losses.theorems import AT_ONCE, BASIC, EXACT, THEOREMS, beside_the_product
 from mechanisms.neighbouring import Neighbouring, common_neighbouring
 from mechanisms.parameters import ParameterError, nonnegative, open_unit, whole
-from mechanisms.privacy_loss import ROUNDING, PrivacyLoss, add_losses
-from mechanisms.profile import PrivacyProfile, smallest
+from mechanisms.profile import PrivacyProfile
 from mechanisms.rounding import exact_sum, up
 from mechanisms.subsampled import OneDirection
 
-PURE = "sum of largest losses"
-CLOSED = "closed form"
-_RENYI = "Renyi composition"
-NOTHING = "nothing"
-_CEILING = "mass near the largest loss"
-_ONE = "one of the releases"
-_SHARED = "equal shares of every release"
-
-_LEAST_DELTA = 1e-290
+LEAST_DELTA = 1e-290
 _FIXED_WIDTH = 1e-6
 """Width of the lower end that fixed data give: composing the worse pair of every release costs more than that."""
-_ORDERS = 1.0 + np.geomspace(1e-2, 1e4, 61)
-_DELTA_WIDTH = 10.0
-"""A relative width of δ that is good enough, in units of s times that of ε."""
-_MATTERS = 2.0
-"""A phantom μ² does so if μ²τ² is this large at the height τ where a contour ends anyway."""
-_LEFT = (0.85, 0.7, 0.6)
-"""Tilts that are tried, over the best one."""
-_SHORTER = 0.9
-"""How much shorter the period must be there."""
+_WIDE = 0.1
+"""Relative width from which on other theorems may say more than the product of pairs, as far as it is computed."""
+_FAR = 1e300
 _SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
-"""Shares of a profile's releases that meet the first of two alternatives; any give a lower bound."""
-
-
-@dataclass(frozen=True)
-class _Work:
-    """When an engine is good enough, and how much it may cost.
-
-    The numbers decide how long an answer takes and how wide it is, never whether it holds: an answer takes
-    milliseconds (``tests/benchmarks/bench_accounting.py``).
-    """
-
-    tight: float
-    """Relative error of δ that costs next to nothing."""
-    not_tight: float
-    """Relative width of ε from which on the grid may do better."""
-    wide: float
-    """Relative width of δ from which on the grid may do better."""
-    shared: float
-    """Relative width of ε from which on shares of δ may do better."""
-    of_grid: float
-    """δ below which a grid's rounding is too large to help."""
-    rough: float
-    """Relative error of δ, beside a Chernoff bound's, that tells where ε is."""
-    overshoot: float
-    """How many 1/s a Chernoff bound is above ε, about."""
-    far: float
-    """How many 1/s it may be further above ε."""
-    little: float
-    """Nodes of a contour that is taken at once."""
-    few: float
-    """Nodes that a contour may have whatever each costs: as much as finding the saddle takes."""
-    some: float
-    """Complex exponentials of a contour for many different losses with atoms."""
-    much: float
-    """Complex exponentials that the last contour may take."""
-
-
-_WORK = _Work(
-    tight=1e-12,
-    not_tight=4e-6,
-    wide=1e-3,
-    shared=0.1,
-    of_grid=1e-13,
-    rough=1e-3,
-    overshoot=1.5,
-    far=1.5,
-    little=1024.0,
-    few=200.0,
-    some=4e5,
-    much=4e6,
-)
-
-CountedProfiles = Sequence[tuple[PrivacyProfile, int]]
-"""Profiles, and how often each is released."""
+"""Shares of a profile's releases that meet the first of two pairs; any give a lower bound."""
 
 
 def compose(releases: Iterable[tuple[PrivacyProfile, int]]) -> ComposedLoss:
@@ -125,7 +63,9 @@ def compose(releases: Iterable[tuple[PrivacyProfile, int]]) -> ComposedLoss:
     """
     counted: dict[PrivacyProfile, int] = {}
     for profile, count in releases:
-        counted[profile] = counted.get(profile, 0) + whole("count", count, least=1)
+        times = whole("count", count, least=1)
+        for part, n in profile.parts():
+            counted[part] = counted.get(part, 0) + n * times
     return ComposedLoss(tuple(counted.items()))
 
 
@@ -152,8 +92,7 @@ def reverse_of(loss: ComposedLoss) -> ComposedLoss | None:
         return None
     return ComposedLoss(
         tuple(
-            (replace(own, added=not own.added) if isinstance(own, OneDirection) else own, count)
-            for own, count in loss.releases
+            (own.reversed() if isinstance(own, OneDirection) else own, count) for own, count in loss.releases
         )
     )
 
@@ -161,7 +100,7 @@ def reverse_of(loss: ComposedLoss) -> ComposedLoss | None:
 def checked_delta(delta: float) -> float:
     """Return a δ at which ε can be asked for; raise `ParameterError` for any other."""
     target = nonnegative("delta", delta)
-    if target >= 1.0 or 0.0 < target < _LEAST_DELTA:
+    if target >= 1.0 or 0.0 < target < LEAST_DELTA:
         raise ParameterError(f"delta = {delta!r}: must be 0 or lie in [1e-290, 1)")
     return target
 
@@ -178,10 +117,10 @@ def checked_epsilon(epsilon: float) -> float:
 class ComposedLoss:
     """The privacy loss of a composition.
 
-    Intervals are those of the composed dominating pairs. If every profile is `exact` they are those of the
-    mechanisms' worst case; if not, the upper end is still a guarantee, and the lower end says how tight it is.
-    Where the worst pair of data sets may differ from release to release (`PrivacyProfile.alternatives`) the lower end
-    is that of fixed data sets: each release's pair the same, or in the same proportions.
+    An answer is the intersection of certified statements. From above: the product of dominating pairs, and every
+    theorem that may say less (`mechanisms.losses.theorems`). From below: what fixed data sets lose, of which a pair is
+    known for each release (`PrivacyProfile.attained`), the same for all or in the same proportions; releases of which
+    none is known take nothing of it away (post-processing). If there is none for any the answer is a `Bound`.
 
     Parameters
     ----------
@@ -199,18 +138,21 @@ class ComposedLoss:
         """The neighbouring relation of every profile, hence of every number; "replace one" if there is none."""
         return common_neighbouring(profile for profile, _ in self.releases)
 
-    @property
-    def exact(self) -> bool:
-        """Whether every profile is exact and has one worst pair of data sets, whatever was released before."""
-        return all(profile.exact for profile, _ in self.releases) and not self._switches
+    @cached_property
+    def directions(self) -> tuple[Product, ...]:
+        """The products of which the largest δ counts: one, or with a record removed and with one added."""
+        return products(self.releases)
 
     @cached_property
     def _switches(self) -> bool:
         """Whether the worst pair of data sets may differ from release to release."""
-        several = any(
-            len(side.alternatives()) > 1 for profile, _ in self.releases for side in profile.directions()
-        )
+        several = any(len(side.attained()) > 1 for own in self.directions for side in own.profiles)
         return several and sum(count for _, count in self.releases) > 1
+
+    @cached_property
+    def attained(self) -> bool:
+        """Whether fixed data sets attain the product of dominating pairs, so that it is the answer."""
+        return not self._switches and not any(side.bound for own in self.directions for side in own.profiles)
 
     @cached_property
     def pure_epsilon(self) -> Fraction | None:
@@ -220,7 +162,7 @@ class ComposedLoss:
 
     @cached_property
     def _largest_losses(self) -> list[tuple[Fraction, int]] | None:
-        return _largest_losses(self.releases)
+        return largest_losses(self.releases)
 
     def _exceeds_largest_loss(self, epsilon: float) -> bool:
         """Whether a number is at least the largest loss: exactly, but only where a sum of floats leaves it open."""
@@ -236,18 +178,8 @@ class ComposedLoss:
         assert self.pure_epsilon is not None
         return Fraction(epsilon) >= self.pure_epsilon
 
-    @cached_property
-    def directions(self) -> tuple[Direction, ...]:
-        """The compositions of which the largest δ counts: one, or with a record removed and with one added."""
-        sides = [profile.directions() for profile, _ in self.releases]
-        counts = tuple(count for _, count in self.releases)
-        number = max((len(side) for side in sides), default=0)
-        return tuple(
-            Direction(tuple(side[min(i, len(side) - 1)] for side in sides), counts) for i in range(number)
-        )
-
-    def epsilon(self, delta: float, *, width: float = 1e-9) -> CertifiedInterval:
-        """Return an interval that contains the least ε >= 0 with δ(ε) <= delta.
+    def epsilon(self, delta: float, *, width: float = 1e-9) -> Enclosure | Bound:
+        """Return what is proved of the least ε >= 0 with δ(ε) <= delta.
 
         Parameters
         ----------
@@ -264,35 +196,84 @@ class ComposedLoss:
         """
         target = checked_delta(delta)
         open_unit("width", width)
-        return self._epsilon(target, width).stated_for(self.neighbouring)
+        upper = self._epsilon_at_most(target, width)
+        return self.with_fixed_data(upper, target, width).stated_for(self.neighbouring)
 
     def epsilon_at_most(self, delta: float, *, width: float = 1e-9) -> float:
-        """Return the upper end of `epsilon`, without what the lower one takes where the worst data may switch."""
-        return self._epsilon(checked_delta(delta), width, upper_only=True).upper
+        """Return the upper end of `epsilon`, without what the lower one takes where it is another composition's."""
+        return self._epsilon_at_most(checked_delta(delta), width).upper
 
-    def _epsilon(self, target: float, width: float, *, upper_only: bool = False) -> CertifiedInterval:
+    def _epsilon_at_most(self, target: float, width: float) -> Enclosure | Bound:
         if target == 0.0:
             return self._largest_loss()
-        result = CertifiedInterval(0.0, 0.0, NOTHING, NOTHING)
-        for direction in self.directions:
-            if not direction.at_most(result.lower, target):
-                result = result.largest(direction.epsilon(target, width))
-        if self._switches and not upper_only:
-            result = result.with_lower(self.with_fixed_data(target, width))
-        return self.at_most_the_largest(result)
+        return self.by_theorems(self.product_epsilon(target, width), delta=target)
 
-    def with_fixed_data(self, delta: float, width: float) -> list[CertifiedInterval]:
-        """Return ε(delta) of data that are fixed, where the worst pair may differ from release to release."""
-        return [data.epsilon(delta, max(width, _FIXED_WIDTH)) for data in self._fixed_data]
+    def product_epsilon(self, delta: float, width: float = 1e-9) -> Enclosure:
+        """Return ε(delta) of the product of dominating pairs, attained or not, for a positive delta."""
+        found = self._known.get(("epsilon", delta, width))
+        if found is None:
+            found = self.at_most_the_largest(largest_epsilon(self.directions, delta, width))
+            self._keep(("epsilon", delta, width), found)
+        return found
 
-    def at_most_the_largest(self, result: CertifiedInterval) -> CertifiedInterval:
-        """Return an interval for ε with what the sum of the largest losses says of it."""
+    def _keep(self, asked: tuple[str, float, float], found: Enclosure) -> None:
+        if not time_is_over():  # with more time there may be more to say
+            self._known[asked] = found
+
+    @cached_property
+    def _known(self) -> dict[tuple[str, float, float], Enclosure]:
+        """Numbers of the product by what was asked: the table of theorems has them, too."""
+        return {}
+
+    def by_theorems(
+        self, product: Enclosure, *, delta: float | None = None, epsilon: float | None = None
+    ) -> Enclosure | Bound:
+        """Return what is proved if the product of pairs is in this interval: itself, if it is attained, or a bound."""
+        wide = not product.width <= _WIDE * min(product.upper, _FAR)
+        if self.attained and not wide:
+            return product
+        theorems = beside_the_product(self.releases, on_grid=any(own.on_grid for own in self.directions))
+        if time_is_over():
+            theorems = tuple(one for one in theorems if one in AT_ONCE)
+        elif wide and BASIC not in theorems:
+            theorems = (*theorems, BASIC)
+        found = [
+            theorem.epsilon(self.releases, delta)
+            if delta is not None
+            else theorem.delta(self.releases, epsilon or 0.0)
+            for theorem in theorems
+        ]
+        bounds = [one for one in found if one is not None]
+        return product.at_most(bounds) if self.attained else product.bound.at_most(bounds)
+
+    def with_fixed_data(self, upper: Enclosure | Bound, delta: float, width: float) -> Enclosure | Bound:
+        """Return an answer for ε(delta) with the lower end that fixed data sets attain, if it is a bound."""
+        if isinstance(upper, Enclosure):
+            return upper
+        return upper.above(self.epsilons_of_data(delta, width))
+
+    def epsilons_of_data(self, delta: float, width: float) -> list[Enclosure]:
+        """Return ε(delta) of fixed data sets, where that is not the product's."""
+        return [
+            Enclosure(own.largest_attained, math.inf, PURE, NOTHING)
+            if delta == 0.0
+            else own.epsilon(delta, self._width(width))
+            for own in self._fixed_data
+        ]
+
+    def _width(self, width: float) -> float:
+        return max(width, _FIXED_WIDTH) if self._switches else width
+
+    def at_most_the_largest(self, result: Enclosure) -> Enclosure:
+        """Return an enclosure of ε with what the sum of the largest losses says of it."""
         if math.isinf(result.upper) or self._exceeds_largest_loss(result.upper):
-            return result if self.pure_epsilon is None else result.intersect(_at_most(up(self.pure_epsilon)))
+            return (
+                result if self.pure_epsilon is None else result.at_most([Bound(up(self.pure_epsilon), PURE)])
+            )
         return result
 
-    def delta(self, epsilon: float, *, width: float = 1e-9) -> CertifiedInterval:
-        """Return an interval that contains δ(epsilon), for epsilon >= 0.
+    def delta(self, epsilon: float, *, width: float = 1e-9) -> Enclosure | Bound:
+        """Return what is proved of δ(epsilon), for epsilon >= 0.
 
         Raises
         ------
@@ -301,27 +282,32 @@ class ComposedLoss:
         """
         at = checked_epsilon(epsilon)
         open_unit("width", width)
-        return self._delta(at, width).stated_for(self.neighbouring)
+        upper = self._delta_at_most(at, width)
+        if isinstance(upper, Bound):
+            upper = upper.above(own.delta(at, self._width(width)) for own in self._fixed_data)
+        return upper.stated_for(self.neighbouring)
 
     def delta_at_most(self, epsilon: float, *, width: float = 1e-9) -> float:
         """Return the upper end of `delta`, as `epsilon_at_most` does that of `epsilon`."""
-        return self._delta(checked_epsilon(epsilon), width, upper_only=True).upper
+        return self._delta_at_most(checked_epsilon(epsilon), width).upper
 
-    def _delta(self, at: float, width: float, *, upper_only: bool = False) -> CertifiedInterval:
-        if self._exceeds_largest_loss(at):
-            return CertifiedInterval(0.0, 0.0, PURE, PURE)
-        result = CertifiedInterval(0.0, 0.0, NOTHING, NOTHING)
-        for direction in self.directions:
-            result = result.largest(direction.delta(at, width))
-        return (
-            result.with_lower([data.delta(at, width) for data in self._fixed_data])
-            if self._switches and not upper_only
-            else result
-        )
+    def _delta_at_most(self, at: float, width: float) -> Enclosure | Bound:
+        product = self.product_delta(at, width)
+        return self.by_theorems(product, epsilon=at) if product.upper else product
+
+    def product_delta(self, epsilon: float, width: float = 1e-9) -> Enclosure:
+        """Return δ(epsilon) of the product of dominating pairs, attained or not."""
+        if self._exceeds_largest_loss(epsilon):
+            return Enclosure(0.0, 0.0, PURE, PURE)
+        found = self._known.get(("delta", epsilon, width))
+        if found is None:
+            found = largest_delta(self.directions, epsilon, width)
+            self._keep(("delta", epsilon, width), found)
+        return found
 
     def directed_delta(
         self, epsilon: float, *, width: float = 1e-9, known: Sequence[list[Contour]] | None = None
-    ) -> tuple[CertifiedInterval, ...]:
+    ) -> tuple[Enclosure | Bound, ...]:
         """Return δ(epsilon) in each direction of the neighbouring relation, for epsilon >= 0.
 
         One if the directions are alike; else first removing a record, then adding one. Where the worst data may differ
@@ -330,481 +316,126 @@ class ComposedLoss:
         whoever asks at many ε plans few.
         """
         at = nonnegative("epsilon", epsilon)
-        number = max(1, len(self.directions), len(self._reversed_data))
+        number = max(1, len(self.directions), 2 if self._switches else 1)
         if not self.releases or self._exceeds_largest_loss(at):
-            return (CertifiedInterval(0.0, 0.0, PURE, PURE),) * number
+            return (Enclosure(0.0, 0.0, PURE, PURE),) * number
         memory = [None] * len(self.directions) if known is None else known
         found = [
-            direction.delta(at, width, own) for direction, own in zip(self.directions, memory, strict=True)
+            self.by_theorems(direction.delta(at, width, own), epsilon=at)
+            for direction, own in zip(self.directions, memory, strict=True)
         ]
-        if not self._reversed_data:
-            return tuple(found)
-        return tuple(
-            found[min(i, len(found) - 1)].with_lower([data.delta(at, width)])
-            for i, data in enumerate(self._reversed_data)
-        )
+        answers = []
+        for i in range(number):
+            upper = found[min(i, len(found) - 1)]
+            if isinstance(upper, Bound):
+                data = [self._data_in(i)] if self._fixed_data else []
+                upper = upper.above(own.delta(at, width) for own in data)
+            answers.append(upper)
+        return tuple(answers)
 
-    @cached_property
-    def _reversed_data(self) -> tuple[Direction, ...]:
-        """Two compositions that fixed data sets attain, one as D, D′ and one as D′, D, if the worst may switch.
+    def _data_in(self, i: int) -> Product:
+        """Return a composition that fixed data sets attain: as D, D′ for i = 0 and as D′, D for i = 1.
 
-        The second of a profile's alternatives is the first with both data sets exchanged.
+        The second of a profile's pairs is the first with both data sets exchanged.
         """
-        if not self._switches:
-            return ()
-        found = []
-        for i in (0, 1):
-            side = self.directions[min(i, len(self.directions) - 1)]
-            parts = tuple((profile.alternatives() * 2)[i] for profile in side.profiles)
-            found.append(Direction(parts, side.counts))
-        return tuple(found)
+        side = self.directions[min(i, len(self.directions) - 1)]
+        parts = [
+            ((profile.attained() * 2)[i], count)
+            for profile, count in zip(side.profiles, side.counts, strict=True)
+            if profile.attained()
+        ]
+        return Product(tuple(profile for profile, _ in parts), tuple(count for _, count in parts))
 
     @cached_property
-    def _fixed_data(self) -> tuple[Direction, ...]:
+    def _fixed_data(self) -> tuple[Product, ...]:
         """Compositions that fixed data sets attain: of each profile's pairs the first in some share of its releases."""
         found = []
         for direction in self.directions:
-            for share in _SHARES:
-                parts: list[tuple[PrivacyProfile, int]] = []
+            for share in _SHARES if self._switches else _SHARES[-1:]:
+                parts: dict[PrivacyProfile, int] = {}
                 for profile, count in zip(direction.profiles, direction.counts, strict=True):
-                    one, other = (profile.alternatives() * 2)[:2]
                     first = round(share * count)
-                    parts += [(own, n) for own, n in ((one, first), (other, count - first)) if n]
-                merged: dict[PrivacyProfile, int] = {}
-                for profile, count in parts:
-                    merged[profile] = merged.get(profile, 0) + count
-                found.append(Direction(tuple(merged), tuple(merged.values())))
+                    for own, n in zip((profile.attained() * 2)[:2], (first, count - first), strict=False):
+                        if n:
+                            parts[own] = parts.get(own, 0) + n
+                if parts:
+                    found.append(Product(tuple(parts), tuple(parts.values())))
         return tuple(dict.fromkeys(found))
 
-    def _largest_loss(self) -> CertifiedInterval:
+    def _largest_loss(self) -> Enclosure | Bound:
         total = self.pure_epsilon
-        if total is None:
-            unbounded = any(side.unbounded for side in self.directions)
-            return CertifiedInterval(math.inf if unbounded else 0.0, math.inf, PURE, PURE)
-        # Largest losses of subsampled mechanisms are floats rounded up, by at most 4e-14 of themselves and 5e-324.
-        least = total * (1 - Fraction(1, 10**13)) - Fraction(5e-324)
-        return CertifiedInterval(max(0.0, -up(-least)), up(total), PURE, PURE)
+        upper = math.inf if total is None else up(total)
+        if not self.attained:
+            return Bound(upper, PURE)
+        lower = max((own.largest_attained for own in self.directions), default=0.0)
+        return Enclosure(lower, upper, PURE, PURE)
 
+    def theorems(
+        self, *, delta: float | None = None, epsilon: float | None = None
+    ) -> dict[str, Enclosure | Bound]:
+        """Return what each theorem says about ε at delta, or δ at epsilon; those that do not apply are left out.
 
-def _largest_losses(
-    releases: Iterable[tuple[PrivacyProfile, int]],
-) -> list[tuple[Fraction, int]] | None:
-    """Return each release's largest loss, and how often it is made; None if one is unbounded."""
-    known = [(profile.pure_epsilon, count) for profile, count in releases]
-    terms = [(largest, count) for largest, count in known if largest is not None]
-    return terms if len(terms) == len(known) else None
+        After a deadline (`mechanisms.losses.deadline`) those that were not asked yet are left out, too.
 
+        Parameters
+        ----------
+        delta, epsilon
+            One of them.
 
-def _at_most(value: float) -> CertifiedInterval:
-    return CertifiedInterval(0.0, value, NOTHING, PURE)
-
-
-@dataclass(frozen=True)
-class Direction:
-    """One direction of the neighbouring relation: the pairs to compose."""
-
-    profiles: tuple[PrivacyProfile, ...]
-    counts: tuple[int, ...]
-
-    @cached_property
-    def loss(self) -> PrivacyLoss | None:
-        """The law of the total loss, if every part's is known."""
-        parts = [profile.loss() for profile in self.profiles]
-        known = [part for part in parts if part is not None]
-        return add_losses(known, self.counts) if len(known) == len(parts) else None
-
-    @property
-    def unbounded(self) -> bool:
-        """Whether the loss is known to exceed every number with positive probability."""
-        loss = self.loss
-        return loss is not None and (math.isinf(loss.supremum) or loss.infinite_mass > 0.0)
-
-    @cached_property
-    def _largest(self) -> Fraction | None:
-        """The sum of the largest losses in this direction, exactly; None if one is unbounded."""
-        terms = _largest_losses(zip(self.profiles, self.counts, strict=True))
-        return None if terms is None else exact_sum(terms)
-
-    @cached_property
-    def _closed(self) -> PrivacyProfile | None:
-        """A profile whose own curve is that of the composition."""
-        first = self.profiles[0]
-        if self.counts == (1,):
-            return first
-        if self.loss is not None or len(self.profiles) > 1 or first._composed_closed(first) is None:
-            return None
-        return first.repeat(self.counts[0])
-
-    def at_most(self, epsilon: float, delta: float) -> bool:
-        """Whether a Chernoff bound proves that this direction's ε(δ) is below another one's."""
-        loss = self.loss
-        if loss is None or loss.infinite_mass > 0.0 or not epsilon > 0.0:
-            return False
-        if loss.supremum < epsilon:
-            return True
-        return _renyi_bound(loss, saddle_for_delta(loss, delta).s, delta) < epsilon
-
-    def epsilon(self, delta: float, width: float) -> CertifiedInterval:
-        """Bound ε(δ)."""
-        return self.epsilon_and_contour(delta, width)[0]
-
-    def epsilon_and_contour(self, delta: float, width: float) -> tuple[CertifiedInterval, Contour | None]:
-        """Bound ε(δ) by the engines; where they leave a gap, also by the mass near the largest loss.
-
-        Return also the best contour among them, if there was one.
+        Raises
+        ------
+        ParameterError
+            If not exactly one of delta and epsilon is given, or it is out of range.
         """
-        result, contour = self._epsilon_by_engines(delta, width)
-        if delta == 0.0 or result.width <= _WORK.not_tight * max(1.0, result.lower):
-            return result, contour
-        for bound, log_mass in self._near_the_ceiling():
-            if math.log(delta) < log_mass:
-                lower = (bound + math.log1p(-math.exp(math.log(delta) - log_mass))) * (1.0 - 4 * ROUNDING)
-                if lower > result.lower:
-                    result = result.intersect(CertifiedInterval(lower, math.inf, _CEILING, NOTHING))
-        result = self._at_least_one(result, lambda profile: _closed_epsilon(profile, delta).lower)
-        if result.width > _WORK.shared * result.upper and not time_is_over():
-            result = result.intersect(CertifiedInterval(0.0, self._shared_epsilon(delta), NOTHING, _SHARED))
-        return result, contour
-
-    def _at_least_one(
-        self, result: CertifiedInterval, lower: Callable[[PrivacyProfile], float]
-    ) -> CertifiedInterval:
-        """Raise the lower end to what one release costs: the others take nothing of it away (post-processing).
-
-        That is said of pairs. A bound of which only the curve is known need not be a pair's curve: it may lie above the
-        convex curves of all pairs that it bounds, which is what a composition with it is made of.
-        """
-        for profile in () if time_is_over() else self.profiles:
-            if not profile.exact and profile.loss() is None:
+        if (delta is None) == (epsilon is None):
+            raise ParameterError("give delta or epsilon, one of the two")
+        if delta is not None and checked_delta(delta) == 0.0:
+            largest = self.epsilon(0.0)
+            return {BASIC.name: Bound(largest.upper, BASIC.name, self.neighbouring), EXACT: largest}
+        known = self._tables.get((delta, epsilon))
+        if known is not None:
+            return dict(known)
+        table: dict[str, Enclosure | Bound] = {}
+        for name, theorem in THEOREMS.items():
+            if name == EXACT:
+                product = (
+                    self.product_epsilon(delta, 1e-9)
+                    if delta is not None
+                    else self.product_delta(checked_epsilon(epsilon or 0.0), 1e-9)
+                )
+                table[name] = (product if self.attained else product.bound).stated_for(self.neighbouring)
                 continue
-            alone = lower(profile)
-            if alone > result.lower:
-                result = result.intersect(CertifiedInterval(alone, math.inf, _ONE, NOTHING))
-        return result
-
-    def _shared_epsilon(self, delta: float) -> float:
-        """Bound ε(δ) by the curves alone: Σ n_i ε_i(d) for 1 - (1-d)^n = δ, n = Σ n_i.
-
-        Of each P_i the part min(P_i, e^{x_i} Q_i) has the mass 1 - δ_i(x_i); the product of these parts has the
-        product of their masses, and is nowhere above e^{Σ x_i} times the product of the Q_i. The rest is
-        δ(Σ n_i x_i) <= 1 - Π (1 - δ_i(x_i))^{n_i} (Kairouz, Oh & Viswanath 2015, Thm 3.3, with one δ for all).
-        """
-        share = -math.expm1(math.log1p(-delta) / sum(self.counts)) * (1.0 - 16 * ROUNDING)
-        total = 0.0
-        for profile, count in zip(self.profiles, self.counts, strict=True):
-            if time_is_over():
-                return math.inf
-            total += count * _closed_epsilon(profile, share).upper
-        return total * (1.0 + (len(self.counts) + 4) * ROUNDING)
-
-    def _shared_delta(self, epsilon: float) -> float:
-        """Bound δ(ε) by the curves alone, at equal shares of ε; see `_shared_epsilon`."""
-        at, log_kept = epsilon / sum(self.counts) * (1.0 - 2 * ROUNDING), 0.0
-        for profile, count in zip(self.profiles, self.counts, strict=True):
-            alone = _closed_delta(profile, at).upper
-            if not alone < 1.0:
-                return 1.0
-            log_kept += count * math.log1p(-alone)
-        return -math.expm1(log_kept) * (1.0 + (len(self.counts) + 8) * ROUNDING)
-
-    def _near_the_ceiling(self) -> list[tuple[float, float]]:
-        """Return (x, ln q) with P(total loss > x) >= q, for x a little below the largest loss.
-
-        For one release, δ(x) <= P(L > x) (1 - e^{-h}) for x = sup L - h, as no loss exceeds the supremum. So
-        every release exceeds its x_i with probability at least δ_i(x_i) / (1 - e^{-h_i}), all of them with the
-        product, and the total then exceeds Σ n_i x_i. Hence δ(ε) >= q (1 - e^{ε - Σ n_i x_i}), that is
-        ε(δ) >= Σ n_i x_i + ln(1 - δ/q) for δ < q. The factor 1 - 1e-6 covers the rounding of δ_i near its zero.
-        """
-        bounds: list[tuple[float, float]] = []
-        if time_is_over() or any(profile.pure_epsilon is None for profile in self.profiles):
-            return bounds
-        for share in (1e-2, 1e-4, 1e-6):
-            total, log_mass = 0.0, 0.0
-            for profile, count in zip(self.profiles, self.counts, strict=True):
-                if time_is_over():
-                    return bounds
-                largest = profile.pure_epsilon
-                if not largest:
-                    continue
-                x = float(largest) * (1.0 - share)
-                fall = float(largest - Fraction(x)) * (1.0 + ROUNDING)
-                mass = float(profile.delta(x)) / -math.expm1(-fall) * (1.0 - 1e-6)
-                if not mass > 0.0:
-                    return bounds
-                total += count * x
-                log_mass += count * math.log(min(1.0, mass))
-            bounds.append((total * (1.0 - 8 * ROUNDING), log_mass * (1.0 + 8 * ROUNDING) - 1e-12))
-        return bounds
-
-    def _epsilon_by_engines(self, delta: float, width: float) -> tuple[CertifiedInterval, Contour | None]:
-        if self._closed is not None and (self.loss is None or not self.loss.precision):
-            return _closed_epsilon(self._closed, delta), None
-        if self.loss is None:
-            return self._grid_epsilon(delta, width), None
-        targets = without_mass(delta, self.loss.least_infinite_mass, self.loss.infinite_mass)
-        if targets is None:
-            lower = math.inf if self.loss.least_infinite_mass > delta else 0.0
-            return CertifiedInterval(lower, math.inf, "infinite loss", "infinite loss"), None
-        ends = [self._finite_epsilon(target, width) for target in dict.fromkeys(targets)]
-        (first, contour), (last, _) = ends[0], ends[-1]
-        return CertifiedInterval(last.lower, first.upper, last.lower_by, first.upper_by), contour
-
-    def _finite_epsilon(self, delta: float, width: float) -> tuple[CertifiedInterval, Contour | None]:
-        """Bound ε for the finite part of the loss; return also the best contour that was tried."""
-        loss = self.loss
-        assert loss is not None
-        saddle = saddle_for_delta(loss, delta)
-        by_order = _renyi_bound(loss, saddle.s, delta)
-        result = CertifiedInterval(0.0, max(0.0, by_order), NOTHING, _RENYI)
-        wanted = width * max(1.0, saddle.epsilon)
-        near = near_ceiling(loss, saddle.s, delta=delta)
-        if near is not None:
-            lower, upper = invert(near, delta, saddle.epsilon, loss.supremum)
-            return result.intersect(CertifiedInterval(lower, upper, near.name, near.name)), None
-        saddle = replace(saddle, epsilon=max(0.0, saddle.epsilon - _WORK.overshoot / saddle.s))
-        best, narrowest = None, math.inf
-        line = TiltedLoss(loss, saddle.s)
-        for rough_first in (True, False):
-            for engine in engines(line, saddle, wanted, rough_first=rough_first):
-                lower, upper = invert(engine, delta, saddle.epsilon, loss.supremum)
-                if isinstance(engine, Contour) and upper - lower < narrowest:
-                    best, narrowest = engine, upper - lower
-                result = result.intersect(CertifiedInterval(lower, upper, engine.name, engine.name))
-                if result.width <= 3.0 * wanted:
-                    return result, best
-                if saddle.s * (saddle.epsilon - result.lower) > _WORK.far and result.lower > 0.0:
-                    break
-            else:
-                break
-            # The Chernoff bound was further above ε: what is too small beside δ depends on where ε is.
-            saddle = replace(saddle_for_epsilon(loss, result.lower), log_delta=math.log(delta))
-            line = line.at(saddle.s)
-        # Where what is summed is that much larger than δ, rounding is what makes it wide, and a grid does no better.
-        sums_round = line.log_size(result.upper) - math.log(delta) > math.log(_WORK.not_tight / _WORK.tight)
-        if result.width > _WORK.not_tight * max(1.0, result.upper) and not sums_round and not time_is_over():
-            result = self._with_grid(result, delta, width)
-        return result, best
-
-    def _with_grid(self, known: CertifiedInterval, delta: float, width: float) -> CertifiedInterval:
-        assert self.loss is not None
-        return known.intersect(self._grid_epsilon(delta + self.loss.infinite_mass, width))
-
-    def _grid(self, width: float, *, delta: float | None = None, epsilon: float | None = None) -> Grid | None:
-        try:
-            return grid(self.profiles, self.counts, width=width, delta=delta, epsilon=epsilon)
-        except OutOfTime:
-            return None
-
-    def _epsilon_by_orders(self, delta: float) -> float:
-        """Bound ε(δ) by the sum of the profiles' Rényi curves, rounded up; inf where that says nothing."""
-        divergence = sum(
-            count * profile.renyi(_ORDERS) for profile, count in zip(self.profiles, self.counts, strict=True)
-        )
-        s = _ORDERS - 1.0
-        bounds = divergence + (log_chernoff_factor(s) - math.log(delta)) / s
-        return max(0.0, float(np.min(bounds * (1.0 + 1e-12) + 1e-12 * (1.0 - math.log(delta)) / s)))
-
-    def _grid_epsilon(self, delta: float, width: float) -> CertifiedInterval:
-        engine = self._grid(max(width, 1e-6), delta=delta)
-        if engine is None:
-            return CertifiedInterval(0.0, self._epsilon_by_orders(delta), NOTHING, _RENYI)
-        lower, upper = invert(engine, delta, engine.start, math.inf)
-        return CertifiedInterval(lower, upper, engine.name, engine.name)
-
-    def delta(self, epsilon: float, width: float, known: list[Contour] | None = None) -> CertifiedInterval:
-        """Bound δ(epsilon), by a contour that is known if one is narrow enough there; a new one is added to them."""
-        if self._closed is not None:
-            return _closed_delta(self._closed, epsilon)
-        if self.loss is None:
-            if self._largest is not None and Fraction(epsilon) >= self._largest:
-                return CertifiedInterval(0.0, 0.0, PURE, PURE)
-            return self._by_each(self._grid_delta(epsilon, width), epsilon)
-        loss, mass = self.loss, self.loss.infinite_mass
-        low_mass = loss.least_infinite_mass
-        if epsilon >= loss.supremum:
-            return CertifiedInterval(low_mass, mass, PURE, PURE)
-        near = near_ceiling(loss, 1.0, epsilon=epsilon)
-        if near is not None:
-            result = CertifiedInterval(*near.bounds(epsilon), near.name, near.name)
-        else:
-            result = self._delta_by_engines(epsilon, width, [] if known is None else known)
-        least = 5e-324  # below the largest loss delta is positive, even where no float can show it
-        upper = min(1.0, max(least, (result.upper + mass) * (1.0 + 4 * ROUNDING)))
-        lower = (result.lower + low_mass) * (1.0 - 4 * ROUNDING)
-        result = CertifiedInterval(lower, upper, result.lower_by, result.upper_by)
-        if result.width > _WORK.wide * upper and upper > _WORK.of_grid and not time_is_over():
-            result = result.intersect(self._grid_delta(epsilon, width))
-        return self._by_each(result, epsilon)
-
-    def _by_each(self, result: CertifiedInterval, epsilon: float) -> CertifiedInterval:
-        """Return δ(ε) with what the curve of each release says of it, if what is known is wide."""
-        if result.width > _WORK.wide * result.upper:
-            result = self._at_least_one(result, lambda profile: _closed_delta(profile, epsilon).lower)
-        if result.width > _WORK.wide * result.upper:
-            result = result.intersect(CertifiedInterval(0.0, self._shared_delta(epsilon), NOTHING, _SHARED))
-        return result
-
-    def _delta_by_engines(self, epsilon: float, width: float, known: list[Contour]) -> CertifiedInterval:
-        assert self.loss is not None
-        for contour in reversed(known):
-            found = contour_delta(contour, epsilon, width)
+            try:
+                check_time()
+                found = (
+                    theorem.epsilon(self.releases, delta)
+                    if delta is not None
+                    else theorem.delta(self.releases, epsilon or 0.0)
+                )
+            except OutOfTime:
+                continue
             if found is not None:
-                return found
-        saddle = saddle_for_epsilon(self.loss, epsilon)
-        log_upper = _log_chernoff(self.loss, saddle.s) - saddle.s * epsilon
-        by_order = math.exp(min(0.0, log_upper + 1e-12 * (1.0 + abs(saddle.s * epsilon))))
-        result = CertifiedInterval(0.0, by_order, NOTHING, _RENYI)
-        for engine in engines(TiltedLoss(self.loss, saddle.s), saddle, width):
-            lower, upper = engine.bounds(epsilon)
-            result = result.intersect(CertifiedInterval(lower, upper, engine.name, engine.name))
-            if result.width <= _DELTA_WIDTH * width * saddle.s * result.upper:
-                if isinstance(engine, Contour):
-                    known.append(engine)
-                break
-        return result
+                table[name] = found
+        if not time_is_over():
+            self._tables[delta, epsilon] = dict(table)
+        return table
 
-    def _grid_delta(self, epsilon: float, width: float) -> CertifiedInterval:
-        engine = self._grid(max(width, 1e-6), epsilon=epsilon)
-        if engine is None:
-            return CertifiedInterval(0.0, 1.0, NOTHING, NOTHING)
-        lower, upper = engine.bounds(epsilon)
-        return CertifiedInterval(lower, upper, engine.name, engine.name)
+    @cached_property
+    def _tables(self) -> dict[tuple[float | None, float | None], dict[str, Enclosure | Bound]]:
+        """Tables by what was asked: an audit takes the least of one, and shows it."""
+        return {}
 
 
-def contour_delta(contour: Contour, epsilon: float, width: float) -> CertifiedInterval | None:
-    """Return a contour's interval for δ, of the finite part of the loss, if it is about as narrow as was asked for."""
-    lower, upper = contour.bounds(epsilon)
-    if not upper - lower <= _DELTA_WIDTH * width * contour.s * upper:
-        return None
-    return CertifiedInterval(lower, upper, contour.name, contour.name)
+def theorem_table(
+    releases: CountedProfiles, *, delta: float | None = None, epsilon: float | None = None
+) -> dict[str, Enclosure | Bound]:
+    """Return what each theorem says about ε at delta, or δ at epsilon; see `ComposedLoss.theorems`.
 
-
-def without_mass(delta: float, least: float, most: float) -> tuple[float, float] | None:
-    """Return what δ leaves to the finite part of a loss whose infinite part is in [least, most]: less, and more.
-
-    None if that may be nothing.
+    Raises
+    ------
+    ParameterError
+        If not exactly one of delta and epsilon is given, it is out of range, or a count is below 1.
+    MixedNeighbours
+        If the releases hold for different neighbouring relations.
     """
-    if most == 0.0:
-        return delta, delta
-    if most >= delta:
-        return None
-    return (delta - most) * (1.0 - 4 * ROUNDING), (delta - least) * (1.0 + 4 * ROUNDING)
-
-
-def _renyi_bound(loss: PrivacyLoss, s: float, delta: float) -> float:
-    """Return the bound on ε(δ) from the order s + 1, rounded up."""
-    bound = _log_chernoff(loss, s) - math.log(delta)
-    return bound / s + 1e-12 * (1.0 + abs(bound) / s)
-
-
-def _log_chernoff(loss: PrivacyLoss, s: float) -> float:
-    """Return ln of a bound on δ(ε) e^{sε} for every ε, rounded up."""
-    bound = loss.log_top(s) + float(log_chernoff_factor(np.array(s)))
-    return bound + 1e-12 * (1.0 + abs(bound))
-
-
-def engines(
-    line: TiltedLoss, saddle: Saddle, width: float, *, rough_first: bool = False
-) -> Iterable[DeltaBounds]:
-    """Yield the engines that can bound δ near a saddle, the cheapest that should suffice first.
-
-    Decided before any node is evaluated, from envelopes (Theorem 3): a contour with few nodes; a common lattice;
-    a contour that is only as good as asked for; the series over equal Laplace losses; a contour with a phantom
-    Gaussian μ² = width/(s+1), which is wider when the nodes it needs are too many. If the last takes many nodes and
-    where ε is is not known well, one with few goes ahead (``rough_first``). After a deadline there are no more, and
-    what was begun is left.
-    """
-    try:
-        yield from _in_order(line, saddle, width, rough_first)
-    except OutOfTime:
-        return
-
-
-def _in_order(line: TiltedLoss, saddle: Saddle, width: float, rough_first: bool) -> Iterable[DeltaBounds]:
-    loss = line.loss
-    relative = min(1e-3, max(_WORK.tight, 0.2 * width * saddle.s))
-    for tolerance in (_WORK.tight, relative):
-        check_time()
-        plan = plan_contour(line, saddle, tolerance, _WORK.little * loss.cost(saddle.s, 0.0))
-        if plan is not None:
-            yield Contour(loss, plan)
-    check_time()
-    lattice = lattice_contour(line, saddle, _WORK.tight)
-    if lattice is not None:
-        yield lattice
-    equal = loss.equal_laplace
-    if equal is not None:
-        series = equal_laplace(loss, equal[0], equal[1], saddle)
-        if series is not None:
-            yield series
-    some = max(_WORK.some, _WORK.few * loss.cost(saddle.s, 0.0))
-    for factor in (0.9, 10.0, 100.0):
-        check_time()
-        plan = plan_oscillating_contour(line, saddle, relative, some, factor * width / (saddle.s + 1.0))
-        if plan is not None:
-            yield Contour(loss, plan)
-            break
-    check_time()
-    left = _with_a_shorter_period(line, saddle, relative)
-    last = plan_contour(left, saddle, left.s / line.s * relative, _WORK.much)
-    if last is None or width / (left.s + 1.0) * last.height**2 > _MATTERS:
-        left, last = line, _last_plan(line, saddle, relative, width)
-    if last is None:
-        return
-    if rough_first:
-        ahead = plan_contour(left, saddle, _WORK.rough, 0.7 * last.work)
-        if ahead is not None:
-            yield Contour(loss, ahead)
-    yield Contour(loss, last)
-
-
-def _last_plan(line: TiltedLoss, saddle: Saddle, relative: float, width: float) -> ContourPlan | None:
-    """Return the contour with the least work, with a phantom Gaussian as small as possible or none."""
-    plans = [plan_contour(line, saddle, relative, _WORK.much)]
-    for factor in (1.0, 10.0, 100.0, 1e3):
-        # Wider than 1/s the phantom would hide the mechanism.
-        phantom = min(factor * width, 0.03 / line.s) / (line.s + 1.0)
-        plans.append(plan_contour(line, saddle, relative, _WORK.much, phantom))
-        if plans[-1] is not None:
-            break
-    known = [plan for plan in plans if plan is not None]
-    return min(known, key=lambda plan: plan.work, default=None)
-
-
-def _with_a_shorter_period(line: TiltedLoss, saddle: Saddle, relative: float) -> TiltedLoss:
-    """Return the loss on a line further left, if there aliases are small at a much shorter period.
-
-    Further left what is summed is larger than δ, and so is its rounding, by a factor that is estimated.
-    """
-    best, room = line, math.log(relative / _WORK.tight)
-    shortest, _ = line.period(saddle, relative)
-    for factor in _LEFT:
-        other = line.at(factor * line.s)
-        period, _ = other.period(saddle, relative)
-        if period < _SHORTER * shortest and other.log_size(saddle.epsilon) - saddle.log_delta <= room:
-            best, shortest = other, period
-    return best
-
-
-def _closed_epsilon(profile: PrivacyProfile, delta: float) -> CertifiedInterval:
-    """Return the ends that the curve's certified bounds prove."""
-
-    def bounds(x: float) -> tuple[float, float]:
-        lower, upper = profile.bounds(np.array(x))
-        return float(lower), float(upper)
-
-    if delta < profile.infinite_mass * (1.0 - 64 * ROUNDING):
-        return CertifiedInterval(math.inf, math.inf, CLOSED, CLOSED)
-    upper = profile.epsilon(delta)
-    if upper == 0.0:
-        return CertifiedInterval(0.0, 0.0, CLOSED, CLOSED)
-    start = upper if math.isfinite(upper) else 1.0
-    lower = math.nextafter(smallest(start, lambda x: bounds(x)[0] < delta), 0.0)
-    if not (math.isfinite(lower) and bounds(lower)[0] >= delta):
-        lower = 0.0
-    return CertifiedInterval(lower, upper, CLOSED, CLOSED)
-
-
-def _closed_delta(profile: PrivacyProfile, epsilon: float) -> CertifiedInterval:
-    lower, upper = profile.bounds(np.array(epsilon))
-    return CertifiedInterval(float(lower), float(upper), CLOSED, CLOSED)
+    return compose(releases).theorems(delta=delta, epsilon=epsilon)

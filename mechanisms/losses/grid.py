@@ -254,6 +254,7 @@ def grid(
     width: float,
     delta: float | None = None,
     epsilon: float | None = None,
+    upper_only: bool = False,
 ) -> Grid | None:
     """Return grid bounds near ε(delta) or at epsilon, of about the given width in ε; None if out of reach.
 
@@ -285,6 +286,9 @@ def grid(
     found = _engine(above, delta, epsilon)
     if found is None:
         return None
+    off = 8.0 * ROUNDING * total * (max(high, -low) + 1.0)
+    if upper_only:
+        return Grid(found[0], (), above.infinite_mass, off, found[1].epsilon)
     plain = _losses(_below, profiles, ends, spacing)
     bent = tuple(
         _bent(profile, spacing, end) if _lost(profile, loss) > _MATTERS * small else loss
@@ -293,7 +297,6 @@ def grid(
     lower = [
         _engine(LossSum(losses, tuple(counts)), delta, epsilon) for losses in dict.fromkeys((plain, bent))
     ]
-    off = 8.0 * ROUNDING * total * (max(high, -low) + 1.0)
     below = [engine for engine, _ in filter(None, lower)]
     return Grid(found[0], below, above.infinite_mass, off, found[1].epsilon)
 

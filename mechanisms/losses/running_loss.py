@@ -13,21 +13,18 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from mechanisms.losses.certified_interval import CertifiedInterval
 from mechanisms.losses.composed_loss import (
-    NOTHING,
     ComposedLoss,
-    Direction,
     check_composable,
     checked_delta,
     checked_epsilon,
     compose,
-    contour_delta,
-    without_mass,
 )
 from mechanisms.losses.contour import Contour, Transform
 from mechanisms.losses.deadline import time_is_over
+from mechanisms.losses.enclosure import Bound, Enclosure
 from mechanisms.losses.inversion import invert, most_that_fit
+from mechanisms.losses.product import NOTHING, Product, contour_delta, without_mass
 from mechanisms.parameters import ParameterError, open_unit, whole
 from mechanisms.privacy_loss import ROUNDING, PrivacyLoss, add_losses
 from mechanisms.profile import PrivacyProfile
@@ -53,8 +50,8 @@ class RunningLoss:
     adaptively (a training schedule, say). Where outcomes choose the mechanisms, or when to stop, they are no guarantee:
     for that there are filters, and `Accountant.odometer`.
 
-    Where the worst pair of data sets may differ from release to release, a lower end of ε may be that of fewer
-    releases.
+    Where no data sets are known to attain what all releases cost together, a lower end of ε may be that of fewer
+    releases, and there is none where there are no such data sets for any.
 
     Parameters
     ----------
@@ -83,9 +80,9 @@ class RunningLoss:
         self._counts: dict[PrivacyProfile, int] = {}
         self._examples: tuple[PrivacyProfile, ...] = ()
         self._directions: list[_Growing] = []
-        self._switching = False
+        self._attained = True
         self._by_curves = False
-        self._fixed_data: tuple[float, list[CertifiedInterval]] | None = None
+        self._fixed_data: tuple[float, list[Enclosure]] | None = None
         self._composed: ComposedLoss | None = None
         for profile, count in releases:
             self.add(profile, count)
@@ -114,6 +111,10 @@ class RunningLoss:
         """
         more = whole("count", count, least=1)
         check_composable((*self._examples, profile))
+        for part, times in profile.parts():
+            self._add(part, times * more)
+
+    def _add(self, profile: PrivacyProfile, more: int) -> None:
         sides = profile.directions()
         losses = [side.loss() for side in sides]
         # One profile says the relation of all, one more of which record all are about, if any does.
@@ -125,47 +126,51 @@ class RunningLoss:
             growing.add(losses[min(i, len(sides) - 1)], more)
         self._counts[profile] = self._counts.get(profile, 0) + more
         self._composed = None
-        self._switching = self._switching or any(len(side.alternatives()) > 1 for side in sides)
+        self._attained = self._attained and all(side.attained() == (side,) for side in sides)
         self._by_curves = self._by_curves or None in losses
 
     def _mass_so_far(self) -> _InfiniteMass:
         """Return that of a direction in which everything so far was alike."""
         return self._directions[0].mass if self._directions else _InfiniteMass()
 
-    def epsilon(self, delta: float, *, width: float = 1e-7) -> CertifiedInterval:
-        """Return an interval that contains the least ε >= 0 with δ(ε) <= delta; see `ComposedLoss.epsilon`.
+    def epsilon(self, delta: float, *, width: float = 1e-7) -> Enclosure | Bound:
+        """Return what is proved of the least ε >= 0 with δ(ε) <= delta; see `ComposedLoss.epsilon`.
 
         The first call, and one when the releases have grown by a half to twice, cost what `compose` does; others a
         fraction of a millisecond.
         """
         target = checked_delta(delta)
         open_unit("width", width)
-        if target == 0.0 or not self._counts or (self._switching and self._by_curves):
+        if target == 0.0 or not self._counts or self._by_curves:
             return self.composed.epsilon(target, width=width)
-        result, anew = CertifiedInterval(0.0, 0.0, NOTHING, NOTHING), False
+        result, anew = Enclosure(0.0, 0.0, NOTHING, NOTHING), False
         for i, growing in enumerate(self._directions):
             if not growing.at_most(result.lower, target):
                 own = growing.epsilon(target, width)
                 if own is None:
                     own, anew = growing.replanned(self.composed.directions[i], target, width), True
                 result = result.largest(own)
-        if self._switching:
-            # What fewer releases cost with fixed data is a lower end, too.
-            if anew or self._fixed_data is None or self._fixed_data[0] != target:
-                self._fixed_data = target, self.composed.with_fixed_data(target, width)
-            result = result.with_lower(self._fixed_data[1])
         if anew:
             result = self.composed.at_most_the_largest(result)
-        return result.stated_for(self._examples[0].neighbouring)
+        relation = self._examples[0].neighbouring
+        if self._attained:
+            return result.stated_for(relation)
+        answer = self.composed.by_theorems(result, delta=target)
+        if isinstance(answer, Bound):
+            # What fewer releases cost with fixed data is a lower end, too.
+            if anew or self._fixed_data is None or self._fixed_data[0] != target:
+                self._fixed_data = target, self.composed.epsilons_of_data(target, width)
+            answer = answer.above(self._fixed_data[1])
+        return answer.stated_for(relation)
 
-    def delta(self, epsilon: float, *, width: float = 1e-7) -> CertifiedInterval:
-        """Return an interval that contains δ(epsilon), for epsilon >= 0; see `ComposedLoss.delta`."""
+    def delta(self, epsilon: float, *, width: float = 1e-7) -> Enclosure | Bound:
+        """Return what is proved of δ(epsilon), for epsilon >= 0; see `ComposedLoss.delta`."""
         at = checked_epsilon(epsilon)
         open_unit("width", width)
         known = [growing.delta(at, width) for growing in self._directions]
-        if self._switching or not known or None in known:
+        if not self._attained or not known or None in known:
             return self.composed.delta(at, width=width)
-        result = CertifiedInterval(0.0, 0.0, NOTHING, NOTHING)
+        result = Enclosure(0.0, 0.0, NOTHING, NOTHING)
         for own in known:
             assert own is not None
             result = result.largest(own)
@@ -213,9 +218,9 @@ class RunningLoss:
             known = (
                 None if target == 0.0 else growing.fits(sides[min(i, len(sides) - 1)], count, budget, target)
             )
-            if known is False:
+            if known is False and self._attained and not profile.bound:
                 return False
-            undecided = undecided or known is None
+            undecided = undecided or not known
         return not undecided or compose((*self.releases, (profile, count))).epsilon_at_most(target) <= budget
 
     def to_dict(self) -> dict[str, Any]:
@@ -333,16 +338,16 @@ class _Growing:
         contour = self._current()
         return contour is not None and contour.bounds(epsilon)[1] <= targets[0]
 
-    def _inverted(self, contour: Contour, delta: float) -> CertifiedInterval | None:
+    def _inverted(self, contour: Contour, delta: float) -> Enclosure | None:
         targets = without_mass(delta, *self.mass.bounds)
         if targets is None:
             return None
         ends = [invert(contour, target, self._start, contour.supremum) for target in dict.fromkeys(targets)]
         lower, upper = ends[-1][0], ends[0][1]
         self._start = upper if math.isfinite(upper) else 0.0
-        return CertifiedInterval(lower, upper, contour.name, contour.name)
+        return Enclosure(lower, upper, contour.name, contour.name)
 
-    def epsilon(self, delta: float, width: float) -> CertifiedInterval | None:
+    def epsilon(self, delta: float, width: float) -> Enclosure | None:
         """Return the contour's interval, if it is about as narrow as one can be."""
         contour = self._current()
         own = None if contour is None else self._inverted(contour, delta)
@@ -350,7 +355,7 @@ class _Growing:
             return None
         return own
 
-    def replanned(self, direction: Direction, delta: float, width: float) -> CertifiedInterval:
+    def replanned(self, direction: Product, delta: float, width: float) -> Enclosure:
         """Return the interval of the whole composition, and keep the contour that gave it, if one did."""
         result, contour = direction.epsilon_and_contour(delta, width)
         self._contour, self._transforms = None, {}
@@ -362,7 +367,7 @@ class _Growing:
             self._until = _GROWN * self._count
         return result
 
-    def delta(self, epsilon: float, width: float) -> CertifiedInterval | None:
+    def delta(self, epsilon: float, width: float) -> Enclosure | None:
         """Return the contour's interval for δ, if that is narrow."""
         contour = self._current()
         if contour is None or not epsilon < contour.supremum:

@@ -22,6 +22,7 @@ from mechanisms import (
 from mechanisms.gaussian_loss import GaussianLoss
 from mechanisms.laplace_loss import LaplaceLoss
 from mechanisms.losses.composed_loss import compose
+from mechanisms.losses.composed_profile import composed_profile
 from mechanisms.losses.contour import Contour, ContourPlan, TiltedLoss, plan_contour
 from mechanisms.losses.equal_laplace import equal_laplace, log_binomial_half
 from mechanisms.losses.grid import grid, rounded_down, rounded_up
@@ -85,7 +86,7 @@ def test_phantom_gaussian_sandwiches_atoms(count: int, e: float, share: float, m
     """Theorem 4 with a visible phantom: the exact value of randomized responses lies inside."""
     profile = RandomizedResponse(size=2, epsilon=e).profile()
     epsilon = share * count * e
-    exact = profile.repeat(count).delta(epsilon)
+    exact = composed_profile([(profile, count)]).delta(epsilon)
     loss = ledger((profile, count))
     saddle = saddle_for_epsilon(loss, epsilon)
     plan = plan_contour(TiltedLoss(loss, saddle.s), saddle, 1e-6, 1e6, mu * mu)
@@ -157,7 +158,7 @@ def test_lattice_contour_against_exact_convolution(
 ) -> None:
     profile = DiscreteLaplaceProfile(shift, scale)
     epsilon = share * count * float(profile.pure_epsilon)
-    exact = profile.repeat(count).delta(epsilon)
+    exact = composed_profile([(profile, count)]).delta(epsilon)
     loss = ledger((profile, count))
     saddle = saddle_for_epsilon(loss, epsilon)
     engine = lattice_contour(TiltedLoss(loss, saddle.s), saddle, 1e-12)
@@ -308,7 +309,7 @@ def test_inversion_proves_both_ends(delta: float, start: float) -> None:
 
 
 def test_a_law_with_all_its_mass_at_zero_has_no_lattice_of_its_own() -> None:
-    answer = compose([(ApproximateProfile(Fraction(0), 1e-8), 3)]).epsilon(1e-6)
+    answer = compose([(ApproximateProfile(Fraction(0), 1e-8), 3)]).product_epsilon(1e-6)
     assert answer.lower == answer.upper == 0.0
     mixed = compose(
         [(subsampled(GaussianProfile(1.0), 0.01), 10), (joining(PureProfile(Fraction(1, 10))), 50)]
@@ -350,7 +351,7 @@ def test_delta_below_the_largest_loss_is_positive() -> None:
 def test_near_the_ceiling_the_lower_end_follows(profile: PrivacyProfile, count: int, delta: float) -> None:
     loss = compose([(profile, count)])
     ceiling = float(loss.pure_epsilon)
-    answer = loss.epsilon(delta)
+    answer = loss.product_epsilon(delta)
     assert 0.98 * ceiling < answer.lower <= answer.upper <= ceiling * (1 + 1e-12)
 
 
@@ -358,7 +359,7 @@ def test_the_bound_near_the_ceiling_never_passes_a_closed_form() -> None:
     profile = RandomizedResponse(size=2, epsilon=1.0).profile()
     for count in (1, 2, 5, 20):
         for delta in (1e-3, 1e-6, 1e-12):
-            exact = profile.repeat(count).epsilon(delta)
+            exact = composed_profile([(profile, count)]).epsilon(delta)
             answer = compose([(profile, count)]).epsilon(delta)
             assert answer.lower <= exact * (1 + 1e-12)
             assert answer.upper >= exact * (1 - 1e-12)

@@ -188,8 +188,10 @@ def test_an_infinite_loss_of_small_probability_is_paid_from_delta():
 @given(st.floats(1e-6, 50.0), st.floats(1e-12, 0.5))
 def test_zcdp_conversions_are_inverse_and_agree_with_the_profile(rho, delta):
     epsilon = epsilon_of_rho(rho, delta)
-    reference = ZeroConcentratedProfile(rho).epsilon(delta)
-    assert epsilon == pytest.approx(reference, rel=1e-6, abs=1e-9)
+    profile = ZeroConcentratedProfile(rho)
+    reference = profile.epsilon(delta)
+    if reference > profile._chord[0]:  # below it the profile knows more, of the total variation
+        assert epsilon == pytest.approx(reference, rel=1e-6, abs=1e-9)
     assert epsilon >= reference * (1 - 1e-10)
     if epsilon > 1e-3:
         assert float(rho_limit(epsilon, Fraction(delta))) == pytest.approx(rho, rel=1e-6)

@@ -136,7 +136,7 @@ def test_one_coordinate_is_the_hockey_stick(
 ) -> None:
     exact = max(brute_force(trials, (sign * shift,), probability, epsilon) for sign in (1, -1))
     profile = BinomialProfile(trials, shift, probability)
-    assert profile.exact
+    assert profile.attained()
     assert exact <= profile.delta(epsilon) + 1e-15
     assert profile.delta(epsilon) == pytest.approx(exact, rel=1e-11, abs=1e-15)
 
@@ -154,9 +154,7 @@ def test_several_coordinates_bound_the_hockey_stick_closely(
         )
         delta = BinomialProfile(trials, shift, probability, d).delta(epsilon)
         assert exact <= delta <= exact * 1.005 + 1e-15
-        assert not BinomialProfile(
-            trials, shift, probability, d
-        ).exact  # nothing may take it for a lower bound
+        assert BinomialProfile(trials, shift, probability, d).attained() == ()
 
 
 def test_smaller_shifts_of_fewer_coordinates_lose_less() -> None:
@@ -246,7 +244,7 @@ def test_profile_at_other_movements() -> None:
     # At most two coordinates move, and neither by more than 1; that both move by 2 is impossible.
     partial = MECHANISM.profile(Sensitivity(2.0, 2.0, 2.0))
     assert partial == BinomialProfile(500, 2, 0.5, 2, "every moved coordinate moving by linf")
-    assert not partial.exact
+    assert not partial.attained()
 
 
 @pytest.mark.parametrize("source", [np.random.default_rng(3), OpenDPNoise()], ids=["numpy", "secure"])

@@ -57,7 +57,7 @@ def test_the_transform(e: float, s: float) -> None:
     [(0.5, 1, 1e-6, 0.49875), (0.5, 5, 1e-3, 1.66950), (0.5, 10, 1e-6, 3.81343), (1.0, 20, 1e-6, 13.432)],
 )
 def test_compositions_of_an_independent_prototype(e: float, count: int, delta: float, known: float) -> None:
-    found = compose([(BoundedRangeProfile(Fraction(e)), count)]).epsilon(delta)
+    found = compose([(BoundedRangeProfile(Fraction(e)), count)]).product_epsilon(delta)
     assert found.width < 1e-7
     assert found.upper == pytest.approx(known, abs=6e-6 if known < 10 else 6e-4)
 

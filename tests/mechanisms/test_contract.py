@@ -16,6 +16,7 @@ from mechanisms import (
     Binomial,
     BuiltInMechanism,
     Composed,
+    ComposedProfile,
     DiscreteGaussian,
     DiscreteLaplace,
     Gaussian,
@@ -198,7 +199,7 @@ def test_profile_is_the_hockey_stick_of_log_density(case: Case, share: float) ->
         return np.maximum(np.exp(log_p) - np.exp(x + log_q), 0.0)
 
     profile = case.profile
-    assert profile.exact
+    assert profile.attained()
     assert profile.delta(x) == pytest.approx(total(case, excess, crossed=x), abs=1e-12, rel=1e-10)
 
 
@@ -317,7 +318,7 @@ def test_profile_is_a_privacy_profile(mechanism: Mechanism) -> None:
 def test_epsilon_inverts_delta(mechanism: Mechanism, delta: float) -> None:
     profile = mechanism.profile()
     epsilon = profile.epsilon(delta)
-    assert profile.delta(epsilon) <= delta
+    assert profile.delta(epsilon) <= delta * (1.0 + 1e-9 * isinstance(profile, ComposedProfile))
     if epsilon > 0.0:
         assert profile.delta(epsilon * (1.0 - 1e-9)) > delta
 

@@ -105,7 +105,7 @@ def test_randomized_response_closed_form(size: int, epsilon: float) -> None:
         delta += max(0.0, -(size - 2) * q * math.expm1(x)) if x < 0 else 0.0
         assert mechanism.profile().delta(x) == pytest.approx(delta, rel=1e-14, abs=1e-300)
     assert mechanism.profile().pure_epsilon == Fraction(epsilon)
-    assert mechanism.profile().exact
+    assert mechanism.profile().attained()
 
 
 def test_several_categories_of_one_record_add_up() -> None:
@@ -148,7 +148,7 @@ def test_discrete_laplace_calibration() -> None:
 def test_vector_bounds_lie_above_the_exact_curve(mechanism: DiscreteLaplace | DiscreteGaussian) -> None:
     """The movement (1, -1): the exact δ by a sum over the plane."""
     bound = mechanism.profile()
-    assert not bound.exact
+    assert not bound.attained()
     k = np.arange(-60, 61)
     p, q = mechanism.log_density(k, 0), mechanism.log_density(k, 1)
     log_p, log_q = np.add.outer(p, p), np.add.outer(q, q)
@@ -167,7 +167,7 @@ def test_whole_numbers_move_by_whole_numbers() -> None:
 
 def test_large_sigma_falls_back_to_the_certified_bound() -> None:
     coarse = DiscreteGaussian(sigma=2e5, sensitivity=UNIT).profile()
-    assert not coarse.exact
+    assert not coarse.attained()
     assert coarse.rho == pytest.approx(1 / (2 * 4e10))
     with pytest.raises(ParameterError, match="sigma"):
         DiscreteGaussianProfile(1, 2e5)
@@ -221,9 +221,9 @@ def test_more_changes_than_anybody_makes_are_priced_at_once() -> None:
     """Ten trillion of them took twenty seconds of convolutions; 10,000 are exact, and below the sum of their ε."""
     response = RandomizedResponse(size=2, epsilon=0.01)
     exact = response.profile(Sensitivity(1e4, 1e4, 1e4))
-    assert exact.exact
+    assert exact.attained()
     bound = response.profile(Sensitivity(10_001.0, 10_001.0, 10_001.0))
-    assert not bound.exact
+    assert not bound.attained()
     assert bound.pure_epsilon == 10_001 * Fraction(0.01)
     assert bound.epsilon(1e-6) > exact.epsilon(1e-6)
     assert response.profile(Sensitivity(1e13, 1e13, 1e13)).pure_epsilon == 10**13 * Fraction(0.01)

@@ -18,6 +18,7 @@ from mechanisms import (
     Sensitivity,
 )
 from mechanisms.gaussian import gaussian_epsilons
+from mechanisms.losses.composed_profile import composed_profile
 
 UNIT = Sensitivity(1.0, 1.0, 1.0)
 
@@ -82,7 +83,7 @@ def test_golden_thousandfold() -> None:
     assert exact <= repeated.epsilon(1e-6) <= exact * (1.0 + 1e-12)
     one_by_one: PrivacyProfile = GaussianProfile(0.25)
     for _ in range(15):
-        one_by_one = one_by_one.compose(GaussianProfile(0.25))
+        one_by_one = composed_profile([(one_by_one, 1), (GaussianProfile(0.25), 1)])
     assert isinstance(one_by_one, GaussianProfile)
     assert 1.0 <= one_by_one.mu <= 1.0 + 1e-14  # every step rounds up
 

@@ -70,9 +70,9 @@ def test_one_coordinate_is_the_worst_movement(x: float) -> None:
 
 
 def test_a_vector_without_a_vertex_is_marked_as_a_bound() -> None:
-    assert Laplace(scale=1.0).profile().exact
+    assert Laplace(scale=1.0).profile().attained()
     box = Laplace(scale=4.0, sensitivity=Sensitivity.of_box([1.0] * 4)).profile()
-    assert not box.exact
+    assert not box.attained()
     assert "l1" in box.bound
     assert Laplace(scale=1.0).profile(Sensitivity(math.inf, 1.0, 1.0)) == NoPrivacy()
 

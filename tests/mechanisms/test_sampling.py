@@ -68,7 +68,7 @@ def test_golden_values(profile: PrivacyProfile, count: int, delta: float, epsilo
     found = composed.epsilon(delta)
     assert composed.directions[0].epsilon(delta, 1e-9).width < 1e-9
     assert found.upper == pytest.approx(epsilon, abs=2e-10, rel=5e-11)
-    assert found.width < (1e-9 if composed.exact else 0.2 * epsilon)
+    assert found.width < (1e-9 if composed.attained else 0.2 * epsilon)
 
 
 def other_data(epsilon: float, rate: float, w: np.ndarray) -> np.ndarray:
@@ -96,8 +96,8 @@ def test_other_records_are_worst_in_one_way_only(epsilon: float) -> None:
     found = composed.delta(epsilon)
     assert found.lower <= exact * (1.0 + 1e-12)
     assert exact <= found.upper * (1.0 + 1e-12)
-    assert not composed.exact
-    assert compose([(profile, 1)]).exact
+    assert not composed.attained
+    assert compose([(profile, 1)]).attained
 
 
 def test_samples_of_fixed_size_have_lower_ends_that_data_sets_attain() -> None:

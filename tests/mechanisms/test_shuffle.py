@@ -137,7 +137,7 @@ def test_vector_protocol_as_printed_in_many_bits(
 def test_scalar_protocol_as_printed(epsilon: float, delta: float, clients: int, truth: float) -> None:
     """Known facts: the exact ε at the claimed δ, B = 1."""
     protocol = ShuffledMean.scalar_as_printed(epsilon, delta, clients=clients, bound=1.0)
-    assert protocol.profile().exact
+    assert protocol.profile().attained()
     assert protocol.profile().epsilon(delta) == pytest.approx(truth, rel=6e-3)
     assert 0.42 <= protocol.probability <= 0.5
 

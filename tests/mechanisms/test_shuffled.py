@@ -119,10 +119,10 @@ def test_without_losses_there_is_nothing_to_hide() -> None:
 def test_shuffled_rounds_compose() -> None:
     one = shuffled(Laplace(scale=1.0, sensitivity=UNIT).profile(), 500)
     assert isinstance(one, AtomicProfile)
-    assert (one.bound, one.exact) == (BOUND, False)
+    assert (one.bound, one.attained()) == (BOUND, ())
     two = one.convolved(one)
     assert two is not None
-    interval = compose([(one, 2)]).epsilon(1e-5)
+    interval = compose([(one, 2)]).product_epsilon(1e-5)
     assert interval.lower * (1 - 1e-9) <= two.epsilon(1e-5) <= interval.upper * (1 + 1e-9)
     assert 1.2 * one.epsilon(1e-5) < interval.upper < 2.0 * one.epsilon(1e-5)
 

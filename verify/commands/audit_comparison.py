@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from rich.console import Console
 
 from accountant.audit import Audit, Releases
+from mechanisms.losses.enclosure import lower_end
 from verify.document.elements import Block, Paragraph, TextTable
 from verify.document.terminal_text import print_blocks
 from verify.printable import printable
@@ -26,7 +27,7 @@ def render_side_by_side(
         "title": lambda one: printable(one.about.title, _NAME),
         "neighbours": lambda one: one.relation,
         f"{asked} at {other} = {given:g}, at most": lambda one: digits(one.answer.upper),
-        "at least": lambda one: digits(one.answer.lower),
+        "at least": lambda one: "" if (least := lower_end(one.answer)) is None else digits(least),
         "by": lambda one: one.best,
         "worst group": lambda one: printable(one.worst.name, _NAME),
         "groups": lambda one: str(one.groups),

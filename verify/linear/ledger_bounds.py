@@ -10,6 +10,7 @@ from algorithms.claim import Claim
 from algorithms.linear.linear_phases import Phase
 from mechanisms import Binomial, Gaussian, Mechanism, PrivacyProfile, Sensitivity, ShuffledMean
 from mechanisms.losses.composed_loss import compose
+from mechanisms.losses.enclosure import lower_end
 from verify.findings import LowerBound, Statement, UpperBound, Witness
 from verify.learners.accounting_run import Accounting, add_accounting
 from verify.learners.coupled_run import RELEASED_VIEWS
@@ -73,7 +74,7 @@ def add_exact(
     else:
         return
     composed = compose(counted)
-    epsilon = max(0.0, composed.epsilon(claim.delta).lower * _SURE)
+    epsilon = max(0.0, (lower_end(composed.epsilon(claim.delta)) or 0.0) * _SURE)
     evidence.details["exact"] = {"epsilon": epsilon, "delta": claim.delta, "releases_of_a_client": len(paid)}
     times = f" in all {len(paid)} phases in which it reports" if len(paid) > 1 else ""
     everything = "every average reward is" if "average" in claim.unit else "the reward is"
@@ -82,7 +83,7 @@ def add_exact(
         claim,
         epsilon,
         "the exact privacy loss of what is released of one client",
-        lambda at: float(composed.delta(at).lower),
+        lambda at: lower_end(composed.delta(at)) or 0.0,
         data=f"one client: {everything} at its upper bound{times}; all others alike",
         data_prime=f"the same client: {everything} at its lower bound{times}",
         reproduce=reproduce,

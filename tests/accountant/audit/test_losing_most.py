@@ -58,7 +58,8 @@ def platform(groups: int, *, pure: bool = False, seed: int = 0) -> Releases:
 def test_it_is_the_largest_of_all(question: LossNumber, pure: bool) -> None:
     releases = platform(30, pure=pure)
     answers = [question.of(compose(releases.counted(group))) for group in releases.groups]
-    answer, worst = losing_most(releases, question)
+    most = losing_most(releases, question)
+    answer, worst = most.answer, most.group
     assert answer.upper == max(each.upper for each in answers)
     assert answer == answers[releases.groups.index(worst)]
     bounds = at_most(releases, question)
@@ -90,7 +91,8 @@ def test_few_of_many_are_composed(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(losing_most_of_all, "compose", counted)
     releases = platform(20_000)
-    answer, worst = losing_most(releases, Question(delta=1e-6))
+    most = losing_most(releases, Question(delta=1e-6))
+    answer, worst = most.answer, most.group
     assert len(made) < 200
     assert answer == Question(delta=1e-6).of(compose(releases.counted(worst)))
 
@@ -113,18 +115,18 @@ def test_what_no_divergence_bounds_is_composed() -> None:
         [*((kind, 1) for kind in KINDS), (Gaussian(sigma=1e-3, sensitivity=UNIT), 1)]
     ).kinds
     shown = Releases(kinds, (*releases.groups, Group("shown", 1, {5: 1})))
-    answer, worst = losing_most(shown, Question(delta=1e-6))
-    assert worst.name == "shown"
-    assert answer.lower > 1e5
+    most = losing_most(shown, Question(delta=1e-6))
+    assert most.group.name == "shown"
+    assert most.answer.lower > 1e5
     only = Releases(kinds, (Group("nobody", 1, {0: 1}), Group("all", 1, {1: 1})))
-    assert math.isinf(losing_most(only, Question(delta=0.0))[0].upper)
+    assert math.isinf(losing_most(only, Question(delta=0.0)).answer.upper)
 
 
 def test_when_time_is_over_the_others_count_with_what_they_can_lose() -> None:
     releases, question = platform(2_000), Question(delta=1e-6)
-    exact, _ = losing_most(releases, question)
+    exact = losing_most(releases, question).answer
     with deadline(1e-9):
-        rough, _ = losing_most(releases, question)
+        rough = losing_most(releases, question).answer
     assert rough.lower <= exact.lower
     assert exact.upper <= rough.upper < 1.5 * exact.upper
     assert not audit(releases, question, time_limit=1e-9).complete

@@ -56,7 +56,7 @@ def test_a_sampled_gaussian_is_bounded_in_both_directions():
     exact = sampled(RelatedProfile(GaussianProfile(1.0), A), 0.1, A)
     found = profile(json.loads(json.dumps(loss_distribution_as_dict(own))))
     assert found.neighbouring is A
-    assert not found.exact
+    assert not found.attained()
     for epsilon in (0.0, 0.1, 0.5, 1.0, 2.0):
         assert exact.delta(epsilon) <= found.delta(epsilon) <= exact.delta(epsilon) * (1 + 1e-3) + 1e-6
         assert found.delta(epsilon) == pytest.approx(own.get_delta_for_epsilon(epsilon), rel=1e-6)

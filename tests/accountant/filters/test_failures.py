@@ -37,12 +37,12 @@ from accountant import (
 from accountant.compositions import COMPOSITIONS
 from accountant.filters import composition_theorem, failures
 from accountant.filters.advanced import _squares_limit
-from accountant.filters.conversions import renyi_to_delta
 from accountant.filters.gaussian_composition import square_limit
 from accountant.filters.renyi import allowance
 from accountant.filters.zero_concentrated import rho_limit
 from accountant.plans.plan import PlannedComposition
 from mechanisms import Categories, ParameterError
+from mechanisms.losses.conversions import renyi_to_delta
 
 MANY = 10**6
 SPLITTING = (AdvancedComposition, ZeroConcentratedComposition, RenyiComposition, GaussianComposition)

@@ -68,10 +68,10 @@ def test_epsilon_of_two_releases() -> None:
 
 def test_only_what_one_pair_attains_is_exact() -> None:
     skewed, fair = BinomialProfile(50, 1, 0.3), BinomialProfile(50, 1)
-    assert compose([(skewed, 1)]).exact
-    assert not compose([(skewed, 2)]).exact
-    assert not compose([(skewed, 1), (GaussianProfile(0.1), 1)]).exact
-    assert compose([(fair, 2), (GaussianProfile(0.1), 1)]).exact
+    assert compose([(skewed, 1)]).attained
+    assert not compose([(skewed, 2)]).attained
+    assert not compose([(skewed, 1), (GaussianProfile(0.1), 1)]).attained
+    assert compose([(fair, 2), (GaussianProfile(0.1), 1)]).attained
 
 
 def test_fair_noise_has_the_law_of_its_loss() -> None:

@@ -26,7 +26,6 @@ from mechanisms import (
     BoundedRangeProfile,
     DiscreteLaplaceProfile,
     LaplaceProfile,
-    MixtureProfile,
     Neighbouring,
     ParameterError,
     PrivacyProfile,
@@ -37,6 +36,7 @@ from mechanisms import (
 from mechanisms.binomial_profile import BinomialShift
 from mechanisms.fixed_size import FixedSizeProfile
 from mechanisms.losses.composed_loss import compose
+from mechanisms.losses.finite_mixture import FiniteMixture
 from mechanisms.poisson_replaced import PoissonReplacedProfile
 from mechanisms.subsampled import SubsampledProfile
 
@@ -235,7 +235,7 @@ def mixture(draw: random.Random) -> Kind:
     assert isinstance(finite, AtomicProfile)
     assert isinstance(one, Law)
     assert isinstance(other, Law)
-    return MixtureProfile(finite, rest), [Law(one.atoms, one.infinite, other.laplace)]
+    return FiniteMixture(finite, rest), [Law(one.atoms, one.infinite, other.laplace)]
 
 
 def _rate(draw: random.Random) -> float:
@@ -355,7 +355,7 @@ COMPOSED = [
 ]
 WITHOUT = {
     # no largest loss, or a bound that has no law
-    *("PerfectPrivacy", "NoPrivacy", "ZeroConcentratedProfile", "BasicCompositionProfile", "OpenDPProfile"),
+    *("PerfectPrivacy", "NoPrivacy", "ZeroConcentratedProfile", "ComposedProfile", "OpenDPProfile"),
     *("GaussianProfile", "DiscreteGaussianProfile"),
     # another profile's curve
     *(
@@ -446,17 +446,17 @@ def wrong(case: Case, draw: random.Random) -> str:
     delta = case.delta(x)
     if delta is None:
         return ""
-    interval = loss.delta(x)
+    interval = loss.product_delta(x)
     if not interval.lower <= delta <= interval.upper:
         return f"δ({x!r}) = {mp.nstr(delta, 20)} not in {interval}: {case.releases}"
     (profile, count), *others = case.releases
-    rational = isinstance(case.ceiling, Fraction) and not isinstance(profile, MixtureProfile)
+    rational = isinstance(case.ceiling, Fraction) and not isinstance(profile, FiniteMixture)
     if rational and count == 1 and not others and delta > 1e-290 and interval.width > 2e-13 * delta:
         return f"δ({x!r}): {interval} is wide: {case.releases}"
     target = 10.0 ** draw.choice([draw.uniform(-290.0, -0.3), draw.uniform(-20.0, -0.3)])
     if 1e-290 < delta < 0.9 and draw.random() < 0.5:
         target = float(delta)
-    found = loss.epsilon(target)
+    found = loss.product_epsilon(target)
     # δ falls: the truth is at least `lower` iff δ(lower) >= target. Far below the ceiling laws have too many atoms.
     for end, side in ((found.lower, 1), (found.upper, -1)):
         if (
@@ -626,7 +626,9 @@ def test_a_loss_of_the_other_data_set_alone_is_kept() -> None:
     with mp.workdps(50):
         profile, sides = _sampled(ApproximateProfile(bound, mass), _response(bound, 2, mass), rate)
     loss = compose([(profile, 1), (RelatedProfile(PureProfile(second), JOINING), 2)])
-    assert loss.epsilon(1.0966378341072833e-27).lower == math.inf  # of the rate times the mass, removed
+    assert (
+        loss.product_epsilon(1.0966378341072833e-27).lower == math.inf
+    )  # of the rate times the mass, removed
     with mp.workdps(50):
         for x in (34.3, 34.7):
             totals = [added_up([side, _response(second, 2), _response(second, 2)], x) for side in sides]

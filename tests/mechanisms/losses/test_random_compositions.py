@@ -228,7 +228,7 @@ def draw(rng: np.random.Generator) -> tuple[list[Part], Neighbouring, float]:
 def outside(seed: int, real: Any) -> str:
     """Return what is wrong with one random composition, or nothing."""
     parts, relation, delta = draw(np.random.default_rng(seed))
-    found = compose((part.profile(relation), part.count) for part in parts).epsilon(delta)
+    found = compose((part.profile(relation), part.count) for part in parts).product_epsilon(delta)
     ends = [found.lower, found.upper]
     directions = (False, True) if any(part.kind in SAMPLED for part in parts) else (False,)
     known = [Reference(parts, added, real).deltas(ends, delta) for added in directions]

@@ -26,15 +26,15 @@ from mechanisms import (
     Neighbouring,
     ParameterError,
     PrivacyProfile,
-    PureProfile,
     RandomizedResponse,
 )
 from mechanisms.atomic_loss import AtomicLoss
+from mechanisms.bounds import response_atoms
 from mechanisms.fixed_size import FixedSizeProfile
 from mechanisms.losses import risk
-from mechanisms.losses.certified_interval import CertifiedInterval
 from mechanisms.losses.composed_loss import ComposedLoss
 from mechanisms.losses.contour import Contour
+from mechanisms.losses.enclosure import Enclosure
 from mechanisms.losses.least_noise import least_noise, least_noise_for_risk
 from mechanisms.losses.risk import true_positive_rate_at_most
 from mechanisms.related_profile import RelatedProfile
@@ -173,7 +173,7 @@ def test_neighbouring_epsilons_share_contours() -> None:
 def test_where_lines_cancel_the_lower_end_is_below() -> None:
     """Two randomized responses at the kink of their profile: it was above by 2e-12 of itself."""
     epsilon, k = 1.5032328955790986, 1.0508709819664746e-06
-    rate = true_positive_rate(compose([(PureProfile(Fraction(epsilon)), 2)]), k)
+    rate = true_positive_rate(compose([(response_atoms(Fraction(epsilon), 0.0, ""), 2)]), k)
     with mp.workdps(40):
         best = k * mp.exp(2 * mp.mpf(epsilon))  # of both answers: likelier by e^{2ε}
         assert rate.lower <= best <= rate.upper
@@ -217,7 +217,7 @@ def test_one_direction_alone_is_bounded_by_its_own_best_tests(added: bool) -> No
 @pytest.mark.parametrize("added", [False, True])
 def test_one_direction_beside_what_knows_both_is_bounded_too(added: bool) -> None:
     """Of an added record beside a profile with both directions, the curve of a removed one alone was looked at."""
-    both = sampled(PureProfile(1.0), 0.1)
+    both = sampled(response_atoms(Fraction(1), 0.0, ""), 0.1)
     side = both.directions()[int(added)]
     alone, beside = compose([(side, 2)]), compose([(side, 1), (both, 1)])
     for prior in (0.45, 0.55):
@@ -294,7 +294,7 @@ def test_after_a_deadline_a_risk_takes_one_curve_point(monkeypatch: pytest.Monke
     asked = []
     whole = ComposedLoss.directed_delta
 
-    def counted(self: ComposedLoss, epsilon: float, **how: object) -> tuple[CertifiedInterval, ...]:
+    def counted(self: ComposedLoss, epsilon: float, **how: object) -> tuple[Enclosure, ...]:
         asked.append(epsilon)
         return whole(self, epsilon, **how)
 

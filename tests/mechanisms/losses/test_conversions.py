@@ -7,7 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from accountant.filters.conversions import (
+from mechanisms import (
+    ApproximateProfile,
+    GaussianProfile,
+    LaplaceProfile,
+    ParameterError,
+    PureProfile,
+    ZeroConcentratedProfile,
+)
+from mechanisms.losses.conversions import (
     corollary_4_1,
     gaussian_dp_of,
     gaussian_to_zcdp,
@@ -16,14 +24,6 @@ from accountant.filters.conversions import (
     renyi_to_delta,
     renyi_to_epsilon,
     zcdp_of,
-)
-from mechanisms import (
-    ApproximateProfile,
-    GaussianProfile,
-    LaplaceProfile,
-    ParameterError,
-    PureProfile,
-    ZeroConcentratedProfile,
 )
 
 

@@ -21,9 +21,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from mechanisms import ParameterError, PrivacyProfile, PureProfile
 from mechanisms.arrays import FloatArray
-from mechanisms.parameters import nonnegative, open_unit, positive
+from mechanisms.bounds import PureProfile, total_variation_at_most
+from mechanisms.parameters import ParameterError, nonnegative, open_unit, positive
+from mechanisms.profile import PrivacyProfile
 from mechanisms.rounding import up
 
 _UP = 1.0 + 1e-12  # over a few roundings of elementary functions
@@ -113,11 +114,15 @@ def epsilons_of_renyi(orders: FloatArray, divergences: FloatArray, delta: float)
 
 
 def deltas_of_renyi(orders: FloatArray, divergences: FloatArray, epsilon: float) -> FloatArray:
-    """Return `renyi_to_delta` of many curves, unchecked: divergences of shape (..., orders) give shape (...)."""
+    """Return `renyi_to_delta` of many curves, unchecked: divergences of shape (..., orders) give shape (...).
+
+    No δ is above the total variation, at most √(D/2) (Pinsker) and √(1 - e^{-D}) (Bretagnolle & Huber 1979) for
+    D = D_1, which no D_α is below.
+    """
     log_delta = (orders - 1.0) * (divergences - epsilon + np.log1p(-1.0 / orders)) - np.log(orders)
     least = np.minimum(0.0, log_delta.min(axis=-1))
     result: FloatArray = np.exp(np.minimum(0.0, least + 1e-12 * (1.0 + np.abs(least))))
-    return result
+    return np.minimum(result, total_variation_at_most(divergences.min(axis=-1)))
 
 
 def _orders(order: float | FloatArray, divergence: float | FloatArray) -> tuple[FloatArray, FloatArray]:

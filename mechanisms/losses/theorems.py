@@ -1,0 +1,436 @@
+"""Composition theorems by name, to be compared in one table.
+
+A theorem takes a multiset of profiles and δ and returns the least ε that it proves, or ε and the least δ, or None where
+it does not apply. All are used for mechanisms fixed in advance; the filters for adaptively chosen ones are in
+`accountant.compositions`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from types import MappingProxyType
+
+import numpy as np
+from scipy.optimize import brentq
+
+from mechanisms.arrays import FloatArray
+from mechanisms.bounds import ApproximateProfile, PureProfile, ZeroConcentratedProfile
+from mechanisms.gaussian import GaussianProfile, gaussian_epsilons
+from mechanisms.losses.conversions import (
+    corollary_4_1,
+    deltas_of_renyi,
+    epsilons_of_renyi,
+    gaussian_dp_of,
+    zcdp_of,
+)
+from mechanisms.losses.deadline import check_time
+from mechanisms.losses.enclosure import Bound
+from mechanisms.losses.product import CountedProfiles, Product, largest_delta, largest_epsilon, products
+from mechanisms.neighbouring import common_neighbouring
+from mechanisms.privacy_loss import ROUNDING
+from mechanisms.profile import PrivacyProfile
+from mechanisms.rounding import exact_sum, up
+
+RENYI_ORDERS = 1.0 + np.geomspace(1e-3, 1e6, 91)
+_UP = 1.0 + 1e-12
+_OF_USE = 50
+_FAR = 1e3  # what is further off is not told apart
+_FINER = 33
+"""Orders between the neighbours of the best one."""
+_CHOICES = 4
+"""How often a δ that was proved is taken for the next choice of what the δ_i add up to."""
+_WIDTH = 1e-9
+
+
+Statement = Callable[[CountedProfiles, float], Bound | None]
+"""From the releases, and δ or ε, to what a theorem proves of the other one."""
+
+
+@dataclass(frozen=True, slots=True)
+class CompositionTheorem:
+    """A named theorem: what it proves of ε at a δ, and directly of δ at an ε if it can."""
+
+    name: str
+    source: str
+    of_epsilon: Statement
+    of_delta: Statement | None = None
+
+    def epsilon(self, releases: CountedProfiles, delta: float) -> Bound | None:
+        """Return the smallest ε that the theorem proves at ``delta``, None if it does not apply.
+
+        Raises
+        ------
+        MixedNeighbours
+            If the releases hold for different neighbouring relations.
+        """
+        relation = common_neighbouring(profile for profile, _ in releases)
+        found = self.of_epsilon(releases, delta)
+        return None if found is None else found.stated_for(relation)
+
+    def delta(self, releases: CountedProfiles, epsilon: float) -> Bound | None:
+        """Return the smallest δ that the theorem proves at ``epsilon``.
+
+        Of a theorem for ε alone it is found to 1e-4 of itself, and is at least 1e-290.
+        """
+        if self.of_delta is not None:
+            relation = common_neighbouring(profile for profile, _ in releases)
+            found = self.of_delta(releases, epsilon)
+            return None if found is None else found.stated_for(relation)
+
+        def excess(log_delta: float) -> float:
+            check_time()
+            found = self.epsilon(releases, math.exp(log_delta))
+            return _FAR if found is None else min(found.upper - epsilon, _FAR)
+
+        low, high = math.log(1e-290), math.log(0.999999)
+        if (best := self.epsilon(releases, math.exp(high))) is None:
+            return None
+        if best.upper > epsilon:
+            return Bound(1.0, self.name, best.neighbouring)
+        log_delta, step = low, 2e-5
+        if excess(low) > 0.0:
+            log_delta = float(brentq(excess, low, high, xtol=step, maxiter=300))
+        while log_delta < high and excess(log_delta) > 0.0:  # the root may lie on the other side
+            log_delta, step = min(log_delta + step, high), 2.0 * step
+        return Bound(math.exp(log_delta), self.name, best.neighbouring)
+
+
+def _is_pure(profile: PrivacyProfile) -> bool:
+    """Whether a release is one of pure ε, of a size that says more than its curve at some δ."""
+    return profile.pure_epsilon is not None and profile.pure_epsilon <= _OF_USE
+
+
+def _guarantees(releases: CountedProfiles, delta: float) -> list[tuple[float, float, int]]:
+    """Return (ε_i, δ_i, n_i): pure ε where it is one of use, else the profile at an equal share of delta."""
+    others = sum(n for profile, n in releases if not _is_pure(profile))
+    share = delta / others if others else 0.0
+    mus = [profile.mu for profile, _ in releases if isinstance(profile, GaussianProfile) and profile.mu]
+    of_gaussians = iter(gaussian_epsilons(np.array(mus), share).tolist() if mus else ())
+    result = []
+    for profile, n in releases:
+        if _is_pure(profile):
+            result.append((up(profile.pure_epsilon or Fraction(0)), 0.0, n))
+        elif isinstance(profile, GaussianProfile):
+            result.append((next(of_gaussians), share, n))
+        else:
+            result.append((profile.epsilon(share), share, n))
+    return result
+
+
+def _split(releases: CountedProfiles, delta: float) -> tuple[list[tuple[float, float, int]], float]:
+    """Return guarantees that use up half of delta (none if all are pure), and what is left."""
+    pure = all(_is_pure(profile) for profile, _ in releases)
+    return (
+        (_guarantees(releases, delta), delta) if pure else (_guarantees(releases, 0.5 * delta), 0.5 * delta)
+    )
+
+
+def _total(terms: Iterable[float]) -> float:
+    """Return the sum; inf if it is beyond floats."""
+    try:
+        return math.fsum(terms)
+    except OverflowError:
+        return math.inf
+
+
+_SMALLEST = 1e-300
+"""Losses below it count as this large: the rounding of floats that are much smaller is coarse."""
+
+
+def _root_of_squares(sizes: Iterable[tuple[float, int]]) -> float:
+    """Return √Σ n x² for pairs (x, n), up to a few roundings; also where squares are no floats."""
+    counted = [(max(x, _SMALLEST), n) for x, n in sizes if x > 0.0]
+    largest = max((x for x, _ in counted), default=0.0)
+    if largest == 0.0 or math.isinf(largest):
+        return largest
+    return largest * math.sqrt(_total(n * (x / largest) ** 2 for x, n in counted))
+
+
+def basic(releases: CountedProfiles, delta: float) -> Bound:
+    """Return Σ ε_i, the δ_i adding up to delta (Dwork, McSherry, Nissim, Smith 2006); fully adaptive."""
+    total = _total(n * epsilon for epsilon, _, n in _guarantees(releases, delta))
+    return Bound(total * _UP, "basic composition")
+
+
+def _basic_delta(releases: CountedProfiles, epsilon: float) -> Bound:
+    """Return 1 - Π (1 - δ_i), the ε_i adding up to epsilon in equal shares, or in those that pure ones leave.
+
+    Of each P_i the part min(P_i, e^{ε_i} Q_i) has the mass 1 - δ_i. The product of these parts has the product of their
+    masses, and is nowhere above e^{Σ ε_i} times the product of the Q_i (Kairouz, Oh & Viswanath 2015, Thm 3.3).
+    """
+    pure = exact_sum(
+        [(profile.pure_epsilon or Fraction(0), n) for profile, n in releases if _is_pure(profile)]
+    )
+    others = [(profile, n) for profile, n in releases if not _is_pure(profile)]
+    rest = -up(pure - Fraction(epsilon))
+    best = min(_at_equal_shares(releases, epsilon), _at_equal_shares(others, rest) if rest >= 0.0 else 1.0)
+    return Bound(best, "basic composition")
+
+
+def _at_equal_shares(releases: CountedProfiles, epsilon: float) -> float:
+    number = sum(n for _, n in releases)
+    log_kept, at = 0.0, np.array(epsilon / max(number, 1) * (1.0 - 2.0 * ROUNDING))
+    for profile, n in releases:
+        alone = float(profile.bounds(at)[1])
+        if not alone < 1.0:
+            return 1.0
+        log_kept += n * math.log1p(-alone)
+    return min(1.0, -math.expm1(log_kept) * (1.0 + (len(releases) + 8) * ROUNDING))
+
+
+def advanced(releases: CountedProfiles, delta: float) -> Bound:
+    """Return √(2 ln(1/δ') Σ ε_i²) + Σ ε_i (e^{ε_i} - 1), δ = δ' + Σ δ_i.
+
+    Dwork, Rothblum, Vadhan 2010, Thm III.3; for different ε_i by the same martingale.
+    """
+    parts, rest = _split(releases, delta)
+    if any(epsilon > 700.0 for epsilon, _, _ in parts):
+        return Bound(math.inf, "advanced composition")
+    root = _root_of_squares((epsilon, n) for epsilon, _, n in parts)
+    drift = _total(n * epsilon * math.expm1(epsilon) for epsilon, _, n in parts)
+    return Bound((math.sqrt(-2.0 * math.log(rest)) * root + drift) * _UP, "advanced composition")
+
+
+def _heterogeneous(releases: CountedProfiles, delta: float) -> Bound:
+    """Return the closed bound on optimal composition (Kairouz, Oh, Viswanath 2015, Thm 3.5).
+
+    The least of Σ ε_i, D + √(2 Σε_i² ln(e + √(Σε_i²)/δ')) and D + √(2 Σε_i² ln(1/δ')) with
+    D = Σ ε_i (e^{ε_i} - 1)/(e^{ε_i} + 1), where 1 - δ = (1 - δ') Π (1 - δ_i).
+    """
+    parts, _ = _split(releases, delta)
+    kept = _total(n * math.log1p(-own) for _, own, n in parts)
+    rest = -math.expm1(math.log1p(-delta) - kept) * (1.0 - 1e-12)
+    root = _root_of_squares((epsilon, n) for epsilon, _, n in parts)
+    drift = _total(n * epsilon * math.tanh(0.5 * epsilon) for epsilon, _, n in parts)
+    log_1 = math.log(math.e + root / rest)
+    best = min(
+        _total(n * epsilon for epsilon, _, n in parts),
+        drift + math.sqrt(2.0 * min(log_1, -math.log(rest))) * root,
+    )
+    return Bound(best * _UP, "optimal composition, closed bound")
+
+
+def optimal(releases: CountedProfiles, delta: float) -> Bound:
+    """Return the best ε that holds for all mechanisms with these (ε_i, δ_i).
+
+    Kairouz, Oh, Viswanath 2015, Thm 3.3 (equal ε_i: exact): the worst mechanisms are randomized responses, whose
+    composition is computed; the same argument for different ε_i is Murtagh & Vadhan 2016.
+    """
+    worst = _worst(releases, delta)
+    upper = math.inf if worst is None else worst.epsilon(delta, 1e-6).upper if worst.profiles else 0.0
+    return Bound(upper, "optimal composition")
+
+
+def _optimal_delta(releases: CountedProfiles, epsilon: float) -> Bound:
+    """Return the δ of the worst mechanisms, for a few choices of what their own δ_i are: every choice gives a bound."""
+    best = 1.0
+    for _ in range(_CHOICES):
+        worst = _worst(releases, min(best, 0.99))
+        if worst is None or not worst.profiles:
+            return Bound(0.0 if worst else 1.0, "optimal composition")
+        found = worst.delta(epsilon, 1e-6).upper
+        if not found < best:
+            break
+        best = found
+    return Bound(best, "optimal composition")
+
+
+def _worst(releases: CountedProfiles, delta: float) -> Product | None:
+    """Return the worst mechanisms with these (ε_i, δ_i), which use up half of delta; None if an ε_i is infinite."""
+    parts, _ = _split(releases, delta)
+    if any(math.isinf(epsilon) for epsilon, _, _ in parts):
+        return None
+    worst: dict[PrivacyProfile, int] = {}
+    for epsilon, own, n in parts:
+        if epsilon > 0.0 or own:
+            size = Fraction(epsilon)
+            profile = ApproximateProfile(size, own) if own else PureProfile(size)
+            worst[profile] = worst.get(profile, 0) + n
+    return Product(tuple(worst), tuple(worst.values()))
+
+
+def _by_corollary_4_1(releases: CountedProfiles, delta: float) -> Bound | None:
+    """Return the ε <= 0.9 at which Corollary 4.1 allows these releases; None if there is none."""
+    if any(profile.pure_epsilon is None for profile, _ in releases):
+        return None
+    count = sum(n for _, n in releases)
+    largest = max((up(profile.pure_epsilon or 0) for profile, _ in releases), default=0.0)  # type: ignore[arg-type]
+    if largest == 0.0:
+        return Bound(0.0, "corollary 4.1")
+    largest = max(largest, _SMALLEST)
+    if corollary_4_1(0.9, delta, count) < largest * _UP:
+        return None
+    low, high = 0.0, 0.9
+    while high - low > 1e-12 * high:
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if corollary_4_1(middle, delta, count) >= largest * _UP else (middle, high)
+    return Bound(high, "corollary 4.1")
+
+
+def concentrated(releases: CountedProfiles) -> ZeroConcentratedProfile | None:
+    """Return Σ ρ_i-zCDP, if all are known (Bun & Steinke 2016, Lemma 1.7)."""
+    known = [(zcdp_of(profile), n) for profile, n in releases]
+    total = _total(n * rho for rho, n in known if rho is not None) * _UP
+    whole_known = all(rho is not None for rho, _ in known) and math.isfinite(total)
+    return ZeroConcentratedProfile(total) if whole_known else None
+
+
+def zcdp(releases: CountedProfiles, delta: float) -> Bound | None:
+    """Return the ε of Σ ρ_i-zCDP (Canonne, Kamath, Steinke 2020, Cor. 13)."""
+    found = concentrated(releases)
+    return None if found is None else Bound(found.epsilon(delta), "zCDP")
+
+
+def _zcdp_delta(releases: CountedProfiles, epsilon: float) -> Bound | None:
+    found = concentrated(releases)
+    return None if found is None else Bound(float(found.bounds(np.array(epsilon))[1]), "zCDP")
+
+
+def renyi(releases: CountedProfiles, delta: float) -> Bound | None:
+    """Return the ε of Σ D_α at the best order (Mironov 2017, Prop. 1; conversion as in zCDP)."""
+
+    def at(orders: FloatArray, divergences: FloatArray) -> FloatArray:
+        return epsilons_of_renyi(orders[:, np.newaxis], divergences[:, np.newaxis], delta)
+
+    return _least_over_orders(releases, at)
+
+
+def _renyi_delta(releases: CountedProfiles, epsilon: float) -> Bound | None:
+    def at(orders: FloatArray, divergences: FloatArray) -> FloatArray:
+        return deltas_of_renyi(orders[:, np.newaxis], divergences[:, np.newaxis], epsilon)
+
+    return _least_over_orders(releases, at)
+
+
+def _least_over_orders(
+    releases: CountedProfiles, bound: Callable[[FloatArray, FloatArray], FloatArray]
+) -> Bound | None:
+    """Return the least of a bound at each order, refined between the neighbours of the best of `RENYI_ORDERS`.
+
+    The refinement is left out where divergences are integrals: an order costs as much as all the rest.
+    """
+    divergences = _divergences(tuple(releases))
+    finite = np.isfinite(divergences)
+    if not finite.any():
+        return None
+    orders, values = RENYI_ORDERS[finite], bound(RENYI_ORDERS[finite], divergences[finite])
+    i = int(np.argmin(values))
+    least = float(values[i])
+    if _outdoing(releases):
+        finer = (
+            np.geomspace(orders[max(i - 1, 0)] - 1.0, orders[min(i + 1, orders.size - 1)] - 1.0, _FINER) + 1.0
+        )
+        found = bound(finer, sum_of_divergences(releases, finer))
+        least = min(least, float(np.min(found)))
+    return Bound(least, "Renyi DP")
+
+
+@lru_cache(maxsize=32)  # a search asks for the same ones at every step
+def _divergences(releases: tuple[tuple[PrivacyProfile, int], ...]) -> FloatArray:
+    """Return Σ D_α in the worse direction, for all `RENYI_ORDERS`; infinite if a loss is so with some probability."""
+    found = sum_of_divergences(releases, RENYI_ORDERS)
+    found.setflags(write=False)
+    return found
+
+
+def sum_of_divergences(releases: CountedProfiles, orders: FloatArray) -> FloatArray:
+    """Return Σ D_α in the worse direction, rounded up."""
+    sums = [
+        sum((n * profile.renyi(orders) for profile, n in side), start=np.zeros(orders.shape)) * _UP
+        for side in _sides(releases)
+    ]
+    return np.asarray(np.maximum.reduce(sums)) if sums else np.zeros(orders.shape)
+
+
+def _sides(releases: CountedProfiles) -> list[CountedProfiles]:
+    """Return the releases in each direction of the neighbouring relation."""
+    sides = [profile.directions() for profile, _ in releases]
+    number = max((len(side) for side in sides), default=0)
+    counts = [n for _, n in releases]
+    return [
+        [(side[min(i, len(side) - 1)], n) for side, n in zip(sides, counts, strict=True)]
+        for i in range(number)
+    ]
+
+
+def gaussian_dp(releases: CountedProfiles) -> GaussianProfile | None:
+    """Return √(Σ μ_i²)-Gaussian DP, if all are known (Dong, Roth, Su 2022, Cor. 3.3)."""
+    known = [(gaussian_dp_of(profile), n) for profile, n in releases]
+    if any(mu is None or math.isinf(mu) for mu, _ in known):
+        return None
+    total = _root_of_squares((mu, n) for mu, n in known if mu is not None) * _UP
+    return GaussianProfile(total) if math.isfinite(total) else None
+
+
+def gaussian(releases: CountedProfiles, delta: float) -> Bound | None:
+    """Return the ε of √(Σ μ_i²)-Gaussian DP."""
+    found = gaussian_dp(releases)
+    return None if found is None else Bound(found.epsilon(delta), "Gaussian DP")
+
+
+def _gaussian_delta(releases: CountedProfiles, epsilon: float) -> Bound | None:
+    found = gaussian_dp(releases)
+    return None if found is None else Bound(float(found.bounds(np.array(epsilon))[1]), "Gaussian DP")
+
+
+def exact(releases: CountedProfiles, delta: float) -> Bound:
+    """Return the composition of the privacy-loss distributions of dominating pairs (`mechanisms.losses.product`)."""
+    return largest_epsilon(products(releases), delta, _WIDTH).bound
+
+
+def _exact_delta(releases: CountedProfiles, epsilon: float) -> Bound:
+    return largest_delta(products(releases), epsilon, _WIDTH).bound
+
+
+EXACT = "privacy-loss distributions"
+ZCDP = CompositionTheorem("zCDP", "Bun & Steinke 2016; Canonne, Kamath, Steinke 2020", zcdp, _zcdp_delta)
+RENYI = CompositionTheorem("Renyi DP", "Mironov 2017; Canonne, Kamath, Steinke 2020", renyi, _renyi_delta)
+BASIC = CompositionTheorem("basic composition", "Dwork, McSherry, Nissim, Smith 2006", basic, _basic_delta)
+OPTIMAL = CompositionTheorem(
+    "optimal composition", "Kairouz, Oh, Viswanath 2015, Thm 3.3", optimal, _optimal_delta
+)
+GAUSSIAN = CompositionTheorem("Gaussian DP", "Dong, Roth, Su 2022", gaussian, _gaussian_delta)
+
+AT_ONCE = (ZCDP, RENYI)
+"""What is known in next to no time."""
+
+THEOREMS: Mapping[str, CompositionTheorem] = MappingProxyType(
+    {
+        theorem.name: theorem
+        for theorem in (
+            BASIC,
+            CompositionTheorem("advanced composition", "Dwork, Rothblum, Vadhan 2010, Thm III.3", advanced),
+            CompositionTheorem(
+                "optimal composition, closed bound", "Kairouz, Oh, Viswanath 2015, Thm 3.5", _heterogeneous
+            ),
+            OPTIMAL,
+            CompositionTheorem("corollary 4.1", "Kairouz, Oh, Viswanath 2015, Cor. 4.1", _by_corollary_4_1),
+            ZCDP,
+            RENYI,
+            GAUSSIAN,
+            CompositionTheorem(EXACT, "Zhu, Dong, Wang 2022", exact, _exact_delta),
+        )
+    }
+)
+"""Every theorem by name, loosest first."""
+
+
+def beside_the_product(releases: CountedProfiles, *, on_grid: bool) -> tuple[CompositionTheorem, ...]:
+    """Return the theorems that may prove less loss than the product of dominating pairs does.
+
+    What follows from a release's curve alone, as its μ, its pure ε and its (ε, δ), stands for a mechanism that
+    dominates the curve, and its composition dominates the product of the curves' pairs (Zhu, Dong, Wang 2022, Thm 10).
+    So there are two cases: numbers that add up and do not follow from the curve (ρ, Rényi divergences), and curves
+    without a law of the loss, whose product is rounded to a grid.
+    """
+    if on_grid:
+        return (ZCDP, RENYI, GAUSSIAN, BASIC, OPTIMAL)
+    return (ZCDP, RENYI) if _outdoing(releases) else ()
+
+
+def _outdoing(releases: CountedProfiles) -> bool:
+    return any(profile.outdoes_its_curve for profile, _ in releases)

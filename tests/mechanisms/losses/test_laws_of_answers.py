@@ -1,0 +1,121 @@
+"""Laws of all answers: no lower end is above what any theorem proves, and none proves less than the answer says."""
+
+import math
+import random
+
+import pytest
+from kinds_of_curves import KINDS, A, R
+
+from mechanisms import PrivacyProfile
+from mechanisms.losses.composed_loss import ComposedLoss, compose
+from mechanisms.losses.enclosure import Enclosure, lower_end
+from mechanisms.losses.running_loss import RunningLoss
+from mechanisms.neighbouring import Neighbouring
+
+ASKED = [
+    ("delta", 1e-3),
+    ("delta", 1e-6),
+    ("delta", 1e-10),
+    ("epsilon", 0.0),
+    ("epsilon", 0.5),
+    ("epsilon", 2.0),
+]
+FAST = {
+    *(
+        "Laplace",
+        "Gaussian",
+        "discrete Laplace",
+        "response",
+        "16-ary response",
+        "atoms",
+        "pure",
+        "approximate",
+    ),
+    *("bounded range", "composed", "nothing", "no privacy", "zCDP"),
+}
+"""Kinds that take milliseconds, most of them together."""
+HEAVY = {"skewed binomial", "sampled skewed binomial", "several binomials", "group on a sample, Laplace"}
+"""Kinds that take seconds, beside others: grids of curves without a law."""
+
+
+def check(loss: ComposedLoss, asked: str, at: float) -> None:
+    """Hold one answer to every row of its table."""
+    given = {asked: at}
+    answer = loss.epsilon(at) if asked == "delta" else loss.delta(at)
+    least = lower_end(answer) or 0.0
+    attained = any(profile.attained() for profile, _ in loss.releases) or not loss.releases
+    assert isinstance(answer, Enclosure) == (attained or answer.upper == 0.0), (given, answer)
+    for name, row in loss.theorems(**given).items():
+        assert least <= row.upper, (loss.releases, given, name, answer, row)
+        assert answer.upper <= row.upper * (1.0 + 1e-9), (loss.releases, given, name, answer, row)
+        assert (lower_end(row) or 0.0) <= answer.upper, (loss.releases, given, name, answer, row)
+
+
+def random_composition(seed: int, *, fast: bool) -> list[tuple[PrivacyProfile, int]]:
+    draw = random.Random(seed)
+    relation, kinds = draw.choice([A, R]), 3
+    known = [
+        name
+        for name in KINDS[relation]
+        if (name in FAST and name != "zCDP" if fast else name not in HEAVY or draw.random() < 0.01)
+    ]
+    names = [draw.choice(known) for _ in range(draw.randint(1, kinds))]
+    return [(KINDS[relation][name](draw), draw.choice([1, 1, 3, 40, draw.randint(1, 300)])) for name in names]
+
+
+@pytest.mark.parametrize("count", [1, 3, pytest.param(40, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("relation", "name"),
+    [
+        pytest.param(relation, name, marks=() if name in FAST else pytest.mark.slow)
+        for relation in (A, R)
+        for name in KINDS[relation]
+    ],
+)
+def test_every_kind_alone(relation: Neighbouring, name: str, count: int) -> None:
+    profile = KINDS[relation][name](random.Random(1))
+    for asked, at in (("delta", 1e-5), ("epsilon", 0.25), ("epsilon", 0.0)):
+        check(compose([(profile, count)]), asked, at)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("relation", "one", "other"),
+    [
+        (relation, one, other)
+        for relation in (A, R)
+        for i, one in enumerate(KINDS[relation])
+        for other in list(KINDS[relation])[:i]
+        if {one, other}.isdisjoint(HEAVY)
+    ],
+)
+def test_every_pair_of_kinds(relation: Neighbouring, one: str, other: str) -> None:
+    draw = random.Random(f"{one} {other}")
+    releases = [(KINDS[relation][name](draw), draw.choice([1, 3, 40])) for name in (one, other)]
+    for asked, at in (("delta", 1e-5), ("epsilon", 0.25)):
+        check(compose(releases), asked, at)
+
+
+@pytest.mark.parametrize("first", [0, *(pytest.param(i, marks=pytest.mark.slow) for i in range(1, 100))])
+def test_random_compositions_of_all_kinds(first: int) -> None:
+    """10,000 of them; in the default suite of the fast kinds alone."""
+    for seed in range(first * 100, first * 100 + 100):
+        asked, at = random.Random(seed).choice(ASKED if first or seed % 10 == 0 else ASKED[:3])
+        check(compose(random_composition(seed, fast=not first)), asked, at)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_streams_say_what_compositions_do(seed: int) -> None:
+    releases = random_composition(1_000_000 + seed, fast=True)
+    running = RunningLoss()
+    for profile, count in releases:
+        running.add(profile, count)
+    found, whole = running.epsilon(1e-6), compose(releases).epsilon(1e-6)
+    assert type(found) is type(whole)
+    assert found.upper == pytest.approx(whole.upper, rel=1e-6, abs=1e-9)
+    assert (lower_end(found) or 0.0) <= whole.upper
+    budget = whole.upper * 1.5 + 0.1
+    room = running.room(releases[0][0], epsilon=budget, delta=1e-6) if math.isfinite(budget) else 0
+    if 0 < room < math.inf:
+        more = compose([*releases, (releases[0][0], int(room))]).epsilon_at_most(1e-6)
+        assert more <= budget * (1.0 + 1e-9)
