@@ -327,10 +327,10 @@ def run_accounting(
                 result.refused = True
                 add_once(result.findings, Statement.RAISED.finding(failing_place(error), error=error))
         else:
-            if (refusal := accountant.refused) is not None:
+            if (caught := accountant.refused) is not None:
                 result.caught = True
-                said = exact("{message}; {goes_on}", message=refusal.message, goes_on=_GOES_ON)
-                add_once(result.findings, Finding(_kind(refusal), str(refusal.where), said))
+                said = exact("{message}; {goes_on}", message=caught.message, goes_on=_GOES_ON)
+                add_once(result.findings, Finding(_kind(caught), str(caught.where), said))
         if accountant.closed is not None:
             result.refused = True
             why, place = accountant.closed
