@@ -42,7 +42,7 @@ from accountant.ledger.summary import Summary, summarise
 from accountant.place import Place, calling_place
 from accountant.plans.plan import Plan
 from accountant.record_name import canonical_name
-from accountant.refusals import ForeignValue, RecordWaiting, SensitivityExceeded
+from accountant.refusals import ForeignValue, RecordWaiting, Refusal, SensitivityExceeded, TrustViolation
 from accountant.rules.rule import Rule, checked_rules
 from accountant.rules.scope import Scope
 from accountant.tenure import Tenure
@@ -157,6 +157,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
     """
 
     lanes = 1
+    _refused: Refusal | None = None
 
     def __init__(
         self,
@@ -708,6 +709,11 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
 
     # --- checks ----------------------------------------------------------------------------------
 
+    @property
+    def refused(self) -> Refusal | None:
+        """The first release that was refused for how far a record moves it, or for who sees it; other gates draw it."""
+        return self._refused
+
     def _entries(
         self,
         mechanism: Mechanism,
@@ -721,6 +727,22 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
 
         A value that waits in sums and does not yet leave is not held to be a shuffler's output.
         """
+        try:
+            return self._checked_entries(mechanism, private, where, place, leaves=leaves)
+        except (SensitivityExceeded, TrustViolation) as refusal:
+            if self._refused is None:
+                self._refused = type(refusal)(refusal.message, refusal.where)  # without what its frames hold
+            raise
+
+    def _checked_entries(
+        self,
+        mechanism: Mechanism,
+        private: Private | PrivateSums,
+        where: Mask | None,
+        place: Place,
+        *,
+        leaves: bool,
+    ) -> list[Entry]:
         movements = self._movements(private, where, place)
         self._check_holders(movements, place)
         if leaves:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -83,8 +84,12 @@ class OnePerson:
         return _in_turn(-(-rounds // (self.rounds or ROUNDS_PLAYED)))
 
     def everyone(self, rounds: int) -> RecordOf:
-        """Return the names of rounds in which people take part as often as they ever may: without limit it is one."""
-        return _in_turn(1) if self.rounds is None else self.names(rounds)
+        """Return the names of rounds in which people take part as often as they ever may: without limit it is one.
+
+        With a limit one person comes so often in a row, then two take turns, then three, ...: noise that is wrong in
+        every k-th round meets somebody who comes in all of these.
+        """
+        return _in_turn(1) if self.rounds is None else _in_growing_groups(self.rounds)
 
     def in_order(self) -> RecordOf:
         """Return the record's name of each client, whichever reports next: so many of them in a row are one person.
@@ -97,6 +102,17 @@ class OnePerson:
 
 def _in_turn(people: int) -> RecordOf:
     return lambda number: number if number < 1 else (number - 1) % max(people, 1) + 1
+
+
+def _in_growing_groups(times: int) -> RecordOf:
+    def name(number: int) -> int:
+        if number < 1:
+            return number
+        size = (math.isqrt(8 * ((number - 1) // times) + 1) + 1) // 2
+        people = size * (size - 1) // 2  # in the groups before
+        return people + (number - 1 - times * people) % size + 1
+
+    return name
 
 
 Unit = OneReport | OnePerson

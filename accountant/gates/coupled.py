@@ -23,7 +23,7 @@ from accountant.gates.movement import distance, excess
 from accountant.gates.on_tape import OnTape
 from accountant.gates.private import Private, refuse_read
 from accountant.gates.private_sums import PrivateSums
-from accountant.gates.random_streams import RandomStream
+from accountant.gates.random_streams import RandomStream, stream_generator
 from accountant.gates.release import DrawOutput, check_owner, check_release, sample
 from accountant.gates.simulation import lane_randomness
 from accountant.place import Place, calling_place
@@ -89,7 +89,8 @@ class Coupled(Closing, Assuming, OnTape):
     rests_on_word
         Whether a mechanism's densities, which the loss is made of, are somebody's word.
     drew
-        Whether anything of `random` was drawn before the last release.
+        Whether anything of `random`, of a copy or of a generator that it spawned may have been drawn before the last
+        release.
     divergences
         One entry per line of code and kind, the first time it shows.
     """
@@ -99,7 +100,11 @@ class Coupled(Closing, Assuming, OnTape):
         self.neighbours = neighbours
         self._noise_streams = lane_randomness(seed, lanes, 0, RandomStream.NOISE)
         self._noise = NumpyNoise(self._noise_streams)
-        self._random = lane_randomness(seed, lanes, 0, RandomStream.OWN_DRAWS)
+        self._random: _OwnGenerator | _OwnStreams = (
+            _OwnGenerator(stream_generator(seed, RandomStream.OWN_DRAWS, 0).bit_generator)
+            if lanes == 1
+            else _OwnStreams(seed, lanes, key=(RandomStream.OWN_DRAWS,))
+        )
         self.loss: npt.NDArray[np.float64] = np.zeros((neighbours, lanes))
         self.hidden: npt.NDArray[np.bool_] = np.zeros((neighbours, lanes), dtype=bool)
         self.more_than_seen = False
@@ -248,8 +253,11 @@ class Coupled(Closing, Assuming, OnTape):
         return None
 
     def _look_for_draws(self) -> None:
-        """Take note, before a release, of anything that was drawn of the learner's own randomness."""
-        if not self.drew and _state(self._random) != self._undrawn:
+        """Take note, before a release, of anything that was drawn of the learner's own randomness.
+
+        Draws of a copy, or of a generator that it spawned, leave no trace: that there is one counts as a draw.
+        """
+        if not self.drew and (self._random.copied or _state(self._random) != self._undrawn):
             self.drew, self._loss_before = True, self.loss.copy()
 
     def _check_movement(self, mechanism: Mechanism, moved: npt.NDArray[Any], place: Place) -> None:
@@ -271,12 +279,30 @@ class Coupled(Closing, Assuming, OnTape):
             )
 
 
-def _state(randomness: Randomness) -> Any:
-    """Return the state of a gate's randomness, which every draw changes."""
+class _NotesCopies:
+    """Keeps whether it was copied or pickled."""
+
+    copied = False
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        self.copied = True
+        return super().__reduce_ex__(protocol)
+
+
+class _OwnGenerator(_NotesCopies, np.random.Generator):
+    """A learner's randomness in one lane."""
+
+
+class _OwnStreams(_NotesCopies, LaneStreams):
+    """A learner's randomness in many lanes."""
+
+
+def _state(randomness: _OwnGenerator | _OwnStreams) -> Any:
+    """Return the state of a gate's randomness, which every draw changes, and how many generators it spawned."""
     if isinstance(randomness, LaneStreams):
         return randomness.state()
-    assert isinstance(randomness, np.random.Generator)
-    return randomness.bit_generator.state
+    seeds = randomness.bit_generator.seed_seq
+    return randomness.bit_generator.state, getattr(seeds, "n_children_spawned", 0)
 
 
 def _kept_inside(mechanism: Mechanism) -> tuple[Mechanism, Mechanism, list[npt.NDArray[Any]]]:

@@ -61,6 +61,9 @@ _KINDS: tuple[tuple[type[Refusal], FindingKind], ...] = (
 )
 
 
+_GOES_ON = (
+    "the learner catches this refusal and goes on; tests were left out, because their gates do not refuse it"
+)
 _ROUNDING = 1e-9  # of a figure, relative: below it two theorems say the same
 _ALTERATIONS: tuple[Alteration, ...] = (
     lambda outputs: 30 * outputs,
@@ -158,6 +161,8 @@ class Accounting:
         Who paid most under each theorem that prices all that was released; the first is the accountants' own.
     refused
         Whether a run was refused, or did not come to its end.
+    caught
+        Whether a run went on after a release that every accountant refuses, whatever its budget.
     findings
         Refusals, crashes and declassifications, each with its line.
     mechanisms
@@ -183,6 +188,7 @@ class Accounting:
 
     pricings: list[Pricing]
     refused: bool = False
+    caught: bool = False
     findings: list[Finding] = field(default_factory=list)
     mechanisms: dict[Mechanism, Place] = field(default_factory=dict)
     alike: dict[MovedMechanism, int] | None = field(default_factory=dict)
@@ -320,6 +326,11 @@ def run_accounting(
             if run.altered is None:  # else it fails on what was released, which tells nothing of the data
                 result.refused = True
                 add_once(result.findings, Statement.RAISED.finding(failing_place(error), error=error))
+        else:
+            if (caught := accountant.refused) is not None:
+                result.caught = True
+                said = exact("{message}; {goes_on}", message=caught.message, goes_on=_GOES_ON)
+                add_once(result.findings, Finding(_kind(caught), str(caught.where), said))
         if accountant.closed is not None:
             result.refused = True
             why, place = accountant.closed

@@ -11,7 +11,7 @@ from verify.conduct.conduct import Conduct
 from verify.conduct.effort import Effort
 from verify.conduct.progress import stretch
 from verify.findings import Statement
-from verify.learners.accounting_run import add_accounting, add_overspending, enforced_accounting
+from verify.learners.accounting_run import Accounting, add_accounting, add_overspending, enforced_accounting
 from verify.learners.coupled_run import RELEASED_VIEWS
 from verify.learners.learner_family import LearnerFamily
 from verify.sampling.second_test import hold_tests, second_unless
@@ -44,9 +44,9 @@ def verify_learner(family: LearnerFamily, conduct: Conduct, tester: Tester | Non
     shared = replace(conduct, effort=_with_shared_error(conduct.effort, family.claim))
     *proof_seeds, view_seed = np.random.SeedSequence(conduct.seed).spawn(7)
     with stopped_in_time(evidence, conduct.seconds, conduct.spent):
-        _prove(evidence, family, shared, proof_seeds)
+        accounting = _prove(evidence, family, shared, proof_seeds)
         with stopped_by_hand(evidence):  # what stands in the way of a certificate has been looked at by now
-            if tester is not None:
+            if tester is not None and not accounting.caught:
                 _test_view(evidence, family, shared, tester, view_seed)
     return evidence
 
@@ -63,8 +63,11 @@ def _with_shared_error(effort: Effort, claim: Claim) -> Effort:
 
 def _prove(
     evidence: Evidence, family: LearnerFamily, conduct: Conduct, seeds: list[np.random.SeedSequence]
-) -> None:
-    """Collect what needs no sampling of the view: accounting, replays and coupled runs."""
+) -> Accounting:
+    """Collect what needs no sampling of the view: accounting, replays and coupled runs.
+
+    Gates of plays draw what every accountant refuses: of a learner that catches such a refusal they tell nothing.
+    """
     data_seed, accounting_seed, coupled_seed, mechanism_seed, replay_seed, trial_seed = seeds
     conduct.progress(0.0, "accounting runs")
     plays = family.plays(data_seed, accounting_seed)
@@ -79,7 +82,9 @@ def _prove(
     family.try_functions(evidence, trial_seed)  # they say more of a function than replays
     if not evidence.does_not_run:
         family.replays.add(evidence, family.retold(accounting, replay_seed))
-    family.add_losses(evidence, accounting, conduct, coupled_seed)
+    if not accounting.caught:
+        family.add_losses(evidence, accounting, conduct, coupled_seed)
+    return accounting
 
 
 def _test_view(

@@ -7,7 +7,18 @@ import pytest
 from verify import verify
 
 SUBJECTS = Path(__file__).parent.parent / "subjects" / "hidden_coins.py"
-HIDDEN = ("Coin", "OneCoin", "CoinBefore", "Signs", "Scales", "InReleases", "Waits", "Elsewhere")
+HIDDEN = (
+    "Coin",
+    "OneCoin",
+    "CoinBefore",
+    "Signs",
+    "Scales",
+    "InReleases",
+    "Waits",
+    "Elsewhere",
+    "OfCopy",
+    "OfChild",
+)
 FEW = {"effort": "quick", "samples": 20_000}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any, ClassVar
 
 import numpy as np
@@ -115,6 +116,24 @@ class Elsewhere(Coin):
 
     def coin(self) -> Any:
         return (np.random.default_rng().random((self.gate.lanes, 1)) < 0.5).astype(float)
+
+
+class OfCopy(Coin):
+    """Its coin is of a copy of its gate's generator."""
+
+    copied: Any = None
+
+    def coin(self) -> Any:
+        if self.copied is None:
+            self.copied = copy.deepcopy(self.gate.random)
+        return (self.copied.random((self.gate.lanes, 1)) < 0.5).astype(float)
+
+
+class OfChild(Coin):
+    """Its coin is of a generator that its gate's has spawned; there is one in single lanes only."""
+
+    def coin(self) -> Any:
+        return (self.gate.random.spawn(1)[0].random((1, 1)) < 0.5).astype(float)
 
 
 class Public(Coin):
