@@ -71,10 +71,6 @@ class Ucb:
 
 
 ucb = PlainBandit(Ucb, arms=3, rounds=8)
-
-
-def mean(data, epsilon=0.1, seed=None):
-    return np.mean(data) + np.random.RandomState(seed).laplace(scale=1 / (epsilon * len(data)))
 """,
     "log.csv": "\n".join(
         ["action,reward,propensity", *["0,1,0.5", "1,0,0.3", "0,0,0.5", "2,1,0.2", "1,1,0.3"] * 60]
@@ -116,8 +112,6 @@ COMMANDS = [
     "simulate mine.py:ucb --horizon 100 --runs 3",
     "evaluate dp-bandit dp-bandit-ldp --log log.csv --epsilon 0.5,2",
     "evaluate dp-bandit --log log.csv --delay 3 --runs 2 --json",
-    "audit-repo .",
-    "audit-repo . --json",
     "list --for arms --trust local --epsilon 0.5 --horizon 10000",
 ]
 
