@@ -40,7 +40,6 @@ def _with_debug(command: click.Command) -> click.Command:
 
 _COMMANDS = {
     "audit": "audit_command:audit_command",
-    "audit-repo": "audit_repo_command:audit_repo_command",
     "calibrate": "audit_command:calibrate_command",
     "certificate": "certify_command:certificate_group",
     "certify": "certify_command:certify_command",

@@ -62,7 +62,7 @@ _LOADS: dict[str, Callable[[Any, dict[str, str]], Document]] = {
     "-o",
     "--output",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="The file to write: .html, .pdf or .md [default: Markdown on standard output].",
+    help="The file to write: .html or .md [default: Markdown on standard output].",
 )
 @click.option(
     "--delta",
@@ -79,40 +79,32 @@ def report_command(
     """Make one report of FILES: results in JSON, certificates, releases, ledgers and stores.
 
     The verdict comes first, then the claim in words, both bounds, what they rest on, how sure they are, and the command
-    that repeats it. An HTML file needs nothing else: pictures are in it, and no script. A PDF (pip install
-    'dpwitness[pdf]') is for archives; equal results make equal files if SOURCE_DATE_EPOCH sets their date.
+    that repeats it. An HTML file needs nothing else: pictures are in it, and no script; a
+    browser prints it as PDF. Equal results make equal files if SOURCE_DATE_EPOCH sets their date.
     """
     write = _writer(output)
     documents = [each for file in files for each in _documents(file, delta, budget, neighbours)]
-    written = write(documents, _date())
+    written = write(documents, _made(_date())).encode()
     if output is None:
         click.echo(written, nl=False)
     else:
         output.write_bytes(written)
 
 
-def _writer(output: Path | None) -> Callable[[Sequence[Document], datetime], bytes]:
+def _writer(output: Path | None) -> Callable[[Sequence[Document], str], str]:
     """Return what writes a file of this name.
 
     Raises
     ------
     SettingError
-        If no report has such a name, or the extra that it needs is missing.
+        If no report has such a name.
     """
     match ".md" if output is None else output.suffix.lower():
         case ".md":
-            return lambda documents, date: markdown(documents, _made(date)).encode()
+            return markdown
         case ".html":
-            return lambda documents, date: page(documents, _made(date)).encode()
-        case ".pdf":
-            try:
-                from verify.document.pdf_file import pdf
-            except ImportError:
-                raise SettingError(
-                    f"--output {output}: PDF needs reportlab and matplotlib: pip install 'dpwitness[pdf]'"
-                ) from None
-            return lambda documents, date: pdf(documents, _made(date), date)
-    raise SettingError(f"--output {output}: must end in .html, .pdf or .md")
+            return page
+    raise SettingError(f"--output {output}: must end in .html or .md; a browser prints HTML as PDF")
 
 
 def _made(date: datetime) -> str:

@@ -44,9 +44,8 @@ def claimed(
         What a record stands for, for the report; what is protected is what neighbours differ in.
 
     guessed
-        Whether `data` is a guess, as in the wrappers of ``dpwitness audit-repo``. Data on which the function raises an
-        error are left out then: they show that the guess was wrong, and nothing of the claim. Of data that are stated
-        an error is an output like others.
+        Whether `data` is a guess. Data on which the function raises an error are left out then: they show that the
+        guess was wrong, and nothing of the claim. Of data that are stated an error is an output like others.
 
     Raises
     ------

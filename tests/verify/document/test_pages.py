@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from html.parser import HTMLParser
+from typing import get_args
 from xml.etree import ElementTree
 
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from verify.document.charts import Area, Axis, Curve, axis_scale, chart, interval
 from verify.document.elements import (
+    SIGNS,
     Bullets,
     Code,
     Details,
@@ -21,6 +23,7 @@ from verify.document.elements import (
     Picture,
     Section,
     TextTable,
+    Tone,
 )
 from verify.document.html_page import fragment, page
 from verify.document.markdown_text import markdown
@@ -224,3 +227,14 @@ def test_a_line_goes_through_its_points() -> None:
 def test_ticks_are_round_numbers_on_the_axis() -> None:
     assert Axis("x", 0.0, 1.0).ticks() == pytest.approx([0.0, 0.2, 0.4, 0.6, 0.8, 1.0])
     assert Axis("x", 1e-3, 2.0, logarithmic=True).ticks() == pytest.approx([1e-3, 1e-2, 0.1, 1.0])
+
+
+@pytest.mark.parametrize("tone", get_args(Tone))
+def test_every_tone_has_its_sign_beside_its_colour(tone: Tone) -> None:
+    judged = Document("V", tone, "n", stated("m"), ())
+    assert f"{SIGNS[tone]} V" in page([judged], "made")
+
+
+def test_a_bar_that_is_no_proof_is_faint() -> None:
+    proof, estimate = (interval(1.0, 0.5, 2.0, caption="ε", proved=proved) for proved in (True, False))
+    assert ('class="bar"' in proof, 'class="bar faint"' in estimate) == (True, True)

@@ -108,7 +108,7 @@ class Maker:
         needed = required(parameters)
         roles: dict[str, Role] = {}
         for each in parameters:
-            drawn = drawn_role(each.name)
+            drawn = _drawn_role(each.name)
             if drawn is not None and not roles:
                 roles[each.name] = drawn
         for each in needed:
@@ -166,7 +166,7 @@ class Maker:
         return None
 
 
-def drawn_role(name: str) -> Role | None:
+def _drawn_role(name: str) -> Role | None:
     """Return what a parameter of this name is given of what draws, None if nothing is."""
     return _named(name.lower(), _DRAWN)
 

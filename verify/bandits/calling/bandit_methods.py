@@ -29,14 +29,14 @@ Update = Callable[[int, float], Any]
 
 # Names of methods that return an arm, the most usual first; of those that are told a reward; of these, those that are
 # told arrays, here of one entry each; and of those that are told the last arm's reward and return the next arm.
-SELECTS = (
+_SELECTS = (
     "select_arm", "choose_arm", "get_arm", "pick_arm", "next_arm", "pickAnArm", "select_action", "choose_action",
     "get_action", "pick_action", "sample_action", "next_action", "get_next_arm", "select_next_arm", "choose_next_arm",
     "selectArm", "chooseArm", "getArm", "nextArm", "selectAction", "chooseAction", "getAction", "decide_arm",
     "select", "choose", "choice", "act", "action", "actions", "recommend", "decide", "suggest", "ask", "pull", "play",
     "sample", "draw", "predict", "pick",
 )  # fmt: skip
-UPDATES = (
+_UPDATES = (
     "update", "update_arm", "update_reward", "update_params", "learn", "observe", "observe_reward",
     "receive_reward", "getReward", "add_reward", "set_reward", "give_reward", "report_reward", "feedback",
     "receive_feedback", "give_feedback", "reward", "record", "partial_fit", "observe_loss", "receive_loss",
@@ -44,7 +44,7 @@ UPDATES = (
     "update_values", "update_stats", "updateArm", "observeReward", "tell", "train",
 )  # fmt: skip
 _BATCHES = ("partial_fit",)
-STEPS = ("step", "act", "next", "choose", "select_arm")
+_STEPS = ("step", "act", "next", "choose", "select_arm")
 
 
 @dataclass(frozen=True)
@@ -88,9 +88,9 @@ class Calls:
             return cls(step=(step, _arguments(bandit, "step", step, told, ("reward", "arm"))))
         asked: tuple[Role, ...] = ("round", "arms", *more)
         if select is None:
-            select = _usual(bandit, "select", SELECTS, asked, ())
+            select = _usual(bandit, "select", _SELECTS, asked, ())
         if update is None:
-            update = _usual(bandit, "update", UPDATES, told, ("arm", "reward"), but=select)
+            update = _usual(bandit, "update", _UPDATES, told, ("arm", "reward"), but=select)
         return cls(
             (select, _arguments(bandit, "select", select, asked, ("round",)))
             if isinstance(select, str)
@@ -113,7 +113,7 @@ def _step_of(bandit: Any) -> str | None:
     """Return the method that is told both the last arm and its reward, if no other could be told them."""
     if any(callable(getattr(bandit, name, None)) for name in ("update", "learn", "observe", "update_arm")):
         return None
-    for name in STEPS:
+    for name in _STEPS:
         method = getattr(bandit, name, None)
         if callable(method) and {"arm", "reward"} <= {
             role_of(each.name) for each in named_parameters(method)

@@ -1,1 +1,0 @@
-"""What in a checkout of other people's code could be verified, and how; nothing of it is run."""
