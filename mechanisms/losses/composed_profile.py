@@ -28,6 +28,8 @@ from mechanisms.rounding import exact_sum, square_root_up, up
 _WIDTH = 1e-9
 _MOST_NODES = 256
 """Of a curve at more points: between them it is convex in e^ε, and below chords."""
+_FEW = 8
+"""Different finite losses: sums of more have too many values, or an integral is as good."""
 _SWITCHING = "the worst pair of data sets for each release, whatever the others showed"
 
 
@@ -60,7 +62,7 @@ def _closed(curves: list[tuple[PrivacyProfile, int]]) -> PrivacyProfile | None:
     rhos = [(curve.rho_bound, n) for curve, n in curves if isinstance(curve, ZeroConcentratedProfile)]
     if len(rhos) == len(curves):
         return ZeroConcentratedProfile(up(exact_sum([(Fraction(rho), n) for rho, n in rhos])))
-    return convolved(curves)
+    return convolved(curves) if len(curves) <= _FEW else None
 
 
 @dataclass(frozen=True)
