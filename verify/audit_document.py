@@ -294,7 +294,8 @@ def _remaining(audited: Audit) -> Section | None:
         for name, more in remaining.more.items()
     )
     said = exact(
-        "Remaining: ε = {epsilon}, for releases with δ = 0. Further releases that fit if only one kind is repeated:",
+        "Remaining: ε = {epsilon}, for releases with δ = 0. Further releases of the worst-case record that fit if only "
+        "one kind is repeated:",
         epsilon=at_least(remaining.epsilon, _DIGITS),
     )
     more = "Further" if audited.complete else "Further, at least"

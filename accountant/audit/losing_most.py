@@ -22,13 +22,14 @@ from mechanisms.arrays import FloatArray
 from mechanisms.losses.composed_loss import ComposedLoss, compose
 from mechanisms.losses.conversions import deltas_of_renyi, gaussian_dp_of
 from mechanisms.losses.deadline import time_is_over
-from mechanisms.losses.enclosure import Bound, Enclosure
+from mechanisms.losses.enclosure import Bound, Enclosure, lower_end
 from mechanisms.losses.many_compositions import largest_deltas
 from mechanisms.losses.risk import attack_accuracy, true_positive_rate
 from mechanisms.losses.theorems import RENYI_ORDERS
 
 _AT_ONCE = 4_096  # groups
 _NARROW = 1e-6
+_MOST_TRIED = 8  # groups composed only for the lower end
 _UP = 1.0 + 1e-12  # what the sums of a product of matrices may round off
 
 
@@ -167,10 +168,44 @@ def losing_most(
             answer = number.by_every_theorem(loss, answer)
         composed.append(LosingMost(answer, group, loss))
         # Of the worst group a lower end is shown that is as good as its upper one, if it has any.
-        shown = answer.lower if isinstance(answer, Enclosure) and answer.width <= _NARROW else answer.upper
+        shown = answer.lower if isinstance(answer, Enclosure) and _is_narrow(answer) else answer.upper
         left = [other for other in left if most[other] > shown]
         left = _may_lose_more(releases, number, factor, position, answer.upper, left)
-    return _largest(composed)
+    worst = _largest(composed)
+    if every_theorem and len(groups) > 1 and not _is_narrow(worst.answer):
+        worst = replace(worst, answer=_above_others(releases, number, factor, worst.answer, composed))
+    return worst
+
+
+def _is_narrow(answer: Enclosure | Bound) -> bool:
+    return isinstance(answer, Enclosure) and answer.width <= _NARROW
+
+
+def _above_others(
+    releases: Releases,
+    number: LossNumber,
+    factor: float,
+    answer: Enclosure | Bound,
+    composed: Sequence[LosingMost],
+) -> Enclosure | Bound:
+    """Return the answer with the largest lower end that is found of any group.
+
+    The group with the largest upper bound may have none, for mere bounds, and another group's data attain a loss. A
+    lower end is of the releases that are attained, so that those groups are composed of which these lose most.
+    """
+    low = max((one.answer for one in composed), key=lambda found: lower_end(found) or 0.0)
+    done = {id(one.group) for one in composed}
+    most = at_most(releases, number, factor, attained=True)
+    others = [i for i in np.argsort(-most, kind="stable").tolist() if id(releases.groups[i]) not in done]
+    for position in others[:_MOST_TRIED]:
+        if most[position] <= (lower_end(low) or 0.0) or time_is_over():
+            break
+        found = number.of(compose(releases.counted(releases.groups[position], factor)))
+        low = max(low, found, key=lambda one: lower_end(one) or 0.0)
+    if (lower_end(low) or 0.0) <= (lower_end(answer) or 0.0):
+        return answer
+    assert isinstance(low, Enclosure)
+    return Enclosure(low.lower, answer.upper, low.attained_by, answer.by, answer.neighbouring)
 
 
 def _may_lose_more(
@@ -195,9 +230,17 @@ def _largest(composed: Sequence[LosingMost]) -> LosingMost:
     return max(composed, key=lambda one: one.answer.upper)
 
 
-def at_most(releases: Releases, number: LossNumber, factor: float = 1.0) -> FloatArray:
-    """Return an upper bound on the number of each group, shape (groups,); infinite or 1 where it is unknown."""
-    columns = np.array([_summands(kind.build(factor)) for kind in releases.kinds])
+def at_most(
+    releases: Releases, number: LossNumber, factor: float = 1.0, *, attained: bool = False
+) -> FloatArray:
+    """Return an upper bound on the number of each group, shape (groups,); infinite or 1 where it is unknown.
+
+    With ``attained``, of those releases alone of which a pair of data sets is known that loses as much.
+    """
+    profiles = [kind.build(factor) for kind in releases.kinds]
+    columns = np.array([_summands(profile) for profile in profiles])
+    if attained:
+        columns[[not profile.attained() for profile in profiles]] = 0.0
     unknown = np.isinf(columns)
     known = np.where(unknown, 0.0, columns)
     bounds: list[FloatArray] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,10 +12,19 @@ from accountant.audit import losing_most as losing_most_of_all
 from accountant.audit.audit_of_releases import audit
 from accountant.audit.losing_most import AttackAccuracy, LossNumber, TruePositiveRate, at_most, losing_most
 from accountant.audit.question import Question
-from accountant.audit.releases import Group, Releases, from_mechanisms
-from mechanisms import DiscreteLaplace, Gaussian, Laplace, Mechanism, RandomizedResponse, Sensitivity
+from accountant.audit.releases import Group, Release, Releases, from_mechanisms, unchanging
+from mechanisms import (
+    DiscreteLaplace,
+    Gaussian,
+    Laplace,
+    Mechanism,
+    RandomizedResponse,
+    Sensitivity,
+    ZeroConcentratedProfile,
+)
 from mechanisms.losses.composed_loss import compose
 from mechanisms.losses.deadline import deadline
+from mechanisms.losses.enclosure import Enclosure
 from mechanisms.losses.risk import risk_of
 
 UNIT = Sensitivity(1.0, 1.0, 1.0)
@@ -130,3 +140,18 @@ def test_when_time_is_over_the_others_count_with_what_they_can_lose() -> None:
     assert rough.lower <= exact.lower
     assert exact.upper <= rough.upper < 1.5 * exact.upper
     assert not audit(releases, question, time_limit=1e-9).complete
+
+
+def test_lower_end_of_a_group_that_does_not_have_the_largest_bound():
+    """A loss that another group's data attain decides: of the group with the largest bound none may be known."""
+    releases = from_mechanisms([(Laplace(scale=20.0), 1), (Gaussian(sigma=20.0, sensitivity=UNIT), 1)])
+    bound = Release("bound", unchanging(ZeroConcentratedProfile(0.5)), mechanism="zcdp")
+    kinds = (*releases.kinds, bound)
+    groups = (Group("bound", 1, {2: 1}), Group("little", 1, {1: 1}), Group("attained", 1, {0: 60}))
+    audited = audit(replace(releases, kinds=kinds, groups=groups), Question(delta=1e-6), budget=2.0)
+    by_itself = compose([(Laplace(scale=20.0).profile(), 60)]).epsilon(1e-6)
+    assert isinstance(by_itself, Enclosure)
+    assert isinstance(audited.answer, Enclosure)
+    assert audited.worst.name == "bound"
+    assert audited.answer.lower == by_itself.lower < by_itself.upper < audited.answer.upper
+    assert audited.answer.lower > 1.5
