@@ -103,19 +103,19 @@ def judging() -> Iterator[None]:
 
 @contextmanager
 def subjects_own() -> Iterator[None]:
-    """Run a subject's code in the state in which its code left the process; also a decorator."""
+    """Run a subject's code in the state in which its code left the process, while it is judged; also a decorator."""
     global _theirs, _is_theirs
     if _is_theirs:
         yield
         return
-    ours = _state()
+    ours, judged = _state(), _theirs is not None
     if _theirs is not None:
         _set(_theirs)
     _is_theirs = True
     try:
         yield
     finally:
-        _theirs, _is_theirs = _state(), False
+        _theirs, _is_theirs = _state() if judged else None, False
         _set(ours)
 
 
