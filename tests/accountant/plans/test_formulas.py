@@ -9,7 +9,7 @@ import sympy as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accountant.plans.formulas import DeclaredSymbol, RealInterval, PlanStatement, Undefined
+from accountant.plans.formulas import DeclaredSymbol, PlanStatement, RealInterval, Undefined
 
 fractions = st.fractions(min_value=Fraction(1, 10**6), max_value=10**6, max_denominator=10**6)
 signed = st.fractions(min_value=-100, max_value=100, max_denominator=1_000)
