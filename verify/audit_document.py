@@ -294,11 +294,10 @@ def _remaining(audited: Audit) -> Section | None:
         for name, more in remaining.more.items()
     )
     said = exact(
-        "Remaining: ε = {epsilon}, for releases with δ = 0. Further releases of the worst-case record that fit if only "
-        "one kind is repeated:",
+        "Remaining: ε = {epsilon}, for releases with δ = 0. Further releases that fit if only one kind is repeated:",
         epsilon=at_least(remaining.epsilon, _DIGITS),
     )
-    more = "Further" if audited.complete else "Further, at least"
+    more = "Further (worst-case record)" if audited.complete else "Further, at least (worst-case record)"
     return Section("Remaining budget", (Paragraph(said), TextTable(("Release", more), rows)))
 
 

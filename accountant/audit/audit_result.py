@@ -32,8 +32,8 @@ class Remaining:
     epsilon
         Budget - what is certainly not exceeded, at least 0.
     more
-        How many more of each kind of release fit for these records, by the kind's name; inf if more than a trillion do. After a time
-        limit at least so many.
+        How many more of each kind of release fit for these records, by the kind's name; inf if more than a trillion
+        do. After a time limit at least so many.
     """
 
     budget: float
