@@ -44,6 +44,8 @@ class OneReport:
         """Return the record's name of each client, whichever reports next: all differ."""
         return each_its_own
 
+    everyone_in_order = in_order
+
 
 @dataclass(frozen=True, slots=True)
 class OnePerson:
@@ -98,6 +100,11 @@ class OnePerson:
         """
         times, seen = self.rounds or ROUNDS_PLAYED, dict[int, int]()
         return lambda client: seen.setdefault(client, len(seen)) // times + 1
+
+    def everyone_in_order(self) -> RecordOf:
+        """Return the record's name of each client, whichever reports next, as `everyone` does: for one play."""
+        name, seen = _in_turn(1) if self.rounds is None else _in_growing_groups(self.rounds), dict[int, int]()
+        return lambda client: name(seen.setdefault(client, len(seen)) + 1)
 
 
 def _in_turn(people: int) -> RecordOf:

@@ -153,7 +153,6 @@ def test_names_take_turns_so_that_each_comes_as_often_as_it_may(unit, rounds, mo
 def test_a_person_without_limit_comes_eight_times_or_in_every_round():
     assert max(Counter(map(OnePerson().names(64), range(1, 65))).values()) == 8
     assert set(map(OnePerson().everyone(64), range(1, 65))) == {1}
-    assert OnePerson(4).everyone(64)(5) == OnePerson(4).names(64)(5)
     assert ONE_REPORT.everyone(64)(5) == 5
 
 

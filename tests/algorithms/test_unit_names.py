@@ -20,3 +20,12 @@ def test_every_period_meets_somebody_who_comes_in_all_of_its_rounds(times: int) 
             each[0] % period for each in rounds.values() if {b % period for b in each} == {each[0] % period}
         }
         assert met == set(range(period))
+
+
+def test_clients_in_order_are_named_alike() -> None:
+    """Linear learners' clients were named in rows: a person without limit came eight times, whatever the claim."""
+    limited, unlimited = OnePerson(4).everyone_in_order(), OnePerson().everyone_in_order()
+    name = OnePerson(4).everyone(60)
+    clients = [97 - each for each in range(60)]
+    assert [limited(each) for each in clients] == [name(number) for number in range(1, 61)]
+    assert {unlimited(each) for each in clients} == {1}

@@ -59,7 +59,7 @@ class ContextualFamily(LearnerFamily):
 
     @property
     def record_of(self) -> RecordOf:
-        """The record's name of each round, in accounting runs, replays and coupled runs alike."""
+        """The record's name of each round, in replays, coupled runs and accounting runs but those on extreme data."""
         return self.claim.unit.names(self.rounds)
 
     def make(self, gate: Gate) -> Any:
@@ -75,12 +75,13 @@ class ContextualFamily(LearnerFamily):
             constant_users(self.problem, self.rounds, 1.0),
             constant_users(self.problem, self.rounds, -1.0),
         ]
-        return list(map(self._player, self._datasets))
+        everyone = self.claim.unit.everyone(self.rounds)
+        *taped, highest, lowest = self._datasets
+        return [*map(self._player, taped), *(self._player(each, everyone) for each in (highest, lowest))]
 
-    def _player(self, users: ContextualUsers) -> Play:
-        return lambda learner, gate: map(
-            ShownTurn.of, play_users(learner, users, gate, record_of=self.record_of)
-        )
+    def _player(self, users: ContextualUsers, names: RecordOf | None = None) -> Play:
+        record_of = self.record_of if names is None else names
+        return lambda learner, gate: map(ShownTurn.of, play_users(learner, users, gate, record_of=record_of))
 
     @property
     def replays(self) -> Replays:

@@ -16,7 +16,7 @@ from algorithms.claim import Claim, View
 from algorithms.linear.linear_phases import Phase
 from algorithms.linear.linear_play import BuildPhased, Clients, play_linear
 from algorithms.problems import LinearBandit
-from algorithms.unit import ONE_REPORT, Unit
+from algorithms.unit import ONE_REPORT, RecordOf, Unit
 from mechanisms.arrays import BoolArray, FloatArray
 from verify.conduct.conduct import Conduct
 from verify.conduct.effort import Effort
@@ -120,7 +120,9 @@ class LinearFamily(LearnerFamily):
     def plays(self, law: np.random.SeedSequence, others: np.random.SeedSequence) -> Sequence[Play]:
         """Play growing rewards, the problem's law, and rewards beyond every bound."""
         self._environment = law
-        return [self._player(partial(clients, _NOBODY)) for clients in self._datasets]
+        *taped, highest, lowest = (partial(clients, _NOBODY) for clients in self._datasets)
+        everyone = [self._player(each, self.unit.everyone_in_order) for each in (highest, lowest)]
+        return [*map(self._player, taped), *everyone]
 
     @property
     def _datasets(self) -> Sequence[Callable[[BoolArray], Clients]]:
@@ -138,14 +140,20 @@ class LinearFamily(LearnerFamily):
             return self.problem
         return OneByOne(_own_copy(self.problem), self._environment, replaced)
 
-    def _player(self, clients: Callable[[], Clients]) -> Play:
-        return lambda learner, gate: self._played(learner, gate, clients())
+    def _player(self, clients: Callable[[], Clients], names: Callable[[], RecordOf] | None = None) -> Play:
+        return lambda learner, gate: self._played(learner, gate, clients(), names)
 
-    def _played(self, learner: Any, gate: Gate, clients: Clients, **worlds: Any) -> Iterator[Phase]:
+    def _played(
+        self,
+        learner: Any,
+        gate: Gate,
+        clients: Clients,
+        names: Callable[[], RecordOf] | None = None,
+        **worlds: Any,
+    ) -> Iterator[Phase]:
         rng = np.random.default_rng(self._environment)
-        return play_linear(
-            learner, clients, gate, rng, rounds=self.rounds, record_of=self.unit.in_order(), **worlds
-        )
+        record_of = (names or self.unit.in_order)()
+        return play_linear(learner, clients, gate, rng, rounds=self.rounds, record_of=record_of, **worlds)
 
     def remarks(self, accounting: Accounting) -> list[Finding]:
         """Say how often a client reported, where it may again."""
