@@ -38,8 +38,13 @@ def words(home, name, value):
     """The docstring: of a constant or alias, the string that follows it where it is defined."""
     if inspect.isclass(value) or inspect.isfunction(inspect.unwrap(value)):
         return value.__doc__ or ""
-    package = Path(importlib.import_module(home.partition(".")[0]).__file__).parent
-    for file in package.rglob("*.py"):
+    own = home.partition(".")[0]
+    packages = [
+        own,
+        *(name for name in ("mechanisms", "accountant", "algorithms") if name != own),
+    ]  # it may be another's
+    files = (Path(importlib.import_module(name).__file__).parent.rglob("*.py") for name in packages)
+    for file in itertools.chain.from_iterable(files):
         text = file.read_text()
         if not re.search(rf"^{name}\b.*=", text, flags=re.MULTILINE):
             continue

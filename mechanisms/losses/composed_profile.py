@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray
-from mechanisms.atomic import convolved
+from mechanisms.atomic import AtomicProfile, convolved
 from mechanisms.bounds import NoPrivacy, PerfectPrivacy, ZeroConcentratedProfile
 from mechanisms.gaussian import GaussianProfile
 from mechanisms.losses.composed_loss import LEAST_DELTA, ComposedLoss, compose, reverse_of
@@ -36,7 +36,7 @@ _SWITCHING = "the worst pair of data sets for each release, whatever the others 
 def composed_profile(releases: Iterable[tuple[PrivacyProfile, int]]) -> PrivacyProfile:
     """Return the profile of a composition: of one kind of its own where there is one, else a `ComposedProfile`.
 
-    Gaussians are one Gaussian, ρ adds up, and finite losses are convolved as long as there are few atoms.
+    Gaussians are one Gaussian, and ρ adds up.
 
     Raises
     ------
@@ -62,7 +62,7 @@ def _closed(curves: list[tuple[PrivacyProfile, int]]) -> PrivacyProfile | None:
     rhos = [(curve.rho_bound, n) for curve, n in curves if isinstance(curve, ZeroConcentratedProfile)]
     if len(rhos) == len(curves):
         return ZeroConcentratedProfile(up(exact_sum([(Fraction(rho), n) for rho, n in rhos])))
-    return convolved(curves) if len(curves) <= _FEW else None
+    return None
 
 
 @dataclass(frozen=True)
@@ -85,6 +85,10 @@ class ComposedProfile(PrivacyProfile):
     def parts(self) -> tuple[tuple[PrivacyProfile, int], ...]:
         """Return the releases."""
         return self.releases
+
+    def atoms(self) -> AtomicProfile | None:
+        """Return the distribution of the whole loss, if all parts have one and the atoms are few."""
+        return convolved(self.releases) if len(self.releases) <= _FEW else None
 
     @property
     def neighbouring(self) -> Neighbouring:

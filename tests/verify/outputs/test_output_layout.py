@@ -36,7 +36,10 @@ def test_data_sets_that_show_other_keys_share_the_columns_of_their_common_keys()
 
 keys = st.sampled_from(["a", "b", "c", "d"])
 outputs = st.lists(
-    st.dictionaries(keys, st.floats(-5, 5) | st.sampled_from(["x", "y"])), min_size=1, max_size=8
+    # Without -0.0, whose sign has a column of its own.
+    st.dictionaries(keys, st.floats(-5, 5).map(lambda x: x + 0.0) | st.sampled_from(["x", "y"])),
+    min_size=1,
+    max_size=8,
 )
 
 
