@@ -160,7 +160,9 @@ def test_a_saved_run_goes_on_with_its_tickets_and_arms(tmp_path: Path) -> None:
     with DurableRun(build, Accountant(Budget(1.0), noise=np.random.default_rng(1), seed=2)) as run:
         names = [run.learner.issue(available=each).name for each in ([1, 4], [2, 3, 4], [0, 1])]
         run.save(tmp_path / "run")
-        never_stopped = goes_on(run, names)
+        with run.turn():
+            never_stopped = goes_on(run, names)
+            run.close()
     with DurableRun.load(tmp_path / "run", build, noise=np.random.default_rng(1)) as again:
         shown = [each.action[0].tolist() for each in again.learner.tickets.values()]
         assert shown == [[1, 4], [2, 3], [0, 1]]

@@ -207,9 +207,10 @@ def test_a_run_that_was_saved_at_an_epoch_s_end_is_the_run_that_never_stopped(
         for t in range(len(records)):
             if interrupted and t == stop:
                 run.save(tmp_path / "run")
-                observe(t)  # lost: the process dies here
-                seen.pop()
-                run.close()
+                with run.turn():
+                    observe(t)  # lost: the process dies here
+                    seen.pop()
+                    run.close()
                 run = DurableRun.load(tmp_path / "run", build, noise=np.random.default_rng(99))
             observe(t)
         paid = [run.accountant.spent(t).epsilon for t in range(len(records))]

@@ -87,7 +87,7 @@ def subject(kind, **settings):
 def test_the_claim_says_that_contexts_are_private():
     form = subject(PhasedLinear).form
     assert form.view is View.OTHER_ACTIONS
-    assert "context" in form.unit
+    assert "context" in form.comment
     assert PlainBandit(PhasedLinear, arms=2, rounds=4).form.view is View.ACTIONS
 
 

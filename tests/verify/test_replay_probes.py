@@ -11,7 +11,7 @@ import math
 import numpy as np
 import pytest
 
-from accountant import Budget, Trust
+from accountant import BasicComposition, Budget, Trust
 from algorithms.play import play_records
 from algorithms.problems import build_problem
 from mechanisms import Box, Gaussian, Interval, Laplace
@@ -135,7 +135,9 @@ def test_a_learner_with_a_generator_of_its_own_is_not_called_a_leak():
         accounting = run_accounting(
             Steered,
             [AccountedRun(plays[0], taped=True)],
-            EnforcedTerms(Budget.unlimited(), Trust.CENTRAL),
+            EnforcedTerms(Budget.unlimited(), Trust.CENTRAL, BasicComposition()),
+            [],
+            budget=Budget.unlimited(),
             rounds=5,
             seed=np.random.SeedSequence(seed),
         )

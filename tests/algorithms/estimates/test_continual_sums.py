@@ -77,7 +77,10 @@ def test_every_record_pays_for_the_nodes_that_hold_it() -> None:
     per_node = Fraction(2) / Fraction(tree.mechanism.scale)
     nodes = tree.materialize(horizon).right.sum(axis=0)
     for t in range(horizon):
-        assert accountant.spent(t).epsilon == int(nodes[t]) * per_node
+        owed = int(nodes[t]) * per_node
+        assert (
+            owed <= accountant.spent(t).epsilon <= owed * (1 + Fraction(1, 2**120))
+        )  # charges are rounded up
     assert float(accountant.worst()[1].epsilon) == pytest.approx(epsilon, rel=1e-15)  # type: ignore[arg-type]
     with pytest.raises(HorizonExceeded):
         sums.step(accountant.private([0.5, 1.0], PAIR, 99), np.array([[0, 1]]))

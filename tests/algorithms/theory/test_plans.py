@@ -182,7 +182,7 @@ def test_the_ledger_without_a_plan_agrees_with_the_formula(name, size, arms, eps
     cost = sum(step.count * step.profile.pure_epsilon for step in plan.steps)
     accountant = run(name, size, arms, epsilon, budget=Budget.unlimited())
     paid = [accountant.spent(record).epsilon for record in accountant.ledger.records()]
-    assert max(paid) == cost
+    assert max(paid) == pytest.approx(cost, rel=1e-36, abs=0.0)  # charges are rounded up
 
 
 @pytest.mark.parametrize("name", [name for name in CERTIFIED if "mat" in name or name == "cucb-ldp1"])

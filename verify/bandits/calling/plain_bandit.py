@@ -232,7 +232,8 @@ class PlainBandit:
             view = View.MESSAGES
             if private:
                 view = View.MESSAGES_AND_OTHER_ACTIONS if model == "local" else View.OTHER_MESSAGES
-        return ClaimForm(model, view, ONE_REPORT, "said by the caller")
+        comment = "one round's context and rewards" if private else ""
+        return ClaimForm(model, view, ONE_REPORT, "said by the caller", comment=comment)
 
     @property
     def records(self) -> BanditRecords:
