@@ -122,7 +122,7 @@ def _from_ledger(path: Path) -> Releases:
 
     kinds: dict[tuple[Any, Any], int] = {}
     releases: list[Release] = []
-    members: dict[RecordId, dict[int, int]] = {}  # 7 and "7" are two records
+    members: dict[RecordId, dict[int, int]] = {}
     terms, entries, lacking = read_ledger(path)
     for entry in entries:
         key = (entry.mechanism, entry.sensitivity)
