@@ -279,6 +279,7 @@ def test_a_bound_by_steps_does_not_grow_again() -> None:
     assert SAMPLED.delta(3.0) <= SAMPLED.delta(0.9) * (1.0 + 1e-9)
 
 
+@pytest.mark.slow
 def test_a_bound_that_is_no_pairs_curve_is_no_lower_end() -> None:
     """The audit of these two ended with an error: one was said to cost more than both."""
     noise = DiscreteLaplace(scale=2.4000028606659174, sensitivity=Sensitivity(2, 2, 2)).profile()

@@ -141,6 +141,7 @@ def test_a_mechanism_is_given_as_many_coordinates_as_it_takes(mechanism, wrap):
     assert (result.verdict, result.findings) == ("certified", ())
 
 
+@pytest.mark.slow
 def test_noise_whose_worst_pairs_switch_is_not_refuted_by_its_bound() -> None:
     """At ε = 0.05 the δ of the bound, 0.674, was taken for what data attain: 0.593. Before that, a traceback."""
     both = Composed((DiscreteLaplace(scale=1.0), Binomial(trials=4, shift=1, probability=0.2)))
