@@ -1,4 +1,4 @@
-"""What two neighbouring data sets differ in: one report, or all reports of one person. A closed vocabulary."""
+"""Units of privacy, a closed vocabulary: one report, or all reports of one person."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class OneReport:
 
     @property
     def words(self) -> str:
-        """What is protected, for a sentence."""
+        """The unit of privacy, as a sentence names it."""
         return "one report, which enters once"
 
     def names(self, rounds: int) -> RecordOf:
@@ -73,7 +73,7 @@ class OnePerson:
 
     @property
     def words(self) -> str:
-        """What is protected, for a sentence."""
+        """The unit of privacy, as a sentence names it."""
         most = (
             "in however many rounds"
             if self.rounds is None

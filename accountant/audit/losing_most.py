@@ -78,7 +78,7 @@ class LosingMost:
 
 
 class _NoTheorems:
-    """What no theorem of the table speaks of."""
+    """A question of risk, which the table of composition theorems has no row for."""
 
     def by_every_theorem(self, loss: ComposedLoss, answer: Enclosure | Bound) -> Enclosure | Bound:
         """Return the answer itself."""

@@ -1,4 +1,4 @@
-"""What a multiset of mechanisms costs together: ε(δ) and δ(ε), between what data sets attain and what theorems prove.
+"""Privacy loss of a multiset of mechanisms: ε(δ) and δ(ε), between what data sets attain and what theorems prove.
 
 >>> from mechanisms import LaplaceProfile, ZeroConcentratedProfile
 >>> from mechanisms.losses.composed_loss import compose
@@ -145,13 +145,13 @@ class ComposedLoss:
 
     @cached_property
     def _switches(self) -> bool:
-        """Whether the worst pair of data sets may differ from release to release."""
+        """True if the worst pair of data sets may differ from release to release."""
         several = any(len(side.attained()) > 1 for own in self.directions for side in own.profiles)
         return several and sum(count for _, count in self.releases) > 1
 
     @cached_property
     def attained(self) -> bool:
-        """Whether fixed data sets attain the product of dominating pairs, so that it is the answer."""
+        """True if fixed data sets attain the product of dominating pairs, so that it is the answer."""
         return not self._switches and not any(side.bound for own in self.directions for side in own.profiles)
 
     @cached_property
