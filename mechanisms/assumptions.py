@@ -198,11 +198,6 @@ class _Classes:
     """Some classes of this library: whether all are as they were imported, in as few steps as Python can take.
 
     What they share is looked at once.
-
-    Attributes
-    ----------
-    objects
-        What `now` lists where they are: their bases, what their bodies hold, and the defaults of their functions.
     """
 
     def __init__(self, owns: tuple[_Own, ...]) -> None:
@@ -222,27 +217,26 @@ class _Classes:
         self._positional = [f for f, (code, given, _) in ran.items() if code.co_argcount > 1 or given]
         self._by_name = [f for f, (code, _, _) in ran.items() if code.co_kwonlyargcount]
         self._classes = [own.cls for own in owns]
-        self.objects: list[Any] = [own.bases for own in owns]
-        self.objects += chain.from_iterable(held.values() for held in self._held)
-        self.objects += (ran[f][1] for f in self._positional)
-        self.objects += (ran[f][2] for f in self._by_name)
+        self._objects: list[Any] = [own.bases for own in owns]
+        self._objects += chain.from_iterable(held.values() for held in self._held)
+        self._objects += (ran[f][1] for f in self._positional)
+        self._objects += (ran[f][2] for f in self._by_name)
 
-    def now(self) -> list[Any] | None:
-        """List what they are made of, to be compared as objects with `objects`; None if a name or code is another."""
+    def same(self) -> bool:
+        """Whether all are as they were imported."""
         # What says that it equals something is caught by the comparison as objects. Codes have a type of their own.
         if self._holding != self._held or list(map(_code, self._functions)) != self._codes:
-            return None
-        found = list(map(_order, self._classes))
+            return False
+        found: list[Any] = list(map(_order, self._classes))
         for each in self._holding:
             found += each.values()
         found += map(_positional, self._positional)
         found += map(_by_name, self._by_name)
-        return found
+        return all(map(operator.is_, found, self._objects))
 
     def altered(self) -> str | None:
         """Return what no longer is as it was imported, in words."""
-        found = self.now()
-        if found is not None and all(map(operator.is_, found, self.objects)):
+        if self.same():
             return None
         rebased = next((own.cls for own in self._owns if own.rebased()), None)
         if rebased is not None:
@@ -403,13 +397,9 @@ class _State:
         self._classes = classes
         self._objects = [part.own.cls for part in own]
         self._objects += chain.from_iterable(part.fields for part in own)
-        self._objects += classes.objects
 
     def unchanged(self) -> bool:
         """Whether the parts are of their classes, hide nothing of them and hold the same, and the classes do, too."""
-        now = self._classes.now()
-        if now is None:
-            return False
         try:
             found = [
                 *map(type, self._parts),
@@ -417,9 +407,9 @@ class _State:
             ]
         except AttributeError:
             return False
-        found += now
         return (
-            all(map(operator.is_, found, self._objects))
+            self._classes.same()
+            and all(map(operator.is_, found, self._objects))
             and all(map(operator.call, self._hide_nothing, map(_names, self._with_names)))
             and (not self._arrays or all(_content(each.value) == each.content for each in self._arrays))
         )
