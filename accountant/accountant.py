@@ -782,12 +782,14 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
             for sensitivity, records in movements:
                 if rounding:
                     sensitivity = with_rounding(sensitivity, rounding, mechanism.sensitivity, place)
-                charge = own.charges.get(sensitivity)
-                if charge is None:
-                    charge = self._charge(mechanism, sensitivity, place)
+                known = own.charges.get(id(sensitivity))
+                if known is None or known[0] is not sensitivity:
+                    known = sensitivity, self._charge(mechanism, sensitivity, place)
                     if len(own.charges) < _MOST_CHARGES:
-                        own.charges[sensitivity] = charge
-                entries.append(Entry(mechanism, sensitivity, charge, tuple(records), place, self._noise.name))
+                        own.charges[id(sensitivity)] = known
+                entries.append(
+                    Entry(mechanism, sensitivity, known[1], tuple(records), place, self._noise.name)
+                )
         except (SensitivityExceeded, TrustViolation) as refusal:
             if self._refused is None:
                 self._refused = type(refusal)(refusal.message, refusal.where)  # without what its frames hold

@@ -213,9 +213,9 @@ class _Classes:
         self._holding = [*(vars(body.cls) for body in self._bodies), *(now for now, _ in by_name)]
         self._held = [*(body.held for body in self._bodies), *(then for _, then in by_name)]
         self._functions, self._codes = list(ran), [code for code, _, _ in ran.values()]
-        # Defaults have an effect where an argument exists that may be left out; nobody leaves out `self`.
-        self._positional = [f for f, (code, given, _) in ran.items() if code.co_argcount > 1 or given]
-        self._by_name = [f for f, (code, _, _) in ran.items() if code.co_kwonlyargcount]
+        # A default where there was none, or by a name that is no argument's, changes no call that did not fail before.
+        self._positional = [f for f, (_, given, _) in ran.items() if given is not None]
+        self._by_name = [f for f, (_, _, given) in ran.items() if given is not None]
         self._classes = [own.cls for own in owns]
         self._objects: list[Any] = [own.bases for own in owns]
         self._objects += chain.from_iterable(held.values() for held in self._held)

@@ -61,7 +61,7 @@ class GateMechanism:
     samples_securely
         Whether secure noise sources can draw it.
     charges
-        What a record that moves the value so far pays.
+        What a record that moves the value so far pays, by the identity of the sensitivity.
     examination
         Of the mechanism and the noise source that draws it; None if it has to be looked at again at the next release.
     """
@@ -73,7 +73,7 @@ class GateMechanism:
     whole_values: bool
     categories: int | None
     samples_securely: bool
-    charges: dict[Sensitivity, Amount] = field(default_factory=dict)
+    charges: dict[int, tuple[Sensitivity, Amount]] = field(default_factory=dict)
     examination: Examination | None = None
 
     @classmethod
@@ -189,7 +189,7 @@ def check_release(
     """
     gate.check_open()
     check_owner(gate, private)
-    while isinstance(mechanism, Transformed):
+    while hasattr(mechanism, "transformation") and isinstance(mechanism, Transformed):  # the former is quick
         if isinstance(private, PrivateSums):
             raise ValueError(
                 f"mechanism={mechanism!r}: sums cannot be transformed; map the values that are added"
