@@ -71,7 +71,7 @@ from mechanisms import (
     Sensitivity,
     assumptions_of,
 )
-from mechanisms.assumptions import class_assumptions, examination, examined
+from mechanisms.assumptions import class_assumptions, examination, examined, rebuilt
 from mechanisms.domain import own_copy
 from mechanisms.float_bounds import bounds_of, on_grid
 from mechanisms.losses.inversion import most_that_fit
@@ -524,7 +524,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         kept = None if where is None else where.copy()
         return Quote(
             self,
-            own.mechanism,
+            own,
             private,
             kept,
             tuple(entries),
@@ -624,8 +624,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
             self._ledger.give_back(position)
 
     def _check_unchanged(self, quote: Quote) -> None:
-        own = GateMechanism.of(quote.mechanism)
-        now = self._entries(own, quote._private, quote._where, quote.place)
+        now = self._entries(quote._own, quote._private, quote._where, quote.place)
         if tuple(now) != quote.entries:
             raise ValueError("the private value has changed since it was priced: price it again")
 
@@ -636,7 +635,9 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
             values = _leaving(quote._private)
         with self._bookkeeping():
             self._ledger.draw(position)
-        return self._answer(values, quote._private, quote.mechanism, quote._where, quote.place, request, None)
+        return self._answer(
+            values, quote._private, quote._own.mechanism, quote._where, quote.place, request, None
+        )
 
     def declassify(
         self, private: Private | PrivateSums, reason: str, *, shown: bool = True
@@ -720,8 +721,9 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
     def examine_mechanism(self, mechanism: Mechanism) -> GateMechanism:
         """Return a copy of a mechanism that nobody else holds, and what releases ask of it.
 
-        What was learnt of a mechanism is believed for as long as the mechanism, its copy and the noise source hold the
-        same objects, and their classes what they were imported with.
+        What was learnt of one that is released through again is believed for as long as the mechanism and the noise
+        source hold the same objects, and their classes what they were imported with. A tape sees what is drawn, and
+        could write into it.
         """
         known = self._owned.get(id(mechanism))
         if (
@@ -730,15 +732,18 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
             and seen.value[0] is mechanism
             and seen.value[1] is self._noise
             and seen.unchanged()
+            and self._tape is None
         ):
             return known
         checked = checked_mechanism(mechanism)
-        seen = examination((checked, self._noise))
-        if seen is None:
-            return super().examine_mechanism(checked)
+        found = super().examine_mechanism(checked)
+        if found.assumptions or self._tape is not None:
+            return found
+        if known is not None and (seen := examination((checked, self._noise))) is not None:
+            found = GateMechanism.of(rebuilt(checked), shown=found.mechanism, examination=seen)
         if len(self._owned) >= _MOST_OWNED:
             self._owned.clear()
-        found = self._owned[id(checked)] = GateMechanism.of(seen.copy[0], examination=seen)
+        self._owned[id(checked)] = found
         return found
 
     def _checked(
@@ -763,7 +768,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
 
         A value that waits in sums and does not yet leave is not held to be a shuffler's output.
         """
-        mechanism = own.mechanism
+        mechanism = own.shown
         try:
             movements = self._movements(private, where, place)
             if self._trust is not Trust.CENTRAL:

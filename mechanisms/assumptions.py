@@ -385,7 +385,7 @@ _Parts = dict[int, _Part | _Array]  # of a value, in tuples too, by their identi
 
 
 class _State:
-    """What the parts of some values held, and what their classes are made of."""
+    """What the parts of a value held, and what their classes are made of."""
 
     def __init__(self, parts: _Parts, classes: _Classes) -> None:
         own = [part for part in parts.values() if isinstance(part, _Part)]
@@ -399,7 +399,11 @@ class _State:
         self._objects += chain.from_iterable(part.fields for part in own)
 
     def unchanged(self) -> bool:
-        """Whether the parts are of their classes, hide nothing of them and hold the same, and the classes do, too."""
+        """Whether the parts are as they were, and their classes as they were imported."""
+        return self._classes.same() and self.parts_unchanged()
+
+    def parts_unchanged(self) -> bool:
+        """Whether the parts are of their classes, hide nothing of them, and hold the same."""
         try:
             found = [
                 *map(type, self._parts),
@@ -408,30 +412,13 @@ class _State:
         except AttributeError:
             return False
         return (
-            self._classes.same()
-            and all(map(operator.is_, found, self._objects))
+            all(map(operator.is_, found, self._objects))
             and all(map(operator.call, self._hide_nothing, map(_names, self._with_names)))
             and (not self._arrays or all(_content(each.value) == each.content for each in self._arrays))
         )
 
 
 _names: Callable[[Any], dict[str, Any]] = operator.attrgetter("__dict__")
-_NO_CLASSES = _Classes(())
-
-
-@dataclass(frozen=True, eq=False)
-class _Copy:
-    """The gate's own copy of a value: whoever sees it, in a ledger or on a tape, can write into it."""
-
-    value: Any
-    parts: _Parts
-    state: _State
-
-    @classmethod
-    def of(cls, value: Any) -> _Copy:
-        copy, parts = _rebuilt(value), _Parts()
-        _key(copy, parts, {})  # of the copy itself: a class may keep something else than it was given
-        return cls(copy, parts, _State(parts, _NO_CLASSES))
 
 
 class Examination(_State):
@@ -439,18 +426,29 @@ class Examination(_State):
 
     Attributes
     ----------
-    value, copy
-        The value, and a copy of it that nobody else holds.
+    value
+        The value.
+    key
+        What it shares with all that are the same, and with nothing else.
     """
 
-    def __init__(self, value: Any, copy: Any, parts: _Parts, classes: _Classes) -> None:
-        super().__init__(parts, classes)
+    def __init__(self, value: Any) -> None:
+        parts, classes = _Parts(), dict[_Own, None]()
         self.value = value
-        self.copy = copy
+        self.key = _key(value, parts, classes)
+        super().__init__(parts, _together(tuple(classes)))
 
 
-_kept: dict[int, Examination] = {}  # by the value's identity
-_copies: dict[Any, _Copy] = {}  # by the exact values of all fields
+@dataclass(frozen=True, eq=False)
+class _Copied:
+    """An examined value, and the copy that is used in place of it: whoever sees the copy can write into it."""
+
+    seen: Examination
+    copy: Examination
+
+
+_kept: dict[int, _Copied] = {}  # by the value's identity
+_copies: dict[Any, Examination] = {}  # by the exact values of all fields
 
 
 def examined(value: _Value) -> tuple[_Value, tuple[Assumption, ...]]:
@@ -466,39 +464,39 @@ def examined(value: _Value) -> tuple[_Value, tuple[Assumption, ...]]:
         If a field holds by now what its class does not allow.
     """
     known = _kept.get(id(value))
-    if known is None or known.value is not value or not known.unchanged():
-        known = examination(value)
-        if known is None:
-            return _rebuilt(value), assumptions_of(value)
-        if len(_kept) >= _MOST_KEPT:
-            _kept.clear()
-        _kept[id(value)] = known
-    return known.copy, ()
+    if (
+        known is not None
+        and known.seen.value is value
+        and known.seen.unchanged()
+        and known.copy.parts_unchanged()
+    ):
+        copied: _Value = known.copy.value
+        return copied, ()
+    seen = examination(value)
+    if seen is None:
+        return rebuilt(value), assumptions_of(value)
+    copy = _copies.get(seen.key)
+    if copy is None or not copy.parts_unchanged():
+        made = rebuilt(value)
+        copy = examination(made)  # of the copy itself: a class may keep something else than it was given
+        if copy is None:
+            return made, assumptions_of(value)
+    for store in (_kept, _copies):
+        if len(store) >= _MOST_KEPT:
+            store.clear()
+    _kept[id(value)] = _Copied(seen, copy)
+    _copies[seen.key] = copy
+    copied = copy.value
+    return copied, ()
 
 
 def examination(value: object) -> Examination | None:
-    """Examine a value; None if it, or a part of it, is not this library's own as it was imported.
-
-    Raises
-    ------
-    ParameterError
-        As `examined`.
-    """
-    parts, found = _Parts(), dict[_Own, None]()
+    """Examine a value; None if it, or a part of it, is not this library's own as it was imported."""
     try:
-        key = _key(value, parts, found)
-        classes = _together(tuple(found))
-        if classes.altered() is not None:
-            return None
-        copy = _copies.get(key)
-        if copy is None or not copy.state.unchanged():
-            copy = _Copy.of(value)
+        seen = Examination(value)
     except _Unknown:
         return None
-    if len(_copies) >= _MOST_KEPT:
-        _copies.clear()
-    _copies[key] = copy
-    return Examination(value, copy.value, {**parts, **copy.parts}, classes)
+    return seen if seen.unchanged() else None
 
 
 class _Unknown(Exception):
@@ -540,12 +538,13 @@ def _reader(names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
     return operator.attrgetter(*names, names[0])  # of one name alone it would return no tuple
 
 
-def _rebuilt(value: Any) -> Any:
+def rebuilt(value: Any) -> Any:
+    """Return a copy of a value, made from the exact values of its fields; what is not this library's own stays."""
     cls = type(value)
     if cls in _PLAIN:
         return value
     if cls is tuple:
-        return tuple(map(_rebuilt, value))
+        return tuple(map(rebuilt, value))
     if cls is np.ndarray:
         copy = value.copy()
         copy.flags.writeable = False
@@ -553,7 +552,7 @@ def _rebuilt(value: Any) -> Any:
     own = _own.get(id(cls))
     if own is None or own.names is None or getattr(cls, "opaque", False):
         return value
-    return cls(**{name: _rebuilt(getattr(value, name)) for name in own.given})
+    return cls(**{name: rebuilt(getattr(value, name)) for name in own.given})
 
 
 def _found(value: Any) -> Iterator[Assumption]:

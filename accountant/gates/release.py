@@ -51,7 +51,9 @@ class GateMechanism:
     Attributes
     ----------
     mechanism
-        What is to be charged and drawn: a copy that nobody else holds, where results are guarantees.
+        What is to be drawn: a copy that nobody else sees, where results are guarantees.
+    shown
+        What is charged, and what ledgers, quotes and tapes show: one that equals it.
     assumptions
         What it rests on.
     categorical, whole_numbers, whole_values
@@ -67,6 +69,7 @@ class GateMechanism:
     """
 
     mechanism: Mechanism
+    shown: Mechanism
     assumptions: tuple[Assumption, ...]
     categorical: bool
     whole_numbers: bool
@@ -81,12 +84,15 @@ class GateMechanism:
         cls,
         mechanism: Mechanism,
         assumptions: tuple[Assumption, ...] = (),
+        *,
+        shown: Mechanism | None = None,
         examination: Examination | None = None,
     ) -> GateMechanism:
-        """Return what releases ask of a mechanism."""
+        """Return what releases ask of a mechanism; by default it is shown itself."""
         categorical = is_categorical(mechanism)
         return cls(
             mechanism,
+            mechanism if shown is None else shown,
             assumptions,
             categorical,
             needs_whole_numbers(mechanism),
