@@ -736,14 +736,13 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         ):
             return known
         checked = checked_mechanism(mechanism)
-        found = super().examine_mechanism(checked)
-        if found.assumptions or self._tape is not None:
-            return found
-        if known is not None and (seen := examination((checked, self._noise))) is not None:
-            found = GateMechanism.of(rebuilt(checked), shown=found.mechanism, examination=seen)
+        shown, assumptions = self.examine(checked)
+        if assumptions or self._tape is not None:
+            return GateMechanism.of(shown, assumptions)
+        seen = None if known is None else examination((checked, self._noise))
         if len(self._owned) >= _MOST_OWNED:
             self._owned.clear()
-        self._owned[id(checked)] = found
+        found = self._owned[id(checked)] = GateMechanism.of(rebuilt(checked), shown=shown, examination=seen)
         return found
 
     def _checked(
