@@ -45,6 +45,7 @@ from accountant.place import Place, calling_place
 from accountant.plans.plan import Plan
 from accountant.record_name import canonical_name
 from accountant.refusals import ForeignValue, RecordWaiting, Refusal, SensitivityExceeded, TrustViolation
+from accountant.rules.learnt import check_reach
 from accountant.rules.rule import Rule, checked_rules
 from accountant.rules.scope import Scope
 from accountant.tenure import Tenure
@@ -185,6 +186,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         terms.composition.check(terms.budget)
         noise, generator = checked_noise(noise, strict=terms.strict), checked_generator(seed)
         given = None if rules is None else checked_rules(rules, terms.composition)
+        check_reach(given or (), terms.composition, terms.budget)
         spends_on = Scope(purpose, tenant)
         opened = _opened(store, terms, given, names)
         super().__init__(terms.budget, terms.composition, opened, given or (), spends_on)

@@ -42,6 +42,11 @@ class BudgetExceeded(Refusal):
         What has no room, in words: its budget, or a rule's limit.
     again
         When there will be room, if nothing else is charged; None if time alone makes none.
+
+    Parameters
+    ----------
+    bounds
+        What the limit bounds, in words, where that is less than one may think.
     """
 
     def __init__(
@@ -53,11 +58,12 @@ class BudgetExceeded(Refusal):
         neighbouring: Neighbouring = Neighbouring.REPLACE_ONE,
         limit: str = "its budget",
         again: datetime | None = None,
+        bounds: str = "",
     ) -> None:
         room = "" if again is None else f"; there is room again from {again:%Y-%m-%d %H:%M} UTC"
         super().__init__(
             f"release refused: it charges record {record!r} {asked}, and only {left} is left of {limit}{room}, "
-            f"neighbours: {neighbouring}",
+            f"neighbours: {neighbouring}{bounds and f' ({bounds})'}",
             where,
         )
         self.neighbouring = neighbouring

@@ -26,6 +26,7 @@ from accountant.refusals import (
     SensitivityExceeded,
     TheoremMissing,
 )
+from accountant.rules.learnt import words_of_rule
 from accountant.rules.limits import NotPermitted
 from accountant.rules.rule import Rule
 from accountant.rules.scope import Scope, current_scope
@@ -168,8 +169,10 @@ class Accounts:
         rule = refused.rule
         left = self.composition.left(refused.spent, self.budget if rule is None else rule.budget)
         words = asked_and_left(refused.charge, left)
-        limit = "its budget" if rule is None else str(rule)
-        return BudgetExceeded(refused.record, *words, place, self.neighbouring, limit, refused.again)
+        limit, bounds = "its budget" if rule is None else str(rule), ""
+        if rule is not None and (rule.purpose is not None or rule.tenant is not None):
+            bounds = words_of_rule(rule, self.rules, self.composition, self.budget)
+        return BudgetExceeded(refused.record, *words, place, self.neighbouring, limit, refused.again, bounds)
 
     def _check_budget(self, entries: Sequence[Entry], place: Place) -> None:
         refused = self._first_refused(entries, place)

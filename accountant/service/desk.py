@@ -215,7 +215,8 @@ class Desk:
         return found
 
     def _read_rules(self) -> list[RuleShown]:
-        return rules_shown(self.store.terms.composition, self.store.rule_standings())
+        terms = self.store.terms
+        return rules_shown(terms.composition, terms.budget, self.store.rule_standings())
 
     def reservations(self, client: str = "") -> dict[int, str]:
         """Return the open reservations, and the process that made each."""

@@ -158,12 +158,22 @@ def _rules(section: Element, name: str, rules: Sequence[RuleShown]) -> Element:
         f"{which} of which most is spent, and who is nearest to each limit: a record, or people who are protected "
         "together. Open reservations are included."
     )
-    names = ("Rule", "Limit", "Nearest to it", "Spent", "Left", "Share of limit", "80 % or more spent")
-    rows = _table(section, name, caption, names, numbers=(6,))
+    names = (
+        "Rule",
+        "Limit",
+        "What it bounds",
+        "Nearest to it",
+        "Spent",
+        "Left",
+        "Share of limit",
+        "80 % or more spent",
+    )
+    rows = _table(section, name, caption, names, numbers=(7,))
     for each in first:
         row = SubElement(rows, "tr")
         SubElement(row, "th", scope="row").text = _shown(_of_rule(each))
         _text(row, "td", _budget(each.rule.budget))
+        _text(row, "td", each.bounds)
         _text(row, "td", _members(each.nearest))
         _text(row, "td", each.spent)
         _text(row, "td", each.left.words_left)

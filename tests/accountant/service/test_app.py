@@ -761,13 +761,16 @@ def test_rules_are_on_the_page_and_in_metrics_without_names_that_are_hashed(
     shown = [["".join(cell.itertext()) for cell in row] for row in table.iter("tr")]
     hashed = '"hmac-sha256:[0-9a-f]{64}"'
     assert shown[1][0] == "1: each record, for purpose 'ads' and tenant 'acme'"
-    assert re.fullmatch(hashed, shown[1][2])
-    assert shown[1][3:] == ["epsilon = 0.5", "epsilon = 0.0999999", " 83.33 %", "3"]
+    assert shown[1][2].startswith(
+        "a quota of what is charged for tenant 'acme'; what it learns is bounded by the budget"
+    )
+    assert re.fullmatch(hashed, shown[1][3])
+    assert shown[1][4:] == ["epsilon = 0.5", "epsilon = 0.0999999", " 83.33 %", "3"]
     assert shown[2][:2] == ["3: one group", "ε = 1.25"]
-    assert re.fullmatch(f"{hashed}, {hashed}, {hashed} and 2 more", shown[2][2])
+    assert re.fullmatch(f"{hashed}, {hashed}, {hashed} and 2 more", shown[2][3])
     assert shown[3][0] == "2: each record, in any 30 days"
-    assert shown[4] == ["4: each record, for purpose '\"care\"'", "no limit", "nobody", "epsilon = 0",
-                        "epsilon = ∞, delta = 1", "no limit", ""]  # fmt: skip
+    assert shown[4] == ["4: each record, for purpose '\"care\"'", "no limit", "nothing: it permits charges", "nobody",
+                        "epsilon = 0", "epsilon = ∞, delta = 1", "no limit", ""]  # fmt: skip
     assert not re.search("ann|bob|cat|dan|zoe", html)
 
 
