@@ -311,39 +311,55 @@ def _least_over_orders(
 ) -> Bound | None:
     """Return the least of a bound at each order, refined between the neighbours of the best of `RENYI_ORDERS`.
 
-    The refinement is left out where divergences are integrals: an order costs as much as all the rest.
+    Refined only where divergences say more than the product of pairs: elsewhere an order costs more than it gains.
     """
-    divergences = _divergences(tuple(releases))
-    finite = np.isfinite(divergences)
-    if not finite.any():
+    last = RENYI_ORDERS.size - 1
+    divergences = _known_sum(releases, 0, last)
+    finite = np.flatnonzero(np.isfinite(divergences))
+    if not finite.size:
         return None
-    orders, values = RENYI_ORDERS[finite], bound(RENYI_ORDERS[finite], divergences[finite])
+    values = bound(RENYI_ORDERS[finite], divergences[finite])
     i = int(np.argmin(values))
     least = float(values[i])
     if _outdoing(releases):
-        finer = (
-            np.geomspace(orders[max(i - 1, 0)] - 1.0, orders[min(i + 1, orders.size - 1)] - 1.0, _FINER) + 1.0
-        )
-        found = bound(finer, sum_of_divergences(releases, finer))
-        least = min(least, float(np.min(found)))
+        cell = int(finite[max(i - 1, 0)]), int(finite[min(i + 1, finite.size - 1)])
+        least = min(least, float(np.min(bound(_orders_between(*cell), _known_sum(releases, *cell)))))
     return Bound(least, "Renyi DP")
 
 
-@lru_cache(maxsize=32)  # a search asks for the same ones at every step
-def _divergences(releases: tuple[tuple[PrivacyProfile, int], ...]) -> FloatArray:
-    """Return Σ D_α in the worse direction, for all `RENYI_ORDERS`; infinite if a loss is so with some probability."""
-    found = sum_of_divergences(releases, RENYI_ORDERS)
+def _orders_between(low: int, high: int) -> FloatArray:
+    """Return all of `RENYI_ORDERS`, or finer ones between two of them, given by their positions."""
+    if (low, high) == (0, RENYI_ORDERS.size - 1):
+        return RENYI_ORDERS
+    return 1.0 + np.geomspace(RENYI_ORDERS[low] - 1.0, RENYI_ORDERS[high] - 1.0, _FINER)
+
+
+@lru_cache(maxsize=1024)  # a search asks for the same ones at every step: an integral for each order
+def _known_divergences(profile: PrivacyProfile, low: int, high: int) -> FloatArray:
+    found = profile.renyi(_orders_between(low, high))
     found.setflags(write=False)
     return found
 
 
+def _known_sum(releases: CountedProfiles, low: int, high: int) -> FloatArray:
+    """Return `sum_of_divergences` at `_orders_between`."""
+    shape = _orders_between(low, high).shape
+    return _summed(releases, lambda profile: _known_divergences(profile, low, high), shape)
+
+
 def sum_of_divergences(releases: CountedProfiles, orders: FloatArray) -> FloatArray:
-    """Return Σ D_α in the worse direction, rounded up."""
+    """Return Σ D_α in the worse direction, rounded up; infinite if a loss is so with some probability."""
+    return _summed(releases, lambda profile: profile.renyi(orders), orders.shape)
+
+
+def _summed(
+    releases: CountedProfiles, divergences: Callable[[PrivacyProfile], FloatArray], shape: tuple[int, ...]
+) -> FloatArray:
     sums = [
-        sum((n * profile.renyi(orders) for profile, n in side), start=np.zeros(orders.shape)) * _UP
+        sum((n * divergences(profile) for profile, n in side), start=np.zeros(shape)) * _UP
         for side in _sides(releases)
     ]
-    return np.asarray(np.maximum.reduce(sums)) if sums else np.zeros(orders.shape)
+    return np.asarray(np.maximum.reduce(sums)) if sums else np.zeros(shape)
 
 
 def _sides(releases: CountedProfiles) -> list[CountedProfiles]:
