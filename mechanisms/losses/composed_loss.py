@@ -231,11 +231,10 @@ class ComposedLoss:
         wide = not product.width <= _WIDE * min(product.upper, _FAR)
         if self.attained and not wide:
             return product
-        theorems = beside_the_product(self.releases, on_grid=any(own.on_grid for own in self.directions))
+        loose = wide or any(own.on_grid for own in self.directions)
+        theorems = beside_the_product(self.releases, loose=loose)
         if time_is_over():
             theorems = tuple(one for one in theorems if one in AT_ONCE)
-        elif wide and BASIC not in theorems:
-            theorems = (*theorems, BASIC)
         found = [
             theorem.epsilon(self.releases, delta)
             if delta is not None

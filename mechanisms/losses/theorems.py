@@ -435,15 +435,15 @@ THEOREMS: Mapping[str, CompositionTheorem] = MappingProxyType(
 """Every theorem by name, loosest first."""
 
 
-def beside_the_product(releases: CountedProfiles, *, on_grid: bool) -> tuple[CompositionTheorem, ...]:
+def beside_the_product(releases: CountedProfiles, *, loose: bool) -> tuple[CompositionTheorem, ...]:
     """Return the theorems that may prove less loss than the product of dominating pairs does.
 
     What follows from a release's curve alone, as its μ, its pure ε and its (ε, δ), stands for a mechanism that
     dominates the curve, and its composition dominates the product of the curves' pairs (Zhu, Dong, Wang 2022, Thm 10).
-    So there are two cases: numbers that add up and do not follow from the curve (ρ, Rényi divergences), and curves
-    without a law of the loss, whose product is rounded to a grid.
+    So there are two cases: numbers that add up and do not follow from the curve (ρ, Rényi divergences), and products
+    that are known loosely, as those of curves without a law of the loss, which are rounded to a grid.
     """
-    if on_grid:
+    if loose:
         return (ZCDP, RENYI, GAUSSIAN, BASIC, OPTIMAL)
     return (ZCDP, RENYI) if _outdoing(releases) else ()
 
