@@ -26,6 +26,8 @@ from mechanisms.rounding import exact_sum
 
 ComplexArray = npt.NDArray[np.complex128]
 
+LEAST_DIVERGENCE = 1e-300
+"""Divergences below it count as this large: they underflow, or lose digits."""
 ROUNDING = 2.0**-53
 """Unit roundoff of doubles."""
 
@@ -236,9 +238,9 @@ class PrivacyLoss(abc.ABC):
         s = order - 1.0 if order < 2.0**53 else order
         with np.errstate(over="ignore", invalid="ignore"):
             top = self.log_top(s)
-        # Two roundings of the quotient are below 1e-15 of it. A divergence is at most the largest loss.
+        # Two roundings of the quotient are below 1e-15 of it, above what underflows. At most the largest loss.
         bound = top / s * (1.0 + 1e-15) if top < math.inf else math.inf
-        return max(0.0, min(bound, self.supremum))
+        return max(0.0, min(max(bound, LEAST_DIVERGENCE), self.supremum))
 
     def subsampled(self, rate: float, added: bool) -> PrivacyLoss | None:
         """Return the loss of the mechanism on a Poisson subsample, or None if this class has none.

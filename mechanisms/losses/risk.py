@@ -218,9 +218,7 @@ def _curves(loss: ComposedLoss) -> list[_DeltaCurve]:
 
     def both(size: float) -> tuple[Enclosure | Bound, ...]:
         if size not in known:
-            known[size] = tuple(
-                found for one in losses for found in one.directed_delta(size, width=_WIDTH)
-            )
+            known[size] = tuple(found for one in losses for found in one.directed_delta(size, width=_WIDTH))
         return known[size]
 
     def curve(i: int) -> _DeltaCurve:

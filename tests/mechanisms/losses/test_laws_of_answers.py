@@ -6,7 +6,7 @@ import random
 import pytest
 from kinds_of_curves import KINDS, A, R
 
-from mechanisms import PrivacyProfile
+from mechanisms import GaussianProfile, LaplaceProfile, PrivacyProfile
 from mechanisms.losses.composed_loss import ComposedLoss, compose
 from mechanisms.losses.enclosure import Enclosure, lower_end
 from mechanisms.losses.running_loss import RunningLoss
@@ -120,3 +120,14 @@ def test_streams_say_what_compositions_do(seed: int) -> None:
     if 0 < room < math.inf:
         more = compose([*releases, (releases[0][0], int(room))]).epsilon_at_most(1e-6)
         assert more <= budget * (1.0 + 1e-9)
+
+
+@pytest.mark.parametrize("scale", [1e160, 1e300, 1.7e308])
+@pytest.mark.parametrize("epsilon", [0.0, 1.0, 1e6])
+def test_no_theorem_proves_that_a_loss_is_nothing(scale: float, epsilon: float) -> None:
+    """Divergences of tiny losses underflowed to 0, and so did δ at a large ε: "at most 0.0"."""
+    tiny = LaplaceProfile(1.0, scale)
+    assert (tiny.renyi([1.5, 100.0]) > 0.0).all()
+    assert (tiny.loss().renyi([1.5, 100.0]) > 0.0).all()
+    rows = compose([(tiny, 2), (GaussianProfile(0.1), 1)]).theorems(epsilon=epsilon)
+    assert all(row.upper > 0.0 for row in rows.values()), rows
