@@ -40,8 +40,8 @@ from mechanisms.subsampled import OneDirection
 LEAST_DELTA = 1e-290
 _FIXED_WIDTH = 1e-6
 """Width of the lower end that fixed data give: composing the worse pair of every release costs more than that."""
-_WIDE = 1e-6
-"""Relative width from which on other theorems may say more than the product of pairs, as far as it is computed."""
+_WIDE = 1e4
+"""Relative width, in units of the one asked for, from which on theorems may say more than the product as computed."""
 _FAR = 1e300
 _SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 """Shares of a profile's releases that meet the first of two pairs; any give a lower bound."""
@@ -205,7 +205,7 @@ class ComposedLoss:
     def _epsilon_at_most(self, target: float, width: float) -> Enclosure | Bound:
         if target == 0.0:
             return self._largest_loss()
-        return self.by_theorems(self.product_epsilon(target, width), delta=target)
+        return self.by_theorems(self.product_epsilon(target, width), width, delta=target)
 
     def product_epsilon(self, delta: float, width: float = 1e-9) -> Enclosure:
         """Return ε(delta) of the product of dominating pairs, attained or not, for a positive delta."""
@@ -225,10 +225,10 @@ class ComposedLoss:
         return {}
 
     def by_theorems(
-        self, product: Enclosure, *, delta: float | None = None, epsilon: float | None = None
+        self, product: Enclosure, width: float, *, delta: float | None = None, epsilon: float | None = None
     ) -> Enclosure | Bound:
         """Return what is proved if the product of pairs is in this interval: itself, if it is attained, or a bound."""
-        wide = not product.width <= _WIDE * min(product.upper, _FAR)
+        wide = not product.width <= _WIDE * width * min(product.upper, _FAR)
         if self.attained and not wide:
             return product
         loose = wide or any(own.on_grid for own in self.directions)
@@ -291,7 +291,7 @@ class ComposedLoss:
 
     def _delta_at_most(self, at: float, width: float) -> Enclosure | Bound:
         product = self.product_delta(at, width)
-        return self.by_theorems(product, epsilon=at) if product.upper else product
+        return self.by_theorems(product, width, epsilon=at) if product.upper else product
 
     def product_delta(self, epsilon: float, width: float = 1e-9) -> Enclosure:
         """Return δ(epsilon) of the product of dominating pairs, attained or not."""
@@ -313,7 +313,9 @@ class ComposedLoss:
         number = max(1, len(self.directions), 2 if self._switches else 1)
         if not self.releases or self._exceeds_largest_loss(at):
             return (Enclosure(0.0, 0.0, PURE, PURE),) * number
-        found = [self.by_theorems(direction.delta(at, width), epsilon=at) for direction in self.directions]
+        found = [
+            self.by_theorems(direction.delta(at, width), width, epsilon=at) for direction in self.directions
+        ]
         answers = []
         for i in range(number):
             upper = found[min(i, len(found) - 1)]
