@@ -74,21 +74,24 @@ class CeilingLaw:
 
     def sums_below(self, horizon: Fraction, most: int) -> dict[Fraction, float] | None:
         """Return the sums of all atomic X_i below a number, with their probabilities; None if too many."""
-        total: dict[Fraction, float] = {Fraction(0): 1.0}
+        # Whole multiples of one number: sums of them are ten times as fast as those of fractions.
+        unit = Fraction(1, math.lcm(*(x.denominator for own, _ in self.atoms for x, _ in own[:most])))
+        end = math.ceil(horizon / unit)
 
-        def add(one: dict[Fraction, float], other: dict[Fraction, float]) -> dict[Fraction, float]:
-            out: dict[Fraction, float] = {}
+        def add(one: dict[int, float], other: dict[int, float]) -> dict[int, float]:
+            out: dict[int, float] = {}
             for x, p in one.items():
                 for y, q in other.items():
-                    if x + y < horizon:
+                    if x + y < end:
                         out[x + y] = out.get(x + y, 0.0) + p * q
             return out
 
+        total: dict[int, float] = {0: 1.0}
         for own, count in self.atoms:
             # Atoms increase; with more than most of them, so many sums lie below, too, as X >= 0.
             if len(own) > most and own[most][0] < horizon:
                 return None
-            power = {x: p for x, p in own[:most] if x < horizon}
+            power = {(x / unit).numerator: p for x, p in own[:most] if x < horizon}
             n = count
             while n:
                 if n & 1:
@@ -98,7 +101,7 @@ class CeilingLaw:
                     power = add(power, power)
                 if len(power) > most or len(total) > most:
                     return None
-        return total
+        return {x * unit: p for x, p in total.items()}
 
 
 class PrivacyLoss(abc.ABC):
