@@ -279,17 +279,6 @@ def concentrated(releases: CountedProfiles) -> ZeroConcentratedProfile | None:
     return ZeroConcentratedProfile(total) if whole_known else None
 
 
-def zcdp(releases: CountedProfiles, delta: float) -> Bound | None:
-    """Return the ε of Σ ρ_i-zCDP (Canonne, Kamath, Steinke 2020, Cor. 13)."""
-    found = concentrated(releases)
-    return None if found is None else Bound(found.epsilon(delta), "zCDP")
-
-
-def _zcdp_delta(releases: CountedProfiles, epsilon: float) -> Bound | None:
-    found = concentrated(releases)
-    return None if found is None else Bound(float(found.bounds(np.array(epsilon))[1]), "zCDP")
-
-
 def renyi(releases: CountedProfiles, delta: float) -> Bound | None:
     """Return the ε of Σ D_α at the best order (Mironov 2017, Prop. 1; conversion as in zCDP)."""
 
@@ -382,15 +371,20 @@ def gaussian_dp(releases: CountedProfiles) -> GaussianProfile | None:
     return GaussianProfile(total) if math.isfinite(total) else None
 
 
-def gaussian(releases: CountedProfiles, delta: float) -> Bound | None:
-    """Return the ε of √(Σ μ_i²)-Gaussian DP."""
-    found = gaussian_dp(releases)
-    return None if found is None else Bound(found.epsilon(delta), "Gaussian DP")
+def _by_one_number(
+    name: str, source: str, total: Callable[[CountedProfiles], PrivacyProfile | None]
+) -> CompositionTheorem:
+    """Return the theorem by which a composition has one profile, from numbers that add up; None if one is not known."""
 
+    def of_epsilon(releases: CountedProfiles, delta: float) -> Bound | None:
+        found = total(releases)
+        return None if found is None else Bound(found.epsilon(delta), name)
 
-def _gaussian_delta(releases: CountedProfiles, epsilon: float) -> Bound | None:
-    found = gaussian_dp(releases)
-    return None if found is None else Bound(float(found.bounds(np.array(epsilon))[1]), "Gaussian DP")
+    def of_delta(releases: CountedProfiles, epsilon: float) -> Bound | None:
+        found = total(releases)
+        return None if found is None else Bound(float(found.bounds(np.array(epsilon))[1]), name)
+
+    return CompositionTheorem(name, source, of_epsilon, of_delta)
 
 
 def exact(releases: CountedProfiles, delta: float) -> Bound:
@@ -403,13 +397,15 @@ def _exact_delta(releases: CountedProfiles, epsilon: float) -> Bound:
 
 
 EXACT = "privacy-loss distributions"
-ZCDP = CompositionTheorem("zCDP", "Bun & Steinke 2016; Canonne, Kamath, Steinke 2020", zcdp, _zcdp_delta)
+ZCDP = _by_one_number(
+    "zCDP", "Bun & Steinke 2016, Lemma 1.7; Canonne, Kamath, Steinke 2020, Cor. 13", concentrated
+)
 RENYI = CompositionTheorem("Renyi DP", "Mironov 2017; Canonne, Kamath, Steinke 2020", renyi, _renyi_delta)
 BASIC = CompositionTheorem("basic composition", "Dwork, McSherry, Nissim, Smith 2006", basic, _basic_delta)
 OPTIMAL = CompositionTheorem(
     "optimal composition", "Kairouz, Oh, Viswanath 2015, Thm 3.3", optimal, _optimal_delta
 )
-GAUSSIAN = CompositionTheorem("Gaussian DP", "Dong, Roth, Su 2022", gaussian, _gaussian_delta)
+GAUSSIAN = _by_one_number("Gaussian DP", "Dong, Roth, Su 2022, Cor. 3.3", gaussian_dp)
 
 AT_ONCE = (ZCDP, RENYI)
 """What is known in next to no time."""
