@@ -241,6 +241,12 @@ class Statement(Enum):
         EXACT,
         "two runs with the same data and seed differ ({how}): draw from gate.random only",
     )
+    PROCESSES_DIFFER = (
+        FindingKind.UNREPEATABLE,
+        EXACT,
+        "what it draws or keeps once in a process, as when it is imported, changes what is seen with the same data and "
+        "seed: draw from gate.random only",
+    )
     GATE_RUNS_DIFFER = (
         FindingKind.FOREIGN_RANDOMNESS,
         EXACT,

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+
 from mechanisms.printed_numbers import as_given, at_least
+from verify.conduct.other_processes import CountedAgain
+from verify.conduct.spawn_keys import SpawnKey
 from verify.events.event import Event
 from verify.findings import Finding, LowerBound, Witness
 from verify.sampling.worlds import NeighbouringWorlds
 from verify.sentences import Sentence, exact
+
+
+_BLOCK = 64  # draws are asked for in multiples of it
+_FEWER = 128  # times fewer draws than were counted are made in another process
+_MOST_BLOCKS = 8
 
 
 @dataclass(frozen=True)
@@ -160,6 +169,21 @@ class CountedEvent(ABC):
     def probability_prime(self) -> float:
         """Estimated probability of the event in the second world."""
         return self.hits_prime / max(1, self.trials)
+
+    @property
+    def again(self) -> CountedAgain:
+        """Counts the event again in a few draws."""
+        draws = _BLOCK * min(max(self.trials // _FEWER // _BLOCK, 1), _MOST_BLOCKS)
+
+        def count() -> Sequence[int]:
+            seeds = SpawnKey.OTHER_PROCESSES.sequence(self.seed).spawn(2)
+            drawn = [
+                self.worlds.draw(other, draws, seed)
+                for other, seed in zip((self.swapped, not self.swapped), seeds, strict=True)
+            ]
+            return [int(np.count_nonzero(self.event.holds(sample))) for sample in drawn]
+
+        return CountedAgain(count, draws)
 
     def witness(self, reproduce: str) -> Witness:
         """Return the witness for a verdict; `reproduce` is a command that repeats the test."""
