@@ -184,7 +184,8 @@ def add_coupled(
 ) -> None:
     """Offer the privacy loss of all releases as a lower bound, wrong with probability `error`, and what diverged.
 
-    `again` plays on D and a neighbour again. A run that does not repeat with its seed draws from elsewhere, and nobody knows who sees that.
+    `again` plays on D and a neighbour again. A run that does not repeat with its seed draws from elsewhere, and nobody
+    knows who sees that.
     """
     of_neighbours = coupled.losses.max(axis=1)
     largest, worst = float(of_neighbours.max()), neighbours[int(of_neighbours.argmax())]

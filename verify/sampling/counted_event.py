@@ -17,7 +17,6 @@ from verify.findings import Finding, LowerBound, Witness
 from verify.sampling.worlds import NeighbouringWorlds
 from verify.sentences import Sentence, exact
 
-
 _BLOCK = 64  # draws are asked for in multiples of it
 _FEWER = 128  # times fewer draws than were counted are made in another process
 _MOST_BLOCKS = 8
@@ -126,15 +125,17 @@ class CountedEvent(ABC):
         rounds = self.worlds.rounds
         played = "" if rounds is None else f", rounds 1 to {rounds:,}"
         if floor > 1.0:
-            said = "{draws:,} draws a side cannot reject ε = {claim} by any event; use more."
-            return exact(said, draws=draws, claim=as_given(self.claim_epsilon))
-        more = "" if further is None else f" ({at_least(further, 2)} with 10 times the draws)"
+            too_few = "{draws:,} draws a side cannot reject ε = {claim} by any event; use more."
+            return exact(too_few, draws=draws, claim=as_given(self.claim_epsilon))
+        said = at_least(floor, 2)
+        further_said = said if further is None else at_least(further, 2)
+        more = "" if further_said == said else f" ({further_said} with 10 times the draws)"
         return exact(
             "On the tested data sets{played}: an event of probability below {floor}{more} is, at its expected count, "
             "too rare for {draws:,} draws a side to reject the claim. Untested: other data sets{later}, and events "
             "that the search did not find.",
             played=played,
-            floor=at_least(floor, 2),
+            floor=said,
             more=more,
             draws=draws,
             later="" if rounds is None else ", later rounds",

@@ -41,8 +41,8 @@ class UpperProfile:
 class Evidence:
     """Everything that the layers found.
 
-    `profile` is what is known beyond `upper`, `tested` the last test's result, and `again` does again what `lower` rests
-    on, if a user's code takes part in that.
+    `profile` is what is known beyond `upper`, `tested` the last test's result, and `again` does again what `lower`
+    rests on, if a user's code takes part in that.
     """
 
     upper: UpperBound | None = None

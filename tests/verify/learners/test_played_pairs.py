@@ -22,7 +22,9 @@ def plays(*, raising: bool) -> PlayedPairs:
     form = ClaimForm(model="local", view=View.MESSAGE, unit="one report", source="a test")
     pairs = PlayedNeighbours([("D", "D′")], [1], play)
     conduct = Conduct(EFFORTS["quick"], 0, "")
-    return PlayedPairs(lambda gate: None, pairs, form.at(1.0, 0.0), conduct, draws_from_gate=True, sees_draws=True)
+    return PlayedPairs(
+        lambda gate: None, pairs, form.at(1.0, 0.0), conduct, draws_from_gate=True, sees_draws=True
+    )
 
 
 def test_what_a_learner_raises_ends_its_plays() -> None:

@@ -60,7 +60,7 @@ class AtImport:
 class InDefault(AtImport):
     """Its coin is the default value of a parameter."""
 
-    def coin(self, secret: int = thrown()) -> float:  # noqa: B008
+    def coin(self, secret: int = thrown()) -> float:
         return float(secret)
 
 
