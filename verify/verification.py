@@ -26,6 +26,7 @@ from verify.conduct.conduct import Conduct
 from verify.conduct.effort import EFFORTS, Effort
 from verify.conduct.interrupts import interrupts
 from verify.conduct.isolation import Reports, in_own_process
+from verify.conduct.other_processes import differs_in_other_processes
 from verify.conduct.process_state import judging
 from verify.conduct.progress import Progress, silent
 from verify.conduct.time_limit import TimeLimitReached, time_limit
@@ -42,7 +43,7 @@ from verify.subjects.named_adversary import named_adversary
 from verify.subjects.own_problem import loaded_problem
 from verify.subjects.resolve import Subject, file_of, left_out_of, registered_name, resolve
 from verify.subjects.stubs import stubbed
-from verify.subjects.subject_identity import adversary_words, module_digests, source_digest
+from verify.subjects.subject_identity import adversary_words, module_digests, modules_of_user, source_digest
 from verify.transcripts.adversary import Adversary, AdversaryError
 from verify.verdict.answer import Answer, AnswerError, SubjectKind
 from verify.verdict.evidence import Evidence
@@ -232,6 +233,11 @@ def _answer(
         tester = (bets or SingleLook()) if tests else None
         asked = Inquiry(found, claim, conduct, replace(options, problem=problem), tester, adversary)
         own_claim, evidence = asked.answer()
+        if evidence.refutes(own_claim) and evidence.again is not None:
+            modules = modules_of_user(found)
+            left = lambda: conduct.seconds - conduct.spent  # noqa: E731
+            if differs_in_other_processes(evidence.again, modules, left):
+                evidence.depend_on_process()
         presses.report_follows()
         if bets is not None:
             bets.save(evidence)

@@ -179,7 +179,7 @@ def _at_equal_shares(releases: CountedProfiles, epsilon: float) -> float:
         if not alone < 1.0:
             return 1.0
         log_kept += n * math.log1p(-alone)
-    return min(1.0, -math.expm1(log_kept) * (1.0 + (len(releases) + 8) * ROUNDING))
+    return min(1.0, abs(math.expm1(log_kept)) * (1.0 + (len(releases) + 8) * ROUNDING))
 
 
 def advanced(releases: CountedProfiles, delta: float) -> Bound:
