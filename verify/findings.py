@@ -51,7 +51,6 @@ class FindingKind(StrEnum):
     MORE_CALLS = "more-calls"
     NAN = "nan"
     NO_LANES = "no-lanes"
-    NOT_RUN = "not-run"
     OVERSPENT = "overspent"
     PLACE = "place"
     PRINTS = "prints"
@@ -112,12 +111,6 @@ class Statement(Enum):
         FindingKind.ENDS_PROCESS,
         EXACT,
         "its process {how} and left no result: must return or raise",
-    )
-    NOT_RUN = (
-        FindingKind.NOT_RUN,
-        METADATA,
-        "not executed: {lines} (only definitions that the object needs are); their side effects are not verified",
-        False,
     )
 
     # A verification that was stopped

@@ -41,7 +41,7 @@ from verify.sampling.tester import SingleLook
 from verify.subject_error import SubjectError
 from verify.subjects.named_adversary import named_adversary
 from verify.subjects.own_problem import loaded_problem
-from verify.subjects.resolve import Subject, file_of, left_out_of, registered_name, resolve
+from verify.subjects.resolve import Subject, file_of, registered_name, resolve
 from verify.subjects.stubs import stubbed
 from verify.subjects.subject_identity import adversary_words, module_digests, modules_of_user, source_digest
 from verify.transcripts.adversary import Adversary, AdversaryError
@@ -51,7 +51,6 @@ from verify.verdict.result import Verification
 from verify.verdict.verdict import decide
 from verify.verify_mechanism import MechanismSubject, rebuilt, upper_bound
 
-_SHOWN = 4  # lines that are not run, of which a finding speaks
 _INPUT_ERRORS = (
     SubjectError,
     SettingError,
@@ -241,10 +240,6 @@ def _answer(
         presses.report_follows()
         if bets is not None:
             bets.save(evidence)
-    left_out = left_out_of(subject)
-    if left_out:
-        more = [f"and {len(left_out) - _SHOWN} more"] if len(left_out) > _SHOWN else []
-        evidence.findings.append(Statement.NOT_RUN.finding(lines="; ".join([*left_out[:_SHOWN], *more])))
     return replace(answer, claim=own_claim, evidence=evidence)
 
 
