@@ -82,6 +82,9 @@ class SQLStore:
         self.terms = terms
         self.names = names
         self._seen = opened
+        self._synced: Mark | None = (
+            None  # the last head that this process has made durable, and told the anchor
+        )
         self.instance = opened.instance
         self._anchor = anchor
         self._zero = terms.composition.zero
@@ -127,12 +130,17 @@ class SQLStore:
             self._check_anchor(work)
             yield work
             mark = work.finish()
-            changed = not work.unchanged
+            new = mark != self._synced
+            if (
+                new and work.unchanged
+            ):  # what was read, and may be shown, may be of one who died before it was durable
+                self.database.sync(connection)
         if work.is_the_one and mark.epoch == self._seen.epoch:  # else it has to be opened again
             self._seen = mark
         self._kinds.update(work.new_kinds)
-        if changed and self._anchor is not None:
+        if new and self._anchor is not None:
             self._anchor.write(mark)
+        self._synced = mark
 
     @contextmanager
     def within(self, connection: Connection) -> Iterator[Work]:
