@@ -19,6 +19,7 @@ budget's n-th part fit it n times, and no further one does.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
@@ -40,7 +41,7 @@ _KEPT = 4_096
 
 def minus(total: Vector, price: Vector) -> Vector:
     """Return a total without a price that it holds."""
-    return tuple([mine - other for mine, other in zip(total, price, strict=True)])
+    return tuple(map(operator.sub, total, price))
 
 
 class Units:
@@ -93,7 +94,7 @@ class Units:
             return known[2]
         if len(self._sums) >= _KEPT:
             self._sums.clear()
-        found = tuple([mine + other for mine, other in zip(total, price, strict=True)])
+        found = tuple(map(operator.add, total, price))
         self._sums[id(price)] = total, price, found
         return found
 
@@ -123,7 +124,7 @@ class Limit:
         self._units = units
         self._budget = budget
         self._boxes = [
-            tuple([None if most is None else most.numerator * UNIT // most.denominator for most in box])
+            tuple([math.inf if most is None else most.numerator * UNIT // most.denominator for most in box])
             for box in _boxes(units.composition, budget)
         ]
 
@@ -134,10 +135,7 @@ class Limit:
     def holds(self, total: Vector) -> bool:
         """Whether so many units are; the theorem has the last word."""
         for box in self._boxes:
-            for units, most in zip(total, box, strict=True):
-                if most is not None and units > most:
-                    break
-            else:
+            if all(map(operator.le, total, box)):
                 return True
         return self._units.composition.fits(self._units.amount(total), self._budget)
 

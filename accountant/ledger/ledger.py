@@ -218,15 +218,13 @@ class Ledger(State):
         scope: Scope = ANY,
     ) -> Receipt:
         """Check every record and charge all, or none; see `Store`."""
-        found = self._do(Charge(entries, self._holds(fits), hold, request, scope))
-        if found.position is None:
-            return Receipt(self._last)
-        return Receipt(found.position, True, found.answer)
+        _, *receipt = self._do(Charge(entries, self._holds(fits), hold, request, scope))
+        return Receipt(*receipt)
 
     def _do(self, command: Command) -> Decided:
         found = decide(self, command, self._now())
         for event in found.events:
-            self.apply(event._replace(position=self._last + 1) if isinstance(event, Charged) else event)
+            self.apply(event)
         return found
 
     def commit(
@@ -244,7 +242,7 @@ class Ledger(State):
         return self._last
 
     def next_position(self) -> int:
-        """Return the number of the next charge."""
+        """Return where the next charge will stand."""
         return self._last + 1
 
     def apply(self, event: LedgerEvent) -> None:

@@ -77,15 +77,18 @@ class Decided(NamedTuple):
     Attributes
     ----------
     events
-        What happens, in order; a charge's position is the storage's to give.
+        What happens, in order.
     position
-        Of a command that repeats a request, where its charge stands; else None.
+        Where the charge stands; 0 if nothing was charged, or the storage is still to say where.
+    repeated
+        Whether it was charged before.
     answer
         What a request was answered.
     """
 
     events: Sequence[LedgerEvent] = ()
-    position: int | None = None
+    position: int = 0
+    repeated: bool = False
     answer: bytes | None = None
 
 
@@ -160,6 +163,10 @@ class State:
         """Keep a charge that later events may name."""
         self.named[charged.position] = charged
 
+    def next_position(self) -> int:
+        """Return where the next charge will stand; 0 if the storage says so when it is written."""
+        return 0
+
     def happens(self, event: LedgerEvent) -> None:
         """Keep an event: from here on it has happened, also for whoever is interrupted now (Ctrl-C)."""
 
@@ -205,8 +212,9 @@ def decide(state: State, command: Command, now: Now | None) -> Decided:
         if refused is not None:
             raise refused
         at, drift = stamp(state, now)
-        entries, hold = tuple(command.entries), command.hold
-        return Decided((Charged(0, entries, hold, command.request, command.scope, at, drift),))
+        entries, position = tuple(command.entries), state.next_position()
+        event = Charged(position, entries, command.hold, command.request, command.scope, at, drift)
+        return Decided((event,), position)
     if isinstance(command, Settle):
         became = state.reservation(command.position)
         if became != "reserved":
@@ -265,17 +273,17 @@ def _repeated(state: State, command: Charge, earlier: Request, now: Now | None) 
         )
     answer = _kept(key, earlier)
     if command.hold:
-        return Decided((), position, answer)
+        return Decided((), position, True, answer)
     if became == "reserved":
-        return Decided((Settlement(position, False, *stamp(state, now)),), position, answer)
+        return Decided((Settlement(position, False, *stamp(state, now)),), position, True, answer)
     if answer is None and is_stale(state, earlier, now):
         refused = _no_room(state, charged.entries, charged.scope, now, windows_only=True)
         if refused is not None:
             raise refused
         at, drift = stamp(state, now)
         assert at is not None
-        return Decided((DrawnAgain(key, at, drift),), position)
-    return Decided((), position, answer)
+        return Decided((DrawnAgain(key, at, drift),), position, True)
+    return Decided((), position, True, answer)
 
 
 def is_stale(state: State, request: Request, now: Now | None) -> bool:
@@ -293,7 +301,7 @@ def _release(entries: Sequence[Entry]) -> list[tuple[Any, ...]]:
             None if entry.mechanism is None else describe(entry.mechanism),
             entry.sensitivity,
             entry.charge.values,
-            frozenset(entry.records),
+            sorted(entry.records, key=repr),
         )
         for entry in entries
     ]
@@ -382,8 +390,8 @@ def _book(state: State, event: Charged) -> None:
     for entry in event.entries:
         price = price_of(entry.charge)
         for record in entry.records:
-            before = state.account(record)
-            state.put(record, Account(plus(before.spent, price), before.times + 1, before.counted))
+            spent, times, counted = state.account(record)
+            state.put(record, Account(plus(spent, price), times + 1, counted))
         if limits is not None:
             counting = limits.counting(event.scope, strict=False)
             state.count(entry, counting, event.at or 0, event.position if event.reserved else None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import threading
@@ -86,7 +87,7 @@ class Database:
         self._lock: FileLock | SessionLock | None = None
         self._file = None if self.path is None else _found(self.path)
         self._log: tuple[str, list[int | None]] | None = None
-        self.accounts_checked = False
+        self.accounts_checked = -math.inf  # when
         if self.sqlite:
             event.listen(self._engine, "close", _note_closed)
         event.listen(self._engine, "connect", _prepare if self.sqlite else _prepare_postgresql)

@@ -180,6 +180,7 @@ class SQLStore:
             work = self._work(connection)
             self._check_anchor(work)
             work.check()
+            check_accounts(self.database, connection, within=60.0)
             self.database.check_writable(connection)
         with self.database.writing(wait=1.0):
             pass
@@ -221,7 +222,7 @@ class SQLStore:
         self._do(Settle(position, returned=True))
 
     def _do(self, command: Command) -> Decided:
-        found: Decided = self._queue.do(lambda work: work.do(command)[0])
+        found: Decided = self._queue.do(lambda work: work.do(command))
         return found
 
     def note_assumptions(self, assumptions: Sequence[Assumption]) -> None:
@@ -546,10 +547,10 @@ class NamedCharge:
             With the name of the record.
         """
         try:
-            found, position = work.do(self._for(work))
+            _, *receipt = work.do(self._for(work))
         except CannotPay as refused:
             raise self._named(refused) from None
-        return Receipt(position, found.position is not None, found.answer)
+        return Receipt(*receipt)
 
     def refused(self, work: Work) -> CannotPay | None:
         """Return why a charge would be refused."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import secrets
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -344,14 +346,14 @@ class Work(State):
 
     # --- what happens ----------------------------------------------------------------------------
 
-    def do(self, command: Command) -> tuple[Decided, int]:
-        """Decide on a command, and let it happen; return where the charge stands, too."""
+    def do(self, command: Command) -> Decided:
+        """Decide on a command, and let it happen."""
         found = decide(self, command, self.now())
-        position = 0 if found.position is None else found.position
         for event in found.events:
-            written = self.happen(event)
-            position = position or written
-        return found, position
+            position = self.happen(event)
+            if isinstance(event, Charged):
+                return found._replace(position=position)
+        return found
 
     def happen(self, event: LedgerEvent, source: str | None = None) -> int:
         """Write an event down, and let it happen; return where it stands.
@@ -707,18 +709,25 @@ def account_row(name: str, row: Sequence[Any]) -> tuple[int, str, bytes, str, st
     return *values, stored_bytes(digest)
 
 
-def check_accounts(database: Database, connection: Connection) -> None:
-    """Refuse, at the first call, if an account is damaged, was renamed, is gone, or is an older one that was put back.
+def check_accounts(database: Database, connection: Connection, within: float = math.inf) -> None:
+    """Refuse if an account is damaged, was renamed, is gone, or is an older one; unless that was found lately.
 
     Who is not found is new and has spent nothing, unless there is an account that has another name, or none. To look is
     in proportion to their number, so it waits for the first who is not found.
+
+    Parameters
+    ----------
+    database, connection
+        Where.
+    within
+        How many seconds ago it may have been found.
 
     Raises
     ------
     LedgerDamaged
         With what is found.
     """
-    if database.accounts_checked:
+    if time.monotonic() - database.accounts_checked < within:
         return
     damage = database.damage(connection, "account")
     if damage is not None:
@@ -728,7 +737,7 @@ def check_accounts(database: Database, connection: Connection) -> None:
         mass += mass_of(account_row(database.name, row)[-1])
         count += 1
     check_mass(database.name, connection, count, mass)
-    database.accounts_checked = True
+    database.accounts_checked = time.monotonic()
 
 
 def check_mass(name: str, connection: Connection, count: int, mass: int) -> None:

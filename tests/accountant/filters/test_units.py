@@ -21,6 +21,7 @@ from accountant import (
     BudgetExceeded,
     Cost,
     GaussianComposition,
+    Place,
     RenyiComposition,
     ZeroConcentratedComposition,
 )
@@ -155,3 +156,11 @@ def test_many_scales_in_a_store(tmp_path: Path) -> None:
 @pytest.mark.parametrize("composition", FILTERS, ids=lambda each: each.name)
 def test_100_000_scales_on_one_record(composition: Any, tmp_path: Path) -> None:
     check_many_scales(composition, 100_000)
+
+
+def test_mechanisms_without_end_fill_no_memory() -> None:
+    accountant = accountant_with(BasicComposition(), Budget(1e9))
+    for i in range(9_000):
+        accountant._charge(Laplace(scale=1.0 + i, sensitivity=ONE), ONE, Place("here.py", 1))
+    kept = accountant._units
+    assert max(len(accountant._charges), len(kept._prices), len(kept._sums)) <= 4_096
