@@ -20,11 +20,11 @@ from scipy.special import ndtri
 from mechanisms.arrays import FloatArray
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.parameters import ParameterError, real
+from mechanisms.privacy_loss import LEAST_DIVERGENCE, PrivacyLoss
 from mechanisms.rounding import up
 
 if TYPE_CHECKING:
     from mechanisms.atomic import AtomicProfile
-    from mechanisms.privacy_loss import PrivacyLoss
 
 _UP = 1.0 + 2.0**-50  # covers the rounding of three products
 
@@ -272,10 +272,11 @@ class PrivacyProfile(abc.ABC):
         if len(known) == len(losses):
             return np.asarray(np.maximum.reduce(known))
         if self.rho is not None:
-            return self.rho * orders * _UP
+            return np.maximum(self.rho * orders * _UP, LEAST_DIVERGENCE if self.rho else 0.0)
         if self.pure_epsilon is not None:
             largest = up(self.pure_epsilon)
-            return np.minimum(0.5 * largest * largest * orders * _UP, largest)
+            squared = np.maximum(0.5 * largest * largest * orders * _UP, LEAST_DIVERGENCE)
+            return np.minimum(squared, largest)
         return np.full(orders.shape, np.inf)
 
 

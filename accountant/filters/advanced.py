@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
 from accountant.budget import Budget, Cost
-from accountant.filters.composition_theorem import BasicComposition
+from accountant.filters.composition_theorem import BasicComposition, Box
 from accountant.filters.failures import DeclaredFailures, epsilon_at, limits_nothing
 from accountant.filters.spend import Spend, difference
 from accountant.filters.zero_concentrated import ZeroConcentratedComposition
@@ -66,16 +67,10 @@ class AdvancedComposition(DeclaredFailures):
         square = None if cost.epsilon is None else cost.epsilon**2
         return self.amount((cost.epsilon, square, self.paid_by_failures(mechanism, float(cost.delta))))
 
-    def fits(self, spent: Spend, budget: Budget) -> bool:
-        """Whether the advanced or the basic condition holds, and delta is within its limit."""
-        total, squares, delta = spent.values
-        total_most, squares_most, delta_most = self._limits(budget)
-        assert delta is not None
-        if delta_most is not None and delta > delta_most:
-            return False
-        if total_most is None or squares_most is None:
-            return True
-        return total is not None and squares is not None and (total <= total_most or squares <= squares_most)
+    def boxes(self, budget: Budget) -> Sequence[Box]:
+        """Return the limits of the basic condition and of the advanced one, each with that of delta."""
+        total, squares, delta = self._limits(budget)
+        return (total, None, delta), (None, squares, delta)
 
     def guarantee(self, spent: Spend, budget: Budget) -> Cost:
         """Return the smaller of both epsilons at the budget's delta, the declared share of it being for failures."""

@@ -9,7 +9,7 @@ record never meet in an account.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Protocol
 
@@ -61,7 +61,11 @@ class Composition(Protocol):
         """
 
     def fits(self, spent: Any, budget: Budget) -> bool:
-        """Whether a record that has spent this is within `budget`, whatever came adaptively."""
+        """Whether a record that has spent this is within `budget`, whatever came adaptively.
+
+        A theorem may have a method ``boxes(budget)``, too, which returns each `Box` of limits that suffices, so that
+        most totals need not be asked for.
+        """
 
     def guarantee(self, spent: Any, budget: Budget) -> Cost:
         """Return the (epsilon, delta) that a total amounts to, delta being the budget's.
@@ -94,6 +98,17 @@ class Composition(Protocol):
         UnsupportedCharge
             If the theorem says nothing there; the message names the theorem that would.
         """
+
+
+Box = tuple[Fraction | None, ...]
+"""A limit for each number of a currency; None for those that have none."""
+
+
+def is_within(values: Sequence[Fraction | None], box: Box) -> bool:
+    """Whether each number is finite and within its limit, where it has one."""
+    return all(
+        most is None or (value is not None and value <= most) for value, most in zip(values, box, strict=True)
+    )
 
 
 class UnsupportedCharge(ValueError):
@@ -171,6 +186,12 @@ class BasicComposition:
 
     def check(self, budget: Budget) -> None:
         """Accept every budget."""
+
+    def boxes(self, budget: Budget) -> Sequence[Box]:
+        """Return the limits of both numbers."""
+        if math.isinf(budget.epsilon):
+            return ((None, None if budget.delta == 1.0 else Fraction(budget.delta)),)
+        return ((Fraction(budget.epsilon), Fraction(budget.delta)),)
 
     def fits(self, spent: Cost, budget: Budget) -> bool:
         """Compare both coordinates exactly."""

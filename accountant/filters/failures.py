@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 from accountant.budget import Budget
-from accountant.filters.composition_theorem import UnsupportedCharge, promised
+from accountant.filters.composition_theorem import Box, UnsupportedCharge, is_within, promised
+from accountant.filters.spend import Spend
 from mechanisms import Mechanism
 from mechanisms.losses.enclosure import Bound
 from mechanisms.parameters import ParameterError, real
@@ -97,6 +98,14 @@ class DeclaredFailures:
     def promise(self, budget: Budget, delta: float) -> Bound:
         """Return what (epsilon, delta)-DP of the budget implies."""
         return promised(self.name, budget, delta)
+
+    def boxes(self, budget: Budget) -> Sequence[Box]:
+        """Return the theorem's limits under a budget."""
+        raise NotImplementedError
+
+    def fits(self, spent: Spend, budget: Budget) -> bool:
+        """Whether a total is within one of the theorem's limits."""
+        return any(is_within(spent.values, box) for box in self.boxes(budget))
 
     def split(self, delta: float) -> DeltaSplit:
         """Return the declared parts of a δ."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
 from accountant.budget import Budget, Cost
-from accountant.filters.composition_theorem import UnsupportedCharge, promised
+from accountant.filters.composition_theorem import Box, UnsupportedCharge, promised
 from accountant.filters.failures import DeclaredFailures, epsilon_at, limits_nothing
 from accountant.filters.spend import Spend, difference
 from accountant.filters.zero_concentrated import ZeroConcentratedComposition
@@ -73,14 +74,9 @@ class GaussianComposition(DeclaredFailures):
             )
         return self.amount((Fraction(mu) ** 2, self.paid_by_failures(mechanism, delta)))
 
-    def fits(self, spent: Spend, budget: Budget) -> bool:
-        """Whether μ² and delta are each within their limit."""
-        square, delta = spent.values
-        square_most, delta_most = self._limits(budget)
-        assert delta is not None
-        if delta_most is not None and delta > delta_most:
-            return False
-        return square_most is None or (square is not None and square <= square_most)
+    def boxes(self, budget: Budget) -> Sequence[Box]:
+        """Return the limits of μ² and delta."""
+        return (self._limits(budget),)
 
     def guarantee(self, spent: Spend, budget: Budget) -> Cost:
         """Return the epsilon that μ implies at the budget's delta, the declared share of it being for failures.

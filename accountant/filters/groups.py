@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 from math import isqrt
-from typing import Any
 
 from accountant.budget import Budget
 from accountant.filters.composition_theorem import BasicComposition, Composition
 from accountant.filters.gaussian_composition import GaussianComposition
+from accountant.filters.units import INFINITE, UNIT, Units, Vector
 from accountant.filters.zero_concentrated import ZeroConcentratedComposition
 
 _DIGITS = 80
@@ -33,7 +32,7 @@ def check_groups(composition: Composition, budget: Budget) -> None:
         )
 
 
-def spent_together(composition: Composition, totals: Sequence[Any]) -> Any:
+def spent_together(units: Units, totals: Sequence[Vector]) -> Vector:
     """Return what a group has spent whose members have spent this, rounded up; `check_groups` takes the theorem.
 
     Σ ε under basic composition; (Σ √ρ)², (Σ √μ²)² under the others. Infinite if a release had a delta of its own.
@@ -42,20 +41,18 @@ def spent_together(composition: Composition, totals: Sequence[Any]) -> Any:
     Gaussian trade-off functions compose to the sum of their μ (Dong, Roth & Su 2022, Section 2.4). Of several releases,
     Σ_i (Σ_j √ρ_ij)² <= (Σ_j √(Σ_i ρ_ij))² (Minkowski), however they were chosen: each ρ_ij is spent at its turn.
     """
-    spent = [total for total in totals if any(value != 0 for value in total.values)]
-    if not spent:
-        return composition.zero
-    if len(spent) == 1:
-        return spent[0]
-    losses = [total.values[0] for total in spent]
-    if any(loss is None for loss in losses) or any(total.values[1] for total in spent):
-        return composition.infinite
-    if isinstance(composition, BasicComposition):
-        return composition.amount((sum(losses, Fraction(0)), Fraction(0)))
-    return composition.amount((sum(map(_root_up, losses), Fraction(0)) ** 2, Fraction(0)))
+    spent = [total for total in totals if any(total)]
+    if len(spent) < 2:
+        return spent[0] if spent else units.zero
+    if any(loss >= INFINITE or delta for loss, delta in spent):
+        return INFINITE, 0
+    if isinstance(units.composition, BasicComposition):
+        return sum(loss for loss, _ in spent), 0
+    root = sum(_root_up(loss) for loss, _ in spent)
+    return -(-root * root * UNIT >> 2 * _DIGITS), 0
 
 
-def _root_up(value: Fraction) -> Fraction:
-    """Return at least the square root of a positive number, by less than 2^-79."""
-    scaled = -(-(value.numerator << 2 * _DIGITS) // value.denominator)  # rounded up
-    return Fraction(isqrt(scaled - 1) + 1, 1 << _DIGITS)
+def _root_up(loss: int) -> int:
+    """Return at least the square root of a positive number of units, in 2^-80, by less than one of those."""
+    scaled = -(-(loss << 2 * _DIGITS) // UNIT)  # rounded up
+    return isqrt(scaled - 1) + 1

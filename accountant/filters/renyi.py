@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from accountant.budget import Budget, Cost
-from accountant.filters.composition_theorem import UnsupportedCharge
+from accountant.filters.composition_theorem import Box, UnsupportedCharge, is_within
 from accountant.filters.failures import DeclaredFailures, epsilon_at, limits_nothing
 from accountant.filters.loss_mixture import epsilon_of_mixture, loss_at_every_moment
 from accountant.filters.spend import Spend, difference
@@ -190,16 +190,20 @@ class RenyiComposition(DeclaredFailures):
 
     def fits(self, spent: Spend, budget: Budget) -> bool:
         """Whether delta is within its limit and the mixture of all orders implies the budget's epsilon."""
+        if any(is_within(spent.values, box) for box in self.boxes(budget)):
+            return True
         delta, most = spent.values[0], self.failure_limit(budget)
         assert delta is not None
-        if most is not None and delta > most:
-            return False
+        assert most is not None
+        return delta <= most and self._epsilon(spent, budget.delta) <= budget.epsilon
+
+    def boxes(self, budget: Budget) -> Sequence[Box]:
+        """Return the limit of each order alone, with that of delta: it is all that counts for most of a run."""
+        delta, without = self.failure_limit(budget), (None,) * len(self.orders)
         if limits_nothing(budget):
-            return True
-        limits = zip(spent.values[1:], self._order_limits(budget), strict=True)
-        # One order alone is quick to see, and is all that counts for most of a run.
-        alone = any(value is not None and value <= limit for value, limit in limits)
-        return alone or self._epsilon(spent, budget.delta) <= budget.epsilon
+            return ((delta, *without),)
+        limits = enumerate(self._order_limits(budget))
+        return [(delta, *without[:i], limit, *without[i + 1 :]) for i, limit in limits]
 
     def _order_limits(self, budget: Budget) -> tuple[Fraction, ...]:
         return _order_limits(self.orders, self._weights, budget.epsilon, self.split(budget.delta).losses)

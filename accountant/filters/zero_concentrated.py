@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
 from accountant.budget import Budget, Cost
-from accountant.filters.composition_theorem import UnsupportedCharge
+from accountant.filters.composition_theorem import Box, UnsupportedCharge
 from accountant.filters.failures import DeclaredFailures, epsilon_at, limits_nothing
 from accountant.filters.loss_mixture import loss_at_every_moment
 from accountant.filters.renyi import allowance, epsilon_of
@@ -78,14 +78,9 @@ class ZeroConcentratedComposition(DeclaredFailures):
             )
         return self.amount((Fraction(pure_to_zcdp(epsilon)), self.paid_by_failures(mechanism, delta)))
 
-    def fits(self, spent: Spend, budget: Budget) -> bool:
-        """Whether rho and delta are each within their limit."""
-        rho, delta = spent.values
-        rho_most, delta_most = self._limits(budget)
-        assert delta is not None
-        if delta_most is not None and delta > delta_most:
-            return False
-        return rho_most is None or (rho is not None and rho <= rho_most)
+    def boxes(self, budget: Budget) -> Sequence[Box]:
+        """Return the limits of rho and delta."""
+        return (self._limits(budget),)
 
     def guarantee(self, spent: Spend, budget: Budget) -> Cost:
         """Return the epsilon that rho implies at the budget's delta, the declared share of it being for failures."""

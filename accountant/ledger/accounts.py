@@ -12,7 +12,7 @@ from typing import Any
 
 from accountant.budget import Amount, Budget, Cost, asked_and_left
 from accountant.filters.composition_theorem import Composition, UnsupportedCharge
-from accountant.filters.short_charges import shorten
+from accountant.filters.units import Limit, Units
 from accountant.gates.lineage import RecordId
 from accountant.ledger.entry import Entry
 from accountant.ledger.ledger import Ledger
@@ -35,6 +35,9 @@ from mechanisms.losses.enclosure import Bound, Enclosure
 from mechanisms.mechanism import neighbouring_of
 from mechanisms.neighbouring import conversion_hint
 from mechanisms.parameters import delta_of_approximate, real
+
+_KEPT = 4_096
+"""So many charges are kept, by mechanism and sensitivity."""
 
 
 class Accounts:
@@ -75,6 +78,8 @@ class Accounts:
         self._composition = composition
         self._charging = threading.RLock()  # whoever holds it sees no release and no addition half done
         self._ledger: Store = Ledger(composition, rules) if store is None else store
+        self._units = Units(composition)
+        self._fits = Limit(self._units, budget)
         self._charges: dict[tuple[Mechanism, Sensitivity], Amount] = {}
         self._charge_sums: dict[tuple[tuple[int, int], ...], Amount] = {}
 
@@ -117,9 +122,12 @@ class Accounts:
                     place,
                 )
             try:
-                charge = shorten(self.composition.charge(mechanism, sensitivity), self.composition)
+                charge = self._units.rounded(self.composition.charge(mechanism, sensitivity))
             except UnsupportedCharge as error:
                 raise TheoremMissing(self._for_relation(f"{self.composition.name}: {error}"), place) from None
+            if len(self._charges) >= _KEPT:  # mechanisms without end would fill the memory
+                self._charges.clear()
+                self._charge_sums.clear()
             self._charges[key] = charge
         return charge
 
@@ -161,9 +169,6 @@ class Accounts:
             usual.purpose if said.purpose is None else said.purpose,
             usual.tenant if said.tenant is None else said.tenant,
         )
-
-    def _fits(self, total: Any) -> bool:
-        return self.composition.fits(total, self.budget)
 
     def _refusal(self, refused: CannotPay, place: Place, entries: Sequence[Entry]) -> BudgetExceeded:
         rule = refused.rule

@@ -3,85 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from accountant.budget import Amount
 from accountant.filters.composition_theorem import Composition
+from accountant.filters.units import Limit, Units, Vector
 from accountant.gates.lineage import RecordId
 from accountant.ledger.entry import Entry
-from accountant.ledger.store import ANY, CannotPay, Fits, KeyUsed, Receipt, RuleStanding, Settled, Standing
-from accountant.ledger.totals import Totals
+from accountant.ledger.events import (
+    Answer,
+    Charge,
+    Charged,
+    Command,
+    LedgerEvent,
+    Now,
+    Ruled,
+    Settle,
+    Settlement,
+)
+from accountant.ledger.state import Decided, State, apply, decide, first_refused
+from accountant.ledger.store import ANY, CannotPay, Fits, Receipt, RuleStanding, Standing
 from accountant.place import Place
 from accountant.record_name import canonical_name
-from accountant.rules.clock import ProcessClock
-from accountant.rules.limits import Limits, Row
+from accountant.rules.clock import ProcessClock, Witness
+from accountant.rules.limits import Row
 from accountant.rules.rule import Rule
 from accountant.rules.scope import Scope
 from mechanisms import Assumption, Neighbouring
 
 
-class Charged(NamedTuple):
-    """Entries that were charged together.
-
-    Attributes
-    ----------
-    position
-        The number of this charge, from 1.
-    entries
-        Who paid what.
-    reserved
-        Whether they were a reservation when they were charged.
-    request
-        The key of the caller's, if there is one.
-    scope
-        What it was for.
-    at
-        When, if a rule looks at the time.
-    """
-
-    position: int
-    entries: tuple[Entry, ...]
-    reserved: bool = False
-    request: str | None = None
-    scope: Scope = ANY
-    at: int | None = None
-
-
-class Settlement(NamedTuple):
-    """A reservation that was drawn, or given back; when, if a rule looks at the time."""
-
-    position: int
-    returned: bool
-    at: int | None = None
-
-
-class DrawnAgain(NamedTuple):
-    """A request that was charged and never answered, drawn on a later day; when."""
-
-    request: str
-    at: int
-
-
-class Answered(NamedTuple):
-    """What a request was answered."""
-
-    request: str
-    answer: bytes
-
-
-class Ruled(NamedTuple):
-    """Limits beside the budget that are in force from here on; who set them when, and why."""
-
-    rules: tuple[Rule, ...]
-    by: str
-    reason: str
-    at: int
-
-
-LedgerEvent = Charged | Settlement | Answered | DrawnAgain | Ruled
-
-
-class Ledger:
+class Ledger(State):
     """Every charge, and every record's running total under one composition theorem; a `Store` of one process.
 
     It lasts as long as its process. Whoever calls it from several threads holds a lock of their own.
@@ -104,21 +55,15 @@ class Ledger:
     """
 
     def __init__(self, composition: Composition, rules: Sequence[Rule] = ()) -> None:
+        super().__init__(Units(composition))
         self._clock = ProcessClock()
         self.begun = self._clock.now()
         self.folded = False
         self.events: list[LedgerEvent] = []
         self.write_ahead: Callable[[LedgerEvent | Assumption], None] | None = None
+        self._last = 0
         if rules:
-            self.events.append(Ruled(tuple(rules), "whoever made it", "it was made with them", self.begun))
-        self._limits = Limits(rules, composition) if rules else None
-        self._rows: dict[RecordId, Row] = {}
-        self._stamps: dict[int, int] = {}
-        self._totals = Totals(composition)
-        self._reserved: dict[int, tuple[Entry, ...]] = {}
-        self._returned: set[int] = set()
-        self._requests: dict[str, Charged] = {}
-        self._answers: dict[str, bytes] = {}
+            apply(self, Ruled(tuple(rules), "whoever made it", "it was made with them", self.begun))
 
     @classmethod
     def of(
@@ -128,6 +73,7 @@ class Ledger:
         rules: Sequence[Rule],
         rows: Mapping[RecordId, Row],
         clock: int,
+        drift: int = 0,
         *,
         folded: bool = False,
     ) -> Ledger:
@@ -145,26 +91,40 @@ class Ledger:
             What they count of each record.
         clock
             The time of the last charge; it is not earlier here.
+        drift
+            By how much it may have run ahead unseen by then.
         folded
             Whether some of the charges are sums of earlier ones.
+        """
+        ledger = cls(composition)
+        ledger.folded = folded
+        times = []
+        for event in events:
+            if isinstance(event, Ruled):
+                ledger.events.append(event)
+            else:
+                apply(ledger, event)
+            times.append(getattr(event, "at", None))
+        ledger.begun = min((at for at in times if at is not None), default=clock)
+        ledger.set_rules(Ruled(tuple(rules), "", "", clock))
+        for record, row in rows.items():
+            ledger.put(record, ledger.account(record)._replace(counted=row))
+        ledger.clock, ledger.drift = clock, drift
+        return ledger
+
+    def resume(self, witness: Witness) -> None:
+        """Go on now, after what was charged last.
 
         Raises
         ------
         ClockAhead
             If a rule looks at the time, and the clock is far ahead of that.
         """
-        ledger = cls(composition)
-        ledger.folded = folded
-        ledger._limits = Limits(rules, composition) if rules else None
-        if ledger._limits is not None:
-            ledger._limits.check_clock(ledger._clock.now(), clock)
-        ledger._clock = ProcessClock(clock)
-        for event in events:
-            ledger._note(event)
-        times = (event.at for event in ledger.events if not isinstance(event, Answered))
-        ledger.begun = min((at for at in times if at is not None), default=clock)
-        ledger._rows = dict(rows)
-        return ledger
+        self._clock = ProcessClock(self.clock)
+        if self.limits is not None and self.limits.windows:
+            now = self._clock.now()
+            self.drift = self.limits.drift(self.drift, self.clock, now, witness.since(self.clock))
+            self.clock = now
 
     @property
     def neighbouring(self) -> Neighbouring:
@@ -174,7 +134,7 @@ class Ledger:
     @property
     def rules(self) -> Sequence[Rule]:
         """Limits beside the budget."""
-        return () if self._limits is None else self._limits.rules
+        return () if self.limits is None else self.limits.rules
 
     @property
     def entries(self) -> Sequence[Entry]:
@@ -183,7 +143,7 @@ class Ledger:
 
     def now(self) -> int | None:
         """Return the time; None if no rule looks at it."""
-        return None if self._limits is None or not self._limits.windows else self._clock.now()
+        return None if self.limits is None or not self.limits.windows else self._clock.now()
 
     def charged(self) -> Iterator[Charged]:
         """Yield what was charged together, but for reservations that were given back."""
@@ -194,74 +154,58 @@ class Ledger:
 
     def is_reserved(self, position: int) -> bool:
         """Whether a charge is a reservation that is neither drawn nor given back."""
-        return position in self._reserved
+        return self.reservation(position) == "reserved"
 
     def __len__(self) -> int:
         return sum(len(charged.entries) for charged in self.charged())
 
     def records(self) -> Iterator[RecordId]:
         """Iterate over the records that have paid for anything."""
-        return self._totals.records()
+        return (record for record, account in self.accounts.items() if account.times)
 
     def spent(self, record: RecordId) -> Any:
         """Return what `record` has spent in the theorem's currency."""
-        return self._totals.spent(canonical_name(record))
+        return self.units.amount(self.account(canonical_name(record)).spent)
 
     def after(self, record: RecordId, charge: Amount) -> Any:
         """Return what `record` would have spent after one more `charge`; changes nothing."""
-        return self._totals.after(record, charge)
+        return self.units.amount(self.units.plus(self.account(record).spent, self.units.price(charge)))
 
     def first_refused(self, entries: Sequence[Entry], fits: Fits, scope: Scope = ANY) -> CannotPay | None:
         """Return the `CannotPay` that `charge` would raise; see `Store`."""
-        paid: dict[RecordId, Any] = {}  # by this charge, which may name a record twice
-        for entry in entries:
-            for record in entry.records:
-                before = paid.get(record, self._totals.spent(record))
-                paid[record] = self._totals.plus(before, entry.charge)
-                if not self._totals.is_within(paid[record], fits):
-                    return CannotPay(record, entry.charge, before)
-        return (
-            None if self._limits is None else self._no_room(self._limits, entries, scope, self._clock.now())
-        )
+        return first_refused(self, Charge(entries, self._holds(fits), scope=scope), self._now())
 
-    def _no_room(
-        self, limits: Limits, entries: Sequence[Entry], scope: Scope, now: int, *, windows_only: bool = False
-    ) -> CannotPay | None:
-        """Return why a rule has no room for a charge."""
-        counting = limits.counting(scope, windows_only=windows_only)
-        asked = [(record, entry.charge) for entry in entries for record in entry.records]
-        refused = limits.refused(asked, self._row, counting, now)
-        return (
-            None
-            if refused is None
-            else CannotPay(*asked[refused.which], refused.spent, refused.rule, refused.again)
-        )
+    def _holds(self, fits: Fits) -> Callable[[Vector], bool]:
+        return fits.holds if isinstance(fits, Limit) else lambda total: fits(self.units.amount(total))
 
-    def _row(self, record: RecordId) -> Row:
-        """Return what rules count of a record."""
-        assert self._limits is not None
-        return self._rows.get(record, self._limits.zero)
+    def _now(self) -> Now | None:
+        return None if self.limits is None else Now(self._clock.now())
 
     def together(self, records: Sequence[RecordId], waiting: Sequence[Collection[RecordId]]) -> set[RecordId]:
         """Return those who wait and are in a group of these records; see `Store`."""
-        mates = set() if self._limits is None else self._limits.together(records)
+        mates = set() if self.limits is None else self.limits.together(records)
         return {mate for mate in mates if any(mate in each for each in waiting)}
 
     def standings(self, records: Sequence[RecordId]) -> list[Standing]:
         """Return how records stand; see `Store`."""
-        limits, names = self._limits, list(map(canonical_name, records))
-        if limits is None:
-            return [Standing(self._totals.spent(name), ()) for name in names]
+        limits, names = self.limits, list(map(canonical_name, records))
         now = self._clock.now()
-        return [Standing(self._totals.spent(name), limits.counts(name, self._row, now)) for name in names]
+        return [
+            Standing(self.spent(name), () if limits is None else limits.counts(name, self.counted, now))
+            for name in names
+        ]
 
     def rule_standings(self) -> list[RuleStanding]:
         """Return how near each rule's limit is; see `Store`."""
-        limits = self._limits
+        limits = self.limits
         if limits is None:
             return []
-        texts = ((record, limits.text(row), 1) for record, row in self._rows.items())
-        found = limits.nearest(texts, self._row, self._clock.now())
+        texts = (
+            (record, limits.text(account.counted), 1)
+            for record, account in self.accounts.items()
+            if account.counted
+        )
+        found = limits.nearest(texts, self.counted, self._clock.now())
         return [RuleStanding(rule, *nearest) for rule, nearest in zip(limits.rules, found, strict=True)]
 
     def charge(
@@ -274,28 +218,14 @@ class Ledger:
         scope: Scope = ANY,
     ) -> Receipt:
         """Check every record and charge all, or none; see `Store`."""
-        if request is not None and request in self._requests:
-            earlier = self._requests[request]
-            check_same_request(
-                request, _release(earlier.entries) == _release(entries) and earlier.scope == scope
-            )
-            position = earlier.position
-            state = (
-                "returned"
-                if position in self._returned
-                else "reserved"
-                if self.is_reserved(position)
-                else "drawn"
-            )
-            if settles(request, position, state if earlier.reserved else None, hold):
-                self.draw(position)
-            elif request not in self._answers and not hold:
-                self._draw_again(earlier)
-            return Receipt(earlier.position, True, self._answers.get(request))
-        refused = self.first_refused(entries, fits, scope)
-        if refused is not None:
-            raise refused
-        return Receipt(self.commit(entries, hold=hold, request=request, scope=scope))
+        _, *receipt = self._do(Charge(entries, self._holds(fits), hold, request, scope))
+        return Receipt(*receipt)
+
+    def _do(self, command: Command) -> Decided:
+        found = decide(self, command, self._now())
+        for event in found.events:
+            self.apply(event)
+        return found
 
     def commit(
         self,
@@ -306,143 +236,52 @@ class Ledger:
         scope: Scope = ANY,
     ) -> int:
         """Charge the entries' records, whatever they have left; return the number of the charge."""
-        charged = Charged(self.next_position(), tuple(entries), hold, request, scope, self._stamp())
-        self.apply(charged)
-        return charged.position
+        now = self._now()
+        at = None if now is None else now.at
+        self.apply(Charged(self._last + 1, tuple(entries), hold, request, scope, at))
+        return self._last
 
     def next_position(self) -> int:
-        """Return the number of the next charge."""
-        for event in reversed(self.events):
-            if isinstance(event, Charged):
-                return event.position + 1
-        return 1
-
-    def _stamp(self) -> int | None:
-        return None if self._limits is None else self._clock.now()
+        """Return where the next charge will stand."""
+        return self._last + 1
 
     def apply(self, event: LedgerEvent) -> None:
         """Let something happen, whatever records have left: a charge, or what becomes of one."""
         if self.write_ahead is not None:
             self.write_ahead(event)
-        limits = self._limits
-        if limits is None or isinstance(event, Answered | Ruled):
-            self._note(event)
-        elif isinstance(event, Settlement):
-            self._settle(limits, event)
-        else:
-            self._count(limits, event)
-            self._note(event)
+        apply(self, event)
 
-    def _settle(self, limits: Limits, event: Settlement) -> None:
-        """Settle a reservation that rules count; interrupted (Ctrl-C), their counts are too high, never too low."""
-        position = event.position
-        assert event.at is not None
-        records = {record for entry in self._reserved[position] for record in entry.records}
-        if event.returned:
-            self._note(event)
-        for record in records:
-            row = self._row(record)
-            self._rows[record] = (
-                limits.returned(row, position) if event.returned else limits.drawn(row, position, event.at)
-            )
-        if not event.returned:
-            self._note(event)
-
-    def _count(self, limits: Limits, event: Charged | DrawnAgain) -> None:
-        """Let rules count a charge that is about to happen, or to be drawn again."""
-        assert event.at is not None
-        again = isinstance(event, DrawnAgain)
-        charged = self._requests[event.request] if isinstance(event, DrawnAgain) else event
-        counting = limits.counting(charged.scope, windows_only=again, strict=False)
-        for entry in charged.entries:
-            for record in entry.records:
-                row = self._row(record)
-                self._rows[record] = (
-                    limits.reserved(record, row, entry.charge, counting, charged.position)
-                    if charged.reserved and not again
-                    else limits.charged(record, row, entry.charge, counting, event.at)
-                )
-
-    def _note(self, event: LedgerEvent) -> None:
-        """Let something have happened; what rules count of it is known."""
+    def happens(self, event: LedgerEvent) -> None:
+        """Keep an event."""
         if isinstance(event, Charged):
-            if event.at is not None:
-                self._stamps[event.position] = event.at
-            for entry in event.entries:
-                for record in entry.records:
-                    self._totals.add(record, entry.charge, held=event.reserved)
-            self.events.append(event)  # interrupted before (Ctrl-C), totals are too high, never too low
-            if event.reserved:
-                self._reserved[event.position] = event.entries
-            if event.request is not None:
-                self._requests[event.request] = event
-            return
+            self._last = event.position
         self.events.append(event)
-        if isinstance(event, Answered):
-            self._answers[event.request] = event.answer
-        elif isinstance(event, DrawnAgain):
-            self._stamps[self._requests[event.request].position] = event.at
-        elif isinstance(event, Settlement) and event.returned:
-            self._returned.add(event.position)
-            self._pay_back(self._reserved[event.position])
-            del self._reserved[event.position]
-        elif isinstance(event, Settlement):
-            if event.at is not None:
-                self._stamps[event.position] = event.at
-            del self._reserved[event.position]
 
     def answered(self, request: str, answer: bytes) -> bytes:
         """Keep the answer to a request, or return the one that is kept; see `Store`."""
-        if request not in self._answers:
-            self.apply(Answered(request, answer))
-        return self._answers[request]
+        kept = self._do(Answer(request, answer)).answer
+        assert kept is not None
+        return kept
 
     def draw(self, position: int) -> None:
         """Make a reservation final; see `Store`."""
-        self._end(position, returned=False)
-
-    def _end(self, position: int, *, returned: bool) -> None:
-        if position not in self._reserved:
-            raise already_settled(position, returned=position in self._returned)
-        self.apply(Settlement(position, returned, self._stamp()))
-
-    def _draw_again(self, charged: Charged) -> None:
-        """Stamp a charge anew whose outputs were never shown and are drawn now, if that is on another day.
-
-        Raises
-        ------
-        CannotPay
-            If a window has no room for it today.
-        """
-        limits, now = self._limits, self._clock.now()
-        if limits is None or not limits.stale(self._stamps[charged.position], now):
-            return
-        refused = self._no_room(limits, charged.entries, charged.scope, now, windows_only=True)
-        if refused is not None:
-            raise refused
-        assert charged.request is not None
-        self.apply(DrawnAgain(charged.request, now))
+        self._do(Settle(position, returned=False))
 
     def give_back(self, position: int) -> None:
         """Give a reservation's charge back; see `Store`."""
-        self._end(position, returned=True)
-
-    def _pay_back(self, entries: Sequence[Entry]) -> None:
-        paid = [(record, entry.charge) for entry in entries for record in entry.records]
-        if any(None in self._totals.spent(record).values for record, _ in paid):
-            # What is infinite hides what else was paid.
-            affected = {record for record, _ in paid}
-            left = (
-                (record, entry) for entry in self.entries for record in affected.intersection(entry.records)
-            )
-            self._totals.recount(affected, ((record, entry.charge) for record, entry in left))
-        else:
-            for record, charge in paid:
-                self._totals.take_back(record, charge)
+        self._do(Settle(position, returned=True))
 
     def worst(self) -> tuple[RecordId | None, Any]:
-        """Return the record that has spent most, and what it has spent."""
-        return self._totals.worst()
+        """Return the record that has spent most, and what it has spent; it looks at every different total."""
+        found: tuple[RecordId | None, Any] = (None, self.units.amount(self.units.zero))
+        seen: set[Vector] = set()
+        for record, account in self.accounts.items():
+            if account.times and account.spent not in seen:
+                seen.add(account.spent)
+                spent = self.units.amount(account.spent)
+                if found[0] is None or self.units.composition.exceeds(spent, found[1]):
+                    found = record, spent
+        return found
 
     def charges(self, record: RecordId) -> list[Entry]:
         """List what `record` was charged for."""
@@ -461,53 +300,3 @@ class Ledger:
 
     def note_closed(self, why: str, where: Place) -> None:
         """Do nothing: the accountant keeps it as long as this ledger lasts."""
-
-
-def _release(entries: Sequence[Entry]) -> list[tuple[Any, ...]]:
-    """Return what makes two charges the same release: a retry may come from another line."""
-    return [(entry.mechanism, entry.sensitivity, entry.charge, entry.records) for entry in entries]
-
-
-def already_settled(position: int, *, returned: bool) -> Settled:
-    """Return the refusal to settle a reservation twice."""
-    return Settled(f"reservation {position} was drawn or given back before, or never made", returned=returned)
-
-
-def settles(request: str, position: int, state: str | None, hold: bool) -> bool:
-    """Return whether a charge that repeats a request's makes its reservation final.
-
-    Parameters
-    ----------
-    request, position
-        The key, and where its charge stands.
-    state
-        What became of the reservation; None if it is none.
-    hold
-        Whether the charge that repeats it is a reservation.
-
-    Raises
-    ------
-    Settled
-        If it was given back.
-    KeyUsed
-        If only the new one is a reservation.
-    """
-    if state == "returned":
-        raise Settled(
-            f"request={request!r}: reservation {position} was given back; another one needs a key of its own",
-            returned=True,
-        )
-    if hold and state is None:
-        raise KeyUsed(
-            f"request={request!r}: this key was used for a release; a reservation needs a key of its own"
-        )
-    return state == "reserved" and not hold
-
-
-def check_same_request(request: str, same: bool) -> None:
-    """Raise `KeyUsed` unless a request's key stands for the same charge as before."""
-    if not same:
-        raise KeyUsed(
-            f"request={request!r}: this key was used for another release; a retry must be of the same mechanism and "
-            "records, and another release needs a key of its own"
-        )

@@ -69,6 +69,10 @@ class KeyUsed(ValueError):
     """A request's key was used for something else before."""
 
 
+class AnswerErased(ValueError):
+    """A request was answered, and its answer was erased: it is never drawn anew."""
+
+
 @dataclass(frozen=True, slots=True)
 class Standing:
     """What a record has paid by now.
@@ -186,10 +190,18 @@ class Store(Protocol):
             If the key was used for another charge, or a release's for a reservation.
         Settled
             If the key's reservation was given back.
+        AnswerErased
+            If the key's answer was erased.
         """
 
     def answered(self, request: str, answer: bytes) -> bytes:
-        """Keep what a request is to be answered, unless another answer is kept; return the one that is kept."""
+        """Keep what a request is to be answered, unless another answer is kept; return the one that is kept.
+
+        Raises
+        ------
+        AnswerErased
+            If there was one, and it was erased.
+        """
 
     def draw(self, position: int) -> None:
         """Make a reservation final, before its noise is drawn.

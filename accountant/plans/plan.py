@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 from accountant.budget import Budget, Cost
-from accountant.filters.composition_theorem import UnsupportedCharge
+from accountant.filters.composition_theorem import Box, UnsupportedCharge, is_within
 from accountant.filters.spend import Spend, difference
 from accountant.recorded import describe
 from mechanisms import Mechanism, Neighbouring, PrivacyProfile, Sensitivity, mechanism_from_dict
@@ -291,14 +291,15 @@ class PlannedComposition:
             "(ZeroConcentratedComposition, RenyiComposition, GaussianComposition, AdvancedComposition)"
         )
 
+    def boxes(self, budget: Budget) -> Sequence[Box]:
+        """Return how often each release is planned."""
+        return (tuple(Fraction(step.count) for step in self.plan.steps),)
+
     def fits(self, spent: Spend, budget: Budget) -> bool:
         """Whether nothing was used more often than planned."""
         if None in spent.values:
             return math.isinf(budget.epsilon)
-        return all(
-            used is not None and used <= step.count
-            for used, step in zip(spent.values, self.plan.steps, strict=True)
-        )
+        return is_within(spent.values, *self.boxes(budget))
 
     def guarantee(self, spent: Spend, budget: Budget) -> Cost:
         """Return the (epsilon, delta) of a plan of just what was used, at the budget's delta."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import time
+from pathlib import Path
 
 DAY = 86_400_000
 """Milliseconds."""
@@ -18,8 +20,48 @@ def wall() -> int:
 
 
 def running() -> int:
-    """Return milliseconds by a clock that nobody can set, from a moment of its own."""
-    return time.monotonic_ns() // 1_000_000
+    """Return milliseconds by a clock that nobody can set, from a moment of its own; Linux's goes on in suspension."""
+    found = time.monotonic_ns() if _BOOTTIME is None else time.clock_gettime_ns(_BOOTTIME)
+    return found // 1_000_000
+
+
+_BOOTTIME = getattr(time, "CLOCK_BOOTTIME", None)
+
+
+@functools.cache
+def _boot() -> str:
+    """Return what names this start of this machine, whose processes have one running clock; "" if unknown."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError):
+        return ""
+
+
+class Witness:
+    """A running clock that nobody can set, and how far it is behind a ledger's.
+
+    The processes of a machine share it until the machine is started again, and note in the ledger what it said.
+    """
+
+    def __init__(self) -> None:
+        self._behind: int | None = None
+
+    def saw(self, text: str | None, at: int) -> None:
+        """Take note of the time of the last entry, and of what another process has noted of its running clock."""
+        boot, _, behind = (text or "").rpartition(" ")
+        known = [at - running()] if self._behind is None else [self._behind, at - running()]
+        if boot and boot == _boot():
+            known.append(int(behind))
+        self._behind = max(known)
+
+    def since(self, at: int) -> int:
+        """Return how much time has been seen to pass since then."""
+        assert self._behind is not None
+        return max(0, running() + self._behind - at)
+
+    def text(self) -> str | None:
+        """Return what is noted in the ledger; None if nothing is known that others understand."""
+        return f"{_boot()} {self._behind}" if _boot() and self._behind is not None else None
 
 
 class ProcessClock:

@@ -5,19 +5,16 @@ It is pure: ledgers keep the counts, say who asks and when, and write down what 
 
 from __future__ import annotations
 
-import functools
 import json
-import operator
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from accountant.budget import Amount
-from accountant.filters.composition_theorem import Composition
 from accountant.filters.groups import spent_together
 from accountant.filters.share import NEARLY_SPENT, share_spent
+from accountant.filters.units import Limit, Units, Vector, vector_of, vector_text
 from accountant.rules.clock import DAY, ClockAhead
 from accountant.rules.rule import Rule
 from accountant.rules.scope import Scope
@@ -45,31 +42,35 @@ class RuleCount:
         Open reservations, by position: they count whatever the day.
     """
 
-    days: Mapping[int, Any] = field(default_factory=dict)
-    held: Mapping[int, Any] = field(default_factory=dict)
+    days: Mapping[int, Vector] = field(default_factory=dict)
+    held: Mapping[int, Vector] = field(default_factory=dict)
 
-    def charged(self, charge: Any, day: int, since: int) -> RuleCount:
+    def charged(self, units: Units, price: Vector, day: int, since: int) -> RuleCount:
         """Return this with a charge on a day; days before `since` count no more."""
         days = {each: amount for each, amount in self.days.items() if each >= since}
-        days[day] = days[day] + charge if day in days else charge
+        days[day] = units.plus(days[day], price) if day in days else price
         return RuleCount(days, self.held)
 
-    def reserved(self, charge: Any, position: int) -> RuleCount:
+    def reserved(self, units: Units, price: Vector, position: int) -> RuleCount:
         """Return this with a reservation."""
         known = self.held.get(position)
-        return RuleCount(self.days, {**self.held, position: charge if known is None else known + charge})
+        return RuleCount(
+            self.days, {**self.held, position: price if known is None else units.plus(known, price)}
+        )
 
     def without(self, position: int) -> RuleCount:
         """Return this without a reservation."""
         return RuleCount(self.days, {each: held for each, held in self.held.items() if each != position})
 
-    def total(self, zero: Any, since: int) -> Any:
+    def total(self, units: Units, since: int) -> Vector:
         """Return what counts from a day on."""
-        return functools.reduce(
-            operator.add,
-            (*(amount for day, amount in self.days.items() if day >= since), *self.held.values()),
-            zero,
-        )
+        found = units.zero
+        for day, amount in self.days.items():
+            if day >= since:
+                found = units.plus(found, amount)
+        for amount in self.held.values():
+            found = units.plus(found, amount)
+        return found
 
 
 Row = tuple[RuleCount, ...]
@@ -128,7 +129,7 @@ class _Alike:
     """Records of whom a rule counts the same amounts: one of them, the amounts, and how many they are."""
 
     key: Any
-    amounts: Sequence[Sequence[str | None]]
+    amounts: Sequence[str]
     count: int = 0
 
 
@@ -139,10 +140,8 @@ class Limits:
     ----------
     rules
         Checked by `accountant.rules.rule.checked_rules`.
-    composition
-        The theorem.
-    groups
-        The rules' groups, if the ledger calls records otherwise.
+    units
+        The theorem's.
 
     Attributes
     ----------
@@ -150,23 +149,23 @@ class Limits:
         What they count of a record that was never charged.
     windows
         Whether one of them looks at the time.
+    grouped
+        Whether one of them counts people together.
+    longest_drift
+        By so many milliseconds the clock may have run ahead unseen: half the shortest window, or a day.
     """
 
-    def __init__(
-        self,
-        rules: Sequence[Rule],
-        composition: Composition,
-        groups: Sequence[Sequence[Sequence[Hashable]]] | None = None,
-    ) -> None:
+    def __init__(self, rules: Sequence[Rule], units: Units) -> None:
         self.rules = tuple(rules)
-        self._composition = composition
+        self._units = units
+        self._limits = [Limit(units, rule.budget) for rule in self.rules]
         self.zero: Row = (RuleCount(),) * len(self.rules)
-        named = [rule.groups for rule in self.rules] if groups is None else groups
-        self._group = [{each: tuple(group) for group in of for each in group} for of in named]
+        self._group = [{each: tuple(group) for group in rule.groups for each in group} for rule in self.rules]
         self._counting: dict[Scope, tuple[int, ...]] = {}
         days = [rule.days for rule in self.rules if rule.days is not None]
         self.windows = bool(days)
-        self._gap = max(DAY, min(days, default=0) * DAY // 2)
+        self.grouped = any(self._group)
+        self.longest_drift = max(DAY, min(days, default=0) * DAY // 2)
 
     # --- who may spend on what, and when -----------------------------------------------------------
 
@@ -197,19 +196,36 @@ class Limits:
                 self._counting[scope] = found
         return tuple(i for i in found if self.rules[i].days is not None) if windows_only else found
 
-    def check_clock(self, now: int, last: int) -> None:
-        """Refuse a clock that is far ahead of the last charge: it would empty every window.
+    def drift(self, drift: int, last: int, now: int, witnessed: int) -> int:
+        """Return by how much the clock may have run ahead unseen by now: what no other clock has witnessed adds up.
+
+        Stamps of two releases at true times t < u differ by at most u - t + `longest_drift` then, so that in every true
+        interval that is shorter than a window by that the window's limit holds; in the window, with a right clock.
+
+        Parameters
+        ----------
+        drift
+            What it was at the last entry.
+        last
+            When that was made.
+        now
+            What the clock says.
+        witnessed
+            How much of the time since then a clock has seen pass that nobody can set.
 
         Raises
         ------
         ClockAhead
-            Unless it is ahead by at most half the shortest window, or a day.
+            If it is more than `longest_drift`: a clock that runs ahead, in one leap or by and by, would empty windows.
         """
-        if self.windows and now - last > self._gap:
+        found = drift + max(0, now - last - witnessed)
+        if found > self.longest_drift:
             raise ClockAhead(
-                f"the clock says {_at(now)}, and the last entry was made at {_at(last)}: a clock that runs ahead would "
-                "empty the rules' windows. If so much time has really passed, say so with `dpwitness ledger clock`"
+                f"the clock says {_at(now)}, the last entry was made at {_at(last)}, and {found / DAY:.3g} days passed "
+                "that no running clock has seen: a clock that runs ahead would empty the rules' windows. If so much "
+                "time has really passed, say so with `dpwitness ledger clock`"
             )
+        return found
 
     def stale(self, stamped: int, now: int) -> bool:
         """Whether what was charged then is of another day than what is drawn now, and that matters."""
@@ -219,7 +235,7 @@ class Limits:
 
     def refused(
         self,
-        asked: Sequence[tuple[Any, Amount]],
+        asked: Sequence[tuple[Any, Vector]],
         row_of: Callable[[Any], Row],
         counting: Sequence[int],
         now: int,
@@ -238,9 +254,9 @@ class Limits:
             The time.
         """
         rows: dict[Any, Row] = {}
-        for which, (key, charge) in enumerate(asked):
+        for which, (key, price) in enumerate(asked):
             before = rows[key] if key in rows else row_of(key)
-            after = self.charged(key, before, charge, counting, now)
+            after = self.charged(key, before, price, counting, now)
             for i in counting:
                 group = self._members(i, key)
                 if group is None:
@@ -250,7 +266,7 @@ class Limits:
                 since = _since(limit, now)
                 if not self._fits(i, [*others, after[i]], since):
                     spent = self._spent([*others, before[i]], since)
-                    again = self._again(i, [*others, before[i].reserved(charge, -1)], now)
+                    again = self._again(i, [*others, before[i].reserved(self._units, price, -1)], now)
                     return Refused(which, limit, spent, again)
             rows[key] = after
         return None
@@ -263,12 +279,12 @@ class Limits:
         """Return the records whose counts tell whether these can pay, besides their own."""
         return {each for groups in self._group for key in keys for each in groups.get(key, ())}
 
-    def _spent(self, counted: Sequence[RuleCount], since: int) -> Any:
-        totals = [each.total(self._composition.zero, since) for each in counted]
-        return totals[0] if len(totals) == 1 else spent_together(self._composition, totals)
+    def _spent(self, counted: Sequence[RuleCount], since: int) -> Vector:
+        totals = [each.total(self._units, since) for each in counted]
+        return totals[0] if len(totals) == 1 else spent_together(self._units, totals)
 
     def _fits(self, i: int, counted: Sequence[RuleCount], since: int) -> bool:
-        return self._composition.fits(self._spent(counted, since), self.rules[i].budget)
+        return self._limits[i].holds(self._spent(counted, since))
 
     def _again(self, i: int, counted: Sequence[RuleCount], now: int) -> datetime | None:
         """Return when days that leave the window will have made room for a charge, which is among `counted` as held.
@@ -287,22 +303,22 @@ class Limits:
         self,
         key: Any,
         row: Row,
-        charge: Amount,
+        price: Vector,
         counting: Sequence[int],
         now: int,
     ) -> Row:
         """Return a record's counts after a charge."""
         return tuple(
-            counted.charged(charge, self._day(i, now), _since(self.rules[i], now))
+            counted.charged(self._units, price, self._day(i, now), _since(self.rules[i], now))
             if i in counting and self._members(i, key) is not None
             else counted
             for i, counted in enumerate(row)
         )
 
-    def reserved(self, key: Any, row: Row, charge: Amount, counting: Sequence[int], position: int) -> Row:
+    def reserved(self, key: Any, row: Row, price: Vector, counting: Sequence[int], position: int) -> Row:
         """Return a record's counts after a reservation."""
         return tuple(
-            counted.reserved(charge, position)
+            counted.reserved(self._units, price, position)
             if i in counting and self._members(i, key) is not None
             else counted
             for i, counted in enumerate(row)
@@ -312,7 +328,7 @@ class Limits:
         """Return a record's counts when a reservation of theirs is drawn: it is of today from here on."""
         return tuple(
             counted.without(position).charged(
-                counted.held[position], self._day(i, now), _since(self.rules[i], now)
+                self._units, counted.held[position], self._day(i, now), _since(self.rules[i], now)
             )
             if position in counted.held
             else counted
@@ -340,7 +356,8 @@ class Limits:
             group = self._members(i, key)
             if group is not None:
                 since = _since(rule, now)
-                found.append((rule, self._spent([row_of(each)[i] for each in group], since)))
+                spent = self._spent([row_of(each)[i] for each in group], since)
+                found.append((rule, self._units.amount(spent)))
         return found
 
     def nearest(
@@ -359,7 +376,7 @@ class Limits:
             The time.
         """
         found = [
-            self._nearer(i, Nearest((), self._composition.zero, 0), (), self._composition.zero, 0)
+            self._nearer(i, Nearest((), self._units.amount(self._units.zero), 0), (), self._units.zero, 0)
             for i in range(len(self.rules))
         ]
         since = [_since(rule, now) for rule in self.rules]
@@ -372,8 +389,8 @@ class Limits:
             for i in alone:
                 days, held = written[i]
                 amounts = [*(each for day, each in days.items() if int(day) >= since[i]), *held.values()]
-                if amounts:  # many records were charged the same on other days: sums of fractions are dear
-                    alike = tally.setdefault((i, tuple(sorted(map(str, amounts)))), _Alike(key, amounts))
+                if amounts:  # many records were charged the same on other days
+                    alike = tally.setdefault((i, tuple(sorted(amounts))), _Alike(key, amounts))
                     alike.count += count
             if len(tally) > _TALLIED:
                 self._tell(found, tally)
@@ -387,16 +404,19 @@ class Limits:
 
     def _tell(self, found: list[Nearest], tally: Mapping[tuple[int, tuple[str, ...]], _Alike]) -> None:
         for (i, _), alike in tally.items():
-            spent = functools.reduce(operator.add, map(self._amount, alike.amounts))
+            spent = self._units.zero
+            for amount in map(vector_of, alike.amounts):
+                spent = self._units.plus(spent, amount)
             found[i] = self._nearer(i, found[i], (alike.key,), spent, alike.count)
 
-    def _nearer(self, i: int, found: Nearest, keys: tuple[Any, ...], spent: Any, count: int) -> Nearest:
+    def _nearer(self, i: int, found: Nearest, keys: tuple[Any, ...], total: Vector, count: int) -> Nearest:
         """Return who is nearer to a rule's limit: who was found, or these."""
-        share = share_spent(self._composition, spent, self.rules[i].budget)
+        composition, spent = self._units.composition, self._units.amount(total)
+        share = share_spent(composition, spent, self.rules[i].budget)
         nearly = (
             None if share is None or found.nearly is None else found.nearly + count * (share >= NEARLY_SPENT)
         )
-        if self._composition.exceeds(spent, found.spent):
+        if composition.exceeds(spent, found.spent):
             return Nearest(keys, spent, nearly)
         return Nearest(found.keys, found.spent, nearly)
 
@@ -416,17 +436,20 @@ class Limits:
     def read(self, text: str | None) -> Row:
         """Return the counts that `text` described."""
         if text is None:
-            return self.zero
-        row = tuple(RuleCount(self._amounts(days), self._amounts(held)) for days, held in json.loads(text))
+            return ()
+        row = tuple(RuleCount(self._read(days), self._read(held)) for days, held in json.loads(text))
         if len(row) != len(self.rules):
             raise ValueError(f"counts of {len(row)} rules, and there are {len(self.rules)}")
         return row
 
-    def _amounts(self, written: Mapping[str, Sequence[str | None]]) -> dict[int, Any]:
-        return {int(key): self._amount(values) for key, values in written.items()}
+    def _read(self, written: Mapping[str, str | Sequence[str | None]]) -> dict[int, Vector]:
+        return {int(key): self._vector(amount) for key, amount in written.items()}
 
-    def _amount(self, values: Sequence[str | None]) -> Any:
-        return self._composition.amount(tuple(None if value is None else Fraction(value) for value in values))
+    def _vector(self, written: str | Sequence[str | None]) -> Vector:
+        if isinstance(written, str):
+            return vector_of(written)
+        values = (None if value is None else Fraction(value) for value in written)  # of an earlier version
+        return self._units.price(self._units.composition.amount(tuple(values)))
 
 
 def _since(rule: Rule, now: int) -> int:
@@ -434,11 +457,8 @@ def _since(rule: Rule, now: int) -> int:
     return _FOR_EVER if rule.days is None else now // DAY - rule.days
 
 
-def _written(amounts: Mapping[int, Amount]) -> dict[str, list[str | None]]:
-    return {
-        str(key): [None if value is None else str(value) for value in amounts[key].values]
-        for key in sorted(amounts)
-    }
+def _written(amounts: Mapping[int, Vector]) -> dict[str, str]:
+    return {str(key): vector_text(amounts[key]) for key in sorted(amounts)}
 
 
 def _at(now: int) -> str:

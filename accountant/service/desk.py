@@ -16,7 +16,7 @@ from accountant.gates.messages import some_value
 from accountant.gates.private import Private
 from accountant.gates.private_sums import PrivateSums
 from accountant.ledger.quote import Quote
-from accountant.ledger.store import KeyUsed, Settled
+from accountant.ledger.store import AnswerErased, KeyUsed, Settled
 from accountant.ledger.summary import Line, Summary
 from accountant.place import acting_for
 from accountant.refusals import BudgetExceeded, GateClosed, PurposeRefused, Refusal
@@ -187,6 +187,9 @@ class Desk:
                 "this key was used for something else: other mechanism, domain or records, or another step"
             )
             raise ServiceProblem(409, "key-used", words, "request") from None
+        except AnswerErased:
+            words = "the answer to this request was erased, and is not drawn anew: another release needs another key"
+            raise ServiceProblem(410, "gone", words, "request") from None
         except Settled:
             raise ServiceProblem(409, "settled", "the reservation was drawn or given back before") from None
         except GateClosed:  # the reason may tell of private data

@@ -1,14 +1,14 @@
-"""Exact amounts as text."""
+"""Amounts as text."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
 from accountant.budget import Amount
 from accountant.filters.composition_theorem import Composition
+from accountant.filters.units import Units, Vector, vector_of, vector_text
 
 
 def written(amount: Amount) -> list[str | None]:
@@ -21,24 +21,30 @@ def read(values: Sequence[str | None], composition: Composition) -> Any:
     return composition.amount(tuple(None if value is None else Fraction(value) for value in values))
 
 
-class Amounts:
-    """Amounts by their text, read once."""
+class Texts:
+    """Totals of accounts by their text, read once.
 
-    def __init__(self, composition: Composition, most: int = 65_536) -> None:
-        self._composition = composition
+    Attributes
+    ----------
+    units
+        The theorem's.
+    """
+
+    def __init__(self, units: Units, most: int = 65_536) -> None:
+        self.units = units
         self._most = most
-        self._read: dict[str, Any] = {}
+        self._read: dict[str, Vector] = {}
 
-    def of(self, text: str) -> Any:
-        """Return the amount of a text."""
+    def of(self, text: str) -> Vector:
+        """Return the total of a text."""
         known = self._read.get(text)
         if known is None:
             if len(self._read) >= self._most:
                 self._read.clear()
-            known = self._read[text] = read(json.loads(text), self._composition)
+            known = self._read[text] = vector_of(text)
         return known
 
     @staticmethod
-    def text(amount: Amount) -> str:
-        """Return the text of an amount."""
-        return json.dumps(written(amount), separators=(",", ":"))
+    def text(total: Vector) -> str:
+        """Return the text of a total."""
+        return vector_text(total)

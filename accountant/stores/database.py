@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
+import threading
 import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
@@ -46,6 +48,7 @@ _CHUNK = 500  # parameters of one statement; SQLite's own limit was 999 for long
 
 DatabaseRow = Sequence[Any]
 _databases: weakref.WeakSet[Database] = weakref.WeakSet()
+_waited_for: list[Database] = []  # by a fork that is being made
 
 
 class Database:
@@ -79,11 +82,12 @@ class Database:
             options["poolclass"] = StaticPool
         self._engine: Engine = create_engine(url, **options)
         self._process = os.getpid()
+        self._transaction = threading.RLock()  # held during one, and by a fork, which must not begin in one
         _databases.add(self)
         self._lock: FileLock | SessionLock | None = None
         self._file = None if self.path is None else _found(self.path)
         self._log: tuple[str, list[int | None]] | None = None
-        self.accounts_checked = False
+        self.accounts_checked = -math.inf  # when
         if self.sqlite:
             event.listen(self._engine, "close", _note_closed)
         event.listen(self._engine, "connect", _prepare if self.sqlite else _prepare_postgresql)
@@ -274,7 +278,7 @@ class Database:
         LedgerDamaged
             If the database says that its file is damaged.
         """
-        with self._alone(wait), self.reading() as connection:
+        with self._transaction, self._alone(wait), self.reading() as connection:
             self.check_file()
             connection.begin()
             if self.sqlite:
@@ -298,6 +302,9 @@ class Database:
 
     def _wait_to_write(self, connection: Connection, wait: float | None) -> None:
         try:
+            connection.exec_driver_sql(
+                "SET LOCAL synchronous_commit = on"
+            )  # a pool may give away the session's
             if wait is not None:
                 connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{round(1000 * wait):d}ms'")
             connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({WRITING})")
@@ -337,6 +344,14 @@ class Database:
         if not self.sqlite:
             damaged = (getattr(error, "sqlstate", None) or "").startswith(_DAMAGED)
         return LedgerDamaged(words) if damaged else OSError(words)
+
+    def sync(self, connection: Connection) -> None:
+        """Let the end of a transaction that changes nothing make durable what others have written before it."""
+        if self.sqlite:  # which writes no row that stays the same
+            known = self.cursor(connection, "PRAGMA user_version").fetchone()[0]
+            self.cursor(connection, f"PRAGMA user_version = {(known + 1) % 2**31:d}")
+        else:
+            self.cursor(connection, "UPDATE store SET version = version")
 
     def check_writable(self, connection: Connection) -> None:
         """Refuse what can be read only, as far as that shows without writing: a standby, or a file that is protected.
@@ -448,6 +463,22 @@ def _close_inherited() -> None:
         if database._process != os.getpid() and database.path is not None:
             database._engine.dispose()
             _databases.discard(database)
+
+
+def _wait_for_transactions() -> None:
+    """Let no fork begin in a transaction: the child would have its locks, and nobody to end it."""
+    for database in list(_databases):
+        database._transaction.acquire()
+        _waited_for.append(database)
+
+
+def _go_on() -> None:
+    while _waited_for:
+        _waited_for.pop()._transaction.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_wait_for_transactions, after_in_parent=_go_on, after_in_child=_go_on)
 
 
 def _named(place: Sequence[Any]) -> dict[str, Any]:

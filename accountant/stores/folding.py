@@ -100,15 +100,18 @@ def _fold(
     replay = begun(work.connection)
     begin = replay.position
     replay.feed_all(_until(rows_after(work.connection, begin), before))
-    last, digest, clock = replay.position, replay.hash, replay.clock
+    last, digest, clock, drift = replay.position, replay.hash, replay.clock, replay.drift
     if last == begin:
         raise NothingToFold("before: there is no entry that is so old and was not folded")
     standing = _standing(replay)
     left = {position for position, state in replay.reservations.items() if state == "reserved"}
-    requests = set(replay.requests.values())
+    requests = {request.position for request in replay.requests.values()}
+    answered = {request.position for request in replay.requests.values() if request.digest is not None}
     replay.feed_all(rows_after(work.connection, last))
     compare_tables(replay, work.connection)
     left |= {position for position in replay.drawn_again if position <= last}
+    now = {request.position for request in replay.requests.values() if request.digest is not None}
+    left |= (now - answered) & requests  # a later entry names them
     forgotten = requests - left if forget_requests else set()
     left |= requests - forgotten
 
@@ -119,6 +122,7 @@ def _fold(
     texts = list(left_by_fold(rows, left))
     bound = bound_together(texts).hex()
     said = {"after": last, "hash": digest.hex(), "left": bound, "parts": len(parts), "clock": clock}
+    said |= {"drift": drift} if drift else {}
     work.append({"fold": {**said, "at": work.time(), "by": by, "reason": reason}})
     for part in parts:
         work.append({"folded": part})
@@ -135,7 +139,13 @@ def _standing(replay: ReplayedEntries) -> list[dict[str, Any]]:
     """Return those parts of a fold that do not depend on which charges it leaves."""
     limits = replay.limits
     counted = (
-        [] if limits is None else [[number, limits.text(row)] for number, row in sorted(replay.rows.items())]
+        []
+        if limits is None
+        else [
+            [number, limits.text(account.counted)]
+            for number, account in sorted(replay.accounts.items())
+            if account.counted
+        ]
     )
     return [
         *_parts("opened", [list(each) for each in sorted(replay.commitments.items())]),
@@ -164,6 +174,7 @@ def left_by_fold(rows: Iterable[tuple[int, str]], left: Collection[int]) -> Iter
     for position, text in rows:
         body = json.loads(text)
         settled = [body[key] for key in ("drawn", "returned", "drawn again") if key in body]
+        settled += [body["answered"][0]] if "answered" in body else []
         of = [position] if "paid" in body else settled
         if not body.keys() & {"folded", "labelled", "saved"} and all(each in left for each in of):
             yield position, canonical(body)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
+import functools
+import os
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,14 +17,19 @@ CHARGES = ".charges"
 
 
 def location_of(path: Path) -> dict[str, Any]:
-    """Return device, file number and machine: a copy has another number, or is on another machine.
+    """Return file number, time of birth and machine: a copy has others, or is on another machine.
+
+    The device is noted, too, and tells only where no time of birth is known: a file system that is mounted again may
+    have another number, and it is the same file.
 
     Also its name, and its folder's number: SQLite looks for its log, which has what was written last, by that name in
     that folder. A copy that was written over the original has all of them still.
     """
     real = path.resolve()
     found = real.stat()
+    born = _born(real)
     return {
+        **({} if born is None else {"born": born}),
         "device": found.st_dev,
         "file": found.st_ino,
         "folder": real.parent.stat().st_ino,
@@ -31,7 +40,7 @@ def location_of(path: Path) -> dict[str, Any]:
 
 def same_location(made: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
     """Whether a store is where it was made or adopted; earlier versions noted less of that."""
-    return all(now.get(key) == value for key, value in made.items())
+    return all(now.get(key) == value for key, value in made.items() if key != "device" or "born" not in made)
 
 
 def left_log(path: Path, made: Mapping[str, Any]) -> Path | None:
@@ -40,6 +49,31 @@ def left_log(path: Path, made: Mapping[str, Any]) -> Path | None:
     former = real.with_name(made.get("name", real.name))
     log = former.with_name(f"{former.name}-wal")
     return log if not former.exists() and log.exists() and log.stat().st_size else None
+
+
+def _born(path: Path) -> str | None:
+    """Return when a file was made, in nanoseconds; None where the system or its file system does not tell."""
+    found = _statx()
+    if found is None:
+        seconds = getattr(path.stat(), "st_birthtime", None)  # of macOS
+        return None if seconds is None else str(round(seconds * 10**9))
+    about = ctypes.create_string_buffer(256)
+    if found(_HERE, os.fsencode(path), 0, _BORN, about) or not _number(about, 0, 4) & _BORN:
+        return None
+    return str(_number(about, 80, 8) * 10**9 + _number(about, 88, 4))
+
+
+_HERE, _BORN = -100, 0x800  # AT_FDCWD, STATX_BTIME
+
+
+def _number(about: ctypes.Array[ctypes.c_char], start: int, size: int) -> int:
+    return int.from_bytes(about.raw[start : start + size], sys.byteorder)
+
+
+@functools.cache
+def _statx() -> Any:
+    """Return Linux's ``statx``, which Python does not have; None where there is none."""
+    return getattr(ctypes.CDLL(None), "statx", None) if sys.platform == "linux" else None
 
 
 def _machine() -> str:

@@ -80,7 +80,7 @@ def rotate(store: SQLStore, key: NameKey, by: str, reason: str) -> int:
 
 def _hashed(work: Work, numbers: list[int], newer: NameKey) -> Iterator[list[Any]]:
     for number in numbers:
-        account = work.by_number(number)
+        account = work.row_numbered(number)
         shown = named(account.name)
         if not (isinstance(shown, Pseudonym) and shown.startswith("erased:")):
             yield work.relabel(account, newer.hashed(account.name))
@@ -117,7 +117,7 @@ def erase(store: SQLStore, record: RecordId, by: str, reason: str) -> Pseudonym:
     with store.working((name,)) as work:
         work.check()
         _check_no_run(store, work)
-        account = work.account(name)
+        account = work.row(name)
         if account.number is None:
             raise ValueError(f"record={record!r}: has no account in {store.name}")
         groups = [group for rule in (work.limits.rules if work.limits else ()) for group in rule.groups]

@@ -9,6 +9,7 @@ Entries are, in the order of a store's life:
                                                          it a reservation, ``request`` is its key, ``source`` says that
                                                          it was imported, ``for`` its purpose and tenant
 ``{"drawn": position, "at": ...}``                       a reservation whose noise is drawn
+``{"answered": [position, digest]}``                     a request that was answered, and the SHA-256 of what
 ``{"drawn again": position, "at": ...}``                 a request that was charged, never answered, and is drawn on a
                                                          later day
 ``{"rules": {...}}``                                     limits beside the budget, from here on; groups name accounts
@@ -29,6 +30,8 @@ Entries are, in the order of a store's life:
 ``{"saved": [count, digest, [...]], "at": ...}``         a run was saved, so often, with a state of this digest; and
                                                          what is new of who waits in its sums (`Waiting`)
 =======================================================  ========================================================
+
+Entries with a time have a ``drift``, too, where the clock may have run ahead unseen.
 """
 
 from __future__ import annotations
@@ -40,20 +43,29 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from accountant.filters.composition_theorem import Composition
+from accountant.filters.composition_theorem import BasicComposition, Composition
+from accountant.filters.units import Limit, Units, Vector
 from accountant.gates.lineage import RecordId
 from accountant.ledger.entry import Entry, entry_from_terms
-from accountant.ledger.ledger import Charged, DrawnAgain, LedgerEvent, Ruled, Settlement
-from accountant.ledger.store import ANY
-from accountant.ledger.totals import Totals
+from accountant.ledger.events import (
+    Answered,
+    Charged,
+    ClockConfirmed,
+    DrawnAgain,
+    LedgerEvent,
+    Now,
+    Ruled,
+    Settlement,
+)
+from accountant.ledger.state import Account, State, apply, decide, repeated_command
+from accountant.ledger.store import ANY, CannotPay, Settled
 from accountant.place import Place
 from accountant.recorded import RecordedMechanism, recall
 from accountant.rules.clock import ClockAhead
-from accountant.rules.limits import Limits, Row
 from accountant.rules.rule import Rule, checked_rules
 from accountant.rules.scope import Scope
 from accountant.stores.amounts import read, written
-from accountant.stores.chain import FORMAT, START, bound_together, chained, label, said
+from accountant.stores.chain import FORMAT, START, bound_together, chained, said
 from accountant.stores.charges import check_charge
 from accountant.stores.payments import Payments
 from accountant.stores.store_refusals import LedgerDamaged
@@ -70,10 +82,9 @@ History = Callable[[], Iterable[EntryRow]]
 _FOLDED = RecordedMechanism(json.dumps({"recorded": "entries that were folded"}))
 
 
-def limits_of(rules: Sequence[Mapping[str, Any]], composition: Composition) -> Limits:
+def rules_of(rules: Iterable[Mapping[str, Any]], composition: Composition) -> tuple[Rule, ...]:
     """Return rules as an entry has them: members of groups are numbers of accounts."""
-    found = [Rule.from_dict(rule) for rule in rules]
-    return Limits(checked_rules(found, composition), composition)
+    return checked_rules([Rule.from_dict(rule) for rule in rules], composition)
 
 
 def named(rules: Iterable[Rule], names: Mapping[int, RecordId]) -> tuple[Rule, ...]:
@@ -82,6 +93,10 @@ def named(rules: Iterable[Rule], names: Mapping[int, RecordId]) -> tuple[Rule, .
         replace(rule, groups=tuple(tuple(names[number] for number in group) for group in rule.groups))  # type: ignore[index]
         for rule in rules
     )
+
+
+def _time(body: Mapping[str, Any]) -> tuple[int, int]:
+    return body["at"], body.get("drift", 0)
 
 
 class _Paid(NamedTuple):
@@ -109,11 +124,12 @@ def chained_to(before: bytes, position: int, row: EntryRow) -> bytes:
     return digest
 
 
-class ReplayedEntries:
-    """The state that entries lead to, one after the other.
+class ReplayedEntries(State):
+    """The state that entries lead to, one after the other; each is decided again, and must be what that leads to.
 
-    Of charges it keeps what accounts have spent, and those that later entries may name: reservations, and charges of
-    requests. Whatever else is asked of earlier charges, by an entry that makes rules for example, is read again.
+    Accounts go by their numbers. Of charges it keeps what accounts have spent, and those that later entries may name:
+    reservations, and charges of requests. Whatever else is asked of earlier charges, by an entry that makes rules for
+    example, is read again.
 
     Attributes
     ----------
@@ -123,14 +139,8 @@ class ReplayedEntries:
         The last entry that was fed, from 1; 0 before the first.
     hash
         Its hash.
-    totals
-        What accounts, by their numbers, have spent.
     commitments
         What entries commit accounts to.
-    reservations
-        Their states, by position.
-    requests
-        Positions of requests' charges, by key.
     kinds
         Kinds of entries, by position.
     saved
@@ -139,14 +149,6 @@ class ReplayedEntries:
         Who waits in its sums.
     rules
         Where the rules in force stand; 0 without.
-    limits
-        Those rules; None without.
-    clock
-        The latest time of an entry.
-    rows
-        What rules count of accounts, by their numbers.
-    stamps
-        When requests were charged, or drawn later, by key.
     trusted
         Kinds whose mechanism cannot be rebuilt, or has no charge now: theirs is taken on trust. So is what a fold says;
         its kinds have negative numbers.
@@ -161,6 +163,7 @@ class ReplayedEntries:
     """
 
     def __init__(self, history: History = tuple) -> None:
+        super().__init__(Units(BasicComposition()))  # until the first entry has the terms
         self.history = history
         self.position = 0
         self.hash = START
@@ -173,8 +176,6 @@ class ReplayedEntries:
         self.adoptions: list[Mapping[str, Any]] = []
         self.assumptions: tuple[Assumption, ...] = ()
         self.commitments: dict[int, str] = {}
-        self.reservations: dict[int, str] = {}
-        self.requests: dict[str, int] = {}
         self.kinds: dict[int, Entry] = {}
         self.texts: dict[int, str] = {}
         self.saved: tuple[int, str] | None = None
@@ -183,18 +184,14 @@ class ReplayedEntries:
         self.folds: list[Mapping[str, Any]] = []
         self._left = False  # whether what is fed was left by a fold, which has counted it
         self._terms: Terms | None = None
-        self._totals: Totals | None = None
         self._charges: dict[tuple[str | None, ...], Any] = {}
         self._last = 0  # the entry that was read last
+        self._paid_last: Sequence[tuple[int, Sequence[int]]] = ()
         self._folded: list[_Paid] = []
-        self._named = Payments()
+        self._payments = Payments()
         self._gone: set[int] = set()
         self.rules = 0
         self.rule_changes: list[tuple[int, dict[str, Any]]] = []
-        self.limits: Limits | None = None
-        self.clock = 0
-        self.rows: dict[int, Row] = {}
-        self.stamps: dict[str, int] = {}
         self._keys: dict[int, str] = {}
         self._drawn_at: dict[int, int] = {}
         self._drawn_again: list[tuple[int, int]] = []
@@ -206,13 +203,6 @@ class ReplayedEntries:
         if self._terms is None:
             raise LedgerDamaged("there are no entries")
         return self._terms
-
-    @property
-    def totals(self) -> Totals:
-        """What accounts have spent."""
-        if self._totals is None:
-            raise LedgerDamaged("there are no entries")
-        return self._totals
 
     def feed_all(self, rows: Iterable[EntryRow]) -> None:
         """Go on with entries.
@@ -291,33 +281,38 @@ class ReplayedEntries:
                 _FOLDED, None, charge, (), Place("folded", fold["after"]), "folded: see the ledger's fold"
             )
             self._folded.append(_Paid(i, [(i, numbers)], Scope(purpose, tenant), fold["clock"]))
+            price = self.units.price(charge)
             for number in numbers:
-                self.totals.add(number, charge)
+                self._pay(number, price)
         for row in rows[1:]:
             self.feed_left(row)
         if paid:
             self.trusted.append(-1)
-        self.rows = {}
         if self.limits is not None:
             for number, text in (each for part in parts for each in part.get("counted", ())):
-                self.rows[number] = self.limits.read(text)
-        self.clock = fold["clock"]
+                self.put(number, self.account(number)._replace(counted=self.limits.read(text)))
+        self.clock, self.drift = fold["clock"], fold.get("drift", 0)
         self.go_on(fold["after"], bytes.fromhex(fold["hash"]))
+
+    def _pay(self, number: int, price: Vector) -> None:
+        before = self.account(number)
+        self.put(number, Account(self.units.plus(before.spent, price), before.times + 1, before.counted))
 
     def summed(self, last: int, left: Collection[int]) -> list[list[Any]]:
         """Return what accounts paid up to an entry, but for some charges: purpose, tenant, amount, and who paid it."""
-        totals: dict[Scope, Totals] = {}
+        totals: dict[Scope, dict[int, Vector]] = {}
         for position, paid, scope, _ in self._paid():
             if position <= last and position not in left and position not in self._gone:
-                of = totals.setdefault(scope, Totals(self.terms.composition))
+                of = totals.setdefault(scope, {})
                 for kind, numbers in paid:
+                    price = self.units.price(self.kinds[kind].charge)
                     for number in numbers:
-                        of.add(number, self.kinds[kind].charge)
+                        of[number] = self.units.plus(of.get(number, self.units.zero), price)
         found: dict[tuple[Any, ...], list[int]] = {}
         for scope, of in totals.items():
             for number in self.commitments:
                 if number in of:
-                    amount = written(of.spent(number))
+                    amount = written(self.units.amount(of[number]))
                     found.setdefault((scope.purpose, scope.tenant, *amount), []).append(number)
         return [[*key[:2], key[2:], numbers] for key, numbers in found.items()]
 
@@ -334,40 +329,45 @@ class ReplayedEntries:
         if position == 1:
             self._begin(body["begin"], body["at"])
         elif "paid" in body:
-            self._pay(position, body)
+            self._open(position, body.get("opened", ()))
+            self._paid_last = body["paid"]
+            entries = self._entries(body["paid"])
+            for entry in entries:
+                for number in entry.records:
+                    if number not in self.commitments:
+                        raise LedgerDamaged(f"charges account {number}, which was never opened", position)
+            scope = Scope(*body["for"]) if "for" in body else ANY
+            charged = Charged(position, entries, "holder" in body, body.get("request"), scope, *_time(body))
+            self._happen(position, charged, imported="source" in body)
         elif "saved" in body:
             self._save(position, *body["saved"])
             if "at" in body:
-                self._time(body["at"], position)
+                self.clock, self.drift = max(self.clock, body["at"]), body.get("drift", 0)
         elif "kind" in body:
             self._kind(position, body["kind"])
         elif "drawn" in body or "returned" in body:
-            state = "drawn" if "drawn" in body else "returned"
-            of = body[state]
-            if self.reservations.get(of) != "reserved":
-                raise LedgerDamaged(f"settles entry {of}, which is no open reservation", position)
-            self.reservations[of] = state
-            now = self._time(body["at"], position)
-            self._later.append((position, Settlement(of, state == "returned", now)))
-            if self.limits is not None:
-                for number in {number for _, numbers in self._named[of] for number in numbers}:
-                    row = self._row(number)
-                    drawn = state == "drawn"
-                    self.rows[number] = (
-                        self.limits.drawn(row, of, now) if drawn else self.limits.returned(row, of)
-                    )
-            if state == "returned":
-                self.give_back(of)
-            else:
-                self._drawn_at[of] = now
-                if self.limits is not None and of in self._keys:
-                    self.stamps[self._keys[of]] = now
+            returned = "returned" in body
+            of = body["returned" if returned else "drawn"]
+            self._happen(position, Settlement(of, returned, *_time(body)))
         elif "drawn again" in body:
-            self._draw_again(position, body["drawn again"], body["at"])
+            of = body["drawn again"]
+            if of not in self._keys or self.reservations.get(of, "drawn") != "drawn":
+                raise LedgerDamaged(f"draws entry {of} again, which is no request's that was drawn", position)
+            self._happen(position, DrawnAgain(self._keys[of], *_time(body)))
+        elif "answered" in body:
+            of, digest = body["answered"]
+            if of not in self._keys or (self.requests[self._keys[of]].digest or digest) != digest:
+                raise LedgerDamaged(f"answers entry {of}, which is no request's, or a second time", position)
+            apply(self, Answered(self._keys[of], digest))
         elif "rules" in body:
-            self._rule(position, body["rules"])
+            self._open(position, body["rules"]["opened"])
+            self.rules = position
+            self.rule_changes.append((position, body["rules"]))
+            rules = rules_of(body["rules"]["rules"], self.terms.composition)
+            said = body["rules"]
+            apply(self, Ruled(rules, said["by"], said["reason"], *_time(said)))
         elif "clock" in body:
-            self.clock = max(self.clock, body["clock"]["at"])
+            apply(self, ClockConfirmed(**body["clock"]))
         elif "fold" in body:
             self.folds.append(body["fold"])
         elif "folded" in body:
@@ -425,8 +425,9 @@ class ReplayedEntries:
         if body["format"] != FORMAT:
             raise LedgerDamaged(f"its format is {body['format']!r}, not {FORMAT!r}", 1)
         self._terms = Terms.from_dict(body["terms"])
+        self.count_in(Units(self._terms.composition))
+        self._limit = Limit(self.units, self._terms.budget)
         self.clock = at
-        self._totals = Totals(self._terms.composition)
         self.instance, self.location = body["instance"], body["location"]
         self.names = body.get("names")
 
@@ -440,37 +441,37 @@ class ReplayedEntries:
             raise LedgerDamaged(str(error), position) from None
         self.kinds[position] = entry
 
-    def _pay(self, position: int, body: dict[str, Any]) -> None:
-        self._open(position, body.get("opened", ()))
-        paid = body["paid"]
-        now = self._time(body["at"], position)
-        scope = Scope(*body["for"]) if "for" in body else ANY
-        for kind, numbers in paid:
-            charge = self.kinds[kind].charge
-            for number in numbers:
-                if number not in self.commitments:
-                    raise LedgerDamaged(f"charges account {number}, which was never opened", position)
-                if (
-                    "source" not in body
-                    and not self._left
-                    and not self.totals.affordable(number, charge, self.terms.fits)
-                ):
-                    raise LedgerDamaged(f"takes account {number} over its budget", position)
-                self.totals.add(number, charge)
-        if "holder" in body or "request" in body:
-            self._named.add(position, paid, scope)
-        if self.limits is not None and not self._left:
-            asked, imported = self._asked(paid), "source" in body
-            counting = self.limits.counting(scope, strict=not imported)
-            if not imported:
-                self._check_rules(self.limits, position, asked, counting, now)
-            self._book(self.limits, position, asked, "holder" in body, counting, now)
-        if "holder" in body:
-            self.reservations[position] = "reserved"
-        if "request" in body:
-            key = self._keys[position] = label(body["request"])
-            self.requests[key] = position
-            self.stamps[key] = now
+    def _happen(
+        self, position: int, event: Charged | Settlement | DrawnAgain, *, imported: bool = False
+    ) -> None:
+        """Let an event happen, if it is what is decided again; what was imported, or a fold left, is believed."""
+        if self._left:  # the fold has counted it
+            limits, self.limits = self.limits, None
+            apply(self, event)
+            self.limits = limits
+            return
+        if not imported:
+            self._decide(position, event)
+        apply(self, event)
+
+    def _decide(self, position: int, event: Charged | Settlement | DrawnAgain) -> None:
+        passed = (event.at or 0) - self.clock
+        now = Now(event.at or 0, passed - (event.drift - self.drift))
+        try:
+            found = decide(self, repeated_command(self, event, self._limit.holds), now).events
+        except CannotPay as refused:
+            over = "its budget" if refused.rule is None else str(refused.rule)
+            raise LedgerDamaged(f"takes account {refused.record} over {over}", position) from None
+        except Settled:
+            of = event.position if isinstance(event, Settlement) else position
+            raise LedgerDamaged(f"settles entry {of}, which is no open reservation", position) from None
+        except ClockAhead as error:
+            raise LedgerDamaged(str(error), position) from None
+        decided = [each._replace(position=position) if isinstance(each, Charged) else each for each in found]
+        if decided != [event]:
+            if (event.at or 0) < self.clock:
+                raise LedgerDamaged("goes back in time", position)
+            raise LedgerDamaged("is not what was asked for leads to", position)
 
     def _open(self, position: int, opened: Iterable[Sequence[Any]]) -> None:
         for number, promise in opened:
@@ -479,109 +480,62 @@ class ReplayedEntries:
             elif not self._left:  # else the fold says to what it is committed now
                 raise LedgerDamaged(f"opens account {number} a second time", position)
 
+    # --- what later entries may name ---------------------------------------------------------------
+
+    def name(self, charged: Charged) -> None:
+        """Keep a charge that later entries may name."""
+        self._payments.add(charged.position, self._paid_last, charged.scope)
+        if charged.request is not None:
+            self._keys[charged.position] = charged.request
+
+    def charge_at(self, position: int) -> Charged:
+        """Return the charge of a reservation, or a request."""
+        entries, reserved = self._entries(self._payments[position]), position in self.reservations
+        request = self._keys.get(position)
+        return Charged(position, entries, reserved, request, self._payments.scope(position))
+
+    def happens(self, event: LedgerEvent) -> None:
+        """Keep what became of a charge."""
+        if isinstance(event, Settlement):
+            if event.returned:
+                self._gone.add(event.position)
+            else:
+                self._drawn_at[event.position] = event.at or 0
+        elif isinstance(event, DrawnAgain):
+            self._drawn_again.append((self.requests[event.request].position, event.at))
+        if isinstance(event, Settlement | DrawnAgain | Answered):
+            self._later.append((self._last, event))
+
     # --- rules -----------------------------------------------------------------------------------
 
-    def _time(self, at: int, position: int) -> int:
-        """Go on to the time of an entry, and return it; with rules that look at the time, it never goes back."""
-        if self.limits is not None and self.limits.windows and not self._left:
-            try:
-                self.limits.check_clock(at, self.clock)
-            except ClockAhead as error:
-                raise LedgerDamaged(str(error), position) from None
-            if at < self.clock:
-                raise LedgerDamaged("goes back in time", position)
-        self.clock = max(self.clock, at)
-        return at
-
-    def _rule(self, position: int, body: dict[str, Any]) -> None:
-        self._open(position, body["opened"])
-        self.rules = position
-        self.rule_changes.append((position, body))
-        self.clock = max(self.clock, body["at"])
-        self.limits = limits_of(body["rules"], self.terms.composition) if body["rules"] else None
-        self.rows = {}
-        if self.limits is not None and not self._left:
-            self._count_all(self.limits)
-
-    def _count_all(self, limits: Limits) -> None:
-        """Find what rules count of all that was charged before they were made."""
+    def set_rules(self, ruled: Ruled) -> None:
+        """Put rules in force; they count what was charged before they were made."""
+        super().set_rules(ruled)
+        for number, account in self.accounts.items():
+            if account.counted:
+                self.put(number, account._replace(counted=()))
+        if self.limits is None or self._left:
+            return
         for position, paid, scope, charged in self._paid():
             if position not in self._gone:
-                held = self.reservations.get(position) == "reserved"
-                counting = limits.counting(scope, strict=False)
+                held = position if self.reservations.get(position) == "reserved" else None
+                counting = self.limits.counting(scope, strict=False)
                 at = self._drawn_at.get(position, charged)
-                self._book(limits, position, self._asked(paid), held, counting, at)
+                for entry in self._entries(paid):
+                    self.count(entry, counting, at, held)
         for position, at in self._drawn_again:
-            counting = limits.counting(self._named.scope(position), windows_only=True, strict=False)
-            self._book(limits, position, self._asked(self._named[position]), False, counting, at)
-        self.rows = {number: limits.pruned(row, self.clock) for number, row in self.rows.items()}
-
-    def _row(self, number: int) -> Row:
-        assert self.limits is not None
-        return self.rows.get(number, self.limits.zero)
-
-    def _asked(self, paid: Sequence[tuple[int, Sequence[int]]]) -> list[tuple[int, Any]]:
-        """Return who pays what."""
-        return [(number, self.kinds[kind].charge) for kind, numbers in paid for number in numbers]
-
-    def _check_rules(
-        self, limits: Limits, position: int, asked: list[tuple[int, Any]], counting: Sequence[int], now: int
-    ) -> None:
-        """Refuse an entry if what it says that a charge is drawn now takes an account over a rule's limit."""
-        refused = limits.refused(asked, self._row, counting, now)
-        if refused is not None:
-            raise LedgerDamaged(f"takes account {asked[refused.which][0]} over {refused.rule}", position)
-
-    def _book(
-        self,
-        limits: Limits,
-        position: int,
-        asked: list[tuple[int, Any]],
-        held: bool,
-        counting: Sequence[int],
-        now: int,
-    ) -> None:
-        for number, charge in asked:
-            row = self.rows.get(number, limits.zero)
-            self.rows[number] = (
-                limits.reserved(number, row, charge, counting, position)
-                if held
-                else limits.charged(number, row, charge, counting, now)
-            )
-
-    def _draw_again(self, position: int, of: int, at: int) -> None:
-        if of not in self._keys or self.reservations.get(of, "drawn") != "drawn":
-            raise LedgerDamaged(f"draws entry {of} again, which is no request's that was drawn", position)
-        now = self._time(at, position)
-        self._drawn_again.append((of, now))
-        self._later.append((position, DrawnAgain(json.loads(self._keys[of]), now)))
-        self.stamps[self._keys[of]] = now
-        if self.limits is not None and not self._left:
-            asked = self._asked(self._named[of])
-            counting = self.limits.counting(self._named.scope(of), windows_only=True, strict=False)
-            self._check_rules(self.limits, position, asked, counting, now)
-            self._book(self.limits, of, asked, False, counting, now)
+            charge = self.charge_at(position)
+            counting = self.limits.counting(charge.scope, windows_only=True, strict=False)
+            for entry in charge.entries:
+                self.count(entry, counting, at)
+        for number, account in self.accounts.items():
+            if account.counted:
+                self.put(number, account._replace(counted=self.limits.pruned(account.counted, self.clock)))
 
     # --- charges ---------------------------------------------------------------------------------
 
-    def give_back(self, position: int) -> None:
-        """Take a reservation out of the totals."""
-        self._gone.add(position)
-        endless: set[int] = set()
-        for number, charge in self._asked(self._named[position]):
-            if None in self.totals.spent(number).values:
-                endless.add(number)
-            else:
-                self.totals.take_back(number, charge)
-        if endless:  # infinity less infinity: what is left is added up
-            charged = (
-                (number, charge)
-                for other, paid, _, _ in self._paid()
-                if other not in self._gone
-                for number, charge in self._asked(paid)
-                if number in endless
-            )
-            self.totals.recount(endless, charged)
+    def _entries(self, paid: Sequence[tuple[int, Sequence[int]]]) -> tuple[Entry, ...]:
+        return tuple([self.kinds[kind].of(tuple(numbers)) for kind, numbers in paid])
 
     def _paid(self) -> Iterator[_Paid]:
         """Read the charges again, up to the entry that was read last; of those that were folded there are the sums."""
@@ -606,13 +560,13 @@ class ReplayedEntries:
                     self.kinds[kind].of(tuple(names.get(number, number) for number in numbers))
                     for kind, numbers in paid
                 )
-                request = json.loads(self._keys[position]) if position in self._keys else None
+                request = self._keys.get(position)
                 yield Charged(position, entries, position in self.reservations, request, scope, at)
 
     def events(self, names: Mapping[int, RecordId]) -> Iterator[tuple[int, LedgerEvent]]:
         """Yield what happened, as a ledger in memory has it, and where it stands; charges are numbered by that, too.
 
-        Answers to requests are not among the entries. Of charges that were folded there are the sums.
+        Of answers to requests there are the digests. Of charges that were folded there are the sums.
         """
         charges = ((charged.position, charged) for charged in self.charged(names, returned=True))
 

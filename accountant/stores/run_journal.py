@@ -22,7 +22,8 @@ from typing import Any, Protocol
 
 from accountant.filters.composition_theorem import Composition
 from accountant.ledger.entry import Entry, entry_from_terms, entry_terms
-from accountant.ledger.ledger import Answered, Charged, DrawnAgain, Ledger, LedgerEvent, Settlement
+from accountant.ledger.events import Answered, Charged, DrawnAgain, LedgerEvent, Settlement
+from accountant.ledger.ledger import Ledger
 from accountant.recorded import describe, recall
 from accountant.rules.scope import Scope
 from accountant.stores.database import Database
@@ -206,6 +207,7 @@ class RunJournal:
         charges: dict[tuple[str | None, ...], Any] = {}
         assumptions = []
         for body in bodies:
+            time = body["at"], body.get("drift", 0)
             if "paid" in body:
                 held, request, purpose, tenant = body["with"]
                 entries = tuple(
@@ -219,17 +221,18 @@ class RunJournal:
                     for kind, records in body["paid"]
                 )
                 position = ledger.next_position()
-                ledger.apply(Charged(position, entries, held, request, Scope(purpose, tenant), body["at"]))
+                scope = Scope(purpose, tenant)
+                ledger.apply(Charged(position, entries, held, request, scope, *time))
                 self._made[position] = -1 - len(self._made)
                 places[self._made[position]] = position
             elif "settled" in body:
                 place, returned = body["settled"]
-                ledger.apply(Settlement(places[place], returned, body["at"]))
+                ledger.apply(Settlement(places[place], returned, *time))
             elif "again" in body:
-                ledger.apply(DrawnAgain(body["again"], body["at"]))
+                ledger.apply(DrawnAgain(body["again"], *time))
             elif "answered" in body:
                 request, answer = body["answered"]
-                ledger.apply(Answered(request, base64.b64decode(answer)))
+                ledger.answered(request, base64.b64decode(answer))
             else:
                 kind, message, where = body["assumed"]
                 assumptions.append(Assumption(AssumptionKind(kind), message, where))
@@ -263,8 +266,8 @@ class RunJournal:
         self._write(event)
 
     def _write(self, event: LedgerEvent | Assumption) -> None:
-        at = json.dumps(getattr(event, "at", None))
-        text = f'{{"after": {self._saves}, "at": {at}, {self._said(event)}}}'
+        at, drift = json.dumps(getattr(event, "at", None)), getattr(event, "drift", 0)
+        text = f'{{"after": {self._saves}, "at": {at}, "drift": {drift:d}, {self._said(event)}}}'
         end, before, charges = self._end
         digest = _digest(before, text)
         end = self._lines.append(f"{text} {digest}", end)
@@ -290,6 +293,7 @@ class RunJournal:
         if isinstance(event, DrawnAgain):
             return f'"again": {json.dumps(event.request)}'
         if isinstance(event, Answered):
+            assert event.answer is not None
             return f'"answered": {json.dumps([event.request, base64.b64encode(event.answer).decode()])}'
         if isinstance(event, Assumption):
             return f'"assumed": {json.dumps([event.kind.value, event.message, event.where])}'

@@ -15,15 +15,16 @@ from types import MappingProxyType
 
 from sqlalchemy import inspect
 
-from accountant.ledger.ledger import Answered, Charged, Ledger, LedgerEvent, Settlement
-from accountant.rules.clock import ClockAhead
+from accountant.ledger.events import Answered, Charged, LedgerEvent, Settlement
+from accountant.ledger.ledger import Ledger
+from accountant.rules.clock import ClockAhead, Witness
 from accountant.rules.limits import renumbered
 from accountant.stores import opening
 from accountant.stores.chain import label, row_digest
 from accountant.stores.database import Database
 from accountant.stores.replayed_entries import ReplayedEntries
 from accountant.stores.run_journal import RunJournal
-from accountant.stores.sql_store import SQLStore, happened, labelled, let_pass
+from accountant.stores.sql_store import SQLStore, happened, labelled
 from accountant.stores.store_refusals import InUse, LedgerDamaged, StoreMoved
 from accountant.stores.waiting import Noted, Notes, Waiting
 from accountant.stores.work import last_save, rows_after, stored_bytes
@@ -43,14 +44,15 @@ class News:
         What it rests on.
     notes
         Who waits in sums.
-    at
-        When, if a rule looks at the time.
+    at, drift
+        When, if a rule looks at the time, and by how much the clock may have run ahead unseen.
     """
 
     events: Sequence[LedgerEvent]
     assumptions: Sequence[Assumption]
     notes: Notes
     at: int | None
+    drift: int
 
 
 @dataclass(frozen=True)
@@ -193,6 +195,7 @@ class RunStore:
         store = self._store
         with store.database.reading() as connection:
             answers = connection.exec_driver_sql("SELECT key, answer FROM request").all()
+            noted = connection.exec_driver_sql("SELECT witness FROM store").scalar_one()
             state = stored_bytes(connection.exec_driver_sql("SELECT state FROM run").scalar_one())
             replay.history = partial(rows_after, connection, 0)  # nobody else writes: the run is held
             names = labelled(connection)
@@ -206,10 +209,16 @@ class RunStore:
                     events.append(event._replace(position=numbers[event.position]))
                 else:
                     events.append(event)
-        events += [
-            Answered(json.loads(key), stored_bytes(answer)) for key, answer in answers if answer is not None
+        kept = {json.loads(key): None if answer is None else stored_bytes(answer) for key, answer in answers}
+        events = [
+            event._replace(answer=kept.get(event.request)) if isinstance(event, Answered) else event
+            for event in events
         ]
-        rows = {names[number]: renumbered(row, numbers) for number, row in replay.rows.items()}
+        rows = {
+            names[int(number)]: renumbered(account.counted, numbers)
+            for number, account in replay.accounts.items()
+            if account.counted
+        }
         rules, folded = replay.named_rules(names), bool(replay.folds)
         reserved = {
             numbers[position]: position
@@ -218,14 +227,16 @@ class RunStore:
         }
         self._known = _Known(saves, len(events), len(replay.assumptions), reserved)
         found = self._journal.read(saves, reserved)
-        clock = max((each["at"] or 0 for each in found), default=0)
+        ledger = Ledger.of(
+            store.terms.composition, events, rules, rows, replay.clock, replay.drift, folded=folded
+        )
+        witness = Witness()
+        witness.saw(noted, replay.clock)
+        assumptions = (*replay.assumptions, *self._journal.replay(found, ledger, store.terms.composition))
         try:
-            ledger = Ledger.of(
-                store.terms.composition, events, rules, rows, max(replay.clock, clock), folded=folded
-            )
+            ledger.resume(witness)
         except ClockAhead as error:
             raise ClockAhead(f"{store.name}: {error}") from None
-        assumptions = (*replay.assumptions, *self._journal.replay(found, ledger, store.terms.composition))
         stopped = any("paid" in each for each in found)
         return Saved(store.terms, ledger, assumptions, replay.waiting, state, stopped)
 
@@ -252,7 +263,9 @@ class RunStore:
     def news(self, ledger: Ledger, assumptions: Sequence[Assumption], notes: Notes) -> News:
         """Return what is new since the last save."""
         known = self._known
-        return News(ledger.events[known.events :], assumptions[known.assumptions :], notes, ledger.now())
+        return News(
+            ledger.events[known.events :], assumptions[known.assumptions :], notes, ledger.now(), ledger.drift
+        )
 
     def kept_as(self, name: str) -> bytes | None:
         """Return what was kept by a name; None if nothing was.
@@ -343,8 +356,7 @@ class RunStore:
             for assumption in news.assumptions:
                 work.assume(assumption)
             digest = hashlib.sha256(state).hexdigest()
-            let_pass(work, news.at)
-            work.append({"saved": [count, digest, news.notes.rows], "at": work.stamp(news.at)})
+            work.saved([count, digest, news.notes.rows], news.at, news.drift)
             work.keep(kept)
             work.save_run(count, self._name, state)
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from sqlalchemy import BigInteger, Column, Index, Integer, LargeBinary, MetaData, Table, Text, text
 
-VERSION = 6
+VERSION = 8
 """The version of these tables; stores of earlier ones are brought up by `accountant.stores.upgrades`."""
-READABLE = 5
+READABLE = 7
 """The first version that has all tables as they are; names of records have one form from `VERSION` on."""
 
 METADATA = MetaData()
@@ -28,6 +28,12 @@ STORE = Table(
     Column("closed", Text),
     Column("rules", BigInteger, nullable=False),  # the entry that has those in force; 0 without
     Column("clock", BigInteger, nullable=False),  # of the last charge, where a rule looks at the time
+    Column("drift", BigInteger, nullable=False),  # by how much it may have run ahead unseen
+    Column("witness", Text),  # what a running clock of the machine said then
+    Column(
+        "accounts", BigInteger, nullable=False
+    ),  # how many there are, and the sum of the digests of their rows
+    Column("mass", BigInteger, nullable=False),
     Column("digest", LargeBinary, nullable=False),
 )
 
@@ -101,6 +107,7 @@ REQUEST = Table(
     Column("key", Text, primary_key=True),
     Column("position", BigInteger, nullable=False),
     Column("stamped", BigInteger, nullable=False),  # when what is shown was charged, or drawn later
+    Column("answered", Text),  # the digest of the answer, which may be erased
     Column("answer", LargeBinary),
     sqlite_with_rowid=False,
 )

@@ -13,30 +13,33 @@ from typing import Any
 
 from sqlalchemy import Connection
 
+from accountant.filters.units import Limit, Units
 from accountant.gates.lineage import RecordId
 from accountant.ledger.entry import Entry
-from accountant.ledger.ledger import (
-    Answered,
+from accountant.ledger.events import (
+    Answer,
+    Charge,
     Charged,
+    ClockConfirmed,
+    Command,
     DrawnAgain,
     LedgerEvent,
     Ruled,
-    already_settled,
-    check_same_request,
-    settles,
+    Settle,
+    Settlement,
 )
+from accountant.ledger.state import Decided, first_refused, stamp
 from accountant.ledger.store import ANY, CannotPay, Fits, Receipt, RuleStanding, Standing
 from accountant.place import Place
-from accountant.rules.clock import ClockAhead
+from accountant.rules.clock import Witness
 from accountant.rules.learnt import check_reach
 from accountant.rules.limits import Limits
 from accountant.rules.rule import Rule, checked_rules
 from accountant.rules.scope import Scope
-from accountant.stores.amounts import Amounts, read
+from accountant.stores.amounts import Texts
 from accountant.stores.anchor import Anchor, Mark
 from accountant.stores.chain import label
 from accountant.stores.database import Database
-from accountant.stores.file_lock import this_process
 from accountant.stores.folded import begun
 from accountant.stores.group_commit import GroupCommit
 from accountant.stores.names import PLAIN, Names, named
@@ -83,10 +86,14 @@ class SQLStore:
         self.terms = terms
         self.names = names
         self._seen = opened
+        self._synced: Mark | None = (
+            None  # the last head that this process has made durable, and told the anchor
+        )
         self.instance = opened.instance
         self._anchor = anchor
-        self._zero = terms.composition.zero
-        self._amounts = Amounts(terms.composition)
+        self._units = Units(terms.composition)
+        self._texts = Texts(self._units)
+        self._witness = Witness()
         self._kinds: dict[tuple[Any, ...], int] = {}
         self._limits: dict[int, Limits] = {}
         self._queue: GroupCommit[_Task] = GroupCommit(self._commit)
@@ -128,12 +135,17 @@ class SQLStore:
             self._check_anchor(work)
             yield work
             mark = work.finish()
-            changed = not work.unchanged
+            new = mark != self._synced
+            if (
+                new and work.unchanged
+            ):  # what was read, and may be shown, may be of one who died before it was durable
+                self.database.sync(connection)
         if work.is_the_one and mark.epoch == self._seen.epoch:  # else it has to be opened again
             self._seen = mark
         self._kinds.update(work.new_kinds)
-        if changed and self._anchor is not None:
+        if new and self._anchor is not None:
             self._anchor.write(mark)
+        self._synced = mark
 
     @contextmanager
     def within(self, connection: Connection) -> Iterator[Work]:
@@ -146,13 +158,12 @@ class SQLStore:
         return Work(
             self.database,
             connection,
-            self._amounts,
-            self._zero,
+            self._texts,
             self._kinds,
             self._seen,
             self._limits,
-            self.terms.composition,
             self.names.label,
+            self._witness,
         )
 
     def check(self) -> None:
@@ -170,6 +181,7 @@ class SQLStore:
             work = self._work(connection)
             self._check_anchor(work)
             work.check()
+            check_accounts(self.database, connection, within=60.0)
             self.database.check_writable(connection)
         with self.database.writing(wait=1.0):
             pass
@@ -190,62 +202,28 @@ class SQLStore:
         scope: Scope = ANY,
     ) -> Receipt:
         """Check every record and charge all, or none; see `Store`."""
-        receipt: Receipt = self._queue.do(Charge(self.names.label, entries, fits, hold, request, scope))
+        command = Charge(entries, self._holds(fits), hold, request, scope)
+        receipt: Receipt = self._queue.do(NamedCharge(command, self.names.label))
         return receipt
+
+    def _holds(self, fits: Fits) -> Any:
+        return fits.holds if isinstance(fits, Limit) else lambda total: fits(self._units.amount(total))
 
     def answered(self, request: str, answer: bytes) -> bytes:
         """Keep the answer to a request, or return the one that is kept; see `Store`."""
-
-        def keep(work: Work) -> bytes:
-            return work.answer(label(request), answer)
-
-        kept: bytes = self._queue.do(keep)
+        kept: bytes = self._do(Answer(request, answer)).answer  # type: ignore[assignment]
         return kept
 
     def draw(self, position: int) -> None:
         """Make a reservation final; see `Store`."""
-        self._queue.do(lambda work: _draw_in(work, position))
+        self._do(Settle(position, returned=False))
 
     def give_back(self, position: int) -> None:
         """Give a reservation's charge back; see `Store`."""
-        self._queue.do(lambda work: self.return_in(work, position))
+        self._do(Settle(position, returned=True))
 
-    def return_in(self, work: Work, position: int, at: int | None = None) -> None:
-        """Give a reservation's charge back, in a transaction."""
-        _check_reserved(work, position)
-        less = self._without(work, position)
-        rows = {number: work.row_of(number) for number in less} if work.limits is not None else {}
-        work.append({"returned": position, "at": work.stamp(at)})
-        work.set_reservation(position, "returned")
-        for number, total in less.items():
-            work.set_spent(work.by_number(number), total)
-        if work.limits is not None:
-            for number, row in rows.items():
-                work.set_row(number, work.limits.returned(row, position))
-
-    def _without(self, work: Work, position: int) -> dict[int, Any]:
-        """Return what the accounts of a reservation will have spent without it."""
-        totals: dict[int, list[Any]] = {}
-        work.load_numbers(_payers(work, position))
-        for kind, numbers in work.body(position)["paid"]:
-            charge = read(work.body(kind)["kind"]["charge"], self.terms.composition)
-            for number in numbers:
-                before = totals.get(number) or list(work.by_number(number).spent.values)
-                totals[number] = [
-                    None if one is None or other is None else one - other
-                    for one, other in zip(before, charge.values, strict=True)
-                ]
-        endless = {number for number, values in totals.items() if None in values}
-        found = {
-            number: self.terms.composition.amount(tuple(values))
-            for number, values in totals.items()
-            if number not in endless
-        }
-        if endless:  # infinity less infinity: what is left is added up
-            replay = begun(work.connection, partial(work.rows, 0))
-            replay.feed_all(work.rows(replay.position))
-            replay.give_back(position)
-            found |= {number: replay.totals.spent(number) for number in endless}
+    def _do(self, command: Command) -> Decided:
+        found: Decided = self._queue.do(lambda work: work.do(command))
         return found
 
     def note_assumptions(self, assumptions: Sequence[Assumption]) -> None:
@@ -278,12 +256,12 @@ class SQLStore:
         """Return rules with the names of the members of their groups."""
         if limits is None:
             return ()
-        work.load_numbers(number for rule in limits.rules for group in rule.groups for number in group)  # type: ignore[misc]
+        work.load_numbers(number for rule in limits.rules for group in rule.groups for number in group)
         return tuple(
             replace(
                 rule,
                 groups=tuple(
-                    tuple(named(work.by_number(number).name) for number in group)  # type: ignore[arg-type]
+                    tuple(named(work.row_numbered(number).name) for number in group)  # type: ignore[arg-type]
                     for group in rule.groups
                 ),
             )
@@ -342,7 +320,7 @@ class SQLStore:
         check_said(by, reason)
 
         def confirm(work: Work) -> int:
-            work.confirm_clock(by, reason)
+            work.happen(ClockConfirmed(max(work.time(), work.clock), by, reason))
             return work.clock
 
         confirmed: int = self._queue.do(confirm)
@@ -360,7 +338,7 @@ class SQLStore:
             work.load(names)
             numbers = limits.together(map(work.key, names))
             work.load_numbers(numbers)
-            mates = {work.by_number(number).name for number in numbers}
+            mates = {work.row_numbered(number).name for number in numbers}
         if self.names.check is None:
             return {mate for mate in map(named, mates) if any(mate in each for each in waiting)}
         return {record for each in waiting for record in each if self.names.label(record) in mates}
@@ -373,18 +351,18 @@ class SQLStore:
             work = self._work(connection)
             work.load(names)
             limits = work.limits
-            if limits is None:
-                return [Standing(work.account(name).spent, ()) for name in names]
             keys = [work.key(name) for name in names]
+            if limits is None:
+                return [Standing(self._units.amount(work.account(key).spent), ()) for key in keys]
             work.load_numbers(each for each in limits.together(keys) if isinstance(each, int))
             rules = dict(zip(limits.rules, self._named(work, limits), strict=True))
             now = max(work.time(), work.clock)
             return [
                 Standing(
-                    work.account(name).spent,
-                    [(rules[rule], spent) for rule, spent in limits.counts(key, work.row_of, now)],
+                    self._units.amount(work.account(key).spent),
+                    [(rules[rule], spent) for rule, spent in limits.counts(key, work.counted, now)],
                 )
-                for name, key in zip(names, keys, strict=True)
+                for key in keys
             ]
 
     def rule_standings(self) -> list[RuleStanding]:
@@ -397,10 +375,10 @@ class SQLStore:
                 return []
             rules = self._named(work, limits)
             texts = ((number, text, count) for number, text, count in connection.exec_driver_sql(sql))
-            found = limits.nearest(texts, work.row_of, max(work.time(), work.clock))
+            found = limits.nearest(texts, work.counted, max(work.time(), work.clock))
             work.load_numbers(number for nearest in found for number in nearest.keys)
             return [
-                RuleStanding(rule, tuple(named(work.by_number(key).name) for key in keys), spent, nearly)
+                RuleStanding(rule, tuple(named(work.row_numbered(key).name) for key in keys), spent, nearly)
                 for rule, (keys, spent, nearly) in zip(rules, found, strict=True)
             ]
 
@@ -408,30 +386,21 @@ class SQLStore:
 
     def first_refused(self, entries: Sequence[Entry], fits: Fits, scope: Scope = ANY) -> CannotPay | None:
         """Return the `CannotPay` that `charge` would raise; see `Store`."""
-        label = self.names.label
-        spent = self._spent([label(record) for entry in entries for record in entry.records])
-        for entry in entries:
-            for record in entry.records:
-                before = spent.get(label(record), self._zero)
-                if not fits(before + entry.charge):
-                    return CannotPay(record, entry.charge, before)
+        command = NamedCharge(Charge(entries, self._holds(fits), scope=scope), self.names.label)
         with self.database.snapshot() as connection:
-            work = self._work(connection)
-            return None if work.limits is None else _no_room(work, work.limits, entries, scope)
+            self._check_names(connection)
+            return command.refused(self._work(connection))
 
     def spent(self, record: RecordId) -> Any:
         """Return what `record` has spent, what is reserved included."""
         name = self.names.label(record)
-        return self._spent([name]).get(name, self._zero)
-
-    def _spent(self, names: Sequence[str]) -> dict[str, Any]:
         with self.database.reading() as connection:
-            rows = self.database.select(connection, f"{ACCOUNT_ROW} WHERE label IN (...)", names)
+            found = self.database.one(connection, f"{ACCOUNT_ROW} WHERE label = ?", name)
             self._check_names(connection)  # afterwards: a key that changed between the two is seen
-            if len(rows) < len(set(names)):
+            if found is None:
                 check_accounts(self.database, connection)
-        found = (account_row(self.name, row) for row in rows)
-        return {name: self._amounts.of(text) for _, name, _, text, _ in found}
+                return self.terms.composition.zero
+        return self._units.amount(self._texts.of(account_row(self.name, found)[3]))
 
     def _check_names(self, connection: Connection) -> None:
         """Refuse to look up names if the key may have changed: everybody would seem to have spent nothing."""
@@ -443,7 +412,7 @@ class SQLStore:
 
     def worst(self) -> tuple[RecordId | None, Any]:
         """Return the record that has spent most, and what it has spent."""
-        return next(iter(self.most_spent(1)), (None, self._zero))
+        return next(iter(self.most_spent(1)), (None, self.terms.composition.zero))
 
     def most_spent(self, count: int) -> list[tuple[RecordId, Any]]:
         """Return the records that have spent most, at most so many, and what they have spent; the most first."""
@@ -452,9 +421,10 @@ class SQLStore:
         found: list[tuple[RecordId, Any]] = []
         with self.database.reading() as connection:
             totals = connection.exec_driver_sql("SELECT DISTINCT spent FROM account").scalars()
-            for spent in heapq.nlargest(count, map(self._amounts.of, totals), key=order):
+            amounts = ((self._units.amount(self._texts.of(text)), text) for text in totals)
+            for spent, text in heapq.nlargest(count, amounts, key=lambda each: order(each[0])):
                 sql = f"{ACCOUNT_ROW} WHERE spent = ? ORDER BY number LIMIT {count - len(found):d}"
-                for row in self.database.cursor(connection, sql, (Amounts.text(spent),)).fetchall():
+                for row in self.database.cursor(connection, sql, (text,)).fetchall():
                     found.append((named(account_row(self.name, row)[1]), spent))
                 if len(found) == count:
                     break
@@ -547,9 +517,9 @@ def import_charges_in(work: Work, charges: Sequence[tuple[Scope, Sequence[Entry]
     work.load({work.label(record) for _, entries in charges for entry in entries for record in entry.records})
     for scope, entries in charges:
         for entry in entries:
-            payers = [work.label(record) for record in entry.records]
-            totals = {name: work.plus(work.account(name).spent, entry.charge) for name in payers}
-            work.append({**work.paid((entry,), (payers,), totals), **_words(scope), "source": source})
+            keys = tuple(work.key(work.label(record)) for record in entry.records)
+            at = stamp(work, work.now())
+            work.happen(Charged(0, (entry.of(keys),), False, None, scope, *at), source)
 
 
 def check_said(by: str, reason: str) -> None:
@@ -565,153 +535,52 @@ def check_said(by: str, reason: str) -> None:
             raise ValueError(f"{name}={word!r}: must be said, and is kept in the ledger")
 
 
-class Charge:
-    """A charge that waits for its transaction."""
+class NamedCharge:
+    """A charge that waits for its transaction, its records by their names; `names` has the labels of their accounts."""
 
-    def __init__(
-        self,
-        label_of: Callable[[RecordId], str],
-        entries: Sequence[Entry],
-        fits: Fits,
-        hold: bool,
-        request: str | None,
-        scope: Scope = ANY,
-        at: int | None = None,
-    ) -> None:
-        self._scope = scope
-        self._at = at
-        self._entries = entries
-        self._fits = fits
-        self._hold = hold
-        self._request = None if request is None else label(request)
-        self._payers = [[label_of(record) for record in entry.records] for entry in entries]
-        self.names = set(itertools.chain.from_iterable(self._payers))
+    def __init__(self, command: Charge, label_of: Callable[[RecordId], str]) -> None:
+        self._command = command
+        self._labels = [[label_of(record) for record in entry.records] for entry in command.entries]
+        self.names = list(itertools.chain.from_iterable(self._labels))
+        if command.request is not None:
+            label(command.request)  # refused if it is too long
 
     def __call__(self, work: Work) -> Receipt:
-        """Check and charge."""
-        if self._request is not None:
-            earlier = work.request(self._request)
-            if earlier is not None:
-                position, answer = earlier
-                request = json.loads(self._request)
-                check_same_request(request, self._is(work, position))
-                if settles(request, position, work.reservation(position), self._hold):
-                    _draw_in(work, position)
-                elif answer is None and not self._hold:
-                    self._draw_again(work, position)
-                return Receipt(position, True, answer)
-        totals: dict[str, Any] = {}
-        for entry, names in zip(self._entries, self._payers, strict=True):
-            for record, name in zip(entry.records, names, strict=True):
-                before = totals[name] if name in totals else work.account(name).spent
-                total = work.plus(before, entry.charge)
-                if not self._fits(total):
-                    raise CannotPay(record, entry.charge, before)
-                totals[name] = total
-        limits = work.limits
-        if limits is not None and self._at is None:
-            refused = _no_room(work, limits, self._entries, self._scope)
-            if refused is not None:
-                raise refused
-        body = {**work.paid(self._entries, self._payers, totals, self._at), **_words(self._scope)}
-        if self._hold:
-            body["holder"] = this_process()
-        if self._request is not None:
-            body["request"] = json.loads(self._request)
-        position = work.append(body)
-        if self._hold:
-            work.set_reservation(position, "reserved")
-        if self._request is not None:
-            work.set_request(self._request, position, body["at"])
-        if limits is not None:
-            counting = limits.counting(self._scope)
-            for entry, names in zip(self._entries, self._payers, strict=True):
-                for name in names:
-                    number = work.account(name).number
-                    assert number is not None
-                    row = work.row_of(number)
-                    work.set_row(
-                        number,
-                        limits.reserved(number, row, entry.charge, counting, position)
-                        if self._hold
-                        else limits.charged(number, row, entry.charge, counting, body["at"]),
-                    )
-        return Receipt(position)
-
-    def _draw_again(self, work: Work, position: int) -> None:
-        """Stamp a charge anew whose outputs were never shown and are drawn now, if that is on another day.
+        """Check and charge.
 
         Raises
         ------
         CannotPay
-            If a window has no room for it today.
+            With the name of the record.
         """
-        limits = work.limits
-        assert self._request is not None
-        if limits is None or not limits.windows or not limits.stale(work.stamped(self._request), work.now()):
-            return
-        refused = _no_room(work, limits, self._entries, self._scope, windows_only=True)
-        if refused is not None:
-            raise refused
-        _draw_again_in(work, position, self._request, limits.counting(self._scope, windows_only=True))
+        try:
+            _, *receipt = work.do(self._for(work))
+        except CannotPay as refused:
+            raise self._named(refused) from None
+        return Receipt(*receipt)
 
-    def _is(self, work: Work, position: int) -> bool:
-        """Whether this charge is the one at a position: of the same mechanisms, sensitivities, charges and records."""
+    def refused(self, work: Work) -> CannotPay | None:
+        """Return why a charge would be refused."""
+        work.load(self.names)
+        command = self._for(work)
+        now = work.now() if work.limits is not None else None
+        refused = first_refused(work, command, now)
+        return None if refused is None else self._named(refused)
 
-        def terms(kind: dict[str, Any]) -> Any:
-            return [kind["mechanism"], kind["sensitivity"], kind["charge"]]
-
-        if work.body(position).get("for") != _words(self._scope).get("for"):
-            return False
-        before = [
-            (terms(work.body(kind)["kind"]), sorted(numbers)) for kind, numbers in work.body(position)["paid"]
+    def _for(self, work: Work) -> Charge:
+        entries = [
+            entry.of(tuple(map(work.key, labels)))
+            for entry, labels in zip(self._command.entries, self._labels, strict=True)
         ]
-        now = [
-            (
-                terms(work.described(entry)),
-                sorted(work.account(name).number or 0 for name in names),
-            )
-            for entry, names in zip(self._entries, self._payers, strict=True)
-        ]
-        return before == now
+        if work.limits is not None and work.limits.grouped:
+            work.load_numbers(work.limits.together(key for entry in entries for key in entry.records))
+        self._keys = [key for entry in entries for key in entry.records]
+        return self._command._replace(entries=entries)
 
-
-def _no_room(
-    work: Work, limits: Limits, entries: Sequence[Entry], scope: Scope, *, windows_only: bool = False
-) -> CannotPay | None:
-    """Return why a rule has no room for a charge.
-
-    Raises
-    ------
-    NotPermitted, ClockAhead
-        As `Store.charge`.
-    """
-    counting = limits.counting(scope, windows_only=windows_only)
-    names = [(record, work.label(record), entry.charge) for entry in entries for record in entry.records]
-    work.load(name for _, name, _ in names)
-    asked = [(work.key(name), charge) for _, name, charge in names]
-    work.load_numbers(limits.together(key for key, _ in asked))
-    refused = limits.refused(asked, work.row_of, counting, work.now())
-    if refused is None:
-        return None
-    record, _, charge = names[refused.which]
-    return CannotPay(record, charge, refused.spent, refused.rule, refused.again)
-
-
-def _draw_in(work: Work, position: int, at: int | None = None) -> None:
-    """Make a reservation final, in a transaction: what windows count of it is of now."""
-    _check_reserved(work, position)
-    now, limits = work.stamp(at), work.limits
-    work.append({"drawn": position, "at": now})
-    work.set_reservation(position, "drawn")
-    if limits is not None:
-        payers = _payers(work, position)
-        work.load_numbers(payers)
-        for number in payers:
-            work.set_row(number, limits.drawn(work.row_of(number), position, now))
-        request = work.body(position).get("request")
-        if request is not None:
-            work.set_stamped(label(request), now)
+    def _named(self, refused: CannotPay) -> CannotPay:
+        records = itertools.chain.from_iterable(entry.records for entry in self._command.entries)
+        refused.record = dict(zip(self._keys, records, strict=True))[refused.record]
+        return refused
 
 
 def put_rules_in(work: Work, rules: Sequence[Rule], by: str, reason: str, at: int | None = None) -> None:
@@ -723,44 +592,39 @@ def put_rules_in(work: Work, rules: Sequence[Rule], by: str, reason: str, at: in
         If a rule in force looks at the time, and the clock is far ahead of the last charge: nobody has said that it is
         right, and it would be the store's from here on.
     """
-    now = work.time() if at is None else at
-    if at is None and work.limits is not None:
-        work.limits.check_clock(now, work.clock)
+    drift = work.drift
+    if at is None:
+        if work.limits is not None and work.limits.windows:
+            _, drift = stamp(work, work.now())
+        at = work.time()
     replay = begun(work.connection, partial(work.rows, 0))
     replay.feed_all(work.rows(replay.position))
     members = {work.label(each) for rule in rules for group in rule.groups for each in group}
     work.load(members)
-    opened = [work.open_account(name) for name in sorted(members) if work.account(name).number is None]
+    opened = [work.open_account(name) for name in sorted(members) if work.row(name).number is None]
     numbered = [
-        {
-            **rule.to_dict(),
-            "groups": [[work.account(work.label(each)).number for each in group] for group in rule.groups],
-        }
+        replace(
+            rule,
+            groups=tuple(tuple(work.number_of(work.label(each)) for each in group) for group in rule.groups),
+        )
         for rule in rules
     ]
-    now = max(now, replay.clock)
-    work.set_rules({"rules": numbered, "by": by, "reason": reason, "opened": opened, "at": now})
-    before = replay.rows.keys()
+    body = {
+        "rules": [rule.to_dict() for rule in numbered],
+        "by": by,
+        "reason": reason,
+        "opened": opened,
+        "at": max(at, replay.clock),
+        **({"drift": drift} if drift else {}),
+    }
+    before = [number for number, account in replay.accounts.items() if account.counted]
+    work.put_rules(numbered, body)
     replay.feed_all(work.rows(replay.position))
-    work.load_numbers({*before, *replay.rows})
-    work.set_clock(now)
-    for number in {*before, *replay.rows}:
-        work.set_row(number, () if replay.limits is None else replay.rows.get(number, replay.limits.zero))
-
-
-def _draw_again_in(
-    work: Work, position: int, request: str, counting: Sequence[int], at: int | None = None
-) -> None:
-    """Stamp a charge anew, in a transaction: windows count it on the day of the first draw, and of this."""
-    now, limits = work.stamp(at), work.limits
-    work.append({"drawn again": position, "at": now})
-    for kind, numbers in () if limits is None else work.body(position)["paid"]:
-        charge = read(work.body(kind)["kind"]["charge"], work.composition)
-        work.load_numbers(numbers)
-        for number in numbers:
-            row = limits.charged(number, work.row_of(number), charge, counting, now)  # type: ignore[union-attr]
-            work.set_row(number, row)
-    work.set_stamped(request, now)
+    after = [number for number, account in replay.accounts.items() if account.counted]
+    work.load_numbers({*before, *after})
+    for number in {*before, *after}:
+        row = replay.account(number).counted
+        work.put(number, work.account(number)._replace(counted=row))
 
 
 def happened(store: SQLStore, work: Work, event: LedgerEvent, reserved: dict[int, int]) -> None:
@@ -775,50 +639,23 @@ def happened(store: SQLStore, work: Work, event: LedgerEvent, reserved: dict[int
     reserved
         Where reservations that are open stand in the store, by their positions in the ledger; it is kept up.
     """
-    if isinstance(event, Answered):
-        work.answer(label(event.request), event.answer)
-        return
-    let_pass(work, event.at)
     if isinstance(event, Ruled):
         put_rules_in(work, event.rules, event.by, event.reason, event.at)
-        return
-    if isinstance(event, Charged):
-        charge = Charge(
-            work.label, event.entries, store.terms.fits, event.reserved, event.request, event.scope, event.at
+    elif isinstance(event, Charged):
+        entries = tuple(
+            entry.of(tuple(work.key(work.label(record)) for record in entry.records))
+            for entry in event.entries
         )
-        receipt = charge(work)
+        position = work.happen(event._replace(entries=entries, at=work.later(event.at)))
         if event.reserved:
-            reserved[event.position] = receipt.position
+            reserved[event.position] = position
+    elif isinstance(event, Settlement):
+        at = work.later(event.at)
+        work.happen(event._replace(position=reserved.pop(event.position), at=at))
     elif isinstance(event, DrawnAgain):
-        key = label(event.request)
-        known, limits = work.request(key), work.limits
-        assert known is not None
-        scope = Scope(*work.body(known[0]).get("for", (None, None)))
-        counting = () if limits is None else limits.counting(scope, windows_only=True, strict=False)
-        _draw_again_in(work, known[0], key, counting, event.at)
-    elif event.returned:
-        store.return_in(work, reserved.pop(event.position), event.at)
+        work.happen(event._replace(at=work.later(event.at)))
     else:
-        _draw_in(work, reserved.pop(event.position), event.at)
-
-
-def let_pass(work: Work, at: int | None) -> None:
-    """Let time have passed that a process has seen pass."""
-    if at is None or work.limits is None:
-        return
-    try:
-        work.limits.check_clock(at, work.clock)
-    except ClockAhead:
-        work.confirm_clock("the process itself", "it saw so much time pass", at)
-
-
-def _payers(work: Work, position: int) -> set[int]:
-    return {number for _, numbers in work.body(position)["paid"] for number in numbers}
-
-
-def _words(scope: Scope) -> dict[str, Any]:
-    """Return what an entry says of what a charge is for."""
-    return {} if scope == ANY else {"for": [scope.purpose, scope.tenant]}
+        work.happen(event)
 
 
 def _result(task: _Task, work: Work) -> Any:
@@ -827,9 +664,3 @@ def _result(task: _Task, work: Work) -> Any:
         return task(work)
     except (CannotPay, ValueError) as refusal:  # of this caller's own; it has changed nothing
         return refusal
-
-
-def _check_reserved(work: Work, position: int) -> None:
-    state = work.reservation(position)
-    if state != "reserved":
-        raise already_settled(position, returned=state == "returned")

@@ -1,22 +1,30 @@
 """Stores of earlier versions of the tables, brought up to this one: a function for each version, in one transaction.
 
-A table is changed where it stands; entries never are, so that a chain, and a head that was written down, stay what they
-were.
+A table is changed where it stands; entries never are, and are only added to, so that a chain, and a head that was
+written down, stay what they were.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
 
 from sqlalchemy import Connection
 
+from accountant.filters.units import INFINITE, UNIT, vector_text
 from accountant.gates.lineage import RecordId
+from accountant.ledger.state import Account
 from accountant.pseudonym import Pseudonym
 from accountant.record_name import canonical_name
+from accountant.stores.chain import canonical, chained, label, row_digest
 from accountant.stores.database import Database
+from accountant.stores.folded import begun
 from accountant.stores.names import named
 from accountant.stores.schema import RARE, READABLE, VERSION
-from accountant.stores.store_refusals import StoreRefused
+from accountant.stores.store_refusals import LedgerDamaged, StoreRefused
+from accountant.stores.work import MASS, STORE_ROW, mass_of, rows_after, stored_bytes
 
 
 def _index_rare(connection: Connection) -> None:
@@ -25,22 +33,104 @@ def _index_rare(connection: Connection) -> None:
     connection.exec_driver_sql(f"CREATE INDEX rare ON entry (position) WHERE {RARE}")
 
 
-_UPGRADES: dict[int, Callable[[Connection], None]] = {3: _index_rare, 4: _index_rare}
+_COLUMNS = (
+    "store ADD COLUMN drift BIGINT NOT NULL DEFAULT 0",
+    "store ADD COLUMN witness TEXT",
+    "store ADD COLUMN accounts BIGINT NOT NULL DEFAULT 0",
+    "store ADD COLUMN mass BIGINT NOT NULL DEFAULT 0",
+    "request ADD COLUMN answered TEXT",
+)
+
+
+def _count_in_units(connection: Connection) -> None:
+    """To 7: totals are whole numbers of a unit, recomputed from the entries; answers are entries, by their digests.
+
+    Raises
+    ------
+    LedgerDamaged
+        If the entries do not lead to what the tables held.
+    """
+    for column in _COLUMNS:
+        connection.exec_driver_sql(f"ALTER TABLE {column}")
+    _append_answers(connection)
+    replay = begun(connection)
+    replay.feed_all(rows_after(connection, replay.position))
+    mass, accounts = 0, connection.exec_driver_sql("SELECT number, label, salt, spent FROM account").all()
+    for number, name, salt, spent in accounts:
+        account = replay.account(number)
+        if not _is_rounded_up(json.loads(spent), account):
+            raise LedgerDamaged(f"account {number} has not spent what the entries say")
+        counted = None if replay.limits is None else replay.limits.text(account.counted)
+        row = int(number), name, stored_bytes(salt), vector_text(account.spent), counted
+        digest = row_digest(*row)
+        mass += mass_of(digest)
+        _run(
+            connection,
+            "UPDATE account SET spent = ?, counted = ?, digest = ? WHERE number = ?",
+            *row[3:],
+            digest,
+            number,
+        )
+    for key, request in replay.requests.items():
+        values = request.stamp, request.digest, label(key)
+        _run(connection, "UPDATE request SET stamped = ?, answered = ? WHERE key = ?", *values)
+    sql = "UPDATE store SET clock = ?, drift = ?, accounts = ?, mass = ?"
+    _run(connection, sql, replay.clock, replay.drift, len(accounts), mass % MASS)
+    row = connection.exec_driver_sql(STORE_ROW).one()
+    _run(connection, "UPDATE store SET digest = ?", row_digest(*row[:-1]))
+
+
+def _append_answers(connection: Connection) -> None:
+    last = "SELECT position, hash FROM entry ORDER BY position DESC LIMIT 1"
+    position, digest = connection.exec_driver_sql(last).one()
+    digest = stored_bytes(digest)
+    answers = connection.exec_driver_sql(
+        "SELECT position, answer FROM request WHERE answer IS NOT NULL ORDER BY position"
+    ).all()
+    for of, answer in answers:
+        text = canonical({"answered": [int(of), hashlib.sha256(stored_bytes(answer)).hexdigest()]})
+        position, digest = position + 1, chained(digest, text)
+        _run(connection, "INSERT INTO entry (position, body, hash) VALUES (?, ?, ?)", position, text, digest)
+
+
+def _is_rounded_up(spent: Sequence[str | None], account: Account) -> bool:
+    """Whether exact sums were rounded up, by less than a unit for each charge."""
+    for value, units in zip(spent, account.spent, strict=True):
+        if (value is None) != (units >= INFINITE):
+            return False
+        if value is not None and not 0 <= units - Fraction(value) * UNIT <= account.times:
+            return False
+    return True
+
+
+def _run(connection: Connection, sql: str, *values: object) -> None:
+    spelled = sql if connection.dialect.name == "sqlite" else sql.replace("?", "%s")
+    connection.connection.cursor().execute(spelled, values)
+
+
+_UPGRADES: dict[int, tuple[int, Callable[[Connection], None]]] = {
+    3: (4, _index_rare),
+    4: (5, _index_rare),
+    5: (7, _count_in_units),
+    6: (8, _count_in_units),
+}
+"""To which version, and how; in 5 and 7 a record may have several names."""
 
 
 def upgraded(database: Database, version: int) -> bool:
     """Bring the tables of a store up to what can be read, if that is known how; return whether they are."""
     while version in _UPGRADES:
+        after, upgrade = _UPGRADES[version]
         with database.writing() as connection:
             if connection.exec_driver_sql("SELECT version FROM store").scalar_one() == version:
-                _UPGRADES[version](connection)
-                connection.exec_driver_sql(f"UPDATE store SET version = {version + 1:d}")
-        version += 1
+                upgrade(connection)
+                connection.exec_driver_sql(f"UPDATE store SET version = {after:d}")
+        version = after
     return READABLE <= version <= VERSION
 
 
 def check_names(database: Database, waiting: Iterable[RecordId] = ()) -> None:
-    """Refuse to spend from a store whose records are called otherwise than they would be now, from 5 to 6.
+    """Refuse to spend from a store whose records are called otherwise than they would be now, from 7 to 8.
 
     Parameters
     ----------

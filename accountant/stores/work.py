@@ -3,103 +3,131 @@
 from __future__ import annotations
 
 import json
+import math
 import secrets
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Connection
 
-from accountant.budget import Amount
-from accountant.filters.composition_theorem import Composition
 from accountant.gates.lineage import RecordId
-from accountant.ledger.entry import Entry, entry_terms
+from accountant.ledger.entry import Entry, entry_from_terms, entry_terms
+from accountant.ledger.events import (
+    Answered,
+    Charged,
+    ClockConfirmed,
+    Command,
+    DrawnAgain,
+    LedgerEvent,
+    Now,
+    Ruled,
+    Settlement,
+)
+from accountant.ledger.state import Account, Decided, Request, State, apply, decide
+from accountant.ledger.store import ANY
 from accountant.place import Place, calling_place
-from accountant.recorded import describe
+from accountant.recorded import RecordedMechanism, describe
 from accountant.refusals import GateClosed
 from accountant.rules import clock
-from accountant.rules.limits import Limits, Row
-from accountant.stores.amounts import Amounts
+from accountant.rules.clock import Witness
+from accountant.rules.limits import Limits
+from accountant.rules.rule import Rule
+from accountant.rules.scope import Scope
+from accountant.stores.amounts import Texts
 from accountant.stores.anchor import Mark
-from accountant.stores.chain import canonical, chained, commitment, row_digest
+from accountant.stores.chain import canonical, chained, commitment, label, row_digest
 from accountant.stores.database import Database
+from accountant.stores.file_lock import this_process
 from accountant.stores.location import same_location
-from accountant.stores.replayed_entries import limits_of
+from accountant.stores.replayed_entries import rules_of
 from accountant.stores.store_refusals import LedgerDamaged, StoreMoved
 from mechanisms import Assumption
 
+MASS = 2**63
+"""Sums of digests of rows are kept modulo this: a column holds no more."""
 
-class Account:
-    """A record's account in one transaction."""
 
-    __slots__ = ("changed", "counted", "fresh", "name", "number", "relabelled", "salt", "spent")
+class AccountRow:
+    """A row of the table of accounts in one transaction; without a number it is not there, and begins with a charge."""
+
+    __slots__ = ("counted", "digest", "name", "number", "salt", "spent")
 
     def __init__(
-        self, number: int | None, name: str, spent: Any, salt: bytes = b"", counted: str | None = None
+        self,
+        number: int | None,
+        name: str,
+        spent: str = "",
+        salt: bytes = b"",
+        counted: str | None = None,
+        digest: bytes | None = None,
     ) -> None:
         self.number = number
         self.name = name
         self.spent = spent
         self.counted = counted
         self.salt = salt
-        self.fresh = number is None
-        self.changed = False
-        self.relabelled = False
+        self.digest = digest  # None of a new one
 
 
 Kinds = dict[tuple[Any, ...], int]
 """Where kinds of entries stand, as far as they are known to be in the store for good."""
 
 
-class Work:
-    """What one transaction does; nothing is written before `finish`, but everything in it sees what went before.
+class Work(State):
+    """What one transaction does: the state is filled with the rows that are asked for, and written at its end.
 
-    Whoever works checks first and changes then: a task that refuses has changed nothing, and others go on.
+    Accounts go by their numbers, and by their labels before they have any. Nothing is written before `finish`, but
+    everything in it sees what went before. Whoever works checks first and changes then: a task that refuses has changed
+    nothing, and others go on.
     """
 
     def __init__(
         self,
         database: Database,
         connection: Connection,
-        amounts: Amounts,
-        zero: Any,
+        texts: Texts,
         kinds: Kinds,
         opened: Mark,
         known_limits: dict[int, Limits],
-        composition: Composition,
         label: Callable[[RecordId], str],
+        witness: Witness,
     ) -> None:
+        super().__init__(texts.units)
         self.label = label  # of a record
-        self._composition = composition
         self._known_limits = known_limits
         self._database = database
         self._kinds = kinds
         self._opened = opened  # which store, the epoch, and the last entry that this process has seen
+        self._witness = witness
         self.connection = connection
-        self._amounts = amounts
-        self._zero = zero
+        self._texts = texts
         row, self._place = database.row_in_place(connection, STORE_ROW)
         self._row = store_row(database.name, row)
-        self.instance, self.epoch, self._location, self._closed, self._rules, self._clock = self._row
-        self._now: int | None = None
+        self.instance, self.epoch, self._location, self._closed, self._rules = self._row[:5]
+        self.clock, self.drift, self._noted, self._number_of_accounts, self._mass = self._row[5:]
+        self._now: Now | None = None
         last = "SELECT position, hash FROM entry ORDER BY position DESC LIMIT 1"
         head = database.cursor(connection, last).fetchone()
         self.position, self._hash = int(head[0]), stored_bytes(head[1])
         self._written = self.position
         self._head = self._hash.hex()
         self.is_the_one = False  # whose last entry this process has seen, as far as that is known
-        self._accounts: dict[str, Account] = {}
-        self._numbered: dict[int, Account] = {}
+        self._rows: dict[str, AccountRow] = {}
+        self._numbered: dict[int, AccountRow] = {}
+        self._changed: set[int] = set()
+        self._relabelled: set[int] = set()
         self._entries: list[tuple[int, str, bytes]] = []
         self._next_account: int | None = None
         self.new_kinds: Kinds = {}
         self._kind_rows: list[tuple[str, int]] = []
-        self._reservations: dict[int, str] = {}
-        self._requests: dict[str, int] = {}
-        self._stamps: dict[str, int] = {}
-        self._answers: dict[str, bytes] = {}
+        self._recounted = False  # other rules are in force than those that counted what is in the rows
+        self._settled: set[int] = set()
+        self._asked: set[str] = set()  # requests that were made or changed
+        self._new_requests: set[str] = set()
         # By ids of what stands beside them, which keeps it alive.
-        self._sums: dict[tuple[int, int], tuple[Any, Amount, Any]] = {}
         self._seen: dict[tuple[int, int, int, Place, str], tuple[Entry, int]] = {}
+        self.limits = self._limits_now()
 
     # --- reading ---------------------------------------------------------------------------------
 
@@ -160,35 +188,35 @@ class Work:
 
     def load(self, names: Iterable[str]) -> None:
         """Read accounts, all at once."""
-        wanted = sorted({name for name in names if name not in self._accounts})
+        wanted = sorted({name for name in names if name not in self._rows})
         if not wanted:
             return
         self._read("label", wanted)
         for name in wanted:
-            if name not in self._accounts:
+            if name not in self._rows:
                 check_accounts(self._database, self.connection)
-                self._accounts[name] = Account(None, name, self._zero)
+                self._rows[name] = AccountRow(None, name)
 
-    def load_numbers(self, numbers: Iterable[int]) -> None:
+    def load_numbers(self, numbers: Iterable[Any]) -> None:
         """Read accounts that entries name, all at once."""
         self._read("number", sorted({each for each in numbers if each not in self._numbered}))
 
     def _read(self, column: str, keys: Sequence[Any]) -> None:
         sql = f"{ACCOUNT_ROW} WHERE {column} IN (...)"
         for row in self._database.select(self.connection, sql, keys):
-            number, name, salt, spent, counted = account_row(self._database.name, row)
+            number, name, salt, spent, counted, digest = account_row(self._database.name, row)
             if number not in self._numbered:
-                found = Account(number, name, self._amounts.of(spent), salt, counted)
-                self._accounts[name] = self._numbered[number] = found
+                found = AccountRow(number, name, spent, salt, counted, digest)
+                self._rows[name] = self._numbered[number] = found
 
-    def account(self, name: str) -> Account:
-        """Return an account; one that is not there is new, and opened by the first charge."""
-        if name not in self._accounts:
+    def row(self, name: str) -> AccountRow:
+        """Return the row of an account; one that is not there is new, and opened by the first charge."""
+        if name not in self._rows:
             self.load((name,))
-        return self._accounts[name]
+        return self._rows[name]
 
-    def by_number(self, number: int) -> Account:
-        """Return an account that an entry names.
+    def row_numbered(self, number: int) -> AccountRow:
+        """Return the row of an account that an entry names.
 
         Raises
         ------
@@ -201,86 +229,58 @@ class Work:
             raise LedgerDamaged(f"{self._database.name}: there is no account {number}")
         return self._numbered[number]
 
-    def now(self) -> int:
-        """Return the time; where a rule looks at it, it never goes back.
+    def key(self, name: str) -> int | str:
+        """Return what the state calls an account: its number, and its label before it has one."""
+        number = self.row(name).number
+        return name if number is None else number
 
-        Raises
-        ------
-        ClockAhead
-            If a rule looks at it, and it is far ahead of the last charge.
-        """
+    def account(self, record: RecordId) -> Account:
+        """Return an account, by its number, or of a new one, by its label."""
+        found = self.accounts.get(record)
+        if found is None:
+            row = self.row_numbered(record) if isinstance(record, int) else self.row(record)
+            limits = None if self._recounted else self.limits
+            counted = () if limits is None or row.counted is None else limits.read(row.counted)
+            spent = self._texts.of(row.spent) if row.spent else self.units.zero
+            found = self.accounts[record] = Account(spent, 0, counted)
+        return found
+
+    def put(self, record: RecordId, account: Account) -> None:
+        """Change an account."""
+        assert isinstance(record, int)
+        self.accounts[record] = account
+        self._changed.add(record)
+
+    def now(self) -> Now:
+        """Return the time, and how much of it since the last entry was seen to pass; it stays the same."""
         if self._now is None:
-            limits = self.limits
-            if limits is not None and limits.windows:
-                now = self.time()
-                limits.check_clock(now, self._clock)
-                self._now = max(now, self._clock)
+            if self.limits is not None and self.limits.windows:
+                self._witness.saw(self._noted, self.clock)
+                self._now = Now(self.time(), self._witness.since(self.clock))
             else:
-                self._now = clock.wall()  # a server's own takes one more trip
+                self._now = Now(clock.wall())  # a server's own takes one more trip
         return self._now
-
-    def stamp(self, at: int | None = None) -> int:
-        """Return the time of a charge, which is the store's clock from here on; of one that is copied, its own."""
-        now = self.now() if at is None else at
-        limits = self.limits
-        if limits is not None and limits.windows:
-            now = self._clock = max(now, self._clock)
-        return now
-
-    def set_clock(self, now: int) -> None:
-        """Let it be this time, or later if it was."""
-        self._now = self._clock = max(now, self._clock)
-
-    @property
-    def clock(self) -> int:
-        """The time of the last charge, if a rule looks at the time."""
-        return self._clock
 
     def time(self) -> int:
         """Return what the clock says."""
         return self._database.now(self.connection)
-
-    def confirm_clock(self, by: str, reason: str, now: int | None = None) -> None:
-        """Let it be the time that the clock says, however far ahead that is."""
-        self.set_clock(self.time() if now is None else now)
-        self.append({"clock": {"at": self._clock, "by": by, "reason": reason}})
-
-    def key(self, name: str) -> int | str:
-        """Return what rules call an account: its number, and its name before it has one."""
-        number = self.account(name).number
-        return name if number is None else number
-
-    @property
-    def composition(self) -> Composition:
-        """The theorem."""
-        return self._composition
 
     @property
     def rules(self) -> int:
         """Where the rules in force stand; 0 without."""
         return self._rules
 
-    @property
-    def limits(self) -> Limits | None:
-        """The rules in force; accounts are called by their numbers, and by their names before they have any."""
-        if not self._rules:
-            return None
+    def _limits_now(self) -> Limits | None:
+        """Return the rules in force; accounts are called by their numbers, and by their names before they have any."""
         found = self._known_limits.get(self._rules)
-        if found is None:
-            rules = self.body(self._rules)["rules"]["rules"]
+        if found is None and self._rules:
+            rules = rules_of(self.body(self._rules)["rules"]["rules"], self.units.composition)
             if not rules:
                 return None
-            found = limits_of(rules, self._composition)
+            found = Limits(rules, self.units)
             if self._rules <= self._written:  # what another transaction may put there is not known yet
                 self._known_limits[self._rules] = found
         return found
-
-    def row_of(self, key: int | str) -> Row:
-        """Return what rules count of an account, by its number, or of a new one, by its name."""
-        account = self.by_number(key) if isinstance(key, int) else self.account(key)
-        limits = self.limits
-        assert limits is not None
-        return limits.read(account.counted)
 
     def body(self, position: int) -> Any:
         """Return an entry."""
@@ -303,25 +303,131 @@ class Work:
         return json.loads(found[0])
 
     def reservation(self, position: int) -> str | None:
-        """Return the state of a reservation."""
-        if position in self._reservations:
-            return self._reservations[position]
-        found = self._one("SELECT state FROM reservation WHERE position = ?", position)
-        return None if found is None else str(found[0])
+        """Return what became of a reservation."""
+        if position not in self.reservations:
+            found = self._one("SELECT state FROM reservation WHERE position = ?", position)
+            if found is None:
+                return None
+            self.reservations[position] = str(found[0])
+        return self.reservations[position]
 
-    def request(self, key: str) -> tuple[int, bytes | None] | None:
-        """Return where the charge of a request stands, and its answer."""
-        if key in self._requests:
-            return self._requests[key], self._answers.get(key)
-        found = self._one("SELECT position, answer FROM request WHERE key = ?", key)
-        if found is None:
-            return None
-        return int(found[0]), self._answers.get(key) if found[1] is None else stored_bytes(found[1])
+    def request(self, key: str) -> Request | None:
+        """Return a request."""
+        if key not in self.requests:
+            sql = "SELECT position, stamped, answered, answer FROM request WHERE key = ?"
+            found = self._one(sql, label(key))
+            if found is None:
+                return None
+            position, stamped, digest, answer = found
+            answer = None if answer is None else stored_bytes(answer)
+            self.requests[key] = Request(int(position), int(stamped), digest, answer)
+        return self.requests[key]
+
+    def charge_at(self, position: int) -> Charged:
+        """Return the charge of a reservation, or a request, from its entry."""
+        if position not in self.named:
+            self.named[position] = self._charge(position, self.body(position))
+        return self.named[position]
+
+    def _charge(self, position: int, body: Mapping[str, Any]) -> Charged:
+        entries = []
+        for kind, numbers in body["paid"]:
+            terms = self.body(kind)["kind"]
+            mechanism = terms["mechanism"]
+            recorded = None if mechanism is None else RecordedMechanism(json.dumps(mechanism, sort_keys=True))
+            entries.append(entry_from_terms(terms, recorded, tuple(numbers), self.units.composition, {}))
+        self.load_numbers(number for entry in entries for number in entry.records)
+        scope = Scope(*body["for"]) if "for" in body else ANY
+        request = body.get("request")
+        return Charged(position, tuple(entries), "holder" in body, request, scope, body["at"])
 
     def _one(self, sql: str, parameter: object) -> Any:
         return self._database.one(self.connection, sql, parameter)
 
-    # --- changing --------------------------------------------------------------------------------
+    # --- what happens ----------------------------------------------------------------------------
+
+    def do(self, command: Command) -> Decided:
+        """Decide on a command, and let it happen."""
+        found = decide(self, command, self.now())
+        for event in found.events:
+            position = self.happen(event)
+            if isinstance(event, Charged):
+                return found._replace(position=position)
+        return found
+
+    def happen(self, event: LedgerEvent, source: str | None = None) -> int:
+        """Write an event down, and let it happen; return where it stands.
+
+        Parameters
+        ----------
+        event
+            The event, its accounts by what the state calls them.
+        source
+            The digest of the ledger that it was imported from, if it was.
+        """
+        if isinstance(event, Charged):
+            kinds = [
+                self.kind(entry) for entry in event.entries
+            ]  # first: what cannot be written down changes nothing
+            opened = [
+                self.open_account(name)
+                for name in dict.fromkeys(key for entry in event.entries for key in entry.records)
+                if isinstance(name, str)
+            ]
+            if opened:
+                event = event._replace(entries=tuple(map(self._numbered_entry, event.entries)))
+            body: dict[str, Any] = {
+                "paid": [[kind, entry.records] for kind, entry in zip(kinds, event.entries, strict=True)]
+            }
+            if opened:
+                body["opened"] = opened
+            if event.scope != ANY:
+                body["for"] = [event.scope.purpose, event.scope.tenant]
+            if event.reserved:
+                body["holder"] = this_process()
+            if event.request is not None:
+                body["request"] = event.request
+            if source is not None:
+                body["source"] = source
+            position = self.append(_at(body, event.at, event.drift))
+            apply(self, event._replace(position=position))
+            return position
+        if isinstance(event, Settlement):
+            state = "returned" if event.returned else "drawn"
+            position = self.append(_at({state: event.position}, event.at, event.drift))
+        elif isinstance(event, ClockConfirmed):
+            position = self.append({"clock": event._asdict()})
+        else:
+            assert isinstance(event, DrawnAgain | Answered)
+            request = self.request(event.request)
+            assert request is not None
+            if isinstance(event, Answered):
+                position = self.append({"answered": [request.position, event.digest]})
+            else:
+                position = self.append(_at({"drawn again": request.position}, event.at, event.drift))
+        apply(self, event)
+        return position
+
+    def _numbered_entry(self, entry: Entry) -> Entry:
+        return entry.of(tuple(map(self.number_of, entry.records)))
+
+    def number_of(self, key: int | str) -> int:
+        """Return the number of an account that has one, by what the state called it."""
+        number = key if isinstance(key, int) else self._rows[key].number
+        assert number is not None
+        return number
+
+    def set_reservation(self, position: int, state: str) -> None:
+        """Change a reservation, or make it."""
+        super().set_reservation(position, state)
+        self._settled.add(position)
+
+    def set_request(self, key: str, request: Request) -> None:
+        """Change a request, or make it."""
+        if key not in self.requests:
+            self._new_requests.add(key)
+        super().set_request(key, request)
+        self._asked.add(key)
 
     def append(self, body: dict[str, Any]) -> int:
         """Add an entry to the chain; return its position."""
@@ -331,82 +437,40 @@ class Work:
         self._entries.append((self.position, text, self._hash))
         return self.position
 
-    def plus(self, spent: Any, charge: Amount) -> Any:
-        """Return the sum of two amounts; of the same ones the same object."""
-        key = id(spent), id(charge)
-        known = self._sums.get(key)
-        if known is None:
-            known = self._sums[key] = spent, charge, spent + charge
-        return known[2]
+    def later(self, at: int | None) -> int:
+        """Return the time of what has happened elsewhere: now if none was noted, and here it never goes back."""
+        if at is None:
+            return self.now().at
+        return max(at, self.clock) if self.limits is not None and self.limits.windows else at
 
-    def paid(
-        self,
-        entries: Sequence[Entry],
-        payers: Sequence[Sequence[str]],
-        totals: dict[str, Any],
-        at: int | None = None,
-    ) -> dict[str, Any]:
-        """Charge accounts, which is checked already, and return what the entry says of it.
+    def saved(self, saved: Sequence[Any], at: int | None, drift: int) -> None:
+        """Add the entry of a run that is saved."""
+        self.clock, self.drift = max(self.clock, self.later(at)), drift
+        self.append(_at({"saved": saved}, self.later(at), drift))
 
-        Parameters
-        ----------
-        entries
-            Who pays what.
-        payers
-            The labels of each entry's records.
-        totals
-            What each of them will have spent.
-        at
-            When, if not now.
-        """
-        kinds = [self.kind(entry) for entry in entries]  # first: what cannot be written down changes nothing
-        opened: list[list[Any]] = []
-        for name, total in totals.items():
-            account = self.account(name)
-            if account.number is None:
-                account.number = self._fresh_number()
-                account.salt = secrets.token_bytes(16)
-                opened.append([account.number, commitment(account.salt, name)])
-                self._numbered[account.number] = account
-            self.set_spent(account, total)
-        paid = [
-            [kind, [self._accounts[name].number for name in names]]
-            for kind, names in zip(kinds, payers, strict=True)
-        ]
-        body: dict[str, Any] = {"paid": paid, "at": self.stamp(at)}
-        if opened:
-            body["opened"] = opened
-        return body
-
-    def set_spent(self, account: Account, total: Any) -> None:
-        """Set what an account has spent."""
-        account.spent = total
-        account.changed = True
-
-    def set_row(self, number: int, row: Row) -> None:
-        """Set what rules count of an account."""
-        limits = self.limits
-        account, text = self.by_number(number), None if limits is None else limits.text(row)
-        account.changed |= account.counted != text
-        account.counted = text
-
-    def set_rules(self, body: dict[str, Any]) -> None:
-        """Put rules in force; rows of accounts follow by `set_row`."""
+    def put_rules(self, rules: Sequence[Rule], body: dict[str, Any]) -> None:
+        """Put rules in force, whose groups have accounts by numbers; what they count of accounts follows by `put`."""
         self._rules = self.append({"rules": body})
+        self._recounted = True
+        for record, account in self.accounts.items():
+            self.accounts[record] = account._replace(counted=())
+        apply(self, Ruled(tuple(rules), body["by"], body["reason"], body["at"], body.get("drift", 0)))
 
     def open_account(self, name: str) -> list[Any]:
         """Open the account of a new record; return what the entry that does it says of it."""
-        account = self.account(name)
-        account.number, account.salt = self._fresh_number(), secrets.token_bytes(16)
-        self._numbered[account.number] = account
-        account.changed = True
-        return [account.number, commitment(account.salt, name)]
+        row = self.row(name)
+        row.number, row.salt = self._fresh_number(), secrets.token_bytes(16)
+        self._numbered[row.number] = row
+        self.accounts.pop(name, None)
+        self._changed.add(row.number)
+        return [row.number, commitment(row.salt, name)]
 
-    def relabel(self, account: Account, name: str) -> list[Any]:
+    def relabel(self, row: AccountRow, name: str) -> list[Any]:
         """Call an account otherwise from now on; return what the entry that does it says of it."""
-        account.name, account.salt = name, secrets.token_bytes(16)
-        account.relabelled = True
-        return [account.number, commitment(account.salt, name)]
+        assert row.number is not None
+        row.name, row.salt = name, secrets.token_bytes(16)
+        self._relabelled.add(row.number)
+        return [row.number, commitment(row.salt, name)]
 
     def begin_epoch(self, epoch: int = 0) -> int:
         """Begin an epoch, later than another that is known: whoever has the store open spends no more."""
@@ -442,15 +506,6 @@ class Work:
         mechanism = None if entry.mechanism is None else json.loads(describe(entry.mechanism))
         return {"mechanism": mechanism, **entry_terms(entry)}
 
-    def answer(self, key: str, answer: bytes) -> bytes:
-        """Keep the answer of a request, unless another is kept; return the one that is."""
-        known = self.request(key)
-        assert known is not None
-        kept = known[1]
-        if kept is None:
-            kept = self._answers[key] = answer
-        return kept
-
     def assume(self, assumption: Assumption) -> None:
         """Keep what releases rest on and nobody checked."""
         self.append({"assumed": [assumption.kind.value, assumption.message, assumption.where]})
@@ -482,26 +537,6 @@ class Work:
         yield from rows_after(self.connection, position)
         yield from (row for row in self._entries if row[0] > position)
 
-    def set_reservation(self, position: int, state: str) -> None:
-        """Set the state of a reservation."""
-        self._reservations[position] = state
-
-    def set_request(self, key: str, position: int, stamped: int) -> None:
-        """Keep where the charge of a request stands, and when it was made."""
-        self._requests[key] = position
-        self._stamps[key] = stamped
-
-    def stamped(self, key: str) -> int:
-        """Return when what a request is answered was charged, or drawn."""
-        if key in self._stamps:
-            return self._stamps[key]
-        found = self._one("SELECT stamped FROM request WHERE key = ?", key)
-        return 0 if found is None else int(found[0])
-
-    def set_stamped(self, key: str, stamped: int) -> None:
-        """Set when what a request is answered was drawn."""
-        self._stamps[key] = stamped
-
     def shut(self, why: str, where: Place) -> None:
         """Let nothing more be charged; the first reason stays."""
         if self._closed is None:
@@ -511,7 +546,7 @@ class Work:
     def adopt(self, location: dict[str, Any], reason: str, missing: int, epoch: int) -> None:
         """Let this copy go on: whoever has the store open, or a copy with the same anchor, spends no more."""
         body = {"epoch": self.begin_epoch(epoch), "location": location, "reason": reason, "missing": missing}
-        self.append({"adopted": body, "at": self._clock or self._database.now(self.connection)})
+        self.append({"adopted": body, "at": self.clock or self._database.now(self.connection)})
         self._location = canonical(location)
 
     def remove(
@@ -554,51 +589,68 @@ class Work:
         """Write all of it, and return the new head."""
         self._run("INSERT INTO entry (position, body, hash) VALUES (?, ?, ?)", self._entries)
         self._run("INSERT INTO kind (digest, position) VALUES (?, ?)", self._kind_rows)
-        spent = {
-            id(each.spent): each.spent for each in self._accounts.values() if each.changed or each.relabelled
-        }
-        texts = {key: self._amounts.text(amount) for key, amount in spent.items()}
-        changed = [
-            (each, (each.number, each.name, each.salt, texts[id(each.spent)], each.counted))
-            for each in self._accounts.values()
-            if each.changed or each.relabelled
-        ]
-        self._run(
-            "INSERT INTO account (number, label, salt, spent, counted, digest) VALUES (?, ?, ?, ?, ?, ?)",
-            [(*row, row_digest(*row)) for each, row in changed if each.fresh],
-        )
-        self._run(
-            "UPDATE account SET spent = ?, counted = ?, digest = ? WHERE number = ?",
-            [(*row[3:], row_digest(*row), row[0]) for each, row in changed if not each.fresh],
-        )
-        self._run(
-            "UPDATE account SET label = ?, salt = ?, digest = ? WHERE number = ?",
-            [(*row[1:3], row_digest(*row), row[0]) for each, row in changed if each.relabelled],
-        )
-        store = self.instance, self.epoch, self._location, self._closed, self._rules, self._clock
+        self._write_accounts()
+        windows = self.limits is not None and self.limits.windows
+        time = self._row[5:8]
+        if (windows or self._recounted) and (self.clock, self.drift) != time[:2]:
+            self._witness.saw(self._noted, self.clock)
+            time = self.clock, self.drift, self._witness.text()
+        changing = self.instance, self.epoch, self._location, self._closed, self._rules
+        store = *changing, *time, self._number_of_accounts, self._mass
         if store != self._row:
             self._run(
-                "UPDATE store SET epoch = ?, location = ?, closed = ?, rules = ?, clock = ?, digest = ?",
+                "UPDATE store SET epoch = ?, location = ?, closed = ?, rules = ?, clock = ?, drift = ?, witness = ?, "
+                "accounts = ?, mass = ?, digest = ?",
                 [(*store[1:], row_digest(*store))],
             )
         self._run(
             "INSERT INTO reservation (position, state) VALUES (?, ?) "
             "ON CONFLICT (position) DO UPDATE SET state = excluded.state",
-            list(self._reservations.items()),
+            [(position, self.reservations[position]) for position in self._settled],
+        )
+        asked = [(self.requests[key], label(key), key in self._new_requests) for key in sorted(self._asked)]
+        self._run(
+            "INSERT INTO request (key, position, stamped, answered, answer) VALUES (?, ?, ?, ?, ?)",
+            [(key, each.position, each.stamp, each.digest, each.answer) for each, key, new in asked if new],
         )
         self._run(
-            "INSERT INTO request (key, position, stamped) VALUES (?, ?, ?)",
-            [(key, position, self._stamps[key]) for key, position in self._requests.items()],
-        )
-        self._run(
-            "UPDATE request SET stamped = ? WHERE key = ?",
-            [(stamped, key) for key, stamped in self._stamps.items() if key not in self._requests],
-        )
-        self._run(
-            "UPDATE request SET answer = ? WHERE key = ? AND answer IS NULL",
-            [(answer, key) for key, answer in self._answers.items()],
+            "UPDATE request SET stamped = ?, answered = ?, answer = ? WHERE key = ?",
+            [(each.stamp, each.digest, each.answer, key) for each, key, new in asked if not new],
         )
         return Mark(self.instance, self.epoch, self.position, self._hash.hex())
+
+    def _write_accounts(self) -> None:
+        fresh: list[tuple[Any, ...]] = []
+        changed: list[tuple[Any, ...]] = []
+        for number in sorted(self._changed | self._relabelled):
+            row = self._numbered[number]
+            if number in self._changed:
+                account = self.account(number)
+                row.spent = self._texts.text(account.spent)
+                row.counted = None if self.limits is None else self.limits.text(account.counted)
+            values = number, row.name, row.salt, row.spent, row.counted
+            digest = row_digest(*values)
+            if row.digest is None:
+                fresh.append((*values, digest))
+                self._number_of_accounts += 1
+            else:
+                changed.append((*values[1:], digest, number))
+            self._mass = (self._mass + mass_of(digest) - mass_of(row.digest or b"")) % MASS
+            row.digest = digest
+        self._run(
+            "INSERT INTO account (number, label, salt, spent, counted, digest) VALUES (?, ?, ?, ?, ?, ?)",
+            fresh,
+        )
+        if self._relabelled:
+            sql = (
+                "UPDATE account SET label = ?, salt = ?, spent = ?, counted = ?, digest = ? WHERE number = ?"
+            )
+            self._run(sql, changed)
+        else:
+            self._run(
+                "UPDATE account SET spent = ?, counted = ?, digest = ? WHERE number = ?",
+                [each[2:] for each in changed],
+            )
 
     @property
     def unchanged(self) -> bool:
@@ -609,13 +661,27 @@ class Work:
         self._database.run(self.connection, sql, rows)
 
 
+def _at(body: dict[str, Any], at: int | None, drift: int) -> dict[str, Any]:
+    body["at"] = at
+    if drift:
+        body["drift"] = drift
+    return body
+
+
+def mass_of(digest: bytes) -> int:
+    """Return what a row adds to the mass of its table."""
+    return int.from_bytes(digest, "big")
+
+
 _AT_ONCE = 1_000  # rows of a statement
-STORE_ROW = "SELECT instance, epoch, location, closed, rules, clock, digest FROM store"
+STORE_ROW = "SELECT instance, epoch, location, closed, rules, clock, drift, witness, accounts, mass, digest FROM store"
 ACCOUNT_ROW = "SELECT number, label, salt, spent, counted, digest FROM account"
 
 
-def store_row(name: str, row: Sequence[Any]) -> tuple[str, int, str, str | None, int, int]:
-    """Return instance, epoch, location, closing, rules and clock of the store of a name, as `STORE_ROW` found them.
+def store_row(
+    name: str, row: Sequence[Any]
+) -> tuple[str, int, str, str | None, int, int, int, str | None, int, int]:
+    """Return what the table of a store of a name says of it, without its digest, as `STORE_ROW` found it.
 
     Raises
     ------
@@ -625,12 +691,11 @@ def store_row(name: str, row: Sequence[Any]) -> tuple[str, int, str, str | None,
     *values, digest = row
     if row_digest(*values) != stored_bytes(digest):
         raise LedgerDamaged(f"{name}: the table `store` is not what was written")
-    instance, epoch, location, closed, rules, at = values
-    return instance, epoch, location, closed, rules, at
+    return tuple(values)
 
 
-def account_row(name: str, row: Sequence[Any]) -> tuple[int, str, bytes, str, str | None]:
-    """Return number, label, salt, spending and counts of an account of a store, as `ACCOUNT_ROW` found them.
+def account_row(name: str, row: Sequence[Any]) -> tuple[int, str, bytes, str, str | None, bytes]:
+    """Return number, label, salt, spending, counts and digest of an account of a store, as `ACCOUNT_ROW` found them.
 
     Raises
     ------
@@ -641,42 +706,55 @@ def account_row(name: str, row: Sequence[Any]) -> tuple[int, str, bytes, str, st
     values = int(number), label, stored_bytes(salt), spent, counted
     if row_digest(*values) != stored_bytes(digest):
         raise LedgerDamaged(f"{name}: account {number} is not what was written")
-    return values
+    return *values, stored_bytes(digest)
 
 
-def check_accounts(database: Database, connection: Connection) -> None:
-    """Refuse, at the first call, if an account is damaged, was renamed or is gone.
+def check_accounts(database: Database, connection: Connection, within: float = math.inf) -> None:
+    """Refuse if an account is damaged, was renamed, is gone, or is an older one; unless that was found lately.
 
     Who is not found is new and has spent nothing, unless there is an account that has another name, or none. To look is
     in proportion to their number, so it waits for the first who is not found.
+
+    Parameters
+    ----------
+    database, connection
+        Where.
+    within
+        How many seconds ago it may have been found.
 
     Raises
     ------
     LedgerDamaged
         With what is found.
     """
-    if database.accounts_checked:
+    if time.monotonic() - database.accounts_checked < within:
         return
     damage = database.damage(connection, "account")
     if damage is not None:
         raise LedgerDamaged(f"{database.name}: SQLite finds: {damage}")
-    count = 0
+    count, mass = 0, 0
     for row in connection.exec_driver_sql(ACCOUNT_ROW):
-        account_row(database.name, row)
+        mass += mass_of(account_row(database.name, row)[-1])
         count += 1
-    opened = _last_opened(database, connection)
+    check_mass(database.name, connection, count, mass)
+    database.accounts_checked = time.monotonic()
+
+
+def check_mass(name: str, connection: Connection, count: int, mass: int) -> None:
+    """Refuse unless these are the number of accounts that were written, and the sum of their digests.
+
+    Raises
+    ------
+    LedgerDamaged
+        With what differs.
+    """
+    *_, opened, written, _ = connection.exec_driver_sql(STORE_ROW).one()
     if count != opened:
-        raise LedgerDamaged(f"{database.name}: {opened} accounts were opened, and {count} are there")
-    database.accounts_checked = True
-
-
-def _last_opened(database: Database, connection: Connection) -> int:
-    """Return the number of the account that was opened last: they are opened in order."""
-    last = "SELECT body FROM entry WHERE body LIKE ? ORDER BY position DESC LIMIT 1"
-    found = database.one(connection, last, '%"opened":[[%')
-    body = {} if found is None else json.loads(found[0])
-    said = next((body[each] for each in ("rules", "folded") if each in body), body)
-    return max((int(number) for number, _ in said.get("opened", ())), default=0)
+        raise LedgerDamaged(f"{name}: {opened} accounts were opened, and {count} are there")
+    if mass % MASS != written:
+        raise LedgerDamaged(
+            f"{name}: an account is not what was written last: an older one was put in its place"
+        )
 
 
 def last_save(database: Database, connection: Connection) -> tuple[int, str]:

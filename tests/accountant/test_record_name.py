@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from earlier_version import as_earlier
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -143,6 +144,7 @@ def of_version_5(
             accountant.release(WHOLE, accountant.private([0.5], Interval(0, 1), name))
         accountant.ledger.close()  # type: ignore[attr-defined]
     with closing(sqlite3.connect(path)) as connection, connection:
+        as_earlier(connection)
         connection.execute("UPDATE store SET version = 5")
 
 
@@ -152,7 +154,7 @@ def test_an_old_store_whose_names_are_fit_goes_on(tmp_path: Path, monkeypatch: p
     with closing(open_store(tmp_path / "ledger.db")) as store:
         assert store.spent("7").epsilon == 1
     with closing(sqlite3.connect(tmp_path / "ledger.db")) as connection:
-        assert connection.execute("SELECT version FROM store").fetchone() == (6,)
+        assert connection.execute("SELECT version FROM store").fetchone() == (8,)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -14,9 +14,11 @@ from algorithms.claim import Claim, View
 from mechanisms.arrays import FloatArray
 from mechanisms.printed_numbers import at_least, at_most
 from verify.conduct.effort import Effort
+from verify.conduct.other_processes import Again, PlayedAgain
 from verify.conduct.process_state import subjects_own
 from verify.findings import Finding, FindingKind, LowerBound, Statement, Witness, add_once
 from verify.learners.learner_case import LearnerCase
+from verify.learners.pair_gates import Watched
 from verify.sentences import exact
 from verify.statistics.sampled_losses import ROUNDING, LossBound, loss_lower_bound
 from verify.subject_error import failing_place
@@ -154,6 +156,21 @@ def _run_coupled(
     return _together(batches, axis=0)
 
 
+def played_again(
+    case: LearnerCase, data: FloatArray, neighbour: Neighbour, seed: np.random.SeedSequence
+) -> PlayedAgain:
+    """Return what plays a learner in one lane on D and a neighbour again."""
+
+    def play() -> str:
+        gate = Watched(seed, 1)
+        with subjects_own():
+            for _ in case.play(case.build(gate), gate, np.stack([data, neighbour.applied(data)])):
+                pass
+        return gate.digest
+
+    return PlayedAgain(play)
+
+
 def add_coupled(
     evidence: Evidence,
     coupled: CoupledRun,
@@ -163,10 +180,12 @@ def add_coupled(
     reproduce: str,
     error: float,
     repeats: bool,
+    again: Callable[[Neighbour], Again],
 ) -> None:
     """Offer the privacy loss of all releases as a lower bound, wrong with probability `error`, and what diverged.
 
-    A run that does not repeat with its seed draws from elsewhere, and nobody knows who sees that.
+    `again` plays on D and a neighbour again. A run that does not repeat with its seed draws from elsewhere, and nobody
+    knows who sees that.
     """
     of_neighbours = coupled.losses.max(axis=1)
     largest, worst = float(of_neighbours.max()), neighbours[int(of_neighbours.argmax())]
@@ -205,7 +224,8 @@ def add_coupled(
         in_view=in_view,
         decisive=True,
     )
-    evidence.offer(lower, _loss_witness(bound, neighbours, data, reproduce))
+    witness = _loss_witness(bound, neighbours, data, reproduce)
+    evidence.offer(lower, witness, again(neighbours[bound.neighbour]))
 
 
 def _loss_witness(bound: LossBound, neighbours: list[Neighbour], data: FloatArray, reproduce: str) -> Witness:

@@ -17,8 +17,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from accountant import Accountant, Budget, BudgetExceeded, PurposeRefused, Rule, spending_on
 from accountant.rules import clock
-from accountant.rules.clock import DAY, ClockAhead
-from accountant.rules.scope import current_scope
+from accountant.rules.clock import DAY, ClockAhead, Witness
+from accountant.rules.scope import Scope, current_scope
 from accountant.stores.export import read_export
 from accountant.stores.folding import NothingToFold, fold
 from mechanisms import Interval, Laplace
@@ -100,13 +100,20 @@ class Oracle:
                     assert total <= counted.budget.epsilon
 
 
+class Blind(Witness):
+    """A clock that was started now."""
+
+    def saw(self, text: str | None, at: int) -> None:
+        super().saw(None, at)
+
+
 class RulesMachine(RuleBasedStateMachine):
     @initialize(rules=st.sampled_from(list(RULES)))
     def open(self, rules: str) -> None:
         self.patch = pytest.MonkeyPatch()
-        self.now = 20_000 * DAY + DAY // 3
+        self.now = self.seen = 20_000 * DAY + DAY // 3
         self.patch.setattr(clock, "wall", lambda: self.now)
-        self.patch.setattr(clock, "running", lambda: self.now)
+        self.patch.setattr(clock, "running", lambda: self.seen)
         self.oracle = Oracle(RULES[rules])
         self.accountants = [
             Accountant(Budget(6.0), noise=np.random.default_rng(1), rules=RULES[rules], store=store)
@@ -174,11 +181,20 @@ class RulesMachine(RuleBasedStateMachine):
     @rule(days=st.sampled_from([Fraction(1, 2), 1, 2, 3]))
     def wait(self, days: Fraction) -> None:
         self.now += int(days * DAY)
+        self.seen += int(days * DAY)
+
+    @rule(days=st.sampled_from([Fraction(1, 2), 1, 2, 3]))
+    def wait_unseen(self, days: Fraction) -> None:
+        """Time passes that no running clock of the store's has seen: it adds up."""
+        self.wait(days)
+        self.store._witness = Blind()
         last = self.store.verify().replay
-        if last.limits.windows and self.now - last.clock > DAY:
+        if last.limits.windows and last.drift + self.now - last.clock > last.limits.longest_drift:
             with spending_on("care"), pytest.raises(ClockAhead):
                 self.store.charge([], lambda _: True, scope=current_scope())
             self.store.confirm_clock("ann", "a holiday")
+        self.store.charge([], lambda _: True, scope=Scope("care"))
+        self.store._witness = Witness()
 
     @rule(days=st.integers(0, 3), forget=st.booleans())
     def fold(self, days: int, forget: bool) -> None:
@@ -204,10 +220,10 @@ class RulesMachine(RuleBasedStateMachine):
             self.accountants[0].export(path)
             copied, names = read_export(path)
         for number, name in names.items():
-            row = copied.rows.get(number, copied.limits.zero)
+            row = copied.counted(number)
             with self.store.database.snapshot() as connection:
                 work = self.store._work(connection)
-                stored = work.row_of(work.key(f'"{name}"'))
+                stored = work.counted(work.key(f'"{name}"'))
             assert [each.days for each in row] == [
                 each.days for each in stored
             ]  # reservations stand elsewhere

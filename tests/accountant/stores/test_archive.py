@@ -32,6 +32,7 @@ FIRST = 20_000 * DAY
 def now(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     now = [FIRST]
     monkeypatch.setattr(clock, "wall", lambda: now[0])
+    monkeypatch.setattr(clock, "running", lambda: now[0])
     return now
 
 

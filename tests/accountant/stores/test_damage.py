@@ -111,9 +111,9 @@ def said(path: Path) -> tuple[Any, dict[Any, Any]]:
         with closing(sqlite3.connect(path)) as connection, connection:
             found = connection.execute("SELECT number, label FROM account NOT INDEXED").fetchall()
         names = {number: named(label) for number, label in found}
-    counted = replay.limits and {name: replay.rows.get(number) for number, name in names.items()}
+    counted = replay.limits and {name: replay.account(number).counted for number, name in names.items()}
     terms = [replay.terms.to_dict(), replay.limits and replay.limits.rules, counted]
-    return terms, {name: replay.totals.spent(number) for number, name in names.items()}
+    return terms, {name: replay.units.amount(replay.account(number).spent) for number, name in names.items()}
 
 
 def said_when_opened(path: Path) -> tuple[Any, dict[Any, Any]]:
@@ -276,7 +276,7 @@ def opened_twice(entries: list[Any]) -> None:
 
 def drawn_given_back(entries: list[Any]) -> None:
     drawn = next(row["entry"]["drawn"] for row in entries if "drawn" in row["entry"])
-    entries.append({"entry": {"returned": drawn}})
+    entries.append({"entry": {"returned": drawn, "at": 0}})
 
 
 def miscalibrated(entries: list[Any]) -> None:
@@ -300,7 +300,7 @@ REHASHED: dict[Callable[[list[Any]], None], str] = {
     cheaper: "entry 3: charges epsilon = 0.01, less than the epsilon = 0.25 of its mechanism",
     over_budget: r"entry \d+: takes account 1 over its budget",
     unopened: "entry 4: charges account 99, which was never opened",
-    opened_twice: "entry 5: opens account 1 a second time",
+    opened_twice: "entry 6: opens account 1 a second time",
     drawn_given_back: r"entry \d+: settles entry \d+, which is no open reservation",
     miscalibrated: "entry 3: its sensitivity is more than its mechanism is calibrated for",
     unknown_labelled: r"entry \d+: names account 99, which was never opened",

@@ -133,3 +133,24 @@ def test_a_charge_that_names_a_record_twice_is_checked_as_one() -> None:
         ledger.charge(entries, lambda total: total.within(Budget(1.0)))
     assert ledger.spent("bob").epsilon == 0
     ledger.charge(entries[:1], lambda total: total.within(Budget(1.0)))
+
+
+def test_an_account_that_is_put_back_alone_is_noticed(tmp_path: Path) -> None:
+    """Each row is whole, and their number is right; their sum is not."""
+    path = tmp_path / "ledger.db"
+    accountant = opened(path)
+    charge(accountant, "ann")
+    with closing(sqlite3.connect(path)) as connection:
+        row = connection.execute("SELECT spent, digest FROM account").fetchone()
+    charge(accountant, "ann")
+    charge(accountant, "bob")
+    accountant.ledger.close()  # type: ignore[attr-defined]
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE account SET spent = ?, digest = ? WHERE number = 1", row)
+    accountant = opened(path)
+    with pytest.raises(LedgerDamaged, match="an older one was put in its place"):
+        charge(accountant, "cid")
+    with pytest.raises(LedgerDamaged):
+        accountant.ledger.check()  # type: ignore[attr-defined]
+    with pytest.raises(LedgerDamaged, match="account 1 has not spent what the entries say"):
+        verify_store(path)

@@ -32,11 +32,11 @@ from accountant import (
 )
 from accountant.audit.release_file import read_releases
 from accountant.files.sqlite_file import is_sqlite
-from accountant.ledger import totals
+from accountant.ledger.events import Charge, Settle
 from accountant.stores.anchor import Anchor
 from accountant.stores.database import Database
 from accountant.stores.opening import adopt, open_store, verify_store
-from accountant.stores.sql_store import Charge, put_rules_in
+from accountant.stores.sql_store import NamedCharge, put_rules_in
 from accountant.stores.store_refusals import LedgerDamaged, OtherTerms, StoreMoved, StoreRefused
 from mechanisms import Gaussian, Interval, Laplace, Sensitivity
 
@@ -50,6 +50,11 @@ def opened(path: Path, **options: Any) -> Accountant:
 
 def value(accountant: Accountant, record: Any = "ann") -> Any:
     return accountant.private([0.5], UNIT, record)
+
+
+def charge_in(work: Any, entries: Any, hold: bool = False) -> Any:
+    """Charge in a transaction, whatever the budget is."""
+    return NamedCharge(Charge(entries, lambda _: True, hold), work.label)(work)
 
 
 @pytest.fixture
@@ -234,29 +239,28 @@ def test_what_is_read_again_has_what_the_same_transaction_wrote(path: Path) -> N
     store: Any = accountant.ledger
     entries = accountant.price(HALF, value(accountant)).entries
     with store.working(()) as work:
-        Charge(store.names.label, entries, store.terms.fits, False, None)(work)
+        charge_in(work, entries, hold=False)
         put_rules_in(work, [Rule(Budget(0.5))], "ann", "why")
     assert store.standings(["ann"])[0].counted[0][1].epsilon == Fraction(1, 2)
     endless = [replace(entry, mechanism=None, charge=store.terms.composition.infinite) for entry in entries]
     with store.working(()) as work:
-        work.set_rules({"rules": [], "by": "ann", "reason": "why", "opened": [], "at": work.time()})
-        Charge(store.names.label, endless, lambda total: True, False, None)(work)
-        receipt = Charge(store.names.label, endless, lambda total: True, True, None)(work)
-        store.return_in(work, receipt.position)
+        work.put_rules((), {"rules": [], "by": "ann", "reason": "why", "opened": [], "at": work.time()})
+        charge_in(work, endless, hold=False)
+        receipt = charge_in(work, endless, hold=True)
+        work.do(Settle(receipt.position, returned=True))
     assert store.spent("ann").epsilon is None
 
 
 @pytest.mark.slow
-def test_a_verification_keeps_nothing_of_most_charges(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_verification_keeps_nothing_of_most_charges(path: Path) -> None:
     """Of charges that no later entry can name, at most 8 bytes are held each, and of totals only the last."""
-    monkeypatch.setattr(totals, "_INTERNED", 100)
     accountant = Accountant(Budget.unlimited(), noise=np.random.default_rng(0), store=path)
     store: Any = accountant.ledger
     entries, held = accountant.price(HALF, value(accountant)).entries, []
     for charges in (2_000, 8_000):
         with store.working(()) as work:
             for _ in range(charges):
-                Charge(store.names.label, entries, store.terms.fits, False, None)(work)
+                charge_in(work, entries, hold=False)
         tracemalloc.start()
         assert store.verify().entries > charges
         held.append(tracemalloc.get_traced_memory()[1])

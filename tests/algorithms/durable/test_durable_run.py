@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from earlier_version import as_earlier
 
 from accountant import Accountant, Budget, BudgetExceeded, GateClosed, InUse, RenyiComposition
 from accountant.stored_accountant import RandomnessMismatch
@@ -932,6 +933,7 @@ def test_an_old_run_whose_names_are_others_now_is_not_gone_on_with(
             assert bool(run.accountant.ledger.charges(name)) is charged
             run.save(tmp_path / "run")
     with contextlib.closing(sqlite3.connect(tmp_path / "run" / "ledger.db")) as connection, connection:
+        as_earlier(connection)
         connection.execute("UPDATE store SET version = 5")
     if name == "ann":
         DurableRun.load(tmp_path / "run", build, noise=np.random.default_rng(1)).close()

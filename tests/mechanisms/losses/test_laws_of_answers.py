@@ -6,7 +6,7 @@ import random
 import pytest
 from kinds_of_curves import KINDS, A, R
 
-from mechanisms import PrivacyProfile
+from mechanisms import GaussianProfile, LaplaceProfile, PrivacyProfile
 from mechanisms.losses.composed_loss import ComposedLoss, compose
 from mechanisms.losses.enclosure import Enclosure, lower_end
 from mechanisms.losses.running_loss import RunningLoss
@@ -39,7 +39,7 @@ HEAVY = {"skewed binomial", "sampled skewed binomial", "several binomials", "gro
 
 
 def check(loss: ComposedLoss, asked: str, at: float) -> None:
-    """Hold one answer to every row of its table."""
+    """Hold one answer to every row of its table, up to the width that it promises."""
     given = {asked: at}
     answer = loss.epsilon(at) if asked == "delta" else loss.delta(at)
     least = lower_end(answer) or 0.0
@@ -47,7 +47,8 @@ def check(loss: ComposedLoss, asked: str, at: float) -> None:
     assert answer.upper == 0.0 or isinstance(answer, Enclosure) == attained, (given, answer)
     for name, row in loss.theorems(**given).items():
         assert least <= row.upper, (loss.releases, given, name, answer, row)
-        assert answer.upper <= row.upper * (1.0 + 1e-9), (loss.releases, given, name, answer, row)
+        width = 1e-9 * max(1.0, row.upper) if asked == "delta" else 1e-6 * row.upper
+        assert answer.upper <= row.upper + width, (loss.releases, given, name, answer, row)
         assert (lower_end(row) or 0.0) <= answer.upper, (loss.releases, given, name, answer, row)
 
 
@@ -98,8 +99,8 @@ def test_every_pair_of_kinds(relation: Neighbouring, one: str, other: str) -> No
 
 @pytest.mark.parametrize("first", [0, *(pytest.param(i, marks=pytest.mark.slow) for i in range(1, 100))])
 def test_random_compositions_of_all_kinds(first: int) -> None:
-    """10,000 of them; in the default suite of the fast kinds alone."""
-    for seed in range(first * 100, first * 100 + 100):
+    """10,000 of them; in the default suite 40, of the fast kinds alone."""
+    for seed in range(first * 100, first * 100 + (100 if first else 40)):
         asked, at = random.Random(seed).choice(ASKED if first or seed % 10 == 0 else ASKED[:3])
         check(compose(random_composition(seed, fast=not first)), asked, at)
 
@@ -119,3 +120,14 @@ def test_streams_say_what_compositions_do(seed: int) -> None:
     if 0 < room < math.inf:
         more = compose([*releases, (releases[0][0], int(room))]).epsilon_at_most(1e-6)
         assert more <= budget * (1.0 + 1e-9)
+
+
+@pytest.mark.parametrize("scale", [1e160, 1e300, 1.7e308])
+@pytest.mark.parametrize("epsilon", [0.0, 1.0, 1e6])
+def test_no_theorem_proves_that_a_loss_is_nothing(scale: float, epsilon: float) -> None:
+    """Divergences of tiny losses underflowed to 0, and so did δ at a large ε: "at most 0.0"."""
+    tiny = LaplaceProfile(1.0, scale)
+    assert (tiny.renyi([1.5, 100.0]) > 0.0).all()
+    assert (tiny.loss().renyi([1.5, 100.0]) > 0.0).all()
+    rows = compose([(tiny, 2), (GaussianProfile(0.1), 1)]).theorems(epsilon=epsilon)
+    assert all(row.upper > 0.0 for row in rows.values()), rows

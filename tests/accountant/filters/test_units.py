@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -18,16 +19,18 @@ from accountant import (
     BasicComposition,
     Budget,
     BudgetExceeded,
+    Cost,
     GaussianComposition,
+    Place,
     RenyiComposition,
     ZeroConcentratedComposition,
 )
-from accountant.filters.short_charges import round_up
+from accountant.filters.units import INFINITE, UNIT, Units, minus, vector_of, vector_text
 from accountant.stores.opening import verify_store
 from mechanisms import Interval, Laplace, Sensitivity
 
 ONE = Sensitivity(1, 1, 1)
-UNIT = Interval(0, 1)
+SHARE = Interval(0, 1)
 FILTERS: list[Any] = [
     BasicComposition(),
     AdvancedComposition(),
@@ -41,20 +44,55 @@ def accountant_with(composition: Any, budget: Budget, **options: Any) -> Account
     return Accountant(budget, composition=composition, noise=np.random.default_rng(0), **options)
 
 
-@given(st.fractions(min_value=0, max_value=10**6) | st.floats(0, 1e6).map(Fraction))
+UNITS = Units(BasicComposition())
+NUMBERS = st.fractions(min_value=0, max_value=10**6) | st.floats(0, 1e6).map(Fraction)
+
+
+def price(value: Fraction | None) -> int:
+    return UNITS.price(Cost(value, Fraction(0)))[0]
+
+
+@given(NUMBERS)
 @example(Fraction(1, 3**2000))
 @example(Fraction(10**400 + 1, 3**5 * 7**9))
 @example(Fraction(5e-324) / Fraction(1.7e308) / 1009)
-def test_a_number_is_rounded_up_by_less_than_its_last_digit(value: Fraction) -> None:
-    found = round_up(value)
-    assert value <= found <= value * (1 + Fraction(1, 2**126))
-    assert round_up(found) == found or found.denominator > 2**2200
+def test_a_number_is_rounded_up_by_less_than_a_unit(value: Fraction) -> None:
+    assert value * UNIT <= price(value) < value * UNIT + 1
+    rounded = UNITS.rounded(Cost(value, Fraction(0)))
+    assert value <= rounded.epsilon
+    assert UNITS.rounded(rounded) is rounded
 
 
-@given(st.floats(0, allow_infinity=False), st.integers(1, 1000))
-def test_floats_their_squares_and_parts_are_charged_as_they_are(value: float, parts: int) -> None:
-    for each in (Fraction(value), Fraction(value) ** 2, Fraction(value) / parts):
-        assert round_up(each) == each
+@given(st.floats(1e-60, allow_infinity=False), st.floats(1e-22, 1e100), st.integers(1, 1000))
+def test_floats_their_squares_and_parts_are_charged_as_they_are(
+    value: float, squared: float, parts: int
+) -> None:
+    for each in (Fraction(value), Fraction(squared) ** 2, Fraction(value) / parts):
+        assert Fraction(price(each), UNIT) == each
+
+
+@given(st.lists(st.none() | NUMBERS), st.randoms(use_true_random=False))
+def test_sums_are_taken_back_exactly_in_any_order(values: list[Fraction | None], chosen: Any) -> None:
+    prices = [UNITS.price(Cost(value, Fraction(1, 3))) for value in values]
+    total = UNITS.zero
+    for each in prices:
+        total = UNITS.plus(total, each)
+    assert (UNITS.amount(total).epsilon is None) == (None in values)
+    assert vector_of(vector_text(total)) == total
+    chosen.shuffle(prices)
+    while prices:
+        total = minus(total, prices.pop())
+    assert total == UNITS.zero
+
+
+def test_units_are_these() -> None:
+    """What stores hold means the same in every version."""
+    assert 2**256 * math.lcm(*range(1, 1_001, 2)) == UNIT
+    assert UNIT % 1_000 == 0
+    assert INFINITE == 2**4_096
+    assert vector_text((UNIT, 0)) == f"1{'0' * 64} 0"
+    assert vector_text((INFINITE + 1, 2 * INFINITE)) == "0+1*1 0*2"
+    assert price(Fraction(1, 1_009)) * 1_009 - UNIT == -UNIT % 1_009
 
 
 def test_n_charges_of_an_nth_part_fit_n_times() -> None:
@@ -77,18 +115,18 @@ def test_the_last_part_is_released_and_no_further_one(
     accountant = accountant_with(composition, Budget(1.0, 1e-300), **options)
     noise = Laplace(scale=n, sensitivity=ONE)
     for _ in range(n):
-        accountant.release(noise, accountant.private([0.5], UNIT, "ann"))
+        accountant.release(noise, accountant.private([0.5], SHARE, "ann"))
     with pytest.raises(BudgetExceeded):
-        accountant.release(noise, accountant.private([0.5], UNIT, "ann"))
+        accountant.release(noise, accountant.private([0.5], SHARE, "ann"))
     assert accountant.ledger.spent("ann").values[0] == 1
     with pytest.raises(BudgetExceeded):  # how little it may be
-        accountant.release(Laplace(scale=1e300, sensitivity=ONE), accountant.private([0.5], UNIT, "ann"))
+        accountant.release(Laplace(scale=1e300, sensitivity=ONE), accountant.private([0.5], SHARE, "ann"))
 
 
 def check_many_scales(composition: Any, count: int, **options: Any) -> Any:
     """Charge one record through noise of so many scales; return its accountant."""
     accountant = accountant_with(composition, Budget(1e6, 1e-6), **options)
-    value, exact = accountant.private([0.5], UNIT, "ann"), Fraction(0)
+    value, exact = accountant.private([0.5], SHARE, "ann"), Fraction(0)
     for t in range(1, count + 1):
         noise = Laplace(scale=t * t / 0.6, sensitivity=ONE)
         accountant.release(noise, value)
@@ -110,7 +148,7 @@ def test_700_scales_on_one_record(composition: Any, tmp_path: Path) -> None:
 
 def test_many_scales_in_a_store(tmp_path: Path) -> None:
     accountant = check_many_scales(AdvancedComposition(), 200, store=tmp_path / "ledger.db")
-    accountant.release(Laplace(scale=1.0, sensitivity=ONE), accountant.private([0.5], UNIT, "bob"))
+    accountant.release(Laplace(scale=1.0, sensitivity=ONE), accountant.private([0.5], SHARE, "bob"))
     assert verify_store(tmp_path / "ledger.db").accounts == 2
 
 
@@ -118,3 +156,11 @@ def test_many_scales_in_a_store(tmp_path: Path) -> None:
 @pytest.mark.parametrize("composition", FILTERS, ids=lambda each: each.name)
 def test_100_000_scales_on_one_record(composition: Any, tmp_path: Path) -> None:
     check_many_scales(composition, 100_000)
+
+
+def test_mechanisms_without_end_fill_no_memory() -> None:
+    accountant = accountant_with(BasicComposition(), Budget(1e9))
+    for i in range(9_000):
+        accountant._charge(Laplace(scale=1.0 + i, sensitivity=ONE), ONE, Place("here.py", 1))
+    kept = accountant._units
+    assert max(len(accountant._charges), len(kept._prices), len(kept._sums)) <= 4_096

@@ -1,0 +1,173 @@
+"""Amounts as whole numbers of one small unit, rounded up when they are priced.
+
+A sum of fractions has the least common multiple of their denominators: with every other scale of noise it grows,
+without end. Whole numbers add up, and subtract, exactly, whatever came between.
+
+**Rounding is sound for every filter.** Let a filter accept while a vector of sums S lies in a set F that is closed
+downwards, and be valid for any predictable upper bounds c_i of the releases' costs. Let ĉ_i = ⌈UNIT c_i⌉. Accepting
+while Σ ĉ_i / UNIT lies in F is valid for the same budget: ĉ_i / UNIT is at least c_i, and a function of it, so
+predictable; and what costs c costs whatever is more, since all these notions are monotone. So the run is one of costs
+ĉ_i / UNIT that stays in F. Roundings of different numbers of a charge (ε and ε², one divergence for each order) need
+not go together: the theorems use upper bounds of each alone. What is read from a total (`guarantee`, `left`,
+`odometer`) does not fall in any of its numbers, and stays an upper bound.
+
+**Loss.** n charges are counted by less than n units too much, 2^-1684 n. None is where 1 / UNIT divides: floats from
+2^-203 on, squares of floats from 2^-75 on, and n-th parts of them for n up to 1,000, so that n charges of exactly a
+budget's n-th part fit it n times, and no further one does.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+from accountant.budget import Amount, Budget
+from accountant.filters.composition_theorem import Composition
+
+_ODD = math.lcm(*range(1, 1_001, 2))
+UNIT = 2**256 * _ODD
+INFINITE = 2**4_096
+"""What no finite number covers: more than every limit, in units. Sums tell how often it was paid, and give it back."""
+
+Vector = tuple[int, ...]
+"""An amount in units, one number for each of the theorem's."""
+
+_KEPT = 4_096
+"""So many prices are kept: mechanisms without end would fill the memory."""
+
+
+def minus(total: Vector, price: Vector) -> Vector:
+    """Return a total without a price that it holds."""
+    return tuple(map(operator.sub, total, price))
+
+
+class Units:
+    """The amounts of a composition theorem in units.
+
+    Parameters
+    ----------
+    composition
+        The theorem.
+
+    Attributes
+    ----------
+    composition
+        The theorem.
+    zero
+        Nothing.
+    """
+
+    def __init__(self, composition: Composition) -> None:
+        self.composition = composition
+        self.zero: Vector = (0,) * len(composition.zero.values)
+        # By ids of what stands beside them, which keeps it alive.
+        self._prices: dict[int, tuple[Amount, Vector]] = {}
+        self._sums: dict[int, tuple[Vector, Vector, Vector]] = {}
+
+    def price(self, charge: Amount) -> Vector:
+        """Return a charge in units, each number rounded up; of the same charge the same object."""
+        known = self._prices.get(id(charge))
+        if known is not None and known[0] is charge:
+            return known[1]
+        if len(self._prices) >= _KEPT:
+            self._prices.clear()
+        price = tuple([INFINITE if value is None else _up(value) for value in charge.values])
+        self._prices[id(charge)] = charge, price
+        return price
+
+    def rounded(self, charge: Amount) -> Any:
+        """Return a charge as it is priced: the same, or one that is more by less than a unit."""
+        price = self.price(charge)
+        if all(
+            value is None or value * UNIT == units for value, units in zip(charge.values, price, strict=True)
+        ):
+            return charge
+        return self.amount(price)
+
+    def plus(self, total: Vector, price: Vector) -> Vector:
+        """Return a sum; records that have paid the same, in the same order, share it."""
+        known = self._sums.get(id(price))
+        if known is not None and known[0] is total and known[1] is price:
+            return known[2]
+        if len(self._sums) >= _KEPT:
+            self._sums.clear()
+        found = tuple(map(operator.add, total, price))
+        self._sums[id(price)] = total, price, found
+        return found
+
+    def amount(self, total: Vector) -> Any:
+        """Return the theorem's amount of so many units."""
+        return self.composition.amount(
+            tuple([None if units >= INFINITE else Fraction(units, UNIT) for units in total])
+        )
+
+
+def _up(value: Fraction) -> int:
+    return -(-value.numerator * UNIT // value.denominator)
+
+
+class Limit:
+    """Which totals are within a budget.
+
+    Parameters
+    ----------
+    units
+        The theorem's.
+    budget
+        The budget.
+    """
+
+    def __init__(self, units: Units, budget: Budget) -> None:
+        self._units = units
+        self._budget = budget
+        self._boxes = [
+            tuple([math.inf if most is None else most.numerator * UNIT // most.denominator for most in box])
+            for box in _boxes(units.composition, budget)
+        ]
+
+    def __call__(self, spent: Amount) -> bool:
+        """Whether an amount is within the budget."""
+        return self._units.composition.fits(spent, self._budget)
+
+    def holds(self, total: Vector) -> bool:
+        """Whether so many units are; the theorem has the last word."""
+        for box in self._boxes:
+            if all(map(operator.le, total, box)):
+                return True
+        return self._units.composition.fits(self._units.amount(total), self._budget)
+
+
+def _boxes(composition: Composition, budget: Budget) -> Sequence[Sequence[Fraction | None]]:
+    """Return the limits that a theorem names: whatever is within one of them fits; none of who says only what fits."""
+    classes = type(composition).__mro__
+    says = next((i for i, each in enumerate(classes) if "boxes" in vars(each)), len(classes))
+    decides = next((i for i, each in enumerate(classes) if "fits" in vars(each)), len(classes))
+    return composition.boxes(budget) if says <= decides and says < len(classes) else ()  # type: ignore[attr-defined]
+
+
+# --- as text ----------------------------------------------------------------------------------------
+
+
+def vector_text(total: Vector) -> str:
+    """Return units as text: whole parts of 2^-256, and what is left of them, in hexadecimal digits."""
+    return " ".join(map(_text, total))
+
+
+def vector_of(text: str) -> Vector:
+    """Return the units that `vector_text` wrote."""
+    return tuple(map(_read, text.split(" ")))
+
+
+def _text(units: int) -> str:
+    endless, finite = divmod(units, INFINITE)
+    parts, rest = divmod(finite, _ODD)
+    return f"{parts:x}" + (f"+{rest:x}" if rest else "") + (f"*{endless:x}" if endless else "")
+
+
+def _read(text: str) -> int:
+    finite, _, endless = text.partition("*")
+    parts, _, rest = finite.partition("+")
+    return int(endless or "0", 16) * INFINITE + int(parts, 16) * _ODD + int(rest or "0", 16)

@@ -1,0 +1,158 @@
+"""What is asked of a ledger, and what happens in it: commands, and events."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from accountant.filters.units import Vector
+from accountant.ledger.entry import Entry
+from accountant.ledger.store import ANY
+from accountant.rules.rule import Rule
+from accountant.rules.scope import Scope
+
+# --- commands -----------------------------------------------------------------------------------------
+
+
+class Now(NamedTuple):
+    """The time of a command.
+
+    Attributes
+    ----------
+    at
+        Milliseconds since 1970.
+    witnessed
+        How much of the time since the last event a clock has seen pass that nobody can set; None for all of it.
+    """
+
+    at: int
+    witnessed: int | None = None
+
+
+class Charge(NamedTuple):
+    """Entries to be charged together, all or none.
+
+    Attributes
+    ----------
+    entries
+        Who is to pay what.
+    holds
+        Whether a total is within the budget.
+    hold
+        Whether it is a reservation.
+    request
+        The key of the caller's, if there is one.
+    scope
+        What for.
+    """
+
+    entries: Sequence[Entry]
+    holds: Callable[[Vector], bool]
+    hold: bool = False
+    request: str | None = None
+    scope: Scope = ANY
+
+
+class Settle(NamedTuple):
+    """A reservation to be drawn, or given back."""
+
+    position: int
+    returned: bool
+
+
+class Answer(NamedTuple):
+    """What a request is to be answered, unless another answer is kept."""
+
+    request: str
+    answer: bytes
+
+
+Command = Charge | Settle | Answer
+
+# --- events -------------------------------------------------------------------------------------------
+
+
+class Charged(NamedTuple):
+    """Entries that were charged together.
+
+    Attributes
+    ----------
+    position
+        The number of this charge, from 1.
+    entries
+        Who paid what.
+    reserved
+        Whether they were a reservation when they were charged.
+    request
+        The key of the caller's, if there is one.
+    scope
+        What it was for.
+    at
+        When, if a rule looks at the time.
+    drift
+        By how much the clock may have run ahead unseen by then, in milliseconds.
+    """
+
+    position: int
+    entries: tuple[Entry, ...]
+    reserved: bool = False
+    request: str | None = None
+    scope: Scope = ANY
+    at: int | None = None
+    drift: int = 0
+
+
+class Settlement(NamedTuple):
+    """A reservation that was drawn, or given back; when, and by a clock that has drifted so far."""
+
+    position: int
+    returned: bool
+    at: int | None = None
+    drift: int = 0
+
+
+class DrawnAgain(NamedTuple):
+    """A request that was charged and never answered, drawn on a later day; when, by a clock that drifted so far."""
+
+    request: str
+    at: int
+    drift: int = 0
+
+
+class Answered(NamedTuple):
+    """A request that was answered.
+
+    Attributes
+    ----------
+    request
+        Its key.
+    digest
+        The SHA-256 of the answer: of one that was erased it is known that there was one.
+    answer
+        The answer; None if it was erased.
+    """
+
+    request: str
+    digest: str
+    answer: bytes | None = None
+
+
+class Ruled(NamedTuple):
+    """Limits beside the budget that are in force from here on; who set them, why, and when, by what clock."""
+
+    rules: tuple[Rule, ...]
+    by: str
+    reason: str
+    at: int
+    drift: int = 0
+
+
+class ClockConfirmed(NamedTuple):
+    """Somebody's word that the clock is right, however far it is ahead of the last event; it has not drifted then."""
+
+    at: int
+    by: str
+    reason: str
+
+
+LedgerEvent = Charged | Settlement | Answered | DrawnAgain | Ruled | ClockConfirmed

@@ -1,0 +1,20 @@
+"""Stores as they were before totals were whole numbers of a unit, and answers were entries."""
+
+import json
+import sqlite3
+from fractions import Fraction
+
+from accountant.filters.units import INFINITE, UNIT, vector_of
+
+
+def as_earlier(connection: sqlite3.Connection) -> None:
+    """Give the tables of a store the columns that they had in version 6, with the same totals, and no answers."""
+    for number, text in connection.execute("SELECT number, spent FROM account").fetchall():
+        units = vector_of(text)
+        spent = [None if each >= INFINITE else str(Fraction(each, UNIT)) for each in units]
+        connection.execute("UPDATE account SET spent = ? WHERE number = ?", (json.dumps(spent), number))
+    connection.execute("UPDATE request SET answer = NULL")
+    for table, column in [("store", "drift"), ("store", "witness"), ("store", "accounts"), ("store", "mass")]:
+        connection.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
+    connection.execute("ALTER TABLE request DROP COLUMN answered")
+    connection.execute("UPDATE store SET version = 6")
