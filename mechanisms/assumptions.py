@@ -211,16 +211,31 @@ class _Classes:
         ]
         # Views of what classes, and defaults by name, hold by then; and what they held.
         self._holding = [*(vars(body.cls) for body in self._bodies), *(now for now, _ in by_name)]
-        self._held = [*(body.held for body in self._bodies), *(then for _, then in by_name)]
+        self._imported = [*(body.held for body in self._bodies), *(then for _, then in by_name)]
         self._functions, self._codes = list(ran), [code for code, _, _ in ran.values()]
         # A default where there was none, or by a name that is no argument's, changes no call that did not fail before.
         self._positional = [f for f, (_, given, _) in ran.items() if given is not None]
         self._by_name = [f for f, (_, _, given) in ran.items() if given is not None]
+        self._defaults = [*(ran[f][1] for f in self._positional), *(ran[f][2] for f in self._by_name)]
         self._classes = [own.cls for own in owns]
-        self._objects: list[Any] = [own.bases for own in owns]
+        self._expect()
+
+    def _expect(self) -> None:
+        """Expect what was imported, in the order in which it stands now, and what Python itself keeps in a class."""
+        self._held: list[dict[str, Any]] = []
+        for now, then in zip(self._holding, self._imported, strict=True):
+            kept = {name: value for name, value in dict(now).items() if name in _KEPT_BY_PYTHON}
+            ordered = {
+                name: then.get(name, kept.get(name)) for name in list(now) if name in then or name in kept
+            }
+            self._held.append(ordered if then.keys() <= ordered.keys() else then)
+        # Bases that were changed and put back are another tuple of the same classes.
+        orders = [(own.bases, own.cls.__mro__) for own in self._owns]
+        self._objects: list[Any] = [
+            now if list(map(id, now)) == list(map(id, then)) else then for then, now in orders
+        ]
         self._objects += chain.from_iterable(held.values() for held in self._held)
-        self._objects += (ran[f][1] for f in self._positional)
-        self._objects += (ran[f][2] for f in self._by_name)
+        self._objects += self._defaults
 
     def same(self) -> bool:
         """Whether all are as they were imported."""
@@ -242,7 +257,10 @@ class _Classes:
         if rebased is not None:
             return f"the bases of {rebased.__qualname__}"
         words = (body.altered() or body.rewritten() for body in self._bodies)
-        return next((what for what in words if what is not None), None)
+        found = next((what for what in words if what is not None), None)
+        if found is None:
+            self._expect()
+        return found
 
 
 _order: Callable[[type], tuple[type, ...]] = operator.attrgetter("__mro__")
@@ -400,7 +418,7 @@ class _State:
 
     def unchanged(self) -> bool:
         """Whether the parts are as they were, and their classes as they were imported."""
-        return self._classes.same() and self.parts_unchanged()
+        return (self._classes.same() or self._classes.altered() is None) and self.parts_unchanged()
 
     def parts_unchanged(self) -> bool:
         """Whether the parts are of their classes, hide nothing of them, and hold the same."""
