@@ -132,7 +132,7 @@ def run_again(modules: Sequence[ModuleType]) -> None:
     random.seed()
     np.random.seed()  # noqa: NPY002
     salt, plain = os.urandom(8), hash
-    builtins.hash = lambda value: plain((salt, value)) if isinstance(value, str | bytes) else plain(value)  # type: ignore[assignment]
+    builtins.hash = lambda value: plain((salt, value)) if isinstance(value, str | bytes) else plain(value)
     names = {module.__name__ for module in modules}
     for module in modules:
         loader = getattr(module.__spec__, "loader", None)
