@@ -235,8 +235,7 @@ def _answer(
         own_claim, evidence = asked.answer()
         if evidence.refutes(own_claim) and evidence.again is not None:
             modules = modules_of_user(found)
-            left = lambda: conduct.seconds - conduct.spent  # noqa: E731
-            if differs_in_other_processes(evidence.again, modules, left):
+            if differs_in_other_processes(evidence.again, modules, conduct.seconds - conduct.spent):
                 evidence.depend_on_process()
         presses.report_follows()
         if bets is not None:
