@@ -45,6 +45,7 @@ from accountant.place import Place, calling_place
 from accountant.plans.plan import Plan
 from accountant.record_name import canonical_name
 from accountant.refusals import ForeignValue, RecordWaiting, Refusal, SensitivityExceeded, TrustViolation
+from accountant.rules.learnt import check_reach
 from accountant.rules.rule import Rule, checked_rules
 from accountant.rules.scope import Scope
 from accountant.tenure import Tenure
@@ -71,7 +72,7 @@ from mechanisms import (
     Sensitivity,
     assumptions_of,
 )
-from mechanisms.assumptions import class_assumptions, examination, examined, rebuilt
+from mechanisms.assumptions import class_assumptions, examination, examined, rebuilt, shared_copy
 from mechanisms.domain import own_copy
 from mechanisms.float_bounds import bounds_of, on_grid
 from mechanisms.losses.inversion import most_that_fit
@@ -185,6 +186,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         terms.composition.check(terms.budget)
         noise, generator = checked_noise(noise, strict=terms.strict), checked_generator(seed)
         given = None if rules is None else checked_rules(rules, terms.composition)
+        check_reach(given or (), terms.composition, terms.budget)
         spends_on = Scope(purpose, tenant)
         opened = _opened(store, terms, given, names)
         super().__init__(terms.budget, terms.composition, opened, given or (), spends_on)
@@ -721,9 +723,8 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
     def examine_mechanism(self, mechanism: Mechanism) -> GateMechanism:
         """Return a copy of a mechanism that nobody else holds, and what releases ask of it.
 
-        What was learnt of one that is released through again is believed for as long as the mechanism and the noise
-        source hold the same objects, and their classes what they were imported with. A tape sees what is drawn, and
-        could write into it.
+        What was learnt of it is believed for as long as the mechanism and the noise source hold the same objects, and
+        their classes what they were imported with. A tape sees what is drawn, and could write into it.
         """
         known = self._owned.get(id(mechanism))
         if (
@@ -736,13 +737,16 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         ):
             return known
         checked = checked_mechanism(mechanism)
-        shown, assumptions = self.examine(checked)
-        if assumptions or self._tape is not None:
-            return GateMechanism.of(shown, assumptions)
-        seen = None if known is None else examination((checked, self._noise))
+        seen = None if self._tape is not None else examination((checked, self._noise))
+        copy = None if seen is None else shared_copy(checked, seen.key[0])
+        if copy is None:
+            shown, assumptions = self.examine(checked)
+            drawn = shown if assumptions or self._tape is not None else rebuilt(checked)
+            return GateMechanism.of(drawn, assumptions, shown=shown)
         if len(self._owned) >= _MOST_OWNED:
             self._owned.clear()
-        found = self._owned[id(checked)] = GateMechanism.of(rebuilt(checked), shown=shown, examination=seen)
+        found = GateMechanism.of(rebuilt(checked), shown=copy.value, examination=seen)
+        self._owned[id(checked)] = found
         return found
 
     def _checked(

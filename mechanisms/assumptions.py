@@ -473,21 +473,35 @@ def examined(value: _Value) -> tuple[_Value, tuple[Assumption, ...]]:
         copied: _Value = known.copy.value
         return copied, ()
     seen = examination(value)
-    if seen is None:
+    copy = None if seen is None else shared_copy(seen.value, seen.key)
+    if seen is None or copy is None:
         return rebuilt(value), assumptions_of(value)
-    copy = _copies.get(seen.key)
-    if copy is None or not copy.parts_unchanged():
-        made = rebuilt(value)
-        copy = examination(made)  # of the copy itself: a class may keep something else than it was given
-        if copy is None:
-            return made, assumptions_of(value)
-    for store in (_kept, _copies):
-        if len(store) >= _MOST_KEPT:
-            store.clear()
+    if len(_kept) >= _MOST_KEPT:
+        _kept.clear()
     _kept[id(value)] = _Copied(seen, copy)
-    _copies[seen.key] = copy
     copied = copy.value
     return copied, ()
+
+
+def shared_copy(value: object, key: object) -> Examination | None:
+    """Return a copy of a value that was examined, as it was examined itself: the same for all that have this key.
+
+    None if it does not keep what it is made from, so that there is no telling whether it is the same.
+
+    Raises
+    ------
+    ParameterError
+        As `examined`.
+    """
+    copy = _copies.get(key)
+    if copy is None or not copy.parts_unchanged():
+        copy = examination(rebuilt(value))
+        if copy is None:
+            return None
+        if len(_copies) >= _MOST_KEPT:
+            _copies.clear()
+        _copies[key] = copy
+    return copy
 
 
 def examination(value: object) -> Examination | None:
