@@ -218,8 +218,7 @@ class Ledger(State):
         scope: Scope = ANY,
     ) -> Receipt:
         """Check every record and charge all, or none; see `Store`."""
-        _, *receipt = self._do(Charge(entries, self._holds(fits), hold, request, scope))
-        return Receipt(*receipt)
+        return self._do(Charge(entries, self._holds(fits), hold, request, scope)).receipt
 
     def _do(self, command: Command) -> Decided:
         found = decide(self, command, self._now())

@@ -26,7 +26,7 @@ from accountant.ledger.events import (
     Settle,
     Settlement,
 )
-from accountant.ledger.store import AnswerErased, CannotPay, KeyUsed, Settled
+from accountant.ledger.store import AnswerErased, CannotPay, KeyUsed, Receipt, Settled
 from accountant.recorded import describe
 from accountant.rules.limits import Limits, Row
 from accountant.rules.scope import Scope
@@ -90,6 +90,11 @@ class Decided(NamedTuple):
     position: int = 0
     repeated: bool = False
     answer: bytes | None = None
+
+    @property
+    def receipt(self) -> Receipt:
+        """What is said to who asked."""
+        return Receipt(self.position, self.repeated, self.answer)
 
 
 class State:

@@ -547,10 +547,9 @@ class NamedCharge:
             With the name of the record.
         """
         try:
-            _, *receipt = work.do(self._for(work))
+            return work.do(self._for(work)).receipt
         except CannotPay as refused:
             raise self._named(refused) from None
-        return Receipt(*receipt)
 
     def refused(self, work: Work) -> CannotPay | None:
         """Return why a charge would be refused."""
