@@ -22,7 +22,7 @@ from accountant.ledger.events import (
     Settlement,
 )
 from accountant.ledger.state import Decided, State, apply, decide, first_refused
-from accountant.ledger.store import ANY, CannotPay, Fits, Receipt, RuleStanding, Standing
+from accountant.ledger.store import ANY, CannotPay, Fits, Receipt, RuleStanding, Standing, Tally
 from accountant.place import Place
 from accountant.record_name import canonical_name
 from accountant.rules.clock import ProcessClock, Witness
@@ -158,6 +158,20 @@ class Ledger(State):
 
     def __len__(self) -> int:
         return sum(len(charged.entries) for charged in self.charged())
+
+    def count_records(self) -> int:
+        """Return how many records have paid for anything."""
+        return sum(1 for _ in self.records())
+
+    def tallies(self) -> Iterable[Tally]:
+        """Return how often there was each kind of charge."""
+        # By what is alike by identity (the entries keep it alive): words are made once for each kind.
+        found: dict[tuple[int, int, Place, str], Tally] = {}
+        for entry in self.entries:
+            kind = id(entry.mechanism), id(entry.charge), entry.where, entry.note
+            _, releases, records = found.get(kind, (entry, 0, 0))
+            found[kind] = Tally(entry, releases + 1, records + len(entry.records))
+        return found.values()
 
     def records(self) -> Iterator[RecordId]:
         """Iterate over the records that have paid for anything."""

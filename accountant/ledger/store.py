@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from accountant.budget import Amount
 from accountant.gates.lineage import RecordId
@@ -87,6 +87,24 @@ class Standing:
 
     spent: Any
     counted: Sequence[tuple[Rule, Any]]
+
+
+class Tally(NamedTuple):
+    """How often a ledger has an entry, but for reservations that were given back.
+
+    Attributes
+    ----------
+    entry
+        The entry, whatever its records.
+    releases
+        How often.
+    records
+        How many records it charged, each as often as it was charged.
+    """
+
+    entry: Entry
+    releases: int
+    records: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,8 +254,14 @@ class Store(Protocol):
     def spent(self, record: RecordId) -> Any:
         """Return what `record` has spent, what is reserved included."""
 
+    def tallies(self) -> Iterable[Tally]:
+        """Return how often there was each kind of charge; a ledger that lasts keeps count."""
+
     def worst(self) -> tuple[RecordId | None, Any]:
         """Return the record that has spent most, and what it has spent."""
+
+    def count_records(self) -> int:
+        """Return how many records have paid for anything."""
 
     def records(self) -> Iterator[RecordId]:
         """Iterate over the records that have paid for anything."""

@@ -101,6 +101,14 @@ Table(
     Column("line", Text, nullable=False),
 )
 
+Table(
+    "tally",
+    METADATA,
+    Column("kind", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=False),
+    Column("releases", BigInteger, nullable=False),
+    Column("records", BigInteger, nullable=False),  # that it charged, each as often as it was charged
+)
+
 REQUEST = Table(
     "request",
     METADATA,

@@ -29,7 +29,7 @@ from accountant.ledger.events import (
     Settlement,
 )
 from accountant.ledger.state import Decided, first_refused, stamp
-from accountant.ledger.store import ANY, CannotPay, Fits, Receipt, RuleStanding, Standing
+from accountant.ledger.store import ANY, CannotPay, Fits, Receipt, RuleStanding, Standing, Tally
 from accountant.place import Place
 from accountant.rules.clock import Witness
 from accountant.rules.limits import Limits
@@ -39,7 +39,7 @@ from accountant.stores.amounts import Texts
 from accountant.stores.anchor import Anchor, Mark
 from accountant.stores.chain import label
 from accountant.stores.database import Database
-from accountant.stores.folded import begun
+from accountant.stores.folded import begun, last_fold
 from accountant.stores.group_commit import GroupCommit
 from accountant.stores.names import PLAIN, Names, named
 from accountant.stores.store_refusals import StoreMoved
@@ -422,6 +422,21 @@ class SQLStore:
                 if len(found) == count:
                     break
         return found
+
+    def count_records(self) -> int:
+        """Return how many records have paid for anything."""
+        with self.database.reading() as connection:
+            counted: int = connection.exec_driver_sql("SELECT accounts FROM store").scalar_one()
+        return counted
+
+    def tallies(self) -> Iterable[Tally]:
+        """Return how often there was each kind of charge, which is kept count of; of what was folded, the sums."""
+        sql = "SELECT kind, releases, records FROM tally WHERE releases <> 0 ORDER BY kind"
+        with self.database.snapshot() as connection:
+            work = self._work(connection)
+            folded = [] if last_fold(connection) is None else begun(connection).folded()
+            found = connection.exec_driver_sql(sql).all()
+            return [*folded, *(Tally(work.kind_at(int(kind)), *counted) for kind, *counted in found)]
 
     def records(self) -> Iterator[RecordId]:
         """Iterate over the records that have paid for anything."""

@@ -22,7 +22,7 @@ from accountant.stores.chain import canonical, chained, label, row_digest
 from accountant.stores.database import Database
 from accountant.stores.folded import begun
 from accountant.stores.names import named
-from accountant.stores.schema import RARE, READABLE, VERSION
+from accountant.stores.schema import METADATA, RARE, READABLE, VERSION
 from accountant.stores.store_refusals import LedgerDamaged, StoreRefused
 from accountant.stores.work import MASS, STORE_ROW, mass_of, rows_after, stored_bytes
 
@@ -52,6 +52,7 @@ def _count_in_units(connection: Connection) -> None:
     """
     for column in _COLUMNS:
         connection.exec_driver_sql(f"ALTER TABLE {column}")
+    METADATA.tables["tally"].create(connection)
     _append_answers(connection)
     replay = begun(connection)
     replay.feed_all(rows_after(connection, replay.position))
@@ -74,6 +75,8 @@ def _count_in_units(connection: Connection) -> None:
     for key, request in replay.requests.items():
         values = request.stamp, request.digest, label(key)
         _run(connection, "UPDATE request SET stamped = ?, answered = ? WHERE key = ?", *values)
+    for kind, tally in replay.tallies.items():
+        _run(connection, "INSERT INTO tally (kind, releases, records) VALUES (?, ?, ?)", kind, *tally)
     sql = "UPDATE store SET clock = ?, drift = ?, accounts = ?, mass = ?"
     _run(connection, sql, replay.clock, replay.drift, len(accounts), mass % MASS)
     row = connection.exec_driver_sql(STORE_ROW).one()

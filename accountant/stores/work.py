@@ -27,7 +27,7 @@ from accountant.ledger.events import (
 from accountant.ledger.state import Account, Decided, Request, State, apply, decide
 from accountant.ledger.store import ANY
 from accountant.place import Place, calling_place
-from accountant.recorded import RecordedMechanism, describe
+from accountant.recorded import describe, recall
 from accountant.refusals import GateClosed
 from accountant.rules import clock
 from accountant.rules.clock import Witness
@@ -121,6 +121,7 @@ class Work(State):
         self._next_account: int | None = None
         self.new_kinds: Kinds = {}
         self._kind_rows: list[tuple[str, int]] = []
+        self._tally: dict[int, tuple[int, int]] = {}
         self._recounted = False  # other rules are in force than those that counted what is in the rows
         self._settled: set[int] = set()
         self._asked: set[str] = set()  # requests that were made or changed
@@ -330,16 +331,17 @@ class Work(State):
         return self.named[position]
 
     def _charge(self, position: int, body: Mapping[str, Any]) -> Charged:
-        entries = []
-        for kind, numbers in body["paid"]:
-            terms = self.body(kind)["kind"]
-            mechanism = terms["mechanism"]
-            recorded = None if mechanism is None else RecordedMechanism(json.dumps(mechanism, sort_keys=True))
-            entries.append(entry_from_terms(terms, recorded, tuple(numbers), self.units.composition, {}))
+        entries = [self.kind_at(kind).of(tuple(numbers)) for kind, numbers in body["paid"]]
         self.load_numbers(number for entry in entries for number in entry.records)
         scope = Scope(*body["for"]) if "for" in body else ANY
         request = body.get("request")
         return Charged(position, tuple(entries), "holder" in body, request, scope, body["at"])
+
+    def kind_at(self, position: int) -> Entry:
+        """Return a kind of entry, of no records."""
+        terms = self.body(position)["kind"]
+        mechanism = None if terms["mechanism"] is None else recall(terms["mechanism"])
+        return entry_from_terms(terms, mechanism, (), self.units.composition, {})
 
     def _one(self, sql: str, parameter: object) -> Any:
         return self._database.one(self.connection, sql, parameter)
@@ -390,10 +392,13 @@ class Work(State):
             if source is not None:
                 body["source"] = source
             position = self.append(_at(body, event.at, event.drift))
+            self._count(body["paid"], 1)
             apply(self, event._replace(position=position))
             return position
         if isinstance(event, Settlement):
             state = "returned" if event.returned else "drawn"
+            if event.returned:
+                self._count(self.body(event.position)["paid"], -1)
             position = self.append(_at({state: event.position}, event.at, event.drift))
         elif isinstance(event, ClockConfirmed):
             position = self.append({"clock": event._asdict()})
@@ -410,6 +415,11 @@ class Work(State):
 
     def _numbered_entry(self, entry: Entry) -> Entry:
         return entry.of(tuple(map(self.number_of, entry.records)))
+
+    def _count(self, paid: Sequence[tuple[int, Sequence[Any]]], times: int) -> None:
+        for kind, numbers in paid:
+            releases, records = self._tally.get(kind, (0, 0))
+            self._tally[kind] = releases + times, records + times * len(numbers)
 
     def number_of(self, key: int | str) -> int:
         """Return the number of an account that has one, by what the state called it."""
@@ -555,6 +565,7 @@ class Work(State):
         left: Sequence[tuple[int, str]],
         forgotten: Iterable[int],
         settled: Iterable[int],
+        tallies: Mapping[int, tuple[int, int]],
     ) -> int:
         """Remove the entries up to one that a fold stands for; return how many.
 
@@ -568,10 +579,17 @@ class Work(State):
             Where the requests were charged that are forgotten.
         settled
             Reservations that are.
+        tallies
+            How often there is each kind of charge among those that stay.
         """
         removed: int = self._database.cursor(
             self.connection, "DELETE FROM entry WHERE position <= ?", (last,)
         ).rowcount
+        self._run("DELETE FROM tally", [()])
+        self._run(
+            "INSERT INTO tally (kind, releases, records) VALUES (?, ?, ?)",
+            [(kind, *counted) for kind, counted in tallies.items()],
+        )
         rows = [(position, text, chained(b"", text)) for position, text in left]
         self._run("INSERT INTO entry (position, body, hash) VALUES (?, ?, ?)", rows)
         self._run("DELETE FROM request WHERE position = ?", [(each,) for each in forgotten])
@@ -589,6 +607,11 @@ class Work(State):
         """Write all of it, and return the new head."""
         self._run("INSERT INTO entry (position, body, hash) VALUES (?, ?, ?)", self._entries)
         self._run("INSERT INTO kind (digest, position) VALUES (?, ?)", self._kind_rows)
+        self._run(
+            "INSERT INTO tally (kind, releases, records) VALUES (?, ?, ?) ON CONFLICT (kind) DO UPDATE "
+            "SET releases = tally.releases + excluded.releases, records = tally.records + excluded.records",
+            [(kind, *counted) for kind, counted in self._tally.items()],
+        )
         self._write_accounts()
         windows = self.limits is not None and self.limits.windows
         time = self._row[5:8]

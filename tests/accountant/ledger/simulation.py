@@ -108,11 +108,10 @@ class History:
         What is wrong with the storage; None for nothing.
     """
 
-    def __init__(
-        self, seed: int, storage: Callable[[History], Storage], fault: str | None = None, kills: float = 0.03
-    ) -> None:
+    def __init__(self, seed: int, storage: Callable[[History], Storage], fault: str | None = None) -> None:
         self.chosen = chosen = random.Random(seed)
-        self.fault, self.kills = fault, kills
+        self.fault = fault
+        self._dying = chosen.choice((0.01, 0.03, 0.2))  # a process, at each of some moments of a command
         self.now = self.started = 20_000 * DAY
         self.ahead = 0  # of the true time, by the wall clocks
         self.budget = Budget(float(chosen.choice((4, 12))))
@@ -138,7 +137,7 @@ class History:
 
     def may_die(self) -> None:
         """Kill the process that is at work, sometimes."""
-        if self.chosen.random() < self.kills / 3:
+        if self.chosen.random() < self._dying:
             raise Killed
 
     def play(self, steps: int = 40) -> str | None:

@@ -5,12 +5,6 @@ from __future__ import annotations
 import pytest
 from simulation import FAULTS, History, Lines
 
-MOST = {
-    "what another wrote is believed": 40_000,
-    "a reservation that is drawn keeps its day": 10_000,
-}
-"""In so many histories a planted fault is found, where 2,500 are too few."""
-
 
 def found(fault: str | None, histories: int, seed: int = 0) -> tuple[int, str] | None:
     """Return the first history in which something is wrong, and what."""
@@ -31,6 +25,5 @@ def test_100_000_histories_break_no_promise() -> None:
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-@pytest.mark.slow_cells(*MOST)
 def test_a_planted_fault_is_found(fault: str) -> None:
-    assert found(fault, MOST.get(fault, 2_500)) is not None
+    assert found(fault, 10_000) is not None

@@ -17,4 +17,5 @@ def as_earlier(connection: sqlite3.Connection) -> None:
     for table, column in [("store", "drift"), ("store", "witness"), ("store", "accounts"), ("store", "mass")]:
         connection.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
     connection.execute("ALTER TABLE request DROP COLUMN answered")
+    connection.execute("DROP TABLE tally")
     connection.execute("UPDATE store SET version = 6")

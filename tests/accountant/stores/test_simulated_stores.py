@@ -14,13 +14,13 @@ from accountant.stores.sql_store import SQLStore
 from accountant.stores.work import Work
 
 
-def found(folder: Path, histories: range, kills: float = 0.1) -> tuple[int, str] | None:
+def found(folder: Path, histories: range) -> tuple[int, str] | None:
     """Return the first history in which something is wrong, and what."""
     for seed in histories:
         within = folder / str(seed)
         within.mkdir()
         with pytest.MonkeyPatch.context() as patch:
-            history = History(seed, lambda history: Files(history, within, patch), kills=kills)  # noqa: B023
+            history = History(seed, lambda history: Files(history, within, patch))  # noqa: B023
             try:
                 wrong = history.play(40)
             except Exception as error:
