@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from accountant.budget import Amount
 from accountant.filters.composition_theorem import Composition
 from accountant.filters.units import Limit, Units, Vector
 from accountant.gates.lineage import RecordId
@@ -21,7 +20,7 @@ from accountant.ledger.events import (
     Settle,
     Settlement,
 )
-from accountant.ledger.state import Decided, State, apply, decide, first_refused
+from accountant.ledger.state import State, apply, decide, first_refused
 from accountant.ledger.store import ANY, CannotPay, Fits, Receipt, RuleStanding, Standing, Tally
 from accountant.place import Place
 from accountant.record_name import canonical_name
@@ -181,10 +180,6 @@ class Ledger(State):
         """Return what `record` has spent in the theorem's currency."""
         return self.units.amount(self.account(canonical_name(record)).spent)
 
-    def after(self, record: RecordId, charge: Amount) -> Any:
-        """Return what `record` would have spent after one more `charge`; changes nothing."""
-        return self.units.amount(self.units.plus(self.account(record).spent, self.units.price(charge)))
-
     def first_refused(self, entries: Sequence[Entry], fits: Fits, scope: Scope = ANY) -> CannotPay | None:
         """Return the `CannotPay` that `charge` would raise; see `Store`."""
         return first_refused(self, Charge(entries, self._holds(fits), scope=scope), self._now())
@@ -232,27 +227,13 @@ class Ledger(State):
         scope: Scope = ANY,
     ) -> Receipt:
         """Check every record and charge all, or none; see `Store`."""
-        return self._do(Charge(entries, self._holds(fits), hold, request, scope)).receipt
+        return self._do(Charge(entries, self._holds(fits), hold, request, scope))
 
-    def _do(self, command: Command) -> Decided:
+    def _do(self, command: Command) -> Receipt:
         found = decide(self, command, self._now())
         for event in found.events:
             self.apply(event)
         return found
-
-    def commit(
-        self,
-        entries: Sequence[Entry],
-        *,
-        hold: bool = False,
-        request: str | None = None,
-        scope: Scope = ANY,
-    ) -> int:
-        """Charge the entries' records, whatever they have left; return the number of the charge."""
-        now = self._now()
-        at = None if now is None else now.at
-        self.apply(Charged(self._last + 1, tuple(entries), hold, request, scope, at))
-        return self._last
 
     def next_position(self) -> int:
         """Return where the next charge will stand."""

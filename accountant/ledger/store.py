@@ -130,23 +130,25 @@ class RuleStanding:
     nearly: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Receipt:
-    """What a store says of a charge that it has made.
+class Receipt(NamedTuple):
+    """What a ledger says of what it was asked to do.
 
     Attributes
     ----------
     position
-        Where it stands in the store, from 1.
+        Where the charge stands in the store, from 1.
     repeated
         Whether a request with this key was charged before: nothing was charged now.
     answer
         What that request was answered, if it was; then nothing may be drawn again.
+    events
+        What has happened for that, in order (`accountant.ledger.events`).
     """
 
-    position: int
+    position: int = 0
     repeated: bool = False
     answer: bytes | None = None
+    events: Sequence[Any] = ()
 
 
 class Store(Protocol):

@@ -486,8 +486,7 @@ class ReplayedEntries(State):
             raise LedgerDamaged(f"settles entry {of}, which is no open reservation", position) from None
         except ClockAhead as error:
             raise LedgerDamaged(str(error), position) from None
-        decided = [each._replace(position=position) if isinstance(each, Charged) else each for each in found]
-        if decided != [event]:
+        if found != (event,):
             if (event.at or 0) < self.clock:
                 raise LedgerDamaged("goes back in time", position)
             raise LedgerDamaged("is not what was asked for leads to", position)
@@ -498,6 +497,10 @@ class ReplayedEntries(State):
                 self.commitments[number] = promise
             elif not self._left:  # else the fold says to what it is committed now
                 raise LedgerDamaged(f"opens account {number} a second time", position)
+
+    def next_position(self) -> int:
+        """Return where the entry stands that is decided again."""
+        return self._last
 
     # --- what later entries may name ---------------------------------------------------------------
 

@@ -28,7 +28,7 @@ from accountant.ledger.events import (
     Settle,
     Settlement,
 )
-from accountant.ledger.state import Decided, first_refused, stamp
+from accountant.ledger.state import first_refused, stamp
 from accountant.ledger.store import ANY, CannotPay, Fits, Receipt, RuleStanding, Standing, Tally
 from accountant.place import Place
 from accountant.rules.clock import Witness
@@ -221,8 +221,8 @@ class SQLStore:
         """Give a reservation's charge back; see `Store`."""
         self._do(Settle(position, returned=True))
 
-    def _do(self, command: Command) -> Decided:
-        found: Decided = self._queue.do(lambda work: work.do(command))
+    def _do(self, command: Command) -> Receipt:
+        found: Receipt = self._queue.do(lambda work: work.do(command))
         return found
 
     def note_assumptions(self, assumptions: Sequence[Assumption]) -> None:
@@ -426,12 +426,12 @@ class SQLStore:
     def count_records(self) -> int:
         """Return how many records have paid for anything."""
         with self.database.reading() as connection:
-            counted: int = connection.exec_driver_sql("SELECT accounts FROM store").scalar_one()
-        return counted
+            counted = connection.exec_driver_sql("SELECT releases FROM tally WHERE kind = 0").scalar()
+        return counted or 0
 
     def tallies(self) -> Iterable[Tally]:
         """Return how often there was each kind of charge, which is kept count of; of what was folded, the sums."""
-        sql = "SELECT kind, releases, records FROM tally WHERE releases <> 0 ORDER BY kind"
+        sql = "SELECT kind, releases, records FROM tally WHERE kind > 0 AND releases <> 0 ORDER BY kind"
         with self.database.snapshot() as connection:
             work = self._work(connection)
             folded = [] if last_fold(connection) is None else begun(connection).folded()
@@ -562,7 +562,7 @@ class NamedCharge:
             With the name of the record.
         """
         try:
-            return work.do(self._for(work)).receipt
+            return work.do(self._for(work))
         except CannotPay as refused:
             raise self._named(refused) from None
 

@@ -24,8 +24,8 @@ from accountant.ledger.events import (
     Ruled,
     Settlement,
 )
-from accountant.ledger.state import Account, Decided, Request, State, apply, decide
-from accountant.ledger.store import ANY
+from accountant.ledger.state import Account, Request, State, apply, decide
+from accountant.ledger.store import ANY, Receipt
 from accountant.place import Place, calling_place
 from accountant.recorded import describe, recall
 from accountant.refusals import GateClosed
@@ -43,9 +43,6 @@ from accountant.stores.location import same_location
 from accountant.stores.replayed_entries import rules_of
 from accountant.stores.store_refusals import LedgerDamaged, StoreMoved
 from mechanisms import Assumption
-
-MASS = 2**63
-"""Sums of digests of rows are kept modulo this: a column holds no more."""
 
 
 class AccountRow:
@@ -102,14 +99,15 @@ class Work(State):
         self._witness = witness
         self.connection = connection
         self._texts = texts
-        row, self._place = database.row_in_place(connection, STORE_ROW)
-        self._row = store_row(database.name, row)
+        row, self._place = database.row_in_place(
+            connection, f"SELECT * FROM ({STORE_ROW}) AS kept, ({_LAST}) AS head"
+        )
+        *kept, position, digest = row
+        self._row = store_row(database.name, kept)
         self.instance, self.epoch, self._location, self._closed, self._rules = self._row[:5]
-        self.clock, self.drift, self._noted, self._number_of_accounts, self._mass = self._row[5:]
+        self.clock, self.drift, self._noted = self._row[5:]
         self._now: Now | None = None
-        last = "SELECT position, hash FROM entry ORDER BY position DESC LIMIT 1"
-        head = database.cursor(connection, last).fetchone()
-        self.position, self._hash = int(head[0]), stored_bytes(head[1])
+        self.position, self._hash = int(position), stored_bytes(digest)
         self._written = self.position
         self._head = self._hash.hex()
         self.is_the_one = False  # whose last entry this process has seen, as far as that is known
@@ -348,7 +346,7 @@ class Work(State):
 
     # --- what happens ----------------------------------------------------------------------------
 
-    def do(self, command: Command) -> Decided:
+    def do(self, command: Command) -> Receipt:
         """Decide on a command, and let it happen."""
         found = decide(self, command, self.now())
         for event in found.events:
@@ -585,7 +583,8 @@ class Work(State):
         removed: int = self._database.cursor(
             self.connection, "DELETE FROM entry WHERE position <= ?", (last,)
         ).rowcount
-        self._run("DELETE FROM tally", [()])
+        self._run("DELETE FROM tally WHERE kind > 0", [()])
+        self._write_accounts()
         self._run(
             "INSERT INTO tally (kind, releases, records) VALUES (?, ?, ?)",
             [(kind, *counted) for kind, counted in tallies.items()],
@@ -607,23 +606,22 @@ class Work(State):
         """Write all of it, and return the new head."""
         self._run("INSERT INTO entry (position, body, hash) VALUES (?, ?, ?)", self._entries)
         self._run("INSERT INTO kind (digest, position) VALUES (?, ?)", self._kind_rows)
+        self._write_accounts()
         self._run(
             "INSERT INTO tally (kind, releases, records) VALUES (?, ?, ?) ON CONFLICT (kind) DO UPDATE "
             "SET releases = tally.releases + excluded.releases, records = tally.records + excluded.records",
             [(kind, *counted) for kind, counted in self._tally.items()],
         )
-        self._write_accounts()
         windows = self.limits is not None and self.limits.windows
         time = self._row[5:8]
         if (windows or self._recounted) and (self.clock, self.drift) != time[:2]:
             self._witness.saw(self._noted, self.clock)
             time = self.clock, self.drift, self._witness.text()
-        changing = self.instance, self.epoch, self._location, self._closed, self._rules
-        store = *changing, *time, self._number_of_accounts, self._mass
+        store = self.instance, self.epoch, self._location, self._closed, self._rules, *time
         if store != self._row:
             self._run(
                 "UPDATE store SET epoch = ?, location = ?, closed = ?, rules = ?, clock = ?, drift = ?, witness = ?, "
-                "accounts = ?, mass = ?, digest = ?",
+                "digest = ?",
                 [(*store[1:], row_digest(*store))],
             )
         self._run(
@@ -643,6 +641,7 @@ class Work(State):
         return Mark(self.instance, self.epoch, self.position, self._hash.hex())
 
     def _write_accounts(self) -> None:
+        mass = 0
         fresh: list[tuple[Any, ...]] = []
         changed: list[tuple[Any, ...]] = []
         for number in sorted(self._changed | self._relabelled):
@@ -655,11 +654,12 @@ class Work(State):
             digest = row_digest(*values)
             if row.digest is None:
                 fresh.append((*values, digest))
-                self._number_of_accounts += 1
             else:
                 changed.append((*values[1:], digest, number))
-            self._mass = (self._mass + mass_of(digest) - mass_of(row.digest or b"")) % MASS
+            mass += mass_of(digest) - mass_of(row.digest or b"")
             row.digest = digest
+        if fresh or changed:
+            self._tally[0] = len(fresh), mass
         self._run(
             "INSERT INTO account (number, label, salt, spent, counted, digest) VALUES (?, ?, ?, ?, ?, ?)",
             fresh,
@@ -692,18 +692,19 @@ def _at(body: dict[str, Any], at: int | None, drift: int) -> dict[str, Any]:
 
 
 def mass_of(digest: bytes) -> int:
-    """Return what a row adds to the mass of its table."""
-    return int.from_bytes(digest, "big")
+    """Return what a row adds to the mass of its table: 32 bits, so that a column holds the sum of 2^31 of them."""
+    return int.from_bytes(digest[:4], "big")
 
 
 _AT_ONCE = 1_000  # rows of a statement
-STORE_ROW = "SELECT instance, epoch, location, closed, rules, clock, drift, witness, accounts, mass, digest FROM store"
+STORE_ROW = "SELECT instance, epoch, location, closed, rules, clock, drift, witness, digest FROM store"
+_LAST = "SELECT position, hash FROM entry ORDER BY position DESC LIMIT 1"
 ACCOUNT_ROW = "SELECT number, label, salt, spent, counted, digest FROM account"
 
 
 def store_row(
     name: str, row: Sequence[Any]
-) -> tuple[str, int, str, str | None, int, int, int, str | None, int, int]:
+) -> tuple[str, int, str, str | None, int, int, int, str | None]:  # fmt: skip
     """Return what the table of a store of a name says of it, without its digest, as `STORE_ROW` found it.
 
     Raises
@@ -771,10 +772,11 @@ def check_mass(name: str, connection: Connection, count: int, mass: int) -> None
     LedgerDamaged
         With what differs.
     """
-    *_, opened, written, _ = connection.exec_driver_sql(STORE_ROW).one()
+    found = connection.exec_driver_sql("SELECT releases, records FROM tally WHERE kind = 0").first()
+    opened, written = (0, 0) if found is None else found
     if count != opened:
         raise LedgerDamaged(f"{name}: {opened} accounts were opened, and {count} are there")
-    if mass % MASS != written:
+    if mass != written:
         raise LedgerDamaged(
             f"{name}: an account is not what was written last: an older one was put in its place"
         )

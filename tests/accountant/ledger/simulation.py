@@ -30,8 +30,8 @@ from accountant.ledger.events import (
     Settle,
     Settlement,
 )
-from accountant.ledger.state import Decided, State, apply, decide
-from accountant.ledger.store import AnswerErased, CannotPay, KeyUsed, Settled
+from accountant.ledger.state import State, apply, decide
+from accountant.ledger.store import AnswerErased, CannotPay, KeyUsed, Receipt, Settled
 from accountant.rules.clock import DAY, ClockAhead
 from accountant.rules.limits import Limits, NotPermitted
 from accountant.rules.scope import Scope
@@ -67,7 +67,7 @@ class Moved(Exception):
 class Process(Protocol):
     """One that has the ledger open."""
 
-    def do(self, command: Command) -> Decided:
+    def do(self, command: Command) -> Receipt:
         """Let a command happen, durably; raises one of `REFUSALS`, `Killed` or `Moved`."""
 
 
@@ -369,7 +369,7 @@ class Follower(State):
             self._lines.sync()
             self._lines.anchor = self._seen, self._head
 
-    def do(self, command: Command) -> Decided:
+    def do(self, command: Command) -> Receipt:
         self.follow()
         history, lines = self._history, self._lines
         seen = history.now - self._since if self._seen else 0
@@ -388,14 +388,14 @@ class Follower(State):
             lines.anchor = self._seen, head
         return found
 
-    def _decide(self, command: Command, now: Now) -> Decided:
+    def _decide(self, command: Command, now: Now) -> Receipt:
         """Decide, wrongly if that is the fault."""
         fault = self._history.fault
         again = isinstance(command, Settle) and command.returned and command.position in self.named
         if fault == "a charge is given back twice" and isinstance(command, Settle) and again:
-            return Decided((Settlement(command.position, True, max(now.at, self.clock)),))
+            return Receipt(events=(Settlement(command.position, True, max(now.at, self.clock)),))
         if fault == "a request has two answers" and isinstance(command, Answer):
-            return Decided(answer=command.answer)
+            return Receipt(answer=command.answer)
         if fault == FAULTS[8] and isinstance(command, Charge):
             for each in command.entries:
                 if command.request is None or self.request(command.request) is None:

@@ -13,7 +13,7 @@ from simulation import History, Moved
 
 from accountant import BasicComposition, Trust
 from accountant.ledger.events import Answer, Charge, Command, Settle
-from accountant.ledger.state import Decided
+from accountant.ledger.store import Receipt
 from accountant.rules import clock
 from accountant.stores import opening
 from accountant.stores.anchor import Anchor, Mark
@@ -69,7 +69,7 @@ class Client:
         object.__setattr__(anchor, "history", history)
         self.store._anchor = anchor
 
-    def do(self, command: Command) -> Decided:
+    def do(self, command: Command) -> Receipt:
         self._files.ahead = self._ahead
         before = self._files.read()
         try:
@@ -79,7 +79,7 @@ class Client:
         self._files.note(before)
         return found
 
-    def _do(self, command: Command) -> Decided:
+    def _do(self, command: Command) -> Receipt:
         store = self.store
         if isinstance(command, Charge):
             receipt = store.charge(
@@ -89,12 +89,12 @@ class Client:
                 request=command.request,
                 scope=command.scope,
             )
-            return Decided((), receipt.position, receipt.repeated, receipt.answer)
+            return receipt
         if isinstance(command, Answer):
-            return Decided(answer=store.answered(command.request, command.answer))
+            return Receipt(answer=store.answered(command.request, command.answer))
         assert isinstance(command, Settle)
         (store.give_back if command.returned else store.draw)(command.position)
-        return Decided()
+        return Receipt()
 
 
 class Files:

@@ -291,10 +291,10 @@ def test_a_summary_is_told_by_tallies(old: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.undo()
     folded(old, FIRST + 1)
     after = account(old).summary()
-    assert sum(line.records for line in after.lines if "folded" not in line.mechanism) == 1 + 3
+    assert sum(line.records for line in after.lines if "folded" not in line.mechanism) == 3
     assert (after.records, after.worst_cost) == (before.records, before.worst_cost)
     verify_store(old)
     with closing(sqlite3.connect(old)) as connection, connection:
-        connection.execute("UPDATE tally SET records = records + 1")
+        connection.execute("UPDATE tally SET records = records + 1 WHERE kind > 0")
     with pytest.raises(LedgerDamaged, match="the table `tally` does not fit"):
         verify_store(old)
