@@ -486,7 +486,8 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
             asked += self._asked_of_waiting(own.mechanism, given._provenance, times, sums, place)
             asked += [(entry, times) for entry in self._entries(own, given, None, place, leaves=False)]
         with self._charging:
-            self._check_budget(self._together(asked), place)
+            entries = [replace(entry, charge=self._times(entry.charge, times)) for entry, times in asked]
+            self._check_budget(entries, place)
 
     def _asked_of_waiting(
         self, mechanism: Mechanism, origin: Traced, times: int, sums: Sequence[TracedSums], place: Place
@@ -582,9 +583,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         charge = self._charge(own, moved, place)
 
         def fits(count: int) -> bool:
-            values = (None if value is None else count * value for value in charge.values)
-            asked = self.composition.amount(tuple(values))
-            entry = Entry(own, moved, asked, (payer,), place, self._noise.name)
+            entry = Entry(own, moved, self._times(charge, count), (payer,), place, self._noise.name)
             return self._first_refused([entry], place) is None
 
         return most_that_fit(fits)

@@ -65,6 +65,11 @@ class PrivacyProfile(abc.ABC):
         return True
 
     @property
+    def covers_both_directions(self) -> bool:
+        """Whether neither direction of the neighbouring relation loses more than the curve says."""
+        return self.symmetric or len(self.directions()) > 1
+
+    @property
     @abc.abstractmethod
     def pure_epsilon(self) -> Fraction | None:
         """The largest privacy loss as an exact rational; None if it is unbounded."""
@@ -255,7 +260,7 @@ class PrivacyProfile(abc.ABC):
         """Return an upper bound on the Rényi curve α -> D_α (Mironov 2017) at orders above 1, in both directions.
 
         Rounded up. From the moments of the loss; else from ρ-zCDP (αρ); else from pure ε (Bun & Steinke 2016,
-        Prop. 3.3: min(αε²/2, ε)); else infinite.
+        Prop. 3.3: min(αε²/2, ε), the square only of what is ε-DP in both directions); else infinite.
 
         Raises
         ------
@@ -275,8 +280,9 @@ class PrivacyProfile(abc.ABC):
             return np.maximum(self.rho * orders * _UP, LEAST_DIVERGENCE if self.rho else 0.0)
         if self.pure_epsilon is not None:
             largest = up(self.pure_epsilon)
-            squared = np.maximum(0.5 * largest * largest * orders * _UP, LEAST_DIVERGENCE)
-            return np.minimum(squared, largest)
+            if not self.covers_both_directions:
+                return np.full(orders.shape, largest)
+            return np.minimum(np.maximum(0.5 * largest * largest * orders * _UP, LEAST_DIVERGENCE), largest)
         return np.full(orders.shape, np.inf)
 
 

@@ -193,6 +193,13 @@ class Statement(Enum):
         "{probability:.4g} on {data}, {probability_prime:.4g} on {data_prime} ({draws:,} draws a side)",
     )
 
+    RECORD_WAITING = (
+        FindingKind.REFUSED,
+        EXACT,
+        "{message}. The learner sums up several rounds before it releases them, and stops where a person comes back "
+        "before: nothing is proved of runs in which one does",
+    )
+
     # What replays show
     ROUND_DIFFERS = (
         FindingKind.RAW_FLOW,

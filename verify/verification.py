@@ -234,7 +234,7 @@ def _answer(
         own_claim, evidence = asked.answer()
         if evidence.refutes(own_claim) and evidence.again is not None:
             modules = modules_of_user(found)
-            if differs_in_other_processes(evidence.again, modules, lambda: conduct.seconds - conduct.spent):
+            if differs_in_other_processes(evidence.again, modules, conduct.seconds - conduct.spent):
                 evidence.depend_on_process()
         presses.report_follows()
         if bets is not None:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import functools
-import operator
 import threading
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
 from typing import Any
 
 from accountant.budget import Amount, Budget, Cost, asked_and_left
@@ -81,7 +78,6 @@ class Accounts:
         self._units = Units(composition)
         self._fits = Limit(self._units, budget)
         self._charges: dict[tuple[Mechanism, Sensitivity], Amount] = {}
-        self._charge_sums: dict[tuple[tuple[int, int], ...], Amount] = {}
 
     @property
     def budget(self) -> Budget:
@@ -127,7 +123,6 @@ class Accounts:
                 raise TheoremMissing(self._for_relation(f"{self.composition.name}: {error}"), place) from None
             if len(self._charges) >= _KEPT:  # mechanisms without end would fill the memory
                 self._charges.clear()
-                self._charge_sums.clear()
             self._charges[key] = charge
         return charge
 
@@ -207,27 +202,11 @@ class Accounts:
         if refused is not None:
             raise self._refusal(refused, place, entries)
 
-    def _together(self, asked: Sequence[tuple[Entry, int]]) -> list[Entry]:
-        """Return one entry for each record that is in releases to come, with what it will pay for all of them."""
-        if len(asked) == 1 and asked[0][1] == 1:
-            return [asked[0][0]]
-        shares: dict[RecordId, list[tuple[Entry, int]]] = {}
-        for entry, times in asked:
-            for record in entry.records:
-                shares.setdefault(record, []).append((entry, times))
-        return [
-            replace(share[0][0], charge=self._sum_of(share), records=(record,))
-            for record, share in shares.items()
-        ]
-
-    def _sum_of(self, share: Sequence[tuple[Entry, int]]) -> Amount:
-        """Return the sum of charges, each so many times; of equal ones the same object, as totals are interned."""
-        key = tuple((id(entry.charge), times) for entry, times in share)  # `_charges` keeps them alive
-        total = self._charge_sums.get(key)
-        if total is None:
-            charges = (entry.charge for entry, times in share for _ in range(times))
-            total = self._charge_sums[key] = functools.reduce(operator.add, charges)
-        return total
+    def _times(self, charge: Amount, times: int) -> Any:
+        """Return what so many charges amount to."""
+        return self.composition.amount(
+            tuple(None if value is None else times * value for value in charge.values)
+        )
 
     def _first_refused(self, entries: Sequence[Entry], place: Place) -> CannotPay | None:
         """Return why the first record that cannot pay cannot."""

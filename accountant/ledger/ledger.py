@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from accountant.budget import Amount
 from accountant.filters.composition_theorem import Composition
 from accountant.filters.units import Limit, Units, Vector
 from accountant.gates.lineage import RecordId
@@ -21,8 +20,8 @@ from accountant.ledger.events import (
     Settle,
     Settlement,
 )
-from accountant.ledger.state import Decided, State, apply, decide, first_refused
-from accountant.ledger.store import ANY, CannotPay, Fits, Receipt, RuleStanding, Standing
+from accountant.ledger.state import State, apply, decide, first_refused
+from accountant.ledger.store import ANY, CannotPay, Fits, Receipt, RuleStanding, Standing, Tally
 from accountant.place import Place
 from accountant.record_name import canonical_name
 from accountant.rules.clock import ProcessClock, Witness
@@ -159,6 +158,20 @@ class Ledger(State):
     def __len__(self) -> int:
         return sum(len(charged.entries) for charged in self.charged())
 
+    def count_records(self) -> int:
+        """Return how many records have paid for anything."""
+        return sum(1 for _ in self.records())
+
+    def tallies(self) -> Iterable[Tally]:
+        """Return how often there was each kind of charge."""
+        # By what is alike by identity (the entries keep it alive): words are made once for each kind.
+        found: dict[tuple[int, int, Place, str], Tally] = {}
+        for entry in self.entries:
+            kind = id(entry.mechanism), id(entry.charge), entry.where, entry.note
+            _, releases, records = found.get(kind, (entry, 0, 0))
+            found[kind] = Tally(entry, releases + 1, records + len(entry.records))
+        return found.values()
+
     def records(self) -> Iterator[RecordId]:
         """Iterate over the records that have paid for anything."""
         return (record for record, account in self.accounts.items() if account.times)
@@ -166,10 +179,6 @@ class Ledger(State):
     def spent(self, record: RecordId) -> Any:
         """Return what `record` has spent in the theorem's currency."""
         return self.units.amount(self.account(canonical_name(record)).spent)
-
-    def after(self, record: RecordId, charge: Amount) -> Any:
-        """Return what `record` would have spent after one more `charge`; changes nothing."""
-        return self.units.amount(self.units.plus(self.account(record).spent, self.units.price(charge)))
 
     def first_refused(self, entries: Sequence[Entry], fits: Fits, scope: Scope = ANY) -> CannotPay | None:
         """Return the `CannotPay` that `charge` would raise; see `Store`."""
@@ -218,28 +227,13 @@ class Ledger(State):
         scope: Scope = ANY,
     ) -> Receipt:
         """Check every record and charge all, or none; see `Store`."""
-        _, *receipt = self._do(Charge(entries, self._holds(fits), hold, request, scope))
-        return Receipt(*receipt)
+        return self._do(Charge(entries, self._holds(fits), hold, request, scope))
 
-    def _do(self, command: Command) -> Decided:
+    def _do(self, command: Command) -> Receipt:
         found = decide(self, command, self._now())
         for event in found.events:
             self.apply(event)
         return found
-
-    def commit(
-        self,
-        entries: Sequence[Entry],
-        *,
-        hold: bool = False,
-        request: str | None = None,
-        scope: Scope = ANY,
-    ) -> int:
-        """Charge the entries' records, whatever they have left; return the number of the charge."""
-        now = self._now()
-        at = None if now is None else now.at
-        self.apply(Charged(self._last + 1, tuple(entries), hold, request, scope, at))
-        return self._last
 
     def next_position(self) -> int:
         """Return where the next charge will stand."""

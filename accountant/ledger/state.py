@@ -26,7 +26,7 @@ from accountant.ledger.events import (
     Settle,
     Settlement,
 )
-from accountant.ledger.store import AnswerErased, CannotPay, KeyUsed, Settled
+from accountant.ledger.store import AnswerErased, CannotPay, KeyUsed, Receipt, Settled
 from accountant.recorded import describe
 from accountant.rules.limits import Limits, Row
 from accountant.rules.scope import Scope
@@ -68,27 +68,6 @@ class Request(NamedTuple):
     position: int
     stamp: int | None
     digest: str | None = None
-    answer: bytes | None = None
-
-
-class Decided(NamedTuple):
-    """What a command leads to.
-
-    Attributes
-    ----------
-    events
-        What happens, in order.
-    position
-        Where the charge stands; 0 if nothing was charged, or the storage is still to say where.
-    repeated
-        Whether it was charged before.
-    answer
-        What a request was answered.
-    """
-
-    events: Sequence[LedgerEvent] = ()
-    position: int = 0
-    repeated: bool = False
     answer: bytes | None = None
 
 
@@ -196,8 +175,10 @@ class State:
 # --- deciding -------------------------------------------------------------------------------------------
 
 
-def decide(state: State, command: Command, now: Now | None) -> Decided:
-    """Return what a command leads to; nothing has happened yet.
+def decide(state: State, command: Command, now: Now | None) -> Receipt:
+    """Return what a command leads to, and what is said of it; nothing has happened yet.
+
+    A storage that numbers charges when they are written says later where one stands.
 
     Raises
     ------
@@ -214,7 +195,7 @@ def decide(state: State, command: Command, now: Now | None) -> Decided:
         at, drift = stamp(state, now)
         entries, position = tuple(command.entries), state.next_position()
         event = Charged(position, entries, command.hold, command.request, command.scope, at, drift)
-        return Decided((event,), position)
+        return Receipt(position, events=(event,))
     if isinstance(command, Settle):
         became = state.reservation(command.position)
         if became != "reserved":
@@ -222,14 +203,15 @@ def decide(state: State, command: Command, now: Now | None) -> Decided:
                 f"reservation {command.position} was drawn or given back before, or never made",
                 returned=became == "returned",
             )
-        return Decided((Settlement(*command, *stamp(state, now)),))
+        return Receipt(command.position, events=(Settlement(*command, *stamp(state, now)),))
     request = state.request(command.request)
     if request is None:
         raise KeyUsed(f"request={command.request!r}: nothing was charged by this key")
     if request.digest is None:
         digest = hashlib.sha256(command.answer).hexdigest()
-        return Decided((Answered(command.request, digest, command.answer),), answer=command.answer)
-    return Decided(answer=_kept(command.request, request))
+        answered = Answered(command.request, digest, command.answer)
+        return Receipt(request.position, True, command.answer, (answered,))
+    return Receipt(request.position, True, _kept(command.request, request))
 
 
 def stamp(state: State, now: Now | None) -> tuple[int | None, int]:
@@ -252,7 +234,7 @@ def _kept(key: str, request: Request) -> bytes | None:
     return request.answer
 
 
-def _repeated(state: State, command: Charge, earlier: Request, now: Now | None) -> Decided:
+def _repeated(state: State, command: Charge, earlier: Request, now: Now | None) -> Receipt:
     """Decide on a charge with the key of an earlier one."""
     key, position = command.request, earlier.position
     charged, became = state.charge_at(position), state.reservation(position)
@@ -273,17 +255,17 @@ def _repeated(state: State, command: Charge, earlier: Request, now: Now | None) 
         )
     answer = _kept(key, earlier)
     if command.hold:
-        return Decided((), position, True, answer)
+        return Receipt(position, True, answer)
     if became == "reserved":
-        return Decided((Settlement(position, False, *stamp(state, now)),), position, True, answer)
+        return Receipt(position, True, answer, (Settlement(position, False, *stamp(state, now)),))
     if answer is None and is_stale(state, earlier, now):
         refused = _no_room(state, charged.entries, charged.scope, now, windows_only=True)
         if refused is not None:
             raise refused
         at, drift = stamp(state, now)
         assert at is not None
-        return Decided((DrawnAgain(key, at, drift),), position, True)
-    return Decided((), position, True, answer)
+        return Receipt(position, True, None, (DrawnAgain(key, at, drift),))
+    return Receipt(position, True, answer)
 
 
 def is_stale(state: State, request: Request, now: Now | None) -> bool:

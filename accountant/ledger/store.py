@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from accountant.budget import Amount
 from accountant.gates.lineage import RecordId
@@ -89,6 +89,24 @@ class Standing:
     counted: Sequence[tuple[Rule, Any]]
 
 
+class Tally(NamedTuple):
+    """How often a ledger has an entry, but for reservations that were given back.
+
+    Attributes
+    ----------
+    entry
+        The entry, whatever its records.
+    releases
+        How often.
+    records
+        How many records it charged, each as often as it was charged.
+    """
+
+    entry: Entry
+    releases: int
+    records: int
+
+
 @dataclass(frozen=True, slots=True)
 class RuleStanding:
     """How near a rule's limit is to those whom it counts.
@@ -112,23 +130,25 @@ class RuleStanding:
     nearly: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Receipt:
-    """What a store says of a charge that it has made.
+class Receipt(NamedTuple):
+    """What a ledger says of what it was asked to do.
 
     Attributes
     ----------
     position
-        Where it stands in the store, from 1.
+        Where the charge stands in the store, from 1.
     repeated
         Whether a request with this key was charged before: nothing was charged now.
     answer
         What that request was answered, if it was; then nothing may be drawn again.
+    events
+        What has happened for that, in order (`accountant.ledger.events`).
     """
 
-    position: int
+    position: int = 0
     repeated: bool = False
     answer: bytes | None = None
+    events: Sequence[Any] = ()
 
 
 class Store(Protocol):
@@ -236,8 +256,14 @@ class Store(Protocol):
     def spent(self, record: RecordId) -> Any:
         """Return what `record` has spent, what is reserved included."""
 
+    def tallies(self) -> Iterable[Tally]:
+        """Return how often there was each kind of charge; a ledger that lasts keeps count."""
+
     def worst(self) -> tuple[RecordId | None, Any]:
         """Return the record that has spent most, and what it has spent."""
+
+    def count_records(self) -> int:
+        """Return how many records have paid for anything."""
 
     def records(self) -> Iterator[RecordId]:
         """Iterate over the records that have paid for anything."""

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass
 
 from accountant.budget import Amount, Budget, Cost
 from accountant.filters.composition_theorem import Composition
 from accountant.gates.lineage import RecordId
-from accountant.ledger.entry import Entry
 from accountant.ledger.store import Store
 from accountant.trust import Trust
 from mechanisms import Assumption, Neighbouring
@@ -26,7 +24,7 @@ class Line:
     where
         The line that released.
     releases, records
-        How many ledger entries, and how many different records they charged.
+        How many ledger entries, and how many records they charged, each as often as it was charged.
     charge
         The largest single charge.
     noise
@@ -97,42 +95,31 @@ def summarise(
     trust: Trust,
     assumptions: tuple[Assumption, ...] = (),
 ) -> Summary:
-    """Group a ledger's entries by mechanism and line of code."""
-    entries = ledger.entries
-    # First by what is alike by identity (the entries keep it alive): words are made once for each kind.
-    alike: dict[tuple[int, int, str, int, str], tuple[Entry, list[tuple[RecordId, ...]]]] = {}
-    for entry in entries:
-        place = entry.where
-        kind = (id(entry.mechanism), id(entry.charge), place.file, place.line, entry.note)
-        known = alike.get(kind)
-        if known is None:
-            known = alike[kind] = (entry, [])
-        known[1].append(entry.records)
-    groups: dict[tuple[str, str, str], tuple[int, set[RecordId], Amount]] = {}
-    for entry, charged in alike.values():
+    """Group the kinds of a ledger's entries by mechanism and line of code."""
+    groups: dict[tuple[str, str, str], tuple[int, int, Amount]] = {}
+    for entry, releases, records in ledger.tallies():
         declassified = entry.mechanism is None
         key = (
             f"declassified: {entry.note}" if declassified else repr(entry.mechanism),
             str(entry.where),
             "none" if declassified else entry.note,
         )
-        count, records, largest = groups.get(key, (0, set(), entry.charge))
-        records.update(itertools.chain.from_iterable(charged))
+        count, paid, largest = groups.get(key, (0, 0, entry.charge))
         if composition.exceeds(entry.charge, largest):
             largest = entry.charge
-        groups[key] = (count + len(charged), records, largest)
+        groups[key] = (count + releases, paid + records, largest)
     worst_record, worst_total = ledger.worst()
     return Summary(
         budget=budget,
         composition=composition.name,
         trust=trust,
-        records=sum(1 for _ in ledger.records()),
+        records=ledger.count_records(),
         worst_record=worst_record,
         worst_cost=composition.guarantee(worst_total, budget),
         left=composition.left(worst_total, budget),
         lines=tuple(
-            Line(mechanism, where, count, len(records), largest, noise)
-            for (mechanism, where, noise), (count, records, largest) in groups.items()
+            Line(mechanism, where, count, paid, largest, noise)
+            for (mechanism, where, noise), (count, paid, largest) in groups.items()
         ),
         assumptions=assumptions,
         neighbouring=ledger.neighbouring,

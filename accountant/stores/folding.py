@@ -127,7 +127,7 @@ def _fold(
     for part in parts:
         work.append({"folded": part})
     settled = [each for each in replay.reservations if each <= last and each not in left]
-    return Folded(work.remove(last, texts, forgotten, settled), last, digest.hex())
+    return Folded(work.remove(last, texts, forgotten, settled, replay.tallies), last, digest.hex())
 
 
 def summed_up(replay: ReplayedEntries, left: Collection[int]) -> list[dict[str, Any]]:

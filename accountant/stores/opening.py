@@ -524,9 +524,9 @@ def _make(
         values = instance, 0, json.dumps(place)
         database.run(
             connection,
-            "INSERT INTO store (id, version, instance, epoch, location, rules, clock, drift, accounts, mass, digest) "
-            "VALUES (1, ?, ?, ?, ?, 0, 0, 0, 0, 0, ?)",
-            [(VERSION, *values, row_digest(*values, None, 0, 0, 0, None, 0, 0))],
+            "INSERT INTO store (id, version, instance, epoch, location, rules, clock, drift, digest) "
+            "VALUES (1, ?, ?, ?, ?, 0, 0, 0, ?)",
+            [(VERSION, *values, row_digest(*values, None, 0, 0, 0, None))],
         )
         entry = [(1, text, chained(START, text))]
         database.run(connection, "INSERT INTO entry (position, body, hash) VALUES (?, ?, ?)", entry)

@@ -58,7 +58,7 @@ from accountant.ledger.events import (
     Settlement,
 )
 from accountant.ledger.state import Account, State, apply, decide, repeated_command
-from accountant.ledger.store import ANY, CannotPay, Settled
+from accountant.ledger.store import ANY, CannotPay, Settled, Tally
 from accountant.place import Place
 from accountant.recorded import RecordedMechanism, recall
 from accountant.rules.clock import ClockAhead
@@ -143,6 +143,8 @@ class ReplayedEntries(State):
         What entries commit accounts to.
     kinds
         Kinds of entries, by position.
+    tallies
+        How often there was each kind of charge, and how many records it charged; without what was folded.
     saved
         How often a run was saved, and the digest of its last state; None if there is none.
     waiting
@@ -178,6 +180,7 @@ class ReplayedEntries(State):
         self.commitments: dict[int, str] = {}
         self.kinds: dict[int, Entry] = {}
         self.texts: dict[int, str] = {}
+        self.tallies: dict[int, tuple[int, int]] = {}
         self.saved: tuple[int, str] | None = None
         self.waiting = Waiting()
         self.trusted: list[int] = []
@@ -299,11 +302,16 @@ class ReplayedEntries(State):
         self.put(number, Account(self.units.plus(before.spent, price), before.times + 1, before.counted))
 
     def summed(self, last: int, left: Collection[int]) -> list[list[Any]]:
-        """Return what accounts paid up to an entry, but for some charges: purpose, tenant, amount, and who paid it."""
+        """Return what accounts paid up to an entry, but for some charges: purpose, tenant, amount, and who paid it.
+
+        What is summed is in no tally any more.
+        """
         totals: dict[Scope, dict[int, Vector]] = {}
         for position, paid, scope, _ in self._paid():
             if position <= last and position not in left and position not in self._gone:
                 of = totals.setdefault(scope, {})
+                if position > 0:
+                    self._tally(paid, -1)
                 for kind, numbers in paid:
                     price = self.units.price(self.kinds[kind].charge)
                     for number in numbers:
@@ -315,6 +323,16 @@ class ReplayedEntries(State):
                     amount = written(self.units.amount(of[number]))
                     found.setdefault((scope.purpose, scope.tenant, *amount), []).append(number)
         return [[*key[:2], key[2:], numbers] for key, numbers in found.items()]
+
+    def _tally(self, paid: Sequence[tuple[int, Sequence[int]]], times: int) -> None:
+        for kind, numbers in paid:
+            releases, records = self.tallies.get(kind, (0, 0))
+            self.tallies[kind] = releases + times, records + times * len(numbers)
+
+    def folded(self) -> list[Tally]:
+        """Return the sums of what was folded, as charges."""
+        paid = [each for charge in self._folded for each in charge.paid]
+        return [Tally(self.kinds[kind], 1, len(numbers)) for kind, numbers in paid]
 
     @property
     def drawn_again(self) -> set[int]:
@@ -331,6 +349,7 @@ class ReplayedEntries(State):
         elif "paid" in body:
             self._open(position, body.get("opened", ()))
             self._paid_last = body["paid"]
+            self._tally(body["paid"], 1)
             entries = self._entries(body["paid"])
             for entry in entries:
                 for number in entry.records:
@@ -467,8 +486,7 @@ class ReplayedEntries(State):
             raise LedgerDamaged(f"settles entry {of}, which is no open reservation", position) from None
         except ClockAhead as error:
             raise LedgerDamaged(str(error), position) from None
-        decided = [each._replace(position=position) if isinstance(each, Charged) else each for each in found]
-        if decided != [event]:
+        if found != (event,):
             if (event.at or 0) < self.clock:
                 raise LedgerDamaged("goes back in time", position)
             raise LedgerDamaged("is not what was asked for leads to", position)
@@ -479,6 +497,10 @@ class ReplayedEntries(State):
                 self.commitments[number] = promise
             elif not self._left:  # else the fold says to what it is committed now
                 raise LedgerDamaged(f"opens account {number} a second time", position)
+
+    def next_position(self) -> int:
+        """Return where the entry stands that is decided again."""
+        return self._last
 
     # --- what later entries may name ---------------------------------------------------------------
 
@@ -499,6 +521,7 @@ class ReplayedEntries(State):
         if isinstance(event, Settlement):
             if event.returned:
                 self._gone.add(event.position)
+                self._tally(self._payments[event.position], -1)
             else:
                 self._drawn_at[event.position] = event.at or 0
         elif isinstance(event, DrawnAgain):

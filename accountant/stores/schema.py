@@ -30,10 +30,6 @@ STORE = Table(
     Column("clock", BigInteger, nullable=False),  # of the last charge, where a rule looks at the time
     Column("drift", BigInteger, nullable=False),  # by how much it may have run ahead unseen
     Column("witness", Text),  # what a running clock of the machine said then
-    Column(
-        "accounts", BigInteger, nullable=False
-    ),  # how many there are, and the sum of the digests of their rows
-    Column("mass", BigInteger, nullable=False),
     Column("digest", LargeBinary, nullable=False),
 )
 
@@ -99,6 +95,14 @@ Table(
     RUN.metadata,  # since the last save; beside a file they are in one of their own
     Column("number", BigInteger, primary_key=True, autoincrement=False),
     Column("line", Text, nullable=False),
+)
+
+Table(
+    "tally",  # of kinds of charges; in the row of kind 0, of accounts, and the sum of the digests of their rows
+    METADATA,
+    Column("kind", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=False),
+    Column("releases", BigInteger, nullable=False),
+    Column("records", BigInteger, nullable=False),  # that it charged, each as often as it was charged
 )
 
 REQUEST = Table(

@@ -28,8 +28,8 @@ from accountant.ledger.events import (
     Settle,
     Settlement,
 )
-from accountant.ledger.state import Decided, first_refused, stamp
-from accountant.ledger.store import ANY, CannotPay, Fits, Receipt, RuleStanding, Standing
+from accountant.ledger.state import first_refused, stamp
+from accountant.ledger.store import ANY, CannotPay, Fits, Receipt, RuleStanding, Standing, Tally
 from accountant.place import Place
 from accountant.rules.clock import Witness
 from accountant.rules.learnt import check_reach
@@ -40,7 +40,7 @@ from accountant.stores.amounts import Texts
 from accountant.stores.anchor import Anchor, Mark
 from accountant.stores.chain import label
 from accountant.stores.database import Database
-from accountant.stores.folded import begun
+from accountant.stores.folded import begun, last_fold
 from accountant.stores.group_commit import GroupCommit
 from accountant.stores.names import PLAIN, Names, named
 from accountant.stores.store_refusals import StoreMoved
@@ -222,8 +222,8 @@ class SQLStore:
         """Give a reservation's charge back; see `Store`."""
         self._do(Settle(position, returned=True))
 
-    def _do(self, command: Command) -> Decided:
-        found: Decided = self._queue.do(lambda work: work.do(command))
+    def _do(self, command: Command) -> Receipt:
+        found: Receipt = self._queue.do(lambda work: work.do(command))
         return found
 
     def note_assumptions(self, assumptions: Sequence[Assumption]) -> None:
@@ -430,6 +430,21 @@ class SQLStore:
                     break
         return found
 
+    def count_records(self) -> int:
+        """Return how many records have paid for anything."""
+        with self.database.reading() as connection:
+            counted = connection.exec_driver_sql("SELECT releases FROM tally WHERE kind = 0").scalar()
+        return counted or 0
+
+    def tallies(self) -> Iterable[Tally]:
+        """Return how often there was each kind of charge, which is kept count of; of what was folded, the sums."""
+        sql = "SELECT kind, releases, records FROM tally WHERE kind > 0 AND releases <> 0 ORDER BY kind"
+        with self.database.snapshot() as connection:
+            work = self._work(connection)
+            folded = [] if last_fold(connection) is None else begun(connection).folded()
+            found = connection.exec_driver_sql(sql).all()
+            return [*folded, *(Tally(work.kind_at(int(kind)), *counted) for kind, *counted in found)]
+
     def records(self) -> Iterator[RecordId]:
         """Iterate over the records that have paid for anything."""
         with self.database.reading() as connection:
@@ -554,10 +569,9 @@ class NamedCharge:
             With the name of the record.
         """
         try:
-            _, *receipt = work.do(self._for(work))
+            return work.do(self._for(work))
         except CannotPay as refused:
             raise self._named(refused) from None
-        return Receipt(*receipt)
 
     def refused(self, work: Work) -> CannotPay | None:
         """Return why a charge would be refused."""

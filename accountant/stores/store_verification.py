@@ -265,6 +265,12 @@ def compare_tables(replay: ReplayedEntries, connection: Connection) -> int:
     kinds = {chained(b"", text).hex(): position for position, text in replay.texts.items()}
     if not _holds(connection, "SELECT digest, position FROM kind", kinds):
         raise LedgerDamaged("the table `kind` does not fit to the entries")
+    tallies = {kind: counted for kind, counted in replay.tallies.items() if any(counted)}
+    found = connection.exec_driver_sql(
+        "SELECT kind, releases, records FROM tally WHERE kind > 0 AND releases <> 0"
+    ).all()
+    if {int(kind): (releases, records) for kind, releases, records in found} != tallies:
+        raise LedgerDamaged("the table `tally` does not fit to the entries")
     _compare_run(replay, connection)
     return count
 

@@ -7,24 +7,21 @@ written down, stay what they were.
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import Callable, Iterable, Sequence
-from fractions import Fraction
+from collections.abc import Callable, Iterable
 
 from sqlalchemy import Connection
 
-from accountant.filters.units import INFINITE, UNIT, vector_text
+from accountant.filters.units import vector_text
 from accountant.gates.lineage import RecordId
-from accountant.ledger.state import Account
 from accountant.pseudonym import Pseudonym
 from accountant.record_name import canonical_name
 from accountant.stores.chain import canonical, chained, label, row_digest
 from accountant.stores.database import Database
 from accountant.stores.folded import begun
 from accountant.stores.names import named
-from accountant.stores.schema import RARE, READABLE, VERSION
-from accountant.stores.store_refusals import LedgerDamaged, StoreRefused
-from accountant.stores.work import MASS, STORE_ROW, mass_of, rows_after, stored_bytes
+from accountant.stores.schema import METADATA, RARE, READABLE, VERSION
+from accountant.stores.store_refusals import StoreRefused
+from accountant.stores.work import STORE_ROW, mass_of, rows_after, stored_bytes
 
 
 def _index_rare(connection: Connection) -> None:
@@ -36,30 +33,21 @@ def _index_rare(connection: Connection) -> None:
 _COLUMNS = (
     "store ADD COLUMN drift BIGINT NOT NULL DEFAULT 0",
     "store ADD COLUMN witness TEXT",
-    "store ADD COLUMN accounts BIGINT NOT NULL DEFAULT 0",
-    "store ADD COLUMN mass BIGINT NOT NULL DEFAULT 0",
     "request ADD COLUMN answered TEXT",
 )
 
 
 def _count_in_units(connection: Connection) -> None:
-    """To 7: totals are whole numbers of a unit, recomputed from the entries; answers are entries, by their digests.
-
-    Raises
-    ------
-    LedgerDamaged
-        If the entries do not lead to what the tables held.
-    """
+    """To 7: totals are whole numbers of a unit, recomputed from the entries; answers are entries, by their digests."""
     for column in _COLUMNS:
         connection.exec_driver_sql(f"ALTER TABLE {column}")
+    METADATA.tables["tally"].create(connection)
     _append_answers(connection)
     replay = begun(connection)
     replay.feed_all(rows_after(connection, replay.position))
-    mass, accounts = 0, connection.exec_driver_sql("SELECT number, label, salt, spent FROM account").all()
-    for number, name, salt, spent in accounts:
+    mass, accounts = 0, connection.exec_driver_sql("SELECT number, label, salt FROM account").all()
+    for number, name, salt in accounts:
         account = replay.account(number)
-        if not _is_rounded_up(json.loads(spent), account):
-            raise LedgerDamaged(f"account {number} has not spent what the entries say")
         counted = None if replay.limits is None else replay.limits.text(account.counted)
         row = int(number), name, stored_bytes(salt), vector_text(account.spent), counted
         digest = row_digest(*row)
@@ -74,8 +62,9 @@ def _count_in_units(connection: Connection) -> None:
     for key, request in replay.requests.items():
         values = request.stamp, request.digest, label(key)
         _run(connection, "UPDATE request SET stamped = ?, answered = ? WHERE key = ?", *values)
-    sql = "UPDATE store SET clock = ?, drift = ?, accounts = ?, mass = ?"
-    _run(connection, sql, replay.clock, replay.drift, len(accounts), mass % MASS)
+    for kind, tally in {**replay.tallies, 0: (len(accounts), mass)}.items():
+        _run(connection, "INSERT INTO tally (kind, releases, records) VALUES (?, ?, ?)", kind, *tally)
+    _run(connection, "UPDATE store SET clock = ?, drift = ?", replay.clock, replay.drift)
     row = connection.exec_driver_sql(STORE_ROW).one()
     _run(connection, "UPDATE store SET digest = ?", row_digest(*row[:-1]))
 
@@ -91,16 +80,6 @@ def _append_answers(connection: Connection) -> None:
         text = canonical({"answered": [int(of), hashlib.sha256(stored_bytes(answer)).hexdigest()]})
         position, digest = position + 1, chained(digest, text)
         _run(connection, "INSERT INTO entry (position, body, hash) VALUES (?, ?, ?)", position, text, digest)
-
-
-def _is_rounded_up(spent: Sequence[str | None], account: Account) -> bool:
-    """Whether exact sums were rounded up, by less than a unit for each charge."""
-    for value, units in zip(spent, account.spent, strict=True):
-        if (value is None) != (units >= INFINITE):
-            return False
-        if value is not None and not 0 <= units - Fraction(value) * UNIT <= account.times:
-            return False
-    return True
 
 
 def _run(connection: Connection, sql: str, *values: object) -> None:

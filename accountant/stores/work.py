@@ -24,10 +24,10 @@ from accountant.ledger.events import (
     Ruled,
     Settlement,
 )
-from accountant.ledger.state import Account, Decided, Request, State, apply, decide
-from accountant.ledger.store import ANY
+from accountant.ledger.state import Account, Request, State, apply, decide
+from accountant.ledger.store import ANY, Receipt
 from accountant.place import Place, calling_place
-from accountant.recorded import RecordedMechanism, describe
+from accountant.recorded import describe, recall
 from accountant.refusals import GateClosed
 from accountant.rules import clock
 from accountant.rules.clock import Witness
@@ -43,9 +43,6 @@ from accountant.stores.location import same_location
 from accountant.stores.replayed_entries import rules_of
 from accountant.stores.store_refusals import LedgerDamaged, StoreMoved
 from mechanisms import Assumption
-
-MASS = 2**63
-"""Sums of digests of rows are kept modulo this: a column holds no more."""
 
 
 class AccountRow:
@@ -102,14 +99,15 @@ class Work(State):
         self._witness = witness
         self.connection = connection
         self._texts = texts
-        row, self._place = database.row_in_place(connection, STORE_ROW)
-        self._row = store_row(database.name, row)
+        row, self._place = database.row_in_place(
+            connection, f"SELECT * FROM ({STORE_ROW}) AS kept, ({_LAST}) AS head"
+        )
+        *kept, position, digest = row
+        self._row = store_row(database.name, kept)
         self.instance, self.epoch, self._location, self._closed, self._rules = self._row[:5]
-        self.clock, self.drift, self._noted, self._number_of_accounts, self._mass = self._row[5:]
+        self.clock, self.drift, self._noted = self._row[5:]
         self._now: Now | None = None
-        last = "SELECT position, hash FROM entry ORDER BY position DESC LIMIT 1"
-        head = database.cursor(connection, last).fetchone()
-        self.position, self._hash = int(head[0]), stored_bytes(head[1])
+        self.position, self._hash = int(position), stored_bytes(digest)
         self._written = self.position
         self._head = self._hash.hex()
         self.is_the_one = False  # whose last entry this process has seen, as far as that is known
@@ -121,6 +119,7 @@ class Work(State):
         self._next_account: int | None = None
         self.new_kinds: Kinds = {}
         self._kind_rows: list[tuple[str, int]] = []
+        self._tally: dict[int, tuple[int, int]] = {}
         self._recounted = False  # other rules are in force than those that counted what is in the rows
         self._settled: set[int] = set()
         self._asked: set[str] = set()  # requests that were made or changed
@@ -330,23 +329,24 @@ class Work(State):
         return self.named[position]
 
     def _charge(self, position: int, body: Mapping[str, Any]) -> Charged:
-        entries = []
-        for kind, numbers in body["paid"]:
-            terms = self.body(kind)["kind"]
-            mechanism = terms["mechanism"]
-            recorded = None if mechanism is None else RecordedMechanism(json.dumps(mechanism, sort_keys=True))
-            entries.append(entry_from_terms(terms, recorded, tuple(numbers), self.units.composition, {}))
+        entries = [self.kind_at(kind).of(tuple(numbers)) for kind, numbers in body["paid"]]
         self.load_numbers(number for entry in entries for number in entry.records)
         scope = Scope(*body["for"]) if "for" in body else ANY
         request = body.get("request")
         return Charged(position, tuple(entries), "holder" in body, request, scope, body["at"])
+
+    def kind_at(self, position: int) -> Entry:
+        """Return a kind of entry, of no records."""
+        terms = self.body(position)["kind"]
+        mechanism = None if terms["mechanism"] is None else recall(terms["mechanism"])
+        return entry_from_terms(terms, mechanism, (), self.units.composition, {})
 
     def _one(self, sql: str, parameter: object) -> Any:
         return self._database.one(self.connection, sql, parameter)
 
     # --- what happens ----------------------------------------------------------------------------
 
-    def do(self, command: Command) -> Decided:
+    def do(self, command: Command) -> Receipt:
         """Decide on a command, and let it happen."""
         found = decide(self, command, self.now())
         for event in found.events:
@@ -390,10 +390,13 @@ class Work(State):
             if source is not None:
                 body["source"] = source
             position = self.append(_at(body, event.at, event.drift))
+            self._count(body["paid"], 1)
             apply(self, event._replace(position=position))
             return position
         if isinstance(event, Settlement):
             state = "returned" if event.returned else "drawn"
+            if event.returned:
+                self._count(self.body(event.position)["paid"], -1)
             position = self.append(_at({state: event.position}, event.at, event.drift))
         elif isinstance(event, ClockConfirmed):
             position = self.append({"clock": event._asdict()})
@@ -410,6 +413,11 @@ class Work(State):
 
     def _numbered_entry(self, entry: Entry) -> Entry:
         return entry.of(tuple(map(self.number_of, entry.records)))
+
+    def _count(self, paid: Sequence[tuple[int, Sequence[Any]]], times: int) -> None:
+        for kind, numbers in paid:
+            releases, records = self._tally.get(kind, (0, 0))
+            self._tally[kind] = releases + times, records + times * len(numbers)
 
     def number_of(self, key: int | str) -> int:
         """Return the number of an account that has one, by what the state called it."""
@@ -555,6 +563,7 @@ class Work(State):
         left: Sequence[tuple[int, str]],
         forgotten: Iterable[int],
         settled: Iterable[int],
+        tallies: Mapping[int, tuple[int, int]],
     ) -> int:
         """Remove the entries up to one that a fold stands for; return how many.
 
@@ -568,10 +577,18 @@ class Work(State):
             Where the requests were charged that are forgotten.
         settled
             Reservations that are.
+        tallies
+            How often there is each kind of charge among those that stay.
         """
         removed: int = self._database.cursor(
             self.connection, "DELETE FROM entry WHERE position <= ?", (last,)
         ).rowcount
+        self._run("DELETE FROM tally WHERE kind > 0", [()])
+        self._write_accounts()
+        self._run(
+            "INSERT INTO tally (kind, releases, records) VALUES (?, ?, ?)",
+            [(kind, *counted) for kind, counted in tallies.items()],
+        )
         rows = [(position, text, chained(b"", text)) for position, text in left]
         self._run("INSERT INTO entry (position, body, hash) VALUES (?, ?, ?)", rows)
         self._run("DELETE FROM request WHERE position = ?", [(each,) for each in forgotten])
@@ -590,17 +607,21 @@ class Work(State):
         self._run("INSERT INTO entry (position, body, hash) VALUES (?, ?, ?)", self._entries)
         self._run("INSERT INTO kind (digest, position) VALUES (?, ?)", self._kind_rows)
         self._write_accounts()
+        self._run(
+            "INSERT INTO tally (kind, releases, records) VALUES (?, ?, ?) ON CONFLICT (kind) DO UPDATE "
+            "SET releases = tally.releases + excluded.releases, records = tally.records + excluded.records",
+            [(kind, *counted) for kind, counted in self._tally.items()],
+        )
         windows = self.limits is not None and self.limits.windows
         time = self._row[5:8]
         if (windows or self._recounted) and (self.clock, self.drift) != time[:2]:
             self._witness.saw(self._noted, self.clock)
             time = self.clock, self.drift, self._witness.text()
-        changing = self.instance, self.epoch, self._location, self._closed, self._rules
-        store = *changing, *time, self._number_of_accounts, self._mass
+        store = self.instance, self.epoch, self._location, self._closed, self._rules, *time
         if store != self._row:
             self._run(
                 "UPDATE store SET epoch = ?, location = ?, closed = ?, rules = ?, clock = ?, drift = ?, witness = ?, "
-                "accounts = ?, mass = ?, digest = ?",
+                "digest = ?",
                 [(*store[1:], row_digest(*store))],
             )
         self._run(
@@ -620,6 +641,7 @@ class Work(State):
         return Mark(self.instance, self.epoch, self.position, self._hash.hex())
 
     def _write_accounts(self) -> None:
+        mass = 0
         fresh: list[tuple[Any, ...]] = []
         changed: list[tuple[Any, ...]] = []
         for number in sorted(self._changed | self._relabelled):
@@ -632,11 +654,12 @@ class Work(State):
             digest = row_digest(*values)
             if row.digest is None:
                 fresh.append((*values, digest))
-                self._number_of_accounts += 1
             else:
                 changed.append((*values[1:], digest, number))
-            self._mass = (self._mass + mass_of(digest) - mass_of(row.digest or b"")) % MASS
+            mass += mass_of(digest) - mass_of(row.digest or b"")
             row.digest = digest
+        if fresh or changed:
+            self._tally[0] = len(fresh), mass
         self._run(
             "INSERT INTO account (number, label, salt, spent, counted, digest) VALUES (?, ?, ?, ?, ?, ?)",
             fresh,
@@ -669,18 +692,19 @@ def _at(body: dict[str, Any], at: int | None, drift: int) -> dict[str, Any]:
 
 
 def mass_of(digest: bytes) -> int:
-    """Return what a row adds to the mass of its table."""
-    return int.from_bytes(digest, "big")
+    """Return what a row adds to the mass of its table: 32 bits, so that a column holds the sum of 2^31 of them."""
+    return int.from_bytes(digest[:4], "big")
 
 
 _AT_ONCE = 1_000  # rows of a statement
-STORE_ROW = "SELECT instance, epoch, location, closed, rules, clock, drift, witness, accounts, mass, digest FROM store"
+STORE_ROW = "SELECT instance, epoch, location, closed, rules, clock, drift, witness, digest FROM store"
+_LAST = "SELECT position, hash FROM entry ORDER BY position DESC LIMIT 1"
 ACCOUNT_ROW = "SELECT number, label, salt, spent, counted, digest FROM account"
 
 
 def store_row(
     name: str, row: Sequence[Any]
-) -> tuple[str, int, str, str | None, int, int, int, str | None, int, int]:
+) -> tuple[str, int, str, str | None, int, int, int, str | None]:  # fmt: skip
     """Return what the table of a store of a name says of it, without its digest, as `STORE_ROW` found it.
 
     Raises
@@ -748,10 +772,11 @@ def check_mass(name: str, connection: Connection, count: int, mass: int) -> None
     LedgerDamaged
         With what differs.
     """
-    *_, opened, written, _ = connection.exec_driver_sql(STORE_ROW).one()
+    found = connection.exec_driver_sql("SELECT releases, records FROM tally WHERE kind = 0").first()
+    opened, written = (0, 0) if found is None else found
     if count != opened:
         raise LedgerDamaged(f"{name}: {opened} accounts were opened, and {count} are there")
-    if mass % MASS != written:
+    if mass != written:
         raise LedgerDamaged(
             f"{name}: an account is not what was written last: an older one was put in its place"
         )

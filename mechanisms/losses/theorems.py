@@ -52,12 +52,28 @@ TheoremBound = Callable[[CountedProfiles, float], Bound | None]
 
 @dataclass(frozen=True, slots=True)
 class CompositionTheorem:
-    """A named theorem: what it proves of ε at a δ, and directly of δ at an ε if it can."""
+    """A named theorem: what it proves of ε at a δ, and directly of δ at an ε if it can.
+
+    Attributes
+    ----------
+    name, source
+        What it is called, and where it is proved.
+    of_epsilon, of_delta
+        What it proves.
+    one_way
+        Whether it needs no more than the curve of one direction of the neighbouring relation. All others are about
+        releases that lose no more in the other direction, where what is small is taken for symmetric.
+    """
 
     name: str
     source: str
     of_epsilon: TheoremBound
     of_delta: TheoremBound | None = None
+    one_way: bool = False
+
+    def applies_to(self, releases: CountedProfiles) -> bool:
+        """Whether the releases are what the theorem is about."""
+        return self.one_way or all(profile.covers_both_directions for profile, _ in releases)
 
     def epsilon(self, releases: CountedProfiles, delta: float) -> Bound | None:
         """Return the smallest ε that the theorem proves at ``delta``, None if it does not apply.
@@ -68,7 +84,7 @@ class CompositionTheorem:
             If the releases hold for different neighbouring relations.
         """
         relation = common_neighbouring(profile for profile, _ in releases)
-        found = self.of_epsilon(releases, delta)
+        found = self.of_epsilon(releases, delta) if self.applies_to(releases) else None
         return None if found is None else found.stated_for(relation)
 
     def delta(self, releases: CountedProfiles, epsilon: float) -> Bound | None:
@@ -78,7 +94,7 @@ class CompositionTheorem:
         """
         if self.of_delta is not None:
             relation = common_neighbouring(profile for profile, _ in releases)
-            found = self.of_delta(releases, epsilon)
+            found = self.of_delta(releases, epsilon) if self.applies_to(releases) else None
             return None if found is None else found.stated_for(relation)
 
         def excess(log_delta: float) -> float:
@@ -400,8 +416,12 @@ EXACT = "privacy-loss distributions"
 ZCDP = _by_one_number(
     "zCDP", "Bun & Steinke 2016, Lemma 1.7; Canonne, Kamath, Steinke 2020, Cor. 13", concentrated
 )
-RENYI = CompositionTheorem("Renyi DP", "Mironov 2017; Canonne, Kamath, Steinke 2020", renyi, _renyi_delta)
-BASIC = CompositionTheorem("basic composition", "Dwork, McSherry, Nissim, Smith 2006", basic, _basic_delta)
+RENYI = CompositionTheorem(
+    "Renyi DP", "Mironov 2017; Canonne, Kamath, Steinke 2020", renyi, _renyi_delta, one_way=True
+)
+BASIC = CompositionTheorem(
+    "basic composition", "Dwork, McSherry, Nissim, Smith 2006", basic, _basic_delta, one_way=True
+)
 OPTIMAL = CompositionTheorem(
     "optimal composition", "Kairouz, Oh, Viswanath 2015, Thm 3.3", optimal, _optimal_delta
 )
@@ -424,7 +444,7 @@ THEOREMS: Mapping[str, CompositionTheorem] = MappingProxyType(
             ZCDP,
             RENYI,
             GAUSSIAN,
-            CompositionTheorem(EXACT, "Zhu, Dong, Wang 2022", exact, _exact_delta),
+            CompositionTheorem(EXACT, "Zhu, Dong, Wang 2022", exact, _exact_delta, one_way=True),
         )
     }
 )

@@ -1,11 +1,11 @@
-"""What a bound rests on, done again in other processes, in each of which a user's modules are run anew.
+"""What a bound rests on, done again as in other processes: a user's modules are run anew each time.
 
 A coin that a module draws when it is imported, ``SECRET = os.urandom(1)``, or once for all that follows, is randomness
 of its subject's like any other, and nobody sees it; but in one process it is the same in all runs and draws. What these
-show then holds for whoever knows the coin. So before such a bound refutes a claim, what it rests on is done in some
-other processes: each is forked, runs the modules again in place (old functions and classes see the new values), and
-starts all generators that a process shares, and the hashes of texts, anew. What lies in extension modules, in files, or
-in a module that is run as a script or typed at a prompt stays what it is.
+show then holds for whoever knows the coin. So before such a bound refutes a claim, what it rests on is done again, in a
+process that is forked for it: some times the modules are run in place (old functions and classes see the new values),
+and all generators that a process shares, and the hashes of texts, start anew. What lies in extension modules, in files,
+or in a module that is run as a script or typed at a prompt stays what it is.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ import functools
 import multiprocessing
 import os
 import random
-from collections.abc import Callable, Collection, Sequence
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass
 from types import CellType, FunctionType, ModuleType
@@ -28,11 +29,13 @@ from verify.conduct.isolation import Reports, in_own_process
 from verify.conduct.process_state import subjects_own
 from verify.conduct.progress import silent
 
-_PROCESSES = 16
-"""How many: in all of them a fair coin comes up the same with a probability of 2^-15."""
+_TIMES = 16
+"""How often: each time a fair coin comes up the same with a probability of 2^-15."""
 
+_SECONDS = 60.0  # for all of them, of modules that take long to run
 _FEWEST_EXPECTED = 5.0  # hits and misses of a process, on average, from which the χ² law is good
 _LEVEL = 1e-6  # probability with which counts of the same law seem to differ
+_HASH = hash
 _OWN_FLAGS = frozenset({"__dict__", "__weakref__", "__doc__", "__module__", "__qualname__", "__name__"})
 
 
@@ -44,7 +47,7 @@ class Again(Protocol):
         ...
 
     def differ(self, shown: Sequence[Any]) -> bool:
-        """Whether several processes show different laws."""
+        """Whether what was shown is of different laws."""
         ...
 
 
@@ -88,9 +91,7 @@ class CountedAgain:
         return bool(chi2_contingency(np.array([hits, misses])).pvalue < _LEVEL)
 
 
-def differs_in_other_processes(
-    again: Again, modules: Sequence[ModuleType], seconds: Callable[[], float]
-) -> bool:
+def differs_in_other_processes(again: Again, modules: Sequence[ModuleType], seconds: float) -> bool:
     """Whether what a bound rests on depends on what modules draw or keep once in a process.
 
     Parameters
@@ -98,49 +99,53 @@ def differs_in_other_processes(
     again
         Does it again.
     modules
-        A user's modules that it uses, each after those that it imports.
+        A user's modules that it uses, each after those that it imports; without any nothing is done.
     seconds
-        Asked how many there are left; with none, no further process is started.
+        How many there are left.
     """
     if not modules or "fork" not in multiprocessing.get_all_start_methods():
         return False
 
-    def work(_: Reports) -> Any:
+    def shown(_: Reports) -> list[Any]:
+        found: list[Any] = []
+        begun, held = time.monotonic(), [(module, dict(vars(module))) for module in modules]
         with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere), redirect_stderr(nowhere):
-            try:
-                run_again(modules)
-                return again.work()
-            except (Exception, SystemExit) as error:  # whatever a user's module raises
-                return f"{type(error).__qualname__}"
+            while len(found) < _TIMES and time.monotonic() < begun + _SECONDS:
+                try:
+                    run_again(held)
+                    found.append(again.work())
+                except (Exception, SystemExit) as error:  # whatever a user's module raises
+                    found.append(type(error).__qualname__)
+                if isinstance(again, PlayedAgain) and again.differ(found):
+                    break
+        return found
 
-    shown: list[Any] = []
-    while len(shown) < _PROCESSES and (left := seconds()) > 0.0:
-        answer = in_own_process(work, silent, left)
-        if not isinstance(answer, str | list):  # it was killed, or has ended itself
-            return False
-        shown.append(answer)
-        if isinstance(again, PlayedAgain) and again.differ(shown):
-            return True
-    return again.differ(shown)
+    answer = in_own_process(shown, silent, min(seconds, 2.0 * _SECONDS))
+    return isinstance(answer, list) and again.differ(answer)  # else it was killed, or has ended itself
 
 
-def run_again(modules: Sequence[ModuleType]) -> None:
+def run_again(held: Sequence[tuple[ModuleType, Mapping[str, Any]]]) -> None:
     """Run modules again in place, with fresh generators: meant for a process that ends soon.
 
     What is held of them, in closures and as the classes of objects, uses the new values from then on.
+
+    Parameters
+    ----------
+    held
+        The modules, each with what it had before it was first run again.
     """
     random.seed()
     np.random.seed()  # noqa: NPY002
-    salt, plain = os.urandom(8), hash
-    builtins.hash = lambda value: plain((salt, value)) if isinstance(value, str | bytes) else plain(value)
-    names = {module.__name__ for module in modules}
-    for module in modules:
+    salt = os.urandom(8)
+    builtins.hash = lambda value: _HASH((salt, value)) if isinstance(value, str | bytes) else _HASH(value)
+    names = {module.__name__ for module, _ in held}
+    for module, before in held:
         loader = getattr(module.__spec__, "loader", None)
         if loader is None or not hasattr(loader, "exec_module"):
             continue
-        before, seen = dict(vars(module)), set[int]()
         with subjects_own():
             loader.exec_module(module)
+        seen = set[int]()
         for name, old in before.items():
             if name in vars(module):
                 _renew(old, vars(module)[name], names, seen)

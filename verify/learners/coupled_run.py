@@ -29,6 +29,7 @@ RELEASED_VIEWS = frozenset({View.MESSAGE.value, View.RELEASES.value, View.SHUFFL
 """Views in which all releases are seen."""
 
 _NEIGHBOURS_AT_ONCE = 48  # bounds memory; D's run is the same in every batch
+_ROUNDS_AGAIN = 64  # of what a bound rests on, done again
 _ONE_LANE_RUNS = 16  # of a learner that works in one lane only
 
 
@@ -159,13 +160,15 @@ def _run_coupled(
 def played_again(
     case: LearnerCase, data: FloatArray, neighbour: Neighbour, seed: np.random.SeedSequence
 ) -> PlayedAgain:
-    """Return what plays a learner in one lane on D and a neighbour again."""
+    """Return what plays a learner in one lane on D and a neighbour again, some rounds from the first that differs."""
 
     def play() -> str:
-        gate = Watched(seed, 1)
+        gate, left = Watched(seed, 1), _ROUNDS_AGAIN
         with subjects_own():
             for _ in case.play(case.build(gate), gate, np.stack([data, neighbour.applied(data)])):
-                pass
+                left -= bool(gate.moves[0])
+                if left == 0:
+                    break
         return gate.digest
 
     return PlayedAgain(play)

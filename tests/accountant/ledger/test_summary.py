@@ -15,7 +15,7 @@ def test_who_paid_what_for_which_release_and_what_is_left():
     gate.release(Laplace(scale=1.0), gate.private([0.5], Box(0, 1, 1), "ann"))
     summary = gate.summary()
     assert [(line.releases, line.records, line.charge.epsilon, line.noise) for line in summary.lines] == [
-        (3, 2, 0.5, "numpy:PCG64"),
+        (3, 3, 0.5, "numpy:PCG64"),
         (1, 1, 1, "numpy:PCG64"),
     ]
     assert (summary.records, summary.worst_record, summary.worst_cost.epsilon) == (2, "ann", 1.25)

@@ -14,7 +14,8 @@ def as_earlier(connection: sqlite3.Connection) -> None:
         spent = [None if each >= INFINITE else str(Fraction(each, UNIT)) for each in units]
         connection.execute("UPDATE account SET spent = ? WHERE number = ?", (json.dumps(spent), number))
     connection.execute("UPDATE request SET answer = NULL")
-    for table, column in [("store", "drift"), ("store", "witness"), ("store", "accounts"), ("store", "mass")]:
-        connection.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
+    connection.execute("ALTER TABLE store DROP COLUMN drift")
+    connection.execute("ALTER TABLE store DROP COLUMN witness")
     connection.execute("ALTER TABLE request DROP COLUMN answered")
+    connection.execute("DROP TABLE tally")
     connection.execute("UPDATE store SET version = 6")

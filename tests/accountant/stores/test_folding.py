@@ -20,6 +20,7 @@ from accountant.stores.export import export_store, read_export
 from accountant.stores.folding import Folded, fold
 from accountant.stores.imports import import_ledger, read_ledger
 from accountant.stores.opening import open_store, spent_in, stored_entries, verify_store
+from accountant.stores.replayed_entries import ReplayedEntries
 from accountant.stores.schema import VERSION
 from accountant.stores.store_refusals import LedgerDamaged, StoreMoved
 from mechanisms import Interval, Laplace, Sensitivity
@@ -277,4 +278,23 @@ def test_a_store_of_an_earlier_version_is_brought_up(old: Path) -> None:
         connection.execute("UPDATE store SET version = 2")
     assert "fold" in index
     with pytest.raises(ValueError, match="are of version 2, this dpwitness knows"):
+        verify_store(old)
+
+
+def test_a_summary_is_told_by_tallies(old: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As long as it is, before a fold and behind it, and no entry but those of kinds is read."""
+    accountant = account(old)
+    monkeypatch.setattr(ReplayedEntries, "feed_all", lambda *_: pytest.fail("all entries are read"))
+    before = accountant.summary()
+    assert {(line.releases, line.records) for line in before.lines} == {(5, 5), (2, 2)}
+    assert (before.records, before.worst_record) == (4, "ann")
+    monkeypatch.undo()
+    folded(old, FIRST + 1)
+    after = account(old).summary()
+    assert sum(line.records for line in after.lines if "folded" not in line.mechanism) == 3
+    assert (after.records, after.worst_cost) == (before.records, before.worst_cost)
+    verify_store(old)
+    with closing(sqlite3.connect(old)) as connection, connection:
+        connection.execute("UPDATE tally SET records = records + 1 WHERE kind > 0")
+    with pytest.raises(LedgerDamaged, match="the table `tally` does not fit"):
         verify_store(old)

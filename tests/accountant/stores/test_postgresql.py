@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from postgresql_server import execute, new_database, postgresql, single
 from processes import forked
+from sqlalchemy import event
 from test_sharing import LIMIT, contradiction, threads
 
 from accountant import Accountant, Budget, BudgetExceeded, Rule, spending_on
@@ -42,6 +43,18 @@ def value(accountant: Accountant, record: Any = "ann") -> Any:
 
 def closed(accountant: Accountant) -> None:
     accountant.ledger.close()  # type: ignore[attr-defined]
+
+
+def test_a_pool_that_keeps_no_settings_of_sessions_makes_nothing_less_durable(url: str) -> None:
+    store: Any = opened(url).ledger
+    event.listen(
+        store.database._engine,
+        "checkout",
+        lambda connection, *_: connection.cursor().execute("SET synchronous_commit = off"),
+    )
+    with store.working(()) as work:
+        assert work.connection.exec_driver_sql("SHOW synchronous_commit").scalar_one() == "on"
+    store.close()
 
 
 def test_all_of_a_ledger(url: str, tmp_path: Path) -> None:

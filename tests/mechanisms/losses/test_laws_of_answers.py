@@ -2,15 +2,25 @@
 
 import math
 import random
+from fractions import Fraction
 
 import pytest
 from kinds_of_curves import KINDS, A, R
 
-from mechanisms import GaussianProfile, LaplaceProfile, PrivacyProfile
+from mechanisms import (
+    AtomicProfile,
+    GaussianProfile,
+    LaplaceProfile,
+    ParameterError,
+    PrivacyProfile,
+    PureProfile,
+)
 from mechanisms.losses.composed_loss import ComposedLoss, compose
 from mechanisms.losses.enclosure import Enclosure, lower_end
 from mechanisms.losses.running_loss import RunningLoss
 from mechanisms.neighbouring import Neighbouring
+from mechanisms.related_profile import RelatedProfile
+from mechanisms.subsampled import SubsampledProfile
 
 ASKED = [
     ("delta", 1e-3),
@@ -131,3 +141,23 @@ def test_no_theorem_proves_that_a_loss_is_nothing(scale: float, epsilon: float) 
     assert (tiny.loss().renyi([1.5, 100.0]) > 0.0).all()
     rows = compose([(tiny, 2), (GaussianProfile(0.1), 1)]).theorems(epsilon=epsilon)
     assert all(row.upper > 0.0 for row in rows.values()), rows
+
+
+@pytest.mark.parametrize("added", [False, True])
+@pytest.mark.parametrize("count", [1, 5, 20])
+@pytest.mark.parametrize("rate", [0.1, 0.5])
+def test_theorems_about_both_directions_say_nothing_of_one(added: bool, count: int, rate: float) -> None:
+    """ "zCDP: at most 1.7128" for twenty records that may be added, which lose 1.7516: ε is more the other way."""
+    for base in (LaplaceProfile(1.0, 0.5), PureProfile(Fraction(2))):
+        one = SubsampledProfile(RelatedProfile(base, A), rate).directions()[added]
+        loss = compose([(one, count)])
+        for delta in (1e-3, 1e-6):
+            check(loss, "delta", delta)
+        assert {"optimal composition", "zCDP", "Gaussian DP"}.isdisjoint(loss.theorems(delta=1e-3))
+
+
+def test_atoms_are_of_two_laws() -> None:
+    """Two engines contradicted each other about "probabilities" that were of no law on the other data."""
+    with pytest.raises(ParameterError, match=r"on the other data they add up to 1\.0085.*must be at most 1"):
+        AtomicProfile((Fraction(1, 3), Fraction(-1, 3)), (0.57, 0.43))
+    AtomicProfile((Fraction(1, 3), Fraction(-1, 3)), (0.57, 0.43), bound="a bound is of no pair")
