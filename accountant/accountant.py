@@ -45,7 +45,7 @@ from accountant.place import Place, calling_place
 from accountant.plans.plan import Plan
 from accountant.record_name import canonical_name
 from accountant.refusals import ForeignValue, RecordWaiting, Refusal, SensitivityExceeded, TrustViolation
-from accountant.rules.learnt import check_reach
+from accountant.rules.reach import check_reach
 from accountant.rules.rule import Rule, checked_rules
 from accountant.rules.scope import Scope
 from accountant.tenure import Tenure

@@ -23,8 +23,8 @@ from accountant.refusals import (
     SensitivityExceeded,
     TheoremMissing,
 )
-from accountant.rules.learnt import words_of_rule
 from accountant.rules.limits import NotPermitted
+from accountant.rules.reach import words_of_rule
 from accountant.rules.rule import Rule
 from accountant.rules.scope import Scope, current_scope
 from mechanisms import Mechanism, Neighbouring, Sensitivity

@@ -51,7 +51,7 @@ class Rule:
     **For purposes and tenants.** A purpose has no view of its own, and what a tenant learns may have been chosen by
     what other tenants were told: a rule for them is a quota of what is charged, and what anybody learns is bounded by
     the budget. If `reached_by` says whose answers may reach a tenant, then what it learns is bounded by the sum of
-    their limits; see `accountant.rules.learnt`.
+    their limits; see `accountant.rules.reach`.
 
     Parameters
     ----------

@@ -10,7 +10,7 @@ from accountant.accountant import Accountant
 from accountant.budget import Amount
 from accountant.gates.lineage import RecordId
 from accountant.ledger.store import Standing
-from accountant.rules.learnt import words_of_rule
+from accountant.rules.reach import words_of_rule
 from accountant.rules.rule import Rule
 from mechanisms.rounding import up
 

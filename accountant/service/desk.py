@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,42 +16,20 @@ from accountant.gates.private import Private
 from accountant.gates.private_sums import PrivateSums
 from accountant.ledger.quote import Quote
 from accountant.ledger.store import AnswerErased, KeyUsed, Settled
-from accountant.ledger.summary import Line, Summary
+from accountant.ledger.summary import Summary
 from accountant.place import acting_for
 from accountant.refusals import BudgetExceeded, GateClosed, PurposeRefused, Refusal
 from accountant.rules.clock import ClockAhead
 from accountant.service.amounts_json import accounts_json, summary_json
 from accountant.service.asked import Asked
 from accountant.service.problem_details import ServiceProblem, invalid, kind_of
+from accountant.service.record_found import RecordFound
 from accountant.service.remembered import Remembered
 from accountant.service.rules_shown import RuleShown, rules_shown
 from accountant.stores.sql_store import SQLStore
 from accountant.stores.store_refusals import LedgerDamaged, StoreRefused
 from mechanisms import Domain, DomainError, Mechanism
 from mechanisms.losses.inversion import most_that_fit
-
-
-@dataclass(frozen=True)
-class RecordFound:
-    """How a record stands that was searched for.
-
-    Attributes
-    ----------
-    record
-        Its name.
-    spent, left
-        In words.
-    rules
-        What each rule that counts it leaves, in words.
-    more
-        Of each kind of release how many more it can pay for, under the budget and the rules for whatever purpose.
-    """
-
-    record: RecordId
-    spent: str
-    left: str
-    rules: Sequence[tuple[str, str]]
-    more: Sequence[tuple[Line, float]]
 
 
 class Desk:

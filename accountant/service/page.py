@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element, SubElement, tostring
 
 from accountant.budget import Budget
@@ -15,11 +14,9 @@ from accountant.filters.share import NEARLY_SPENT
 from accountant.gates.lineage import RecordId
 from accountant.ledger.summary import Summary
 from accountant.rules.scope import Scope
+from accountant.service.record_found import RecordFound
 from accountant.service.rules_shown import RuleShown
 from mechanisms.printed_numbers import as_given
-
-if TYPE_CHECKING:
-    from accountant.service.desk import RecordFound
 
 _STYLE = """
 :root { color-scheme: light; }

@@ -10,7 +10,7 @@ from accountant.filters.composition_theorem import Composition
 from accountant.filters.share import share_spent
 from accountant.gates.lineage import RecordId
 from accountant.ledger.store import RuleStanding
-from accountant.rules.learnt import words_of_rule
+from accountant.rules.reach import words_of_rule
 from accountant.rules.rule import Rule
 from accountant.service.amounts_json import down
 from accountant.service.metrics import Gauge

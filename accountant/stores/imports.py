@@ -14,7 +14,7 @@ from accountant.ledger.entry import Entry, entry_from_terms
 from accountant.ledger.store import ANY
 from accountant.place import Place
 from accountant.recorded import recall
-from accountant.rules.learnt import check_reach
+from accountant.rules.reach import check_reach
 from accountant.rules.rule import Rule, checked_rules
 from accountant.rules.scope import Scope
 from accountant.stores.charges import check_charge

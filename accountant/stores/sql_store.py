@@ -32,8 +32,8 @@ from accountant.ledger.state import first_refused, stamp
 from accountant.ledger.store import ANY, CannotPay, Fits, Receipt, RuleStanding, Standing, Tally
 from accountant.place import Place
 from accountant.rules.clock import Witness
-from accountant.rules.learnt import check_reach
 from accountant.rules.limits import Limits
+from accountant.rules.reach import check_reach
 from accountant.rules.rule import Rule, checked_rules
 from accountant.rules.scope import Scope
 from accountant.stores.amounts import Texts

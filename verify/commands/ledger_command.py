@@ -78,7 +78,7 @@ def create(
     """Make an empty STORE, for `dpwitness serve` or Accountant(..., store=STORE); its terms never change."""
     from accountant.budget import Budget
     from accountant.compositions import composition_named
-    from accountant.rules.learnt import check_reach
+    from accountant.rules.reach import check_reach
     from accountant.rules.rule import checked_rules, read_rules
     from accountant.stores.opening import existing, open_store
     from accountant.trust import Trust
@@ -283,7 +283,7 @@ def rules(store: str, file: Path | None, by: str, reason: str, names: str | None
 
     They count what was charged before, too.
     """
-    from accountant.rules.learnt import words_of_rule
+    from accountant.rules.reach import words_of_rule
     from accountant.rules.rule import read_rules
     from accountant.stores.opening import open_store, verify_store
 

@@ -26,7 +26,7 @@ from accountant import (
     ZeroConcentratedComposition,
     spending_on,
 )
-from accountant.rules.learnt import words_of_rule
+from accountant.rules.reach import words_of_rule
 from accountant.stores.opening import open_store
 from mechanisms import Categories, NumpyNoise, RandomizedResponse
 from verify.commands.command_group import cli
