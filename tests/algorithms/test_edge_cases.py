@@ -54,6 +54,7 @@ def test_the_smallest_instances(name, instance, horizon):
         assert (np.concatenate([problem.expected_reward(a) for a in actions]) == problem.optimum).all()
 
 
+@pytest.mark.few(28)
 @pytest.mark.slow_cells(
     "dp-bandit-shuffle-500000.0", "cascade-ucb-batch-shuffle-500000.0", "cascade-ucb-batch-shuffle-1e-06"
 )
@@ -67,6 +68,7 @@ def test_extreme_privacy_parameters_still_play(name, epsilon):
     assert len(list(play_fresh(learner, problem, gate, LaneStreams(1, 64, key=(2,)), 40))) == 40
 
 
+@pytest.mark.few(14)
 @pytest.mark.parametrize("name", learners)
 def test_one_lane_under_an_accountant_plays_as_in_simulation(name):
     """One lane, 20 rounds: actions have shape (1, size), and any outcome outside [0, 1] is refused."""

@@ -59,7 +59,7 @@ def test_phases_have_the_law_of_single_rounds(name):
     assert np.std(kept[-1]) > 0
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", CASES)
 def test_an_action_is_held_for_exactly_as_long_as_single_rounds_repeat_it(name):
     """Round by round, `committed` counts down to 1 while the action stays; then the lane may change."""
@@ -81,7 +81,7 @@ def test_an_action_is_held_for_exactly_as_long_as_single_rounds_repeat_it(name):
         learner.observe(gate.private(feedback, learner.feedback_domain, t))
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", CASES)
 def test_totals_of_records_under_an_accountant_are_single_rounds(name):
     """The same users, one by one and as totals of private values: same releases, every user pays epsilon once."""
@@ -147,6 +147,7 @@ def test_lanes_do_not_depend_on_each_other(name):
     np.testing.assert_array_equal(few.regret, many.regret[:, :64])
 
 
+@pytest.mark.few(4)
 @pytest.mark.slow_cells("cascade-ucb-batch-shuffle", "dp-best-arm", "dp-bandit-gaussian")
 @pytest.mark.parametrize("name", CASES)
 def test_a_billion_rounds_are_played_in_phases(name):

@@ -125,6 +125,7 @@ def unfit(gate: Accountant, learner: Any) -> list[tuple[type[ValueError], Any]]:
     ]
 
 
+@pytest.mark.few(14)
 @pytest.mark.parametrize("name", learners)
 def test_feedback_from_elsewhere_is_refused_and_changes_nothing(name: str) -> None:
     entry = learners[name]

@@ -243,26 +243,26 @@ def test_a_constant_is_not_tested():
     [
         pytest.param(
             "never_ends",
-            "51 calls on data = 0.0 exceeded 2 s",
+            "51 calls on data = 0.0 exceeded 1 s",
             marks=pytest.mark.slow,
         ),
         (
             "never_ends_on_one",
-            "51 calls on data = 1.0 exceeded 2 s; on 1 other data set",
+            "51 calls on data = 1.0 exceeded 1 s; on 1 other data set",
         ),
-        ("swallows_everything", "51 calls on data = 0.0 exceeded 2 s"),
+        ("swallows_everything", "51 calls on data = 0.0 exceeded 1 s"),
     ],
 )
 def test_what_never_ends_is_stopped(name, words):
     """They sleep, so that the limit, wide enough for a busy machine, costs no work; else they would never return."""
-    result, findings = checked(name, time_limit=4.0)
+    result, findings = checked(name, time_limit=2.0)
     assert words in findings["time-limit"].message
     assert result.verdict == "unproven"
 
 
 def test_a_slow_function_is_stopped_at_the_limit():
-    result, findings = checked("slow", time_limit=4.0)
-    assert "time limit of 4 s reached" in findings["time-limit"].message
+    result, findings = checked("slow", time_limit=2.0)
+    assert "time limit of 2 s reached" in findings["time-limit"].message
     assert result.verdict == "unproven"
 
 

@@ -106,6 +106,7 @@ _SHARES = np.array([0.0, 1e-7, 1e-4, 0.01, 0.3, 0.7, 0.99, 1.0 - 1e-4, 1.0 - 1e-
 DRAWN = {f"p = {p:g}, q = {q:g}": law(p, q) for p, q in _RNG.choice(_SHARES, (5, 2)).tolist()}
 
 
+@pytest.mark.few(7)
 @pytest.mark.parametrize("name", [*NAMED, *DRAWN])
 def test_what_is_counted_of_a_black_box_is_never_said_as_exact(name: str) -> None:
     result = verified({**NAMED, **DRAWN}[name])

@@ -103,6 +103,7 @@ def test_n_charges_of_an_nth_part_fit_n_times() -> None:
             assert accountant.room(noise, "ann") == n
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize(
     "composition", [BasicComposition(), AdvancedComposition()], ids=lambda each: each.name
 )
@@ -138,6 +139,7 @@ def check_many_scales(composition: Any, count: int, **options: Any) -> Any:
     return accountant
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("composition", FILTERS, ids=lambda each: each.name)
 def test_700_scales_on_one_record(composition: Any, tmp_path: Path) -> None:
     """The denominators of 316 had more digits than Python prints, 155 under advanced composition."""

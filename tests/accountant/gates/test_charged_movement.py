@@ -415,6 +415,7 @@ FAULTS: dict[str, tuple[Any, str, Any, Any]] = {
 """Which attribute of which class is replaced by what, and the step that should show it."""
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize(("owner", "name", "wrong", "step"), FAULTS.values(), ids=FAULTS)
 def test_a_planted_fault_breaks_a_law(
     owner: Any, name: str, wrong: Any, step: Any, monkeypatch: pytest.MonkeyPatch

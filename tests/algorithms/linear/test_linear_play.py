@@ -38,6 +38,7 @@ def played(name, together):
     return learner
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("name", linear_learners)
 def test_reports_that_come_together_teach_the_same(name):
     one, many = played(name, together=False), played(name, together=True)

@@ -159,7 +159,7 @@ ON_GRID = [
 ]
 
 
-@pytest.mark.few(37)
+@pytest.mark.few(13)
 @pytest.mark.parametrize(("name", "size", "arms", "epsilon"), ON_GRID)
 def test_a_run_is_held_to_its_plan_and_uses_it_up(name, size, arms, epsilon):
     (kind,) = symbolic_plan(name).records
@@ -173,7 +173,7 @@ def test_a_run_is_held_to_its_plan_and_uses_it_up(name, size, arms, epsilon):
     assert fullest == tuple(step.count for step in plan.steps)
 
 
-@pytest.mark.few(37)
+@pytest.mark.few(13)
 @pytest.mark.parametrize(("name", "size", "arms", "epsilon"), ON_GRID)
 def test_the_ledger_without_a_plan_agrees_with_the_formula(name, size, arms, epsilon):
     """Per record, the exact sum of charges is at most the plan's cost, and the worst record's is it."""

@@ -148,9 +148,13 @@ def released_changing(data, gate):
 @pytest.mark.parametrize(
     ("honest", "changing", "options"),
     [
-        (Learner, ChangingLearner, {"epsilon": 1.0, "horizon": 20}),
-        (PlainBandit(Ucb, arms=2, rounds=3), PlainBandit(Changing, arms=2, rounds=3), {"epsilon": 1.0}),
-        (Mine(scale=1.0), MineChanging(scale=1.0), {"epsilon": 0.5}),
+        (Learner, ChangingLearner, {"epsilon": 1.0, "horizon": 20, "samples": 4000}),
+        (
+            PlainBandit(Ucb, arms=2, rounds=3),
+            PlainBandit(Changing, arms=2, rounds=3),
+            {"epsilon": 1.0, "samples": 4000},
+        ),
+        (Mine(scale=1.0), MineChanging(scale=1.0), {"epsilon": 0.5, "samples": 4000}),
         (released, released_changing, {"epsilon": 1.0, "samples": 4000}),
     ],
     ids=["learner", "bandit", "mechanism", "function"],

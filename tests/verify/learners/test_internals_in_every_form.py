@@ -238,6 +238,7 @@ def named(folder: Path, body: str) -> list[tuple[str, str]]:
     return loaded
 
 
+@pytest.mark.few(40)
 @pytest.mark.parametrize("body", NAMED)
 def test_an_internal_name_is_found_in_its_line_however_it_is_written(tmp_path: Path, body: str) -> None:
     above, lines = (HEAD + OBSERVE).count("\n"), body.splitlines()

@@ -74,13 +74,16 @@ class AsksForDelta:
         self.total[self.rows, self.played] += sent
 
 
+FEW = {"effort": "quick", "samples": 20_000, "horizon": 50, "isolated": False}
+
+
 def test_a_delta_that_is_asked_for_and_caught_is_not_certified_as_pure() -> None:
     """It was certified at (0.9, 0): the record of (0.8, 0.5) is below (0.9, 0) by epsilon."""
-    result = verify(AsksForDelta, epsilon=0.9, delta=0.0, effort="quick", samples=20_000, isolated=False)
+    result = verify(AsksForDelta, epsilon=0.9, delta=0.0, **FEW)
     assert result.verdict == "unproven"
     assert not result.upper.every_run
     assert (result.upper.delta, round(result.upper.epsilon, 9)) == (0.5, 0.9)
     costs_of = [payer["total"] for payer in result.details["accounting"]["payers"]]
     assert len(costs_of) == 2, "each kind of record is shown with its charges"
-    within_both = verify(AsksForDelta, epsilon=0.9, delta=0.5, effort="quick", samples=20_000, isolated=False)
+    within_both = verify(AsksForDelta, epsilon=0.9, delta=0.5, **FEW)
     assert within_both.verdict == "certified"

@@ -12,7 +12,7 @@ from verify import verify
 from verify.faults.planted_subject import Planted
 from verify.findings import FindingKind
 
-FEW = {"epsilon": 4.0, "delta": 1e-3, "effort": "quick", "samples": 20_000, "horizon": 40}
+FEW = {"epsilon": 4.0, "delta": 1e-3, "effort": "quick", "samples": 20_000, "horizon": 20}
 
 
 def test_the_private_one_is_certified_for_joint_privacy():

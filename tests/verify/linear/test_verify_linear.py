@@ -130,13 +130,13 @@ def test_with_replacement_a_client_pays_for_every_report(clients: int, times: in
 
 def test_unbounded_rewards_without_clipping_have_no_sensitivity() -> None:
     settings = {"clipping": "no", "rewards": "gaussian"}
-    local = check("published/dp-dpe-local", 1.0, 1e-3, settings=settings)
+    local = check("published/dp-dpe-local", 1.0, 1e-3, settings=settings, horizon=60)
     assert (local.verdict, local.upper.epsilon) == ("refuted", math.inf)
     assert {"sensitivity"} == {finding.kind for finding in local.findings}
     assert local.lower.epsilon > 100
-    central = check("published/dp-dpe-central", 1.0, 1e-3, settings=settings)
+    central = check("published/dp-dpe-central", 1.0, 1e-3, settings=settings, horizon=60)
     assert (central.verdict, central.lower.in_view) == ("unproven", False)
-    clipped = check("published/dp-dpe-local", 1.0, 1e-3, settings={"rewards": "gaussian"})
+    clipped = check("published/dp-dpe-local", 1.0, 1e-3, settings={"rewards": "gaussian"}, horizon=60)
     assert clipped.verdict == "certified"
 
 

@@ -54,7 +54,7 @@ def violated(name, make):
     return [check.name for check in checks(name, make) if check.violated]
 
 
-@pytest.mark.few(8)
+@pytest.mark.few(4)
 @pytest.mark.parametrize("name", CHECKED)
 def test_true_learners_pass(name):
     found = checks(name)

@@ -28,7 +28,7 @@ def checks(name, make=None, *, seed=3, lanes=8, horizon=HORIZON):
     return check_phases(build, BOUNDS[name], played, lanes=lanes, seed=seed, error=1e-4)
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", CHECKED)
 def test_true_learners_pass(name):
     found = checks(name, lanes=2 if name.endswith("shuffle") else 8)

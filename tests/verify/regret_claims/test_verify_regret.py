@@ -235,6 +235,7 @@ def test_a_report_survives_json_and_names_the_command_that_repeats_it():
             RegretReport.from_json({name: value for name, value in written.items() if name != key})
 
 
+@pytest.mark.usefixtures("no_proof")
 def test_the_picture(tmp_path):
     file = tmp_path / "regret.png"
     said = CliRunner().invoke(
@@ -246,6 +247,7 @@ def test_the_picture(tmp_path):
     assert "draws one" in str(CliRunner().invoke(cli, ["regret", "--all", "--plot", str(file)]).exception)
 
 
+@pytest.mark.usefixtures("no_proof")
 def test_the_command(tmp_path):
     runner = CliRunner()
     file = tmp_path / "mine.py"
