@@ -5,11 +5,12 @@ from __future__ import annotations
 import functools
 import io
 import math
+import os
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, cast
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +28,7 @@ from accountant.gates.private import Private, refuse_read
 from accountant.gates.private_sums import PrivateSums
 from accountant.gates.release import (
     DrawOutput,
+    GateMechanism,
     check_domain,
     check_owner,
     check_release,
@@ -43,6 +45,7 @@ from accountant.place import Place, calling_place
 from accountant.plans.plan import Plan
 from accountant.record_name import canonical_name
 from accountant.refusals import ForeignValue, RecordWaiting, Refusal, SensitivityExceeded, TrustViolation
+from accountant.rules.reach import check_reach
 from accountant.rules.rule import Rule, checked_rules
 from accountant.rules.scope import Scope
 from accountant.tenure import Tenure
@@ -69,11 +72,10 @@ from mechanisms import (
     Sensitivity,
     assumptions_of,
 )
-from mechanisms.assumptions import class_assumptions, examined
+from mechanisms.assumptions import class_assumptions, examination, examined, rebuilt, shared_copy
 from mechanisms.domain import own_copy
 from mechanisms.float_bounds import bounds_of, on_grid
 from mechanisms.losses.inversion import most_that_fit
-from mechanisms.mechanism import needs_whole_values
 
 if TYPE_CHECKING:
     from accountant.gates.private_sums import Awaited
@@ -184,12 +186,14 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         terms.composition.check(terms.budget)
         noise, generator = checked_noise(noise, strict=terms.strict), checked_generator(seed)
         given = None if rules is None else checked_rules(rules, terms.composition)
+        check_reach(given or (), terms.composition, terms.budget)
         spends_on = Scope(purpose, tenant)
         opened = _opened(store, terms, given, names)
         super().__init__(terms.budget, terms.composition, opened, given or (), spends_on)
         self._trust = terms.trust
         self._noise = noise
         self._random = generator
+        self._owned: dict[int, GateMechanism] = {}  # by the identity of the mechanism that was given
         self._reserving = threading.Lock()
         self._tenure = Tenure()
         self.strict = terms.strict
@@ -219,8 +223,10 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         GateClosed
             With the reason.
         """
-        super().check_open()
-        self._tenure.check()
+        if self._closed is not None or self._drawing is not None:
+            super().check_open()
+        if os.getpid() != self._tenure.process or self._tenure.ended is not None:
+            self._tenure.check()
 
     # --- the gate --------------------------------------------------------------------------------
 
@@ -312,13 +318,13 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         place = calling_place()
         self.check_open()
         with self._charging:
-            own, private, where, assumptions = check_release(self, mechanism, private, where)
-            self.check_source(own)
+            own, private, where = self._checked(mechanism, private, where)
             entries = self._entries(own, private, where, place)
             values = _leaving(private)
-            self._assume_for(assumptions)
+            if own.examination is None:
+                self._assume_for(own.assumptions)
         receipt = self._pay(entries, place, request=request)
-        return self._answer(values, private, own, where, place, request, receipt.answer)
+        return self._answer(values, private, own.mechanism, where, place, request, receipt.answer)
 
     def receive(
         self, mechanism: Mechanism, message: npt.ArrayLike, domain: Domain, record: RecordId
@@ -357,10 +363,10 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         self.check_open()
         private = self.private(some_value(domain), domain, record)
         with self._charging:
-            own, given, _, assumptions = check_release(self, mechanism, private, None)
-            outputs = checked_message(own, message, given.shape)
+            own, given, _ = check_release(self, mechanism, private, None)
+            outputs = checked_message(own.mechanism, message, given.shape)
             entries = [replace(entry, note=DRAWN_BY) for entry in self._entries(own, given, None, place)]
-            self.assume(*assumptions, DRAWN_ELSEWHERE)
+            self.assume(*own.assumptions, DRAWN_ELSEWHERE)
         self._pay(entries, place)
         return outputs
 
@@ -425,9 +431,9 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         """
         try:
             with self._charging:
-                draw = functools.partial(self._drawn, values, where, request, answer)
                 if self._tape is None:
-                    return draw(mechanism)
+                    return self._drawn(values, where, request, answer, mechanism)
+                draw = functools.partial(self._drawn, values, where, request, answer)
                 return self._tape.leaves(mechanism, private, where, place, draw)
         except BaseException:  # Ctrl-C, too
             if request is not None:
@@ -470,15 +476,14 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         place = calling_place()
         asked: list[tuple[Entry, int]] = []
         for mechanism, private, times in releases:
-            own, given, _, assumptions = check_release(self, mechanism, private, None)
-            self.check_source(own)
-            self.assume(*assumptions)
+            own, given, _ = self._checked(mechanism, private, None)
+            self.assume(*own.assumptions)
             assert isinstance(given._provenance, Traced)
             for held in sums:
                 waiting = held.waiting(given._provenance)
                 if waiting is not None:
                     raise RecordWaiting(waiting, place)
-            asked += self._asked_of_waiting(own, given._provenance, times, sums, place)
+            asked += self._asked_of_waiting(own.mechanism, given._provenance, times, sums, place)
             asked += [(entry, times) for entry in self._entries(own, given, None, place, leaves=False)]
         with self._charging:
             entries = [replace(entry, charge=self._times(entry.charge, times)) for entry, times in asked]
@@ -516,8 +521,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
             As `release`.
         """
         place = calling_place()
-        own, private, where, assumptions = check_release(self, mechanism, private, where)
-        self.check_source(own)
+        own, private, where = self._checked(mechanism, private, where)
         entries = self._entries(own, private, where, place)
         refused = self._first_refused(entries, place)
         kept = None if where is None else where.copy()
@@ -529,7 +533,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
             tuple(entries),
             place,
             None if refused is None else refused.record,
-            assumptions,
+            own.assumptions,
         )
 
     def room(
@@ -621,7 +625,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
             self._ledger.give_back(position)
 
     def _check_unchanged(self, quote: Quote) -> None:
-        now = self._entries(quote.mechanism, quote._private, quote._where, quote.place)
+        now = self._entries(quote._own, quote._private, quote._where, quote.place)
         if tuple(now) != quote.entries:
             raise ValueError("the private value has changed since it was priced: price it again")
 
@@ -632,7 +636,9 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
             values = _leaving(quote._private)
         with self._bookkeeping():
             self._ledger.draw(position)
-        return self._answer(values, quote._private, quote.mechanism, quote._where, quote.place, request, None)
+        return self._answer(
+            values, quote._private, quote._own.mechanism, quote._where, quote.place, request, None
+        )
 
     def declassify(
         self, private: Private | PrivateSums, reason: str, *, shown: bool = True
@@ -713,9 +719,47 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         """The first release that was refused for how far a record moves it, or for who sees it; other gates draw it."""
         return self._refused
 
+    def examine_mechanism(self, mechanism: Mechanism) -> GateMechanism:
+        """Return a copy of a mechanism that nobody else holds, and what releases ask of it.
+
+        What was learnt of it is believed for as long as the mechanism and the noise source hold the same objects, and
+        their classes what they were imported with. A tape sees what is drawn, and could write into it.
+        """
+        known = self._owned.get(id(mechanism))
+        if (
+            known is not None
+            and (seen := known.examination) is not None
+            and seen.value[0] is mechanism
+            and seen.value[1] is self._noise
+            and seen.unchanged()
+            and self._tape is None
+        ):
+            return known
+        checked = checked_mechanism(mechanism)
+        seen = None if self._tape is not None else examination((checked, self._noise))
+        copy = None if seen is None else shared_copy(checked, seen.key[0])
+        if copy is None:
+            shown, assumptions = self.examine(checked)
+            drawn = shown if assumptions or self._tape is not None else rebuilt(checked)
+            return GateMechanism.of(drawn, assumptions, shown=shown)
+        if len(self._owned) >= _MOST_OWNED:
+            self._owned.clear()
+        found = GateMechanism.of(rebuilt(checked), shown=copy.value, examination=seen)
+        self._owned[id(checked)] = found
+        return found
+
+    def _checked(
+        self, mechanism: Mechanism, private: Private | PrivateSums, where: Mask | None
+    ) -> tuple[GateMechanism, Private | PrivateSums, Mask | None]:
+        """Make the checks of a release that need no ledger: those of every gate, and that the noise can be drawn."""
+        own, private, where = check_release(self, mechanism, private, where)
+        if self._noise.secure and not own.samples_securely:
+            self.check_source(own.mechanism)
+        return own, private, where
+
     def _entries(
         self,
-        mechanism: Mechanism,
+        own: GateMechanism,
         private: Private | PrivateSums,
         where: Mask | None,
         place: Place,
@@ -726,59 +770,44 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
 
         A value that waits in sums and does not yet leave is not held to be a shuffler's output.
         """
+        mechanism = own.shown
         try:
-            return self._checked_entries(mechanism, private, where, place, leaves=leaves)
+            movements = self._movements(private, where, place)
+            if self._trust is not Trust.CENTRAL:
+                self._check_holders(movements, place)
+                if leaves:
+                    self._check_shuffler(mechanism, private, where, place)
+            origin: Any = private._provenance
+            if own.whole_values and private._values.dtype.kind not in "iu" and not origin.whole(where):
+                raise SensitivityExceeded(
+                    f"{type(mechanism).__name__} takes whole numbers, and the released values are not known to be "
+                    "whole: let them in through Integers or OneHot, and scale them by whole numbers only",
+                    place,
+                )
+            rounding = origin.rounding(where)
+            entries = []
+            for sensitivity, records in movements:
+                if rounding:
+                    sensitivity = with_rounding(sensitivity, rounding, mechanism.sensitivity, place)
+                known = own.charges.get(id(sensitivity))
+                if known is None or known[0] is not sensitivity:
+                    known = sensitivity, self._charge(mechanism, sensitivity, place)
+                    if len(own.charges) < _MOST_CHARGES:
+                        own.charges[id(sensitivity)] = known
+                entries.append(
+                    Entry(mechanism, sensitivity, known[1], tuple(records), place, self._noise.name)
+                )
         except (SensitivityExceeded, TrustViolation) as refusal:
             if self._refused is None:
                 self._refused = type(refusal)(refusal.message, refusal.where)  # without what its frames hold
             raise
-
-    def _checked_entries(
-        self,
-        mechanism: Mechanism,
-        private: Private | PrivateSums,
-        where: Mask | None,
-        place: Place,
-        *,
-        leaves: bool,
-    ) -> list[Entry]:
-        movements = self._movements(private, where, place)
-        self._check_holders(movements, place)
-        if leaves:
-            self._check_shuffler(mechanism, private, where, place)
-        origin = cast("Traced | TracedSums", private._provenance)
-        if (
-            needs_whole_values(mechanism)
-            and private._values.dtype.kind not in "iu"
-            and not origin.whole(where)
-        ):
-            raise SensitivityExceeded(
-                f"{type(mechanism).__name__} takes whole numbers, and the released values are not known to be whole: "
-                "let them in through Integers or OneHot, and scale them by whole numbers only",
-                place,
-            )
-        rounding = origin.rounding(where)
-        if rounding:
-            movements = [
-                (with_rounding(sensitivity, rounding, mechanism.sensitivity, place), records)
-                for sensitivity, records in movements
-            ]
-        return [
-            Entry(
-                mechanism,
-                sensitivity,
-                self._charge(mechanism, sensitivity, place),
-                tuple(records),
-                place,
-                self._noise.name,
-            )
-            for sensitivity, records in movements
-        ]
+        return entries
 
     def _movements(self, private: Private | PrivateSums, where: Mask | None, place: Place) -> list[Movement]:
-        if not isinstance(private._provenance, Traced | TracedSums):
+        origin = private._provenance
+        if type(origin) is not Traced and type(origin) is not TracedSums:
             raise ForeignValue("this value did not enter through `private`: it has no account", place)
-        return private._provenance.movements(where)
+        return origin.movements(where)
 
     def _check_holders(self, movements: list[Movement], place: Place) -> None:
         if self.trust is Trust.LOCAL:
@@ -823,6 +852,12 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         from accountant.stores.export import export_ledger
 
         export_ledger(self._ledger, self.terms(), self.assumptions, self.closed, path)
+
+
+_MOST_OWNED = 1024
+"""So many mechanisms are remembered, so that they are looked at in few steps."""
+_MOST_CHARGES = 64
+"""For so many movements, what is charged is remembered with the mechanism."""
 
 
 def _leaving(private: Private | PrivateSums) -> npt.NDArray[Any]:

@@ -33,7 +33,9 @@ class BudgetExceeded(Refusal):
     Attributes
     ----------
     record
-        The record that cannot pay.
+        The first record that cannot pay.
+    others
+        Further records of the same release that cannot, each by itself; those are not looked for in rules for groups.
     asked, left
         The charge that was asked for and what the record has left, in words.
     neighbouring
@@ -42,6 +44,11 @@ class BudgetExceeded(Refusal):
         What has no room, in words: its budget, or a rule's limit.
     again
         When there will be room, if nothing else is charged; None if time alone makes none.
+
+    Parameters
+    ----------
+    bounds
+        What the limit bounds, in words, where that is less than one may think.
     """
 
     def __init__(
@@ -53,19 +60,34 @@ class BudgetExceeded(Refusal):
         neighbouring: Neighbouring = Neighbouring.REPLACE_ONE,
         limit: str = "its budget",
         again: datetime | None = None,
+        bounds: str = "",
+        others: tuple[object, ...] = (),
     ) -> None:
         room = "" if again is None else f"; there is room again from {again:%Y-%m-%d %H:%M} UTC"
         super().__init__(
             f"release refused: it charges record {record!r} {asked}, and only {left} is left of {limit}{room}, "
-            f"neighbours: {neighbouring}",
+            f"neighbours: {neighbouring}{bounds and f' ({bounds})'}{_of_others(others)}",
             where,
         )
         self.neighbouring = neighbouring
         self.limit = limit
         self.again = again
         self.record = record
+        self.others = others
         self.asked = asked
         self.left = left
+
+
+_NAMED = 10
+"""So many further records are named in words."""
+
+
+def _of_others(records: tuple[object, ...]) -> str:
+    if not records:
+        return ""
+    names, more = ", ".join(map(repr, records[:_NAMED])), len(records) - _NAMED
+    who = f"{len(records)} further record{'s' if len(records) > 1 else ''}"
+    return f"; {who} cannot pay either: {names}{f' and {more} more' if more > 0 else ''}"
 
 
 class PurposeRefused(Refusal):

@@ -9,16 +9,24 @@ from accountant.refusals import GateClosed
 
 
 class Tenure:
-    """The right of this process, and none of its forks, to release through an accountant, until `end`."""
+    """The right of this process, and none of its forks, to release through an accountant, until `end`.
+
+    Attributes
+    ----------
+    process
+        This process.
+    ended
+        Why it has ended; None while it lasts.
+    """
 
     def __init__(self) -> None:
-        self._process = os.getpid()
-        self._ended: str | None = None
+        self.process = os.getpid()
+        self.ended: str | None = None
 
     def end(self, why: str) -> None:
         """End it; the first reason stays."""
-        if self._ended is None:
-            self._ended = why
+        if self.ended is None:
+            self.ended = why
 
     def check(self) -> None:
         """Refuse unless it lasts.
@@ -28,11 +36,11 @@ class Tenure:
         GateClosed
             After `end`, or in a forked child, whose releases the budget would not remember.
         """
-        if os.getpid() != self._process:
+        if os.getpid() != self.process:
             raise GateClosed(
-                f"this process ({os.getpid()}) is a fork of process {self._process}, which spends this budget: "
+                f"this process ({os.getpid()}) is a fork of process {self.process}, which spends this budget: "
                 "nothing may be released here",
                 calling_place(),
             )
-        if self._ended is not None:
-            raise GateClosed(self._ended, calling_place())
+        if self.ended is not None:
+            raise GateClosed(self.ended, calling_place())

@@ -69,7 +69,6 @@ from mechanisms.transformations import (
     Transformed,
 )
 from mechanisms.tree_counter import BinaryTree
-from mechanisms.wishart import Wishart
 
 __all__ = [
     "BLOCK",
@@ -152,7 +151,6 @@ __all__ = [
     "Table",
     "Transformation",
     "Transformed",
-    "Wishart",
     "ZeroConcentratedProfile",
     "assumptions_of",
     "convert",

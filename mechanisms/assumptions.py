@@ -197,50 +197,76 @@ class _Own:
 class _Classes:
     """Some classes of this library: whether all are as they were imported, in as few steps as Python can take.
 
-    What they share is looked at once. Entries are compared as objects, not by what they say they equal.
+    What they share is looked at once.
     """
 
     def __init__(self, owns: tuple[_Own, ...]) -> None:
         self._owns = owns
-        self._classes, self._orders = [own.cls for own in owns], [own.bases for own in owns]
         self._bodies = tuple(dict.fromkeys(body for own in owns for body in own.bodies))
-        self._now = [
-            vars(body.cls) for body in self._bodies
-        ]  # each is a view of what the class holds by then
-        self._then = [body.held for body in self._bodies]
-        self._entries = [entry for held in self._then for entry in held.values()]
-        self._functions = [function for body in self._bodies for function in body.functions]
-        self._codes = [code for body in self._bodies for code in body.codes]
-        defaults = [each for body in self._bodies for each in body.defaults]
-        self._with_defaults = [each.function for each in defaults]
-        self._ran = [each for kept in defaults for each in (kept.code, kept.positional, kept.by_name)]
-        self._by_name = [each for each in defaults if each.by_name is not None]
+        ran = {f: runs for body in self._bodies for f, runs in zip(body.functions, body.codes, strict=True)}
+        for each in (each for body in self._bodies for each in body.defaults):
+            ran[each.function] = (each.code, each.positional, each.by_name)
+        by_name = [
+            (each.by_name, each.held) for body in self._bodies for each in body.defaults if each.by_name
+        ]
+        # Views of what classes, and defaults by name, hold by then; and what they held.
+        self._holding = [*(vars(body.cls) for body in self._bodies), *(now for now, _ in by_name)]
+        self._imported = [*(body.held for body in self._bodies), *(then for _, then in by_name)]
+        self._functions, self._codes = list(ran), [code for code, _, _ in ran.values()]
+        # A default where there was none, or by a name that is no argument's, changes no call that did not fail before.
+        self._positional = [f for f, (_, given, _) in ran.items() if given is not None]
+        self._by_name = [f for f, (_, _, given) in ran.items() if given is not None]
+        self._defaults = [*(ran[f][1] for f in self._positional), *(ran[f][2] for f in self._by_name)]
+        self._classes = [own.cls for own in owns]
+        self._expect()
+
+    def _expect(self) -> None:
+        """Expect what was imported, in the order in which it stands now, and what Python itself keeps in a class."""
+        self._held: list[dict[str, Any]] = []
+        for now, then in zip(self._holding, self._imported, strict=True):
+            kept = {name: value for name, value in dict(now).items() if name in _KEPT_BY_PYTHON}
+            ordered = {
+                name: then.get(name, kept.get(name)) for name in list(now) if name in then or name in kept
+            }
+            self._held.append(ordered if then.keys() <= ordered.keys() else then)
+        # Bases that were changed and put back are another tuple of the same classes.
+        orders = [(own.bases, own.cls.__mro__) for own in self._owns]
+        self._objects: list[Any] = [
+            now if list(map(id, now)) == list(map(id, then)) else then for then, now in orders
+        ]
+        self._objects += chain.from_iterable(held.values() for held in self._held)
+        self._objects += self._defaults
+
+    def same(self) -> bool:
+        """Whether all are as they were imported."""
+        # What says that it equals something is caught by the comparison as objects. Codes have a type of their own.
+        if self._holding != self._held or list(map(_code, self._functions)) != self._codes:
+            return False
+        found: list[Any] = list(map(_order, self._classes))
+        for each in self._holding:
+            found += each.values()
+        found += map(_positional, self._positional)
+        found += map(_by_name, self._by_name)
+        return all(map(operator.is_, found, self._objects))
 
     def altered(self) -> str | None:
         """Return what no longer is as it was imported, in words."""
-        return None if self._same() else self._difference()
-
-    def _same(self) -> bool:
-        # With equal dictionaries' entries the same objects in the same order, no name stands for another entry.
-        return (
-            all(map(operator.is_, map(_order, self._classes), self._orders))
-            and self._now == self._then
-            and all(map(operator.is_, chain.from_iterable(map(_entries, self._now)), self._entries))
-            and list(map(_runs, self._functions)) == self._codes
-            and all(map(operator.is_, chain.from_iterable(map(_runs, self._with_defaults)), self._ran))
-            and all(map(_Defaults.same, self._by_name))
-        )
-
-    def _difference(self) -> str | None:
+        if self.same():
+            return None
         rebased = next((own.cls for own in self._owns if own.rebased()), None)
         if rebased is not None:
             return f"the bases of {rebased.__qualname__}"
-        found = (body.altered() or body.rewritten() for body in self._bodies)
-        return next((what for what in found if what is not None), None)
+        words = (body.altered() or body.rewritten() for body in self._bodies)
+        found = next((what for what in words if what is not None), None)
+        if found is None:
+            self._expect()
+        return found
 
 
 _order: Callable[[type], tuple[type, ...]] = operator.attrgetter("__mro__")
-_entries: Callable[[Mapping[str, Any]], Iterable[Any]] = operator.methodcaller("values")
+_code: Callable[[types.FunctionType], types.CodeType] = operator.attrgetter("__code__")
+_positional: Callable[[types.FunctionType], Any] = operator.attrgetter("__defaults__")
+_by_name: Callable[[types.FunctionType], Any] = operator.attrgetter("__kwdefaults__")
 _together = lru_cache(maxsize=1024)(_Classes)
 
 
@@ -361,14 +387,6 @@ class _Part(NamedTuple):
     read: Callable[[Any], tuple[Any, ...]]
     fields: tuple[Any, ...]
 
-    def unchanged(self) -> bool:
-        """Whether it still holds the same objects, is of its class and hides nothing of it."""
-        return (
-            type(self.value) is self.own.cls
-            and self.own.attributes.isdisjoint(getattr(self.value, "__dict__", ()))
-            and all(map(operator.is_, self.read(self.value), self.fields))
-        )
-
 
 class _Array(NamedTuple):
     """An array in an examined value, and what it held: whoever holds it can write into it."""
@@ -376,59 +394,79 @@ class _Array(NamedTuple):
     value: npt.NDArray[Any]
     content: tuple[Any, ...]
 
-    def unchanged(self) -> bool:
-        """Whether it still holds the same, bit for bit."""
-        return _content(self.value) == self.content
-
 
 def _content(array: npt.NDArray[Any]) -> tuple[Any, ...]:
     return array.dtype.str, array.shape, array.tobytes()
 
 
-@dataclass(frozen=True, eq=False)
-class _Copy:
-    """The gate's own copy of a value: whoever sees it, in a ledger or on a tape, can write into it."""
-
-    value: Any
-    parts: tuple[_Part | _Array, ...]
-
-    @classmethod
-    def of(cls, value: Any) -> _Copy:
-        copy, parts = _rebuilt(value), list[_Part | _Array]()
-        _key(copy, parts, {})  # of the copy itself: a class may keep something else than it was given
-        return cls(copy, tuple(parts))
+_Parts = dict[int, _Part | _Array]  # of a value, in tuples too, by their identity
 
 
-@dataclass(frozen=True, eq=False)
-class _Examined:
+class _State:
+    """What the parts of a value held, and what their classes are made of."""
+
+    def __init__(self, parts: _Parts, classes: _Classes) -> None:
+        own = [part for part in parts.values() if isinstance(part, _Part)]
+        self._parts, self._read = [part.value for part in own], [part.read for part in own]
+        with_names = [part for part in own if hasattr(part.value, "__dict__")]
+        self._with_names = [part.value for part in with_names]
+        self._hide_nothing = [part.own.attributes.isdisjoint for part in with_names]
+        self._arrays = [part for part in parts.values() if isinstance(part, _Array)]
+        self._classes = classes
+        self._objects = [part.own.cls for part in own]
+        self._objects += chain.from_iterable(part.fields for part in own)
+
+    def unchanged(self) -> bool:
+        """Whether the parts are as they were, and their classes as they were imported."""
+        return (self._classes.same() or self._classes.altered() is None) and self.parts_unchanged()
+
+    def parts_unchanged(self) -> bool:
+        """Whether the parts are of their classes, hide nothing of them, and hold the same."""
+        try:
+            found = [
+                *map(type, self._parts),
+                *chain.from_iterable(map(operator.call, self._read, self._parts)),
+            ]
+        except AttributeError:
+            return False
+        return (
+            all(map(operator.is_, found, self._objects))
+            and all(map(operator.call, self._hide_nothing, map(_names, self._with_names)))
+            and (not self._arrays or all(_content(each.value) == each.content for each in self._arrays))
+        )
+
+
+_names: Callable[[Any], dict[str, Any]] = operator.attrgetter("__dict__")
+
+
+class Examination(_State):
     """A value that rests on nothing, as it was when it was examined.
 
     Attributes
     ----------
-    value, copy
-        The value, and the gate's own copy of it.
-    parts
-        The value and its parts, in tuples too: the same objects in the fields of each are the same parts.
-    classes
-        Their classes.
+    value
+        The value.
+    key
+        What it shares with all that are the same, and with nothing else.
     """
 
-    value: Any
-    copy: _Copy
-    parts: tuple[_Part | _Array, ...]
-    classes: _Classes
+    def __init__(self, value: Any) -> None:
+        parts, classes = _Parts(), dict[_Own, None]()
+        self.value = value
+        self.key = _key(value, parts, classes)
+        super().__init__(parts, _together(tuple(classes)))
 
 
-_is_unchanged: Callable[[_Part | _Array], bool] = operator.methodcaller("unchanged")
+@dataclass(frozen=True, eq=False)
+class _Copied:
+    """An examined value, and the copy that is used in place of it: whoever sees the copy can write into it."""
+
+    seen: Examination
+    copy: Examination
 
 
-def _unchanged(parts: tuple[_Part | _Array, ...]) -> bool:
-    """Whether a value is still made of the same objects, of their classes and hiding nothing of them."""
-    return all(map(_is_unchanged, parts))
-
-
-_kept: dict[int, _Examined] = {}  # by the value's identity
-_copies: dict[Any, _Copy] = {}  # by the exact values of all fields
+_kept: dict[int, _Copied] = {}  # by the value's identity
+_copies: dict[Any, Examination] = {}  # by the exact values of all fields
 
 
 def examined(value: _Value) -> tuple[_Value, tuple[Assumption, ...]]:
@@ -446,37 +484,58 @@ def examined(value: _Value) -> tuple[_Value, tuple[Assumption, ...]]:
     known = _kept.get(id(value))
     if (
         known is not None
-        and known.value is value
-        and _unchanged(known.parts)
-        and _unchanged(known.copy.parts)
-        and known.classes.altered() is None
+        and known.seen.value is value
+        and known.seen.unchanged()
+        and known.copy.parts_unchanged()
     ):
-        return known.copy.value, ()
-    parts: list[_Part | _Array] = []
-    found: dict[_Own, None] = {}
+        copied: _Value = known.copy.value
+        return copied, ()
+    seen = examination(value)
+    copy = None if seen is None else shared_copy(seen.value, seen.key)
+    if seen is None or copy is None:
+        return rebuilt(value), assumptions_of(value)
+    if len(_kept) >= _MOST_KEPT:
+        _kept.clear()
+    _kept[id(value)] = _Copied(seen, copy)
+    copied = copy.value
+    return copied, ()
+
+
+def shared_copy(value: object, key: object) -> Examination | None:
+    """Return a copy of a value that was examined, as it was examined itself: the same for all that have this key.
+
+    None if it does not keep what it is made from, so that there is no telling whether it is the same.
+
+    Raises
+    ------
+    ParameterError
+        As `examined`.
+    """
+    copy = _copies.get(key)
+    if copy is None or not copy.parts_unchanged():
+        copy = examination(rebuilt(value))
+        if copy is None:
+            return None
+        if len(_copies) >= _MOST_KEPT:
+            _copies.clear()
+        _copies[key] = copy
+    return copy
+
+
+def examination(value: object) -> Examination | None:
+    """Examine a value; None if it, or a part of it, is not this library's own as it was imported."""
     try:
-        key = _key(value, parts, found)
-        classes = _together(tuple(found))
-        if classes.altered() is not None:
-            raise _Unknown
-        copy = _copies.get(key)
-        if copy is None or not _unchanged(copy.parts):
-            copy = _Copy.of(value)
+        seen = Examination(value)
     except _Unknown:
-        return _rebuilt(value), assumptions_of(value)
-    for store in (_kept, _copies):
-        if len(store) >= _MOST_KEPT:
-            store.clear()
-    _kept[id(value)] = _Examined(value, copy, tuple(parts), classes)
-    _copies[key] = copy
-    return copy.value, ()
+        return None
+    return seen if seen.unchanged() else None
 
 
 class _Unknown(Exception):
     """A part is not this library's own as it was imported: there is no telling which values are equal."""
 
 
-def _key(value: Any, parts: list[_Part | _Array], classes: dict[_Own, None]) -> Any:
+def _key(value: Any, parts: _Parts, classes: dict[_Own, None]) -> Any:
     """Return what two values share exactly if they are the same, part by part and type by type; collect the parts."""
     cls = type(value)
     if cls in _PLAIN:
@@ -485,7 +544,7 @@ def _key(value: Any, parts: list[_Part | _Array], classes: dict[_Own, None]) -> 
         return tuple([_key(part, parts, classes) for part in value])
     if cls is np.ndarray and value.dtype.kind in "biufc" and value.size <= _MOST_ENTRIES:
         content = _content(value)
-        parts.append(_Array(value, content))
+        parts[id(value)] = _Array(value, content)
         return cls, content
     if cls is np.random.Generator and type(value.bit_generator) in _BIT_GENERATORS:
         return cls, id(value)
@@ -495,7 +554,7 @@ def _key(value: Any, parts: list[_Part | _Array], classes: dict[_Own, None]) -> 
     classes[own] = None
     if issubclass(cls, Enum):
         return cls, id(value)
-    parts.append(_part(value, own))
+    parts[id(value)] = _part(value, own)
     return (cls, *[_key(getattr(value, name), parts, classes) for name in own.names_of(value)])
 
 
@@ -511,12 +570,13 @@ def _reader(names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
     return operator.attrgetter(*names, names[0])  # of one name alone it would return no tuple
 
 
-def _rebuilt(value: Any) -> Any:
+def rebuilt(value: Any) -> Any:
+    """Return a copy of a value, made from the exact values of its fields; what is not this library's own stays."""
     cls = type(value)
     if cls in _PLAIN:
         return value
     if cls is tuple:
-        return tuple(map(_rebuilt, value))
+        return tuple(map(rebuilt, value))
     if cls is np.ndarray:
         copy = value.copy()
         copy.flags.writeable = False
@@ -524,7 +584,7 @@ def _rebuilt(value: Any) -> Any:
     own = _own.get(id(cls))
     if own is None or own.names is None or getattr(cls, "opaque", False):
         return value
-    return cls(**{name: _rebuilt(getattr(value, name)) for name in own.given})
+    return cls(**{name: rebuilt(getattr(value, name)) for name in own.given})
 
 
 def _found(value: Any) -> Iterator[Assumption]:

@@ -22,6 +22,17 @@ _LARGEST_PRODUCT = 20_000_000  # pairs of atoms summed one by one
 _LARGEST_TABLE = 1_000_000  # numbers held at once when the curve is read at many points
 
 
+def _add_up_other_law(losses: tuple[Fraction, ...], probabilities: tuple[float, ...]) -> float:
+    """Return Σ p e^{-loss}, what the other law of the pair gives to all outputs that both have.
+
+    Without the last digits of numbers that hardly are floats.
+    """
+    masses, sizes = np.array(probabilities) - 2.0**-1074, np.array(losses, dtype=np.float64)
+    some = masses > 0.0
+    with np.errstate(over="ignore"):
+        return float(np.sum(np.exp(np.log(masses[some]) - sizes[some])))
+
+
 @dataclass(frozen=True)
 class AtomicProfile(PrivacyProfile):
     """The profile of a privacy loss that takes finitely many values.
@@ -46,7 +57,8 @@ class AtomicProfile(PrivacyProfile):
     Raises
     ------
     ParameterError
-        If lengths differ, a probability is negative or NaN, or they do not add up to one (within 1e-9).
+        If lengths differ, a probability is negative or NaN, or they do not add up to one (within 1e-9), or those of the
+        other law, Σ p e^{-loss}, are above one; of a bound these are not looked at.
     """
 
     losses: tuple[Fraction, ...]
@@ -68,6 +80,12 @@ class AtomicProfile(PrivacyProfile):
         if not abs(total - 1.0) <= 1e-9 + self.relative_rounding:
             raise ParameterError(f"probabilities add up to {total!r}: must add up to 1")
         check_largest_loss("losses", max(map(abs, losses)))
+        other = 0.0 if self.bound else _add_up_other_law(losses, probabilities)
+        if not other <= 1.0 + 1e-9 + self.relative_rounding:
+            raise ParameterError(
+                f"probabilities: of the outputs on the other data they add up to {other!r} (sum of p exp(-loss)): "
+                f"must be at most 1"
+            )
         if len(set(losses)) < len(losses):  # as of ±ε at ε = 0: sums of atoms are found by their values
             together: dict[Fraction, float] = {}
             for loss, p in zip(losses, probabilities, strict=True):
@@ -87,6 +105,11 @@ class AtomicProfile(PrivacyProfile):
         return AtomicLoss(
             self.losses, self.probabilities, self.infinite_mass, self.relative_rounding
         ).symmetric
+
+    @property
+    def covers_both_directions(self) -> bool:
+        """Also a bound, which is a theorem's for the relation."""
+        return self.bound != "" or self.symmetric
 
     @property
     def relative_error(self) -> float:

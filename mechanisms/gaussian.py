@@ -84,9 +84,9 @@ def gaussian_epsilons(mus: FloatArray, delta: float) -> FloatArray:
     all at once; each result is moved up a little, and taken only where the curve's certified bound proves it (else
     `GaussianProfile.epsilon` is asked).
     """
-    x = mus * (0.5 * mus + math.sqrt(-2.0 * math.log(delta)))
-    at_zero = _gaussian_delta(mus, np.zeros_like(mus))
     with np.errstate(all="ignore"):
+        x = mus * (0.5 * mus + math.sqrt(-2.0 * math.log(delta)))
+        at_zero = _gaussian_delta(mus, np.zeros_like(mus))
         for _ in range(40):
             value = _gaussian_delta(mus, x)
             slope = -np.exp(x + log_ndtr(-x / mus - 0.5 * mus)) / value
@@ -94,8 +94,8 @@ def gaussian_epsilons(mus: FloatArray, delta: float) -> FloatArray:
             x = np.where(np.isfinite(step), np.maximum(x - step, 0.0), x)
             if not float(np.max(np.abs(step) / np.maximum(x, 1e-12), initial=0.0)) > 1e-12:
                 break
-    x = np.where(at_zero * (1.0 + 2e-12 + 1e-14 * mus) <= delta, 0.0, x * (1.0 + 5e-10) + 1e-300)
-    proved = _gaussian_delta(mus, x) * (1.0 + 2e-12 + 1e-14 * mus) <= delta
+        x = np.where(at_zero * (1.0 + 2e-12 + 1e-14 * mus) <= delta, 0.0, x * (1.0 + 5e-10) + 1e-300)
+        proved = _gaussian_delta(mus, x) * (1.0 + 2e-12 + 1e-14 * mus) <= delta
     for i in np.flatnonzero(~proved):
         x[i] = GaussianProfile(float(mus[i])).epsilon(delta)
     return x

@@ -29,7 +29,7 @@ class Mechanism(Protocol):
 
     ``release`` returns an array of the value's shape whose coordinates are independent given the value;
     ``log_density`` gives the logarithm of each coordinate's density (or probability), output and value
-    broadcast against each other. (Of `Wishart` rows are independent, and its coordinates share a row's density.)
+    broadcast against each other.
     """
 
     @property

@@ -238,7 +238,7 @@ def opendp_randomized_response(size: int, epsilon: float) -> Any:
 
 def noise_source(rng: NoiseSource | Randomness | np.random.Generator) -> NoiseSource:
     """Return ``rng`` if it is a noise source, else a `NumpyNoise` that draws from it."""
-    if isinstance(rng, NumpyNoise | OpenDPNoise):
+    if isinstance(rng, (NumpyNoise, OpenDPNoise)):
         return rng
     # A protocol check by isinstance costs 2 µs; a Generator has no `secure`.
     return cast(NoiseSource, rng) if hasattr(rng, "secure") else NumpyNoise(rng)

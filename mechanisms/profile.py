@@ -20,11 +20,11 @@ from scipy.special import ndtri
 from mechanisms.arrays import FloatArray
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.parameters import ParameterError, real
+from mechanisms.privacy_loss import LEAST_DIVERGENCE, PrivacyLoss
 from mechanisms.rounding import up
 
 if TYPE_CHECKING:
     from mechanisms.atomic import AtomicProfile
-    from mechanisms.privacy_loss import PrivacyLoss
 
 _UP = 1.0 + 2.0**-50  # covers the rounding of three products
 
@@ -63,6 +63,11 @@ class PrivacyProfile(abc.ABC):
     def symmetric(self) -> bool:
         """Whether the reverse pair (Q, P) has the same curve, as for every mechanism under a symmetric relation."""
         return True
+
+    @property
+    def covers_both_directions(self) -> bool:
+        """Whether neither direction of the neighbouring relation loses more than the curve says."""
+        return self.symmetric or len(self.directions()) > 1
 
     @property
     @abc.abstractmethod
@@ -255,7 +260,7 @@ class PrivacyProfile(abc.ABC):
         """Return an upper bound on the Rényi curve α -> D_α (Mironov 2017) at orders above 1, in both directions.
 
         Rounded up. From the moments of the loss; else from ρ-zCDP (αρ); else from pure ε (Bun & Steinke 2016,
-        Prop. 3.3: min(αε²/2, ε)); else infinite.
+        Prop. 3.3: min(αε²/2, ε), the square only of what is ε-DP in both directions); else infinite.
 
         Raises
         ------
@@ -272,10 +277,12 @@ class PrivacyProfile(abc.ABC):
         if len(known) == len(losses):
             return np.asarray(np.maximum.reduce(known))
         if self.rho is not None:
-            return self.rho * orders * _UP
+            return np.maximum(self.rho * orders * _UP, LEAST_DIVERGENCE if self.rho else 0.0)
         if self.pure_epsilon is not None:
             largest = up(self.pure_epsilon)
-            return np.minimum(0.5 * largest * largest * orders * _UP, largest)
+            if not self.covers_both_directions:
+                return np.full(orders.shape, largest)
+            return np.minimum(np.maximum(0.5 * largest * largest * orders * _UP, LEAST_DIVERGENCE), largest)
         return np.full(orders.shape, np.inf)
 
 

@@ -46,6 +46,11 @@ class SameCurve(PrivacyProfile):
         return self.profile.symmetric
 
     @property
+    def covers_both_directions(self) -> bool:
+        """As the curve."""
+        return self.profile.covers_both_directions
+
+    @property
     def pure_epsilon(self) -> Fraction | None:
         """The curve's."""
         return self.profile.pure_epsilon

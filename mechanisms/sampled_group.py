@@ -106,11 +106,6 @@ class SampledGroupDirection(GroupOnSample, OneDirection):
     size: int
     added: bool
 
-    @property
-    def symmetric(self) -> bool:
-        """False: adding a group is another pair than removing it."""
-        return False
-
     def loss(self) -> PrivacyLoss | None:
         """Return the law of the loss in this direction; None if it is beyond quadratures."""
         sigma = sigma_of_sampled(self._mu * self._mu)

@@ -44,6 +44,11 @@ class OneDirection(SampledProfile):
 
     added: bool
 
+    @property
+    def symmetric(self) -> bool:
+        """False: adding is another pair than removing."""
+        return False
+
     def reversed(self) -> PrivacyProfile:
         """Return the other direction."""
         other: PrivacyProfile = dataclasses.replace(self, added=not self.added)  # type: ignore[type-var]

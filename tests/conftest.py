@@ -5,6 +5,8 @@ import gc
 import os
 import shutil
 import signal
+import sys
+import tempfile
 from pathlib import Path
 from types import ModuleType
 
@@ -39,6 +41,18 @@ if hasattr(providers, "_get_local_constants"):
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # started in the background, where shells ignore Ctrl-C
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_configure(config):
+    """Let the processes that tests start, and xdist's own, share what they compile, which is most of an import.
+
+    It stays out of the source tree if that was asked for.
+    """
+    if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
+        compiled = tempfile.TemporaryDirectory(prefix="dpwitness-compiled-")
+        config.add_cleanup(compiled.cleanup)
+        os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix = compiled.name
+        sys.dont_write_bytecode = False
 
 
 gc.disable()  # until all is collected: nothing of it is garbage, and looking took a quarter of the time

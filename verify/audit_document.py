@@ -8,7 +8,7 @@ from typing import NamedTuple
 from accountant.audit import About, Audit
 from accountant.audit.releases import ChosenUnder
 from mechanisms import Neighbouring
-from mechanisms.losses.enclosure import Bound, Enclosure
+from mechanisms.losses.enclosure import Bound, Enclosure, lower_end
 from mechanisms.losses.risk import Risk
 from mechanisms.printed_numbers import as_given, at_least, at_most, nearest, percent_at_most
 from verify.document.elements import (
@@ -123,15 +123,20 @@ class _LowerEnd(NamedTuple):
 
 
 def _lower_end(answer: Enclosure | Bound) -> _LowerEnd | None:
-    """Return the lower end of an answer; None where none, or nothing but 0, is known, and nothing is printed."""
+    """Return the lower end of an answer; None where none, or nothing but 0, is known, and nothing is printed.
+
+    Nothing is below 0: what is at most 0 is 0.
+    """
+    if answer.upper == 0.0:
+        return _LowerEnd(0.0, answer.by)
     if not isinstance(answer, Enclosure) or answer.lower <= 0.0:
         return None
     return _LowerEnd(answer.lower, answer.attained_by)
 
 
 def _written_lower(answer: Enclosure | Bound, digits: int = _DIGITS) -> str:
-    lower = _lower_end(answer)
-    return "-" if lower is None else at_least(lower.value, digits)
+    lower = lower_end(answer)
+    return "-" if lower is None else at_least(lower, digits)
 
 
 def _theorem_names(audited: Audit) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ All that a finding can say is in `Statement`: a new one is added there, and nowh
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum, StrEnum, unique
@@ -50,7 +51,6 @@ class FindingKind(StrEnum):
     MORE_CALLS = "more-calls"
     NAN = "nan"
     NO_LANES = "no-lanes"
-    NOT_RUN = "not-run"
     OVERSPENT = "overspent"
     PLACE = "place"
     PRINTS = "prints"
@@ -111,12 +111,6 @@ class Statement(Enum):
         FindingKind.ENDS_PROCESS,
         EXACT,
         "its process {how} and left no result: must return or raise",
-    )
-    NOT_RUN = (
-        FindingKind.NOT_RUN,
-        METADATA,
-        "not executed: {lines} (only definitions that the object needs are); their side effects are not verified",
-        False,
     )
 
     # A verification that was stopped
@@ -199,6 +193,13 @@ class Statement(Enum):
         "{probability:.4g} on {data}, {probability_prime:.4g} on {data_prime} ({draws:,} draws a side)",
     )
 
+    RECORD_WAITING = (
+        FindingKind.REFUSED,
+        EXACT,
+        "{message}. The learner sums up several rounds before it releases them, and stops where a person comes back "
+        "before: nothing is proved of runs in which one does",
+    )
+
     # What replays show
     ROUND_DIFFERS = (
         FindingKind.RAW_FLOW,
@@ -240,6 +241,12 @@ class Statement(Enum):
         FindingKind.UNREPEATABLE,
         EXACT,
         "two runs with the same data and seed differ ({how}): draw from gate.random only",
+    )
+    PROCESSES_DIFFER = (
+        FindingKind.UNREPEATABLE,
+        EXACT,
+        "what it draws or keeps once in a process, as when it is imported, changes what is seen with the same data and "
+        "seed: draw from gate.random only",
     )
     GATE_RUNS_DIFFER = (
         FindingKind.FOREIGN_RANDOMNESS,
@@ -288,7 +295,7 @@ class Statement(Enum):
     CONSTANT_OUTPUT = (
         FindingKind.CONSTANT,
         OBSERVED,
-        "the same output in {draws:,} calls on either of two data sets, and on {tried} others; nothing to test",
+        "the same output in {draws:,} calls on either of two data sets{more}; nothing to test",
     )
     CONSTANT_ACTIONS = (
         FindingKind.CONSTANT,
@@ -468,6 +475,9 @@ def add_once(findings: list[Finding], finding: Finding) -> None:
         findings.append(finding)
 
 
+_SHORT = 14  # characters of a number that somebody chose, at most; a measured one has more
+
+
 @dataclass(frozen=True, slots=True)
 class UpperBound:
     """No run loses more than (epsilon, delta), by `method`; epsilon may be infinite.
@@ -497,8 +507,10 @@ class UpperBound:
 
     @property
     def words(self) -> str:
-        """Both numbers, rounded up."""
-        return f"ε ≤ {at_most(self.epsilon)} at δ = {at_most(self.delta)}"
+        """Both numbers, rounded up; a short δ is the claim's own, and printed as it was given."""
+        given = as_given(self.delta)
+        delta = given if len(given) <= _SHORT else at_most(self.delta)
+        return f"ε ≤ {at_most(self.epsilon)} at δ = {delta}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -546,8 +558,9 @@ class LowerBound:
 
     @property
     def words(self) -> str:
-        """Both numbers, ε rounded down."""
-        return f"ε ≥ {at_least(self.epsilon)} at δ = {as_given(self.delta)}"
+        """Both numbers, ε rounded down; what is at least infinite is infinite."""
+        sign = "=" if math.isinf(self.epsilon) else "≥"
+        return f"ε {sign} {at_least(self.epsilon)} at δ = {as_given(self.delta)}"
 
     def sentence(self, words: str, **values: object) -> Sentence:
         """Return a sentence that rests on the bound: exact where it is, else with its confidence.

@@ -6,6 +6,8 @@ stands between them and the reader: `printable`. JSON needs none, it escapes by 
 
 from __future__ import annotations
 
+import click
+
 # Characters of one text that are shown: fifty lines of a terminal, and more than any report of ours says at once.
 _LONGEST = 4_000
 
@@ -36,3 +38,8 @@ def _seen(text: str) -> str:
     return "".join(
         char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text
     )
+
+
+def print_on_stderr(words: str) -> None:
+    """Print one line on standard error, in the program's name."""
+    click.echo(f"dpwitness: {printable(' '.join(words.splitlines()))}", err=True)

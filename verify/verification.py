@@ -26,6 +26,7 @@ from verify.conduct.conduct import Conduct
 from verify.conduct.effort import EFFORTS, Effort
 from verify.conduct.interrupts import interrupts
 from verify.conduct.isolation import Reports, in_own_process
+from verify.conduct.other_processes import differs_in_other_processes
 from verify.conduct.process_state import judging
 from verify.conduct.progress import Progress, silent
 from verify.conduct.time_limit import TimeLimitReached, time_limit
@@ -40,9 +41,9 @@ from verify.sampling.tester import SingleLook
 from verify.subject_error import SubjectError
 from verify.subjects.named_adversary import named_adversary
 from verify.subjects.own_problem import loaded_problem
-from verify.subjects.resolve import Subject, file_of, left_out_of, registered_name, resolve
+from verify.subjects.resolve import Subject, file_of, registered_name, resolve
 from verify.subjects.stubs import stubbed
-from verify.subjects.subject_identity import adversary_words, module_digests, source_digest
+from verify.subjects.subject_identity import adversary_words, module_digests, modules_of_user, source_digest
 from verify.transcripts.adversary import Adversary, AdversaryError
 from verify.verdict.answer import Answer, AnswerError, SubjectKind
 from verify.verdict.evidence import Evidence
@@ -50,7 +51,6 @@ from verify.verdict.result import Verification
 from verify.verdict.verdict import decide
 from verify.verify_mechanism import MechanismSubject, rebuilt, upper_bound
 
-_SHOWN = 4  # lines that are not run, of which a finding speaks
 _INPUT_ERRORS = (
     SubjectError,
     SettingError,
@@ -232,13 +232,13 @@ def _answer(
         tester = (bets or SingleLook()) if tests else None
         asked = Inquiry(found, claim, conduct, replace(options, problem=problem), tester, adversary)
         own_claim, evidence = asked.answer()
+        if evidence.refutes(own_claim) and evidence.again is not None:
+            modules = modules_of_user(found)
+            if differs_in_other_processes(evidence.again, modules, conduct.seconds - conduct.spent):
+                evidence.depend_on_process()
         presses.report_follows()
         if bets is not None:
             bets.save(evidence)
-    left_out = left_out_of(subject)
-    if left_out:
-        more = [f"and {len(left_out) - _SHOWN} more"] if len(left_out) > _SHOWN else []
-        evidence.findings.append(Statement.NOT_RUN.finding(lines="; ".join([*left_out[:_SHOWN], *more])))
     return replace(answer, claim=own_claim, evidence=evidence)
 
 

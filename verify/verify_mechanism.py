@@ -27,7 +27,6 @@ from mechanisms import (
     Repeated,
     Sensitivity,
     Transformed,
-    Wishart,
     assumptions_of,
 )
 from mechanisms.losses.composed_profile import ComposedProfile
@@ -277,10 +276,8 @@ def _moves(mechanism: Mechanism) -> list[tuple[npt.NDArray[Any], npt.NDArray[Any
 
 
 def _coordinates(mechanism: Mechanism, wanted: int) -> int:
-    """Return how many coordinates a value has: so many, unless a part of the mechanism takes fewer or other numbers."""
-    parts = list(_innermost(mechanism))
-    exact = [part.coordinates for part in parts if isinstance(part, Wishart)]
-    return exact[0] if exact else min([wanted, *(getattr(part, "dimension", wanted) for part in parts)])
+    """Return how many coordinates a value has: so many, unless a part of the mechanism takes fewer."""
+    return min([wanted, *(getattr(part, "dimension", wanted) for part in _innermost(mechanism))])
 
 
 def _innermost(mechanism: Mechanism) -> Iterator[Mechanism]:

@@ -8,9 +8,10 @@ from typing import Any
 import numpy.typing as npt
 
 from accountant.gates.gate import Value
+from accountant.gates.release import GateMechanism, checked_mechanism
 from accountant.place import Place, calling_place
 from accountant.refusals import AssumptionRefused
-from mechanisms import Assumption, AssumptionKind, Domain
+from mechanisms import Assumption, AssumptionKind, Domain, Mechanism
 from mechanisms.assumptions import examined
 
 
@@ -28,6 +29,10 @@ class Assuming:
     def examine(self, value: Value) -> tuple[Value, tuple[Assumption, ...]]:
         """Return a copy of the value that nobody else holds, and what it rests on."""
         return examined(value)
+
+    def examine_mechanism(self, mechanism: Mechanism) -> GateMechanism:
+        """Return a copy of the mechanism that nobody else holds, and what releases ask of it."""
+        return GateMechanism.of(*self.examine(checked_mechanism(mechanism)))
 
     def assume(self, *assumptions: Assumption) -> None:
         """Keep assumptions that a release, a transformation or the gate itself rests on.

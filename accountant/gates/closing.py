@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from accountant.place import Place, calling_place
 from accountant.refusals import GateBusy, GateClosed
@@ -16,8 +14,8 @@ class Closing:
     Whether a function of private data fails can depend on the data. A caller that catches the error would
     learn it for free; so the gate shuts, and everything that follows is refused.
 
-    It is shut for the time of a draw, too, to whatever runs inside of it: a function that follows a mechanism is
-    post-processing only as long as it sees nothing but what was released.
+    It is shut for the time of a draw (`accountant.gates.release.Drawing`), too, to whatever runs inside of it: a
+    function that follows a mechanism is post-processing only as long as it sees nothing but what was released.
     """
 
     _closed: tuple[str, Place] | None = None
@@ -32,15 +30,6 @@ class Closing:
         """Shut the gate; the first reason stays."""
         if self._closed is None:
             self._closed = (why, where)
-
-    @contextmanager
-    def drawing(self) -> Iterator[None]:
-        """Keep the gate shut to what runs inside of a draw."""
-        self._drawing = threading.get_ident()
-        try:
-            yield
-        finally:
-            self._drawing = None
 
     def check_open(self) -> None:
         """Refuse if the gate is shut.

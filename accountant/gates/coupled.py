@@ -170,11 +170,11 @@ class Coupled(Closing, Assuming, OnTape):
         self, mechanism: Mechanism, private: Private | PrivateSums, where: Mask | None = None
     ) -> npt.NDArray[Any]:
         """Draw under D, and add the log density ratio to every neighbour's loss; see `more_than_seen`."""
-        mechanism, private, where, assumptions = check_release(self, mechanism, private, where)
-        self.assume(*assumptions)
-        self.rests_on_word |= bool(assumptions)
+        own, private, where = check_release(self, mechanism, private, where)
+        self.assume(*own.assumptions)
+        self.rests_on_word |= bool(own.assumptions)
         values = private._values
-        mechanism, published, unseen = _kept_inside(mechanism)
+        mechanism, published, unseen = _kept_inside(own.mechanism)
         through = None
         if values.shape[0] > 1:
             self._look_for_draws()

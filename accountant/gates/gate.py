@@ -13,7 +13,7 @@ A learner talks to a gate and nothing else, so the same learner runs under every
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,9 @@ from accountant.gates.private import Private
 from accountant.gates.private_sums import PrivateSums
 from accountant.place import Place
 from mechanisms import Assumption, Domain, Mechanism, Randomness
+
+if TYPE_CHECKING:
+    from accountant.gates.release import GateMechanism
 
 Mask = npt.NDArray[np.bool_]
 """Which lanes take part: an array of truth values."""
@@ -97,6 +100,15 @@ class Gate(Protocol):
 
         A gate whose results are guarantees uses a copy that nobody else holds (`mechanisms.assumptions.examined`); one
         that only samples uses the value as it is, and notes nothing.
+        """
+
+    def examine_mechanism(self, mechanism: Mechanism) -> GateMechanism:
+        """Return what is used in place of a mechanism, as `examine` does, and what releases ask of it.
+
+        Raises
+        ------
+        ValueError
+            If it is no mechanism.
         """
 
     def assume(self, *assumptions: Assumption) -> None:

@@ -251,6 +251,10 @@ class Traced:
         """Group the records by their sensitivity on the coordinates `where`, shape (1, n)."""
         chosen = None if where is None else tuple(np.flatnonzero(where[0]).tolist())
         groups: dict[Sensitivity, list[RecordId]] = {}
+        if len(self.influences) == 1:  # most values: nothing to group
+            ((record, moved),) = self.influences.items()
+            alone = (moved if chosen is None else moved.at(chosen)).sensitivity()
+            return [(alone, (record,))] if alone.linf > 0 else []
         for record, moved in self.influences.items():
             sensitivity = (moved if chosen is None else moved.at(chosen)).sensitivity()
             if sensitivity.linf > 0:

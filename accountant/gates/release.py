@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import threading
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -21,14 +23,17 @@ from mechanisms import (
     NumpyNoise,
     PostProcessed,
     Randomness,
+    Sensitivity,
     Transformed,
     assumptions_of,
 )
-from mechanisms.mechanism import is_categorical, needs_whole_numbers, samples_securely
+from mechanisms.mechanism import is_categorical, needs_whole_numbers, needs_whole_values, samples_securely
 
 if TYPE_CHECKING:
+    from accountant.budget import Amount
     from accountant.gates.closing import Closing
     from accountant.gates.gate import Gate, Mask
+    from mechanisms.assumptions import Examination
 
 
 def check_domain(domain: object) -> None:
@@ -36,6 +41,65 @@ def check_domain(domain: object) -> None:
     if isinstance(domain, type) or not hasattr(domain, "check"):
         raise ValueError(
             f"domain={domain!r}: must be a domain, such as Interval(0, 1) or Box(0, 1, size) (an instance)"
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GateMechanism:
+    """A mechanism as a gate uses it, and what releases ask of it.
+
+    Attributes
+    ----------
+    mechanism
+        What is to be drawn: a copy that nobody else sees, where results are guarantees.
+    shown
+        What is charged, and what ledgers, quotes and tapes show: one that equals it.
+    assumptions
+        What it rests on.
+    categorical, whole_numbers, whole_values
+        Whether values must be category names, of an integer type, whole.
+    categories
+        How many of them it knows, if they are category names; None for any number.
+    samples_securely
+        Whether secure noise sources can draw it.
+    charges
+        What a record that moves the value so far pays, by the identity of the sensitivity.
+    examination
+        Of the mechanism and the noise source that draws it; None if it has to be looked at again at the next release.
+    """
+
+    mechanism: Mechanism
+    shown: Mechanism
+    assumptions: tuple[Assumption, ...]
+    categorical: bool
+    whole_numbers: bool
+    whole_values: bool
+    categories: int | None
+    samples_securely: bool
+    charges: dict[int, tuple[Sensitivity, Amount]] = field(default_factory=dict)
+    examination: Examination | None = None
+
+    @classmethod
+    def of(
+        cls,
+        mechanism: Mechanism,
+        assumptions: tuple[Assumption, ...] = (),
+        *,
+        shown: Mechanism | None = None,
+        examination: Examination | None = None,
+    ) -> GateMechanism:
+        """Return what releases ask of a mechanism; by default it is shown itself."""
+        categorical = is_categorical(mechanism)
+        return cls(
+            mechanism,
+            mechanism if shown is None else shown,
+            assumptions,
+            categorical,
+            needs_whole_numbers(mechanism),
+            needs_whole_values(mechanism),
+            getattr(mechanism, "size", None) if categorical else None,
+            samples_securely(mechanism),
+            examination=examination,
         )
 
 
@@ -56,7 +120,7 @@ def check_owner(gate: Gate, private: Private | PrivateSums) -> None:
         raise ForeignValue("this private value belongs to another gate", calling_place())
 
 
-def _check_metric(mechanism: Mechanism, private: Private | PrivateSums) -> None:
+def _check_metric(own: GateMechanism, private: Private | PrivateSums) -> None:
     """Refuse noise for numbers on category names, and randomized response on anything but its categories.
 
     Raises
@@ -65,25 +129,22 @@ def _check_metric(mechanism: Mechanism, private: Private | PrivateSums) -> None:
         If distances would be measured in the wrong metric, or a category is unknown to the mechanism (whose
         output would then give it away).
     """
-    categorical = is_categorical(mechanism)
-    name = type(mechanism).__name__
-    if categorical != (private._categories > 0):
+    if own.categorical != (private._categories > 0):
         kind = "category names" if private._categories else "numbers"
-        raise SensitivityExceeded(
-            f"the released values are {kind}, which {name} is not made for", calling_place()
+        wrong = f"the released values are {kind}, which {type(own.mechanism).__name__} is not made for"
+    elif own.whole_numbers and private._values.dtype.kind not in "iu":
+        wrong = (
+            f"the released values are real numbers, but {type(own.mechanism).__name__} takes whole numbers: let "
+            "them in through Integers or Categories"
         )
-    if needs_whole_numbers(mechanism) and private._values.dtype.kind not in "iu":
-        raise SensitivityExceeded(
-            f"the released values are real numbers, but {name} takes whole numbers: let them in through "
-            "Integers or Categories",
-            calling_place(),
+    elif own.categories is not None and own.categories < private._categories:
+        wrong = (
+            f"the released value is one of {private._categories} categories, but this "
+            f"{type(own.mechanism).__name__} knows {own.categories}"
         )
-    size = getattr(mechanism, "size", None)
-    if categorical and size is not None and size < private._categories:
-        raise SensitivityExceeded(
-            f"the released value is one of {private._categories} categories, but this {name} knows {size}",
-            calling_place(),
-        )
+    else:
+        return
+    raise SensitivityExceeded(wrong, calling_place())
 
 
 def checked_mechanism(mechanism: Mechanism) -> Mechanism:
@@ -114,15 +175,14 @@ def check_source(mechanism: Mechanism, noise: NoiseSource) -> None:
 
 def check_release(
     gate: Gate, mechanism: Mechanism, private: Private | PrivateSums, where: Mask | None
-) -> tuple[Mechanism, Private | PrivateSums, Mask | None, tuple[Assumption, ...]]:
+) -> tuple[GateMechanism, Private | PrivateSums, Mask | None]:
     """Make the checks that need no ledger.
 
     Returns
     -------
-    mechanism, private, where, assumptions
-        A copy of the mechanism that nobody else holds: it is what is to be charged and drawn. What it releases: the
-        private value, after the transformation in front of the mechanism, if there is one. The mask as an array. What
-        the mechanism rests on.
+    own, private, where
+        What is to be charged and drawn. What it releases: the private value, after the transformation in front of the
+        mechanism, if there is one. The mask as an array.
 
     Raises
     ------
@@ -135,16 +195,16 @@ def check_release(
     """
     gate.check_open()
     check_owner(gate, private)
-    while isinstance(mechanism, Transformed):
+    while hasattr(mechanism, "transformation") and isinstance(mechanism, Transformed):  # the former is quick
         if isinstance(private, PrivateSums):
             raise ValueError(
                 f"mechanism={mechanism!r}: sums cannot be transformed; map the values that are added"
             )
         private = private.map(mechanism.transformation)
         mechanism = mechanism.mechanism
-    own, assumptions = gate.examine(checked_mechanism(mechanism))
+    own = gate.examine_mechanism(mechanism)
     _check_metric(own, private)
-    return own, private, None if where is None else checked_mask(where, private.shape), assumptions
+    return own, private, None if where is None else checked_mask(where, private.shape)
 
 
 DrawOutput = Callable[["Mechanism", npt.NDArray[Any], "NoiseSource | np.random.Generator"], Any]
@@ -170,23 +230,36 @@ def _drawing_through(mechanism: Mechanism, draw: DrawOutput) -> Mechanism:
     return cast("Mechanism", _Drawing(mechanism, draw))
 
 
-def _watched(gate: Closing, mechanism: Mechanism) -> Mechanism:
-    """Return a mechanism that closes the gate if it fails, and it or its noise source is not this library's own.
+def _draw_watched(
+    gate: Closing, mechanism: Mechanism, value: npt.NDArray[Any], noise: NoiseSource | np.random.Generator
+) -> Any:
+    """Draw through a mechanism; close the gate if that fails, and it or its noise source is not this library's own.
 
     They get the raw value: whether they fail may depend on that. A function that follows sees released values only.
     """
+    try:
+        return mechanism.release(value, noise)
+    except KeyboardInterrupt:  # the user's, and not the value's
+        raise
+    except BaseException as error:
+        if assumptions_of((mechanism, noise)):
+            gate.close(f"a mechanism failed ({type(error).__name__})", calling_place())
+        raise
 
-    def draw(own: Mechanism, value: npt.NDArray[Any], noise: NoiseSource | np.random.Generator) -> Any:
-        try:
-            return own.release(value, noise)
-        except KeyboardInterrupt:  # the user's, and not the value's
-            raise
-        except BaseException as error:
-            if assumptions_of((own, noise)):
-                gate.close(f"a mechanism failed ({type(error).__name__})", calling_place())
-            raise
 
-    return _drawing_through(mechanism, draw)
+class Drawing:
+    """A draw through a mechanism: while it lasts, its gate is shut to whatever runs inside."""
+
+    __slots__ = ("_gate",)
+
+    def __init__(self, gate: Closing) -> None:
+        self._gate = gate
+
+    def __enter__(self) -> None:
+        self._gate._drawing = threading.get_ident()
+
+    def __exit__(self, *_: object) -> None:
+        self._gate._drawing = None
 
 
 def sample(
@@ -229,12 +302,15 @@ def sample(
     ValueError
         If there is a mask and the mechanism does not keep the shape of what it releases.
     """
-    draws = _watched(gate, mechanism)
-    if through is not None:
-        draws = _drawing_through(draws, through)
-    with gate.drawing():
+    draw: DrawOutput = functools.partial(_draw_watched, gate)
+    if through is not None or type(mechanism) is PostProcessed:
+        mechanism = _drawing_through(mechanism, draw)
+        if through is not None:
+            mechanism = _drawing_through(mechanism, through)
+        draw = type(mechanism).release
+    with Drawing(gate):
         if where is None:
-            return np.asarray(draws.release(values.copy(), noise))
+            return np.asarray(draw(mechanism, values.copy(), noise))
         at = np.flatnonzero(where)
         given, lane_of = values.reshape(-1)[at], at // values.shape[-1]
         many = np.bincount(lane_of, minlength=1)
@@ -242,7 +318,7 @@ def sample(
             given, lane_of = given.reshape(-1, width), lane_of[::width]
         if isinstance(streams, LaneStreams):
             noise = NumpyNoise(streams.for_lanes(lane_of))
-        chosen = np.asarray(draws.release(given, noise))
+        chosen = np.asarray(draw(mechanism, given, noise))
         if chosen.shape[-given.ndim :] != given.shape:
             raise ValueError(
                 f"{type(mechanism).__name__} turned {given.size} released coordinates into shape {chosen.shape}: "

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from accountant.gates.closing import Closing
 from accountant.gates.movement import distance, excess
 from accountant.gates.random_streams import RandomStream, stream_generator
+from accountant.gates.release import Drawing
 from accountant.place import Place, calling_place
 from mechanisms import DensityUnavailable, Mechanism, NumpyNoise
 from mechanisms.mechanism import is_categorical
@@ -79,7 +80,7 @@ class Recorder(Closing):
         """Sample the mechanism on a raw value and record the call; a scalar in gives a scalar out."""
         self.check_open()
         raw = np.array(value)  # a copy: the caller may change it later
-        with self.drawing():
+        with Drawing(self):
             outputs = _drawn(mechanism, raw, self._noise)
         self.calls.append(Call(mechanism, np.atleast_1d(raw), outputs, calling_place()))
         return _answer(outputs, raw)
@@ -115,7 +116,7 @@ class Replay(Closing):
         raw = np.atleast_1d(array)
         if self._position >= len(self._calls):
             self._note("more-calls", place, "on the neighbouring data this line releases once more")
-            with self.drawing():
+            with Drawing(self):
                 return _answer(_drawn(mechanism, array, self._noise), array)
         recorded = self._calls[self._position]
         self._position += 1
@@ -188,7 +189,7 @@ class Direct(Closing):
         """Sample the mechanism on a raw value; a scalar in gives a scalar out."""
         self.check_open()
         raw = np.asarray(value)
-        with self.drawing():
+        with Drawing(self):
             return _answer(_drawn(mechanism, raw, self._noise), raw)
 
 

@@ -15,7 +15,7 @@ from accountant.gates.on_tape import OnTape
 from accountant.gates.private import Private, refuse_read
 from accountant.gates.private_sums import PrivateSums
 from accountant.gates.random_streams import RandomStream, stream_generator
-from accountant.gates.release import check_owner, check_release, sample
+from accountant.gates.release import GateMechanism, check_owner, check_release, checked_mechanism, sample
 from accountant.place import Place
 from mechanisms import Assumption, Categories, Domain, LaneStreams, Mechanism, NumpyNoise, Randomness
 from mechanisms.float_bounds import on_grid
@@ -94,8 +94,8 @@ class Simulation(Closing, OnTape):
         self, mechanism: Mechanism, private: Private | PrivateSums, where: Mask | None = None
     ) -> npt.NDArray[Any]:
         """Sample the mechanism; see `Gate.release`."""
-        mechanism, private, where, _ = check_release(self, mechanism, private, where)
-        outputs = sample(self, mechanism, private._values[0], where, self._noise, self._noise_streams)
+        own, private, where = check_release(self, mechanism, private, where)
+        outputs = sample(self, own.mechanism, private._values[0], where, self._noise, self._noise_streams)
         if self.published is not None:
             sent = outputs if where is None else np.where(where, outputs, np.nan)
             self.published.append((self._record, sent))
@@ -115,6 +115,10 @@ class Simulation(Closing, OnTape):
     def examine(self, value: Value) -> tuple[Value, tuple[Assumption, ...]]:
         """Return the value as it is."""
         return value, ()
+
+    def examine_mechanism(self, mechanism: Mechanism) -> GateMechanism:
+        """Return the mechanism as it is, with what releases ask of it."""
+        return GateMechanism.of(checked_mechanism(mechanism))
 
     def assume(self, *assumptions: Assumption) -> None:
         """Keep nothing."""

@@ -24,6 +24,7 @@ from accountant.refusals import (
     TheoremMissing,
 )
 from accountant.rules.limits import NotPermitted
+from accountant.rules.reach import words_of_rule
 from accountant.rules.rule import Rule
 from accountant.rules.scope import Scope, current_scope
 from mechanisms import Mechanism, Neighbouring, Sensitivity
@@ -150,7 +151,7 @@ class Accounts:
                     entries, self._fits, hold=hold, request=request, scope=self._scope()
                 )
         except CannotPay as refused:
-            raise self._refusal(refused, place) from None
+            raise self._refusal(refused, place, entries) from None
         except NotPermitted as refused:
             raise PurposeRefused(str(refused), place) from None
 
@@ -164,17 +165,42 @@ class Accounts:
             usual.tenant if said.tenant is None else said.tenant,
         )
 
-    def _refusal(self, refused: CannotPay, place: Place) -> BudgetExceeded:
+    def _refusal(self, refused: CannotPay, place: Place, entries: Sequence[Entry]) -> BudgetExceeded:
         rule = refused.rule
         left = self.composition.left(refused.spent, self.budget if rule is None else rule.budget)
         words = asked_and_left(refused.charge, left)
-        limit = "its budget" if rule is None else str(rule)
-        return BudgetExceeded(refused.record, *words, place, self.neighbouring, limit, refused.again)
+        limit, bounds = "its budget" if rule is None else str(rule), ""
+        if rule is not None and (rule.purpose is not None or rule.tenant is not None):
+            bounds = words_of_rule(rule, self.rules, self.composition, self.budget)
+        others = tuple(each for each in self._short(entries) if each != refused.record)
+        return BudgetExceeded(
+            refused.record, *words, place, self.neighbouring, limit, refused.again, bounds, others
+        )
+
+    def _short(self, entries: Sequence[Entry]) -> list[RecordId]:
+        """List the records that cannot pay what they are asked for, each by itself, in the budget or a rule's."""
+        asked: dict[RecordId, Any] = {}
+        for entry in entries:
+            for record in entry.records:
+                asked[record] = asked[record] + entry.charge if record in asked else entry.charge
+        if len(asked) == 1:  # it is the one that was refused
+            return []
+        scope, fits, names = self._scope(), self.composition.fits, list(asked)
+        return [
+            name
+            for name, standing in zip(names, self._ledger.standings(names), strict=True)
+            if not fits(standing.spent + asked[name], self.budget)
+            or not all(
+                fits(spent + asked[name], rule.budget)
+                for rule, spent in standing.counted
+                if rule.counts(scope) and not rule.groups
+            )
+        ]
 
     def _check_budget(self, entries: Sequence[Entry], place: Place) -> None:
         refused = self._first_refused(entries, place)
         if refused is not None:
-            raise self._refusal(refused, place)
+            raise self._refusal(refused, place, entries)
 
     def _times(self, charge: Amount, times: int) -> Any:
         """Return what so many charges amount to."""

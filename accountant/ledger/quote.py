@@ -18,6 +18,7 @@ from mechanisms import Assumption, Mechanism
 
 if TYPE_CHECKING:
     from accountant.gates.gate import Mask
+    from accountant.gates.release import GateMechanism
 
 
 class _Reserving(Protocol):
@@ -39,8 +40,6 @@ class Quote:
 
     Attributes
     ----------
-    mechanism
-        What would be released through.
     entries
         What each record would pay, as the ledger will have it.
     place
@@ -52,13 +51,18 @@ class Quote:
     """
 
     _accountant: _Reserving = field(repr=False, compare=False)
-    mechanism: Mechanism
+    _own: GateMechanism = field(repr=False, compare=False)
     _private: Private | PrivateSums = field(repr=False, compare=False)
     _where: Mask | None = field(repr=False, compare=False)
     entries: tuple[Entry, ...]
     place: Place
     refused: RecordId | None
     assumptions: tuple[Assumption, ...] = ()
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """What would be released through."""
+        return self._own.shown
 
     @property
     def affordable(self) -> bool:

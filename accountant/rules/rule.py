@@ -48,6 +48,11 @@ class Rule:
     the sum of the members' mu; for all of them, Minkowski's inequality. The four members of a household that each spend
     rho in the same releases have spent 16 rho, not 4.
 
+    **For purposes and tenants.** A purpose has no view of its own, and what a tenant learns may have been chosen by
+    what other tenants were told: a rule for them is a quota of what is charged, and what anybody learns is bounded by
+    the budget. If `reached_by` says whose answers may reach a tenant, then what it learns is bounded by the sum of
+    their limits; see `accountant.rules.reach`.
+
     Parameters
     ----------
     budget
@@ -58,6 +63,10 @@ class Rule:
         In any interval of so many days; None for ever.
     groups
         Records that are protected together; no record in two of them. Without any, every record by itself.
+    reached_by
+        Of a tenant's limit on all that is charged for it, for ever: the other tenants whose answers may reach it, so
+        that its questions, what it is told or what it is refused depend on them; ``()`` for nobody. That nobody else
+        tells it anything is for those to see to who say so. By default everybody may.
 
     Raises
     ------
@@ -70,6 +79,7 @@ class Rule:
     tenant: str | None = None
     days: int | None = None
     groups: tuple[tuple[RecordId, ...], ...] = ()
+    reached_by: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.budget, Budget):
@@ -87,16 +97,36 @@ class Rule:
         if len(set(members)) < len(members):
             twice = next(record for record in members if members.count(record) > 1)
             raise ValueError(f"groups: record {twice!r} is named twice; it may be in one group, once")
+        if self.reached_by is not None:
+            self._check_reached()
+
+    def _check_reached(self) -> None:
+        given = self.reached_by
+        if not _is_collection(given):
+            raise ValueError(f"reached_by={given!r}: must be names of tenants, such as ('shop',), or ()")
+        assert given is not None
+        for each in given:
+            check_word("reached_by: tenant", each)
+        if None in given or len(set(given)) < len(given) or self.tenant in given:
+            raise ValueError(f"reached_by={given!r}: must name other tenants, each once")
+        whole = self.purpose is None and self.days is None and not self.groups
+        if self.tenant is None or not whole or self.budget.epsilon == float("inf"):
+            raise ValueError(
+                f"reached_by={given!r}: is for a tenant's limit on all that is charged for it, for ever: a rule with a "
+                "tenant and a finite epsilon, and without purpose, days and groups"
+            )
+        object.__setattr__(self, "reached_by", tuple(given))
 
     def counts(self, scope: Scope) -> bool:
         """Whether the rule counts charges for this."""
         return self.purpose in (None, scope.purpose) and self.tenant in (None, scope.tenant)
 
     def __str__(self) -> str:
-        whose = "its group's limit" if self.groups else "its limit"
         scope = str(Scope(self.purpose, self.tenant))
+        kind = "quota" if scope and self.reached_by is None else "limit"
+        whose = "its group's" if self.groups else "its"
         days = "" if self.days is None else f" in any {self.days} day{'s' if self.days > 1 else ''}"
-        return f"{whose}{f' for {scope}' if scope else ''}{days}"
+        return f"{whose} {kind}{f' for {scope}' if scope else ''}{days}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-able data, exact to the last bit."""
@@ -106,6 +136,7 @@ class Rule:
             "tenant": self.tenant,
             "days": self.days,
             "groups": [list(group) for group in self.groups],
+            **({} if self.reached_by is None else {"reached_by": list(self.reached_by)}),
         }
 
     @classmethod
@@ -117,6 +148,7 @@ class Rule:
             saved["tenant"],
             saved["days"],
             tuple(tuple(group) for group in saved["groups"]),
+            None if saved.get("reached_by") is None else tuple(saved["reached_by"]),
         )
 
 

@@ -10,10 +10,14 @@ from accountant.accountant import Accountant
 from accountant.budget import Amount
 from accountant.gates.lineage import RecordId
 from accountant.ledger.store import Standing
+from accountant.rules.reach import words_of_rule
+from accountant.rules.rule import Rule
 from mechanisms.rounding import up
 
 
-def _account_json(accountant: Accountant, record: RecordId, standing: Standing) -> dict[str, Any]:
+def _account_json(
+    accountant: Accountant, rules: Sequence[Rule], record: RecordId, standing: Standing
+) -> dict[str, Any]:
     """Return what a record has spent and has left, in all and by rule, in the numbers of the composition theorem."""
     left = accountant.composition.left
     return {
@@ -21,7 +25,11 @@ def _account_json(accountant: Accountant, record: RecordId, standing: Standing) 
         "spent": _parts(standing.spent, up),
         "left": _parts(left(standing.spent, accountant.budget), down),
         "rules": [
-            {"rule": str(rule), "left": _parts(left(spent, rule.budget), down)}
+            {
+                "rule": str(rule),
+                "bounds": words_of_rule(rule, rules, accountant.composition, accountant.budget),
+                "left": _parts(left(spent, rule.budget), down),
+            }
             for rule, spent in standing.counted
         ],
     }
@@ -31,7 +39,8 @@ def accounts_json(
     accountant: Accountant, records: Sequence[RecordId], standings: Sequence[Standing]
 ) -> dict[str, Any]:
     """Return what records have spent and have left."""
-    found = [_account_json(accountant, *each) for each in zip(records, standings, strict=True)]
+    rules = accountant.rules
+    found = [_account_json(accountant, rules, *each) for each in zip(records, standings, strict=True)]
     return {"neighbours": str(accountant.neighbouring), "records": found}
 
 
@@ -47,7 +56,7 @@ def summary_json(accountant: Accountant) -> dict[str, Any]:
         "records": found.records,
         "worst": None
         if worst is None
-        else _account_json(accountant, worst, accountant.ledger.standings([worst])[0]),
+        else _account_json(accountant, accountant.rules, worst, accountant.ledger.standings([worst])[0]),
         "releases": [
             {
                 "asked_by": line.where,

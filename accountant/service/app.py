@@ -29,12 +29,12 @@ from starlette.types import ASGIApp, Message, Receive, Send
 from starlette.types import Scope as AsgiScope
 
 from accountant.rules.scope import Scope, spending_on
-from accountant.service.asked import read_object
+from accountant.service.asked import check_keys, read_form, read_object, read_record
 from accountant.service.journal import note, place_of
 from accountant.service.keys import ApiKey, KeyFile, KeyScope
 from accountant.service.metrics import CONTENT_TYPE, Metrics
 from accountant.service.openapi import openapi
-from accountant.service.page import CONTENT_SECURITY, page
+from accountant.service.page import CONTENT_SECURITY, page, search_section
 from accountant.service.part import Body, Operation, ServicePart
 from accountant.service.problem_details import ServiceProblem
 from accountant.service.remembered import Remembered
@@ -51,6 +51,8 @@ _HEALTH_LASTS = 1.0
 """Seconds: who asks for the health more often, or at one time with others, costs the stores nothing more."""
 _CHARSETS = frozenset({"utf-8", "utf8", "us-ascii"})
 """Of bodies, which are read as UTF-8."""
+_SEARCH = "/record"
+_FORM = "application/x-www-form-urlencoded"
 _ROUTE, _CLIENT, _KIND = "dpwitness.route", "dpwitness.client", "dpwitness.kind"
 
 
@@ -76,10 +78,10 @@ def _of_all(parts: Sequence[ServicePart], metrics: Metrics) -> list[Operation]:
             return problem
         return None
 
-    found = Remembered(check, lasts=_HEALTH_LASTS)
+    healthy = Remembered(check, lasts=_HEALTH_LASTS)
 
     def health(client: str, body: Body) -> Mapping[str, Any]:
-        problem = found.get()
+        problem = healthy.get()
         if problem is not None:
             raise problem.with_traceback(None)  # which would grow with every answer
         return {"status": "ok"}
@@ -88,9 +90,18 @@ def _of_all(parts: Sequence[ServicePart], metrics: Metrics) -> list[Operation]:
         gauges = [gauge for part in parts for gauge in part.gauges(client)]
         return PlainTextResponse(metrics.text(gauges), media_type=CONTENT_TYPE)
 
+    searched = [part for part in parts if part.found is not None]
+    first = [search_section(_SEARCH)] if searched else []
+
     def shown(client: str, body: Body) -> Response:
         sections = [section for part in parts for section in part.shown(client)]
-        return HTMLResponse(page([part.name for part in parts], sections))
+        return HTMLResponse(page([part.name for part in parts], [*first, *sections]))
+
+    def found_record(client: str, body: Body) -> Response:
+        check_keys(body, "record")
+        record = read_record(body["record"], "record")
+        sections = [section for part in searched if part.found for section in part.found(client, record)]
+        return HTMLResponse(page([part.name for part in searched], [*first, *sections]))
 
     def described(client: str, body: Body) -> Mapping[str, Any]:
         return openapi([*(each for part in parts for each in part.operations), *own], schemas)
@@ -103,6 +114,12 @@ def _of_all(parts: Sequence[ServicePart], metrics: Metrics) -> list[Operation]:
         Operation("/health", "GET", None, health, "Whether all that is served can be spent from.", answers="Health"),
         Operation("/openapi.json", "GET", None, described, "This document."),
     ]  # fmt: skip
+    if searched:
+        words = "What a record has left, for people: record=NAME as a browser sends a form."
+        ask = Operation(
+            _SEARCH, "POST", KeyScope.READ, found_record, words, None, "text/html", browsers=True, form=True
+        )
+        own.append(ask)
     schemas = {name: schema for part in parts for name, schema in part.schemas.items()}
     return own
 
@@ -153,13 +170,14 @@ class _Front:
         def work(content: bytes) -> Response:
             begun.set()
             try:
-                body = read_object(content) if operation.method == "POST" else {}
+                read = read_form if operation.form else read_object
+                body = read(content) if operation.method == "POST" else {}
                 return _answer_for(scope, operation, client, body)
             finally:
                 end()  # one that is given up after the deadline counts until it ends
 
         try:
-            content = await self._content(request) if operation.method == "POST" else b""
+            content = await self._content(operation, request) if operation.method == "POST" else b""
             return await to_thread.run_sync(work, content, abandon_on_cancel=True, limiter=self._threads)
         finally:
             if not begun.is_set():  # it never will
@@ -200,15 +218,16 @@ class _Front:
                 return None
         return None
 
-    async def _content(self, request: Request) -> bytes:
+    async def _content(self, operation: Operation, request: Request) -> bytes:
         media, *parameters = (
             part.strip().lower() for part in request.headers.get("content-type", "").split(";")
         )
         charsets = {
             each.removeprefix("charset=").strip('"') for each in parameters if each.startswith("charset=")
         }
-        if media != "application/json" or charsets - _CHARSETS:
-            raise ServiceProblem(415, "not-json", "Content-Type must be application/json, its charset UTF-8")
+        expected = _FORM if operation.form else "application/json"
+        if media != expected or charsets - _CHARSETS:
+            raise ServiceProblem(415, "not-json", f"Content-Type must be {expected}, its charset UTF-8")
         if request.headers.get("content-encoding", "identity").strip().lower() != "identity":
             raise ServiceProblem(415, "encoded", "the body must come as it is, without a Content-Encoding")
         most = self._limits.body
@@ -268,7 +287,7 @@ def _refusal(problem: ServiceProblem, scope: AsgiScope) -> Response:
     headers = {}
     if problem.status == 401:
         # a browser asks its user for a key only where Basic is offered
-        basic = scope.get(_ROUTE) == "/"
+        basic = scope.get(_ROUTE) in ("/", _SEARCH)
         headers["WWW-Authenticate"] = 'Basic realm="dpwitness", charset="UTF-8"' if basic else "Bearer"
     if problem.status in (429, 503):
         headers["Retry-After"] = "1"

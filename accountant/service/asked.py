@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeGuard
+from urllib.parse import parse_qsl
 
 import numpy as np
 
@@ -38,6 +39,8 @@ DOMAINS: Mapping[str, tuple[type[Any], frozenset[str]]] = {
 
 _LONGEST_NAME = 200
 _LARGEST_RECORD = 2**63
+_MOST_ROOMS = 100
+"""How many records are asked at once how many more they can pay for: each takes some forty looks at its account."""
 
 
 @dataclass(frozen=True)
@@ -150,6 +153,41 @@ def read_records(body: Mapping[str, Any], limits: ServiceLimits) -> tuple[Record
     if not isinstance(names, list) or not 0 < len(names) <= limits.records:
         raise invalid("records", f"must be a list of 1 to {limits.records} records")
     return tuple(read_record(each, f"records[{i}]") for i, each in enumerate(names))
+
+
+def read_room(
+    body: Mapping[str, Any], limits: ServiceLimits
+) -> tuple[Mechanism, Domain, tuple[RecordId, ...]]:
+    """Return the mechanism, the domain and the records of whom a body asks how many more they can pay for.
+
+    Raises
+    ------
+    Problem
+        Naming the parameter and the rule.
+    """
+    check_keys(body, "mechanism", "domain", "records")
+    domain, mechanism = _domain(body["domain"], limits), _mechanism(body["mechanism"], limits)
+    names = body["records"]
+    if not isinstance(names, list) or not 0 < len(names) <= _MOST_ROOMS:
+        raise invalid("records", f"must be a list of 1 to {_MOST_ROOMS} records")
+    return mechanism, domain, tuple(read_record(each, f"records[{i}]") for i, each in enumerate(names))
+
+
+def read_form(content: bytes) -> dict[str, str]:
+    """Return what a form holds, each name once.
+
+    Raises
+    ------
+    Problem
+        If it is none.
+    """
+    try:
+        pairs = parse_qsl(content.decode(), keep_blank_values=True, strict_parsing=True, max_num_fields=10)
+    except ValueError:
+        raise invalid("body", "must be what a browser sends of a form") from None
+    if len(dict(pairs)) < len(pairs):
+        raise invalid("body", "has a name twice")
+    return dict(pairs)
 
 
 def read_request(body: Mapping[str, Any]) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from accountant.accountant import Accountant
+from accountant.budget import Amount
 from accountant.filters.share import share_spent
 from accountant.gates.lineage import RecordId
 from accountant.gates.messages import some_value
@@ -22,11 +23,13 @@ from accountant.rules.clock import ClockAhead
 from accountant.service.amounts_json import accounts_json, summary_json
 from accountant.service.asked import Asked
 from accountant.service.problem_details import ServiceProblem, invalid, kind_of
+from accountant.service.record_found import RecordFound
 from accountant.service.remembered import Remembered
 from accountant.service.rules_shown import RuleShown, rules_shown
 from accountant.stores.sql_store import SQLStore
 from accountant.stores.store_refusals import LedgerDamaged, StoreRefused
-from mechanisms import DomainError
+from mechanisms import Domain, DomainError, Mechanism
+from mechanisms.losses.inversion import most_that_fit
 
 
 class Desk:
@@ -187,6 +190,56 @@ class Desk:
         standings = self._asking(client, lambda: self.store.standings(records))
         return accounts_json(self._accountant, records, standings)
 
+    def room(
+        self, client: str, mechanism: Mechanism, domain: Domain, records: tuple[RecordId, ...]
+    ) -> dict[str, Any]:
+        """Return how many more releases through a mechanism records can pay for, whose values lie in a domain."""
+        moved = domain.sensitivity
+
+        def look() -> list[float]:
+            try:
+                return [self._accountant.room(mechanism, each, sensitivity=moved) for each in records]
+            except (ClockAhead, GateClosed, PurposeRefused, StoreRefused):
+                raise
+            except Refusal as refused:
+                raise ServiceProblem(422, kind_of(refused), refused.message, "mechanism") from None
+            except (TypeError, ValueError) as error:
+                raise invalid("mechanism", str(error)) from None
+
+        pairs = zip(records, self._asking(client, look), strict=True)
+        found = [{"record": each, "room": None if room == float("inf") else room} for each, room in pairs]
+        return {"records": found}
+
+    def found(self, client: str, record: RecordId) -> RecordFound:
+        """Return what a record has spent and has left, and how many more of each release it can pay for."""
+        (standing,) = self._asking(client, lambda: self.store.standings((record,)))
+        terms, composition = self.store.terms, self.store.terms.composition
+        # Which rules for purposes and tenants count depends on who asks.
+        held = [(standing.spent, terms.budget)] + [
+            (spent, rule.budget)
+            for rule, spent in standing.counted
+            if not rule.groups and rule.purpose is None and rule.tenant is None
+        ]
+
+        def more(charge: Amount) -> float:
+            def fits(count: int) -> bool:
+                values = tuple(None if value is None else count * value for value in charge.values)
+                asked = composition.amount(values)
+                return all(composition.fits(spent + asked, budget) for spent, budget in held)
+
+            return most_that_fit(fits)
+
+        return RecordFound(
+            record,
+            composition.guarantee(standing.spent, terms.budget).words,
+            composition.left(standing.spent, terms.budget).words_left,
+            [
+                (str(rule), composition.left(spent, rule.budget).words_left)
+                for rule, spent in standing.counted
+            ],
+            [(line, more(line.charge)) for line in self.summary(client).lines],
+        )
+
     def summary(self, client: str = "") -> Summary:
         """Summarise who paid what for which release."""
         found: Summary = self._asking(client, self._accountant.summary)
@@ -218,7 +271,8 @@ class Desk:
         return found
 
     def _read_rules(self) -> list[RuleShown]:
-        return rules_shown(self.store.terms.composition, self.store.rule_standings())
+        terms = self.store.terms
+        return rules_shown(terms.composition, terms.budget, self.store.rule_standings())
 
     def reservations(self, client: str = "") -> dict[int, str]:
         """Return the open reservations, and the process that made each."""

@@ -6,12 +6,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from xml.etree.ElementTree import Element
 
-from accountant.service.asked import check_keys, read_records, read_release, read_request
+from accountant.gates.lineage import RecordId
+from accountant.service.asked import check_keys, read_records, read_release, read_request, read_room
 from accountant.service.desk import Desk
 from accountant.service.keys import KeyScope
 from accountant.service.ledger_schemas import LEDGER_SCHEMAS
 from accountant.service.metrics import Gauge
-from accountant.service.page import ledger_sections
+from accountant.service.page import ledger_sections, record_section
 from accountant.service.part import Body, Operation, ServicePart
 from accountant.service.problem_details import invalid
 from accountant.service.rules_shown import rule_gauges
@@ -25,6 +26,9 @@ def ledger_part(desk: Desk, limits: ServiceLimits) -> ServicePart:
 
     def left(client: str, body: Body) -> Mapping[str, Any]:
         return desk.left(client, read_records(body, limits))
+
+    def room(client: str, body: Body) -> Mapping[str, Any]:
+        return desk.room(client, *read_room(body, limits))
 
     def cancel(client: str, body: Body) -> Mapping[str, Any]:
         check_keys(body, "request")
@@ -60,6 +64,7 @@ def ledger_part(desk: Desk, limits: ServiceLimits) -> ServicePart:
         Operation("/v1/commit", "POST", spend, asked(desk.commit, True),
                   "Draw what was reserved with this request.", "Release", "Released"),
         Operation("/v1/cancel", "POST", spend, cancel, "Give a reservation's charge back.", "Cancel", "Settled"),
+        Operation("/v1/room", "POST", spend, room, "How many more such releases records can pay for.", "Rooms", "Room"),
         Operation("/v1/left", "POST", read, left, "What records have spent and have left.", "Records", "Left"),
         Operation("/v1/summary", "GET", read, lambda client, _: desk.summary_json(client),
                   "Who paid what for which release.", answers="Summary"),
@@ -76,4 +81,7 @@ def ledger_part(desk: Desk, limits: ServiceLimits) -> ServicePart:
         known.append(Gauge("dpwitness_open_reservations", words, len(desk.reservations(client))))
         return [*known, *rule_gauges(desk.rules(client))]
 
-    return ServicePart(operations, LEDGER_SCHEMAS, desk.store.name, shown, desk.check, gauges)
+    def found(client: str, record: RecordId) -> list[Element]:
+        return [record_section(desk.found(client, record))]
+
+    return ServicePart(operations, LEDGER_SCHEMAS, desk.store.name, shown, desk.check, gauges, found)

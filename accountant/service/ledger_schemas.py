@@ -54,6 +54,19 @@ LEDGER_SCHEMAS: dict[str, Any] = {
     "Cancel": object_of(request=REQUEST),
     "GiveBack": object_of(reservation=WHOLE),
     "Records": object_of(records={"type": "array", "minItems": 1, "items": RECORD}),
+    "Rooms": object_of(
+        mechanism=reference("Mechanism"),
+        domain=reference("Domain"),
+        records={"type": "array", "minItems": 1, "maxItems": 100, "items": RECORD},
+    ),
+    "Room": object_of(
+        records={
+            "type": "array",
+            "items": object_of(
+                record=RECORD, room={"type": ["integer", "null"], "description": "null: nothing limits it."}
+            ),
+        }
+    ),
     "Released": object_of(request=TEXT, outputs={"type": "array"}),
     "Reserved": object_of(request=TEXT, reservation=WHOLE),
     "Settled": {

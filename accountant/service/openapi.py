@@ -78,7 +78,7 @@ _AMOUNTS = {
     "additionalProperties": {"type": ["number", "null"]},
     "description": "By the numbers of the ledger's composition theorem; null is no finite number, or no limit.",
 }
-_RULES = {"type": "array", "items": object_of(rule=TEXT, left=_AMOUNTS)}
+_RULES = {"type": "array", "items": object_of(rule=TEXT, bounds=TEXT, left=_AMOUNTS)}
 ACCOUNT = object_of(record=RECORD, spent=_AMOUNTS, left=_AMOUNTS, rules=_RULES)
 
 _OF_ALL: dict[str, Any] = {

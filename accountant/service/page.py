@@ -14,6 +14,7 @@ from accountant.filters.share import NEARLY_SPENT
 from accountant.gates.lineage import RecordId
 from accountant.ledger.summary import Summary
 from accountant.rules.scope import Scope
+from accountant.service.record_found import RecordFound
 from accountant.service.rules_shown import RuleShown
 from mechanisms.printed_numbers import as_given
 
@@ -34,7 +35,7 @@ dt { font-weight: 600; } dd { margin: 0 0 .5rem 0; }
 """
 
 CONTENT_SECURITY = (
-    "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; "
+    "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'self'; "
     "frame-ancestors 'none'"
 )
 
@@ -91,6 +92,44 @@ def ledger_sections(
     return [facts, nearly, *ruled, paid]
 
 
+def search_section(path: str) -> Element:
+    """Return what asks for the name of a record; it goes to a path in the body of a request: no log has it."""
+    section = _section("search", "Look for a record")
+    form = SubElement(section, "form", {"method": "post", "action": path, "role": "search"})
+    _text(form, "label", "Its name: ")
+    form[0].set("for", "record")
+    SubElement(form, "input", {"id": "record", "name": "record", "required": "", "maxlength": "200"})
+    SubElement(form, "button").text = "Look"
+    return section
+
+
+def record_section(found: RecordFound) -> Element:
+    """Return what is shown of a record that was searched for."""
+    section = _section("found", f"Record {_named(found.record)}")
+    listed = SubElement(section, "dl")
+    for name, words in (
+        ("Spent", found.spent),
+        ("Left", found.left),
+        *((f"Left of {r}", left) for r, left in found.rules),
+    ):
+        _text(listed, "dt", name)
+        _text(listed, "dd", words)
+    caption = (
+        "How many more releases of each kind it can pay for, at the largest charge that anybody paid for one. Rules "
+        "for purposes and tenants may leave fewer: they depend on who asks."
+    )
+    rows = _table(
+        section, "found", caption, ("Asked by", "Mechanism", "Largest charge", "More"), numbers=(3,)
+    )
+    for line, more in found.more:
+        row = SubElement(rows, "tr")
+        SubElement(row, "th", scope="row").text = _shown(line.where)
+        _text(row, "td", line.mechanism)
+        _text(row, "td", line.charge.words)
+        SubElement(row, "td", {"class": "number"}).text = "no limit" if more == float("inf") else str(more)
+    return section
+
+
 def run_section(
     name: str, learner: str, issued: int, waiting: int, rules: Sequence[RuleShown], summary: Summary
 ) -> Element:
@@ -143,7 +182,7 @@ def _nearly_spent(most: Sequence[_Spent]) -> Element:
     rows = _table(section, "nearly", caption, names)
     for record, spent, left, share in most:
         row = SubElement(rows, "tr")
-        SubElement(row, "th", scope="row").text = _shown(json.dumps(record))
+        SubElement(row, "th", scope="row").text = _named(record)
         _text(row, "td", spent)
         _text(row, "td", left)
         _metered(SubElement(row, "td"), share, "share of the budget that is spent")
@@ -158,12 +197,22 @@ def _rules(section: Element, name: str, rules: Sequence[RuleShown]) -> Element:
         f"{which} of which most is spent, and who is nearest to each limit: a record, or people who are protected "
         "together. Open reservations are included."
     )
-    names = ("Rule", "Limit", "Nearest to it", "Spent", "Left", "Share of limit", "80 % or more spent")
-    rows = _table(section, name, caption, names, numbers=(6,))
+    names = (
+        "Rule",
+        "Limit",
+        "What it bounds",
+        "Nearest to it",
+        "Spent",
+        "Left",
+        "Share of limit",
+        "80 % or more spent",
+    )
+    rows = _table(section, name, caption, names, numbers=(7,))
     for each in first:
         row = SubElement(rows, "tr")
         SubElement(row, "th", scope="row").text = _shown(_of_rule(each))
         _text(row, "td", _budget(each.rule.budget))
+        _text(row, "td", each.bounds)
         _text(row, "td", _members(each.nearest))
         _text(row, "td", each.spent)
         _text(row, "td", each.left.words_left)
@@ -181,9 +230,14 @@ def _of_rule(shown: RuleShown) -> str:
 
 
 def _members(records: Sequence[RecordId]) -> str:
-    words = ", ".join(map(json.dumps, records[:_MEMBERS])) or "nobody"
+    words = ", ".join(map(_named, records[:_MEMBERS])) or "nobody"
     more = len(records) - _MEMBERS
     return f"{words} and {more} more" if more > 0 else words
+
+
+def _named(record: RecordId) -> str:
+    """Return a record's name as JSON, which tells 7 from "7"; letters of every script as they are."""
+    return _shown(json.dumps(record, ensure_ascii=False))
 
 
 def _budget(budget: Budget) -> str:

@@ -9,6 +9,7 @@ from xml.etree.ElementTree import Element
 
 from starlette.responses import Response
 
+from accountant.gates.lineage import RecordId
 from accountant.service.keys import KeyScope
 from accountant.service.metrics import Gauge
 
@@ -35,6 +36,8 @@ class Operation:
         Whether a browser's own question for a name and a password (HTTP Basic) may present the key, too.
     run
         The run that it is of, if it is of one: keys may be for some runs only.
+    form
+        Whether the body is what a browser sends of a form, and not JSON.
     """
 
     path: str
@@ -46,6 +49,7 @@ class Operation:
     answers: str | None = None
     browsers: bool = False
     run: str | None = None
+    form: bool = False
 
 
 @dataclass(frozen=True)
@@ -66,6 +70,8 @@ class ServicePart:
         Raises `Problem` if what it serves cannot be read, or is shut.
     gauges
         What Prometheus is told beside counts, for the key of this name.
+    found
+        What the page shows of a record that is searched for, to the key of this name; None if none can be.
     """
 
     operations: Sequence[Operation]
@@ -74,3 +80,4 @@ class ServicePart:
     shown: Callable[[str], Sequence[Element]]
     check: Callable[[], None]
     gauges: Callable[[str], Sequence[Gauge]]
+    found: Callable[[str, RecordId], Sequence[Element]] | None = None

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from accountant.budget import Amount
+from accountant.budget import Amount, Budget
 from accountant.filters.composition_theorem import Composition
 from accountant.filters.share import share_spent
 from accountant.gates.lineage import RecordId
 from accountant.ledger.store import RuleStanding
+from accountant.rules.reach import words_of_rule
 from accountant.rules.rule import Rule
 from accountant.service.amounts_json import down
 from accountant.service.metrics import Gauge
@@ -38,6 +39,8 @@ class RuleShown:
         The share that is spent; None if it is no one number, or nothing limits it.
     nearly
         Of how many records, or groups, it is nearly spent; None as for `share`.
+    bounds
+        What the rule bounds, in words.
     """
 
     number: int
@@ -47,10 +50,14 @@ class RuleShown:
     left: Amount
     share: float | None
     nearly: int | None
+    bounds: str
 
 
-def rules_shown(composition: Composition, standings: Sequence[RuleStanding]) -> list[RuleShown]:
-    """Return what is shown of rules, in their order."""
+def rules_shown(
+    composition: Composition, budget: Budget, standings: Sequence[RuleStanding]
+) -> list[RuleShown]:
+    """Return what is shown of the rules of accounts with this budget, in their order."""
+    rules = [each.rule for each in standings]
     return [
         RuleShown(
             number,
@@ -60,6 +67,7 @@ def rules_shown(composition: Composition, standings: Sequence[RuleStanding]) -> 
             composition.left(each.spent, each.rule.budget),
             share_spent(composition, each.spent, each.rule.budget),
             each.nearly,
+            words_of_rule(each.rule, rules, composition, budget),
         )
         for number, each in enumerate(standings, start=1)
     ]

@@ -36,9 +36,9 @@ class ServiceLimits:
 
     body: int = 1 << 20
     seconds: float = 30.0
-    rate: float = 100.0
-    at_once: int = 64
-    each_at_once: int = 32
+    rate: float = 1_000.0
+    at_once: int = 256
+    each_at_once: int = 128
     connections: int = 256
     records: int = 10_000
     numbers: int = 200_000

@@ -14,6 +14,7 @@ from accountant.ledger.entry import Entry, entry_from_terms
 from accountant.ledger.store import ANY
 from accountant.place import Place
 from accountant.recorded import recall
+from accountant.rules.reach import check_reach
 from accountant.rules.rule import Rule, checked_rules
 from accountant.rules.scope import Scope
 from accountant.stores.charges import check_charge
@@ -94,6 +95,7 @@ def _fill(found: _Found, digest: str, work: Work) -> None:
         work.assume(assumption)
     if found.rules:
         rules = checked_rules(found.rules, found.terms.composition)
+        check_reach(rules, found.terms.composition, found.terms.budget)
         put_rules_in(work, rules, "the import", "the ledger that was imported had them")
     if found.closed is not None:
         work.shut(*found.closed)

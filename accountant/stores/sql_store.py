@@ -33,6 +33,7 @@ from accountant.ledger.store import ANY, CannotPay, Fits, Receipt, RuleStanding,
 from accountant.place import Place
 from accountant.rules.clock import Witness
 from accountant.rules.limits import Limits
+from accountant.rules.reach import check_reach
 from accountant.rules.rule import Rule, checked_rules
 from accountant.rules.scope import Scope
 from accountant.stores.amounts import Texts
@@ -298,9 +299,15 @@ class SQLStore:
             If the rules do not go together or with the store's theorem, a name or reason is missing, or it is too late.
         """
         found = checked_rules(rules, self.terms.composition)
+        check_reach(found, self.terms.composition, self.terms.budget)
         check_said(by, reason)
 
         def change(work: Work) -> None:
+            if work.position > 1 and any(rule.reached_by is not None for rule in found):
+                raise ValueError(
+                    "rules: reached_by: what a tenant learns is bounded by such rules in a ledger that has them before "
+                    "anything is charged: make a new one with them"
+                )
             if not (only_first and work.position > 1):
                 put_rules_in(work, found, by, reason, at)
 

@@ -12,7 +12,6 @@ from algorithms.linear.contextual_play import BuildContextual
 from algorithms.linear.dp_linucb import DPLinUCB, LinUCB
 from algorithms.problems import LinearContexts, Parameter, ProblemError, Value
 from algorithms.published.tree_linucb import TreeLinUCBGaussian
-from algorithms.published.tree_linucb_wishart import TreeLinUCBWishart
 
 
 class ContextualEntry(CatalogueEntry[LinearContexts, ContextualLearner]):
@@ -70,16 +69,6 @@ contextual_learners: dict[str, ContextualEntry] = {
             "LinUCB on a binary tree of noisy moments, a leaf for every round",
             "Shariff & Sheffet 2018, Algorithm 1 and section 4.2",
             "holds with much slack (joint differential privacy)",
-            "contexts",
-            (_NORM,),
-            repaired_by="dp-linucb",
-        ),
-        ContextualEntry(
-            "published/tree-linucb-wishart",
-            TreeLinUCBWishart,
-            "LinUCB on a binary tree of moments with Wishart noise, shifted down",
-            "Shariff & Sheffet 2018, Algorithm 1 and section 4.1",
-            "holds with very much slack at small epsilon (joint differential privacy)",
             "contexts",
             (_NORM,),
             repaired_by="dp-linucb",

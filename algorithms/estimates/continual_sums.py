@@ -11,8 +11,6 @@ release of a node fails: then the counter starts afresh, and what came before is
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
@@ -21,27 +19,6 @@ from algorithms.lanes import scatter_add
 from mechanisms import BinaryTree, Hybrid, Mechanism
 from mechanisms.arrays import FloatArray, IntArray
 from mechanisms.continual import checked_steps
-
-
-@dataclass(frozen=True, kw_only=True)
-class TreeNodes:
-    """The nodes of a binary tree, which a mechanism of any kind releases whole.
-
-    Attributes
-    ----------
-    horizon
-        The largest number of steps.
-    mechanism
-        What releases a node.
-    """
-
-    horizon: int
-    mechanism: Mechanism
-
-    @property
-    def levels(self) -> int:
-        """How many nodes hold one record, at most."""
-        return self.horizon.bit_length()
 
 
 class PrivateTreeSums:
@@ -64,7 +41,7 @@ class PrivateTreeSums:
         How many values each running sum holds, shape (lanes, size): all so far, if no release has failed.
     """
 
-    def __init__(self, gate: Gate, tree: BinaryTree | TreeNodes, size: int) -> None:
+    def __init__(self, gate: Gate, tree: BinaryTree, size: int) -> None:
         self._gate = gate
         self._tree = tree
         self.steps = 0

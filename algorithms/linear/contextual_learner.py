@@ -22,7 +22,7 @@ from algorithms.linear.linear_parameters import checked_norm
 from algorithms.problems.linear import LONGEST_UNIT
 from algorithms.structured_learner import RoundCount
 from algorithms.tickets import Ticket, TicketedLearner
-from mechanisms import Gaussian, RegressionMoments, Wishart
+from mechanisms import Gaussian, RegressionMoments
 from mechanisms.arrays import FloatArray, IntArray
 from mechanisms.domain import as_numbers
 from mechanisms.regression_moments import shortened
@@ -143,7 +143,7 @@ class ContextualLearner(TicketedLearner, abc.ABC):
         self,
         gate: Gate,
         domain: RegressionMoments,
-        mechanism: Gaussian | Wishart | None,
+        mechanism: Gaussian | None,
         horizon: int | None,
         norm: float,
     ) -> None:
@@ -151,7 +151,7 @@ class ContextualLearner(TicketedLearner, abc.ABC):
         check_gate(gate, self.claim.model, type(self).__name__)
         self.norm = checked_norm(norm)
         self.feedback_domain = domain
-        self.mechanism: Gaussian | Wishart | None = mechanism
+        self.mechanism: Gaussian | None = mechanism
         self.gate = gate
         if self.needs_horizon:
             horizon = check_horizon(horizon, self.needs_horizon)

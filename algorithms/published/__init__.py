@@ -19,7 +19,6 @@ from algorithms.published.dp_se import DPSE
 from algorithms.published.dpucb_mat import DPTSMat, DPUCBMat
 from algorithms.published.lazy_dp_ts import LazyDPTS
 from algorithms.published.tree_linucb import TreeLinUCBGaussian
-from algorithms.published.tree_linucb_wishart import TreeLinUCBWishart
 
 __all__ = [
     "CUCBDP",
@@ -45,5 +44,4 @@ __all__ = [
     "DPUCBMat",
     "LazyDPTS",
     "TreeLinUCBGaussian",
-    "TreeLinUCBWishart",
 ]

@@ -22,8 +22,8 @@ repository beside the code of the paper's experiments. The manuscript at hand is
 above are those of the later code, and of a second public implementation, made after the paper, which agree. Elsewhere
 the two codes differ, and the manuscript decides: the first author's plain tree has ``m = floor(log2 n) + 1``; its last
 form, which always has the noise of m nodes, and the second code have the m above. The second code adds the shift to
-every node, not to the sum; the first one has ``4 / alpha`` for ``2 / alpha`` in beta. The paper's other noise is in
-`tree_linucb_wishart`.
+every node, not to the sum; the first one has ``4 / alpha`` for ``2 / alpha`` in beta. The paper's other noise, of
+section 4.1 (Wishart), is not here.
 
 Verdict (joint (epsilon, delta)-differential privacy): **holds, with much slack**. Symmetric, a node's noise has
 standard deviation ``sqrt(2) s`` in every direction of the Frobenius norm, and two records are ``sqrt(2) L~^2`` apart,
@@ -41,50 +41,25 @@ That the widths hold is proved for the numbers above, with probability ``1 - 2 /
 
 from __future__ import annotations
 
-import abc
 import math
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 import numpy as np
 
 from accountant import Gate, Private
 from algorithms.claim import ClaimForm, View
-from algorithms.estimates.continual_sums import PrivateTreeSums, TreeNodes
+from algorithms.estimates.continual_sums import PrivateTreeSums
 from algorithms.learner import check_delta, check_epsilon, check_horizon
-from algorithms.linear.contextual_learner import (
-    ContextualLearner,
-    LinearUCB,
-    regress,
-)
+from algorithms.linear.contextual_learner import ContextualLearner, LinearUCB, regress
 from algorithms.unit import ONE_REPORT
-from mechanisms import BinaryTree, Gaussian, RegressionMoments, Wishart
+from mechanisms import BinaryTree, Gaussian, RegressionMoments
 from mechanisms.arrays import FloatArray
 from mechanisms.regression_moments import MOST_WEIGHT
 
 SQUARED_NORM = 2.0
 """L~^2: of actions in the unit ball with their rewards in [-1, 1]."""
 _REWARD_NOISE = 1.0  # sigma
-
-
-class PrintedBounds(Protocol):
-    """What the widths rest on: see `PrintedNoise`."""
-
-    @property
-    def shift(self) -> float:
-        """What is added to the diagonal."""
-
-    @property
-    def least(self) -> float:
-        """rho_min."""
-
-    @property
-    def most(self) -> float:
-        """rho_max."""
-
-    @property
-    def vector(self) -> float:
-        """Gamma."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,57 +107,7 @@ def theorem_5(features: int, *, epsilon: float, delta: float, horizon: int, norm
     return math.sqrt(8.0 * horizon) * (_REWARD_NOISE * sampling + privacy)
 
 
-class TreeLinUCB(ContextualLearner, abc.ABC):
-    """LinUCB on running sums of a tree, a leaf for every round, with widths as printed.
-
-    Parameters
-    ----------
-    gate, domain, horizon, norm
-        As of `ContextualLearner`.
-    node
-        The noise of a node.
-    tree
-        Releases through it.
-    bounds
-        Those on a sum's noise.
-    """
-
-    def __init__(
-        self,
-        gate: Gate,
-        domain: RegressionMoments,
-        node: Gaussian | Wishart,
-        tree: BinaryTree | TreeNodes,
-        bounds: PrintedBounds,
-        horizon: int,
-        norm: float,
-    ) -> None:
-        super().__init__(gate, domain, node, horizon, norm)
-        self.tree = tree
-        self.bounds = bounds
-        self.sums = PrivateTreeSums(gate, tree, domain.shape[0])
-        self.policy = self._policy(self._filled(np.zeros((gate.lanes, domain.shape[0]))))
-
-    def learn(self, feedback: Private) -> None:
-        """Put the moments in the tree, and make the next policy of its running sum."""
-        self.policy = self._policy(self._filled(self.sums.step(feedback, self._places())))
-
-    @abc.abstractmethod
-    def _filled(self, total: FloatArray) -> FloatArray:
-        """Return a running sum with the noise that its bounds are for."""
-
-    def _policy(self, total: FloatArray) -> LinearUCB:
-        """Return the policy on noisy sums."""
-        matrix, vector = self.feedback_domain.parts(total)
-        shifted = matrix + self.bounds.shift * np.eye(self.feedback_domain.features)
-        estimate, inverse, volume = regress(shifted, vector, self.bounds.least)
-        width = _REWARD_NOISE * np.sqrt(2.0 * math.log(2.0 * self.horizon) + volume) + (
-            self.norm * math.sqrt(self.bounds.most) + self.bounds.vector
-        )
-        return LinearUCB(estimate, inverse, width)
-
-
-class TreeLinUCBGaussian(TreeLinUCB):
+class TreeLinUCBGaussian(ContextualLearner):
     """LinUCB on running sums of a tree with the printed Gaussian noise.
 
     Parameters
@@ -228,9 +153,21 @@ class TreeLinUCBGaussian(TreeLinUCB):
             sensitivity=domain.sensitivity,
             delta=delta / (2 * self.noise.nodes),  # the share of a node, in the paper
         )
-        tree = BinaryTree(horizon=horizon, mechanism=node, sensitivity=domain.sensitivity)
-        super().__init__(gate, domain, node, tree, self.noise, horizon, norm)
+        super().__init__(gate, domain, node, horizon, norm)
+        self.tree = BinaryTree(horizon=horizon, mechanism=node, sensitivity=domain.sensitivity)
+        self.sums = PrivateTreeSums(gate, self.tree, domain.shape[0])
+        self.policy = self._policy(np.zeros((gate.lanes, domain.shape[0])))
 
-    def _filled(self, total: FloatArray) -> FloatArray:
-        """Return the sum: bounds for the noise of m nodes hold for that of fewer."""
-        return total
+    def learn(self, feedback: Private) -> None:
+        """Put the moments in the tree, and make the next policy of its running sum."""
+        self.policy = self._policy(self.sums.step(feedback, self._places()))
+
+    def _policy(self, total: FloatArray) -> LinearUCB:
+        """Return the policy on noisy sums: bounds for the noise of m nodes hold for that of fewer."""
+        matrix, vector = self.feedback_domain.parts(total)
+        shifted = matrix + self.noise.shift * np.eye(self.feedback_domain.features)
+        estimate, inverse, volume = regress(shifted, vector, self.noise.least)
+        width = _REWARD_NOISE * np.sqrt(2.0 * math.log(2.0 * self.horizon) + volume) + (
+            self.norm * math.sqrt(self.noise.most) + self.noise.vector
+        )
+        return LinearUCB(estimate, inverse, width)

@@ -295,7 +295,8 @@ class RunDesk:
 
     def _read_rules(self) -> list[RuleShown]:
         with self._reading() as run:
-            return rules_shown(run.accountant.composition, run.accountant.ledger.rule_standings())
+            held = run.accountant
+            return rules_shown(held.composition, held.budget, held.ledger.rule_standings())
 
     def check(self) -> None:
         """Refuse if the run is another process's, or shut.

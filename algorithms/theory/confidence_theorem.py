@@ -403,4 +403,5 @@ def _compiled(
     scalars = {"coth": lambda z: 1.0 / np.tanh(z), "FloorLog2": lambda z: int(z).bit_length() - 1}
     modules = [scalars, "numpy"]
     function = sp.lambdify(symbols, expression, modules=modules)
-    return lambda values: np.asarray(function(*(values[str(symbol)] for symbol in symbols)), dtype=np.float64)
+    names = [str(symbol) for symbol in symbols]  # SymPy takes long to print one
+    return lambda values: np.asarray(function(*(values[name] for name in names)), dtype=np.float64)

@@ -39,7 +39,5 @@ WITHOUT_BOUND: dict[str, str] = {
     "the last term, which measurements show to be large, has no bound; dp-bandit has a theorem at every T",
     "published/lazy-dp-ts": "Theorem 4 is O(.), without constants; dp-bandit has a theorem",
     "published/dpe-fixed-u": "the paper states none",
-    "published/tree-linucb-wishart": "its confidence widths, under shifted Wishart noise, are not proved here; "
-    "dp-linucb and published/tree-linucb-gaussian have a theorem on their runs",
 }
 """Why a learner has no bound that is a number, by its registered name."""

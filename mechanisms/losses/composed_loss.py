@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
-from mechanisms.losses.contour import Contour
 from mechanisms.losses.deadline import OutOfTime, check_time, time_is_over
 from mechanisms.losses.enclosure import Bound, Enclosure
 from mechanisms.losses.product import (
@@ -41,8 +40,8 @@ from mechanisms.subsampled import OneDirection
 LEAST_DELTA = 1e-290
 _FIXED_WIDTH = 1e-6
 """Width of the lower end that fixed data give: composing the worse pair of every release costs more than that."""
-_WIDE = 0.1
-"""Relative width from which on other theorems may say more than the product of pairs, as far as it is computed."""
+_WIDE = 1e4
+"""Relative width, in units of the one asked for, from which on theorems may say more than the product as computed."""
 _FAR = 1e300
 _SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 """Shares of a profile's releases that meet the first of two pairs; any give a lower bound."""
@@ -206,7 +205,7 @@ class ComposedLoss:
     def _epsilon_at_most(self, target: float, width: float) -> Enclosure | Bound:
         if target == 0.0:
             return self._largest_loss()
-        return self.by_theorems(self.product_epsilon(target, width), delta=target)
+        return self.by_theorems(self.product_epsilon(target, width), width, delta=target)
 
     def product_epsilon(self, delta: float, width: float = 1e-9) -> Enclosure:
         """Return ε(delta) of the product of dominating pairs, attained or not, for a positive delta."""
@@ -226,17 +225,16 @@ class ComposedLoss:
         return {}
 
     def by_theorems(
-        self, product: Enclosure, *, delta: float | None = None, epsilon: float | None = None
+        self, product: Enclosure, width: float, *, delta: float | None = None, epsilon: float | None = None
     ) -> Enclosure | Bound:
         """Return what is proved if the product of pairs is in this interval: itself, if it is attained, or a bound."""
-        wide = not product.width <= _WIDE * min(product.upper, _FAR)
+        wide = not product.width <= _WIDE * width * min(product.upper, _FAR)
         if self.attained and not wide:
             return product
-        theorems = beside_the_product(self.releases, on_grid=any(own.on_grid for own in self.directions))
+        loose = wide or any(own.on_grid for own in self.directions)
+        theorems = beside_the_product(self.releases, loose=loose)
         if time_is_over():
             theorems = tuple(one for one in theorems if one in AT_ONCE)
-        elif wide and BASIC not in theorems:
-            theorems = (*theorems, BASIC)
         found = [
             theorem.epsilon(self.releases, delta)
             if delta is not None
@@ -293,7 +291,7 @@ class ComposedLoss:
 
     def _delta_at_most(self, at: float, width: float) -> Enclosure | Bound:
         product = self.product_delta(at, width)
-        return self.by_theorems(product, epsilon=at) if product.upper else product
+        return self.by_theorems(product, width, epsilon=at) if product.upper else product
 
     def product_delta(self, epsilon: float, width: float = 1e-9) -> Enclosure:
         """Return δ(epsilon) of the product of dominating pairs, attained or not."""
@@ -305,46 +303,45 @@ class ComposedLoss:
             self._keep(("delta", epsilon, width), found)
         return found
 
-    def directed_delta(
-        self, epsilon: float, *, width: float = 1e-9, known: Sequence[list[Contour]] | None = None
-    ) -> tuple[Enclosure | Bound, ...]:
+    def directed_delta(self, epsilon: float, *, width: float = 1e-9) -> tuple[Enclosure | Bound, ...]:
         """Return δ(epsilon) in each direction of the neighbouring relation, for epsilon >= 0.
 
         One if the directions are alike; else first removing a record, then adding one. Where the worst data may differ
         from release to release there are two, and their lower ends are those of fixed data and of the same reversed.
-        Contours that are ``known``, a list for each direction, are used where they are good enough, and new ones added:
-        whoever asks at many ε plans few.
         """
         at = nonnegative("epsilon", epsilon)
         number = max(1, len(self.directions), 2 if self._switches else 1)
         if not self.releases or self._exceeds_largest_loss(at):
             return (Enclosure(0.0, 0.0, PURE, PURE),) * number
-        memory = [None] * len(self.directions) if known is None else known
         found = [
-            self.by_theorems(direction.delta(at, width, own), epsilon=at)
-            for direction, own in zip(self.directions, memory, strict=True)
+            self.by_theorems(direction.delta(at, width), width, epsilon=at) for direction in self.directions
         ]
         answers = []
         for i in range(number):
             upper = found[min(i, len(found) - 1)]
             if isinstance(upper, Bound):
-                data = [self._data_in(i)] if self._fixed_data else []
+                data = [self._directed_data[i]] if self._fixed_data else []
                 upper = upper.above(own.delta(at, width) for own in data)
             answers.append(upper)
         return tuple(answers)
 
-    def _data_in(self, i: int) -> Product:
-        """Return a composition that fixed data sets attain: as D, D′ for i = 0 and as D′, D for i = 1.
+    @cached_property
+    def _directed_data(self) -> tuple[Product, Product]:
+        """Compositions that fixed data sets attain, as D, D′ and as D′, D.
 
         The second of a profile's pairs is the first with both data sets exchanged.
         """
-        side = self.directions[min(i, len(self.directions) - 1)]
-        parts = [
-            ((profile.attained() * 2)[i], count)
-            for profile, count in zip(side.profiles, side.counts, strict=True)
-            if profile.attained()
-        ]
-        return Product(tuple(profile for profile, _ in parts), tuple(count for _, count in parts))
+
+        def attained(i: int) -> Product:
+            side = self.directions[min(i, len(self.directions) - 1)]
+            parts = [
+                ((profile.attained() * 2)[i], count)
+                for profile, count in zip(side.profiles, side.counts, strict=True)
+                if profile.attained()
+            ]
+            return Product(tuple(profile for profile, _ in parts), tuple(count for _, count in parts))
+
+        return attained(0), attained(1)
 
     @cached_property
     def _fixed_data(self) -> tuple[Product, ...]:
@@ -406,7 +403,8 @@ class ComposedLoss:
                 table[name] = (product if self.attained else product.bound).stated_for(self.neighbouring)
                 continue
             try:
-                check_time()
+                if theorem not in AT_ONCE:
+                    check_time()
                 found = (
                     theorem.epsilon(self.releases, delta)
                     if delta is not None

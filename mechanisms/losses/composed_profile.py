@@ -16,7 +16,6 @@ from mechanisms.atomic import AtomicProfile, convolved
 from mechanisms.bounds import NoPrivacy, PerfectPrivacy, ZeroConcentratedProfile
 from mechanisms.gaussian import GaussianProfile
 from mechanisms.losses.composed_loss import LEAST_DELTA, ComposedLoss, compose, reverse_of
-from mechanisms.losses.contour import Contour
 from mechanisms.losses.enclosure import Bound, Enclosure, lower_end
 from mechanisms.losses.theorems import concentrated, gaussian_dp, sum_of_divergences
 from mechanisms.neighbouring import Neighbouring
@@ -200,12 +199,12 @@ class ComposedProfile(PrivacyProfile):
         x = np.asarray(epsilon, dtype=np.float64)
         flat = np.ravel(x)
         size, place = np.unique(np.abs(flat), return_inverse=True)
-        low, high = (end[place] for end in _curve_of(self.composed, self._contours, size))
+        low, high = (end[place] for end in _curve_of(self.composed, size))
         below = flat < 0.0
         if below.any():
             back = reverse_of(self.composed)
             if back is not None:
-                other = _curve_of(back, [[] for _ in back.directions], size)
+                other = _curve_of(back, size)
                 low, high = (
                     np.where(below, end[place], own) for end, own in zip(other, (low, high), strict=True)
                 )
@@ -214,18 +213,12 @@ class ComposedProfile(PrivacyProfile):
             high = np.where(below, np.minimum(1.0, (rest + keep * high) * (1.0 + 2.0**-50)), high)
         return low.reshape(x.shape), high.reshape(x.shape)
 
-    @cached_property
-    def _contours(self) -> list[list[Contour]]:
-        return [[] for _ in self.composed.directions]
 
-
-def _curve_of(
-    loss: ComposedLoss, known: list[list[Contour]], sizes: FloatArray
-) -> tuple[FloatArray, FloatArray]:
+def _curve_of(loss: ComposedLoss, sizes: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Bound δ at rising nonnegative numbers."""
 
     def ends(size: float) -> tuple[float, float]:
-        found: list[Enclosure | Bound] = list(loss.directed_delta(size, width=_WIDTH, known=known))
+        found: list[Enclosure | Bound] = list(loss.directed_delta(size, width=_WIDTH))
         return max(lower_end(one) or 0.0 for one in found), max(one.upper for one in found)
 
     nodes = sizes

@@ -77,6 +77,10 @@ def gaussian_dp_of(profile: PrivacyProfile) -> float | None:
     return min(known, default=None)
 
 
+_LARGEST_EXPONENT = 690.0
+"""Of a δ: a smaller one counts as e^-690, as floats that are much smaller lose digits."""
+
+
 def renyi_to_epsilon(order: float | FloatArray, divergence: float | FloatArray, delta: float) -> float:
     """Return the ε of (ε, δ)-DP implied by D_α <= divergence, the least over the orders given.
 
@@ -119,8 +123,9 @@ def deltas_of_renyi(orders: FloatArray, divergences: FloatArray, epsilon: float)
     No δ is above the total variation, at most √(D/2) (Pinsker) and √(1 - e^{-D}) (Bretagnolle & Huber 1979) for
     D = D_1, which no D_α is below.
     """
-    log_delta = (orders - 1.0) * (divergences - epsilon + np.log1p(-1.0 / orders)) - np.log(orders)
-    least = np.minimum(0.0, log_delta.min(axis=-1))
+    with np.errstate(over="ignore"):  # an exponent beyond floats is that of the smallest one
+        log_delta = (orders - 1.0) * (divergences - epsilon + np.log1p(-1.0 / orders)) - np.log(orders)
+    least = np.clip(log_delta.min(axis=-1), -_LARGEST_EXPONENT, 0.0)
     result: FloatArray = np.exp(np.minimum(0.0, least + 1e-12 * (1.0 + np.abs(least))))
     return np.minimum(result, total_variation_at_most(divergences.min(axis=-1)))
 

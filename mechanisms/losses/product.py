@@ -7,6 +7,7 @@ where every pair is that of two data sets, the same for all releases.
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -47,6 +48,10 @@ _LEFT = (0.85, 0.7, 0.6)
 """Tilts that are tried, over the best one."""
 _SHORTER = 0.9
 """How much shorter the period must be there."""
+
+
+_CONTOURS = 16
+"""How many contours a product keeps: each is looked at before another one is planned."""
 
 
 @dataclass(frozen=True)
@@ -341,8 +346,8 @@ class Product:
         lower, upper = invert(engine, delta, engine.start, math.inf)
         return Enclosure(lower, upper, engine.name, engine.name)
 
-    def delta(self, epsilon: float, width: float, known: list[Contour] | None = None) -> Enclosure:
-        """Bound δ(epsilon), by a contour that is known if one is narrow enough there; a new one is added to them."""
+    def delta(self, epsilon: float, width: float) -> Enclosure:
+        """Bound δ(epsilon), by a contour of an ε nearby if one is narrow enough."""
         if self._closed is not None:
             return _closed_delta(self._closed, epsilon)
         if self.loss is None:
@@ -357,7 +362,7 @@ class Product:
         if near is not None:
             result = Enclosure(*near.bounds(epsilon), near.name, near.name)
         else:
-            result = self._delta_by_engines(epsilon, width, [] if known is None else known)
+            result = self._delta_by_engines(epsilon, width)
         least = 5e-324  # below the largest loss delta is positive, even where no float can show it
         upper = min(1.0, max(least, (result.upper + mass) * (1.0 + 4 * ROUNDING)))
         lower = (result.lower + low_mass) * (1.0 - 4 * ROUNDING)
@@ -372,9 +377,14 @@ class Product:
             result = self._at_least_one(result, lambda profile: _closed_delta(profile, epsilon).lower)
         return result
 
-    def _delta_by_engines(self, epsilon: float, width: float, known: list[Contour]) -> Enclosure:
+    @cached_property
+    def _contours(self) -> deque[Contour]:
+        """The last contours that were planned: whoever asks at many ε plans few."""
+        return deque(maxlen=_CONTOURS)
+
+    def _delta_by_engines(self, epsilon: float, width: float) -> Enclosure:
         assert self.loss is not None
-        for contour in reversed(known):
+        for contour in self._contours:
             found = contour_delta(contour, epsilon, width)
             if found is not None:
                 return found
@@ -387,7 +397,7 @@ class Product:
             result = result.intersect(Enclosure(lower, upper, engine.name, engine.name))
             if result.width <= _DELTA_WIDTH * width * saddle.s * result.upper:
                 if isinstance(engine, Contour):
-                    known.append(engine)
+                    self._contours.appendleft(engine)
                 break
         return result
 

@@ -27,7 +27,6 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from mechanisms.losses.composed_loss import ComposedLoss, reverse_of
-from mechanisms.losses.contour import Contour
 from mechanisms.losses.deadline import time_is_over
 from mechanisms.losses.enclosure import Bound, Enclosure
 from mechanisms.parameters import ParameterError, open_unit, real
@@ -131,7 +130,7 @@ def true_positive_rate(loss: ComposedLoss, false_positive_rate: float) -> Enclos
 
 
 def true_positive_rate_at_most(loss: ComposedLoss, false_positive_rate: float) -> float:
-    """Return the upper end of `true_positive_rate`, for a third of its cost (to about 1e-9).
+    """Return the upper end of `true_positive_rate`, for a third of its cost (to about 1e-6 of itself).
 
     Raises
     ------
@@ -215,17 +214,11 @@ def _curves(loss: ComposedLoss) -> list[_DeltaCurve]:
     """
     known: dict[float, tuple[Enclosure | Bound, ...]] = {}
     back = reverse_of(loss)
-    memories: list[tuple[ComposedLoss, list[list[Contour]]]] = [
-        (one, [[] for _ in one.directions]) for one in (loss, back) if one is not None
-    ]
+    losses = [one for one in (loss, back) if one is not None]
 
     def both(size: float) -> tuple[Enclosure | Bound, ...]:
         if size not in known:
-            known[size] = tuple(
-                found
-                for one, contours in memories
-                for found in one.directed_delta(size, width=_WIDTH, known=contours)
-            )
+            known[size] = tuple(found for one in losses for found in one.directed_delta(size, width=_WIDTH))
         return known[size]
 
     def curve(i: int) -> _DeltaCurve:
@@ -242,7 +235,7 @@ def _curves(loss: ComposedLoss) -> list[_DeltaCurve]:
 
         return at
 
-    return [curve(i) for i in range(len(both(0.0)) // len(memories))]
+    return [curve(i) for i in range(len(both(0.0)) // len(losses))]
 
 
 def _least_line(curve: _DeltaCurve, k: float) -> tuple[float | None, float]:

@@ -155,7 +155,7 @@ class RunningLoss:
         relation = self._examples[0].neighbouring
         if self._attained:
             return result.stated_for(relation)
-        answer = self.composed.by_theorems(result, delta=target)
+        answer = self.composed.by_theorems(result, width, delta=target)
         if isinstance(answer, Bound):
             # What fewer releases cost with fixed data is a lower end, too.
             if anew or self._fixed_data is None or self._fixed_data[0] != target:

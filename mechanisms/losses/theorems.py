@@ -52,12 +52,28 @@ TheoremBound = Callable[[CountedProfiles, float], Bound | None]
 
 @dataclass(frozen=True, slots=True)
 class CompositionTheorem:
-    """A named theorem: what it proves of ε at a δ, and directly of δ at an ε if it can."""
+    """A named theorem: what it proves of ε at a δ, and directly of δ at an ε if it can.
+
+    Attributes
+    ----------
+    name, source
+        What it is called, and where it is proved.
+    of_epsilon, of_delta
+        What it proves.
+    one_way
+        Whether it needs no more than the curve of one direction of the neighbouring relation. All others are about
+        releases that lose no more in the other direction, where what is small is taken for symmetric.
+    """
 
     name: str
     source: str
     of_epsilon: TheoremBound
     of_delta: TheoremBound | None = None
+    one_way: bool = False
+
+    def applies_to(self, releases: CountedProfiles) -> bool:
+        """Whether the releases are what the theorem is about."""
+        return self.one_way or all(profile.covers_both_directions for profile, _ in releases)
 
     def epsilon(self, releases: CountedProfiles, delta: float) -> Bound | None:
         """Return the smallest ε that the theorem proves at ``delta``, None if it does not apply.
@@ -68,7 +84,7 @@ class CompositionTheorem:
             If the releases hold for different neighbouring relations.
         """
         relation = common_neighbouring(profile for profile, _ in releases)
-        found = self.of_epsilon(releases, delta)
+        found = self.of_epsilon(releases, delta) if self.applies_to(releases) else None
         return None if found is None else found.stated_for(relation)
 
     def delta(self, releases: CountedProfiles, epsilon: float) -> Bound | None:
@@ -78,7 +94,7 @@ class CompositionTheorem:
         """
         if self.of_delta is not None:
             relation = common_neighbouring(profile for profile, _ in releases)
-            found = self.of_delta(releases, epsilon)
+            found = self.of_delta(releases, epsilon) if self.applies_to(releases) else None
             return None if found is None else found.stated_for(relation)
 
         def excess(log_delta: float) -> float:
@@ -179,7 +195,7 @@ def _at_equal_shares(releases: CountedProfiles, epsilon: float) -> float:
         if not alone < 1.0:
             return 1.0
         log_kept += n * math.log1p(-alone)
-    return min(1.0, -math.expm1(log_kept) * (1.0 + (len(releases) + 8) * ROUNDING))
+    return min(1.0, abs(math.expm1(log_kept)) * (1.0 + (len(releases) + 8) * ROUNDING))
 
 
 def advanced(releases: CountedProfiles, delta: float) -> Bound:
@@ -279,17 +295,6 @@ def concentrated(releases: CountedProfiles) -> ZeroConcentratedProfile | None:
     return ZeroConcentratedProfile(total) if whole_known else None
 
 
-def zcdp(releases: CountedProfiles, delta: float) -> Bound | None:
-    """Return the ε of Σ ρ_i-zCDP (Canonne, Kamath, Steinke 2020, Cor. 13)."""
-    found = concentrated(releases)
-    return None if found is None else Bound(found.epsilon(delta), "zCDP")
-
-
-def _zcdp_delta(releases: CountedProfiles, epsilon: float) -> Bound | None:
-    found = concentrated(releases)
-    return None if found is None else Bound(float(found.bounds(np.array(epsilon))[1]), "zCDP")
-
-
 def renyi(releases: CountedProfiles, delta: float) -> Bound | None:
     """Return the ε of Σ D_α at the best order (Mironov 2017, Prop. 1; conversion as in zCDP)."""
 
@@ -311,39 +316,55 @@ def _least_over_orders(
 ) -> Bound | None:
     """Return the least of a bound at each order, refined between the neighbours of the best of `RENYI_ORDERS`.
 
-    The refinement is left out where divergences are integrals: an order costs as much as all the rest.
+    Refined only where divergences say more than the product of pairs: elsewhere an order costs more than it gains.
     """
-    divergences = _divergences(tuple(releases))
-    finite = np.isfinite(divergences)
-    if not finite.any():
+    last = RENYI_ORDERS.size - 1
+    divergences = _known_sum(releases, 0, last)
+    finite = np.flatnonzero(np.isfinite(divergences))
+    if not finite.size:
         return None
-    orders, values = RENYI_ORDERS[finite], bound(RENYI_ORDERS[finite], divergences[finite])
+    values = bound(RENYI_ORDERS[finite], divergences[finite])
     i = int(np.argmin(values))
     least = float(values[i])
     if _outdoing(releases):
-        finer = (
-            np.geomspace(orders[max(i - 1, 0)] - 1.0, orders[min(i + 1, orders.size - 1)] - 1.0, _FINER) + 1.0
-        )
-        found = bound(finer, sum_of_divergences(releases, finer))
-        least = min(least, float(np.min(found)))
+        cell = int(finite[max(i - 1, 0)]), int(finite[min(i + 1, finite.size - 1)])
+        least = min(least, float(np.min(bound(_orders_between(*cell), _known_sum(releases, *cell)))))
     return Bound(least, "Renyi DP")
 
 
-@lru_cache(maxsize=32)  # a search asks for the same ones at every step
-def _divergences(releases: tuple[tuple[PrivacyProfile, int], ...]) -> FloatArray:
-    """Return Σ D_α in the worse direction, for all `RENYI_ORDERS`; infinite if a loss is so with some probability."""
-    found = sum_of_divergences(releases, RENYI_ORDERS)
+def _orders_between(low: int, high: int) -> FloatArray:
+    """Return all of `RENYI_ORDERS`, or finer ones between two of them, given by their positions."""
+    if (low, high) == (0, RENYI_ORDERS.size - 1):
+        return RENYI_ORDERS
+    return 1.0 + np.geomspace(RENYI_ORDERS[low] - 1.0, RENYI_ORDERS[high] - 1.0, _FINER)
+
+
+@lru_cache(maxsize=1024)  # a search asks for the same ones at every step: an integral for each order
+def _known_divergences(profile: PrivacyProfile, low: int, high: int) -> FloatArray:
+    found = profile.renyi(_orders_between(low, high))
     found.setflags(write=False)
     return found
 
 
+def _known_sum(releases: CountedProfiles, low: int, high: int) -> FloatArray:
+    """Return `sum_of_divergences` at `_orders_between`."""
+    shape = _orders_between(low, high).shape
+    return _summed(releases, lambda profile: _known_divergences(profile, low, high), shape)
+
+
 def sum_of_divergences(releases: CountedProfiles, orders: FloatArray) -> FloatArray:
-    """Return Σ D_α in the worse direction, rounded up."""
+    """Return Σ D_α in the worse direction, rounded up; infinite if a loss is so with some probability."""
+    return _summed(releases, lambda profile: profile.renyi(orders), orders.shape)
+
+
+def _summed(
+    releases: CountedProfiles, divergences: Callable[[PrivacyProfile], FloatArray], shape: tuple[int, ...]
+) -> FloatArray:
     sums = [
-        sum((n * profile.renyi(orders) for profile, n in side), start=np.zeros(orders.shape)) * _UP
+        sum((n * divergences(profile) for profile, n in side), start=np.zeros(shape)) * _UP
         for side in _sides(releases)
     ]
-    return np.asarray(np.maximum.reduce(sums)) if sums else np.zeros(orders.shape)
+    return np.asarray(np.maximum.reduce(sums)) if sums else np.zeros(shape)
 
 
 def _sides(releases: CountedProfiles) -> list[CountedProfiles]:
@@ -366,15 +387,20 @@ def gaussian_dp(releases: CountedProfiles) -> GaussianProfile | None:
     return GaussianProfile(total) if math.isfinite(total) else None
 
 
-def gaussian(releases: CountedProfiles, delta: float) -> Bound | None:
-    """Return the ε of √(Σ μ_i²)-Gaussian DP."""
-    found = gaussian_dp(releases)
-    return None if found is None else Bound(found.epsilon(delta), "Gaussian DP")
+def _by_one_number(
+    name: str, source: str, total: Callable[[CountedProfiles], PrivacyProfile | None]
+) -> CompositionTheorem:
+    """Return the theorem by which a composition has one profile, from numbers that add up; None if one is not known."""
 
+    def of_epsilon(releases: CountedProfiles, delta: float) -> Bound | None:
+        found = total(releases)
+        return None if found is None else Bound(found.epsilon(delta), name)
 
-def _gaussian_delta(releases: CountedProfiles, epsilon: float) -> Bound | None:
-    found = gaussian_dp(releases)
-    return None if found is None else Bound(float(found.bounds(np.array(epsilon))[1]), "Gaussian DP")
+    def of_delta(releases: CountedProfiles, epsilon: float) -> Bound | None:
+        found = total(releases)
+        return None if found is None else Bound(float(found.bounds(np.array(epsilon))[1]), name)
+
+    return CompositionTheorem(name, source, of_epsilon, of_delta)
 
 
 def exact(releases: CountedProfiles, delta: float) -> Bound:
@@ -387,13 +413,19 @@ def _exact_delta(releases: CountedProfiles, epsilon: float) -> Bound:
 
 
 EXACT = "privacy-loss distributions"
-ZCDP = CompositionTheorem("zCDP", "Bun & Steinke 2016; Canonne, Kamath, Steinke 2020", zcdp, _zcdp_delta)
-RENYI = CompositionTheorem("Renyi DP", "Mironov 2017; Canonne, Kamath, Steinke 2020", renyi, _renyi_delta)
-BASIC = CompositionTheorem("basic composition", "Dwork, McSherry, Nissim, Smith 2006", basic, _basic_delta)
+ZCDP = _by_one_number(
+    "zCDP", "Bun & Steinke 2016, Lemma 1.7; Canonne, Kamath, Steinke 2020, Cor. 13", concentrated
+)
+RENYI = CompositionTheorem(
+    "Renyi DP", "Mironov 2017; Canonne, Kamath, Steinke 2020", renyi, _renyi_delta, one_way=True
+)
+BASIC = CompositionTheorem(
+    "basic composition", "Dwork, McSherry, Nissim, Smith 2006", basic, _basic_delta, one_way=True
+)
 OPTIMAL = CompositionTheorem(
     "optimal composition", "Kairouz, Oh, Viswanath 2015, Thm 3.3", optimal, _optimal_delta
 )
-GAUSSIAN = CompositionTheorem("Gaussian DP", "Dong, Roth, Su 2022", gaussian, _gaussian_delta)
+GAUSSIAN = _by_one_number("Gaussian DP", "Dong, Roth, Su 2022, Cor. 3.3", gaussian_dp)
 
 AT_ONCE = (ZCDP, RENYI)
 """What is known in next to no time."""
@@ -412,22 +444,22 @@ THEOREMS: Mapping[str, CompositionTheorem] = MappingProxyType(
             ZCDP,
             RENYI,
             GAUSSIAN,
-            CompositionTheorem(EXACT, "Zhu, Dong, Wang 2022", exact, _exact_delta),
+            CompositionTheorem(EXACT, "Zhu, Dong, Wang 2022", exact, _exact_delta, one_way=True),
         )
     }
 )
 """Every theorem by name, loosest first."""
 
 
-def beside_the_product(releases: CountedProfiles, *, on_grid: bool) -> tuple[CompositionTheorem, ...]:
+def beside_the_product(releases: CountedProfiles, *, loose: bool) -> tuple[CompositionTheorem, ...]:
     """Return the theorems that may prove less loss than the product of dominating pairs does.
 
     What follows from a release's curve alone, as its μ, its pure ε and its (ε, δ), stands for a mechanism that
     dominates the curve, and its composition dominates the product of the curves' pairs (Zhu, Dong, Wang 2022, Thm 10).
-    So there are two cases: numbers that add up and do not follow from the curve (ρ, Rényi divergences), and curves
-    without a law of the loss, whose product is rounded to a grid.
+    So there are two cases: numbers that add up and do not follow from the curve (ρ, Rényi divergences), and products
+    that are known loosely, as those of curves without a law of the loss, which are rounded to a grid.
     """
-    if on_grid:
+    if loose:
         return (ZCDP, RENYI, GAUSSIAN, BASIC, OPTIMAL)
     return (ZCDP, RENYI) if _outdoing(releases) else ()
 

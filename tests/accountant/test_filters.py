@@ -167,7 +167,7 @@ def test_one_renyi_order_gets_all_of_delta():
 def test_an_infinite_loss_of_small_probability_is_paid_from_delta():
     class Leaky(Laplace):
         def profile(self, sensitivity=None):
-            return AtomicProfile((Fraction(1, 10), Fraction(-1, 10)), (0.5, 0.5 - 1e-7), 1e-7)
+            return AtomicProfile((Fraction(1, 10), Fraction(-1, 10)), (0.6, 0.4 - 1e-7), 1e-7)
 
     leaky = Leaky(scale=1.0, sensitivity=UNIT)
     theorem = RenyiComposition(failures=0.55)

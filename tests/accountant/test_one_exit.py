@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,7 @@ from mechanisms import (
     from_opendp,
     to_opendp,
 )
+from mechanisms.mechanism import BuiltInMechanism
 
 SHARE = Interval(0, 1)
 OWN = Laplace(scale=2.0)
@@ -225,6 +227,87 @@ def test_a_class_patched_for_one_release_is_on_record() -> None:
     assert [str(each) for each in accountant.assumptions] == [
         "what was put in place of Laplace.release does the same"
     ]
+
+
+@contextlib.contextmanager
+def rewritten(function: Any) -> Iterator[None]:
+    code = function.__code__
+    function.__code__ = (lambda self, value, more: value).__code__
+    try:
+        yield
+    finally:
+        function.__code__ = code
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        (lambda: mock.patch.object(Laplace, "profile"), "Laplace.profile"),
+        (lambda: mock.patch.object(Sensitivity, "covers", return_value=True), "Sensitivity.covers"),
+        (lambda: mock.patch.object(BuiltInMechanism, "to_dict"), "BuiltInMechanism.to_dict"),
+        (lambda: mock.patch.object(NumpyNoise, "laplace", lambda self, at, scale: at), "NumpyNoise.laplace"),
+        (lambda: rewritten(Laplace.release), "Laplace.release"),
+        (
+            lambda: mock.patch.dict(Laplace.__init__.__kwdefaults__ or {}, sensitivity=None),
+            "Laplace.__init__",
+        ),
+        (lambda: mock.patch.object(Laplace, "more", 1, create=True), "Laplace.more"),
+    ],
+)
+def test_what_is_patched_after_many_releases_is_on_record(change: Any, named: str) -> None:
+    """What a mechanism was found to be at its last release is not believed at the next."""
+    accountant, mechanism = opened(noise=np.random.default_rng(0)), Laplace(scale=64.0)
+    for _ in range(4):
+        accountant.release(mechanism, accountant.private([1.0], SHARE, "ann"))
+    before = accountant.assumptions
+    with change():
+        accountant.release(mechanism, accountant.private([1.0], SHARE, "ann"))
+    accountant.release(mechanism, accountant.private([1.0], SHARE, "ann"))
+    (found,) = accountant.assumptions[len(before) :]
+    assert found.kind is AssumptionKind.PATCHED
+    assert named in found.message
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda mechanism: object.__setattr__(mechanism, "scale", 32.0),
+        lambda mechanism: object.__setattr__(mechanism, "sensitivity", Sensitivity(2.0, 2.0, 2.0)),
+        lambda mechanism: object.__setattr__(mechanism.sensitivity, "l1", 2.0),
+    ],
+)
+def test_what_changes_after_many_releases_is_what_is_charged(change: Any) -> None:
+    accountant, mechanism = opened(), Laplace(scale=64.0, sensitivity=Sensitivity(1.0, 1.0, 1.0))
+    for _ in range(4):
+        accountant.release(mechanism, accountant.private([1.0], SHARE, "ann"))
+    change(mechanism)
+    accountant.release(mechanism, accountant.private([1.0], SHARE, "ann"))
+    *_, before, after = accountant.ledger.entries
+    assert before.mechanism == Laplace(scale=64.0, sensitivity=Sensitivity(1.0, 1.0, 1.0))
+    assert after.mechanism == mechanism != before.mechanism
+    vars(mechanism)["release"] = lambda value, noise: np.asarray(value)
+    released = accountant.release(mechanism, accountant.private([1.0], SHARE, "ann"))
+    assert released[0, 0] != 1.0
+    assert [each.kind for each in accountant.assumptions] == [AssumptionKind.PATCHED]
+
+
+def test_what_is_written_into_a_quotes_mechanism_draws_nothing() -> None:
+    """The gate draws a copy that nobody sees: this one would have shown the value for the price of a quiet release."""
+    accountant, mechanism = opened(), Laplace(scale=4.0)
+    for _ in range(3):  # a mechanism of one release, and one that is known
+        quote = accountant.price(mechanism, accountant.private([1.0], SHARE, "ann"))
+        object.__setattr__(quote.mechanism, "scale", 1e-12)
+        assert abs(accountant.reserve(quote).release()[0, 0] - 1.0) > 1e-6
+
+
+def test_so_many_mechanisms_take_no_more_memory() -> None:
+    accountant = Accountant(Budget(float("inf")), noise=np.random.default_rng(0))
+    value = accountant.private([1.0], SHARE, "ann")
+    for i in range(1, 3_000):
+        mechanism = Laplace(scale=float(i))
+        for _ in range(2):
+            accountant.price(mechanism, value)
+    assert len(accountant._owned) <= 1_024
 
 
 def test_all_three_exits_and_declassification_are_one_function() -> None:

@@ -5,7 +5,6 @@ counted. Rows beside these two learners draw the noise of their counters on raw 
 
 * ``DPLinUCB``: a batch's sum is released once, batches grow by a half.
 * ``as printed``: `algorithms.published.TreeLinUCBGaussian` (Shariff & Sheffet 2018), a leaf for every round.
-* ``as printed, Wishart``: `TreeLinUCBWishart`, likewise.
 * ``square root``: running sums every B rounds, `SquareRootCounter`.
 * ``tree``: running sums every B rounds, `BinaryTree`, noise of the nodes that a sum has.
 * ``tree, usual accounting``: a leaf for every round, widths for all levels at every release, and the sensitivity of the
@@ -33,7 +32,7 @@ from algorithms import DPLinUCB
 from algorithms.linear.contextual_learner import LinearUCB
 from algorithms.linear.contextual_play import play_contexts
 from algorithms.problems import LinearContexts
-from algorithms.published import TreeLinUCBGaussian, TreeLinUCBWishart
+from algorithms.published import TreeLinUCBGaussian
 from algorithms.theory.regret_bound import unit_mu
 from mechanisms import LaneStreams, RegressionMoments, Sensitivity, SquareRootCounter
 from mechanisms.arrays import FloatArray
@@ -135,7 +134,6 @@ def main() -> None:
             for name, make in (
                 ("DPLinUCB", DPLinUCB),
                 ("as printed", TreeLinUCBGaussian),
-                ("as printed, Wishart", TreeLinUCBWishart),
             )
         }
         for kind in ("square root", "tree", "tree, usual accounting", "none"):

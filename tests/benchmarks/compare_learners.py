@@ -70,8 +70,8 @@ from mechanisms import BinaryTree, Box, Gaussian, Laplace, OneHot, Sensitivity
 DELTA = 1e-3
 AS_PRINTED = ("cucb-ldp1", "cucb-ldp2")
 """Printed algorithms that are certified as they are: they are compared as published ones."""
-APART = ("dp-best-arm", "published/tree-linucb-wishart")
-"""Learners that are not for regret, or whose noise has no exact epsilon (`compare_contexts.py` has that one)."""
+APART = ("dp-best-arm",)
+"""Learners that are not for regret."""
 SEPARATE = {"initial_records": "separate"}
 ENTRIES: dict[str, Any] = {**learners, **linear_learners, **contextual_learners}
 Playable = Problem | LinearBandit | LinearContexts

@@ -47,7 +47,7 @@ from mechanisms import (
     assumptions_of,
     mechanism_from_dict,
 )
-from mechanisms.assumptions import AssumptionKind, altered_library, examined, library_package
+from mechanisms.assumptions import AssumptionKind, altered_library, examination, examined, library_package
 
 UNIT = Sensitivity(1.0, 1.0, 1.0)
 OWN: list[Any] = [
@@ -310,6 +310,10 @@ def test_a_base_put_between_is_seen() -> None:
         assert examined(OWN[0])[1][0].message == "what was put in place of the bases of Laplace does the same"
     finally:
         Laplace.__bases__ = bases
+    seen = examination(OWN[0])
+    assert seen is not None
+    assert seen.unchanged()
+    assert seen._classes.same()
 
 
 def test_code_that_was_rewritten_in_place_is_seen() -> None:
@@ -395,11 +399,29 @@ def test_an_entry_under_another_name_is_seen() -> None:
     assert examined(Clip(0.0, 1.0))[1] == ()
 
 
+def test_what_is_missing_when_classes_are_first_looked_at_is_seen() -> None:
+    last, value = list(vars(Clip).items())[-1]
+    delattr(Clip, last)
+    try:
+        mechanisms.assumptions._together.cache_clear()
+        assert [each.kind for each in examined(Clip(0.0, 1.0))[1]] == [AssumptionKind.PATCHED]
+    finally:
+        setattr(Clip, last, value)
+    assert examined(Clip(0.0, 1.0))[1] == ()
+
+
 def test_entries_in_another_order_alter_nothing() -> None:
     first, value = next((n, v) for n, v in vars(Clip).items() if inspect.isfunction(v))
+    before = examination(Clip(0.0, 1.0))
     delattr(Clip, first)
     setattr(Clip, first, value)
     assert examined(Clip(0.0, 1.0))[1] == altered_library() == ()
+    assert before is not None
+    assert before.unchanged()
+    assert before._classes.same()  # and is seen in as few steps as before
+    with mock.patch.object(Clip, first):
+        assert not before.unchanged()
+    assert before.unchanged()
 
 
 @pytest.mark.parametrize(

@@ -119,7 +119,7 @@ SAME = [
     (
         composed_profile(
             [
-                (RelatedProfile(AtomicProfile((Fraction(1), Fraction(-1)), (0.7, 0.3)), Z), 1),
+                (RelatedProfile(AtomicProfile((Fraction(1), Fraction(-1)), (0.75, 0.25)), Z), 1),
                 (RelatedProfile(GaussianProfile(1.0), Z), 1),
             ]
         ),

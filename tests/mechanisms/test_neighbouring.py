@@ -87,7 +87,7 @@ MIXES = [
     (RelatedProfile(LaplaceProfile(1.0, 2.0), Z), joining(GaussianProfile(1.0))),
     (RelatedProfile(PureProfile(Fraction(1)), Z), PureProfile(Fraction(1))),
     (GaussianProfile(1.0), subsampled(GaussianProfile(1.0), 0.1)),
-    (AtomicProfile((Fraction(1), Fraction(-1)), (0.7, 0.3)), subsampled(LaplaceProfile(1.0, 2.0), 0.1)),
+    (AtomicProfile((Fraction(1), Fraction(-1)), (0.75, 0.25)), subsampled(LaplaceProfile(1.0, 2.0), 0.1)),
     (PerfectPrivacy(), joining(GaussianProfile(1.0))),
     (joining(NoPrivacy()), GaussianProfile(1.0)),
     (joining(ZeroConcentratedProfile(0.1)), GaussianProfile(1.0)),
@@ -148,7 +148,7 @@ def test_compositions_keep_their_relation() -> None:
             assert total.neighbouring is Z
     mixture = composed_profile(
         [
-            (joining(AtomicProfile((Fraction(1), Fraction(-1)), (0.7, 0.3))), 1),
+            (joining(AtomicProfile((Fraction(1), Fraction(-1)), (0.75, 0.25))), 1),
             (subsampled(GaussianProfile(1.0), 0.1).directions()[0], 1),
         ]
     )

@@ -247,13 +247,13 @@ REFUSED = [
     (joining(PerfectPrivacy()), 0.1, R, Sampling.POISSON, "no pair is proved"),
     (joining(DiscreteLaplaceProfile(1, 1.0)), 0.1, R, Sampling.POISSON, "no pair"),
     (
-        joining(AtomicProfile((Fraction(1), Fraction(-1)), (0.7, 0.3))),
+        joining(AtomicProfile((Fraction(1), Fraction(-1)), (0.75, 0.25))),
         0.1,
         A,
         Sampling.POISSON,
         "the same loss",
     ),
-    (AtomicProfile((Fraction(1), Fraction(-1)), (0.7, 0.3)), 0.1, R, Sampling.FIXED_SIZE, "the same loss"),
+    (AtomicProfile((Fraction(1), Fraction(-1)), (0.75, 0.25)), 0.1, R, Sampling.FIXED_SIZE, "the same loss"),
     (
         joining(GaussianProfile(1.0)),
         1.0,

@@ -121,3 +121,11 @@ def test_a_bound_speaks_with_the_confidence_that_it_has() -> None:
         "Lower bound ε ≥ 1 at δ = 0 (enumeration; exact).",
         Basis.EXACT,
     )
+
+
+def test_bounds_are_written_plainly() -> None:
+    """What is at least infinite is infinite; a claim's own δ is as it was given, 1.23457e-05 before."""
+    assert LowerBound(math.inf, 0.0, 1.0, "x", 0).words == "ε = ∞ at δ = 0"
+    assert LowerBound(2 / 3, 0.0, 1.0, "x", 0).words == "ε ≥ 0.666666 at δ = 0"
+    assert UpperBound(2 / 3, 1.2345678e-5, "x").words == "ε ≤ 0.666667 at δ = 1.2345678e-05"
+    assert UpperBound(1.0, 2 / 3e5, "x").words == "ε ≤ 1 at δ = 6.66667e-06"

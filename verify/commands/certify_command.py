@@ -18,11 +18,11 @@ from algorithms.problems import SettingError
 from verify.certificates.certificate import SAID, Certificate
 from verify.certificates.certificate_check import CertificateCheck
 from verify.certificates.certification import NotCertified, certify
-from verify.commands.command_options import flags, json_option, printed, show, shown_progress
+from verify.commands.command_options import flags, json_option, show, shown_progress
 from verify.commands.completed_names import SUBJECT
 from verify.conduct.exit_codes import OPEN
 from verify.conduct.interrupts import interrupts
-from verify.printable import printable
+from verify.printable import print_on_stderr, printable
 from verify.subjects.resolve import is_registered
 
 _STYLES = {"valid": "bold green", "invalid": "bold red", "unproven": "bold yellow"}
@@ -52,7 +52,7 @@ def certify_command(ctx: click.Context, /, subject: str, output: Path | None, **
         with interrupts(), shown_progress(subject) as tell:
             made = certify(subject, isolated=not is_registered(subject), progress=tell, **options)
     except NotCertified as refused:
-        printed(str(refused))
+        print_on_stderr(str(refused))
         ctx.exit(refused.verification.exit_code or OPEN)
     text = json.dumps(made.json(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     if output is None:

@@ -9,13 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import click
-from click.shell_completion import shell_complete
+from click.shell_completion import CompletionItem, shell_complete
 
-from verify.commands.command_options import printed
 from verify.conduct.exit_codes import GOOD, INPUT_ERROR, INTERRUPTED, OWN_ERROR
-from verify.conduct.isolation import OwnFault
-from verify.printable import printable
-from verify.subject_error import words_of_input_error, words_with_place
+from verify.printable import print_on_stderr, printable
 
 
 @dataclass
@@ -64,6 +61,11 @@ class _Commands(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(_COMMANDS)
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[Any]]:
+        """Return the commands that begin so, none of them imported, and the options."""
+        commands = [CompletionItem(name) for name in _COMMANDS if name.startswith(incomplete)]
+        return [*commands, *click.Command.shell_complete(self, ctx, incomplete)]
+
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in _COMMANDS and cmd_name not in self.commands:
             module, attribute = _COMMANDS[cmd_name].split(":")
@@ -99,25 +101,32 @@ def exit_code() -> int:
         click.echo(error.format_message(), err=True)
         return INPUT_ERROR
     except click.ClickException as error:
-        printed(error.format_message())
+        print_on_stderr(error.format_message())
         return INPUT_ERROR
     except (click.Abort, KeyboardInterrupt):
-        printed("interrupted")
+        print_on_stderr("interrupted")
         return INTERRUPTED
     except (ValueError, OSError) as error:
-        printed(words_of_input_error(error))
+        from verify.subject_error import (
+            words_of_input_error,  # these know the learners: --version does without
+        )
+
+        print_on_stderr(words_of_input_error(error))
         _print_traceback(run)
         return INPUT_ERROR
     except MemoryError as error:
-        printed(f"memory does not suffice for what was asked ({error or 'no size is known'})")
+        print_on_stderr(f"memory does not suffice for what was asked ({error or 'no size is known'})")
         _print_traceback(run)
         return INPUT_ERROR
     except SystemExit:  # nothing of ours raises it: click does, where nobody reads a pipe any more
-        printed("the output cannot be written: nobody reads it any more")
+        print_on_stderr("the output cannot be written: nobody reads it any more")
         return INPUT_ERROR
     except Exception as error:
+        from verify.conduct.isolation import OwnFault
+        from verify.subject_error import words_with_place
+
         said = str(error) if isinstance(error, OwnFault) else words_with_place(error)
-        printed(f"an error of its own: {said}; --debug shows the traceback")
+        print_on_stderr(f"an error of its own: {said}; --debug shows the traceback")
         _print_traceback(run)
         return OWN_ERROR
 

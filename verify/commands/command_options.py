@@ -21,7 +21,7 @@ from algorithms.learner import DEFAULT_DELTA
 from algorithms.problems import SettingError
 from verify.commands.completed_names import COMPOSITION, FAULT, PROBLEM, Completed, ParameterType
 from verify.conduct.progress import Progress, silent
-from verify.printable import printable
+from verify.printable import print_on_stderr, printable
 
 if TYPE_CHECKING:
     from verify.options import OptionFacts, Options
@@ -168,10 +168,12 @@ def stored_runs(store: BlockStore | None) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         if store is not None:
-            printed(f"what is done so far is stored in {store.folder}: the same command goes on from there")
+            print_on_stderr(
+                f"what is done so far is stored in {store.folder}: the same command goes on from there"
+            )
         raise
     except BlocksMissing as missing:
-        printed(str(missing))
+        print_on_stderr(str(missing))
         raise click.exceptions.Exit(0) from None
 
 
@@ -227,11 +229,6 @@ def result_console() -> Console:
     if console.width < _NARROWEST:
         console.width = _USUAL
     return console
-
-
-def printed(words: str) -> None:
-    """Print one line on standard error, in the program's name."""
-    click.echo(f"dpwitness: {printable(' '.join(words.splitlines()))}", err=True)
 
 
 def check_plot(path: Path) -> None:

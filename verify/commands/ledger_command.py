@@ -78,6 +78,7 @@ def create(
     """Make an empty STORE, for `dpwitness serve` or Accountant(..., store=STORE); its terms never change."""
     from accountant.budget import Budget
     from accountant.compositions import composition_named
+    from accountant.rules.reach import check_reach
     from accountant.rules.rule import checked_rules, read_rules
     from accountant.stores.opening import existing, open_store
     from accountant.trust import Trust
@@ -86,6 +87,7 @@ def create(
     theorem, budget = composition_named(composition), Budget(epsilon, delta)
     theorem.check(budget)
     given = None if rules is None else checked_rules(read_rules(rules), theorem)
+    check_reach(given or (), theorem, budget)
     try:
         found = existing(store)
     except ValueError:  # there is none
@@ -281,6 +283,7 @@ def rules(store: str, file: Path | None, by: str, reason: str, names: str | None
 
     They count what was charged before, too.
     """
+    from accountant.rules.reach import words_of_rule
     from accountant.rules.rule import read_rules
     from accountant.stores.opening import open_store, verify_store
 
@@ -293,6 +296,7 @@ def rules(store: str, file: Path | None, by: str, reason: str, names: str | None
         for position, body in replay.rule_changes
     ]
     found = () if replay.limits is None else replay.limits.rules
+    terms = replay.terms
 
     def render(console: Console) -> None:
         rows = []
@@ -301,6 +305,9 @@ def rules(store: str, file: Path | None, by: str, reason: str, names: str | None
             rows.append((f"{rule}{groups}", f"{rule.budget.epsilon:g}", f"{rule.budget.delta:g}"))
         table = plain_table(("limit", "epsilon", "delta"), rows)
         console.print(table if rows else "no rules: each record has its budget, and nothing else limits it")
+        for rule in found:
+            bounds = words_of_rule(rule, found, terms.composition, terms.budget)
+            console.print(Text(printable(f"{rule}: {bounds}")), soft_wrap=True)
         for change in changes:
             when = datetime.fromtimestamp(change["at"] / 1_000, UTC)
             words = f"entry {change['entry']}, {when:%Y-%m-%d %H:%M} UTC, {change['by']}: {change['reason']}"

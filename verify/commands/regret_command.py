@@ -22,7 +22,6 @@ from verify.commands.command_options import (
     check_plot,
     flags,
     json_option,
-    printed,
     refuse_given,
     show,
     shown_progress,
@@ -37,6 +36,7 @@ from verify.conduct.time_limit import TimeLimitReached, time_limit
 from verify.document.elements import Block, Code, Facts, Paragraph, TextTable
 from verify.document.terminal_text import print_blocks, print_document
 from verify.learners.learner_subject import LearnerSubject, blaming
+from verify.printable import print_on_stderr
 from verify.regret_claims.growth import measure_growth
 from verify.regret_claims.local_privacy import audit_local_privacy
 from verify.regret_claims.printed_theorems import (
@@ -222,7 +222,7 @@ def _show_all(executor: Executor, options: dict[str, Any], seconds: float, as_js
     work = partial(_registered, options, seconds)
     for report in _shared(executor, work, list(BOUNDS), "all learners"):
         reports.append(report)
-        printed(f"{report.learner}: {report.verdict}")
+        print_on_stderr(f"{report.learner}: {report.verdict}")
     show(
         as_json,
         lambda: {"reports": [each.json() for each in reports]},

@@ -65,7 +65,7 @@ _keys_option = click.option(
     "--anchor", type=click.Path(path_type=Path), help="The file outside that keeps how far the store is."
 )
 @click.option("--names", help="The key's file of a ledger that holds hashes of names, or env:VARIABLE.")
-@click.option("--rate", default=100.0, show_default=True, help="Requests a second, for each key.")
+@click.option("--rate", default=1_000.0, show_default=True, help="Requests a second, for each key.")
 @click.option("--seconds", default=30.0, show_default=True, help="The longest that a request may take.")
 @click.option("--body", default=1 << 20, show_default=True, help="The most bytes of a request.")
 def serve_command(

@@ -13,13 +13,13 @@ from verify.commands.command_options import (
     check_plot,
     flags,
     json_option,
-    printed,
     show,
     shown_progress,
 )
 from verify.commands.completed_names import SUBJECT
 from verify.conduct.interrupts import interrupts
 from verify.mutants.mutant_options import MutantOptions
+from verify.printable import print_on_stderr
 from verify.subjects.named_subject import named_subject
 from verify.subjects.resolve import is_registered, names_file
 from verify.verdict.verification_document import print_verification
@@ -86,7 +86,7 @@ def verify_command(
             from verify.verdict.plot_band import plot_band
 
             if not plot_band(result, plot):
-                printed(f"--plot {plot}: nothing was sampled, there is no band to draw")
+                print_on_stderr(f"--plot {plot}: nothing was sampled, there is no band to draw")
     ctx.exit(result.exit_code)
 
 

@@ -34,6 +34,8 @@ class SpawnKey(IntEnum):
     ADVERSARY_PROBE = 12
     TABLES = 13
     SECOND_TEST = 17
+    # What a bound rests on, done again in other processes
+    OTHER_PROCESSES = 18
     # Bets, on whatever subject
     BETS = 14
 

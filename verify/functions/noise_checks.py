@@ -113,7 +113,8 @@ class NoiseChecks:
         if self.runs.effects.drew and not self.runs.effects.drew_last:
             return Statement.REMEMBERS_OUTPUT.finding(draws=_CERTAIN)
         if len({one.readings.rows[0] for one in seen}) == 1:
-            return Statement.CONSTANT_OUTPUT.finding(draws=_CERTAIN, tried=tried)
+            more = f", and on {tried:,} other{'s' if tried > 1 else ''}" if tried else ""
+            return Statement.CONSTANT_OUTPUT.finding(draws=_CERTAIN, more=more)
         if self.runs.subject.single_lanes and remembers_elsewhere(
             self.runs, [one.data for one in seen], self.seed
         ):

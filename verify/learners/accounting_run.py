@@ -28,6 +28,7 @@ from accountant import (
     RawRead,
     RecordId,
     Recording,
+    RecordWaiting,
     Refusal,
     SensitivityExceeded,
     Trust,
@@ -312,6 +313,12 @@ def run_accounting(
         except BudgetExceeded as refusal:
             result.refused = True
             result.exceeded = result.exceeded or refusal
+        except RecordWaiting as refusal:
+            result.refused = True
+            add_once(
+                result.findings,
+                Statement.RECORD_WAITING.finding(str(refusal.where), message=refusal.message),
+            )
         except Refusal as refusal:
             result.refused = True
             said = exact("{message}", message=refusal.message)

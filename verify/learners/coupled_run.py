@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -14,9 +14,11 @@ from algorithms.claim import Claim, View
 from mechanisms.arrays import FloatArray
 from mechanisms.printed_numbers import at_least, at_most
 from verify.conduct.effort import Effort
+from verify.conduct.other_processes import Again, PlayedAgain
 from verify.conduct.process_state import subjects_own
 from verify.findings import Finding, FindingKind, LowerBound, Statement, Witness, add_once
 from verify.learners.learner_case import LearnerCase
+from verify.learners.pair_gates import Watched
 from verify.sentences import exact
 from verify.statistics.sampled_losses import ROUNDING, LossBound, loss_lower_bound
 from verify.subject_error import failing_place
@@ -27,6 +29,7 @@ RELEASED_VIEWS = frozenset({View.MESSAGE.value, View.RELEASES.value, View.SHUFFL
 """Views in which all releases are seen."""
 
 _NEIGHBOURS_AT_ONCE = 48  # bounds memory; D's run is the same in every batch
+_ROUNDS_AGAIN = 64  # of what a bound rests on, done again
 _ONE_LANE_RUNS = 16  # of a learner that works in one lane only
 
 
@@ -154,6 +157,23 @@ def _run_coupled(
     return _together(batches, axis=0)
 
 
+def played_again(
+    case: LearnerCase, data: FloatArray, neighbour: Neighbour, seed: np.random.SeedSequence
+) -> PlayedAgain:
+    """Return what plays a learner in one lane on D and a neighbour again, some rounds from the first that differs."""
+
+    def play() -> str:
+        gate, left = Watched(seed, 1), _ROUNDS_AGAIN
+        with subjects_own():
+            for _ in case.play(case.build(gate), gate, np.stack([data, neighbour.applied(data)])):
+                left -= bool(gate.moves[0])
+                if left == 0:
+                    break
+        return gate.digest
+
+    return PlayedAgain(play)
+
+
 def add_coupled(
     evidence: Evidence,
     coupled: CoupledRun,
@@ -163,10 +183,12 @@ def add_coupled(
     reproduce: str,
     error: float,
     repeats: bool,
+    again: Callable[[Neighbour], Again],
 ) -> None:
     """Offer the privacy loss of all releases as a lower bound, wrong with probability `error`, and what diverged.
 
-    A run that does not repeat with its seed draws from elsewhere, and nobody knows who sees that.
+    `again` plays on D and a neighbour again. A run that does not repeat with its seed draws from elsewhere, and nobody
+    knows who sees that.
     """
     of_neighbours = coupled.losses.max(axis=1)
     largest, worst = float(of_neighbours.max()), neighbours[int(of_neighbours.argmax())]
@@ -205,7 +227,8 @@ def add_coupled(
         in_view=in_view,
         decisive=True,
     )
-    evidence.offer(lower, _loss_witness(bound, neighbours, data, reproduce))
+    witness = _loss_witness(bound, neighbours, data, reproduce)
+    evidence.offer(lower, witness, again(neighbours[bound.neighbour]))
 
 
 def _loss_witness(bound: LossBound, neighbours: list[Neighbour], data: FloatArray, reproduce: str) -> Witness:

@@ -10,6 +10,7 @@ import numpy as np
 from mechanisms import BLOCK, Mechanism, assumptions_of
 from verify.conduct.conduct import Conduct
 from verify.conduct.effort import Effort
+from verify.conduct.other_processes import CountedAgain
 from verify.conduct.spawn_keys import SpawnKey
 from verify.findings import LowerBound, Witness
 from verify.learners.learner_case import LearnerCase
@@ -37,6 +38,8 @@ class _Draws:
         The final draws play at most one lane-round in so many of the effort's.
     enough_hits
         Expected draws in the event beyond which more of them say little.
+    again
+        Draws of each side in another process.
     """
 
     most: int = 400_000
@@ -45,6 +48,7 @@ class _Draws:
     finalists: int = 2
     share_of_work: int = 2
     enough_hits: int = 8_000
+    again: int = 8 * BLOCK
 
 
 _DRAWS = _Draws()
@@ -115,7 +119,17 @@ def add_likelihood(
     likelier = case.view(pair, pair.data_prime if chosen.swapped else pair.data)
     plain = likelier.sample(trials, SpawnKey.LIKELIHOOD_COUNT.sequence(seed, index))
     hits = int(np.count_nonzero(chosen.event.holds(plain)))
-    evidence.offer(lower, _witness(chosen, pair, bound, hits, conduct.reproduce))
+
+    def count() -> list[int]:
+        orders = (pair.data_prime, pair.data) if chosen.swapped else (pair.data, pair.data_prime)
+        drawn = [
+            case.view(pair, data).sample(_DRAWS.again, SpawnKey.OTHER_PROCESSES.sequence(seed, world))
+            for world, data in enumerate(orders)
+        ]
+        return [int(np.count_nonzero(chosen.event.holds(sample))) for sample in drawn]
+
+    again = CountedAgain(count, _DRAWS.again)
+    evidence.offer(lower, _witness(chosen, pair, bound, hits, conduct.reproduce), again)
     evidence.details["likelihood"] = {
         "event": chosen.event.to_dict(),
         "event_words": chosen.event.words,

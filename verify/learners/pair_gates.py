@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -78,6 +79,16 @@ class Watched(Coupled):
         super().__init__(seed, 1, neighbours)
         self.moves: list[list[Move]] = [[] for _ in range(neighbours)]
         self.releases = 0
+
+    @property
+    def digest(self) -> str:
+        """Of all that moved, and of what that told."""
+        moves = [
+            [(move.value.tolist(), move.other.tolist(), move.drew) for move in of_pair]
+            for of_pair in self.moves
+        ]
+        said = repr((moves, self.loss.tolist(), self.releases))
+        return hashlib.sha256(said.encode()).hexdigest()
 
     def release(
         self, mechanism: Mechanism, private: Private | PrivateSums, where: npt.NDArray[np.bool_] | None = None

@@ -20,6 +20,7 @@ from mechanisms.losses.composed_loss import ComposedLoss, compose
 from mechanisms.losses.enclosure import lower_end
 from mechanisms.printed_numbers import as_given
 from verify.conduct.conduct import Conduct
+from verify.conduct.other_processes import PlayedAgain
 from verify.conduct.process_state import subjects_own
 from verify.findings import LowerBound, Witness
 from verify.learners.coupled_run import RELEASED_VIEWS
@@ -51,6 +52,10 @@ class PlayedNeighbours:
     words: Sequence[tuple[str, str]]
     records: Sequence[RecordId]
     play: PlayPairs
+
+
+class _NotPlayed(Exception):
+    """A play raised; its cause is what it raised."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,10 +148,7 @@ class PlayedPairs:
             if not bounds and not self.sees_draws:  # of an adversary who sees more
                 telling = replace(self, sees_draws=True)
                 bounds, hidden = list(telling._bounds(pilots, first_seed, further_seed)), True
-        except (
-            Exception,
-            SystemExit,
-        ):  # whatever a user's learner raises: accounting has said so, or it is no event
+        except _NotPlayed:  # accounting has said why, or it is no event
             return None
         moved = any(any(gate.moves) for gate in pilots)
         largest = max((float(gate.loss.max(initial=0.0)) for gate in pilots), default=0.0)
@@ -163,16 +165,24 @@ class PlayedPairs:
             and not any(gate.more_than_seen or gate.rests_on_word for gate in pilots)
         )
         for bound in bounds:
-            self._offer(evidence, bound, in_view=in_view)
+            self._offer(evidence, bound, seeds[0], in_view=in_view)
         return moved
 
     def _played(self, kind: type[Watched], pairs: Sequence[int], seed: np.random.SeedSequence) -> Watched:
         """Play to the end."""
         gate = kind(seed, len(pairs))
-        with subjects_own():
-            for _ in self.pairs.play(self.build(gate), gate, pairs):
-                pass
+        self._play(gate, pairs)
         return gate
+
+    def _play(self, gate: Coupled, pairs: Sequence[int], over: Callable[[], bool] = lambda: False) -> None:
+        """Play to the end, or until it is over; whatever a user's learner raises is `_NotPlayed`."""
+        with subjects_own():
+            try:
+                for _ in self.pairs.play(self.build(gate), gate, pairs):
+                    if over():
+                        break
+            except (Exception, SystemExit) as error:
+                raise _NotPlayed from error
 
     def _seen(self, moves: Iterable[Move]) -> list[Move]:
         """Return the moves of which nothing is hidden: those before the learner's own draws, if these are not seen."""
@@ -279,10 +289,7 @@ class PlayedPairs:
     def _begins_like(self, pair: int, kind: Move, seed: np.random.SeedSequence) -> bool:
         """Play until something moves; return whether that is like a move, with nothing hidden before it."""
         gate = Watched(seed, 1)
-        with subjects_own():
-            for _ in self.pairs.play(self.build(gate), gate, [pair]):
-                if gate.moves[0]:
-                    break
+        self._play(gate, [pair], over=lambda: bool(gate.moves[0]))
         return any(move.like(kind) for move in self._seen(gate.moves[0][:1]))
 
     def _steered(self, square: float, pair: int, seed: np.random.SeedSequence) -> Iterator[_Bound]:
@@ -308,10 +315,7 @@ class PlayedPairs:
     def _reaches(self, pair: int, steering: Steering, seed: np.random.SeedSequence) -> bool:
         """Play until the sum of μ² has come to m², or cannot any more."""
         gate = SteeredPair(seed, steering, sees_draws=self.sees_draws)
-        with subjects_own():
-            for _ in self.pairs.play(self.build(gate), gate, [pair]):
-                if gate.reached or gate.lost:
-                    break
+        self._play(gate, [pair], over=lambda: gate.reached or gate.lost)
         return gate.reached
 
     def _pure_bounds(
@@ -342,7 +346,9 @@ class PlayedPairs:
             probability_prime=math.exp(-loss),
         )
 
-    def _offer(self, evidence: Evidence, bound: _Bound, *, in_view: bool) -> None:
+    def _offer(
+        self, evidence: Evidence, bound: _Bound, seed: np.random.SeedSequence, *, in_view: bool
+    ) -> None:
         data, data_prime = self.pairs.words[bound.pair]
         lower = LowerBound(
             epsilon=max(0.0, bound.epsilon - _ROUNDING * (1.0 + bound.epsilon))
@@ -363,7 +369,8 @@ class PlayedPairs:
             reproduce=self.conduct.reproduce,
             details={"record": self.pairs.records[bound.pair]},
         )
-        evidence.offer(lower, witness)
+        again = PlayedAgain(lambda: self._played(Watched, [bound.pair], seed).digest)
+        evidence.offer(lower, witness, again)
 
 
 def _kinds(moves: Sequence[Move]) -> list[tuple[Move, int]]:

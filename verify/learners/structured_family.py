@@ -18,7 +18,7 @@ from mechanisms.arrays import FloatArray
 from verify.conduct.conduct import Conduct
 from verify.findings import Statement
 from verify.learners.accounting_run import Accounting, Play, TapedRun
-from verify.learners.coupled_run import RELEASED_VIEWS, CoupledRun, add_coupled, try_coupled
+from verify.learners.coupled_run import RELEASED_VIEWS, CoupledRun, add_coupled, played_again, try_coupled
 from verify.learners.function_trials import add_function_trials
 from verify.learners.groundwork import Groundwork
 from verify.learners.learner_case import LearnerCase
@@ -187,6 +187,7 @@ class StructuredFamily(LearnerFamily):
                 conduct.reproduce,
                 effort.false_alarm,
                 repeats=repeats,
+                again=lambda neighbour: played_again(self.case, data, neighbour, seed),
             )
         self._add_view(evidence, coupled)
         trusted = not evidence.declassified and likelihoods_hold(evidence, list(accounting.mechanisms))

@@ -60,7 +60,6 @@ _KINDS: dict[Layer, tuple[FindingKind, ...]] = {
         FindingKind.IGNORES_GENERATOR,
         FindingKind.MESSAGES,
         FindingKind.NAN,
-        FindingKind.NOT_RUN,
         FindingKind.PRINTS,
         FindingKind.RAISES,
         FindingKind.REMEMBERS,

@@ -188,7 +188,8 @@ def verify_mutants(subject: object, options: MutantOptions) -> Mutants:
 
     Examples
     --------
-    >>> done = verify_mutants("cucb-ldp-laplace-one", epsilon=1.0, effort="quick", faults=["released-twice"])
+    >>> quick = {"effort": "quick", "horizon": 20}
+    >>> done = verify_mutants("cucb-ldp-laplace-one", epsilon=1.0, faults=["released-twice"], **quick)
     >>> done.mutants[0].result.verdict, done.mutants[0].caught_by[0].value
     ('refuted', 'ledger')
     """

@@ -51,6 +51,8 @@ class ReplaceOne:
     @property
     def words(self) -> str:
         """One of how many records is replaced by which."""
+        if self.records == 1:
+            return f"the one record (in {self.record}) replaced"
         return f"one of {self.records} records (each in {self.record}) replaced"
 
     def seeds(self) -> Sequence[Pair]:

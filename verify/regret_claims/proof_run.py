@@ -238,6 +238,8 @@ class ProofRun:
         far
             Where estimates are off at a level, on either side.
         """
+        if not here.any():
+            return
         for depth, level in enumerate(_LEVELS.tolist()):
             for side, off in enumerate(far(level)):
                 for lane, arm in zip(*np.nonzero(here & off), strict=True):
@@ -251,7 +253,12 @@ class ProofRun:
         self, count: FloatArray, here: BoolArray, off: FloatArray, radius: Callable[[float], FloatArray]
     ) -> None:
         """As `note_levels`, of estimates that are off by so much, with radii of each level for either side."""
-        self.note_levels(count, here, lambda level: (off < -radius(level), off > radius(level)))
+
+        def far(level: float) -> tuple[BoolArray, BoolArray]:
+            most = radius(level)
+            return off < -most, off > most
+
+        self.note_levels(count, here, far)
 
     def _law(self, level: float, sides: float | None) -> ProofCheck:
         """Return the test of the estimates' law over all arms, counts, levels and sides."""

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+
 from mechanisms.printed_numbers import as_given, at_least
+from verify.conduct.other_processes import CountedAgain
+from verify.conduct.spawn_keys import SpawnKey
 from verify.events.event import Event
 from verify.findings import Finding, LowerBound, Witness
 from verify.sampling.worlds import NeighbouringWorlds
 from verify.sentences import Sentence, exact
+
+_BLOCK = 64  # draws are asked for in multiples of it
+_FEWER = 128  # times fewer draws than were counted are made in another process
+_MOST_BLOCKS = 8
 
 
 @dataclass(frozen=True)
@@ -117,15 +125,17 @@ class CountedEvent(ABC):
         rounds = self.worlds.rounds
         played = "" if rounds is None else f", rounds 1 to {rounds:,}"
         if floor > 1.0:
-            said = "{draws:,} draws a side cannot reject ε = {claim} by any event; use more."
-            return exact(said, draws=draws, claim=as_given(self.claim_epsilon))
-        more = "" if further is None else f" ({at_least(further, 2)} with 10 times the draws)"
+            too_few = "{draws:,} draws a side cannot reject ε = {claim} by any event; use more."
+            return exact(too_few, draws=draws, claim=as_given(self.claim_epsilon))
+        said = at_least(floor, 2)
+        further_said = said if further is None else at_least(further, 2)
+        more = "" if further_said == said else f" ({further_said} with 10 times the draws)"
         return exact(
             "On the tested data sets{played}: an event of probability below {floor}{more} is, at its expected count, "
             "too rare for {draws:,} draws a side to reject the claim. Untested: other data sets{later}, and events "
             "that the search did not find.",
             played=played,
-            floor=at_least(floor, 2),
+            floor=said,
             more=more,
             draws=draws,
             later="" if rounds is None else ", later rounds",
@@ -160,6 +170,21 @@ class CountedEvent(ABC):
     def probability_prime(self) -> float:
         """Estimated probability of the event in the second world."""
         return self.hits_prime / max(1, self.trials)
+
+    @property
+    def again(self) -> CountedAgain:
+        """Counts the event again in a few draws."""
+        draws = _BLOCK * min(max(self.trials // _FEWER // _BLOCK, 1), _MOST_BLOCKS)
+
+        def count() -> Sequence[int]:
+            seeds = SpawnKey.OTHER_PROCESSES.sequence(self.seed).spawn(2)
+            drawn = [
+                self.worlds.draw(other, draws, seed)
+                for other, seed in zip((self.swapped, not self.swapped), seeds, strict=True)
+            ]
+            return [int(np.count_nonzero(self.event.holds(sample))) for sample in drawn]
+
+        return CountedAgain(count, draws)
 
     def witness(self, reproduce: str) -> Witness:
         """Return the witness for a verdict; `reproduce` is a command that repeats the test."""

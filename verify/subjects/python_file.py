@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 import functools
 import importlib.util
-import linecache
 import marshal
 import os
 import sys
@@ -13,7 +11,6 @@ import sysconfig
 import traceback
 from collections.abc import Collection
 from contextlib import suppress
-from dataclasses import dataclass
 from importlib.machinery import PathFinder, SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType
@@ -21,10 +18,6 @@ from types import CodeType, ModuleType
 from accountant.provenance import IMPORTED_AS, LIBRARY
 from verify.conduct.process_state import subjects_own
 from verify.subject_error import SubjectError, words_of_error
-from verify.subjects.needed_statements import NeededStatements, needed_statements
-from verify.subjects.notebook_cells import NotebookCode, notebook_code, place_in_cells
-
-NOTEBOOK = ".ipynb"
 
 
 class _FromSource(SourceFileLoader):
@@ -36,84 +29,10 @@ class _FromSource(SourceFileLoader):
         return self.source_to_code(self.get_data(source), source)
 
 
-class _Needed(_FromSource):
-    """Runs only what one object of a script or notebook needs (`verify.subjects.needed_statements`)."""
-
-    def __init__(self, name: str, path: str, wanted: str) -> None:
-        super().__init__(name, path)
-        self.wanted = wanted
-
-    def get_code(self, fullname: str) -> CodeType:
-        """Return the code of the statements that are needed, at their places."""
-        path = self.get_filename(fullname)
-        parts = read_parts(Path(path), self.wanted)
-        if parts.notebook is not None:
-            lines = parts.notebook.source.splitlines(keepends=True)
-            # For whoever asks for a function's source.
-            linecache.cache[path] = len(lines), None, lines, path
-        return compile(ast.Module(list(parts.needed.kept), []), path, "exec", dont_inherit=True)
-
-
-@dataclass(frozen=True)
-class FileParts:
-    """A script or notebook, as far as one object of it is concerned.
-
-    Attributes
-    ----------
-    needed
-        Its statements.
-    notebook
-        Its cells, if it is a notebook.
-    """
-
-    needed: NeededStatements
-    notebook: NotebookCode | None
-
-    @property
-    def left_out(self) -> tuple[str, ...]:
-        """What is not run, in words; imports and definitions that nobody needs are not worth one."""
-        plain = ast.Pass | ast.Import | ast.ImportFrom | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-        lines = [each for each in self.needed.left_out if not isinstance(each, plain)]
-        if self.notebook is None:
-            return tuple(f"line {each.lineno}" for each in lines)
-        return (*self.notebook.not_python, *(place_in_cells(each.lineno) for each in lines))
-
-
-def read_parts(path: Path, wanted: str) -> FileParts:
-    """Read what an object of a script or notebook needs; nothing is run.
-
-    Raises
-    ------
-    SubjectError
-        If the file cannot be read, or nothing in it sets the object's name.
-    """
-    notebook = notebook_code(path) if path.suffix == NOTEBOOK else None
-    try:
-        tree = ast.parse(path.read_bytes() if notebook is None else notebook.source, str(path))
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        line = f":{error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
-        raise SubjectError(f"{path}{line} does not import: {words_of_error(error)}") from None
-    needed = needed_statements(tree, wanted)
-    if not needed.known:
-        defined = [each.name for each in tree.body if isinstance(each, ast.FunctionDef | ast.ClassDef)]
-        also = "" if notebook is None or not notebook.not_python else f"; not read: {notebook.not_python[0]}"
-        raise SubjectError(
-            f"{path} has no object {wanted!r} at top level; it defines {', '.join(defined) or 'nothing'}{also}"
-        )
-    return FileParts(needed, notebook)
-
-
-def import_file(path: Path, needed_by: str | None = None) -> ModuleType:
+def import_file(path: Path) -> ModuleType:
     """Import a file, with its own folder on the path: in front until it is imported, then at the end.
 
     So what its functions import when they run is found beside it, too, and hides nothing that others import.
-
-    Parameters
-    ----------
-    path
-        A Python file or, with `needed_by`, a notebook.
-    needed_by
-        The name of an object: only what it needs is run.
 
     Raises
     ------
@@ -123,18 +42,16 @@ def import_file(path: Path, needed_by: str | None = None) -> ModuleType:
     """
     if not path.is_file():
         raise SubjectError(f"{path}: no such file")
-    if path.suffix != ".py" and not (path.suffix == NOTEBOOK and needed_by is not None):
+    if path.suffix != ".py":
         raise SubjectError(f"{path}: not a Python file")
     name = f"{IMPORTED_AS}{path.stem}"
-    loader = _FromSource(name, str(path)) if needed_by is None else _Needed(name, str(path), needed_by)
+    loader = _FromSource(name, str(path))
     specification = importlib.util.spec_from_file_location(name, path, loader=loader)
     assert specification is not None
     module = importlib.util.module_from_spec(specification)
     known = set(sys.modules)
     sys.modules[specification.name] = module
     sys.path.insert(0, str(path.parent))
-    if path.suffix == NOTEBOOK:
-        vars(module)["display"] = lambda *shown, **how: None  # IPython's
     try:
         with subjects_own():
             loader.exec_module(module)
@@ -151,8 +68,8 @@ def import_file(path: Path, needed_by: str | None = None) -> ModuleType:
             hint = (
                 "; name the object in a file outside of its package, which imports it by the package's name"
             )
-        elif needed_by is None and not isinstance(error, SyntaxError):
-            hint = f"; of a script, {path}::object runs only what the object needs"
+        elif not isinstance(error, SyntaxError):
+            hint = "; the whole file is run: what is verified may need a file of its own"
         raise SubjectError(f"{path}{line} does not import: {words_of_error(error)}{hint}") from error
     finally:
         with suppress(ValueError):  # the file has changed the path itself

@@ -25,7 +25,7 @@ from verify.learners.learner_subject import LearnerSubject
 from verify.neighbouring.adjacency import Adjacency, relation_of
 from verify.neighbouring.registry import as_adjacency
 from verify.subject_error import SubjectError
-from verify.subjects.python_file import NOTEBOOK, import_file, read_parts
+from verify.subjects.python_file import import_file
 from verify.verify_mechanism import MechanismSubject
 
 Subject = LearnerSubject | MechanismSubject | FunctionSubject | BanditSubject
@@ -58,8 +58,8 @@ class Named:
 
 
 def names_file(name: str) -> bool:
-    """Whether a name is that of an object in a Python file or notebook, whose code is to be imported."""
-    return any(f"{ending}:" in name or name.endswith(ending) for ending in (".py", NOTEBOOK))
+    """Whether a name is that of an object in a Python file, whose code is to be imported."""
+    return ".py:" in name or name.endswith(".py")
 
 
 def file_of(subject: object) -> Path | None:
@@ -70,21 +70,10 @@ def file_of(subject: object) -> Path | None:
     return Path(_parts_of(name)[0])
 
 
-def _parts_of(reference: str) -> tuple[str, str, bool]:
-    """Return the file that a name leads to, the object in it, and whether only what this needs is to be run."""
+def _parts_of(reference: str) -> tuple[str, str]:
+    """Return the file that a name leads to, and the object in it."""
     path, _, attribute = reference.rpartition(":")
-    if not path:
-        return reference.rstrip(":"), "", False
-    return path.removesuffix(":"), attribute, path.endswith((":", NOTEBOOK))
-
-
-def left_out_of(subject: object) -> tuple[str, ...]:
-    """Return what of a subject's script or notebook is not run, in words; () for all other subjects."""
-    name = subject.name if isinstance(subject, Named) else subject
-    if not isinstance(name, str) or not names_file(name):
-        return ()
-    path, attribute, needed = _parts_of(name)
-    return read_parts(Path(path), attribute).left_out if needed else ()
+    return (path, attribute) if path else (reference.rstrip(":"), "")
 
 
 def is_registered(subject: object) -> bool:
@@ -237,17 +226,17 @@ def _specimen(name: str) -> Subject:
 
 
 def load_object(reference: str) -> object:
-    """Import ``path/to/file.py:object``; of ``file.py::object`` and of notebooks what the object needs.
+    """Import ``path/to/file.py:object``.
 
     Raises
     ------
     SubjectError
         If there is no such file or object, or the file does not import.
     """
-    path, attribute, needed = _parts_of(reference)
+    path, attribute = _parts_of(reference)
     if not attribute:
         raise SubjectError(f"{path}: name the object too, as in {path}:MyLearner")
-    module = import_file(Path(path), attribute if needed else None)
+    module = import_file(Path(path))
     if not hasattr(module, attribute):
         subjects = [name for name, value in vars(module).items() if _is_subject(value)]
         functions = [name for name, value in vars(module).items() if _lacks_neighbours_only(value, module)]

@@ -19,6 +19,7 @@ from accountant.provenance import IMPORTED_AS, LIBRARY
 from algorithms.code_fingerprint import code_digests, module_digest, modules_used, packages_named
 from verify.bandits.calling.plain_bandit import BanditSubject, PlainBandit
 from verify.functions.command_subject import Command
+from verify.functions.function_subject import FunctionSubject
 from verify.learners.learner_subject import LearnerSubject
 from verify.subjects.python_file import check_byte_code, is_package_of_users, of_users
 from verify.subjects.resolve import Subject
@@ -62,7 +63,34 @@ def module_digests(subject: Subject) -> dict[str, str]:
     """
     if not isinstance(subject, LearnerSubject) or subject.entry is not None:
         return {}
-    own = subject.make.__module__
+    digests = _code_from(subject.make.__module__)
+    check_byte_code(digests.keys())
+    versions = _versions(digests)
+    ours = {name: module_digest(name) for name in sorted(modules_used(digests, frozenset(LIBRARY)))}
+    digests |= {name: digest for name, digest in ours.items() if digest is not None}
+    return {f"module {name.removeprefix(IMPORTED_AS)}": digest for name, digest in digests.items()} | {
+        f"version of {name}": version for name, version in versions.items()
+    }
+
+
+def modules_of_user(subject: Subject) -> list[types.ModuleType]:
+    """Return the loaded modules of a user's that a subject's code consists of, each after those that it imports."""
+    match subject:
+        case LearnerSubject(make=code) | FunctionSubject(function=code):
+            pass
+        case BanditSubject(bandit=bandit):
+            code = bandit.make
+        case MechanismSubject(mechanism=mechanism):
+            code = type(mechanism)
+    own = getattr(code, "__module__", None)
+    if not isinstance(own, str) or not of_users([own]):
+        return []
+    names = {module.__name__ for module in of_users(_code_from(own))}
+    return [module for name, module in reversed(list(sys.modules.items())) if name in names]
+
+
+def _code_from(own: str) -> dict[str, str]:
+    """Return a digest of each module, of no installed package, that a module's code consists of with its own."""
     known = {own.partition(".")[0]} | {
         module.__name__.partition(".")[0] for module in of_users(sys.modules.keys())
     }
@@ -79,13 +107,7 @@ def module_digests(subject: Subject) -> dict[str, str]:
         }
         # Modules and packages that are imported in a function that did not run, too.
         known |= {name for name in packages_named(digests) - looked_into if is_package_of_users(name)}
-    check_byte_code(digests.keys())
-    versions = _versions(digests)
-    ours = {name: module_digest(name) for name in sorted(modules_used(digests, frozenset(LIBRARY)))}
-    digests |= {name: digest for name, digest in ours.items() if digest is not None}
-    return {f"module {name.removeprefix(IMPORTED_AS)}": digest for name, digest in digests.items()} | {
-        f"version of {name}": version for name, version in versions.items()
-    }
+    return digests
 
 
 def _versions(modules: Collection[str]) -> dict[str, str]:

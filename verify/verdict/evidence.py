@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from algorithms.claim import Claim
 from mechanisms import Assumption
 from mechanisms.printed_numbers import at_least, at_most
+from verify.conduct.other_processes import Again
 from verify.findings import Finding, FindingKind, LowerBound, Statement, UpperBound, Witness
 from verify.sampling.counted_event import CountedEvent
 from verify.sampling.delta_band import pair_profile
@@ -38,7 +39,11 @@ class UpperProfile:
 
 @dataclass
 class Evidence:
-    """Everything that the layers found; `profile` is what is known beyond `upper`, `tested` the last test's result."""
+    """Everything that the layers found.
+
+    `profile` is what is known beyond `upper`, `tested` the last test's result, and `again` does again what `lower`
+    rests on, if a user's code takes part in that.
+    """
 
     upper: UpperBound | None = None
     profile: UpperProfile | None = None
@@ -50,6 +55,7 @@ class Evidence:
     contradictions: list[Sentence] = field(default_factory=list)
     details: dict[str, Any] = field(default_factory=dict)
     tested: CountedEvent | None = None
+    again: Again | None = None
 
     @property
     def does_not_run(self) -> bool:
@@ -81,7 +87,7 @@ class Evidence:
             )
             return
         self.tested = result
-        self.offer(lower or result.lower_bound(), result.witness(reproduce))
+        self.offer(lower or result.lower_bound(), result.witness(reproduce), result.again)
         rounding = result.event.rounding
         if rounding > 0.0 and result.epsilon_lower > result.claim_epsilon and not result.refuted:
             said = Statement.MAY_BE_ROUNDING.finding(
@@ -141,10 +147,21 @@ class Evidence:
         said = Statement.STOPPED_BEFORE_SECOND_TEST if before else Statement.STOPPED_BEFORE_TEST
         self.findings.append(said.finding())
 
-    def offer(self, lower: LowerBound, witness: Witness) -> None:
+    def offer(self, lower: LowerBound, witness: Witness, again: Again | None = None) -> None:
         """Keep the better lower bound: one in the claim's view first, then decisive, larger, surer."""
         if self.lower is None or _rank(lower) > _rank(self.lower):
-            self.lower, self.witness = lower, witness
+            self.lower, self.witness, self.again = lower, witness, again
+
+    def refutes(self, claim: Claim) -> bool:
+        """Whether the lower bound alone refutes the claim."""
+        lower = self.lower
+        return lower is not None and lower.exceeds(claim) and lower.in_view and lower.decisive
+
+    def depend_on_process(self) -> None:
+        """Note that what the lower bound rests on differs from process to process: who knows that, sees more."""
+        assert self.lower is not None
+        self.lower = replace(self.lower, in_view=False)
+        self.findings.append(Statement.PROCESSES_DIFFER.finding())
 
 
 def _rank(lower: LowerBound) -> tuple[bool, bool, float, float]:

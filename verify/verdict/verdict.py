@@ -22,7 +22,7 @@ from typing import Literal
 
 from algorithms.claim import Claim
 from mechanisms import Assumption
-from mechanisms.printed_numbers import as_given
+from mechanisms.printed_numbers import as_given, at_most, nearest
 from verify.conduct.exit_codes import BAD, GOOD, OPEN
 from verify.findings import Finding, LowerBound, UpperBound, Witness
 from verify.sentences import Sentence, exact, stated
@@ -138,6 +138,9 @@ def _not_proved(claim: Claim, upper: UpperBound | None) -> list[Sentence]:
     if upper.epsilon <= claim.epsilon and upper.delta <= claim.delta:
         said = "Upper bound {bound} is of these runs only: the claim was not enforced for all records."
         return [exact(said, bound=upper.words)]
-    return [
-        exact("Upper bound {bound} exceeds the claim, {claim}.", bound=upper.words, claim=claim_words(claim))
-    ]
+    bound = upper.words
+    if at_most(claim.epsilon) == nearest(
+        upper.epsilon
+    ):  # rounded, the two would differ by more, or not at all
+        bound = f"ε ≤ {as_given(upper.epsilon)} at δ = {at_most(upper.delta)}"
+    return [exact("Upper bound {bound} exceeds the claim, {claim}.", bound=bound, claim=claim_words(claim))]

@@ -115,7 +115,8 @@ def test_what_attacks_reach_is_the_largest_of_each_number() -> None:
     assert risk.advantage.upper == max(one.advantage.upper for one in every)
     assert risk.accuracy.upper == max(one.accuracy.upper for one in every)
     for rate, found in risk.true_positive_rates.items():
-        assert found.upper == max(one.true_positive_rates[rate].upper for one in every)
+        largest = max(one.true_positive_rates[rate].upper for one in every)
+        assert found.upper == pytest.approx(largest, rel=1e-6)
 
 
 def test_what_no_divergence_bounds_is_composed() -> None:

@@ -93,15 +93,9 @@ def test_many_groups_are_calibrated_by_few(monkeypatch):
     assert result.epsilon == pytest.approx(1.0, abs=1e-6)
 
 
-@pytest.mark.parametrize(
-    "kind",
-    [
-        "approximate'\nepsilon = 1\ndelta = 1e-3",
-        "wishart'\nfeatures = 2\nfreedom = 200\nscale = 1\ndelta = 1e-3",
-    ],
-)
-def test_a_delta_of_its_own_may_be_the_target(file, kind):
+def test_a_delta_of_its_own_may_be_the_target(file):
     """δ at the largest loss was that δ and 4e-15 of it more: no amount of noise was said to be enough."""
+    kind = "approximate'\nepsilon = 1\ndelta = 1e-3"
     found = calibrate(read_releases(file(f"[[release]]\nmechanism = '{kind}\n")), 0.5, 1e-3)
     assert found.epsilon == pytest.approx(0.5, rel=1e-6)
     assert found.epsilon <= 0.5

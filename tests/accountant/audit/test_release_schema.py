@@ -18,7 +18,6 @@ PLAIN: dict[str, dict[str, Any]] = {
     "discrete-laplace": {"scale": 1},
     "discrete-gaussian": {"sigma": 1},
     "binomial": {"trials": 400, "shift": 3},
-    "wishart": {"features": 2, "freedom": 1000, "scale": 2.0, "delta": 1e-6},
     "randomized-response": {"k": 3, "epsilon": 1},
     "pure": {"epsilon": 1},
     "bounded-range": {"epsilon": 1},
@@ -82,8 +81,6 @@ def test_values_and_keys_are_refused_by_both_or_by_none(name: str) -> None:
         ("binomial", "trials", 3),
         ("binomial", "shift", 10**13),
         ("banded-counter", "bandwidth", 10**13),
-        ("wishart", "features", 10**13),
-        ("wishart", "freedom", 3),
         *(("randomized-response", "size", value) for value in (3, 10**13)),  # k is given, too
         *((one, "sampling_rate", 0.5) for one in PLAIN),  # needs a relation
         ("randomized-response", "sensitivity", 10**13),  # so many categories take seconds to compose

@@ -100,7 +100,7 @@ def test_charges_pass_all_rules_or_none(time: Time) -> None:
     )
     with spending_on("ads", tenant="shop"):
         spend(accountant, "ann")
-        with pytest.raises(BudgetExceeded, match="limit for purpose 'ads' and tenant 'shop'") as error:
+        with pytest.raises(BudgetExceeded, match="quota for purpose 'ads' and tenant 'shop'") as error:
             spend(accountant, "bob", "ann")
         assert error.value.record == "ann"
         assert error.value.again is None

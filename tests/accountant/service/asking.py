@@ -23,6 +23,17 @@ class Http:
 
         return self._runner.run(ask())
 
+    def together(self, times: int, method: str, path: str, **options: Any) -> list[httpx.Response]:
+        """Ask the same so many times at one time."""
+
+        async def ask() -> list[httpx.Response]:
+            async with httpx.AsyncClient(
+                transport=httpx.ASGITransport(self.app), base_url="http://here"
+            ) as client:
+                return await asyncio.gather(*(client.request(method, path, **options) for _ in range(times)))
+
+        return self._runner.run(ask())
+
     def close(self) -> None:
         self._runner.close()
 

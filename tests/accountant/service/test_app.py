@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 from xml.etree import ElementTree
 
 import pytest
@@ -39,6 +40,10 @@ SECRET = 0.8314159
 def asks(request: str = "monday", record: Any = "ann", value: Any = SECRET, **other: Any) -> dict[str, Any]:
     data = [{"record": record, "value": value}]
     return {"request": request, "mechanism": HALF, "domain": UNIT, "data": data, **other}
+
+
+def xml(html: str) -> str:
+    return re.sub(r"<(meta|input)([^>]*)>", r"<\1\2/>", html.removeprefix("<!doctype html>"))
 
 
 def without_values(body: dict[str, Any]) -> dict[str, Any]:
@@ -324,12 +329,14 @@ SCOPES = [
     ("post", "/v1/reserve", "spend"),
     ("post", "/v1/commit", "spend"),
     ("post", "/v1/cancel", "spend"),
+    ("post", "/v1/room", "spend"),
     ("post", "/v1/left", "read"),
     ("get", "/v1/summary", "read"),
     ("get", "/v1/reservations", "admin"),
     ("post", "/v1/give-back", "admin"),
     ("get", "/", "read"),
     ("get", "/metrics", "read"),
+    ("post", "/record", "read"),
 ]
 
 
@@ -352,10 +359,12 @@ def test_every_operation_needs_a_key_of_its_scope(shared: Client, method: str, p
     for who in (None, "dpw_wrong", ""):
         answer = shared.ask(path, body, who)
         refused(answer, 401, "no-key")
-        assert answer.headers["WWW-Authenticate"].startswith("Basic" if path == "/" else "Bearer")
+        assert answer.headers["WWW-Authenticate"].startswith(
+            "Basic" if path in ("/", "/record") else "Bearer"
+        )
     other = {"read": "ann", "spend": "eve", "admin": "ann"}[scope]
     assert repr(scope) in refused(shared.ask(path, body, other), 403, "wrong-scope")
-    assert shared.ask(path, body, "root").status_code in (200, 422)
+    assert shared.ask(path, body, "root").status_code in (200, 415, 422)
 
 
 def test_basic_authentication_is_for_reading_in_browsers_only(client: Client) -> None:
@@ -495,6 +504,15 @@ def test_more_requests_than_a_key_may_make(opened: Opened) -> None:
     assert answer.headers["Retry-After"] == "1"
     assert client.ask("/v1/release", asks()).status_code == 200  # another key
     assert [client.ask("/metrics", who=None).status_code for _ in range(2)] == [401, 429]
+
+
+def test_a_pool_of_64_connections_of_one_key_is_not_refused(client: Client) -> None:
+    """What an honest client opens: 320 requests, 64 at one time, by the defaults."""
+    headers = {"Authorization": f"Bearer {client.words['eve']}"}
+    options = {"json": {"records": ["ann"]}, "headers": headers}
+    for _ in range(5):
+        answers = client.http.together(64, "POST", "/v1/left", **options)
+        assert {each.status_code for each in answers} == {200}
 
 
 def test_what_takes_too_long_is_answered_and_may_be_asked_again(
@@ -683,6 +701,65 @@ def test_other_currencies_are_named(opened: Opened) -> None:
     assert client.ask("/", who="eve").status_code == 200
 
 
+def test_how_many_more_releases_records_can_pay_for(opened: Opened) -> None:
+    """Exactly so many: what is asked is what the check that refuses says."""
+    client = opened(budget=Budget(1.0), rules=[Rule(Budget(0.75), groups=(("cat", "dan"),))])
+    quarter = Laplace(scale=4.0, sensitivity=Sensitivity(1, 1, 1)).to_dict()
+    about = {"mechanism": quarter, "domain": {"kind": "Interval", "lower": 0, "upper": 1}}
+    names = ["ann", "bob", "cat", "dan", "é"]
+    assert client.ask("/v1/release", asks(mechanism=quarter)).status_code == 200
+    found = client.ask("/v1/room", {**about, "records": names}).json()
+    assert found == {
+        "records": [{"record": n, "room": r} for n, r in zip(names, (3, 4, 3, 3, 4), strict=True)]
+    }
+    for i in range(3):
+        assert client.ask("/v1/release", asks(f"more-{i}", mechanism=quarter)).status_code == 200
+    assert client.ask("/v1/release", asks("one too many", mechanism=quarter)).status_code == 409
+    (left,) = client.ask("/v1/room", {**about, "records": ["ann"]}).json()["records"]
+    assert left["room"] == 0
+    half = {"kind": "Interval", "lower": 0, "upper": 0.5}
+    (left,) = client.ask("/v1/room", {**about, "domain": half, "records": ["bob"]}).json()["records"]
+    assert left["room"] == 8
+    wide = {"kind": "Interval", "lower": 0, "upper": 2}
+    answer = client.ask("/v1/room", {**about, "domain": wide, "records": ["bob"]})
+    assert (answer.status_code, answer.json()["error"]["kind"]) == (422, "sensitivity-exceeded")
+    assert client.ask("/v1/room", {**about, "records": []}).status_code == 422
+    assert client.ask("/v1/room", {**about, "records": list(range(101))}).status_code == 422
+    assert client.ask("/v1/room", {**about, "records": ["ann"]}, "eve").status_code == 403
+    free = opened(budget=Budget(float("inf")))
+    (left,) = free.ask("/v1/room", {**about, "records": ["ann"]}).json()["records"]
+    assert left["room"] is None
+
+
+def looked_for(client: Client, record: str, who: str = "eve", **options: Any) -> Any:
+    headers = {"Content-Type": "application/x-www-form-urlencoded"}
+    return client.ask("/record", who=who, content=urlencode({"record": record, **options}), headers=headers)
+
+
+def test_a_record_is_looked_for_on_the_page(opened: Opened) -> None:
+    client = opened(rules=[Rule(Budget(0.75), days=30)])
+    assert client.ask("/v1/release", asks(record="Zoë")).status_code == 200
+    page = client.ask("/", who="eve")
+    assert '<form method="post" action="/record" role="search">' in page.text
+    assert "form-action &#x27;self&#x27;" not in page.text
+    assert "form-action 'self'" in page.headers["content-security-policy"]
+    assert "&quot;Zoë&quot;" in page.text or '"Zoë"' in page.text
+    found = looked_for(client, "Zoë")
+    assert (found.status_code, found.headers["content-type"]) == (200, "text/html; charset=utf-8")
+    text = " ".join(ElementTree.fromstring(xml(found.text)).itertext())
+    assert 'Record "Zoë"' in text
+    assert "Left of its limit in any 30 days" in text
+    assert "Laplace" in text
+    assert text.count("epsilon = 0.5") >= 3  # spent, left, charged
+    assert text.endswith("epsilon = 0.5 0")  # no more: the rule has 0.25 left
+    assert looked_for(client, "7").status_code == 200  # who paid for nothing has the whole budget
+    assert looked_for(client, "a\u200bb").status_code == 422
+    assert looked_for(client, "ann", "ann").status_code == 403
+    assert looked_for(client, "ann", more="1").status_code == 422
+    assert client.ask("/record", {"record": "ann"}, "eve").status_code == 415
+    assert client.ask("/record?record=ann", who="eve").status_code == 405
+
+
 def test_metrics_are_what_prometheus_reads(client: Client) -> None:
     client.ask("/v1/release", asks())
     client.ask("/v1/release", asks(), "eve")
@@ -704,7 +781,7 @@ def test_the_page_shows_budgets_and_who_paid(client: Client) -> None:
     client.ask("/v1/release", asks(record="a&b <i>"))
     client.ask("/v1/reserve", without_values(asks("kept", 17)))
     html = client.ask("/", who="eve").text
-    tree = ElementTree.fromstring(re.sub(r"<(meta[^>]*)>", r"<\1/>", html.removeprefix("<!doctype html>")))
+    tree = ElementTree.fromstring(xml(html))
     tables = {table.findtext("caption", "")[:12]: table for table in tree.iter("table")}
     nearly = [["".join(cell.itertext()) for cell in row] for row in tables["The 2 record"].iter("tr")]
     assert nearly[1:] == [
@@ -754,20 +831,23 @@ def test_rules_are_on_the_page_and_in_metrics_without_names_that_are_hashed(
     ]
     assert len([line for line in lines if line.startswith("# TYPE dpwitness_rule")]) == 5
     html = client.ask("/", who="eve").text
-    tree = ElementTree.fromstring(re.sub(r"<(meta[^>]*)>", r"<\1/>", html.removeprefix("<!doctype html>")))
+    tree = ElementTree.fromstring(xml(html))
     table = next(
         table for table in tree.iter("table") if table.findtext("caption", "").startswith("The 4 rules")
     )
     shown = [["".join(cell.itertext()) for cell in row] for row in table.iter("tr")]
     hashed = '"hmac-sha256:[0-9a-f]{64}"'
     assert shown[1][0] == "1: each record, for purpose 'ads' and tenant 'acme'"
-    assert re.fullmatch(hashed, shown[1][2])
-    assert shown[1][3:] == ["epsilon = 0.5", "epsilon = 0.0999999", " 83.33 %", "3"]
+    assert shown[1][2].startswith(
+        "a quota of what is charged for tenant 'acme'; what it learns is bounded by the budget"
+    )
+    assert re.fullmatch(hashed, shown[1][3])
+    assert shown[1][4:] == ["epsilon = 0.5", "epsilon = 0.0999999", " 83.33 %", "3"]
     assert shown[2][:2] == ["3: one group", "ε = 1.25"]
-    assert re.fullmatch(f"{hashed}, {hashed}, {hashed} and 2 more", shown[2][2])
+    assert re.fullmatch(f"{hashed}, {hashed}, {hashed} and 2 more", shown[2][3])
     assert shown[3][0] == "2: each record, in any 30 days"
-    assert shown[4] == ["4: each record, for purpose '\"care\"'", "no limit", "nobody", "epsilon = 0",
-                        "epsilon = ∞, delta = 1", "no limit", ""]  # fmt: skip
+    assert shown[4] == ["4: each record, for purpose '\"care\"'", "no limit", "nothing: it permits charges", "nobody",
+                        "epsilon = 0", "epsilon = ∞, delta = 1", "no limit", ""]  # fmt: skip
     assert not re.search("ann|bob|cat|dan|zoe", html)
 
 

@@ -12,7 +12,7 @@ def test_whatever_is_shown_is_escaped() -> None:
     summary = Accountant(Budget(1.0)).summary()
     bad = "</title><script>\u202e\0"
     rule = Rule(Budget(1.0), purpose=bad, tenant="<b>", groups=(("<b>",),))
-    rules = [RuleShown(1, rule, ("<b>",), "<i>", Cost(Fraction(1), Fraction(0)), 0.5, 0)]
+    rules = [RuleShown(1, rule, ("<b>",), "<i>", Cost(Fraction(1), Fraction(0)), 0.5, 0, "<i>")]
     sections = ledger_sections(bad, summary, [("<b>", "<i>", "&", None), (1, "", "", 0.5)], rules, 0)
     html = page([bad], [*sections, run_section("a", bad, 2, 1, rules, summary), missing_section("b", bad)])
     assert "<script" not in html
@@ -27,7 +27,14 @@ def test_many_rules_are_shown_and_measured_in_part_and_it_says_so() -> None:
     """A page of bounded length, and a bounded number of time series."""
     rules = [
         RuleShown(
-            i, Rule(Budget(1.0), tenant=f"t{i}"), (), "", Cost(Fraction(1), Fraction(0)), i / 300, i // 240
+            i,
+            Rule(Budget(1.0), tenant=f"t{i}"),
+            (),
+            "",
+            Cost(Fraction(1), Fraction(0)),
+            i / 300,
+            i // 240,
+            "",
         )
         for i in range(1, 301)
     ]

@@ -168,7 +168,7 @@ def test_rules_are_changed_while_a_run_is_closed(time: Time, tmp_path: Path) -> 
     store.change_rules([Rule(Budget(0.5), purpose="ads"), Rule(Budget(3.0), purpose="care")], "ann", "less")
     store.close()
     with load(tmp_path / "run") as run:
-        with pytest.raises(BudgetExceeded, match="its limit for purpose 'ads'"):
+        with pytest.raises(BudgetExceeded, match="its quota for purpose 'ads'"):
             release(run.accountant, "ann")
         with spending_on("care"):
             release(run.accountant, "ann")

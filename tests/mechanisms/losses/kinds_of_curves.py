@@ -50,7 +50,7 @@ PLAIN: Mapping[str, Callable[[Draw], PrivacyProfile]] = {
     "several binomials": lambda draw: BinomialProfile(draw.randint(50, 400), 1, 0.5, 2),
     "response": lambda draw: RandomizedResponse(size=2, epsilon=some(draw, 0.01, 2.0)).profile(),
     "16-ary response": lambda draw: RandomizedResponse(size=16, epsilon=some(draw, 0.01, 2.0)).profile(),
-    "atoms": lambda draw: AtomicProfile((Fraction(1, 3), Fraction(-1, 3)), (0.57, 0.429999), 1e-6),
+    "atoms": lambda draw: AtomicProfile((Fraction(1, 3), Fraction(-1, 3)), (0.6, 0.399999), 1e-6),
     "pure": lambda draw: PureProfile(Fraction(some(draw, 0.01, 2.0))),
     "approximate": lambda draw: ApproximateProfile(Fraction(some(draw, 0.01, 1.0)), some(draw, 1e-12, 1e-7)),
     "zCDP": lambda draw: ZeroConcentratedProfile(some(draw, 1e-4, 0.3)),

@@ -185,9 +185,9 @@ def test_the_series_reaches_as_far_as_the_closed_form_is_used(gap: float) -> Non
 
 def test_a_vanished_probability_at_the_top() -> None:
     """The largest loss is known, its probability is below every float: no closed form, still sound."""
-    profile = AtomicProfile((Fraction(2), Fraction(1), Fraction(-1)), (0.0, 0.5, 0.5))
+    profile = AtomicProfile((Fraction(2), Fraction(1), Fraction(-1)), (0.0, 0.75, 0.25))
     interval = compose([(profile, 2)]).delta(1.9)
-    assert interval.lower <= 0.25 * -math.expm1(1.9 - 2.0) <= interval.upper
+    assert interval.lower <= 0.75**2 * -math.expm1(1.9 - 2.0) <= interval.upper
 
 
 def test_too_many_sums_are_not_begun() -> None:

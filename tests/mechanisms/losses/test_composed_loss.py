@@ -299,9 +299,11 @@ def test_brute_force_convolution(atoms: list[tuple[int, float]], count: int, eps
     """δ by summing over all outcomes of all releases."""
     values = [Fraction(place, 4) for place, _ in atoms]
     masses = np.array([mass for _, mass in atoms])
-    masses = masses / masses.sum()
-    profile = AtomicProfile(tuple(values), tuple(masses / math.fsum(masses)))
-    terms = []
+    masses = masses / math.fsum(masses)
+    masses /= max(1.0, math.fsum(p * math.exp(-value) for p, value in zip(masses, values, strict=True)))
+    infinite = max(0.0, 1.0 - math.fsum(masses))
+    profile = AtomicProfile(tuple(values), tuple(masses), infinite)
+    terms = [1.0 - (1.0 - infinite) ** count]
     for outcome in itertools.product(range(len(atoms)), repeat=count):
         total = float(sum((values[i] for i in outcome), Fraction(0)))
         terms.append(math.prod(float(masses[i]) for i in outcome) * max(0.0, -math.expm1(epsilon - total)))

@@ -360,9 +360,9 @@ def test_mixtures_carry_the_bound_and_the_infinite_mass_of_both_parts() -> None:
 
 
 def test_equal_losses_of_atoms_are_one() -> None:
-    profile = AtomicProfile((Fraction(1, 2), 0.5, Fraction(-1, 2)), (0.3, 0.3, 0.4))
+    profile = AtomicProfile((Fraction(1, 2), 0.5, Fraction(-1, 2)), (0.35, 0.35, 0.3))
     assert profile.losses == (Fraction(1, 2), Fraction(-1, 2))
-    assert profile.probabilities == (0.6, 0.4)
+    assert profile.probabilities == (0.7, 0.3)
 
 
 @pytest.mark.parametrize("count", [8, 37, 1000])
@@ -376,7 +376,7 @@ def test_many_parts_cost_no_more_than_by_basic_composition(count: int) -> None:
 
 def test_probabilities_of_many_compositions_add_up_within_their_rounding() -> None:
     """As those of a million randomized responses do; they were refused."""
-    losses, probabilities = (Fraction(1), Fraction(-1)), (0.7, 0.3 + 2e-9)
+    losses, probabilities = (Fraction(1), Fraction(-1)), (0.75, 0.25 + 2e-9)
     assert AtomicProfile(losses, probabilities, relative_rounding=3e-9).pure_epsilon == 1
     with pytest.raises(ParameterError, match="must add up to 1"):
         AtomicProfile(losses, probabilities)

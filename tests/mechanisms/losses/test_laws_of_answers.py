@@ -2,15 +2,25 @@
 
 import math
 import random
+from fractions import Fraction
 
 import pytest
 from kinds_of_curves import KINDS, A, R
 
-from mechanisms import PrivacyProfile
+from mechanisms import (
+    AtomicProfile,
+    GaussianProfile,
+    LaplaceProfile,
+    ParameterError,
+    PrivacyProfile,
+    PureProfile,
+)
 from mechanisms.losses.composed_loss import ComposedLoss, compose
 from mechanisms.losses.enclosure import Enclosure, lower_end
 from mechanisms.losses.running_loss import RunningLoss
 from mechanisms.neighbouring import Neighbouring
+from mechanisms.related_profile import RelatedProfile
+from mechanisms.subsampled import SubsampledProfile
 
 ASKED = [
     ("delta", 1e-3),
@@ -39,7 +49,7 @@ HEAVY = {"skewed binomial", "sampled skewed binomial", "several binomials", "gro
 
 
 def check(loss: ComposedLoss, asked: str, at: float) -> None:
-    """Hold one answer to every row of its table."""
+    """Hold one answer to every row of its table, up to the width that it promises."""
     given = {asked: at}
     answer = loss.epsilon(at) if asked == "delta" else loss.delta(at)
     least = lower_end(answer) or 0.0
@@ -47,7 +57,8 @@ def check(loss: ComposedLoss, asked: str, at: float) -> None:
     assert answer.upper == 0.0 or isinstance(answer, Enclosure) == attained, (given, answer)
     for name, row in loss.theorems(**given).items():
         assert least <= row.upper, (loss.releases, given, name, answer, row)
-        assert answer.upper <= row.upper * (1.0 + 1e-9), (loss.releases, given, name, answer, row)
+        width = 1e-9 * max(1.0, row.upper) if asked == "delta" else 1e-6 * row.upper
+        assert answer.upper <= row.upper + width, (loss.releases, given, name, answer, row)
         assert (lower_end(row) or 0.0) <= answer.upper, (loss.releases, given, name, answer, row)
 
 
@@ -98,8 +109,8 @@ def test_every_pair_of_kinds(relation: Neighbouring, one: str, other: str) -> No
 
 @pytest.mark.parametrize("first", [0, *(pytest.param(i, marks=pytest.mark.slow) for i in range(1, 100))])
 def test_random_compositions_of_all_kinds(first: int) -> None:
-    """10,000 of them; in the default suite of the fast kinds alone."""
-    for seed in range(first * 100, first * 100 + 100):
+    """10,000 of them; in the default suite 40, of the fast kinds alone."""
+    for seed in range(first * 100, first * 100 + (100 if first else 40)):
         asked, at = random.Random(seed).choice(ASKED if first or seed % 10 == 0 else ASKED[:3])
         check(compose(random_composition(seed, fast=not first)), asked, at)
 
@@ -119,3 +130,34 @@ def test_streams_say_what_compositions_do(seed: int) -> None:
     if 0 < room < math.inf:
         more = compose([*releases, (releases[0][0], int(room))]).epsilon_at_most(1e-6)
         assert more <= budget * (1.0 + 1e-9)
+
+
+@pytest.mark.parametrize("scale", [1e160, 1e300, 1.7e308])
+@pytest.mark.parametrize("epsilon", [0.0, 1.0, 1e6])
+def test_no_theorem_proves_that_a_loss_is_nothing(scale: float, epsilon: float) -> None:
+    """Divergences of tiny losses underflowed to 0, and so did δ at a large ε: "at most 0.0"."""
+    tiny = LaplaceProfile(1.0, scale)
+    assert (tiny.renyi([1.5, 100.0]) > 0.0).all()
+    assert (tiny.loss().renyi([1.5, 100.0]) > 0.0).all()
+    rows = compose([(tiny, 2), (GaussianProfile(0.1), 1)]).theorems(epsilon=epsilon)
+    assert all(row.upper > 0.0 for row in rows.values()), rows
+
+
+@pytest.mark.parametrize("added", [False, True])
+@pytest.mark.parametrize("count", [1, 5, 20])
+@pytest.mark.parametrize("rate", [0.1, 0.5])
+def test_theorems_about_both_directions_say_nothing_of_one(added: bool, count: int, rate: float) -> None:
+    """ "zCDP: at most 1.7128" for twenty records that may be added, which lose 1.7516: ε is more the other way."""
+    for base in (LaplaceProfile(1.0, 0.5), PureProfile(Fraction(2))):
+        one = SubsampledProfile(RelatedProfile(base, A), rate).directions()[added]
+        loss = compose([(one, count)])
+        for delta in (1e-3, 1e-6):
+            check(loss, "delta", delta)
+        assert {"optimal composition", "zCDP", "Gaussian DP"}.isdisjoint(loss.theorems(delta=1e-3))
+
+
+def test_atoms_are_of_two_laws() -> None:
+    """Two engines contradicted each other about "probabilities" that were of no law on the other data."""
+    with pytest.raises(ParameterError, match=r"on the other data they add up to 1\.0085.*must be at most 1"):
+        AtomicProfile((Fraction(1, 3), Fraction(-1, 3)), (0.57, 0.43))
+    AtomicProfile((Fraction(1, 3), Fraction(-1, 3)), (0.57, 0.43), bound="a bound is of no pair")

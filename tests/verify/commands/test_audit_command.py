@@ -325,3 +325,18 @@ def test_an_audit_needs_nothing_of_verify_but_its_command():
         "sentences",
         "subject_error",
     }
+
+
+def test_a_row_has_the_same_lower_end_in_the_text_and_in_the_data(run, tmp_path):
+    """A lower end of 0 was left out in the text; what has none at all has "-" there, and null in the data."""
+    file = tmp_path / "releases.toml"
+    file.write_text('[[release]]\nmechanism = "laplace"\nscale = 1\n')
+    _, text, _ = run("audit", file, "--epsilon", 2)
+    _, data, _ = run("audit", file, "--epsilon", 2, "--json")
+    rows = {name: row["lower"] for name, row in json.loads(data)["theorems"].items()}
+    assert 0.0 in rows.values()
+    assert "-0.0" not in data
+    assert "δ = 0 at ε = 2" in text
+    for name, lower in rows.items():
+        line = next(line for line in text.splitlines() if line.strip().startswith(name[:20]))
+        assert line.split()[-2] == ("-" if lower is None else f"{lower:g}"), line

@@ -77,3 +77,23 @@ def test_the_program_completes_in_a_process_of_its_own():
         [program], env={**os.environ, **_asked("bash", "ver")}, capture_output=True, text=True, check=False
     )
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "plain,verify\n", "")
+
+
+def test_the_version_and_names_of_commands_are_told_without_the_library():
+    code = """if True:
+        import sys
+        from verify.commands.command_group import exit_code
+        assert exit_code() == 0
+        loaded = {name.partition(".")[0] for name in sys.modules}
+        assert loaded.isdisjoint({"numpy", "scipy", "mechanisms", "accountant", "algorithms"}), loaded
+    """
+    for arguments, asked in ((["--version"], {}), ([], _asked("bash", "ver"))):
+        made = subprocess.run(
+            [sys.executable, "-c", code, *arguments],
+            env={**os.environ, **asked},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert made.returncode == 0, made.stderr
+        assert ("version" if arguments else "plain,verify") in made.stdout

@@ -190,10 +190,6 @@ def test_a_run_is_created_with_rules(run: Run, tmp_path: Path) -> None:
         (("cucb-batch-least", "--epsilon", 1, "--problem", "cascade"), "plays"),
         (("cucb-batch-least", "--epsilon", 1, "--set", "arm=3"), "arm"),
         (("published/dpucb-mat", "--epsilon", 1), "starts on the outcomes of all arms at once"),
-        (
-            ("published/tree-linucb-wishart", "--epsilon", 1, "--delta", 1e-3),
-            "numpy.random.Generator, or use dp-linucb",
-        ),
     ],
 )
 def test_what_is_no_run_is_refused_before_its_folder_is_made(

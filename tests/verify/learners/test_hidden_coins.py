@@ -19,7 +19,7 @@ HIDDEN = (
     "OfCopy",
     "OfChild",
 )
-FEW = {"effort": "quick", "samples": 20_000}
+FEW = {"effort": "quick", "samples": 20_000, "horizon": 30}
 
 
 def verified(name: str, epsilon: float, **options: object):
@@ -55,7 +55,7 @@ def test_a_class_says_for_itself_that_its_draws_are_seen() -> None:
 
 def test_a_leak_beside_a_hidden_coin_is_refuted_in_the_message() -> None:
     """Noise for 3 in half of the rounds, ln(1 + (e³ - 1) / 2) = 2.35: the message itself is sampled."""
-    result = verified("Leaks", 1.0, samples=200_000)
+    result = verified("Leaks", 1.0, samples=100_000)
     assert result.verdict == "refuted"
     assert 1.0 < result.lower.epsilon < 2.36
 

@@ -118,3 +118,11 @@ def test_a_unit_is_refused_where_nothing_is_played_for_it() -> None:
         ValueError, match="must be 'one report', 'one person, at most N rounds' or 'one person'"
     ):
         verify("cucb-ldp1", epsilon=1.0, unit="one customer")
+
+
+@pytest.mark.slow
+def test_a_learner_of_batches_says_why_a_person_is_not_proved() -> None:
+    """It refuses who comes back within a batch, and the refusal alone was shown."""
+    result = verify("cucb-batch", epsilon=1.0, unit="one person, at most 4 rounds", **FEW)
+    assert result.verdict == "unproven"
+    assert "stops where a person comes back before" in result.findings[0].message

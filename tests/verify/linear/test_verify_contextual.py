@@ -26,13 +26,11 @@ def test_the_private_one_is_certified_for_joint_privacy():
     assert result.findings == ()
 
 
-@pytest.mark.slow_cells("wishart-0.8")
-@pytest.mark.parametrize(("noise", "most"), [("gaussian", 0.4), ("wishart", 0.8)])
-def test_the_printed_ones_are_certified_far_below_their_claim(noise, most):
-    result = verify(f"published/tree-linucb-{noise}", **FEW)
+def test_the_printed_one_is_certified_far_below_its_claim():
+    result = verify("published/tree-linucb-gaussian", **FEW)
     assert result.verdict == "certified"
     assert result.claim.view == View.OTHER_ACTIONS.value == result.details["tested_view"]
-    assert 0.0 < result.upper.epsilon < most
+    assert 0.0 < result.upper.epsilon < 0.4
     assert result.findings == ()
 
 
@@ -136,7 +134,6 @@ def test_commands_know_the_learner_and_its_problem(command):
     assert [entry["name"] for entry in found["learners"]] == [
         "dp-linucb",
         "published/tree-linucb-gaussian",
-        "published/tree-linucb-wishart",
         "linucb",
     ]
     assert [entry["name"] for entry in found["problems"]] == ["contexts"]

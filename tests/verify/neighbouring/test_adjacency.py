@@ -267,3 +267,8 @@ def test_objects_have_keys_of_their_contents():
 
 def test_minus_zero_is_zero():
     assert Pair(np.array(-0.0), np.array(1.0)).key == Pair(np.array(1.0), np.array(0.0)).key
+
+
+def test_a_single_record_is_no_one_of_some() -> None:
+    assert ReplaceOne(Interval(0, 1), 1).words == "the one record (in [0, 1]) replaced"
+    assert ReplaceOne(Interval(0, 1), 3).words == "one of 3 records (each in [0, 1]) replaced"

@@ -292,6 +292,13 @@ def test_a_floor_speaks_of_the_rounds_that_were_played() -> None:
     assert "Untested: other data sets, later rounds, and events that the search did not find." in played
 
 
+def test_what_more_draws_do_not_change_is_not_said() -> None:
+    """ "below 0.1 (0.1 with 10 times the draws)" before, where δ alone is larger than what draws add."""
+    result = replace(run(laplace(1.0), claim_epsilon=1.0), claim_delta=0.3, detection_floor=0.301)
+    assert "with 10 times the draws" not in result.floor_sentence.text
+    assert "with 10 times the draws" in run(laplace(1.0)).floor_sentence.text
+
+
 def test_the_result_says_how_likely_another_seed_would_refute_a_claim_that_is_near() -> None:
     """The true loss is 1: a claim of .98 needs more draws."""
     held, doubtful = (run(laplace(1.0), claim_epsilon=claim) for claim in (1.0, 0.98))

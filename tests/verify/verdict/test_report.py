@@ -181,7 +181,7 @@ def test_refuted_without_end() -> None:
     axis = next(line for line in picture if "├" in line)
     assert bar.index("█") == len(bar) - 1 == axis.index("┤"), "the interval is infinity alone"
     assert "Upper bound: none (declassified)" in text
-    assert "Lower bound: ε ≥ ∞ at δ = 0 (enumeration of the view; exact)" in text
+    assert "Lower bound: ε = ∞ at δ = 0 (enumeration of the view; exact)" in text
     assert "P(event | D)      100 % (exact)" in text
     assert "P(event | D′)     0 % (exact)" in text
     assert "The event identifies D with certainty: δ = 1 at every ε." in words(text)

@@ -43,6 +43,10 @@ def test_a_proof_without_contradiction_is_certified() -> None:
         ({"findings": [REMARK, FAILURE]}, "A reward was outside [0, 1] (learner.py:7)."),
         ({"contradictions": [exact("A coupled run lost 3.")]}, "A coupled run lost 3."),
         ({"upper": ABOVE}, "Upper bound ε ≤ 2 at δ = 1e-05 exceeds the claim, ε = 1, δ = 1e-05."),
+        (  # 1.00001 was printed, as if it were measured
+            {"upper": UpperBound(1.0000000000000002, 0.0, "x"), "lower": None},
+            "Upper bound ε ≤ 1.0000000000000002 at δ = 0 exceeds the claim, ε = 1, δ = 1e-05.",
+        ),
         (
             {"upper": UpperBound(0.5, 0.0, "some runs", every_run=False)},
             "is of these runs only: the claim was not enforced",

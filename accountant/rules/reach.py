@@ -1,0 +1,151 @@
+"""What a rule bounds of what its tenant learns, which is less than what it counts.
+
+"b reaches a" if anything that is chosen for tenant a or sent to a (which questions, on whom, whether at all, refusals)
+may depend on what tenant b was told.
+
+**Theorem.** Let nobody outside a set R of tenants reach R, and let nothing that also counts others ever refuse a charge
+of R. Then of each record the joint view of R is within the sum of the limits of R, and so is the view of each in R.
+*Proof.* Every choice for a tenant of R is a function of outputs told to R and of fresh randomness. So the releases for
+R, in order, are one adaptive composition whose adversary sees these outputs alone; their own accounts refuse by
+charges, which are functions of these outputs, too. What is charged never passes the sum of the limits, so the theorem
+in use, as a filter at that sum, applies; a view is a function of the transcript.
+
+Nothing less holds: with an answer at epsilon = 1, tenant b can choose a question for tenant a, whose own limit is 0.1;
+what a sees then loses 1.1. And no account per tenant bounds what it learns from answers that were chosen by others
+(arXiv 2506.05290). Where nobody says who reaches whom, everybody may reach everybody, and the budget is the bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from accountant.budget import Budget
+from accountant.filters.composition_theorem import BasicComposition, Composition
+from accountant.filters.gaussian_composition import GaussianComposition
+from accountant.filters.zero_concentrated import ZeroConcentratedComposition
+from accountant.rules.rule import Rule
+
+
+def check_reach(rules: Sequence[Rule], composition: Composition, budget: Budget) -> None:
+    """Refuse rules that say who reaches a tenant, unless what is promised for that holds.
+
+    Raises
+    ------
+    ValueError
+        If a rule has `reached_by` and limits of this theorem have no sum, a tenant has no limit of its own, one that is
+        named is reached by others that are not, or some account that tenants share may refuse one of them: a refusal
+        would tell it of the others' answers.
+    """
+    promised = [rule for rule in rules if rule.reached_by is not None]
+    if not promised:
+        return
+    if not isinstance(composition, BasicComposition | ZeroConcentratedComposition | GaussianComposition):
+        raise ValueError(
+            f"rules: reached_by: limits under the {composition.name} have no sum; basic composition, zCDP and Gaussian "
+            "DP have one"
+        )
+    own = _own_limits(rules)
+    for tenant in sorted({rule.tenant for rule in rules if rule.tenant is not None}):
+        if tenant not in own:
+            raise ValueError(
+                f"rules: reached_by: tenant {tenant!r} has no limit of its own, for ever and for all purposes: the "
+                "limits of all tenants together must fit the budget"
+            )
+    windows = next((rule for rule in rules if rule.days is not None), None)
+    if windows is not None:
+        raise ValueError(
+            f"rules: reached_by: {windows} rests on when anybody was charged last, and that may depend on what others "
+            "were told: leave out rules for days"
+        )
+    for rule in promised:
+        reach = _reach(rule, own)
+        for tenant in sorted(reach):
+            if tenant not in own:
+                raise ValueError(f"rules: reached_by={rule.reached_by!r}: no rule has a tenant {tenant!r}")
+            further = sorted(_reach(own[tenant], own) - reach)
+            if further:
+                raise ValueError(
+                    f"rules: reached_by={rule.reached_by!r} of tenant {rule.tenant!r}: tenant {tenant!r} is reached by "
+                    f"{further[0]!r}, who then reaches this one, too"
+                )
+    _check_shared([rule for rule in rules if rule.tenant is None], own, composition, budget)
+
+
+def _check_shared(
+    shared: Sequence[Rule], own: Mapping[str, Rule], composition: Composition, budget: Budget
+) -> None:
+    """Refuse unless the limits of all tenants together fit every account that they share."""
+    together = _sum_of(own, own, composition)
+    for limit, words in ((budget, "the budget"), *((rule.budget, str(rule)) for rule in shared)):
+        if not composition.fits(together, limit):
+            raise ValueError(
+                f"rules: reached_by: the limits of all tenants, {together}, do not fit {words} together: it would "
+                "refuse one for what others were told, and that tells of it"
+            )
+    for rule in shared:
+        if rule.groups and composition.left(composition.zero, rule.budget).values[0] is not None:
+            raise ValueError(
+                f"rules: reached_by: {rule} counts the charges of all tenants, of several records together: it would "
+                "refuse one for what others were told; give each tenant such a rule"
+            )
+
+
+def words_of_rule(rule: Rule, rules: Sequence[Rule], composition: Composition, budget: Budget) -> str:
+    """Return what a rule bounds, as a clause.
+
+    Parameters
+    ----------
+    rule
+        The rule.
+    rules
+        All that are in force, checked.
+    composition, budget
+        What the accounts are held to.
+    """
+    if rule.budget.epsilon == float("inf"):
+        return "nothing: it permits charges"
+    if rule.reached_by is not None:
+        own = _own_limits(rules)
+        reach = sorted(_reach(rule, own))
+        most = composition.guarantee(_sum_of(reach, own, composition), budget).words
+        others = [repr(each) for each in reach if each != rule.tenant]
+        whose = (
+            f"the limits of it and of {', '.join(others)}, who reach it"
+            if others
+            else "nobody else reaches it"
+        )
+        return f"what tenant {rule.tenant!r} learns of a record is at most {most}: {whose}"
+    if rule.tenant is not None:
+        return (
+            f"a quota of what is charged for tenant {rule.tenant!r}; what it learns is bounded by the budget, as other "
+            "tenants' answers may reach it"
+        )
+    if rule.purpose is not None:
+        return f"a quota of what is charged for purpose {rule.purpose!r}; what is learnt is bounded by the budget"
+    whom = "of a group" if rule.groups else "of a record"
+    return f"a bound on what is learnt {whom}" + (" in any such time" if rule.days is not None else "")
+
+
+def _own_limits(rules: Sequence[Rule]) -> dict[str, Rule]:
+    """Return each tenant's limit on all that is charged for it, for ever."""
+    return {
+        rule.tenant: rule
+        for rule in rules
+        if rule.tenant is not None
+        and rule.purpose is None
+        and rule.days is None
+        and not rule.groups
+        and rule.budget.epsilon < float("inf")
+    }
+
+
+def _reach(rule: Rule, own: Collection[str]) -> set[str]:
+    """Return the tenants whose answers may reach a tenant, itself included."""
+    return set(own) if rule.reached_by is None else {str(rule.tenant), *rule.reached_by}
+
+
+def _sum_of(tenants: Collection[str], own: Mapping[str, Rule], composition: Composition) -> Any:
+    limits = [composition.left(composition.zero, own[tenant].budget).values for tenant in tenants]
+    return composition.amount(tuple(sum(each, Fraction(0)) for each in zip(*limits, strict=True)))

@@ -1,0 +1,200 @@
+"""What a bound rests on, done again as in other processes: a user's modules are run anew each time.
+
+A coin that a module draws when it is imported, ``SECRET = os.urandom(1)``, or once for all that follows, is randomness
+of its subject's like any other, and nobody sees it; but in one process it is the same in all runs and draws. What these
+show then holds for whoever knows the coin. So before such a bound refutes a claim, what it rests on is done again, in a
+process that is forked for it: some times the modules are run in place (old functions and classes see the new values),
+and all generators that a process shares, and the hashes of texts, start anew. What lies in extension modules, in files,
+or in a module that is run as a script or typed at a prompt stays what it is.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import multiprocessing
+import os
+import random
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import redirect_stderr, redirect_stdout, suppress
+from dataclasses import dataclass
+from types import CellType, FunctionType, ModuleType
+from typing import Any, Protocol
+
+import numpy as np
+from scipy.stats import chi2_contingency
+
+from verify.conduct.isolation import Reports, in_own_process
+from verify.conduct.process_state import subjects_own
+from verify.conduct.progress import silent
+
+_TIMES = 16
+"""How often: each time a fair coin comes up the same with a probability of 2^-15."""
+
+_SECONDS = 60.0  # for all of them, of modules that take long to run
+_FEWEST_EXPECTED = 5.0  # hits and misses of a process, on average, from which the χ² law is good
+_LEVEL = 1e-6  # probability with which counts of the same law seem to differ
+_HASH = hash
+_OWN_FLAGS = frozenset({"__dict__", "__weakref__", "__doc__", "__module__", "__qualname__", "__name__"})
+
+
+class Again(Protocol):
+    """Does again what a bound rests on."""
+
+    def work(self) -> Any:
+        """Return what that shows, as JSON data."""
+        ...
+
+    def differ(self, shown: Sequence[Any]) -> bool:
+        """Whether what was shown is of different laws."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class PlayedAgain:
+    """A play that follows from its seed: `play` returns a digest of all that moves in it."""
+
+    play: Callable[[], str]
+
+    def work(self) -> Any:
+        """Return the digest."""
+        return self.play()
+
+    def differ(self, shown: Sequence[Any]) -> bool:
+        """Whether two digests differ."""
+        return len(set(shown)) > 1
+
+
+@dataclass(frozen=True, eq=False)
+class CountedAgain:
+    """Draws in which events are counted: `count` returns, of `draws` draws of each, how many lie in them."""
+
+    count: Callable[[], Sequence[int]]
+    draws: int
+
+    def work(self) -> Any:
+        """Return the counts."""
+        return [int(hits) for hits in self.count()]
+
+    def differ(self, shown: Sequence[Any]) -> bool:
+        """Whether the counts of an event differ by more than chance (a χ² test)."""
+        return any(
+            self._vary(np.array(hits))
+            for hits in zip(*(each for each in shown if isinstance(each, list)), strict=True)
+        )
+
+    def _vary(self, hits: np.ndarray[Any, np.dtype[np.int_]]) -> bool:
+        misses = self.draws - hits
+        if hits.size < 2 or min(hits.mean(), misses.mean()) < _FEWEST_EXPECTED:
+            return False
+        return bool(chi2_contingency(np.array([hits, misses])).pvalue < _LEVEL)
+
+
+def differs_in_other_processes(again: Again, modules: Sequence[ModuleType], seconds: float) -> bool:
+    """Whether what a bound rests on depends on what modules draw or keep once in a process.
+
+    Parameters
+    ----------
+    again
+        Does it again.
+    modules
+        A user's modules that it uses, each after those that it imports; without any nothing is done.
+    seconds
+        How many there are left.
+    """
+    if not modules or "fork" not in multiprocessing.get_all_start_methods():
+        return False
+
+    def shown(_: Reports) -> list[Any]:
+        found: list[Any] = []
+        begun, held = time.monotonic(), [(module, dict(vars(module))) for module in modules]
+        with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere), redirect_stderr(nowhere):
+            while len(found) < _TIMES and time.monotonic() < begun + _SECONDS:
+                try:
+                    run_again(held)
+                    found.append(again.work())
+                except (Exception, SystemExit) as error:  # whatever a user's module raises
+                    found.append(type(error).__qualname__)
+                if isinstance(again, PlayedAgain) and again.differ(found):
+                    break
+        return found
+
+    answer = in_own_process(shown, silent, min(seconds, 2.0 * _SECONDS))
+    return isinstance(answer, list) and again.differ(answer)  # else it was killed, or has ended itself
+
+
+def run_again(held: Sequence[tuple[ModuleType, Mapping[str, Any]]]) -> None:
+    """Run modules again in place, with fresh generators: meant for a process that ends soon.
+
+    What is held of them, in closures and as the classes of objects, uses the new values from then on.
+
+    Parameters
+    ----------
+    held
+        The modules, each with what it had before it was first run again.
+    """
+    random.seed()
+    np.random.seed()  # noqa: NPY002
+    salt = os.urandom(8)
+    builtins.hash = lambda value: _HASH((salt, value)) if isinstance(value, str | bytes) else _HASH(value)
+    names = {module.__name__ for module, _ in held}
+    for module, before in held:
+        loader = getattr(module.__spec__, "loader", None)
+        if loader is None or not hasattr(loader, "exec_module"):
+            continue
+        with subjects_own():
+            loader.exec_module(module)
+        seen = set[int]()
+        for name, old in before.items():
+            if name in vars(module):
+                _renew(old, vars(module)[name], names, seen)
+
+
+def _renew(old: Any, new: Any, modules: Collection[str], seen: set[int]) -> None:
+    """Let an old function, class or object of some modules hold what the new one of its name holds."""
+    if old is new or id(old) in seen or type(old).__qualname__ != type(new).__qualname__:
+        return
+    seen.add(id(old))
+    if hasattr(old, "cache_clear"):
+        old.cache_clear()
+    elif isinstance(old, FunctionType):
+        old.__defaults__, old.__kwdefaults__ = new.__defaults__, new.__kwdefaults__
+        if old.__code__.co_freevars == new.__code__.co_freevars:
+            for cell, other in zip(old.__closure__ or (), new.__closure__ or (), strict=True):
+                _renew_cell(cell, other, modules, seen)
+    elif isinstance(old, type):
+        if old.__module__ in modules:
+            _renew_class(old, new, modules, seen)
+    elif isinstance(old, staticmethod | classmethod):
+        _renew(old.__func__, new.__func__, modules, seen)
+    elif isinstance(old, property):
+        _renew(old.fget, new.fget, modules, seen)
+    elif isinstance(old, functools.partial):
+        _renew(old.func, new.func, modules, seen)
+    elif type(old).__module__ in modules and hasattr(old, "__dict__"):
+        vars(old).clear()
+        vars(old).update(vars(new))
+
+
+def _renew_cell(cell: CellType, other: CellType, modules: Collection[str], seen: set[int]) -> None:
+    """Renew what a function closes over; of a class, the class itself stays: ``super()`` needs it."""
+    with suppress(ValueError):  # empty
+        old, new = cell.cell_contents, other.cell_contents
+        _renew(old, new, modules, seen)
+        if not isinstance(old, type | FunctionType):
+            cell.cell_contents = new
+
+
+def _renew_class(old: type[Any], new: type[Any], modules: Collection[str], seen: set[int]) -> None:
+    code = (FunctionType, staticmethod, classmethod, property, type)
+    for name, value in list(vars(old).items()):
+        if isinstance(value, code):
+            _renew(value, vars(new).get(name), modules, seen)
+        elif name not in vars(new) and not name.startswith("__"):
+            with suppress(AttributeError, TypeError):
+                delattr(old, name)
+    for name, value in vars(new).items():
+        if not isinstance(value, code) and name not in _OWN_FLAGS:
+            with suppress(AttributeError, TypeError):
+                setattr(old, name, value)
