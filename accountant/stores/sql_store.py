@@ -49,6 +49,8 @@ from accountant.stores.work import ACCOUNT_ROW, Work, account_row, check_account
 from accountant.written_terms import Terms
 from mechanisms import Assumption, Neighbouring
 
+_KEPT = 4_096
+"""Of so many kinds of charges it is remembered where they stand: mechanisms without end would fill the memory."""
 _Task = Callable[[Work], Any]
 """Something to do in a transaction; it checks first and changes then."""
 
@@ -142,6 +144,8 @@ class SQLStore:
                 self.database.sync(connection)
         if work.is_the_one and mark.epoch == self._seen.epoch:  # else it has to be opened again
             self._seen = mark
+        if len(self._kinds) >= _KEPT:
+            self._kinds.clear()
         self._kinds.update(work.new_kinds)
         if new and self._anchor is not None:
             self._anchor.write(mark)

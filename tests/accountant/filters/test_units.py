@@ -26,6 +26,7 @@ from accountant import (
     ZeroConcentratedComposition,
 )
 from accountant.filters.units import INFINITE, UNIT, Units, minus, vector_of, vector_text
+from accountant.stores import sql_store
 from accountant.stores.opening import verify_store
 from mechanisms import Interval, Laplace, Sensitivity
 
@@ -160,7 +161,13 @@ def test_100_000_scales_on_one_record(composition: Any, tmp_path: Path) -> None:
     check_many_scales(composition, 100_000)
 
 
-def test_mechanisms_without_end_fill_no_memory() -> None:
+def test_mechanisms_without_end_fill_no_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sql_store, "_KEPT", 8)
+    stored = accountant_with(BasicComposition(), Budget(1e9), store=tmp_path / "ledger.db")
+    for i in range(20):
+        stored.release(Laplace(scale=1.0 + i, sensitivity=ONE), stored.private([0.5], SHARE, "ann"))
+    assert len(stored.ledger._kinds) <= 8  # type: ignore[attr-defined]
+    verify_store(tmp_path / "ledger.db")
     accountant = accountant_with(BasicComposition(), Budget(1e9))
     for i in range(9_000):
         accountant._charge(Laplace(scale=1.0 + i, sensitivity=ONE), ONE, Place("here.py", 1))
