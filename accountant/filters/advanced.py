@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from accountant.budget import Budget, Cost
-from accountant.filters.composition_theorem import BasicComposition, Box
+from accountant.filters.composition_theorem import BasicComposition, NumberLimits
 from accountant.filters.failures import DeclaredFailures, epsilon_at, limits_nothing
 from accountant.filters.spend import Spend, difference
 from accountant.filters.zero_concentrated import ZeroConcentratedComposition
@@ -67,7 +67,7 @@ class AdvancedComposition(DeclaredFailures):
         square = None if cost.epsilon is None else cost.epsilon**2
         return self.amount((cost.epsilon, square, self.paid_by_failures(mechanism, float(cost.delta))))
 
-    def boxes(self, budget: Budget) -> Sequence[Box]:
+    def boxes(self, budget: Budget) -> Sequence[NumberLimits]:
         """Return the limits of the basic condition and of the advanced one, each with that of delta."""
         total, squares, delta = self._limits(budget)
         return (total, None, delta), (None, squares, delta)

@@ -63,8 +63,8 @@ class Composition(Protocol):
     def fits(self, spent: Any, budget: Budget) -> bool:
         """Whether a record that has spent this is within `budget`, whatever came adaptively.
 
-        A theorem may have a method ``boxes(budget)``, too, which returns each `Box` of limits that suffices, so that
-        most totals need not be asked for.
+        A theorem may have a method ``boxes(budget)``, too, which returns the `NumberLimits` that each suffice alone, so
+        that most totals need not be asked for.
         """
 
     def guarantee(self, spent: Any, budget: Budget) -> Cost:
@@ -100,11 +100,11 @@ class Composition(Protocol):
         """
 
 
-Box = tuple[Fraction | None, ...]
+NumberLimits = tuple[Fraction | None, ...]
 """A limit for each number of a currency; None for those that have none."""
 
 
-def is_within(values: Sequence[Fraction | None], box: Box) -> bool:
+def is_within(values: Sequence[Fraction | None], box: NumberLimits) -> bool:
     """Whether each number is finite and within its limit, where it has one."""
     return all(
         most is None or (value is not None and value <= most) for value, most in zip(values, box, strict=True)
@@ -187,7 +187,7 @@ class BasicComposition:
     def check(self, budget: Budget) -> None:
         """Accept every budget."""
 
-    def boxes(self, budget: Budget) -> Sequence[Box]:
+    def boxes(self, budget: Budget) -> Sequence[NumberLimits]:
         """Return the limits of both numbers."""
         if math.isinf(budget.epsilon):
             return ((None, None if budget.delta == 1.0 else Fraction(budget.delta)),)

@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 from accountant.budget import Budget
-from accountant.filters.composition_theorem import Box, UnsupportedCharge, is_within, promised
+from accountant.filters.composition_theorem import NumberLimits, UnsupportedCharge, is_within, promised
 from accountant.filters.spend import Spend
 from mechanisms import Mechanism
 from mechanisms.losses.enclosure import Bound
@@ -99,7 +99,7 @@ class DeclaredFailures:
         """Return what (epsilon, delta)-DP of the budget implies."""
         return promised(self.name, budget, delta)
 
-    def boxes(self, budget: Budget) -> Sequence[Box]:
+    def boxes(self, budget: Budget) -> Sequence[NumberLimits]:
         """Return the theorem's limits under a budget."""
         raise NotImplementedError
 

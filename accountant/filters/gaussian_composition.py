@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from accountant.budget import Budget, Cost
-from accountant.filters.composition_theorem import Box, UnsupportedCharge, promised
+from accountant.filters.composition_theorem import NumberLimits, UnsupportedCharge, promised
 from accountant.filters.failures import DeclaredFailures, epsilon_at, limits_nothing
 from accountant.filters.spend import Spend, difference
 from accountant.filters.zero_concentrated import ZeroConcentratedComposition
@@ -74,7 +74,7 @@ class GaussianComposition(DeclaredFailures):
             )
         return self.amount((Fraction(mu) ** 2, self.paid_by_failures(mechanism, delta)))
 
-    def boxes(self, budget: Budget) -> Sequence[Box]:
+    def boxes(self, budget: Budget) -> Sequence[NumberLimits]:
         """Return the limits of μ² and delta."""
         return (self._limits(budget),)
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from accountant.budget import Budget, Cost
-from accountant.filters.composition_theorem import Box, UnsupportedCharge, is_within
+from accountant.filters.composition_theorem import NumberLimits, UnsupportedCharge, is_within
 from accountant.filters.failures import DeclaredFailures, epsilon_at, limits_nothing
 from accountant.filters.loss_mixture import epsilon_of_mixture, loss_at_every_moment
 from accountant.filters.spend import Spend, difference
@@ -197,7 +197,7 @@ class RenyiComposition(DeclaredFailures):
         assert most is not None
         return delta <= most and self._epsilon(spent, budget.delta) <= budget.epsilon
 
-    def boxes(self, budget: Budget) -> Sequence[Box]:
+    def boxes(self, budget: Budget) -> Sequence[NumberLimits]:
         """Return the limit of each order alone, with that of delta: it is all that counts for most of a run."""
         delta, without = self.failure_limit(budget), (None,) * len(self.orders)
         if limits_nothing(budget):

@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from accountant.budget import Budget, Cost
-from accountant.filters.composition_theorem import Box, UnsupportedCharge
+from accountant.filters.composition_theorem import NumberLimits, UnsupportedCharge
 from accountant.filters.failures import DeclaredFailures, epsilon_at, limits_nothing
 from accountant.filters.loss_mixture import loss_at_every_moment
 from accountant.filters.renyi import allowance, epsilon_of
@@ -78,7 +78,7 @@ class ZeroConcentratedComposition(DeclaredFailures):
             )
         return self.amount((Fraction(pure_to_zcdp(epsilon)), self.paid_by_failures(mechanism, delta)))
 
-    def boxes(self, budget: Budget) -> Sequence[Box]:
+    def boxes(self, budget: Budget) -> Sequence[NumberLimits]:
         """Return the limits of rho and delta."""
         return (self._limits(budget),)
 

@@ -60,14 +60,14 @@ class Settle(NamedTuple):
     returned: bool
 
 
-class Answer(NamedTuple):
+class KeepAnswer(NamedTuple):
     """What a request is to be answered, unless another answer is kept."""
 
     request: str
     answer: bytes
 
 
-Command = Charge | Settle | Answer
+LedgerCommand = Charge | Settle | KeepAnswer
 
 # --- events -------------------------------------------------------------------------------------------
 

@@ -10,21 +10,21 @@ from accountant.filters.units import Limit, Units, Vector
 from accountant.gates.lineage import RecordId
 from accountant.ledger.entry import Entry
 from accountant.ledger.events import (
-    Answer,
     Charge,
     Charged,
-    Command,
+    KeepAnswer,
+    LedgerCommand,
     LedgerEvent,
     Now,
     Ruled,
     Settle,
     Settlement,
 )
-from accountant.ledger.state import State, apply, decide, first_refused
+from accountant.ledger.ledger_state import State, apply, decide, first_refused
 from accountant.ledger.store import ANY, CannotPay, Fits, Receipt, RuleStanding, Standing, Tally
 from accountant.place import Place
 from accountant.record_name import canonical_name
-from accountant.rules.clock import ProcessClock, Witness
+from accountant.rules.clock import ProcessClock, RunningClock
 from accountant.rules.limits import Row
 from accountant.rules.rule import Rule
 from accountant.rules.scope import Scope
@@ -111,7 +111,7 @@ class Ledger(State):
         ledger.clock, ledger.drift = clock, drift
         return ledger
 
-    def resume(self, witness: Witness) -> None:
+    def resume(self, witness: RunningClock) -> None:
         """Go on now, after what was charged last.
 
         Raises
@@ -229,7 +229,7 @@ class Ledger(State):
         """Check every record and charge all, or none; see `Store`."""
         return self._do(Charge(entries, self._holds(fits), hold, request, scope))
 
-    def _do(self, command: Command) -> Receipt:
+    def _do(self, command: LedgerCommand) -> Receipt:
         found = decide(self, command, self._now())
         for event in found.events:
             self.apply(event)
@@ -253,7 +253,7 @@ class Ledger(State):
 
     def answered(self, request: str, answer: bytes) -> bytes:
         """Keep the answer to a request, or return the one that is kept; see `Store`."""
-        kept = self._do(Answer(request, answer)).answer
+        kept = self._do(KeepAnswer(request, answer)).answer
         assert kept is not None
         return kept
 

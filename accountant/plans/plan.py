@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 from accountant.budget import Budget, Cost
-from accountant.filters.composition_theorem import Box, UnsupportedCharge, is_within
+from accountant.filters.composition_theorem import NumberLimits, UnsupportedCharge, is_within
 from accountant.filters.spend import Spend, difference
 from accountant.recorded import describe
 from mechanisms import Mechanism, Neighbouring, PrivacyProfile, Sensitivity, mechanism_from_dict
@@ -291,7 +291,7 @@ class PlannedComposition:
             "(ZeroConcentratedComposition, RenyiComposition, GaussianComposition, AdvancedComposition)"
         )
 
-    def boxes(self, budget: Budget) -> Sequence[Box]:
+    def boxes(self, budget: Budget) -> Sequence[NumberLimits]:
         """Return how often each release is planned."""
         return (tuple(Fraction(step.count) for step in self.plan.steps),)
 

@@ -37,7 +37,7 @@ def _boot() -> str:
         return ""
 
 
-class Witness:
+class RunningClock:
     """A running clock that nobody can set, and how far it is behind a ledger's.
 
     The processes of a machine share it until the machine is started again, and note in the ledger what it said.

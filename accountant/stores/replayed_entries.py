@@ -57,7 +57,7 @@ from accountant.ledger.events import (
     Ruled,
     Settlement,
 )
-from accountant.ledger.state import Account, State, apply, decide, repeated_command
+from accountant.ledger.ledger_state import Account, State, apply, decide, repeated_command
 from accountant.ledger.store import ANY, CannotPay, Settled, Tally
 from accountant.place import Place
 from accountant.recorded import RecordedMechanism, recall

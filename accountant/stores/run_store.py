@@ -17,7 +17,7 @@ from sqlalchemy import inspect
 
 from accountant.ledger.events import Answered, Charged, LedgerEvent, Settlement
 from accountant.ledger.ledger import Ledger
-from accountant.rules.clock import ClockAhead, Witness
+from accountant.rules.clock import ClockAhead, RunningClock
 from accountant.rules.limits import renumbered
 from accountant.stores import opening
 from accountant.stores.chain import label, row_digest
@@ -230,7 +230,7 @@ class RunStore:
         ledger = Ledger.of(
             store.terms.composition, events, rules, rows, replay.clock, replay.drift, folded=folded
         )
-        witness = Witness()
+        witness = RunningClock()
         witness.saw(noted, replay.clock)
         assumptions = (*replay.assumptions, *self._journal.replay(found, ledger, store.terms.composition))
         try:

@@ -17,21 +17,21 @@ from accountant.filters.units import Limit, Units
 from accountant.gates.lineage import RecordId
 from accountant.ledger.entry import Entry
 from accountant.ledger.events import (
-    Answer,
     Charge,
     Charged,
     ClockConfirmed,
-    Command,
     DrawnAgain,
+    KeepAnswer,
+    LedgerCommand,
     LedgerEvent,
     Ruled,
     Settle,
     Settlement,
 )
-from accountant.ledger.state import first_refused, stamp
+from accountant.ledger.ledger_state import first_refused, stamp
 from accountant.ledger.store import ANY, CannotPay, Fits, Receipt, RuleStanding, Standing, Tally
 from accountant.place import Place
-from accountant.rules.clock import Witness
+from accountant.rules.clock import RunningClock
 from accountant.rules.limits import Limits
 from accountant.rules.reach import check_reach
 from accountant.rules.rule import Rule, checked_rules
@@ -95,7 +95,7 @@ class SQLStore:
         self._anchor = anchor
         self._units = Units(terms.composition)
         self._texts = Texts(self._units)
-        self._witness = Witness()
+        self._witness = RunningClock()
         self._kinds: dict[tuple[Any, ...], int] = {}
         self._limits: dict[int, Limits] = {}
         self._queue: GroupCommit[_Task] = GroupCommit(self._commit)
@@ -215,7 +215,7 @@ class SQLStore:
 
     def answered(self, request: str, answer: bytes) -> bytes:
         """Keep the answer to a request, or return the one that is kept; see `Store`."""
-        kept: bytes = self._do(Answer(request, answer)).answer  # type: ignore[assignment]
+        kept: bytes = self._do(KeepAnswer(request, answer)).answer  # type: ignore[assignment]
         return kept
 
     def draw(self, position: int) -> None:
@@ -226,7 +226,7 @@ class SQLStore:
         """Give a reservation's charge back; see `Store`."""
         self._do(Settle(position, returned=True))
 
-    def _do(self, command: Command) -> Receipt:
+    def _do(self, command: LedgerCommand) -> Receipt:
         found: Receipt = self._queue.do(lambda work: work.do(command))
         return found
 

@@ -17,20 +17,20 @@ from accountant.ledger.events import (
     Answered,
     Charged,
     ClockConfirmed,
-    Command,
     DrawnAgain,
+    LedgerCommand,
     LedgerEvent,
     Now,
     Ruled,
     Settlement,
 )
-from accountant.ledger.state import Account, Request, State, apply, decide
+from accountant.ledger.ledger_state import Account, Request, State, apply, decide
 from accountant.ledger.store import ANY, Receipt
 from accountant.place import Place, calling_place
 from accountant.recorded import describe, recall
 from accountant.refusals import GateClosed
 from accountant.rules import clock
-from accountant.rules.clock import Witness
+from accountant.rules.clock import RunningClock
 from accountant.rules.limits import Limits
 from accountant.rules.rule import Rule
 from accountant.rules.scope import Scope
@@ -88,7 +88,7 @@ class Work(State):
         opened: Mark,
         known_limits: dict[int, Limits],
         label: Callable[[RecordId], str],
-        witness: Witness,
+        witness: RunningClock,
     ) -> None:
         super().__init__(texts.units)
         self.label = label  # of a record
@@ -346,7 +346,7 @@ class Work(State):
 
     # --- what happens ----------------------------------------------------------------------------
 
-    def do(self, command: Command) -> Receipt:
+    def do(self, command: LedgerCommand) -> Receipt:
         """Decide on a command, and let it happen."""
         found = decide(self, command, self.now())
         for event in found.events:

@@ -19,18 +19,18 @@ from typing import Any, Protocol
 from accountant import BasicComposition, Budget, Cost, Entry, Place, Rule
 from accountant.filters.units import UNIT, Limit, Units
 from accountant.ledger.events import (
-    Answer,
     Answered,
     Charge,
     Charged,
-    Command,
+    KeepAnswer,
+    LedgerCommand,
     LedgerEvent,
     Now,
     Ruled,
     Settle,
     Settlement,
 )
-from accountant.ledger.state import State, apply, decide
+from accountant.ledger.ledger_state import State, apply, decide
 from accountant.ledger.store import AnswerErased, CannotPay, KeyUsed, Receipt, Settled
 from accountant.rules.clock import DAY, ClockAhead
 from accountant.rules.limits import Limits, NotPermitted
@@ -67,7 +67,7 @@ class Moved(Exception):
 class Process(Protocol):
     """One that has the ledger open."""
 
-    def do(self, command: Command) -> Receipt:
+    def do(self, command: LedgerCommand) -> Receipt:
         """Let a command happen, durably; raises one of `REFUSALS`, `Killed` or `Moved`."""
 
 
@@ -198,7 +198,7 @@ class History:
         number: int,
         held: list[tuple[int, Charge]],
         asked: list[Charge],
-    ) -> Command | None:
+    ) -> LedgerCommand | None:
         chosen = self.chosen
         if verb in ("charge", "hold"):
             records = tuple(chosen.sample(names, chosen.randrange(1, len(names) + 1)))
@@ -215,7 +215,7 @@ class History:
             return Settle(chosen.choice(held)[0], verb == "return")
         return None
 
-    def _do(self, process: Process, command: Command, held: list[tuple[int, Charge]]) -> None:
+    def _do(self, process: Process, command: LedgerCommand, held: list[tuple[int, Charge]]) -> None:
         found = process.do(command)
         if isinstance(command, Charge):
             if command.hold:
@@ -225,7 +225,7 @@ class History:
             else:
                 self.may_die()
                 answer = bytes([self.chosen.randrange(256)])
-                kept = process.do(Answer(command.request, answer)).answer
+                kept = process.do(KeepAnswer(command.request, answer)).answer
                 assert kept is not None
                 first = self._answers.setdefault(command.request, kept)
                 if first != kept:
@@ -369,7 +369,7 @@ class Follower(State):
             self._lines.sync()
             self._lines.anchor = self._seen, self._head
 
-    def do(self, command: Command) -> Receipt:
+    def do(self, command: LedgerCommand) -> Receipt:
         self.follow()
         history, lines = self._history, self._lines
         seen = history.now - self._since if self._seen else 0
@@ -388,13 +388,13 @@ class Follower(State):
             lines.anchor = self._seen, head
         return found
 
-    def _decide(self, command: Command, now: Now) -> Receipt:
+    def _decide(self, command: LedgerCommand, now: Now) -> Receipt:
         """Decide, wrongly if that is the fault."""
         fault = self._history.fault
         again = isinstance(command, Settle) and command.returned and command.position in self.named
         if fault == "a charge is given back twice" and isinstance(command, Settle) and again:
             return Receipt(events=(Settlement(command.position, True, max(now.at, self.clock)),))
-        if fault == "a request has two answers" and isinstance(command, Answer):
+        if fault == "a request has two answers" and isinstance(command, KeepAnswer):
             return Receipt(answer=command.answer)
         if fault == FAULTS[8] and isinstance(command, Charge):
             for each in command.entries:

@@ -17,7 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from accountant import Accountant, Budget, BudgetExceeded, PurposeRefused, Rule, spending_on
 from accountant.rules import clock
-from accountant.rules.clock import DAY, ClockAhead, Witness
+from accountant.rules.clock import DAY, ClockAhead, RunningClock
 from accountant.rules.scope import Scope, current_scope
 from accountant.stores.export import read_export
 from accountant.stores.folding import NothingToFold, fold
@@ -100,7 +100,7 @@ class Oracle:
                     assert total <= counted.budget.epsilon
 
 
-class Blind(Witness):
+class Blind(RunningClock):
     """A clock that was started now."""
 
     def saw(self, text: str | None, at: int) -> None:
@@ -194,7 +194,7 @@ class RulesMachine(RuleBasedStateMachine):
                 self.store.charge([], lambda _: True, scope=current_scope())
             self.store.confirm_clock("ann", "a holiday")
         self.store.charge([], lambda _: True, scope=Scope("care"))
-        self.store._witness = Witness()
+        self.store._witness = RunningClock()
 
     @rule(days=st.integers(0, 3), forget=st.booleans())
     def fold(self, days: int, forget: bool) -> None:

@@ -12,7 +12,7 @@ import pytest
 from simulation import History, Moved
 
 from accountant import BasicComposition, Trust
-from accountant.ledger.events import Answer, Charge, Command, Settle
+from accountant.ledger.events import Charge, KeepAnswer, LedgerCommand, Settle
 from accountant.ledger.store import Receipt
 from accountant.rules import clock
 from accountant.stores import opening
@@ -69,7 +69,7 @@ class Client:
         object.__setattr__(anchor, "history", history)
         self.store._anchor = anchor
 
-    def do(self, command: Command) -> Receipt:
+    def do(self, command: LedgerCommand) -> Receipt:
         self._files.ahead = self._ahead
         before = self._files.read()
         try:
@@ -79,7 +79,7 @@ class Client:
         self._files.note(before)
         return found
 
-    def _do(self, command: Command) -> Receipt:
+    def _do(self, command: LedgerCommand) -> Receipt:
         store = self.store
         if isinstance(command, Charge):
             receipt = store.charge(
@@ -90,7 +90,7 @@ class Client:
                 scope=command.scope,
             )
             return receipt
-        if isinstance(command, Answer):
+        if isinstance(command, KeepAnswer):
             return Receipt(answer=store.answered(command.request, command.answer))
         assert isinstance(command, Settle)
         (store.give_back if command.returned else store.draw)(command.position)

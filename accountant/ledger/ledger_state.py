@@ -18,8 +18,8 @@ from accountant.ledger.events import (
     Answered,
     Charge,
     Charged,
-    Command,
     DrawnAgain,
+    LedgerCommand,
     LedgerEvent,
     Now,
     Ruled,
@@ -175,7 +175,7 @@ class State:
 # --- deciding -------------------------------------------------------------------------------------------
 
 
-def decide(state: State, command: Command, now: Now | None) -> Receipt:
+def decide(state: State, command: LedgerCommand, now: Now | None) -> Receipt:
     """Return what a command leads to, and what is said of it; nothing has happened yet.
 
     A storage that numbers charges when they are written says later where one stands.
@@ -416,7 +416,7 @@ def _settle(state: State, event: Settlement) -> None:
 
 def repeated_command(
     state: State, event: Charged | Settlement | DrawnAgain, holds: Callable[[Vector], bool]
-) -> Command:
+) -> LedgerCommand:
     """Return the command that an event was decided for: whoever verifies decides it again."""
     if isinstance(event, Settlement):
         return Settle(event.position, event.returned)
