@@ -76,7 +76,7 @@ REACHED = {
         "def decide(",
         "def decide_otherwise(): pass\n\n\ndef decide(",
     ),
-    "what asks": ("verify.verification", "_SHOWN", "_MORE_SHOWN"),
+    "what asks": ("verify.verification", "from __future__ import annotations", "EXTRA = 1"),
 }
 
 
