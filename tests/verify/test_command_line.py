@@ -108,7 +108,7 @@ def test_list_fits_on_a_page_a_line_each(run, monkeypatch):
     assert len(lines) > 2
     assert all(line.startswith("zoo/svt") or "svt" in line for line in lines)
     assert all(" false " in line for line in lines)
-    assert run("list", "published")[1].count("\npublished/") == 24
+    assert run("list", "published")[1].count("\npublished/") == 23
 
 
 def test_list_shows_everything(run):
