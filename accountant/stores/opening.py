@@ -105,7 +105,11 @@ def open_store(
             _check_terms(database.name, terms, replay.terms)
         naming = Names.of(database.name, replay.names, key)
         _check_location(database, replay.location)
-        if pinned is not None:
+        if pinned is not None and pinned.read() != head:
+            with (
+                database.writing() as connection
+            ):  # of who died before it was durable: no anchor may name it then
+                database.sync(connection)
             pinned.write(head)
         if database.holding:
             with database.writing() as connection:

@@ -130,8 +130,10 @@ class Files:
             _copied(self.path, self._older)
 
     def open(self) -> Client:
+        before = self.read()
         client = Client(self)
         self._clients.append(client)
+        self.note(before)
         return client
 
     def close(self) -> None:

@@ -44,6 +44,16 @@ def test_an_answer_that_another_process_kept_is_synced_before_it_is_shown(tmp_pa
     assert (tmp_path / "ledger.db-wal").read_bytes() == log
 
 
+def test_what_an_anchor_is_told_when_a_store_is_opened_is_synced_first(tmp_path: Path) -> None:
+    path, anchor = tmp_path / "ledger.db", tmp_path / "anchor"
+    one, _ = opened(path), opened(path, anchor)
+    charge(one, "ann")  # who dies before that is durable
+    log, before = (tmp_path / "ledger.db-wal").read_bytes(), anchor.read_bytes()
+    opened(path, anchor)
+    assert anchor.read_bytes() != before
+    assert (tmp_path / "ledger.db-wal").read_bytes() != log
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks here")
 def test_a_fork_waits_for_the_end_of_a_commit(tmp_path: Path) -> None:
     accountant = opened(tmp_path / "ledger.db")
