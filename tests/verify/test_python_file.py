@@ -50,7 +50,7 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SubjectError, match="no such file"):
         import_file(tmp_path / "missing.py")
     (tmp_path / "text.txt").write_text("")
-    with pytest.raises(SubjectError, match="not a Python file"):
+    with pytest.raises(SubjectError, match="is no Python file"):
         import_file(tmp_path / "text.txt")
 
 
@@ -62,6 +62,12 @@ def kept_of_another_version(path: Path) -> None:
     py_compile.compile(str(path), doraise=True)
     path.write_text(kept)
     os.utime(path, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
+
+
+def test_a_notebook_is_refused_by_name(tmp_path: Path) -> None:
+    (tmp_path / "some.ipynb").write_text("{}")
+    with pytest.raises(SubjectError, match=r"some\.ipynb: is no Python file; put what is verified into one"):
+        verify(f"{tmp_path / 'some.ipynb'}:noisy")
 
 
 def test_what_is_run_is_what_the_file_says(tmp_path: Path) -> None:

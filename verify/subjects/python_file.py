@@ -43,7 +43,7 @@ def import_file(path: Path) -> ModuleType:
     if not path.is_file():
         raise SubjectError(f"{path}: no such file")
     if path.suffix != ".py":
-        raise SubjectError(f"{path}: not a Python file")
+        raise SubjectError(f"{path}: is no Python file; put what is verified into one")
     name = f"{IMPORTED_AS}{path.stem}"
     loader = _FromSource(name, str(path))
     specification = importlib.util.spec_from_file_location(name, path, loader=loader)

@@ -58,8 +58,8 @@ class Named:
 
 
 def names_file(name: str) -> bool:
-    """Whether a name is that of an object in a Python file, whose code is to be imported."""
-    return ".py:" in name or name.endswith(".py")
+    """Whether a name is that of an object in a file of code, which is to be imported (of a notebook: refused)."""
+    return any(f"{ending}:" in name or name.endswith(ending) for ending in (".py", ".ipynb"))
 
 
 def file_of(subject: object) -> Path | None:
