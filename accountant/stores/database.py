@@ -353,22 +353,6 @@ class Database:
         else:
             self.cursor(connection, "UPDATE store SET version = version")
 
-    def check_writable(self, connection: Connection) -> None:
-        """Refuse what can be read only, as far as that shows without writing: a standby, or a file that is protected.
-
-        Raises
-        ------
-        OSError
-            If it can be read only.
-        """
-        if self.path is not None:
-            if not os.access(self.path, os.W_OK):
-                raise OSError(f"{self.name}: may not be written to")
-        elif not self.sqlite and self.cursor(connection, "SHOW transaction_read_only").fetchone()[0] != "off":
-            raise OSError(
-                f"{self.name}: can be read only: a standby, or a role or database that may only read"
-            )
-
     def place(self, connection: Connection) -> dict[str, Any]:
         """Return what tells this database, with the tables of a store, from its copies."""
         if self.path is not None:

@@ -97,7 +97,7 @@ Table(
     Column("line", Text, nullable=False),
 )
 
-Table(
+TALLY = Table(
     "tally",  # of kinds of charges; in the row of kind 0, of accounts, and the sum of the digests of their rows
     METADATA,
     Column("kind", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=False),

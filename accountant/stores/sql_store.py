@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import cmp_to_key, partial
 from typing import Any
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, delete, insert
 
 from accountant.filters.units import Limit, Units
 from accountant.gates.lineage import RecordId
@@ -43,6 +43,7 @@ from accountant.stores.database import Database
 from accountant.stores.folded import begun, last_fold
 from accountant.stores.group_commit import GroupCommit
 from accountant.stores.names import PLAIN, Names, named
+from accountant.stores.schema import TALLY
 from accountant.stores.store_refusals import StoreMoved
 from accountant.stores.store_verification import Verified, check_anchor, verify_database
 from accountant.stores.work import ACCOUNT_ROW, Work, account_row, check_accounts, rows_after
@@ -171,7 +172,7 @@ class SQLStore:
         )
 
     def check(self) -> None:
-        """Refuse if nothing can be charged now: a transaction is begun, and writes nothing.
+        """Refuse if nothing can be charged now: a transaction writes a row and takes it back, durably.
 
         Raises
         ------
@@ -186,9 +187,9 @@ class SQLStore:
             self._check_anchor(work)
             work.check()
             check_accounts(self.database, connection, within=60.0)
-            self.database.check_writable(connection)
-        with self.database.writing(wait=1.0):
-            pass
+        with self.database.writing(wait=1.0) as connection:
+            connection.execute(insert(TALLY).values(kind=-1, releases=0, records=0))
+            connection.execute(delete(TALLY).where(TALLY.c.kind == -1))
 
     def _check_anchor(self, work: Work) -> None:
         """Refuse if the anchor knows more of this store than it says itself."""

@@ -4,6 +4,7 @@ import base64
 import json
 import logging
 import re
+import resource
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -659,12 +660,15 @@ def test_a_ledger_that_somebody_else_has_locked_is_not_healthy(client: Client) -
         refused(client.ask("/health", who=None), 503, "store-refused")
 
 
-def test_a_ledger_that_is_not_spent_from_is_not_healthy(
-    client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as patched:
-        patched.setattr("os.access", lambda *_: False)
-        refused(client.ask("/health", who=None), 503, "unknown")
+def test_a_ledger_that_cannot_be_written_or_is_not_spent_from_is_not_healthy(client: Client) -> None:
+    """A disk that took no more was found by the first release: nothing had been written to look."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1, before[1]))
+    try:
+        answer = client.ask("/health", who=None)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    refused(answer, 503, "unknown")
     client.serve(client.desk)  # what was found lasts
     assert client.ask("/health", who=None).json() == {"status": "ok"}
     adopt(client.path, "a test")
