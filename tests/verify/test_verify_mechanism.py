@@ -122,7 +122,7 @@ COUNT = Binomial(trials=100, shift=1, delta=1e-3)
     [
         lambda noise: noise,
         lambda noise: noise >> abs,
-        lambda noise: Repeated(noise, 2),
+        pytest.param(lambda noise: Repeated(noise, 2), marks=pytest.mark.slow),
         lambda noise: Composed((Gaussian(sigma=9.0, sensitivity=noise.sensitivity, delta=1e-9), noise)),
     ],
 )

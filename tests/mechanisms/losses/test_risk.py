@@ -230,6 +230,7 @@ def test_directions_of_a_group_do_not_mix() -> None:
         compose([(side, 1) for side in sides])
 
 
+@pytest.mark.few(5)
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("mu", [1e-300, 1e-15, 1e-12, 40.0, 1e6])
 @pytest.mark.parametrize("rate", [1e-300, 0.5, 1.0 - 1e-16])

@@ -107,6 +107,7 @@ def test_one_of_two_neighbours_that_raises_is_no_evidence(number):
     assert stated.verdict == "refuted"
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "data", [Integers(0, 1), Box(0, 1, 2), Categories(2)], ids=lambda each: type(each).__name__
 )

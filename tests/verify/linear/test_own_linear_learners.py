@@ -65,7 +65,7 @@ def test_a_leaking_learner_is_refuted_by_plays(name: str) -> None:
     assert result.upper.epsilon > 1.0 + 1e-9
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", HONEST)
 def test_an_honest_learner_is_certified(name: str) -> None:
     """Reports that the learner clips itself were refuted at 309 by a pair that no data reach."""

@@ -41,7 +41,7 @@ def test_the_raw_one_is_refuted_by_another_users_action():
     assert [finding.kind.value for finding in result.findings] == ["declassified"]
 
 
-@pytest.mark.slow_cells("raw-value-verdicts2")
+@pytest.mark.slow_cells("raw-value-verdicts2", "never-cleared-verdicts1")
 @pytest.mark.parametrize(
     ("fault", "verdicts"),
     [
@@ -82,6 +82,7 @@ class Thrice(DPLinUCB):
         super().__init__(features, gate, epsilon=3 * epsilon, delta=delta, horizon=horizon)
 
 
+@pytest.mark.slow  # the two below are of one's own, too
 def test_learners_of_ones_own_are_subjects_too():
     assert verify(Mine, **FEW).verdict == "certified"
     assert verify(Thrice, **FEW).verdict != "certified"

@@ -97,7 +97,7 @@ def test_theorem_4_2_is_refuted_in_the_action_sequence() -> None:
         ("published/dp-dpe-shuffle", 14.9, 1e-6, 0.0239, 0.0721),
         ("published/dp-pe-shuffle", 1.0, 1e-6, 0.0693, 0.0694),
         pytest.param("published/dp-pe-shuffle", 10.0, 1e-6, 0.815, 0.825, marks=pytest.mark.slow),
-        ("published/dp-pe-shuffle", 10.0, 0.25, 0.0, 0.0),
+        pytest.param("published/dp-pe-shuffle", 10.0, 0.25, 0.0, 0.0, marks=pytest.mark.slow),
     ],
 )
 def test_printed_claims_that_hold_with_slack(
@@ -277,6 +277,7 @@ class SeesAll(DPPECentral):
             return sums
 
 
+@pytest.mark.slow_cells("AsksTwice-unproven")
 @pytest.mark.parametrize(
     ("make", "verdict"), [(AsksTwice, "unproven"), (SendsTwice, "refuted"), (SeesAll, "unproven")]
 )
