@@ -145,6 +145,11 @@ class ComposedLoss:
         return products(self.releases)
 
     @cached_property
+    def _is_on_grid(self) -> bool:
+        """True if a product is rounded to a grid, as a curve has no law of the loss."""
+        return any(own.on_grid for own in self.directions)
+
+    @cached_property
     def _switches(self) -> bool:
         """True if the worst pair of data sets may differ from release to release."""
         several = any(len(side.attained()) > 1 for own in self.directions for side in own.profiles)
@@ -233,10 +238,8 @@ class ComposedLoss:
         wide = not product.width <= _WIDE * width * min(product.upper, _FAR)
         if self.attained and not wide:
             return product
-        loose = wide or any(own.on_grid for own in self.directions)
+        loose = wide or self._is_on_grid
         theorems = beside_the_product(self.releases, loose=loose)
-        if loose and epsilon is not None and product.upper < _LOST:
-            theorems = tuple(one for name, one in THEOREMS.items() if name != EXACT)
         if time_is_over():
             theorems = tuple(one for one in theorems if one in AT_ONCE)
         found = [
@@ -295,7 +298,11 @@ class ComposedLoss:
 
     def _delta_at_most(self, at: float, width: float) -> Enclosure | Bound:
         product = self.product_delta(at, width)
-        return self.by_theorems(product, width, epsilon=at) if product.upper else product
+        found = self.by_theorems(product, width, epsilon=at) if product.upper else product
+        if 0.0 < found.upper < _LOST and self._is_on_grid and not time_is_over():
+            others = (one.delta(self.releases, at) for name, one in THEOREMS.items() if name != EXACT)
+            found = found.at_most([one for one in others if one is not None])
+        return found
 
     def product_delta(self, epsilon: float, width: float = 1e-9) -> Enclosure:
         """Return δ(epsilon) of the product of dominating pairs, attained or not."""
