@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from accountant.budget import Budget
-from accountant.filters.composition_theorem import Composition
+from accountant.filters.composition_theorem import Composition, repeat_charge
 from accountant.gates.assuming import Assuming, declared_stability
 from accountant.gates.closing import Closing
 from accountant.gates.gate import Mask
@@ -486,7 +486,10 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
             asked += self._asked_of_waiting(own.mechanism, given._provenance, times, sums, place)
             asked += [(entry, times) for entry in self._entries(own, given, None, place, leaves=False)]
         with self._charging:
-            entries = [replace(entry, charge=self._times(entry.charge, times)) for entry, times in asked]
+            entries = [
+                replace(entry, charge=repeat_charge(self.composition, entry.charge, times))
+                for entry, times in asked
+            ]
             self._check_budget(entries, place)
 
     def _asked_of_waiting(
@@ -583,7 +586,9 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         charge = self._charge(own, moved, place)
 
         def fits(count: int) -> bool:
-            entry = Entry(own, moved, self._times(charge, count), (payer,), place, self._noise.name)
+            entry = Entry(
+                own, moved, repeat_charge(self.composition, charge, count), (payer,), place, self._noise.name
+            )
             return self._first_refused([entry], place) is None
 
         return most_that_fit(fits)

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Protocol
 
-from accountant.budget import Budget, Cost
+from accountant.budget import Amount, Budget, Cost
 from mechanisms import ApproximateProfile, Mechanism, Sensitivity
 from mechanisms.losses.enclosure import Bound, Enclosure
 
@@ -61,7 +61,7 @@ class Composition(Protocol):
         """
 
     def fits(self, spent: Any, budget: Budget) -> bool:
-        """Whether a record that has spent this is within `budget`, whatever came adaptively.
+        """Compare what a record has spent with `budget`: True if it is within it, whatever came adaptively.
 
         A theorem may have a method ``boxes(budget)``, too, which returns the `NumberLimits` that each suffice alone, so
         that most totals need not be asked for.
@@ -105,10 +105,15 @@ NumberLimits = tuple[Fraction | None, ...]
 
 
 def is_within(values: Sequence[Fraction | None], box: NumberLimits) -> bool:
-    """Whether each number is finite and within its limit, where it has one."""
+    """Compare each number with its limit: True if it is finite and within it, or has none."""
     return all(
         most is None or (value is not None and value <= most) for value, most in zip(values, box, strict=True)
     )
+
+
+def repeat_charge(composition: Composition, charge: Amount, times: int) -> Any:
+    """Return the sum of so many charges of one size."""
+    return composition.amount(tuple(None if value is None else times * value for value in charge.values))
 
 
 class UnsupportedCharge(ValueError):

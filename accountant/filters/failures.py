@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import functools
 import math
 from collections.abc import Mapping, Sequence
@@ -34,7 +35,7 @@ class DeltaSplit:
 
 
 @dataclass(frozen=True)
-class DeclaredFailures:
+class DeclaredFailures(abc.ABC):
     """What all filters have in common that split δ between failures and losses.
 
     A release with a δ_i of its own is, but for probability δ_i, one that the theorem has a cost for: an
@@ -99,12 +100,12 @@ class DeclaredFailures:
         """Return what (epsilon, delta)-DP of the budget implies."""
         return promised(self.name, budget, delta)
 
+    @abc.abstractmethod
     def boxes(self, budget: Budget) -> Sequence[NumberLimits]:
         """Return the theorem's limits under a budget."""
-        raise NotImplementedError
 
     def fits(self, spent: Spend, budget: Budget) -> bool:
-        """Whether a total is within one of the theorem's limits."""
+        """Compare a total with the theorem's limits: True if it is within one of them."""
         return any(is_within(spent.values, box) for box in self.boxes(budget))
 
     def split(self, delta: float) -> DeltaSplit:

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -30,7 +30,7 @@ from accountant.filters.composition_theorem import Composition
 _ODD = math.lcm(*range(1, 1_001, 2))
 UNIT = 2**256 * _ODD
 INFINITE = 2**4_096
-"""What no finite number covers: more than every limit, in units. Sums tell how often it was paid, and give it back."""
+"""An infinite number in units, above every limit. Sums tell how often it was paid, and give it back."""
 
 Vector = tuple[int, ...]
 """An amount in units, one number for each of the theorem's."""
@@ -98,6 +98,10 @@ class Units:
         self._sums[id(price)] = total, price, found
         return found
 
+    def test_of(self, fits: Callable[[Any], bool]) -> Callable[[Vector], bool]:
+        """Return a test of totals in units from one of the theorem's amounts."""
+        return fits.holds if isinstance(fits, Limit) else lambda total: fits(self.amount(total))
+
     def amount(self, total: Vector) -> Any:
         """Return the theorem's amount of so many units."""
         return self.composition.amount(
@@ -110,7 +114,7 @@ def _up(value: Fraction) -> int:
 
 
 class Limit:
-    """Which totals are within a budget.
+    """The totals within a budget.
 
     Parameters
     ----------
@@ -129,11 +133,11 @@ class Limit:
         ]
 
     def __call__(self, spent: Amount) -> bool:
-        """Whether an amount is within the budget."""
+        """Compare an amount with the budget, by the theorem."""
         return self._units.composition.fits(spent, self._budget)
 
     def holds(self, total: Vector) -> bool:
-        """Whether so many units are; the theorem has the last word."""
+        """Compare a total in units with the theorem's limits, and else by the theorem."""
         for box in self._boxes:
             if all(map(operator.le, total, box)):
                 return True

@@ -202,12 +202,6 @@ class Accounts:
         if refused is not None:
             raise self._refusal(refused, place, entries)
 
-    def _times(self, charge: Amount, times: int) -> Any:
-        """Return what so many charges amount to."""
-        return self.composition.amount(
-            tuple(None if value is None else times * value for value in charge.values)
-        )
-
     def _first_refused(self, entries: Sequence[Entry], place: Place) -> CannotPay | None:
         """Return why the first record that cannot pay cannot."""
         try:

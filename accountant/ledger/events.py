@@ -1,4 +1,4 @@
-"""What is asked of a ledger, and what happens in it: commands, and events."""
+"""Commands to a ledger, and the events that follow from them."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from typing import Any
 
 from accountant.filters.composition_theorem import Composition
-from accountant.filters.units import Limit, Units, Vector
+from accountant.filters.units import Units, Vector
 from accountant.gates.lineage import RecordId
 from accountant.ledger.entry import Entry
 from accountant.ledger.events import (
@@ -182,10 +182,7 @@ class Ledger(State):
 
     def first_refused(self, entries: Sequence[Entry], fits: Fits, scope: Scope = ANY) -> CannotPay | None:
         """Return the `CannotPay` that `charge` would raise; see `Store`."""
-        return first_refused(self, Charge(entries, self._holds(fits), scope=scope), self._now())
-
-    def _holds(self, fits: Fits) -> Callable[[Vector], bool]:
-        return fits.holds if isinstance(fits, Limit) else lambda total: fits(self.units.amount(total))
+        return first_refused(self, Charge(entries, self.units.test_of(fits), scope=scope), self._now())
 
     def _now(self) -> Now | None:
         return None if self.limits is None else Now(self._clock.now())
@@ -227,7 +224,7 @@ class Ledger(State):
         scope: Scope = ANY,
     ) -> Receipt:
         """Check every record and charge all, or none; see `Store`."""
-        return self._do(Charge(entries, self._holds(fits), hold, request, scope))
+        return self._do(Charge(entries, self.units.test_of(fits), hold, request, scope))
 
     def _do(self, command: LedgerCommand) -> Receipt:
         found = decide(self, command, self._now())

@@ -90,7 +90,7 @@ def _of_all(parts: Sequence[ServicePart], metrics: Metrics) -> list[Operation]:
         gauges = [gauge for part in parts for gauge in part.gauges(client)]
         return PlainTextResponse(metrics.text(gauges), media_type=CONTENT_TYPE)
 
-    searched = [part for part in parts if part.found is not None]
+    searched = [part for part in parts if part.show_record is not None]
     first = [search_section(_SEARCH)] if searched else []
 
     def shown(client: str, body: Body) -> Response:
@@ -100,7 +100,9 @@ def _of_all(parts: Sequence[ServicePart], metrics: Metrics) -> list[Operation]:
     def found_record(client: str, body: Body) -> Response:
         check_keys(body, "record")
         record = read_record(body["record"], "record")
-        sections = [section for part in searched if part.found for section in part.found(client, record)]
+        sections = [
+            section for part in searched if part.show_record for section in part.show_record(client, record)
+        ]
         return HTMLResponse(page([part.name for part in searched], [*first, *sections]))
 
     def described(client: str, body: Body) -> Mapping[str, Any]:

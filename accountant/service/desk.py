@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from accountant.accountant import Accountant
 from accountant.budget import Amount
+from accountant.filters.composition_theorem import repeat_charge
 from accountant.filters.share import share_spent
 from accountant.gates.lineage import RecordId
 from accountant.gates.messages import some_value
@@ -30,6 +32,19 @@ from accountant.stores.sql_store import SQLStore
 from accountant.stores.store_refusals import LedgerDamaged, StoreRefused
 from mechanisms import Domain, DomainError, Mechanism
 from mechanisms.losses.inversion import most_that_fit
+
+
+@contextmanager
+def _refusing_mechanism() -> Iterator[None]:
+    """Say of a mechanism what a gate refuses it for; refusals that are not its fault go on."""
+    try:
+        yield
+    except (ClockAhead, GateClosed, PurposeRefused, StoreRefused):
+        raise
+    except Refusal as refused:
+        raise ServiceProblem(422, kind_of(refused), refused.message, "mechanism") from None
+    except (TypeError, ValueError) as error:
+        raise invalid("mechanism", str(error)) from None
 
 
 class Desk:
@@ -103,14 +118,8 @@ class Desk:
 
     def _check(self, asked: Asked, private: Private | PrivateSums) -> Quote:
         """Return the price; whatever is refused here is refused for what is public."""
-        try:
+        with _refusing_mechanism():
             return self._accountant.price(asked.mechanism, private)
-        except (ClockAhead, GateClosed, PurposeRefused, StoreRefused):
-            raise
-        except Refusal as refused:
-            raise ServiceProblem(422, kind_of(refused), refused.message, "mechanism") from None
-        except (TypeError, ValueError) as error:
-            raise invalid("mechanism", str(error)) from None
 
     def _priced(self, asked: Asked) -> Quote:
         return self._check(asked, self._entered(asked))
@@ -197,20 +206,14 @@ class Desk:
         moved = domain.sensitivity
 
         def look() -> list[float]:
-            try:
+            with _refusing_mechanism():
                 return [self._accountant.room(mechanism, each, sensitivity=moved) for each in records]
-            except (ClockAhead, GateClosed, PurposeRefused, StoreRefused):
-                raise
-            except Refusal as refused:
-                raise ServiceProblem(422, kind_of(refused), refused.message, "mechanism") from None
-            except (TypeError, ValueError) as error:
-                raise invalid("mechanism", str(error)) from None
 
         pairs = zip(records, self._asking(client, look), strict=True)
         found = [{"record": each, "room": None if room == float("inf") else room} for each, room in pairs]
         return {"records": found}
 
-    def found(self, client: str, record: RecordId) -> RecordFound:
+    def find_record(self, client: str, record: RecordId) -> RecordFound:
         """Return what a record has spent and has left, and how many more of each release it can pay for."""
         (standing,) = self._asking(client, lambda: self.store.standings((record,)))
         terms, composition = self.store.terms, self.store.terms.composition
@@ -223,8 +226,7 @@ class Desk:
 
         def more(charge: Amount) -> float:
             def fits(count: int) -> bool:
-                values = tuple(None if value is None else count * value for value in charge.values)
-                asked = composition.amount(values)
+                asked = repeat_charge(composition, charge, count)
                 return all(composition.fits(spent + asked, budget) for spent, budget in held)
 
             return most_that_fit(fits)

@@ -81,7 +81,7 @@ def ledger_part(desk: Desk, limits: ServiceLimits) -> ServicePart:
         known.append(Gauge("dpwitness_open_reservations", words, len(desk.reservations(client))))
         return [*known, *rule_gauges(desk.rules(client))]
 
-    def found(client: str, record: RecordId) -> list[Element]:
-        return [record_section(desk.found(client, record))]
+    def show_record(client: str, record: RecordId) -> list[Element]:
+        return [record_section(desk.find_record(client, record))]
 
-    return ServicePart(operations, LEDGER_SCHEMAS, desk.store.name, shown, desk.check, gauges, found)
+    return ServicePart(operations, LEDGER_SCHEMAS, desk.store.name, shown, desk.check, gauges, show_record)

@@ -70,7 +70,7 @@ class ServicePart:
         Raises `Problem` if what it serves cannot be read, or is shut.
     gauges
         What Prometheus is told beside counts, for the key of this name.
-    found
+    show_record
         What the page shows of a record that is searched for, to the key of this name; None if none can be.
     """
 
@@ -80,4 +80,4 @@ class ServicePart:
     shown: Callable[[str], Sequence[Element]]
     check: Callable[[], None]
     gauges: Callable[[str], Sequence[Gauge]]
-    found: Callable[[str, RecordId], Sequence[Element]] | None = None
+    show_record: Callable[[str, RecordId], Sequence[Element]] | None = None

@@ -8,7 +8,7 @@ from typing import Any
 
 from accountant.budget import Amount
 from accountant.filters.composition_theorem import Composition
-from accountant.filters.units import Units, Vector, vector_of, vector_text
+from accountant.filters.units import Units, Vector, vector_of
 
 
 def written(amount: Amount) -> list[str | None]:
@@ -43,8 +43,3 @@ class Texts:
                 self._read.clear()
             known = self._read[text] = vector_of(text)
         return known
-
-    @staticmethod
-    def text(total: Vector) -> str:
-        """Return the text of a total."""
-        return vector_text(total)

@@ -13,7 +13,7 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, insert
 
-from accountant.filters.units import Limit, Units
+from accountant.filters.units import Units
 from accountant.gates.lineage import RecordId
 from accountant.ledger.entry import Entry
 from accountant.ledger.events import (
@@ -89,9 +89,8 @@ class SQLStore:
         self.terms = terms
         self.names = names
         self._seen = opened
-        self._synced: Mark | None = (
-            None  # the last head that this process has made durable, and told the anchor
-        )
+        self._synced: Mark | None = None
+        """The last head that this process has made durable, and told the anchor."""
         self.instance = opened.instance
         self._anchor = anchor
         self._units = Units(terms.composition)
@@ -139,9 +138,8 @@ class SQLStore:
             yield work
             mark = work.finish()
             new = mark != self._synced
-            if (
-                new and work.unchanged
-            ):  # what was read, and may be shown, may be of one who died before it was durable
+            if new and work.unchanged:
+                # What was read, and may be shown, may be of a process that died before it was durable.
                 self.database.sync(connection)
         if work.is_the_one and mark.epoch == self._seen.epoch:  # else it has to be opened again
             self._seen = mark
@@ -207,12 +205,9 @@ class SQLStore:
         scope: Scope = ANY,
     ) -> Receipt:
         """Check every record and charge all, or none; see `Store`."""
-        command = Charge(entries, self._holds(fits), hold, request, scope)
+        command = Charge(entries, self._units.test_of(fits), hold, request, scope)
         receipt: Receipt = self._queue.do(NamedCharge(command, self.names.label))
         return receipt
-
-    def _holds(self, fits: Fits) -> Any:
-        return fits.holds if isinstance(fits, Limit) else lambda total: fits(self._units.amount(total))
 
     def answered(self, request: str, answer: bytes) -> bytes:
         """Keep the answer to a request, or return the one that is kept; see `Store`."""
@@ -391,7 +386,7 @@ class SQLStore:
 
     def first_refused(self, entries: Sequence[Entry], fits: Fits, scope: Scope = ANY) -> CannotPay | None:
         """Return the `CannotPay` that `charge` would raise; see `Store`."""
-        command = NamedCharge(Charge(entries, self._holds(fits), scope=scope), self.names.label)
+        command = NamedCharge(Charge(entries, self._units.test_of(fits), scope=scope), self.names.label)
         with self.database.snapshot() as connection:
             self._check_names(connection)
             return command.refused(self._work(connection))
