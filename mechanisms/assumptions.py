@@ -211,6 +211,7 @@ class _Classes:
         ]
         # Views of what classes, and defaults by name, hold by then; and what they held.
         self._holding = [*(vars(body.cls) for body in self._bodies), *(now for now, _ in by_name)]
+        self._values = [now.values() for now in self._holding]
         self._imported = [*(body.held for body in self._bodies), *(then for _, then in by_name)]
         self._functions, self._codes = list(ran), [code for code, _, _ in ran.values()]
         # A default where there was none, or by a name that is no argument's, changes no call that did not fail before.
@@ -243,8 +244,8 @@ class _Classes:
         if self._holding != self._held or list(map(_code, self._functions)) != self._codes:
             return False
         found: list[Any] = list(map(_order, self._classes))
-        for each in self._holding:
-            found += each.values()
+        for values in self._values:
+            found += values
         found += map(_positional, self._positional)
         found += map(_by_name, self._by_name)
         return all(map(operator.is_, found, self._objects))

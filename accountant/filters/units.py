@@ -127,8 +127,9 @@ class Limit:
     def __init__(self, units: Units, budget: Budget) -> None:
         self._units = units
         self._budget = budget
+        # Only the numbers that have a limit: a theorem of many numbers may limit two of them in each box.
         self._boxes = [
-            tuple([math.inf if most is None else most.numerator * UNIT // most.denominator for most in box])
+            [(i, most.numerator * UNIT // most.denominator) for i, most in enumerate(box) if most is not None]
             for box in _boxes(units.composition, budget)
         ]
 
@@ -139,7 +140,10 @@ class Limit:
     def holds(self, total: Vector) -> bool:
         """Compare a total in units with the theorem's limits, and else by the theorem."""
         for box in self._boxes:
-            if all(map(operator.le, total, box)):
+            for i, most in box:
+                if total[i] > most:
+                    break
+            else:
                 return True
         return self._units.composition.fits(self._units.amount(total), self._budget)
 
