@@ -7,7 +7,7 @@ exactly if their covering cost is, the largest epsilon beside the largest delta.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -110,7 +110,7 @@ class Pricing:
                 except Exception:  # whatever a user's mechanism raises, too
                     return None
             price = prices[kind]
-            priced = replace(entry, charge=price, records=())
+            priced = entry._replace(charge=price, records=())
             for record in entry.records:
                 charges.setdefault(record, []).append(priced)
                 totals[record] = totals[record] + price if record in totals else price
