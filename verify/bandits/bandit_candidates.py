@@ -1,4 +1,4 @@
-"""What the test of a bandit draws from: the most telling reward tables, or the two worlds of an adversary."""
+"""The candidates of a bandit's test: the reward tables with the largest predicted bounds, or an adversary's worlds."""
 
 from __future__ import annotations
 
@@ -77,16 +77,16 @@ _SHOWN = 64  # rewards of a table that is printed
 
 @dataclass(frozen=True, eq=False)
 class FoundPairs:
-    """What tells most of a bandit.
+    """The pairs of data sets on which a bandit is tested.
 
     Attributes
     ----------
     candidates
-        What a test draws from.
+        The candidates of the test.
     second
-        How many draws a second test has; 0: there is none.
+        Number of draws of a second test; 0: there is none.
     scan
-        What the messages of all rounds told, if it has any.
+        The scan of the messages of all rounds, if the bandit sends messages.
     """
 
     candidates: Candidates
@@ -95,14 +95,14 @@ class FoundPairs:
 
 
 def find_candidates(bandit: PlainBandit, claim: Claim, effort: Effort, seed: int) -> FoundPairs | None:
-    """Look for what tells most of a bandit.
+    """Find the pairs of data sets on which to test a bandit.
 
     Parameters
     ----------
     bandit, claim
-        The bandit, and what it is held to.
+        The bandit, and its claim.
     effort, seed
-        How much work, and the seed of everything random.
+        The effort preset, and the seed of all random draws.
 
     Returns
     -------

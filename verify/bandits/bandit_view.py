@@ -1,4 +1,4 @@
-"""What is read of a bandit's runs: some of its actions, and the columns of the messages of a few rounds."""
+"""The view of a bandit's runs that is tested: some of its actions, and the columns of the messages of a few rounds."""
 
 from __future__ import annotations
 
@@ -99,5 +99,5 @@ def sample_of_round(number: int, layout: OutputLayout, messages: Sequence[Any]) 
 
 
 def present(values: FloatArray) -> FloatArray:
-    """Return values with a number in place of what is not there."""
+    """Return values with -inf in place of NaN, which marks an absent entry."""
     return np.where(np.isnan(values), -np.inf, values)

@@ -1,10 +1,10 @@
-"""Search for the round whose reward its messages tell most of.
+"""Search for the round with the largest privacy loss in its messages.
 
 First every round at once: in runs on rewards drawn by coins, each run its own, the messages of a round are compared
-between the runs that paid more and those that paid less; and correlations tell which later messages hang on a reward,
-and which others hang on these, as they do if noise is used twice.
-Then rounds that stand out, and the plainest ones whatever was seen, are played on neighbouring tables. All of it only
-ranks.
+between the runs that paid more and those that paid less; and correlations find later messages that depend on a reward,
+and others that depend on these, as they do if noise is used twice.
+Then the rounds with the largest predicted bounds, and the plainest ones in any case, are played on neighbouring
+tables. The search only ranks.
 """
 
 from __future__ import annotations
@@ -98,18 +98,18 @@ _SIZE = _SearchSize()
 
 @dataclass(frozen=True, eq=False)
 class MessageScan:
-    """What the messages of all rounds tell on rewards drawn by coins.
+    """The predicted bounds of the messages of all rounds, on rewards drawn by coins.
 
     Attributes
     ----------
     runs, rounds
-        How many runs, of how many rounds.
+        Numbers of runs and of rounds of each.
     own
         The bound that the messages of each round predict; shape (rounds,).
     later
-        For each round the later ones whose messages hang on its reward, the most telling first.
+        For each round the later ones whose messages depend on its reward, the most dependent first.
     hangs
-        How many standard errors of a correlation the most telling of these is; shape (rounds,).
+        The largest of these correlations in standard errors; shape (rounds,).
     """
 
     runs: int
@@ -120,12 +120,12 @@ class MessageScan:
 
     @property
     def smallest_share(self) -> float:
-        """How often an event must be seen where the round pays one reward, and never where it pays another."""
+        """Least detectable share of runs with an event under one reward of the round, and none under the other."""
         return min(2.0 * _SIZE.hits / self.runs, 1.0)
 
     @property
     def outstanding(self) -> list[int]:
-        """The rounds, counted from 1, that tell most, by their own messages and by later ones."""
+        """The rounds, counted from 1, with the largest bounds of own messages or correlations of later ones."""
         own = np.argsort(-self.own, kind="stable")[: _SIZE.outstanding] + 1
         hanging = np.argsort(-self.hangs, kind="stable")[: _SIZE.hanging] + 1
         return list(dict.fromkeys([*own.tolist(), *(t for t in hanging.tolist() if self.later[t - 1])]))
@@ -134,12 +134,12 @@ class MessageScan:
 def telling_messages(
     bandit: PlainBandit, claim: Claim, effort: Effort, seed: np.random.SeedSequence
 ) -> tuple[MessageScan, list[BanditView]]:
-    """Search; return what was seen of all rounds, and the most telling pairs of tables, the best first.
+    """Search; return the scan of all rounds, and the pairs of tables with the largest predicted bounds, the best first.
 
     Raises
     ------
     BanditError
-        If no run sends a message, or what is sent cannot be read.
+        If no run sends a message, or a message cannot be read.
     """
     scan_seed, play_seed, table_seed = seed.spawn(3)
     player = PairedPlayer(bandit, claim, effort, play_seed)

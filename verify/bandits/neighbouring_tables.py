@@ -53,7 +53,7 @@ class NeighbouringTables:
 
     @property
     def rounds(self) -> int:
-        """How many rounds are played."""
+        """Number of rounds that are played."""
         return len(self.table) - 1
 
     @property

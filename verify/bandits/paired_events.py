@@ -1,4 +1,4 @@
-"""What a few runs on two neighbouring tables predict of a test, if both were played with the same random numbers.
+"""Predicted bounds of events from a few runs on two neighbouring tables with the same random numbers.
 
 Runs that go together differ only where the changed reward made them differ, so the ratio of an event's two
 probabilities p and q is known far better than from independent runs: with d the share of run pairs of which one run is
@@ -44,18 +44,18 @@ _MOST_ARMS = 4  # arms of which quick features are made: the most played
 
 @dataclass(frozen=True)
 class BestEvent:
-    """The event in which two worlds differ most: the bound that it predicts, and what it takes.
+    """The event with the largest predicted bound on two worlds.
 
     Attributes
     ----------
     predicted
         The lower bound on epsilon that the final test is expected to give.
     rounds
-        How many rounds its feature takes.
+        Number of rounds that its feature needs.
     change
-        Of the round.
+        The change of the round.
     share
-        Of the runs that are in it, in the world where it is likelier.
+        Share of the runs that are in it, in the world where it is likelier.
     """
 
     predicted: float
@@ -213,16 +213,16 @@ def _paired_bound(
 def view_pair_of(
     played: PairedRuns, change: RoundChange, space: ActionSpace, planned: PlannedTest, *, caution: float
 ) -> ViewPair | None:
-    """Return the two tables of a change, with the features of all kinds that tell most; None if no feature varies.
+    """Return the two tables of a change, with the best features of all kinds; None if no feature varies.
 
     Parameters
     ----------
     played
-        The runs; all that the change may touch have partners.
+        The runs; all that the change may affect have partners.
     change
-        Of the round.
+        The change of the round.
     space
-        What actions are made of.
+        The space of actions.
     planned, caution
         As for `best_paired_event`.
     """

@@ -1,4 +1,4 @@
-"""What a run of bets against a claim gives: the bets, the wealth, and what the next run begins with."""
+"""The result of a run of bets against a claim: the bets, the wealth, and the state with which the next run begins."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Bet:
 
 @dataclass(frozen=True)
 class Opening:
-    """What an earlier run leaves to the next: its wealth, and the events to begin with.
+    """The state in which an earlier run leaves the next one: its wealth, and the events to begin with.
 
     Attributes
     ----------
@@ -101,7 +101,7 @@ class Opening:
 
 @dataclass(frozen=True)
 class AnytimeResult(CountedEvent):
-    """How the betting went.
+    """The result of a test by betting.
 
     Attributes
     ----------
@@ -110,7 +110,7 @@ class AnytimeResult(CountedEvent):
     epsilon_lower, confidence
         Of the draws of all runs, at all times together.
     refuted
-        Whether the wealth ever reached 1 / `false_alarm`.
+        True if the wealth ever reached 1 / `false_alarm`.
     false_alarm
         Over all runs whose wealth is carried on.
     samples
@@ -118,13 +118,13 @@ class AnytimeResult(CountedEvent):
     log_wealth, log_peak
         Natural logarithm of the final and of the largest wealth.
     draws
-        Draws a side that were looked at, on the pair with most of them.
+        Draws a side that were used, on the pair with most of them.
     bets
         All bets, in order.
     closing
-        What the next run begins with.
+        The state with which the next run begins.
     by_time_limit
-        Whether it was a time limit that stopped it. What it says holds all the same.
+        True if a time limit stopped it. Its bounds hold all the same.
     """
 
     kind: ClassVar[str] = "anytime"
@@ -138,7 +138,7 @@ class AnytimeResult(CountedEvent):
 
     @property
     def interruption(self) -> Finding | None:
-        """That what it says holds; a time limit is spoken of by whoever set it."""
+        """The finding that interrupted bets still hold; None if a time limit stopped them, which its caller reports."""
         said = self.interrupted and not self.by_time_limit
         return Statement.STOPPED_BETS.finding(draws=self.draws) if said else None
 

@@ -35,7 +35,7 @@ class Bets:
     def test(
         self, source: CandidateSource, conduct: Conduct, *, epsilon: float, delta: float
     ) -> AnytimeResult:
-        """Bet on what is known, and search when that wins nothing; see `Tester`.
+        """Bet on the known pairs, and search for others if that wins nothing; see `Tester`.
 
         Raises
         ------
@@ -69,9 +69,9 @@ class Bets:
         )
 
     def save(self, evidence: Evidence) -> None:
-        """Add what the bets won to the wealth file, and say so; to be called outside of any time limit.
+        """Add the winnings of the bets to the wealth file, and report it; to be called outside of any time limit.
 
-        A run that was stopped is saved too: betting may stop whenever one likes, and a losing run must count. One of
+        A run that was stopped is saved too: betting may stop at any time, and a losing run must count. A run of
         which nothing was kept, because its draws were in doubt, is not.
         """
         result = evidence.tested

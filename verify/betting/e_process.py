@@ -114,7 +114,7 @@ class Payoff:
 
 
 def outcome_counts(x: BoolArray, y: BoolArray) -> FloatArray:
-    """How often (X in S, Y in S) was (1, 0), (1, 1), (0, 1), (0, 0)."""
+    """Return the counts of the outcomes (X in S, Y in S) = (1, 0), (1, 1), (0, 1), (0, 0), shape (4,)."""
     both, first, second = (int(np.count_nonzero(z)) for z in (x & y, x, y))
     return np.array([first - both, both, second - both, len(x) - first - second + both], dtype=np.float64)
 

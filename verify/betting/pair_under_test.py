@@ -90,7 +90,7 @@ class PairUnderTest:
             self.growth = self.tracked.growth(wealth.claim)
 
     def advance(self, stretch: int, wealth: Wealth, *, staking: bool) -> None:
-        """Look at the next `stretch` draws a side, and bet on them if `staking`, until the claim is refuted."""
+        """Draw the next `stretch` views a side, and bet on them if `staking`, until the claim is refuted."""
         start = self.seen
         while self.seen < start + stretch and not wealth.state.crossed:
             left = start + stretch - self.seen

@@ -1,4 +1,4 @@
-"""Which event to bet on: by the past, the one on which wealth grows fastest; and how often it came up since."""
+"""The event to bet on: by the past, the one on which wealth grows fastest; with the counts of its later occurrences."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class TrackedEvent:
 
     @classmethod
     def from_dict(cls, saved: Mapping[str, Any], columns: Sequence[Column]) -> TrackedEvent | None:
-        """What an earlier run saved; None if the view has other columns now, or the data are something else."""
+        """Rebuild the event of an earlier run; None if the view's columns or the data's form are others now."""
         try:
             hits, draws = (tuple(int(count) for count in saved[key]) for key in ("hits", "draws"))
             event = event_from_dict(saved["event"], tuple(columns))

@@ -128,12 +128,12 @@ class Wealth:
 
     @property
     def won(self) -> bool:
-        """Whether the wealth ever was enough, in this run or before."""
+        """True if the wealth ever reached 1 / `false_alarm`, in this run or before."""
         return self.state.log_peak >= -math.log(self.false_alarm)
 
     @property
     def over(self) -> bool:
-        """Whether there is nothing left to do: the claim is refuted, and a bet can be shown for it."""
+        """True if there is nothing left to do: the claim is refuted, and there is a bet that shows it."""
         return self.won and bool(self.state.bets)
 
     def stake(

@@ -1,8 +1,8 @@
 """Proving a certificate again on the installed code.
 
-Nothing that a certificate says is believed. First its code: versions, and digests of this library and of the
+Nothing in a certificate is taken on trust. First its code: versions, and digests of this library and of the
 subject's own file, before that is imported. Then everything that needs no test of the view (accounting, replays,
-coupled runs, or the profile of a mechanism) is done again, and what comes out must be the same certificate, to the last
+coupled runs, or the profile of a mechanism) is done again, and the result must be the same certificate, to the last
 value but its date.
 """
 
@@ -38,18 +38,18 @@ _MOST_DIFFERENCES = 5
 
 @dataclass(frozen=True, slots=True)
 class CertificateCheck:
-    """What became of a certificate that was proved again.
+    """The result of proving a certificate again.
 
     Attributes
     ----------
     certificate
-        What was checked.
+        The certificate that was checked.
     verdict
         ``"valid"``: the installed code is the certificate's, and proves the same. ``"invalid"``: it is the
         certificate's, and something else comes out, or the claim is refuted. ``"unproven"``: other code is
-        installed, or the proof did not come to its end; nothing speaks against the claim.
+        installed, or the proof did not come to its end; there is no evidence against the claim.
     reasons
-        Why, the deciding one first.
+        The reasons, the deciding one first.
     """
 
     certificate: Certificate

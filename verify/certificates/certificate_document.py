@@ -1,4 +1,4 @@
-"""A certificate as a document: what it says, and that reading it proves nothing."""
+"""A certificate as a document: its content, with the note that reading it proves nothing."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from verify.verdict.verdict import claim_words
 
 
 def certificate_document(certificate: Certificate, **files: str) -> Document:
-    """Return what a certificate says; `files` are digests of what it was read from, by name."""
+    """Return the content of a certificate as a document; `files` are digests of the files it was read from, by name."""
     claim, proof = certificate.claim, certificate.proof
     command = f"dpwitness certificate check {next(iter(files), 'FILE')}"
     sections = [

@@ -47,14 +47,14 @@ class BanditRuns:
         return made
 
     def methods(self, made: Any, contexts: Sequence[Any] | None = None) -> tuple[Select, Update]:
-        """Return how a bandit is asked for an arm, and told its reward; `contexts` in place of those all know."""
+        """Return the functions that ask a bandit for an arm and pass it the reward; `contexts` replace public ones."""
         assert self._calls is not None
         return self._calls.bound(made, self.bandit.arms, self._contexts if contexts is None else contexts)
 
     def asked(
         self, rewards: Sequence[Sequence[float]], contexts: Sequence[Any] | None, log: MessageLog | None
     ) -> list[int]:
-        """Ask a fresh bandit for an arm and tell it the reward, round by round; the arms."""
+        """Play a fresh bandit round by round on rewards, and return the arms that it selects."""
         made = self.started()
         played: list[int] = []
         if log is not None:
@@ -69,7 +69,7 @@ class BanditRuns:
         return played
 
     def alone(self, rounds: int, reward: Reward, log: MessageLog | None = None) -> list[int]:
-        """Let a fresh bandit play by itself; so many arms that it pulled, or what follows if it may stop by itself."""
+        """Let a fresh bandit play by itself, and return its arms; of one that may stop as `play_until_it_stops`."""
         own = self.bandit
         assert own.play is not None
         made: Any = None
