@@ -1,4 +1,4 @@
-"""How a verification is carried out, whatever is verified."""
+"""The conduct of a verification: effort, seed, progress and time limit, of all kinds of subjects."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from verify.conduct.time_limit import SECONDS
 
 @dataclass(frozen=True)
 class Conduct:
-    """How a verification is carried out: what all that verify or bet take, beside their subject and its claim.
+    """The conduct of a verification: the settings that all tests take, beside their subject and its claim.
 
     Attributes
     ----------
     effort
-        How much work may be done, and how often it may err.
+        The effort preset: the amount of work, and the probabilities of error.
     seed
         Of everything random.
     reproduce
         The command line, or the Python call, that repeats the verification.
     progress
-        Called with the share done and what is being done.
+        Called with the share done and the name of the current stage.
     seconds
         The time limit, above 0, infinity for none. A verification that it ends reports what was found, and that it
         was stopped.
     began
-        When it began, as `time.monotonic` says.
+        Time of the beginning, by `time.monotonic`.
     reproduce_with
         The command line, or the Python call, for a number of draws that is found on the way.
     """

@@ -1,12 +1,12 @@
-"""Running a subject in a process of its own, so that it takes nothing down but itself and decides nothing.
+"""Running a subject in a process of its own, so that it ends nothing but itself and decides nothing.
 
 A subject that ends its process (``os._exit``, a crash in C, memory that runs out) would end the verifier, too, with
 an exit code of its choice; one that never returns from C to Python cannot be stopped by a signal; what it prints would
-stand among the results. In a process of its own each is a finding or an input error, and what it prints is shown line
+appear among the results. In a process of its own each is a finding or an input error, and what it prints is shown line
 by line on standard error, made printable, while it runs.
 
-What comes back is data: one JSON object a line, of one of six kinds. No object is rebuilt from it, and whatever is not
-understood is a finding. What the data mean is for the caller to check and to decide.
+The process returns data: one JSON object a line, of one of six kinds. No object is rebuilt from them, and a line that
+cannot be understood is a finding. The caller checks and interprets the data.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class OwnFault(RuntimeError):
 
 
 class Reports(Protocol):
-    """What the work tells the process that waits for it."""
+    """The reports that the work sends to the process that waits for it."""
 
     def progress(self, share: float, doing: str) -> None:
         """Say how far it has come."""

@@ -120,7 +120,7 @@ def subjects_own() -> Iterator[None]:
 
 
 def own_steps(steps: Iterable[_Step]) -> Iterator[_Step]:
-    """Yield what a subject does step by step, each step done in its own state."""
+    """Yield the steps of a subject, each done in the subject's own state."""
     following = iter(steps)
     while True:
         with subjects_own():

@@ -1,4 +1,4 @@
-"""How far a verification has come, and whom it is told."""
+"""Reports of the progress of a verification."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ Progress = Callable[[float, str], None]
 
 
 def silent(share: float, doing: str) -> None:
-    """Report progress to nobody."""
+    """Ignore a report of progress."""
 
 
 def stretch(progress: Progress, start: float, end: float) -> Progress:
-    """Return what a stage reports its own share to, if it takes the whole from `start` to `end`.
+    """Return the function to which a stage reports its own share, if it takes the whole from `start` to `end`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What the value of an option must be. Every refusal is a `ValueError` whose message is ``name=value: rule``."""
+"""Rules for the values of options. Every refusal is a `ValueError` with the message ``name=value: rule``."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def being(holds: Callable[[Any], bool], words: str) -> ValueRule:
 
 
 def made_by(make: Callable[[Any], Any]) -> ValueRule:
-    """Return the rule that something can be made of a value: what makes it refuses in words of its own."""
+    """Return the rule that `make` accepts the value; it refuses with its own message."""
 
     def check(name: str, value: Any) -> None:
         make(value)
