@@ -1,9 +1,8 @@
 """The events of an adversary's view that a test can watch.
 
-An event is code-free data: it can be written down as JSON (`Event.to_dict`), read back (`event_from_dict`)
-and said in words (`Event.words`), so that a witness can be checked by somebody who trusts nothing of this
-package but NumPy. What is read from a view is told in `verify.events.readings`, how an event is found in
-`verify.events.search`.
+An event is code-free data: it can be written as JSON (`Event.to_dict`), read back (`event_from_dict`) and described
+in words (`Event.words`), so that a witness can be checked without trust in anything of this package but NumPy.
+Readings of a view are in `verify.events.readings`, the search for events in `verify.events.search`.
 """
 # ruff: noqa: D102 (the methods of every event are documented once, at `Event`)
 
@@ -37,7 +36,7 @@ class Event(Written):
 
     @property
     def rounding(self) -> float:
-        """How much of a loss that the event shows may come from rounding alone, which no claim is about."""
+        """Largest part of a loss shown by the event that may come from rounding alone, which is no part of a claim."""
         return 0.0
 
 
@@ -52,7 +51,7 @@ class ReportCount(Event):
 
     @staticmethod
     def counts(sample: ViewSample) -> npt.NDArray[np.intp]:
-        """How many values of each draw are present; shape (n,)."""
+        """Return the number of values of each draw that are present; shape (n,)."""
         return np.asarray(np.count_nonzero(~np.isnan(sample.values), axis=1))
 
     def holds(self, sample: ViewSample) -> BoolArray:

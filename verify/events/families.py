@@ -151,7 +151,7 @@ def _sorted_present(values: FloatArray) -> FloatArray:
 
 
 def runs(values: npt.NDArray[np.generic]) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-    """Where each run of equal values of a sorted array starts, and how long it is."""
+    """Return the start of each run of equal values of a sorted array, and its length."""
     if values.size == 0:
         return np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp)
     starts = np.concatenate([[0], np.flatnonzero(values[1:] != values[:-1]) + 1])

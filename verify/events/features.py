@@ -1,4 +1,4 @@
-"""Readings of pooled draws in bins: what scores are fitted to."""
+"""Readings of pooled draws in bins, to which scores are fitted."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def features(fit: WorldSamples, readings: Sequence[Reading]) -> list[Feature]:
 
 
 def most_telling(found: Sequence[Feature], draws: Draws, most: int) -> list[Feature]:
-    """The readings whose bins differ most between the worlds (by the chi-squared statistic), in order."""
+    """Return the readings with the largest difference of bins between the worlds (chi-squared statistic), in order."""
     if len(found) <= most:
         return list(found)
     gains = []

@@ -1,4 +1,4 @@
-"""Families of events that cut one line: half-lines, intervals, thresholds of scores, how much was sent."""
+"""Families of events that cut one line: half-lines, intervals, thresholds of scores, numbers of reports."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def report_count_family(fit: WorldSamples, choose: WorldSamples) -> Iterator[Eve
 
 
 def certain_family(choose: WorldSamples) -> EventFamily:
-    """An event that always holds, for views of which nothing else can be said."""
+    """Return the event that always holds, for views that have no other event."""
     columns = choose[0].columns
     sizes = len(choose[0].values), len(choose[1].values)
     hits, hits_prime = (np.array([size], dtype=np.int64) for size in sizes)

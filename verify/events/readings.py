@@ -1,7 +1,7 @@
 """Numbers that can be read from a view: a value, a weighted sum, and others (`verify.events.summaries`, ...).
 
-A reading is code-free data, as an event is: `Reading.to_dict` writes it down, `reading_from_dict` reads it
-back, and `Reading.words` says it as part of a sentence.
+A reading is code-free data, as an event is: `Reading.to_dict` writes it, `reading_from_dict` reads it
+back, and `Reading.words` describes it as part of a sentence.
 """
 # ruff: noqa: D102 (the methods of every reading are documented once, at `Reading`)
 
@@ -23,7 +23,7 @@ _TERMS = 6  # of a weighted sum, that are said
 
 
 class Reading(Written):
-    """A number read from each draw of a view; absent (NaN) where what it is read from is absent.
+    """A number read from each draw of a view; absent (NaN) where the values that it is read from are absent.
 
     In `words` it is "the largest of output 1 and output 2".
     """
@@ -137,5 +137,5 @@ def listed(parts: Sequence[str], limit: int) -> str:
 
 
 def spoken(value: float) -> str:
-    """A number as it is said: NaN is "absent"."""
+    """Return a number as it is written in sentences: NaN is "absent"."""
     return "absent" if math.isnan(value) else f"{value:.6g}"

@@ -1,8 +1,8 @@
-"""Remainders and digit sums of whole numbers: where people leave a bit of the data in a number that looks random.
+"""Remainders and digit sums of whole numbers, in which a number that looks random may carry a bit of the data.
 
-A parity, a check digit or a remainder is spread over so many values that none of them tells anything, nor does any
-half-line. Screening costs little; only what stands out there is read in all draws. It shows the parity, the remainder
-by 7 or 97 and the check digit of a uniform number, of which nothing else shows more than 0.0.
+A parity, a check digit or a remainder is spread over so many values that none of them shows a difference, nor does any
+half-line. Screening costs little; only residues that differ there are read in all draws. It shows the parity, the
+remainder by 7 or 97 and the check digit of a uniform number, of which nothing else shows more than 0.0.
 """
 # ruff: noqa: D102 (the methods of every reading are documented once, at `Reading`)
 
@@ -83,7 +83,7 @@ _SCREEN = _Screen()
 def residue_families(
     fit: WorldSamples, choose: WorldSamples, values: Sequence[ColumnValue]
 ) -> Iterator[EventFamily]:
-    """The values of residues that stand out between the worlds, of columns of whole numbers among those given."""
+    """Yield the values of residues that differ most between the worlds, of the given columns of whole numbers."""
     found: list[tuple[float, Residue]] = []
     for value in values[: _SCREEN.columns]:
         first, second = (_whole(value.of(world)[: _SCREEN.rows]) for world in fit)

@@ -1,8 +1,8 @@
 """Readings without the rounding of floating-point arithmetic, where sums and differences would show it.
 
 A claim is about the mechanism as it is written, in real arithmetic. There the difference of y + 1 and y is 1; in
-floating point it is 1 give or take the last bit of y, and tells how large y was. Whoever looks at differences as they
-come would refute true claims.
+floating point it is 1 give or take the last bit of y, and reveals the size of y. A test of unrounded differences would
+refute true claims.
 """
 # ruff: noqa: D102 (the methods of every reading are documented once, at `Reading`)
 
@@ -48,7 +48,7 @@ class Rounded(Reading):
 
 @dataclass(frozen=True)
 class Rounding:
-    """How coarsely sums of columns are to be read, from the sizes of their values in a sample of both worlds."""
+    """The rounding of sums of columns, from the sizes of their values in a sample of both worlds."""
 
     worlds: Sequence[ViewSample]
     sizes: dict[str, tuple[float, bool]] = field(default_factory=dict)
@@ -59,7 +59,7 @@ class Rounding:
         return reading if step == 0.0 else Rounded(reading, step)
 
     def step(self, columns: Sequence[Column]) -> float:
-        """Return 1e-12 of what the sizes of columns add up to, or the next power of two; 0 if all values are whole."""
+        """Return 1e-12 of the sum of the columns' sizes, or the next power of two; 0 if all values are whole."""
         terms = [self._size(column) for column in columns]
         size = sum(largest for largest, _ in terms)
         least = _RELATIVE * size

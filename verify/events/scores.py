@@ -1,7 +1,7 @@
-"""Learned scores, written down as tables: readings of a view that say which of two worlds it looks like.
+"""Learned scores as tables: readings of a view that are large where it is likelier in one of two worlds.
 
-Whatever a score is, "the score passes a threshold" is an event like any other, and its test on fresh draws
-is exact; how scores are fitted (`verify.events.score_fit`) matters only for how much they find.
+For every score, "the score passes a threshold" is an event like any other, and its test on fresh draws
+is exact; the fit of a score (`verify.events.score_fit`) matters only for the bound that it finds.
 """
 # ruff: noqa: D102 (the methods of every reading are documented once, at `Reading`)
 
@@ -27,7 +27,7 @@ NEVER = 255
 
 @dataclass(frozen=True, slots=True)
 class ScoreTable:
-    """What one reading adds to a score.
+    """The terms that one reading adds to a score.
 
     Attributes
     ----------

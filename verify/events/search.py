@@ -1,4 +1,4 @@
-"""Find the event of a view that tells two worlds apart best.
+"""Search for the event of a view with the largest predicted bound between two worlds.
 
 Two disjoint samples of each world are used. On the first, families of events are laid out: quantiles become
 thresholds, counts become likelihood-ratio tables, scores are fitted. On the second, all events are counted
@@ -82,7 +82,7 @@ class _ComingTest:
 
 @dataclass(frozen=True, slots=True)
 class ChosenEvent:
-    """An event and what the choosing draws said about it.
+    """An event with the bound predicted from the draws by which it was chosen.
 
     Attributes
     ----------
@@ -102,7 +102,7 @@ class ChosenEvent:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a search found.
+    """The events that a search found.
 
     Attributes
     ----------
@@ -112,8 +112,8 @@ class Found:
         For every ε of `band_epsilons` at which one is predicted to be positive, the event, of either order,
         with the largest predicted lower bound on δ; distinct events only, in the order of `band_epsilons`.
     shortlist
-        The two best events; and for each half decade of probability and each order, the best at less caution, if it
-        promises more: a rare event says more, if it is no luck, and only fresh draws can tell.
+        The two best events; and for each half decade of probability and each order, the best at less caution, if its
+        prediction is larger: a rare event shows more, if it is not by chance, and only fresh draws can decide that.
     """
 
     best: tuple[ChosenEvent, ChosenEvent]

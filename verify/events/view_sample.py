@@ -1,4 +1,4 @@
-"""What an adversary's view is: named columns, and independent draws of them."""
+"""An adversary's view: named columns, and independent draws of them."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class ViewSample:
             raise ValueError("columns must have different names")
 
     def at(self, columns: Iterable[Column]) -> list[int]:
-        """Where these columns are, found by their names."""
+        """Return the places of these columns, found by their names."""
         return [self.places[column.name] for column in columns]
 
     def rows(self, start: int, stop: int | None = None) -> ViewSample:
@@ -78,7 +78,7 @@ class ViewSample:
         return ViewSample(self.values[start:stop], self.columns)
 
     def read(self, reading: _Readable[_Result]) -> _Result:
-        """What is read of each draw."""
+        """Return the reading of each draw."""
         return reading.of(self)
 
 
@@ -101,7 +101,7 @@ class ReadOnce(ViewSample):
         return cls(np.asfortranarray(sample.values), sample.columns)
 
     def read(self, reading: _Readable[_Result]) -> _Result:
-        """What is read of each draw, remembered; not to be changed."""
+        """Return the reading of each draw, from memory if it was read before; not to be changed."""
         if id(reading) not in self.known:
             self.known[id(reading)] = reading, reading.of(self)  # kept with what read it: no other has its id
         result: _Result = self.known[id(reading)][1]

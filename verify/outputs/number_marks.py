@@ -1,4 +1,4 @@
-"""What tells equal numbers apart when they are printed: True, 1 and 1.0, or -0.0 and 0.0, are not written alike."""
+"""Differences in print between equal numbers: True, 1 and 1.0, or -0.0 and 0.0, are not written alike."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class _MarkedNumbers:
 
 
 def marked_numbers(places: Sequence[SeenPlace]) -> list[_MarkedNumbers]:
-    """Return the columns of what some of the numbers at these places have, and others have not."""
+    """Return columns for the marks that some of the numbers at these places have, and others have not."""
     found = []
     for mark in _MARKS:
         marked = [place for place in places if _mixed(place, mark)]

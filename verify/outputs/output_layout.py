@@ -78,12 +78,12 @@ class Steps:
 
 @dataclass(frozen=True, eq=False)
 class OutputLayout:
-    """Which column holds what.
+    """The columns of a view, with their sources.
 
     Attributes
     ----------
     sources
-        Where the columns come from, in order.
+        The sources of the columns, in order.
     places
         Names of all places that were seen.
     left_out
@@ -121,12 +121,12 @@ class OutputLayout:
 
     @property
     def width(self) -> int:
-        """How many places outputs have."""
+        """Number of places of the outputs."""
         return max(1, len(self.places))
 
     @property
     def varied(self) -> bool:
-        """Whether words are taken apart, or outputs have several shapes: a few outputs hardly show all of these."""
+        """True if words are taken apart, or outputs have several shapes: a few outputs hardly show all of these."""
         return any(isinstance(source, _SpelledColumns | _OutputShape) for source in self.sources)
 
     def sample(self, readings: Readings, before: Readings | None = None) -> ViewSample:

@@ -1,7 +1,7 @@
 """Words as sequences: the numbers they write, the parts they list, or the letters they are made of.
 
-A word among many is hardly ever seen twice, and a table of such words says nothing. What tells is often one letter,
-the first parts, how many there are, or a number that is written out.
+A word among many is hardly ever seen twice, and a table of such words shows nothing. A difference is often in one
+letter, the first parts, their number, or a number that is written out.
 """
 
 from __future__ import annotations
@@ -41,22 +41,22 @@ _PARTS = re.compile(r"[^\s,;|=:/\[\](){}<>\"']+")
 
 @dataclass(frozen=True)
 class Spelling:
-    """How the words at one place are taken apart.
+    """The division of the words at one place into parts.
 
     Attributes
     ----------
     unit
-        What a word is made of; "number" if it is one itself.
+        The unit of the parts; "number" if a word is one itself.
     places
-        Which parts are columns: the first ones, and further ones that differ between data sets.
+        The parts that are columns: the first ones, and further ones that differ between data sets.
     numeric
-        For each of these, whether it is a number.
+        For each of these, True if it is a number.
     codes
         Of the parts that are no numbers.
     long
-        Whether how many parts there are is a column.
+        True if the number of parts is a column.
     forms
-        Of how a word is written around its digits or its parts: a space behind a number is none of the number; None
+        Of the form of a word around its digits or its parts: a space behind a number is not part of the number; None
         for letters, of which nothing is left out.
     """
 

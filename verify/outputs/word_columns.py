@@ -1,4 +1,4 @@
-"""Words at one place of many outputs, each different word held once, and the numbers that stand for words."""
+"""Words at one place of many outputs, each different word held once, and the codes of words."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Words:
 
     @classmethod
     def of_array(cls, array: npt.NDArray[Any]) -> Words:
-        """Return the words of a one-dimensional array of fixed-width text, or of bytes, which are said in hexadecimal.
+        """Return the words of a one-dimensional array of fixed-width text, or of bytes in hexadecimal.
 
         Equal words are found by comparing the array's bytes, so that no Python object is made for an entry.
         """
@@ -77,7 +77,7 @@ class Words:
 
     @property
     def present(self) -> BoolArray:
-        """Whether each output holds a word."""
+        """True for each output with a word, shape (n,)."""
         held: BoolArray = self.codes != NO_WORD
         return held
 
@@ -103,7 +103,7 @@ class Words:
 
 @dataclass(frozen=True)
 class WordCodes:
-    """The numbers that stand for words in a column: fixed when a layout is made, in the order of the alphabet."""
+    """The codes of words in a column: fixed when a layout is made, in the order of the alphabet."""
 
     codes: Mapping[str, int]
 
