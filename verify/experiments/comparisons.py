@@ -1,6 +1,6 @@
-"""Rules by which a report says whether something is seen: each compares means with their standard errors.
+"""Rules by which a report decides that an effect is seen: each compares means with their standard errors.
 
-Two means differ if they are more than three standard errors of their difference apart; nearer ones are not told apart.
+Two means differ if they are more than three standard errors of their difference apart; nearer ones count as equal.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def last(results: Results, line: str) -> FloatArray:
 
 
 def larger(first: FloatArray, second: FloatArray) -> bool | None:
-    """Whether the first mean is larger than the second; None if the runs do not tell."""
+    """Return True if the first mean is larger than the second, False if smaller, None if neither is significant."""
     (mean, error), (other, other_error) = summary(first), summary(second)
     difference, width = mean - other, _ERRORS * math.hypot(error, other_error)
     return None if not abs(difference) > width else difference > 0
@@ -152,7 +152,7 @@ def straight(line: str, x: Callable[[float], float]) -> SeenRule:
 
 
 def logarithmic(line: str) -> SeenRule:
-    """Return the rule that regret grows like ln t: the last doubling of t adds at most 1.3 times what the previous did.
+    """Return the rule that regret grows like ln t: the last doubling of t adds at most 1.3 times that of the previous.
 
     Of ln t each doubling adds the same, of t twice as much.
     """

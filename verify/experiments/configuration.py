@@ -1,4 +1,4 @@
-"""One simulation, said in words and numbers only: learner, problem, settings, privacy, size."""
+"""One simulation in words and numbers only: learner, problem, settings, privacy, size."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from verify.subjects.resolve import every_learner, names_file, resolve
 
 @dataclass(frozen=True)
 class Configuration:
-    """What is simulated, and how often.
+    """The configuration of a simulation, and its number of runs.
 
     Attributes
     ----------
@@ -53,11 +53,11 @@ class Configuration:
     epsilon, delta
         The privacy of a private learner.
     horizon, runs, seed
-        Rounds of a run, how many runs, and the seed: a run depends on the seed and its own number only.
+        Rounds of a run, number of runs, and the seed: a run depends on the seed and its own number only.
     checkpoints
-        At how many rounds regret is kept.
+        Number of rounds at which regret is kept.
     recommends
-        Whether what each run would play next is kept, too, and the best action; for learners of super arms.
+        If True, the action that each run would play next is kept, too, and the best action; for learners of super arms.
     """
 
     learner: str
@@ -73,7 +73,7 @@ class Configuration:
 
     @property
     def from_file(self) -> bool:
-        """Whether a user's code is imported for it."""
+        """True if a user's code is imported for it."""
         return names_file(self.learner) or (self.problem is not None and names_file(self.problem))
 
     @property

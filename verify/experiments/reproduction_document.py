@@ -1,4 +1,4 @@
-"""A reproduction of a paper's experiment as a document: what the paper says, what is seen, and the picture."""
+"""A reproduction of a paper's experiment as a document: the paper's statements, their results, and the picture."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _LARGEST = 2**26  # bytes
 
 
 def reproduction_document(found: Reproduced, **files: str) -> Document:
-    """Return what is said of a reproduction; `files` are digests of what it was read from, by name.
+    """Return the report of a reproduction; `files` are digests of the files it was read from, by name.
 
-    Its picture is in it if its file is still there.
+    It includes the picture if its file still exists.
     """
     verdict, tone = _verdict(found)
     count = sum(seen.holds is True for _, seen in found.seen)

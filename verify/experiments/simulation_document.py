@@ -1,4 +1,4 @@
-"""Simulations of some learners as one document: what their runs show beside each other; no claim is judged."""
+"""Simulations of some learners as one document that compares their runs; no claim is judged."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ROWS = 12  # of the table of one learner
 
 
 def simulation_document(simulations: Sequence[SimulationResult], **files: str) -> Document:
-    """Return what is said of simulations, at least one; `files` are digests of what they were read from, by name."""
+    """Return the report of simulations, at least one; `files` are digests of the files they were read from, by name."""
     first = simulations[0]
     names = _labels(simulations)
     learners = ", ".join(dict.fromkeys(each.learner for each in simulations))
