@@ -1,4 +1,4 @@
-"""How the draws of a function's verification are shared out."""
+"""The shares of the tests of a function's verification in its draws."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class DrawBudget:
 
     @property
     def cheap(self) -> bool:
-        """Whether a call answers for many lanes, and starts no process."""
+        """True if a call answers for many lanes, and starts no process."""
         return self.runs.together and self.runs.subject.single_lanes
 
     @property
@@ -88,7 +88,7 @@ class DrawBudget:
         return int(_SHARES.lattice * self.samples) if self.samples >= DRAWS_OF_ALL_TESTS else 0
 
     def second(self, first: int) -> int:
-        """Return the draws of a second test of a claim that a `first` leaves in doubt; 0 where the caller said all."""
+        """Return the draws of a second test of a claim that a `first` leaves open; 0 if the caller gave the number."""
         if self.effort.given or not self.runs.subject.single_lanes:
             return 0
         return first * (_SHARES.second_of_lanes if self.cheap else _SHARES.second)
@@ -99,7 +99,7 @@ class DrawBudget:
         return max(self.samples // FEWEST_SAMPLES, 1)
 
     def tested(self, searched: int, columns: int) -> int:
-        """Draws of the main test: what the other tests leave, and where draws are dear, the `searched` ones.
+        """Return the draws of the main test: those left by the other tests and, if draws are dear, by the search.
 
         Each column of a draw is drawn, sorted and counted: wide views are drawn less often.
         """

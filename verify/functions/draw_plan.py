@@ -1,6 +1,6 @@
-"""How many draws of a function its time limit allows: a few calls are timed, and the rest is planned by their cost.
+"""The number of draws of a function that its time limit allows: a few calls are timed, the rest is planned by that.
 
-A test that is cut by a time limit says little, and one that never came to its final draws says nothing. So where all
+A test that is cut by a time limit shows little, and one that never came to its final draws shows nothing. So where all
 draws that the effort asks for would not fit, there are fewer from the beginning, and all stages shrink together.
 """
 
@@ -70,13 +70,13 @@ class DrawPlan:
 
     @property
     def words(self) -> str:
-        """What is planned, for whoever waits."""
+        """The plan in words, for the report of progress."""
         ends = self.begins + self.seconds * _calls(self.budget, self.draws)
         return f"{self.draws:,} draws of {self.seconds:.2g} s, about {max(ends - self.begins, 1.0):.0f} s"
 
     @property
     def finding(self) -> Finding:
-        """What was planned, and which limit would do for all draws; or for any, where this one is too short."""
+        """The plan as a finding, with the time limit that suffices for all draws; or for any, if this is too short."""
         asked = self.budget.samples
         calls, all_calls = _calls(self.budget, self.draws), _calls(self.budget, asked)
         ends = math.ceil(self.begins + self.seconds * calls)
@@ -133,7 +133,7 @@ def plan_draws(
 
 
 def expected(runs: FunctionRuns, budget: DrawBudget) -> str:
-    """Return how many draws there will be, and about how long their calls take, for whoever waits.
+    """Return the number of draws in words, with about the time of their calls, for the report of progress.
 
     Of functions that answer for many lanes only the number: most of a call of few lanes is overhead.
     """

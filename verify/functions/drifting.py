@@ -1,14 +1,13 @@
 """Columns that drift from call to call, as counters and time stamps do: their steps are tested, or they are left out.
 
-A drift makes all draws of the whole output dependent on each other, and no count of them proves anything. But what is
-left of the output without its drifting columns is a function of the output: whatever tells data sets apart there does
-so for whoever sees the whole.
+A drift makes all draws of the whole output dependent on each other, and no count of them proves anything. But the
+output without its drifting columns is a function of the output: an event of it is an event of the whole output, too.
 
-A counter may still tell the data by how far it moves. So before each draw there is a call on one and the same data set,
-whichever is drawn from next, and the column is read as the change since that call. A function that keeps its claim
-whatever it remembers keeps it for this change as well: the call before shows nothing of the data that differ. If the
-changes themselves do not drift, their draws are as good as any; whether they depend on each other is looked at as for
-all draws. Clocks are left out: they move with the load of the machine, which is neither world's.
+A counter may still reveal the data by the size of its steps. So before each draw there is a call on one and the same
+data set, whichever is drawn from next, and the column is read as the change since that call. A function that keeps its
+claim whatever it remembers keeps it for this change as well: the call before shows nothing of the data that differ. If
+the changes themselves do not drift, their draws are as good as any; their dependence on each other is tested as for
+all draws. Clocks are left out: they move with the load of the machine, which is the same in both worlds.
 """
 
 from __future__ import annotations
@@ -82,7 +81,7 @@ _BLOCKS, _STEPS = _Blocks(), _StepRules()
 
 
 def without_drift(runs: FunctionRuns, looked: Probe, pair: Pair, seed: int) -> Probe:
-    """Return what a first look showed, without columns whose values on a data set become larger or smaller with calls.
+    """Return the result of a first look without columns that become larger or smaller with calls on one data set.
 
     Those that do so by steps of one law are read by their steps; the others are left out. The names of either are a
     finding. Where nothing is left, all stay: the draws are then in doubt, whatever is tested.

@@ -1,8 +1,8 @@
-"""Where a function's output is the same on all known data sets: does it change on any other?
+"""Search for data sets with other outputs, where a function's output is the same on all known data sets.
 
 A function that answers only above a threshold, or for one value in particular, looks constant on the known pairs. A few
-more data sets are tried: those on the paths between the known ones, then such as Hypothesis generates. From one on
-which something else is returned, bisection on the path to a known one leads to two neighbours that differ.
+more data sets are tried: those on the paths between the known ones, then some that Hypothesis generates. From one with
+another output, bisection on the path to a known one leads to two neighbours that differ.
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ _SECONDS = 10.0  # for a call in a process of its own
 
 @dataclass(frozen=True)
 class Elsewhere:
-    """What other data sets showed.
+    """The result of trying other data sets.
 
     Attributes
     ----------
     tried
-        How many were tried.
+        Number of data sets tried.
     pair
-        Neighbours between which the output changes; None if it did nowhere.
+        Neighbours between which the output changes; None if there are none.
     """
 
     tried: int

@@ -44,7 +44,7 @@ _REPLAYED = 6  # pairs on which runs are recorded and replayed
 def replay_gate(
     subject: FunctionSubject, pairs: Sequence[Pair], claim: Claim, conduct: Conduct
 ) -> list[Finding]:
-    """Record on one data set of each of a few pairs, replay on the other, and report what still differs."""
+    """Record on one data set of each of a few pairs, replay on the other, and report the remaining differences."""
     replayed = _replay_function(
         lambda data, gate: _flat(subject, data, gate),
         pairs[:_REPLAYED],

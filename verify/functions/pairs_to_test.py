@@ -1,4 +1,4 @@
-"""Which pairs of neighbours a function is tested on: known ones, and those that searches find."""
+"""The pairs of neighbours on which a function is tested: known ones, and those that searches find."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _COUNTS = _PairCounts()
 
 
 def known_pairs(runs: FunctionRuns) -> list[Pair]:
-    """Return the known pairs that are looked at, without data that turned out to lie outside of what was guessed."""
+    """Return the known pairs that are tried, without data that turned out to lie outside of a guessed domain."""
     subject = runs.subject
     pairs = list(subject.neighbours.seeds())[: None if subject.single_lanes else _COUNTS.known_of_command]
     return [pair for pair in pairs if not runs.is_outside(pair.data, pair.other)]
@@ -64,20 +64,20 @@ def known_pairs(runs: FunctionRuns) -> list[Pair]:
 
 @dataclass
 class FunctionPairs(CandidateSource):
-    """Pairs of data sets on which a function may tell them apart.
+    """Pairs of data sets on which a function's outputs may differ in law.
 
     Attributes
     ----------
     runs, looked
-        Calls of the function, and what a first look showed.
+        Calls of the function, and the result of a first look.
     delta
         The claim's.
     conduct
-        How the verification is carried out: its whole progress, of which the search takes a part.
+        The conduct of the verification: its whole progress, of which the search takes a part.
     floating_point
-        Whether a second test, of the lowest bits, counts against the claim: then it takes half of the error.
+        True if a second test, of the lowest bits, counts against the claim: then it takes half of the error.
     search
-        What a search found, if there was one.
+        The result of a search, if there was one.
     """
 
     runs: FunctionRuns
@@ -91,7 +91,7 @@ class FunctionPairs(CandidateSource):
 
     @property
     def budget(self) -> DrawBudget:
-        """How the draws are shared out."""
+        """The shares of the tests in the draws."""
         return DrawBudget(self.runs, self.conduct.effort)
 
     def draw(self, pair: Pair, other: bool, n: int, seed: np.random.SeedSequence) -> ViewSample:
@@ -125,7 +125,7 @@ class FunctionPairs(CandidateSource):
         return replace(chosen, searched=self.search.samples)
 
     def lowest_bits(self, worlds: NeighbouringWorlds) -> Candidates:
-        """Return what a second single look, at the lowest bits, draws from."""
+        """Return the candidates of a second test, of the lowest bits."""
         return self._halved([worlds], self.budget.lattice)
 
     def _halved(self, worlds: Sequence[NeighbouringWorlds], samples: int) -> Candidates:
@@ -169,7 +169,7 @@ class FunctionPairs(CandidateSource):
 
     @property
     def calls_are_dear(self) -> bool:
-        """Whether every call starts a process."""
+        """True if every call starts a process."""
         return not self.runs.subject.single_lanes
 
     @property
@@ -188,7 +188,7 @@ class FunctionPairs(CandidateSource):
         return 0 if all_known or samples < _COUNTS.least_draws else samples
 
     def known(self, earlier: Sequence[Mapping[str, Any]]) -> Candidates:
-        """Return what earlier runs found, what the first look found, and known pairs."""
+        """Return the pairs of earlier runs, the pair of the first look, and known pairs."""
         neighbours, samples = self.runs.subject.neighbours, self.budget.samples
         found = [_pair_of(saved) for saved in earlier]
         for pair in found:

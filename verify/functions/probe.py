@@ -1,4 +1,4 @@
-"""A first look at a function before anything is tested: what its outputs look like, and what is wrong with it.
+"""A first look at a function before anything is tested: the form of its outputs, and its faults.
 
 A few outputs are drawn on every data set of the known pairs, on one pair several times over, with one generator and
 two global random states, and on one data set with many generators.
@@ -59,7 +59,7 @@ _LOOK = _Look()
 
 
 class NeverEnds(Exception):
-    """A call took too long; `finding` says which."""
+    """A call took too long; `finding` describes it."""
 
     def __init__(self, finding: Finding) -> None:
         super().__init__(finding.message)
@@ -67,7 +67,7 @@ class NeverEnds(Exception):
 
 
 def probe(runs: FunctionRuns, pairs: Sequence[Pair], seed: int, seconds: float) -> Probe:
-    """Look at a function on the data sets of some pairs of neighbours, and on others if all those look alike.
+    """Draw outputs of a function on the data sets of some pairs of neighbours, and on others if all those are alike.
 
     Raises
     ------

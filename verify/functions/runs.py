@@ -1,4 +1,4 @@
-"""Calling a function that is verified: with randomness that is ours, and whatever it does otherwise contained."""
+"""Calling a function that is verified, with our randomness and with its side effects contained."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _FEWEST = 64  # outputs that are read at once, however long they are
 
 
 class RaisedInLanes(Exception):
-    """A function raised while it worked on several lanes at once: which lane it was cannot be said."""
+    """A function raised while it worked on several lanes at once, so that the lane is unknown."""
 
 
 @dataclass
@@ -154,7 +154,7 @@ class FunctionRuns:
         *,
         global_seed: np.random.SeedSequence | None = None,
     ) -> Readings:
-        """Return outputs as `outputs` does, and note in `effects` what the calls did besides.
+        """Return outputs as `outputs` does, and record the side effects of the calls in `effects`.
 
         `global_seed` is that of NumPy's and Python's global random states, if it is to be another.
         """
@@ -175,7 +175,7 @@ class FunctionRuns:
 
     @property
     def seconds_a_draw(self) -> float:
-        """How long an output took on average; 0 before a second stretch of calls."""
+        """Mean time of an output, in seconds; 0 before a second stretch of calls."""
         return self.seconds / max(self.draws, 1)
 
     @contextmanager
@@ -244,7 +244,7 @@ class FunctionRuns:
 
 
 def key_of(data: Data) -> Any:
-    """Return what tells a data set from others."""
+    """Return a key that two data sets share only if they are equal."""
     return data.dtype.str, data.shape, data.tobytes()
 
 
