@@ -1,4 +1,4 @@
-"""What a test of a learner draws from: early records, telling transcripts, and the worlds of an adversary."""
+"""The candidates of a learner's test: early records, transcripts with large losses, and the worlds of an adversary."""
 
 from __future__ import annotations
 
@@ -53,17 +53,17 @@ _BETS = _Sizes(fewest_of_pair=4_096, single_lane_samples=24_000)
 
 @dataclass
 class LearnerPairs(CandidateSource):
-    """Pairs of data sets on which a learner's view may tell them apart.
+    """Pairs of data sets on which a learner's view may differ in law.
 
     Attributes
     ----------
     case
         The learner. Its adversary takes part if the view is the actions and the learner works in lanes.
     ground
-        What the layers before showed. Where something speaks against the gate's densities, more pairs are looked at
+        The results of the layers before. With evidence against the gate's densities, more pairs are tested
         that no scan chose.
     conduct
-        How the verification is carried out.
+        The conduct of the verification.
     """
 
     case: LearnerCase

@@ -1,4 +1,4 @@
-"""Learners with a structure as subjects: their problem, whose outcomes come first, and what holds beyond the runs."""
+"""Learners with a structure as subjects: their problem, their initial outcomes, and statements beyond the runs."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def learner_effort(subject: LearnerSubject, effort: Effort, horizon: int | None)
 
 
 def initial_records(build: BuildLearner, subject: LearnerSubject) -> InitialOutcomes:
-    """Ask a learner whether it observes outcomes before the first round, and whose they are.
+    """Return whether a learner observes outcomes before the first round, and whether they are one record.
 
     Raises
     ------
@@ -134,7 +134,7 @@ def initial_records(build: BuildLearner, subject: LearnerSubject) -> InitialOutc
 
 
 def beyond_the_runs(name: str | None, rounds: int) -> tuple[Sentence, ...]:
-    """Return what holds of a learner in runs that were not played, as its accountant enforces the claim.
+    """Return statements about runs of a learner that were not played, as its accountant enforces the claim.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ def beyond_the_runs(name: str | None, rounds: int) -> tuple[Sentence, ...]:
 
 
 def plan_proof(name: str) -> Proved | None:
-    """Return what is proved of a registered learner's plan; None if it has no plan, or the proof did not go through."""
+    """Return the proof of a registered learner's plan; None if it has no plan, or the proof failed."""
     from accountant.plans.symbolic import Proved  # SymPy is loaded for a certificate only
     from algorithms.theory.plans import PLANNED, privacy_proof
 
@@ -185,14 +185,17 @@ class LearnerSubject:
 
     @property
     def form(self) -> ClaimForm:
-        """What the learner claims for every epsilon."""
+        """The form of the learner's claim, for every epsilon."""
         form: ClaimForm = self.make.claim
         return form
 
 
 @contextmanager
 def blaming(subject: LearnerSubject, problem: str | None = None) -> Iterator[None]:
-    """Turn whatever a user's learner raises, or any on the problem of a user's file, into an input error."""
+    """Turn the errors of a user's code into input errors.
+
+    These are all errors of a user's learner, and those of any learner on the problem of a user's file.
+    """
     try:
         yield
     except BlocksMissing:  # no fault of anybody

@@ -1,4 +1,4 @@
-"""What the actions of a learner give away, bounded from the exact likelihood ratios of its releases."""
+"""Lower bounds for the actions of a learner from the exact likelihood ratios of its releases."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _DRAWS = _Draws()
 
 
 def likelihoods_hold(evidence: Evidence, mechanisms: Sequence[Mechanism]) -> bool:
-    """Whether the gate's densities are all there is to the releases: own mechanisms, and no check failed."""
+    """Return True if the gate's densities are those of the releases: own mechanisms, and no check failed."""
     own = not any(map(assumptions_of, mechanisms))
     return own and not any(finding.failing for finding in evidence.findings)
 

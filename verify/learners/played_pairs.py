@@ -1,6 +1,6 @@
 """Lower bounds from pairs of data sets that a learner was played on, side by side on coupled gates of one lane.
 
-Whatever is said here of a pair follows from the values that were released on both of its data sets, and never from
+Every statement about a pair follows from the values that were released on both of its data sets, and never from
 what noise is calibrated for. One play of all pairs (a pilot) chooses; bounds are made with other seeds.
 """
 
@@ -134,7 +134,7 @@ class PlayedPairs:
     _known: dict[tuple[object, bytes], ComposedLoss | None] = field(default_factory=dict)
 
     def add(self, evidence: Evidence, seed: np.random.SeedSequence) -> bool | None:
-        """Offer what plays show as lower bounds; return whether anything moved, or None if it could not be played.
+        """Add the lower bounds from plays; return True if any release moved, or None if it could not be played.
 
         Errors are shared: all bounds together are wrong with at most the false alarm of the effort.
         """

@@ -68,7 +68,7 @@ class StructuredFamily(LearnerFamily):
 
     @property
     def claim(self) -> Claim:  # type: ignore[override]
-        """What it claims."""
+        """The claim of the learner."""
         return self.case.claim
 
     @property
@@ -110,14 +110,14 @@ class StructuredFamily(LearnerFamily):
 
     @property
     def replays(self) -> Replays:
-        """How runs are told again: the actions must be the same."""
+        """The replay of taped runs: the actions must be the same."""
         feedback = self._problem.feedback
         code = getattr(getattr(feedback, "__func__", feedback), "__code__", None)
         place = Place("", 0) if code is None else Place(code.co_filename, code.co_firstlineno)
         return Replays(self.make, np.array_equal, Statement.ROUND_DIFFERS, place)
 
     def retold(self, accounting: Accounting, seed: np.random.SeedSequence) -> Retold:
-        """Tell the taped runs again with all records changed, and with some of them."""
+        """Return the data with all records changed, and with some of them, on which each taped run is replayed."""
         rng = np.random.default_rng(seed)
         numbers = telling_numbers(accounting.learner, 0.0, 1.0)
         return [
@@ -254,7 +254,7 @@ class StructuredFamily(LearnerFamily):
         return LearnerPairs(self.case, self._ground, conduct)
 
     def keep(self, evidence: Evidence, result: CountedEvent, conduct: Conduct) -> None:
-        """Keep what a test of the view saw."""
+        """Add the result of a test of the view to the evidence."""
         result = replace(result, event=with_paths_spelled(result.event, ActionSpace.of(self._problem)))
         # The confidence is that of this bound and of the likelihood ratios' together.
         lower = replace(result.lower_bound(), confidence=conduct.effort.confidence)

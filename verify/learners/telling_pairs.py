@@ -1,4 +1,4 @@
-"""Which data sets make a learner's transcripts tell the most: scans before any test of the view."""
+"""The data sets with the largest privacy loss in a learner's transcripts: scans before any test of the view."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def find_telling_pairs(case: LearnerCase, ground: Groundwork, effort: Effort, se
 
 
 def is_gross(pairs: Sequence[ViewPair], claim: Claim) -> bool:
-    """Whether a scan expects of the best pair so much more than the claim that it is no near thing."""
+    """Return True if the bound that a scan predicts for the best pair is far above the claim."""
     return bool(pairs) and pairs[0].predicted > _GROSS * claim.epsilon
 
 

@@ -1,7 +1,7 @@
 """Contextual learners: a public policy, and users who take an action by it beside their own contexts.
 
 Only its user sees an action. So a replay compares the policies of all rounds, and the actions of users who stay the
-same, as a policy may remember whom it was shown; and the actions of other users are tested.
+same, as a policy may remember earlier users; and the actions of other users are tested.
 """
 
 from __future__ import annotations
@@ -85,11 +85,11 @@ class ContextualFamily(LearnerFamily):
 
     @property
     def replays(self) -> Replays:
-        """How runs are told again: policies must have the same numbers, and choose alike."""
+        """The replay of taped runs: policies must have the same numbers, and choose alike."""
         return Replays(self.make, ShownTurn.same, Statement.ROUND_DIFFERS)
 
     def retold(self, accounting: Accounting, seed: np.random.SeedSequence) -> Retold:
-        """Tell the taped runs again with all users changed, and with some of them."""
+        """Return the data with all users changed, and with some of them, on which each taped run is replayed."""
         rng = np.random.default_rng(seed)
         numbers = telling_numbers(accounting.learner, -1.0, 1.0)
         told: Retold = []
@@ -162,7 +162,7 @@ class ContextualFamily(LearnerFamily):
     def source(
         self, evidence: Evidence, conduct: Conduct, tester: Tester, seed: np.random.SeedSequence
     ) -> CandidateSource | None:
-        """Return users whom the action of the next one shows."""
+        """Return the users with the largest predicted losses in the action of the next one."""
         if self._stopped or self.claim.view != View.OTHER_ACTIONS.value:
             return None
         effort = conduct.effort

@@ -164,14 +164,14 @@ class LinearFamily(LearnerFamily):
 
     @property
     def replays(self) -> Replays:
-        """How runs are told again: phases must play the same, and ask as many clients."""
+        """The replay of taped runs: phases must play the same, and ask as many clients."""
         code = getattr(type(self.problem).draw_averages, "__code__", None)
         place = Place("", 0) if code is None else Place(code.co_filename, code.co_firstlineno)
         observed = place if _is_users(self.problem) else None
         return Replays(self.make, same_phase, Statement.PHASE_DIFFERS, observed)
 
     def retold(self, accounting: Accounting, seed: np.random.SeedSequence) -> Retold:
-        """Tell the taped runs again with all clients changed, and with some of them."""
+        """Return the data with all clients changed, and with some of them, on which each taped run is replayed."""
         numbers = telling_numbers(accounting.learner, -1.0, 1.0)
         told: Retold = []
         for run, child in zip(accounting.taped, seed.spawn(len(accounting.taped)), strict=True):
