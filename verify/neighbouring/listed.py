@@ -37,7 +37,7 @@ class Listed:
 
     @property
     def words(self) -> str:
-        """How many pairs are listed."""
+        """The description of neighbours, with the number of pairs."""
         return "the listed pair" if len(self._pairs) == 1 else f"one of {len(self._pairs)} listed pairs"
 
     def seeds(self) -> Sequence[Pair]:

@@ -1,4 +1,4 @@
-"""Search for the pair of neighbours whose worlds are told apart best: known patterns first, then Hypothesis.
+"""Search for the pair of neighbours with the largest predicted bound: known patterns first, then Hypothesis.
 
 1. *Seeds.* The adjacency's known pairs are compared in rounds (`verify.neighbouring.successive_halving`); before them
    pairs of points that differ more (`verify.neighbouring.point_profiles`).
@@ -9,7 +9,7 @@
    keeps it.
 
 Nothing here decides about a claim: the search hands a few pairs over, and draws of its own decide. Its effort is a
-number of draws, not of seconds; `verify.neighbouring.pair_draws` says why it repeats bit by bit.
+number of draws, not of seconds; `verify.neighbouring.pair_draws` explains why it repeats bit by bit.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ _PLAN = _Plan()
 
 @dataclass(frozen=True)
 class SearchResult:
-    """What the search found.
+    """The result of a search for neighbours.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ class SearchResult:
     samples
         Draws that were spent, both worlds of all pairs.
     generated
-        How many pairs were looked at that are no seeds.
+        Number of pairs tried that are no seeds.
     """
 
     pairs: tuple[Pair, ...]
@@ -104,14 +104,14 @@ def search_neighbours(
     tell: Progress = silent,
     executor: Executor | None = None,
 ) -> SearchResult:
-    """Return the pairs of neighbours that are told apart best.
+    """Return the pairs of neighbours with the largest predicted bounds.
 
     Parameters
     ----------
     adjacency
-        Which data sets are neighbours.
+        The adjacency.
     draw
-        Draws of what the adversary sees, with no randomness but the seed's.
+        Draws of the adversary's view, with no randomness but the seed's.
     test
         The coming test.
     samples
@@ -120,11 +120,11 @@ def search_neighbours(
     seed
         Of everything random.
     seeds
-        How many of the adjacency's known pairs to look at.
+        Number of the adjacency's known pairs to try.
     examples
         The largest number of pairs to generate; three times as many of views with at most four columns.
     tell
-        Called with the share done and what is being done.
+        Called with the share done and the name of the current stage.
     executor
         Where known pairs are compared, by default in this process; the result does not depend on it.
     """

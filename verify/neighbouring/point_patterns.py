@@ -88,7 +88,7 @@ def telling_points(domain: Domain) -> list[tuple[str, Data]]:
 
 
 def rising_point(domain: Domain) -> list[Data]:
-    """Return the point of a box whose coordinates rise evenly from the lowest to the highest; none of a number.
+    """Return the point of a box with coordinates that rise evenly from the lowest to the highest; none of a number.
 
     The ends have equal coordinates: where these are keys, one record has several only if they differ.
     """
@@ -114,7 +114,7 @@ def ends_of(domain: Domain) -> tuple[FloatArray, FloatArray] | None:
 
 
 def telling_moves(domain: Domain, distances: Distances) -> Iterator[Pair]:
-    """Yield two points no further apart than `distances`, and what they are; the most telling first.
+    """Yield pairs of points no further apart than `distances`, with descriptions, by decreasing expected loss.
 
     Points may coincide, and pairs repeat; pairs of a domain that is no box may be too far apart.
     """

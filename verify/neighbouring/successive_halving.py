@@ -56,14 +56,14 @@ _ROUNDS = _Rounds()
 
 @dataclass(eq=False)
 class ComparedPair:
-    """What is known of a pair.
+    """A pair of neighbours, with its results in the comparison.
 
     Attributes
     ----------
     pair
         The pair.
     rounds
-        In how many rounds draws of it were looked at.
+        Number of rounds in which it was drawn.
     score
         Of the last of them.
     kept
@@ -85,7 +85,7 @@ class PairComparison:
     executor: Executor = field(default_factory=Serial)
 
     def look(self, pairs: Sequence[ComparedPair], rows: int, *, keep: bool = False) -> None:
-        """Look at `rows` new draws of each world of each pair, and keep them, if they are few enough."""
+        """Score each pair by `rows` new draws of each of its worlds; keep these if `keep` and they are few enough."""
         self.draws.spent += 2 * rows * len(pairs)
         alone = [] if self.draws.coupled is not None else pairs[:1]  # it shows how worlds are drawn
         for group, executor in ((alone, Serial()), (pairs[len(alone) :], self.executor)):

@@ -1,4 +1,4 @@
-"""What an adversary reads in a sequence of actions: features of a transcript, in words that can be checked.
+"""The features that an adversary reads in a sequence of actions, in words that can be checked.
 
 The features here are functions of the actions, so an event of a feature is an event of the adversary's view. Private
 learners act on noisy batch means, and a change of one record shows in *when* an arm is played again: so besides
@@ -104,7 +104,7 @@ class PlayTime:
 
 @dataclass(frozen=True, slots=True)
 class PlayCount:
-    """How often an arm is played in rounds first .. last."""
+    """The number of plays of an arm in rounds first .. last."""
 
     arm: int
     first: int
@@ -125,7 +125,7 @@ class PlayCount:
 
 @dataclass(frozen=True, slots=True)
 class FirstSwitch:
-    """The first round after `after` whose action is not that of the round before; `last` + 1 if none is."""
+    """The first round after `after` with another action than the round before; `last` + 1 if there is none."""
 
     after: int
     last: int
@@ -148,7 +148,7 @@ class FirstSwitch:
 
 @dataclass(frozen=True, slots=True)
 class PlaysOfSame:
-    """How often the action of a round is repeated until round `last`."""
+    """The number of repetitions of the action of a round until round `last`."""
 
     record: int
     last: int
@@ -202,7 +202,7 @@ class ActionPath:
         return None if match is None else cls(int(match[1]), int(match[2]), arms)
 
     def actions(self, number: int, size: int) -> list[int] | list[list[int]]:
-        """Return the actions that a number stands for: arms, or lists of up to `size` arms without padding."""
+        """Return the actions that a number encodes: arms, or lists of up to `size` arms without padding."""
         digits = []
         for _ in range((self.last - self.first + 1) * size):
             number, digit = divmod(number, self.arms + 1)
@@ -264,7 +264,7 @@ def first_actions(rounds: int, space: ActionSpace, *, first: int = 1) -> list[Ac
 def features_for(
     transcript: Transcript, space: ActionSpace, record: int | None, *, general: bool = True
 ) -> list[ActionFeature]:
-    """Return the features that a scan looks at: general ones, those anchored at a record's round, or both."""
+    """Return the features for a scan: general ones, those anchored at a record's round, or both."""
     played = np.bincount(transcript.actions[transcript.actions >= 0].astype(np.int64), minlength=space.arms)
     shown = sorted(np.argsort(-played, kind="stable")[:_MOST_ARMS].tolist())
     found: list[ActionFeature] = []
@@ -291,14 +291,14 @@ def without_repeats(features: Iterable[ActionFeature]) -> tuple[ActionFeature, .
 
 
 def with_paths_spelled(event: Event, space: ActionSpace) -> Event:
-    """Return the same event with its paths said as lists of actions, not as the numbers that label them.
+    """Return the same event with its paths as lists of actions, not as the numbers that label them.
 
     Parameters
     ----------
     event
         An event of a view of features.
     space
-        What actions are made of.
+        The space of actions.
     """
     if not isinstance(event, RowTable):
         return event

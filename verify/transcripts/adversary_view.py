@@ -1,4 +1,4 @@
-"""What an interactive adversary reads of a bandit in the two worlds of its challenge."""
+"""The view of an interactive adversary on a bandit in the two worlds of its challenge."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _SIZE = _ViewSize()
 def adversary_worlds(
     adversary: Adversary, play: _PlayWorld, space: ActionSpace, seed: np.random.SeedSequence
 ) -> NeighbouringWorlds:
-    """Return the adversary's two worlds as what a test tells apart.
+    """Return the adversary's two worlds for a test.
 
     Parameters
     ----------
@@ -59,9 +59,9 @@ def adversary_worlds(
     play
         Plays a bandit against it.
     space
-        What actions are made of.
+        The space of actions.
     seed
-        Of a few draws that tell which features vary.
+        Of a few draws that show which features vary.
     """
     transcript = Transcript(np.concatenate([play(other, _SIZE.probed, seed) for other in (False, True)]))
     varying = [

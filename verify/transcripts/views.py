@@ -1,4 +1,4 @@
-"""Sampling what the adversary of a claim sees, on given data."""
+"""Draws of the view of a claim's adversary, on given data."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ _LANE_ROUNDS = 1 << 20  # actions of all of them: bounds memory
 
 @dataclass(frozen=True)
 class LearnerView:
-    """What the adversary sees of a learner on one data set.
+    """The adversary's view of a learner on one data set.
 
     Attributes
     ----------
     watch
         Runs the learner on a gate and returns the view: one row for each lane.
     single_lanes
-        Whether to run one lane at a time, answering reads of raw values: for learners that read what they
+        If True, one lane is run at a time, answering reads of raw values: for learners that read what they
         must not, which works on no more than one lane.
     rounds
-        How many rounds a run takes, which sets how many lanes run side by side.
+        Number of rounds of a run, which sets how many lanes run side by side.
     """
 
     watch: Callable[[Simulation], ViewSample]
