@@ -1,8 +1,8 @@
-"""What the regret proofs of learners of ranked lists rest on, read from a running one.
+"""Checks of the assumptions of regret proofs for learners of ranked lists, on a running one.
 
 The same as for means (`verify.regret_claims.mean_checks`), for the estimating equation: an item of attraction w with n
 displays has clicks C and examinations E, estimated from noisy click vectors, and ``C - w E`` has mean 0. The checker
-draws the clicks and knows w, so it knows the noise of every release, and Q, what E estimates.
+draws the clicks and knows w, so it knows the noise of every release, and Q, the mean of E.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _CHERNOFF_TOLERANCE = 1e-6
 
 
 class ClickRun(StructuredRun[ClickConfidence]):
-    """What has been seen so far of a learner of lists.
+    """The checked state of a learner of lists, up to the current round.
 
     Attributes
     ----------
@@ -135,7 +135,7 @@ class ClickRun(StructuredRun[ClickConfidence]):
     def observed(
         self, before: ClickConfidence, after: ClickConfidence, shown: IntArray, clicks: FloatArray
     ) -> None:
-        """Check sums and indices after the feedback, and note what is random."""
+        """Check sums and indices after the feedback, and record the random quantities."""
         self.open += clicks
         self.left = self.left - 1
         ending = self.left == 0

@@ -1,16 +1,16 @@
-"""What the regret proofs of successive elimination rest on, read from a running learner.
+"""Checks of the assumptions of regret proofs for successive elimination, on a running learner.
 
 The learner shows its means, counts and which arms are left (`algorithms.learner.ExplainedLearner`: the index of another
 is -infinity); the data it is fed are drawn here. In the order of the proof:
 
 - *bookkeeping*: counts are those of the theorem's batches, and means and arms change at releases only;
-- *radius*: arms are removed where the theorem's inequality says so, computed again, and no others;
-- *oracle*: what is played is an arm that is left and not yet played so often in this phase; in the end the last one;
+- *radius*: arms are removed where the theorem's inequality requires it, computed again, and no others;
+- *oracle*: the arm played is left and not yet played so often in this phase; in the end the last one;
 - *noise*, *estimates*: their laws, as for learners on means;
-- *good event*: the best arm is left, and where the theorem says so all means are within their radii, as often as it
-  says;
-- *gap lemma*: what is left after a phase is worse than the best arm by no more than the radii and what the two means
-  are off by; on the good event by no more than the theorem says;
+- *good event*: the best arm is left, and where the theorem states it all means are within their radii, as often as it
+  states;
+- *gap lemma*: an arm left after a phase is worse than the best arm by no more than the radii and the errors of the two
+  means; on the good event by no more than the theorem states;
 - *path*: so is a lane's regret, where the theorem is about it.
 """
 
@@ -41,18 +41,18 @@ _UNSURE = 1e-3  # the same of exponents below which a learner's search ends
 
 
 class EliminationRun(StructuredRun[Confidence]):
-    """What has been seen so far of a learner.
+    """The checked state of a learner by elimination, up to the current round.
 
     Attributes
     ----------
     left
-        Which arms are, as the learner says; shape (lanes, arms).
+        True for the arms that are left, as the learner shows them; shape (lanes, arms).
     phase
         Of each lane, from 1; shape (lanes, 1).
     filled, open
-        How many outcomes of an arm its open batch has, and their sum.
+        Number of outcomes of an arm in its open batch, and their sum.
     count
-        How many values are in the mean of an arm.
+        Number of values in the mean of an arm.
 
     Raises
     ------
@@ -243,6 +243,6 @@ class EliminationRun(StructuredRun[Confidence]):
         return values[which.ravel()].reshape(next(iter(numbers.values())).shape)
 
     def ended(self) -> None:
-        """Check that no lane on the good event has lost more than the bound, if the proof says so."""
+        """Check that no lane on the good event has lost more than the bound, if the proof states that."""
         if self.theorem.largest is not None:
             super().ended()

@@ -1,15 +1,15 @@
-"""What the regret proofs of learners by empirical divergence rest on, read from a running one.
+"""Checks of the assumptions of regret proofs for learners by empirical divergence, on a running one.
 
-Their indices are what speaks against an arm, ``H(J_i(largest estimate)) + ln n_i``, J an exponent I less what noisy
-data below 0 say against every mean and ``H(v) = v + 0.4 w ln(1 + 4 pi v)``, and the arm of least index is played
+Their indices are the evidence against an arm, ``H(J_i(largest estimate)) + ln n_i``, J an exponent I less the evidence
+of noisy data below 0 against every mean and ``H(v) = v + 0.4 w ln(1 + 4 pi v)``, and the arm of least index is played
 (`algorithms.theory.bandit_regret`). Bookkeeping, noise and estimates are checked as for learners on means; further
 
 - *radius*: J_i is of Chernoff's exponent, or that of the exact law of the noises, computed again in another way;
 - *estimates*: at its true mean u, ``P(I(u) > x) <= e^-x``, and no estimate is above its radius of level x more often;
-- *gap lemma*: what is played has ``J(u) <= ln T``, so for every z with ``u >= mu* - z`` and ``y <= n (mu + z)`` its gap
+- *gap lemma*: the arm played has ``J(u) <= ln T``, so for every z with ``u >= mu* - z`` and ``y <= n (mu + z)`` its gap
   is at most its radius of level ln T and 2 z.
 
-There is no good event, and no statement of a single lane's regret: the proof adds up what rare events cost.
+There is no good event, and no statement of a single lane's regret: the proof adds up the costs of rare events.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _POINTS = 3000
 
 
 class EvidenceRun(MeanRun):
-    """What has been seen so far of a learner that plays the arm of least index."""
+    """The checked state of a learner that plays the arm of least index, up to the current round."""
 
     def _check_oracle(self, shown: Confidence, action: IntArray) -> None:
         """Check that no index is below that of the arm played."""

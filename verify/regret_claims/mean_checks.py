@@ -1,15 +1,15 @@
-"""What the regret proofs of learners on means rest on, read from a running one.
+"""Checks of the assumptions of regret proofs for learners on means, on a running one.
 
 The learner shows its estimates, counts and indices (`algorithms.learner.ExplainedLearner`); the data it is fed are
 drawn here, so all that it shows can be computed again. In the order of the proof:
 
-- *bookkeeping*: counts are what the feeds make them, and estimates change with releases only;
+- *bookkeeping*: counts are those of the outcomes fed, and estimates change with releases only;
 - *radius*: the index is the theorem's, of these estimates;
 - *oracle*: the action is an answer of the oracle to the index;
-- *noise*: what is left of a release without its data has the law that the radius knows;
-- *estimates*: for each arm, count and level, no more lanes are off by the radius of that level than it says;
+- *noise*: a release without its data has the law that the radius assumes;
+- *estimates*: for each arm, count and level, no more lanes are off by the radius of that level than it states;
 - *good event*: no more lanes leave it than the proof allots;
-- *gap lemma* and *path*: on the good event the gap of a bad action, and the regret of a lane, are what they may be.
+- *gap lemma* and *path*: on the good event the gap of a bad action, and the regret of a lane, are within their bounds.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ _GAP = ("gap lemma",)
 
 
 class MeanRun(StructuredRun[Confidence]):
-    """What has been seen so far of a learner.
+    """The checked state of a learner on means, up to the current round.
 
     Attributes
     ----------
     feeds, total, open
-        How many outcomes of each arm were fed, what they sum to, and what those that wait for a release do (those of a
-        tree always wait); shape (lanes, arms).
+        Number of outcomes of each arm that were fed, their sum, and the sum of those that wait for a release (those of
+        a tree always wait); shape (lanes, arms).
 
     Raises
     ------
@@ -228,7 +228,7 @@ class MeanRun(StructuredRun[Confidence]):
         self.samples.add((shown.index[some] - shown.estimate[some] - self.shift / n) * np.sqrt(n))
 
     def observed(self, before: Confidence, after: Confidence, action: IntArray, feedback: FloatArray) -> None:
-        """Check counts, estimates and indices after the feedback, and note what is random."""
+        """Check counts, estimates and indices after the feedback, and record the random quantities."""
         lanes, fed = np.arange(len(action))[:, np.newaxis], self.fed
         place = (action[:, np.newaxis, :] == fed[:, :, np.newaxis]).argmax(axis=2)
         here = fed >= 0

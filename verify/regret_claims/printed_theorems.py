@@ -1,8 +1,8 @@
-"""The papers' theorems that are wrong as printed, each on an instance where that shows.
+"""The papers' theorems that are wrong as printed, each on an instance that shows it.
 
 A theorem is *violated* where regret exceeds it, where the good event that its proof takes for granted fails, or where
 data break a lemma of its proof; it is *out of regime* where it gives no number, or none about the learner that is run.
-Nothing is decided beforehand: every instance is run, and its report says.
+Nothing is decided beforehand: every instance is run, and its report gives the verdict.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ PRINTED_THEOREMS: tuple[PrintedTheorem, ...] = (
 
 @dataclass(frozen=True)
 class PrintedFinding:
-    """What was seen of a printed theorem on its instance."""
+    """The result of the test of a printed theorem on its instance."""
 
     theorem: PrintedTheorem
     report: RegretReport
@@ -116,7 +116,7 @@ class PrintedFinding:
 
     @property
     def seen(self) -> Sentence:
-        """Why; and what holds all the same."""
+        """The reason for the verdict; with the verdict on the corrected bound if a lemma is false."""
         false = [check for check in self.report.proof if check.violated and not check.binding]
         if false and self.verdict != self.report.verdict:
             return false[0].named.with_words(f" The corrected bound is {self.report.verdict}.")

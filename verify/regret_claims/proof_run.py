@@ -1,8 +1,8 @@
-"""What the checks of every regret proof share: rounds, lanes on the good event, counterexamples, and what is reported.
+"""The common part of the checks of all regret proofs: rounds, lanes on the good event, counterexamples, and reports.
 
-A proof is a good event, which fails as often as it says, and statements that hold on it without exception. So there are
-*statements*, of which one lane is a counterexample, and *tests* of what is random, each at a share of the error. Lanes
-are never left out of a count: that an arm was played often depends on what came out before.
+A proof is a good event, which fails as often as it states, and statements that hold on it without exception. So there
+are *statements*, of which one lane is a counterexample, and *tests* of random quantities, each at a share of the error.
+Lanes are never left out of a count: that an arm was played often depends on earlier outcomes.
 """
 
 from __future__ import annotations
@@ -70,22 +70,22 @@ class ProofCheck:
 
     @property
     def named(self) -> Sentence:
-        """The sentence with the name of what was checked, as a reason for a verdict."""
+        """The sentence with the name of the check, as a reason for a verdict."""
         return replace(self.sentence, text=f"{self.name}: {self.words}.")
 
     @property
     def violated(self) -> bool:
-        """Whether what was seen contradicts the proof."""
+        """True if the observations contradict the proof."""
         return self.p <= self.level
 
     @property
     def tested(self) -> bool:
-        """Whether it was looked at by itself."""
+        """True if it was tested by itself."""
         return self.sentence != _NOT_TESTED
 
 
 class Contradiction(Exception):
-    """A statement is false: the check that says so."""
+    """A statement is false; `check` is the failed check."""
 
     def __init__(self, name: str, words: str) -> None:
         super().__init__(name)
@@ -93,16 +93,16 @@ class Contradiction(Exception):
 
 
 class ProofRun:
-    """What has been seen so far of a learner on an instance.
+    """The checked state of a learner on an instance, up to the current round.
 
     Attributes
     ----------
     round
         The rounds so far.
     failed
-        Which lanes have left the good event; where it is one of each round, which are outside of this round's.
+        True for the lanes that have left the good event; where it is one of each round, those outside of this round's.
     regret
-        What each lane has lost on the good event.
+        The regret of each lane on the good event.
     """
 
     def __init__(self, bound: RegretBound, instance: Instance, lanes: int, failure: float | None) -> None:
@@ -120,13 +120,13 @@ class ProofRun:
 
     @property
     def levelled(self) -> Instance:
-        """The instance whose confidence levels a learner has after the rounds so far."""
+        """The instance with the horizon that sets a learner's confidence levels after the rounds so far."""
         by_epochs = self.instance.anytime and self.bound.levels
         return replace(self.instance, horizon=self.round + 1) if by_epochs else self.instance
 
     @property
     def renewed(self) -> bool:
-        """Whether an epoch ends with this round, and all indices get another level."""
+        """True if an epoch ends with this round, and all indices get another level."""
         by_epochs = self.instance.anytime and self.bound.levels
         return by_epochs and bool(epoch_of(self.round) != epoch_of(self.round - 1))
 
@@ -194,7 +194,7 @@ class ProofRun:
         )
 
     def in_runs(self, words: str) -> Sentence:
-        """Return what the runs showed as a sentence."""
+        """Return the words as a sentence with the number of runs."""
         lanes = len(self.failed)
         return Sentence(f"{words} ({lanes:,} runs)", Basis.OBSERVED, draws=lanes)
 
@@ -252,7 +252,7 @@ class ProofRun:
     def note_radii(
         self, count: FloatArray, here: BoolArray, off: FloatArray, radius: Callable[[float], FloatArray]
     ) -> None:
-        """As `note_levels`, of estimates that are off by so much, with radii of each level for either side."""
+        """Count as `note_levels` the estimates that are off by more than the radius of each level, for either side."""
 
         def far(level: float) -> tuple[BoolArray, BoolArray]:
             most = radius(level)
@@ -298,7 +298,7 @@ class ProofRun:
         after: FloatArray,
         when: str = "without a release",
     ) -> None:
-        """Refuse that what is shown of an arm has moved."""
+        """Refuse a change of a quantity of an arm, such as its count, where none is due."""
         self.refuse_arm(
             name,
             moved,
@@ -319,7 +319,7 @@ class ProofRun:
 
 
 class StructuredRun(ProofRun, abc.ABC, Generic[State]):
-    """What has been seen so far of a learner that plays round by round, and shows its state."""
+    """The checked state of a learner that plays round by round and shows its state."""
 
     @abc.abstractmethod
     def checks(self, error: float) -> tuple[ProofCheck, ...]:
@@ -327,19 +327,19 @@ class StructuredRun(ProofRun, abc.ABC, Generic[State]):
 
     @abc.abstractmethod
     def state(self, learner: Any) -> State:
-        """Return what a learner shows, in arrays of its own."""
+        """Return the shown state of a learner, in arrays of its own."""
 
     def started(self, state: State, outcomes: FloatArray) -> None:
-        """Check what a learner makes of one outcome of every arm; refuse it if the proofs start on nothing."""
+        """Check the state after one outcome of every arm; refuse it if the proofs start on nothing."""
         raise ValueError("learner: starts on outcomes that its theorem does not know")
 
     @abc.abstractmethod
     def acted(self, state: State, learner: Any, action: IntArray) -> None:
-        """Check an action against what the learner showed before it."""
+        """Check an action against the state of the learner before it."""
 
     @abc.abstractmethod
     def observed(self, before: State, after: State, action: IntArray, feedback: FloatArray) -> None:
-        """Check what a learner makes of feedback, and note what is random."""
+        """Check the state of a learner after feedback, and record the random quantities."""
 
 
 def check_rounds(
@@ -352,13 +352,13 @@ def check_rounds(
     seed: int,
     error: float,
 ) -> tuple[ProofCheck, ...]:
-    """Play a learner and check what its regret proof rests on, until the first counterexample.
+    """Play a learner and check the assumptions of its regret proof, until the first counterexample.
 
     Parameters
     ----------
     make_run
-        What checks the rounds, as the theorem's `confidence` needs it: `MeanRun`, `EvidenceRun`, `EpisodeRun`,
-        `ClickRun` or `EliminationRun`.
+        The class that checks the rounds, as the theorem's `confidence` needs it: `MeanRun`, `EvidenceRun`,
+        `EpisodeRun`, `ClickRun` or `EliminationRun`.
     build
         Makes the learner on a gate: one that shows its state (`ExplainedLearner`, `ExplainedLists`).
     bound, instance

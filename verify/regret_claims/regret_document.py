@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def regret_document(report: RegretReport, **files: str) -> Document:
-    """Return what is said of a regret report; `files` are digests of what it was read from, by name."""
+    """Return a regret report as a document; `files` are digests of the files it was read from, by name."""
     sections = [
         _theorem(report),
         Section("Why", (Bullets(report.reasons),)),

@@ -1,4 +1,4 @@
-"""What is reported of a regret claim: the theorem, what its proof rests on, the outcome, and one verdict."""
+"""The report on a regret claim: the theorem, the checks of its proof, the outcome, and one verdict."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class RegretReport(FromJson):
 
     @property
     def verdict(self) -> RegretVerdict:
-        """What the layers say together: the first that applies of `reasons`."""
+        """The joint verdict of the layers: the first that applies of `reasons`."""
         if any(check.violated and check.binding for check in self.proof):
             return "violated"
         if any(checkpoint.verdict == "violated" for checkpoint in self.outcome):
@@ -135,7 +135,7 @@ class RegretReport(FromJson):
 
     @property
     def reasons(self) -> tuple[Sentence, ...]:
-        """Why, the deciding reason first."""
+        """The reasons for the verdict, the deciding one first."""
         theorem, last = self.theorem, self.outcome[-1]
         said = [check.named for check in self.proof if check.violated and check.binding]
         said += [

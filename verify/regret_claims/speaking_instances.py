@@ -1,4 +1,4 @@
-"""Instances on which a regret bound says something: where it is at most a third of the worst possible regret."""
+"""Instances on which a regret bound is not vacuous: where it is at most a third of the worst possible regret."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def speaking_instance(
     epsilon: float | None,
     most: int,
 ) -> Instance | None:
-    """Return the instance of least epsilon and horizon on which a bound speaks; None if there is none up to `most`.
+    """Return the nonvacuous instance of least epsilon and horizon of a bound; None if there is none up to `most`.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def speaking_instance(
     Raises
     ------
     GapsUnavailable
-        If the problem's gaps cannot be had.
+        If the problem's gaps are not available.
     """
     for number in _EPSILONS if epsilon is None else (epsilon,):
         there = replace(start, epsilon=number, horizon=most)

@@ -1,4 +1,4 @@
-"""`regret`: whether a learner keeps what is proved of its regret."""
+"""`regret`: the test of a learner's regret against its theorem."""
 
 from __future__ import annotations
 
@@ -285,7 +285,7 @@ def _check_stated(bound: object) -> None:
 
 
 def stated_value(subject: LearnerSubject) -> StatedBound | None:
-    """Return a learner's own bound as a function of an instance, infinite where it says nothing; None without one."""
+    """Return a learner's own bound as a function of an instance, infinite where it does not apply; None without one."""
     theorem = _stated(subject, None)
     return None if theorem.bound is None else theorem.value
 
