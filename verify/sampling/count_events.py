@@ -12,12 +12,12 @@ from verify.events.view_sample import ReadOnce, ViewSample
 
 
 def count_events(events: Sequence[Event], sample: ViewSample) -> IntArray:
-    """How many draws lie in each event; shape (events,)."""
+    """Return the number of draws in each event; shape (events,)."""
     return counted_and_marked(events, sample)[0]
 
 
 def counted_and_marked(events: Sequence[Event], sample: ViewSample) -> tuple[IntArray, BoolArray]:
-    """How many draws lie in each event, shape (events,); and which lie in the first one."""
+    """Return the number of draws in each event, shape (events,); and True for each draw in the first one."""
     once = ReadOnce.of(sample)
     marks = events[0].holds(once)
     counts = [np.count_nonzero(marks), *(np.count_nonzero(event.holds(once)) for event in events[1:])]
@@ -25,7 +25,7 @@ def counted_and_marked(events: Sequence[Event], sample: ViewSample) -> tuple[Int
 
 
 def count_pairs(events: Sequence[Event], first: ViewSample, second: ViewSample) -> tuple[IntArray, IntArray]:
-    """How many draws of two samples lie in each event, and how many pairs of rows (i, i) it splits.
+    """Return the number of draws of two samples in each event, and the number of pairs of rows (i, i) that it splits.
 
     Returns
     -------

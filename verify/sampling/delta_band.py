@@ -154,14 +154,14 @@ class DeltaBand:
     def to_dict(
         self, upper: Callable[[float], float] | None = None, *, upper_by: str = "", reach: float = 0.0
     ) -> dict[str, Any]:
-        """As JSON-able data: events, curves, parameters.
+        """Return the band as JSON-able data: events, curves, parameters.
 
         Parameters
         ----------
         upper
             An upper bound on δ at every ε ≥ 0, if one is known, to be written beside the lower one.
         upper_by
-            What proves it.
+            The theorem or method that proves it.
         reach
             The ε to which the curves extend at least.
         """

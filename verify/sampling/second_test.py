@@ -1,12 +1,12 @@
-"""A second test where the first leaves a claim in doubt: its counts speak against it, but not at the strict level.
+"""A second test where the first leaves a claim in doubt: its counts contradict it, but not at the strict level.
 
 Such a claim is either false and was tested on too few draws, or true and had bad luck. The second test, on many times
 as many draws, is another black-box test of the pair that the first one chose, from the choice of the event on.
 
 It is paid for beforehand: of every error (1 - confidence, and the false alarm) the first test has most, the second
-the rest, whether it is held or not. By the union bound all that both of them say holds together at the errors asked
+the rest, whether it is held or not. By the union bound all statements of both hold together at the errors asked
 for, although the first one's counts decide whether there is a second; and so does whichever of the two is reported. Its
-draws come from a seed of its own, and how many there are does not depend on what the first one saw.
+draws come from a seed of its own, and their number does not depend on the first one's counts.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _TIMES = 4  # draws of a second test for each of the first
 
 
 def second_unless(known: bool, effort: Effort) -> Callable[[int], int]:
-    """Return the draws of a second test: none if all is `known` without it, or the caller said how many there are."""
+    """Return the number of draws of a second test: 0 if all is `known` without it, or the caller gave the number."""
     times = 0 if known or effort.given else _TIMES
     return lambda first: times * first
 
