@@ -33,7 +33,7 @@ _ROUNDING = 1e-9
 
 
 def loaded_problem(problem: AnyProblem | str | None) -> AnyProblem | str | None:
-    """Return a problem; of the name of one in a file, what the file has or makes.
+    """Return a problem; for the name of one in a file, the problem that the file holds or makes.
 
     Raises
     ------
@@ -83,7 +83,7 @@ def own_problem(reference: str) -> AnyProblem:
 
 
 def own_structure(reference: str) -> Problem | LinearContexts:
-    """Return the problem that a user's file has or makes, whose structure or contexts are to be played.
+    """Return the problem with a structure or contexts that a user's file holds or makes.
 
     Raises
     ------

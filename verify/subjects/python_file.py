@@ -1,4 +1,4 @@
-"""Importing a user's Python file: what is run is what the file says now, not byte code that was kept of it."""
+"""Importing a user's Python file: the current text of the file is run, not byte code that was kept of it."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def of_users(names: Collection[str]) -> list[ModuleType]:
 
 
 def is_package_of_users(name: str) -> bool:
-    """Whether a top-level module or package that need not be loaded would be found in a user's file or folder."""
+    """Return True if a top-level module or package that need not be loaded is found in a user's file or folder."""
     spec = None if name in _NO_USERS or name in sys.builtin_module_names else PathFinder.find_spec(name)
     if spec is None:
         return False

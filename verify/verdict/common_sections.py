@@ -81,12 +81,12 @@ def claim_section(subject: str, claim: Claim, arithmetic: str = "", problem: str
 
 
 def unit_words(claim: Claim) -> str:
-    """Return what a claim protects in two words."""
+    """Return the unit of privacy of a claim in two words."""
     return "one person" if isinstance(claim.unit, OnePerson) else "one report"
 
 
 def protected_words(claim: Claim) -> str:
-    """Return what somebody guesses who sees the output of what a claim is about."""
+    """Return the protected fact, which an adversary guesses from the output, in words."""
     if claim.neighbours is not Neighbouring.REPLACE_ONE:
         return f"whether {unit_words(claim)} is in the data"
     if isinstance(claim.unit, OnePerson):
@@ -95,7 +95,7 @@ def protected_words(claim: Claim) -> str:
 
 
 def person_section(claim: Claim, verdict: Verdict) -> Section:
-    """Return what a claim means for a person, if it holds.
+    """Return the section on the meaning of a claim for a person, if it holds.
 
     Of two neighbours that are equally likely beforehand the better guess is right with probability at most
     (e^ε + δ)/(1 + e^ε) (Kairouz, Oh and Viswanath 2015): with the probabilities p and q of an event it is
@@ -143,13 +143,13 @@ def arithmetic_words(kind: SubjectKind, *, counted: bool = False) -> str:
 
 
 def assumptions_section(blocks: Sequence[Block], *more: Sentence) -> Section:
-    """Return what a result rests on: its own, and what every result does; `more` is trusted beside."""
+    """Return the section of a result's assumptions: its own, and those of every result; `more` is trusted beside."""
     trusted = (Paragraph(stated("Trusted, as in all results:")), Bullets((_TRUSTED, *more)))
     return Section("Assumptions", (), (*blocks, *trusted))
 
 
 def provenance_section(provenance: Provenance, **files: str) -> Section:
-    """Return when and by which code a result was made; `files` are digests of what it was read from, by name."""
+    """Return the section with date and code of a result; `files` are digests of the files it was read from, by name."""
     pairs = [("Date", _utc(provenance.date) or "not known"), ("Versions", versions_words(provenance))]
     pairs += [
         (_DIGESTS.get(name, f"SHA-256: code of {name}"), digest)
@@ -160,7 +160,7 @@ def provenance_section(provenance: Provenance, **files: str) -> Section:
 
 
 def versions_words(provenance: Provenance) -> str:
-    """Return the versions of what made a result."""
+    """Return the versions of the packages that made a result."""
     return ", ".join(f"{name} {version}" for name, version in provenance.versions.items())
 
 

@@ -1,4 +1,4 @@
-"""A verification as a document: the verdict first, then what a stranger needs to judge it, and to see it again."""
+"""A verification as a document: the verdict first, then all that a reader needs to judge it, and to repeat it."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ _OBSERVER = (
 
 
 def verification_document(verification: Verification, **files: str) -> Document:
-    """Return what is said of a verification; `files` are digests of what it was read from, by name."""
+    """Return a verification as a document; `files` are digests of the files it was read from, by name."""
     claim = verification.claim
     sections = [
         person_section(claim, verification.verdict),
@@ -89,7 +89,7 @@ def verification_document(verification: Verification, **files: str) -> Document:
 
 
 def print_verification(verification: Verification, console: Console, *, verbose: bool = False) -> None:
-    """Print what is said of a verification; `verbose` if with what is for specialists."""
+    """Print a verification; if `verbose`, with the parts for specialists."""
     made = "; ".join(filter(None, (f"seed {verification.seed}", versions_words(verification.provenance))))
     print_document(verification_document(verification), console, made, unfolded=verbose)
 
