@@ -60,7 +60,7 @@ _DIGITS = 10
 
 
 def audit_document(audited: Audit, **files: str) -> Document:
-    """Return what is said of an audit; `files` are digests of what it was read from, by name."""
+    """Return an audit as a document; `files` are digests of the files it was read from, by name."""
     verdict, tone = _NO_BUDGET if audited.remaining is None else _VERDICTS[audited.within]
     sections = [
         _person(audited),

@@ -18,7 +18,7 @@ from verify.conduct.standard_streams import guard_standard_streams
 
 
 def main() -> None:
-    """Run the command line. Whatever goes wrong is one line on standard error, and an exit code."""
+    """Run the command line. Every error is one line on standard error, and an exit code."""
     own = None
     try:
         own = guard_standard_streams()

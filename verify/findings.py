@@ -1,6 +1,6 @@
-"""What the layers of a verification find: findings, bounds on ε, and what shows a lower one.
+"""The results of the layers of a verification: findings, bounds on ε, and the evidence of a lower one.
 
-All that a finding can say is in `Statement`: a new one is added there, and nowhere else.
+All statements of findings are in `Statement`: a new one is added there, and nowhere else.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ EXACT, CONFIDENT, OBSERVED, METADATA = Basis
 
 @unique
 class FindingKind(StrEnum):
-    """What a finding is about: a short stable name, which reports and JSON show."""
+    """The kind of a finding: a short stable name, which reports and JSON show."""
 
     ACTION = "action"
     CHANGES_DATA = "changes-data"
@@ -79,10 +79,9 @@ class FindingKind(StrEnum):
 
 @unique
 class Statement(Enum):
-    """What a finding can say: its kind, the basis of its words, the words, and whether it stands in the way of a
-    certificate.
+    """The statement of a finding: its kind, the basis of its words, the words, and whether it prevents a certificate.
 
-    Values stand in braces; an exception is said with its type. What happened in a run of the subject is exact. Gates
+    Values are written in braces; an exception with its type. What happened in a run of the subject is exact. Gates
     and the accountant have words of their own, see `Finding.of_gate`.
 
     Examples
@@ -412,7 +411,7 @@ class Statement(Enum):
         self.failing = failing
 
     def finding(self, where: object = "", *, failing: bool | None = None, **values: object) -> Finding:
-        """Return the finding that says it.
+        """Return the finding with this statement.
 
         Parameters
         ----------
@@ -465,7 +464,7 @@ class Finding:
 
     @classmethod
     def of_gate(cls, seen: Difference | Divergence) -> Finding:
-        """Return what a gate of the accountant says as a finding: it happened in a run."""
+        """Return a difference or divergence of a gate of the accountant as a finding: it happened in a run."""
         return cls(FindingKind(seen.kind), str(seen.where), exact("{message}", message=seen.message))
 
 
@@ -502,7 +501,7 @@ class UpperBound:
         _check_bound(self.epsilon, self.delta)
 
     def proves(self, claim: Claim) -> bool:
-        """Whether a claim follows from it."""
+        """Return True if a claim follows from it."""
         return self.every_run and self.epsilon <= claim.epsilon and self.delta <= claim.delta
 
     @property
@@ -549,16 +548,16 @@ class LowerBound:
 
     @property
     def exact(self) -> bool:
-        """Whether it was computed, and no chance is involved."""
+        """True if it was computed, without chance."""
         return self.confidence == 1.0 and not self.samples
 
     def exceeds(self, limit: Claim | UpperBound) -> bool:
-        """Whether it contradicts a claim or an upper bound, as far as it can be trusted."""
+        """Return True if it contradicts a claim or an upper bound, as far as it can be trusted."""
         return self.epsilon > limit.epsilon and self.delta >= limit.delta
 
     @property
     def words(self) -> str:
-        """Both numbers, ε rounded down; what is at least infinite is infinite."""
+        """Both numbers, ε rounded down; a bound of at least infinity is infinite."""
         sign = "=" if math.isinf(self.epsilon) else "≥"
         return f"ε {sign} {at_least(self.epsilon)} at δ = {as_given(self.delta)}"
 

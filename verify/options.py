@@ -1,8 +1,8 @@
-"""What a caller may set: one frozen value, checked once.
+"""The options of a caller: one frozen value, checked once.
 
 The signature of `verify` and its documentation, the flags of the command line and the line that repeats a verification
-follow from the fields of `Options`, and whatever passes options on (`assert_dp`, the pytest fixture) takes them all: a
-new option is a new field.
+follow from the fields of `Options`, and all functions that pass options on (`assert_dp`, the pytest fixture) take them
+all: a new option is a new field.
 """
 
 from __future__ import annotations
@@ -35,24 +35,24 @@ _FLAG = rules.being(lambda value: isinstance(value, bool), "True or False")
 
 @dataclass(frozen=True, kw_only=True)
 class OptionFacts:
-    """What is known of an option, beside its name, type and default.
+    """The facts about an option, beside its name, type and default.
 
     Attributes
     ----------
     words
-        What it is, for the documentation of `verify`.
+        The description, for the documentation of `verify`.
     rule
-        What its values must be. None is always right where it is the default.
+        The rule for its values. None is always right where it is the default.
     help
-        What the command line says of its flag; without, it has none.
+        The help text of its flag; without, it has none.
     flag
         The flag, if it is not spelt as the option.
     reads
-        What the flag's text is read as: a type; a dictionary or a list is given item by item.
+        The type that the flag's text is read as; a dictionary or a list is given item by item.
     values
-        All that it can be, where these are a few words.
+        All of its values, where these are a few words.
     repeats
-        Whether the result depends on it, so that the line that repeats a verification says it.
+        True if the result depends on it, so that the line that repeats a verification includes it.
     """
 
     words: str
@@ -82,7 +82,7 @@ def _are_names(value: Any) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """What a caller of `verify` may set.
+    """The options of `verify`.
 
     Raises
     ------
@@ -300,12 +300,12 @@ class Options:
 
     @property
     def executor(self) -> Executor:
-        """Where the workers are."""
+        """The executor of the work, in as many workers as were asked for."""
         return make_executor(self.workers, self.backend, self.scheduler)
 
     @property
     def bets(self) -> bool:
-        """Whether bets take the place of one test at the end."""
+        """True if bets take the place of one test at the end."""
         return self.anytime or self.wealth is not None
 
 

@@ -108,7 +108,7 @@ class _Identities(dict[str, Callable[[Any], Any]]):
 
 
 def rebuilt(saved: Mapping[str, Any]) -> Mechanism:
-    """Return the mechanism that ``to_dict`` wrote, without functions of what it releases: they cost nothing.
+    """Rebuild the mechanism that ``to_dict`` wrote, without functions of its outputs: they cost nothing.
 
     Raises
     ------
@@ -169,9 +169,9 @@ def _delta_of(profile: PrivacyProfile, epsilon: float) -> float:
 def add_false_profiles(
     evidence: Evidence, mechanisms: Mapping[Mechanism, Place], conduct: Conduct, seed: np.random.SeedSequence
 ) -> None:
-    """Test mechanisms that rest on assumptions against the profiles they declare, and add what is refuted.
+    """Test mechanisms that rest on assumptions against the profiles they declare, and add the refuted ones.
 
-    Where nothing is, the assumptions still stand in the way of a certificate.
+    Where none is, the assumptions are still in the way of a certificate.
     """
     found = (_false_profile(mechanism, place, conduct, seed) for mechanism, place in mechanisms.items())
     evidence.findings += [finding for finding in found if finding is not None]
