@@ -35,9 +35,9 @@ def main() -> None:
         for stream in (sys.stdout, sys.stderr):
             if stream is not None:  # it was closed before this process began
                 stream.flush()
-        if own is not None and own.lost:
+        if own is not None and own.write_error:
             code = INPUT_ERROR
-            _say(f"standard output: {own.lost}: the result is not complete")
+            _say(f"standard output: {own.write_error}: the result is not complete")
     sys.exit(code)
 
 

@@ -407,7 +407,7 @@ class Statement(Enum):
     def __init__(self, kind: FindingKind, basis: Basis, words: str, failing: bool = True) -> None:
         self.kind = kind
         self.basis = basis
-        self.words = words
+        self.description = words
         self.failing = failing
 
     def finding(self, where: object = "", *, failing: bool | None = None, **values: object) -> Finding:
@@ -422,7 +422,7 @@ class Statement(Enum):
         values
             Of the words.
         """
-        sentence = filled(self.words, self.basis, values)
+        sentence = filled(self.description, self.basis, values)
         return Finding(self.kind, str(where), sentence, self.failing if failing is None else failing)
 
 
@@ -505,7 +505,7 @@ class UpperBound:
         return self.every_run and self.epsilon <= claim.epsilon and self.delta <= claim.delta
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """Both numbers, rounded up; a short δ is the claim's own, and printed as it was given."""
         given = as_given(self.delta)
         delta = given if len(given) <= _SHORT else at_most(self.delta)
@@ -556,7 +556,7 @@ class LowerBound:
         return self.epsilon > limit.epsilon and self.delta >= limit.delta
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """Both numbers, ε rounded down; a bound of at least infinity is infinite."""
         sign = "=" if math.isinf(self.epsilon) else "≥"
         return f"ε {sign} {at_least(self.epsilon)} at δ = {as_given(self.delta)}"
@@ -571,7 +571,7 @@ class LowerBound:
         values
             What else stands in braces.
         """
-        values = {"bound": self.words, **values}
+        values = {"bound": self.description, **values}
         if self.exact:
             return exact(words, how=f"{self.method}; exact", **values)
         how = f"{self.method}; {percent(self.confidence)} confidence"

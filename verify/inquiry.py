@@ -94,7 +94,7 @@ class Inquiry:
         """Turn a time limit that is over in the block into an input error."""
         seconds = self.conduct.seconds
         try:
-            with time_limit(seconds - self.conduct.spent):
+            with time_limit(seconds - self.conduct.elapsed_seconds):
                 yield
         except TimeLimitReached:
             raise SubjectError(

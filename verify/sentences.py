@@ -16,7 +16,7 @@ from typing import Any
 
 from accountant.files.json_object import JsonObject
 from mechanisms.printed_numbers import percent
-from verify.subject_error import words_of_error
+from verify.subject_error import describe_error
 
 _FORMATTER = Formatter()
 
@@ -121,7 +121,7 @@ def observed(words: str, /, draws: int, **values: object) -> Sentence:
     return filled(words, Basis.OBSERVED, {"draws": draws, **values})
 
 
-def stated(words: str, /, **values: object) -> Sentence:
+def remark(words: str, /, **values: object) -> Sentence:
     """Return a sentence that makes no claim about a subject; `values` replace the braces in its words."""
     return filled(words, Basis.METADATA, values)
 
@@ -145,7 +145,7 @@ def filled(words: str, basis: Basis, values: Mapping[str, Any]) -> Sentence:
             continue
         value = said[name]
         if isinstance(value, BaseException):
-            value = words_of_error(value)
+            value = describe_error(value)
         parts.append(_FORMATTER.format_field(_FORMATTER.convert_field(value, conversion), form or ""))
         if not isinstance(value, int | float) and ABSOLUTE.search(parts[-1]):
             quoted.append(parts[-1])

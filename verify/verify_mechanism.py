@@ -42,7 +42,7 @@ from mechanisms.printed_numbers import as_given, at_least, at_most
 from verify.conduct.conduct import Conduct
 from verify.conduct.effort import Effort
 from verify.conduct.process_state import subjects_own
-from verify.conduct.progress import silent
+from verify.conduct.progress import no_progress
 from verify.events.view_sample import Column, ViewSample
 from verify.farthest_records import farthest_records
 from verify.findings import Finding, LowerBound, Statement, UpperBound, Witness
@@ -67,7 +67,7 @@ def verify_mechanism(
 ) -> Evidence:
     """Compare a claim with a mechanism's profile, and, if there is a tester, with draws of its output."""
     evidence, effort = Evidence(), conduct.effort
-    with stopped_in_time(evidence, conduct.seconds, conduct.spent):
+    with stopped_in_time(evidence, conduct.seconds, conduct.elapsed_seconds):
         evidence.assume(*assumptions_of(mechanism))
         if not evidence.assumptions:
             # What it kept of its parameters as they were is not asked; nor do functions get many draws at once.
@@ -188,7 +188,7 @@ def _false_profile(
     if math.isinf(epsilon):
         return None
     candidates = Candidates(_worlds(mechanism), max(_FEWEST_SAMPLES, conduct.effort.samples // 4))
-    quiet = replace(conduct, seed=int(seed.generate_state(1)[0]), progress=silent)
+    quiet = replace(conduct, seed=int(seed.generate_state(1)[0]), progress=no_progress)
     result = SingleLook().test(candidates, quiet, epsilon=epsilon, delta=delta)
     if not result.refuted:
         return None
@@ -200,7 +200,7 @@ def _false_profile(
         lost=at_least(result.epsilon_lower),
         confidence=result.confidence,
         draws=result.trials,
-        event=result.event.words,
+        event=result.event.description,
         probability=result.probability,
         data=data,
         probability_prime=result.probability_prime,

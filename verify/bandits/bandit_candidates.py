@@ -11,7 +11,7 @@ from mechanisms.arrays import FloatArray
 from verify.bandits.bandit_view import BanditView
 from verify.bandits.call_cost import cost_of, run_cost
 from verify.bandits.calling.plain_bandit import PlainBandit
-from verify.bandits.message_search import MessageScan, telling_messages
+from verify.bandits.message_search import MessageScan, distinguishing_messages
 from verify.bandits.neighbouring_tables import row_in_words
 from verify.bandits.paired_runs import UNITS_OF_ROUND
 from verify.bandits.table_search import RUNS_OF_ANY_PAIR, is_far_beyond, plainest_pair, telling_tables
@@ -158,7 +158,7 @@ def _tables(bandit: PlainBandit, claim: Claim, effort: Effort, seed: int) -> Fou
 
 def _messages(bandit: PlainBandit, claim: Claim, effort: Effort, seed: int) -> FoundPairs | None:
     """Return the most telling tables by messages, and by actions if these tell as much; None if nothing varies."""
-    scan, views = telling_messages(bandit, claim, effort, SpawnKey.TRANSCRIPT_SCAN.sequence(seed, 4))
+    scan, views = distinguishing_messages(bandit, claim, effort, SpawnKey.TRANSCRIPT_SCAN.sequence(seed, 4))
     best = max((view.pair.predicted for view in views), default=-math.inf)
     actions = _tables(bandit, claim, effort, seed) if best < _SIZE.clear * claim.epsilon else None
     if not views:

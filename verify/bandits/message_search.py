@@ -18,7 +18,13 @@ from scipy.stats import rankdata
 
 from algorithms.claim import Claim, View
 from mechanisms.arrays import BoolArray, FloatArray
-from verify.bandits.bandit_view import BanditView, layout_of_rounds, present, read_messages, sample_of_round
+from verify.bandits.bandit_view import (
+    BanditView,
+    fill_absent,
+    layout_of_rounds,
+    read_messages,
+    sample_of_round,
+)
 from verify.bandits.calling.bandit_calls import BanditError
 from verify.bandits.calling.plain_bandit import PlainBandit
 from verify.bandits.neighbouring_tables import NeighbouringTables
@@ -131,7 +137,7 @@ class MessageScan:
         return list(dict.fromkeys([*own.tolist(), *(t for t in hanging.tolist() if self.later[t - 1])]))
 
 
-def telling_messages(
+def distinguishing_messages(
     bandit: PlainBandit, claim: Claim, effort: Effort, seed: np.random.SeedSequence
 ) -> tuple[MessageScan, list[BanditView]]:
     """Search; return the scan of all rounds, and the pairs of tables with the largest predicted bounds, the best first.
@@ -172,7 +178,7 @@ def _scan(
     rounds = int(min(rounds, max(affordable / runs, few)))
     played = _CoinRuns(bandit, runs, rounds, seed)
     sample = layout.sample(read_messages([message for run in played.messages for message in run], layout))
-    values = present(sample.values).reshape(runs, rounds, -1)
+    values = fill_absent(sample.values).reshape(runs, rounds, -1)
     p = values.shape[2]
     flat = values.reshape(runs, -1)
     own = np.full(rounds, -np.inf)
@@ -329,12 +335,14 @@ class _Contest:
             return None
         places = [i for i, layout in enumerate(layouts) if layout.columns]
         features = first_actions(min(tables.rounds, record + _SIZE.after), space, first=record + int(hidden))
-        pair = ViewPair(tables.table, tables.neighbour, record, tables.others, tuple(features), predicted)
+        pair = ViewPair(
+            tables.table, tables.neighbour, record, tables.unchanged_rounds, tuple(features), predicted
+        )
         return BanditView(pair, tuple(rounds[i] for i in places), tuple(layouts[i] for i in places))
 
     def _bounds(self, first: FloatArray, second: FloatArray, final: float) -> FloatArray:
         """Return what each column of two worlds predicts."""
-        values = present(np.concatenate([first, second]))
+        values = fill_absent(np.concatenate([first, second]))
         world = np.arange(len(values))[:, np.newaxis] < len(first)
         which = np.repeat(world, values.shape[1], axis=1)
         return _column_bounds(values, which, np.full(values.shape[1], final), self.player.planned.delta)
@@ -342,7 +350,7 @@ class _Contest:
     def _together(self, seen: Sequence[Sequence[ViewSample]], final: float) -> float:
         """Return what the columns predict together: by a sum of their ranks whose weights half of the runs say."""
         both = [np.hstack([each[world].values for each in seen]) for world in (0, 1)]
-        ranks = _ranks(present(np.concatenate(both)))
+        ranks = _ranks(fill_absent(np.concatenate(both)))
         world, fit = np.arange(len(ranks)) < len(both[0]), np.arange(len(ranks)) % 2 == 0
         weights = ranks[world & fit].mean(axis=0) - ranks[~world & fit].mean(axis=0)
         score, of_score = (ranks @ weights)[~fit, np.newaxis], world[~fit, np.newaxis]

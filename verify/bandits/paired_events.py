@@ -86,7 +86,7 @@ def best_paired_event(played: PairedRuns, planned: PlannedTest, *, caution: floa
     if planned.hidden:
         both.hide(record)
     features = _quick_features(both, record, played.tables.arms, planned.hidden)
-    values = np.column_stack([feature.of(both).astype(np.int32) for feature in features])
+    values = np.column_stack([feature.values(both).astype(np.int32) for feature in features])
     found: list[BestEvent] = []
     for change in played.changes():
         first, second = values[:n], values[n:]
@@ -158,7 +158,7 @@ def _best_half_line(
         return None
     a, b, apart, edge = a[at, column], b[at, column], apart[at, column], ranked[at, column]
     times = np.array([isinstance(feature, PlayTime | FirstSwitch) for feature in features])
-    last = np.array([feature.last for feature in features])[column]
+    last = np.array([feature.last_round for feature in features])[column]
     last = np.where(times[column], np.minimum(edge, last), last)  # "at most t" is known in round t
     draws = planned.draws(last)
     total = float(weights.sum())
@@ -236,7 +236,7 @@ def view_pair_of(
     scored = [
         found
         for feature in features
-        if (found := _scored(feature, feature.of(both), planned, caution)) is not None
+        if (found := _scored(feature, feature.values(both), planned, caution)) is not None
     ]
     pair = best_pair(played.background(change), [scored], space)
     if pair is None or hidden or record > pair.rounds:
@@ -255,7 +255,7 @@ def _scored(
         return None
     n = len(values) // 2
     first, second = index[:n], index[n:]
-    last = np.full(k, feature.last)
+    last = np.full(k, feature.last_round)
     if feature.column.kind == "category":
         # Labels of lowest ratio together, and of highest, as one half shows them.
         half = n // 2
@@ -264,7 +264,7 @@ def _scored(
         rank[np.argsort((b + 0.5) / (a + 0.5), kind="stable")] = np.arange(k)
         first, second, n = rank[first[half:]], rank[second[half:]], n - half
     elif isinstance(feature, PlayTime | FirstSwitch):
-        last = np.minimum(found, feature.last)
+        last = np.minimum(found, feature.last_round)
     steps = np.bincount(np.minimum(first, second), minlength=k) - np.bincount(
         np.maximum(first, second), minlength=k
     )

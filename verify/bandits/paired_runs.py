@@ -95,7 +95,7 @@ class PairedRuns:
         pairs = np.bincount(self.own, minlength=arms + 1)  # arm number `arms`: the bandit had stopped
         self.weights = (np.bincount(own, minlength=arms + 1) / (len(own) * np.maximum(pairs, 1)))[self.own]
 
-    def cut(self, rounds: int) -> PairedRuns:
+    def first_rounds(self, rounds: int) -> PairedRuns:
         """Return the first rounds of the runs; all, if there are no more."""
         if rounds >= self.tables.rounds:
             return self
@@ -138,7 +138,7 @@ class PairedRuns:
         table = self.tables.table.copy()
         table[self.tables.record] = change.first
         neighbour = Neighbour(self.tables.record, change.second, "the round's other row")
-        return Background(table, (neighbour,), self.tables.others)
+        return Background(table, (neighbour,), self.tables.unchanged_rounds)
 
 
 class PairedPlayer:

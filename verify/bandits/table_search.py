@@ -260,7 +260,7 @@ class _TableSearch:
         entered = [
             replace(
                 each,
-                played=each.played.cut(
+                played=each.played.first_rounds(
                     max(int(within.longer * each.event.rounds), each.played.tables.record + 1)
                 ),
             )

@@ -54,7 +54,7 @@ class Bet:
             "label": self.label,
             "swapped": self.swapped,
             "event": self.event.to_dict(),
-            "event_words": self.event.words,
+            "event_words": self.event.description,
             "start": self.start,
             "draws": self.draws,
             "hits": self.hits,
@@ -153,7 +153,7 @@ class AnytimeResult(CountedEvent):
 
         n draws with the largest stake λ win n m ln(1 + λ (1 - δ)) and lose -n (1 - m) ln(1 - λ δ) on average.
         """
-        payoff = Payoff.of(self.claim_epsilon, self.claim_delta)
+        payoff = Payoff.for_claims(self.claim_epsilon, self.claim_delta)
         won, lost = np.log1p(payoff.largest_stake * payoff.outcomes[[0, 3], 0][:, None])[:, 0]
         return float((-math.log(self.false_alarm) / max(1, self.draws) - lost) / (won - lost))
 
@@ -163,7 +163,7 @@ class AnytimeResult(CountedEvent):
         return self._floor_sentence(self.detection_floor, self.draws)
 
     @property
-    def said(self) -> Sentence:
+    def sentence(self) -> Sentence:
         """The e-value of the sequential test."""
         return observed(
             "Sequential test of {draws:,} draws a side: e-value {wealth}, p ≤ {p}; threshold {threshold}",
@@ -200,7 +200,7 @@ class AnytimeResult(CountedEvent):
             "samples": self.samples,
             "search_samples": self.search_samples,
             "stopped": ("time-limit" if self.by_time_limit else "interrupt") if self.interrupted else "",
-            "said": self.said.to_dict(),
+            "said": self.sentence.to_dict(),
             "detection_floor": self.detection_floor,
             "bets": [bet.to_dict() for bet in self.bets],
             "seed": self.seed,

@@ -44,7 +44,7 @@ class Bets:
         """
         opening = Opening() if self.account is None else self.account.opening
         try:
-            known = source.known(opening.pairs)
+            known = source.known_candidates(opening.pairs)
         except ValueError as error:
             if not opening.pairs:
                 raise
@@ -77,7 +77,7 @@ class Bets:
         result = evidence.tested
         if self.account is None or not isinstance(result, AnytimeResult):
             return
-        account = self.account.after(result)
+        account = self.account.with_run(result)
         evidence.details["wealth"] = {
             "runs": len(account.runs),
             "samples": sum(run["samples"] for run in account.runs),

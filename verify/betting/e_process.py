@@ -47,7 +47,7 @@ class Payoff:
     delta: float
 
     @classmethod
-    def of(cls, epsilon: npt.ArrayLike, delta: float) -> Payoff:
+    def for_claims(cls, epsilon: npt.ArrayLike, delta: float) -> Payoff:
         """The payoffs of the claims (ε, delta) for every ε given.
 
         Raises
@@ -119,7 +119,7 @@ def outcome_counts(x: BoolArray, y: BoolArray) -> FloatArray:
     return np.array([first - both, both, second - both, len(x) - first - second + both], dtype=np.float64)
 
 
-def moved(hits: npt.ArrayLike, draws: float, errors: float) -> FloatArray:
+def wilson_shifted(hits: npt.ArrayLike, draws: float, errors: float) -> FloatArray:
     """Frequencies moved by so many standard errors (Wilson's score bound, which knows that 0 of 10 is not 0)."""
     n, square = max(draws, 1.0), errors * errors
     p = np.asarray(hits, dtype=np.float64) / n

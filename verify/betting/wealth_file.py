@@ -115,7 +115,7 @@ class WealthAccount:
             )
         return wanted or next(seed for seed in range(len(used) + 1) if seed not in used)
 
-    def after(self, result: AnytimeResult) -> WealthAccount:
+    def with_run(self, result: AnytimeResult) -> WealthAccount:
         """The account with one more run.
 
         Raises

@@ -15,7 +15,7 @@ from algorithms.claim import Claim
 from verify.document.html_page import fragment
 from verify.findings import UpperBound
 from verify.options import Options, each_option
-from verify.reproduction import repeating
+from verify.reproduction import rerun_command
 from verify.sentences import Sentence, read_sentence
 from verify.subjects.resolve import is_registered, names_file
 from verify.verdict.answer import SubjectKind, claim_data, read_stated_claim, read_upper
@@ -213,7 +213,7 @@ class Certificate(FromJson):
         return f"{claim_words(claim)}, neighbours: {claim.neighbours}"
 
     @property
-    def asked(self) -> Options:
+    def requested_options(self) -> Options:
         """The options with which the claim is verified."""
         return _asked(self.claim, self.options)
 
@@ -276,7 +276,7 @@ class Certificate(FromJson):
                 "assumptions of the certificate must be empty: what rests on any gets no certificate"
             )
         read.end()
-        if wrong := differences(data, certificate.json()):
+        if wrong := certificate_differences(data, certificate.json()):
             raise JsonError(f"{wrong[0]}: it must be written as it is read")
         return certificate
 
@@ -288,7 +288,7 @@ def _asked(claim: Claim, options: Mapping[str, Any]) -> Options:
 def certifying(subject: str, claim: Claim, options: Mapping[str, Any]) -> str:
     """Return the command, or Python call, that certifies this."""
     named = is_registered(subject) or names_file(subject)
-    return repeating("certify", subject, _asked(claim, options), named=named)
+    return rerun_command("certify", subject, _asked(claim, options), named=named)
 
 
 def said_options(options: Options) -> dict[str, Any]:
@@ -370,7 +370,7 @@ def _read_charge(read: JsonObject) -> CertifiedCharge:
     )
 
 
-def differences(
+def certificate_differences(
     written: Mapping[str, Any], found: Mapping[str, Any], *, done_again: bool = False
 ) -> list[str]:
     """Return the differences of JSON data of a certificate from those found here; 1, 1.0 and true are three values.

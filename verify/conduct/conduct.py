@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from verify.conduct.effort import Effort
-from verify.conduct.progress import Progress, silent
+from verify.conduct.progress import Progress, no_progress
 from verify.conduct.time_limit import SECONDS
 
 
@@ -37,13 +37,13 @@ class Conduct:
     effort: Effort
     seed: int
     reproduce: str
-    progress: Progress = silent
+    progress: Progress = no_progress
     seconds: float = SECONDS
     began: float = field(default_factory=time.monotonic)
     reproduce_with: Callable[[int], str] | None = None
 
     @property
-    def spent(self) -> float:
+    def elapsed_seconds(self) -> float:
         """Seconds of the time limit that are over."""
         return time.monotonic() - self.began
 

@@ -32,11 +32,11 @@ from typing import Any, Protocol
 
 from accountant.files.data_files import DataFileError, from_json
 from algorithms.blocks import BlocksMissing
-from verify.conduct.interrupts import interrupts
+from verify.conduct.interrupts import count_interrupts
 from verify.conduct.progress import Progress
 from verify.findings import Finding, Statement
 from verify.printable import printable
-from verify.subject_error import SubjectError, failing_place, words_of_error, words_of_input_error
+from verify.subject_error import SubjectError, describe_error, describe_input_error, failing_place
 
 GRACE = 15.0
 """Seconds beyond the time limit after which a process that has not stopped itself is killed."""
@@ -114,7 +114,7 @@ def in_own_process(
     process = context.Process(target=_work_apart, args=(work, ends, tuple(errors)))
     received, heard = _Received(progress, noted, errors), _Heard()
     listened = [reading, hearing]
-    with interrupts() as presses:
+    with count_interrupts() as presses:
         process.start()
         os.close(writing)
         os.close(printing)
@@ -393,13 +393,13 @@ def _work_apart(work: Callable[[Reports], Any], ends: _Ends, errors: tuple[type[
         message = {"ended": "ran out of memory"}
     except errors as error:
         kind = next(kind.__name__ for kind in errors if isinstance(error, kind))
-        message = {"error": [kind, _cut(words_of_input_error(error))]}
+        message = {"error": [kind, _cut(describe_input_error(error))]}
     except Exception as error:
         place = failing_place(error)
-        said = _cut(words_of_error(error))
+        said = _cut(describe_error(error))
         message = {"fault": [f"{said} (at {place})", traceback.format_exc()[-_LONGEST:]]}
     except BaseException as error:  # no error of ours: SystemExit, or what a subject made up
-        said = _cut(f"the subject raised {words_of_error(error)}")
+        said = _cut(f"the subject raised {describe_error(error)}")
         message = {"error": ["", f"{said} (at {failing_place(error)})"]}
     reports.last(message)
 

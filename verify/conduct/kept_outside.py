@@ -45,7 +45,7 @@ _OWN = frozenset(
 _caches: WeakKeyDictionary[type, list[Callable[[], object]]] = WeakKeyDictionary()
 
 
-def caches_of(made: Any) -> list[Callable[[], object]]:
+def function_caches(made: Any) -> list[Callable[[], object]]:
     """Return functions that empty the caches of the functions of an object's module and classes, found once a class."""
     if type(made) not in _caches:
         _caches[type(made)] = _find_caches(made)
@@ -61,7 +61,7 @@ def _find_caches(made: Any) -> list[Callable[[], object]]:
     return list(found.values())
 
 
-def kept_outside(made: Any) -> dict[str, str]:
+def class_state(made: Any) -> dict[str, str]:
     """Return a digest of everything that outlives an object of a class, by its name.
 
     Generators of random numbers are left out: what they draw next is independent of what they drew.
@@ -77,7 +77,7 @@ def kept_outside(made: Any) -> dict[str, str]:
     return found
 
 
-def changed(before: dict[str, str], after: dict[str, str]) -> list[str]:
+def changed_state(before: dict[str, str], after: dict[str, str]) -> list[str]:
     """Return the names of the entries that differ between two states, sorted."""
     return sorted(name for name in {*before, *after} if before.get(name) != after.get(name))
 

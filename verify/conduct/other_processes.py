@@ -27,7 +27,7 @@ from scipy.stats import chi2_contingency
 
 from verify.conduct.isolation import Reports, in_own_process
 from verify.conduct.process_state import subjects_own
-from verify.conduct.progress import silent
+from verify.conduct.progress import no_progress
 
 _TIMES = 16
 """How often: each time a fair coin comes up the same with a probability of 2^-15."""
@@ -120,7 +120,7 @@ def differs_in_other_processes(again: Again, modules: Sequence[ModuleType], seco
                     break
         return found
 
-    answer = in_own_process(shown, silent, min(seconds, 2.0 * _SECONDS))
+    answer = in_own_process(shown, no_progress, min(seconds, 2.0 * _SECONDS))
     return isinstance(answer, list) and again.differ(answer)  # else it was killed, or has ended itself
 
 

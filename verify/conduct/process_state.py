@@ -84,7 +84,7 @@ def _set(state: _State) -> None:
 
 
 @contextmanager
-def judging() -> Iterator[None]:
+def ignore_float_errors() -> Iterator[None]:
     """Judge with floating-point errors ignored, and keep the state of the process; see `subjects_own`."""
     global _theirs
     before, before_theirs = _state(), _theirs

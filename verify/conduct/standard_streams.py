@@ -27,7 +27,7 @@ class Outlet(io.RawIOBase):
         self.error: OSError | None = None
 
     @property
-    def lost(self) -> str:
+    def write_error(self) -> str:
         """The reason for which output was lost that a reader waits for, "" if none was."""
         if self.error is None or self.error.errno == errno.EPIPE:
             return ""

@@ -93,7 +93,7 @@ _HEAD = """<!DOCTYPE html>
 """
 
 
-def page(documents: Sequence[Document], made: str) -> str:
+def render_html(documents: Sequence[Document], made: str) -> str:
     """Return one page; of several documents it begins with a table of contents.
 
     Parameters

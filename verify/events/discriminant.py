@@ -43,14 +43,14 @@ class Discriminant:
     hidden: bool
 
     @classmethod
-    def of(cls, fit: WorldSamples, columns: Sequence[Column]) -> Discriminant | None:
+    def from_samples(cls, fit: WorldSamples, columns: Sequence[Column]) -> Discriminant | None:
         """The discriminant of some columns, fitted to the first draws.
 
         None where fewer than two columns matter.
         """
         if not 2 <= len(columns) <= MOST_COLUMNS:
             return None
-        first, second = (world.values[:MOST_FITTED, world.at(columns)] for world in fit)
+        first, second = (world.values[:MOST_FITTED, world.places_of(columns)] for world in fit)
         weights, hidden = _fisher_direction(first, second)
         places = np.flatnonzero(weights)
         if places.size < 2:

@@ -74,7 +74,7 @@ class Pairs:
     high_or_absent: FloatArray
 
     @classmethod
-    def of(cls, first: FloatArray, second: FloatArray) -> Pairs | None:
+    def from_arrays(cls, first: FloatArray, second: FloatArray) -> Pairs | None:
         """Pair up two arrays; None if they are not of one length."""
         if first.size != second.size:
             return None
@@ -116,12 +116,12 @@ class Sorted:
     pairs: Pairs | None
 
     @classmethod
-    def of(cls, reading: Reading, fit: WorldSamples, choose: WorldSamples) -> Sorted:
+    def from_reading(cls, reading: Reading, fit: WorldSamples, choose: WorldSamples) -> Sorted:
         """Read both samples and sort."""
-        first, second = (_sorted_present(reading.of(world)) for world in fit)
+        first, second = (_sorted_present(reading.values(world)) for world in fit)
         pooled = np.concatenate([first, second])
         pooled.sort()
-        fresh = reading.of(choose[0]), reading.of(choose[1])
+        fresh = reading.values(choose[0]), reading.values(choose[1])
         return cls(
             reading,
             (first, second),
@@ -130,7 +130,7 @@ class Sorted:
             *runs(pooled),
             (len(fit[0].values), len(fit[1].values)),
             fresh,
-            Pairs.of(*fresh),
+            Pairs.from_arrays(*fresh),
         )
 
     @property

@@ -27,10 +27,10 @@ def half_line_family(sorted_values: Sorted) -> Iterator[EventFamily]:
 
 def score_family(score: Reading, *samples: WorldSamples) -> EventFamily:
     """At most t, and at least t, for a score that was fitted on other draws than these samples."""
-    raw = [np.concatenate([score.of(sample[w]) for sample in samples]) for w in (0, 1)]
+    raw = [np.concatenate([score.values(sample[w]) for sample in samples]) for w in (0, 1)]
     thresholds = quantiles(np.sort(np.concatenate(raw)), 64, 24)
     worlds = [[np.sort(values)] for values in raw]
-    return _half_lines(score, thresholds, worlds, (raw[0].size, raw[1].size), Pairs.of(*raw))
+    return _half_lines(score, thresholds, worlds, (raw[0].size, raw[1].size), Pairs.from_arrays(*raw))
 
 
 def _half_lines(

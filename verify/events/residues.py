@@ -35,17 +35,17 @@ class Residue(Reading):
     modulus: int
     of_digits: bool = False
 
-    def of(self, sample: ViewSample) -> FloatArray:
-        values = sample.read(self.reading)
+    def values(self, sample: ViewSample) -> FloatArray:
+        values = sample.read_values(self.reading)
         whole = np.isfinite(values) & (np.abs(values) < _EXACT) & (values == np.round(values))
         numbers = np.where(whole, values, 0.0).astype(np.int64)
         return np.where(whole, _residue(numbers, self.modulus, self.of_digits), np.nan)
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         if self.of_digits:
-            return f"digit sum({self.reading.words}) mod {self.modulus}"
-        return f"({self.reading.words} mod {self.modulus})"
+            return f"digit sum({self.reading.description}) mod {self.modulus}"
+        return f"({self.reading.description} mod {self.modulus})"
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> Residue:
@@ -86,11 +86,11 @@ def residue_families(
     """Yield the values of residues that differ most between the worlds, of the given columns of whole numbers."""
     found: list[tuple[float, Residue]] = []
     for value in values[: _SCREEN.columns]:
-        first, second = (_whole(value.of(world)[: _SCREEN.rows]) for world in fit)
+        first, second = (_whole(value.values(world)[: _SCREEN.rows]) for world in fit)
         if first is not None and second is not None:
             found += _outstanding(value, first, second)
     for _, residue in sorted(found, key=lambda each: -each[0])[: _SCREEN.kept]:
-        yield from value_families(Sorted.of(residue, fit, choose))
+        yield from value_families(Sorted.from_reading(residue, fit, choose))
 
 
 def _outstanding(value: ColumnValue, first: IntArray, second: IntArray) -> list[tuple[float, Residue]]:

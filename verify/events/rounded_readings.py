@@ -31,15 +31,15 @@ class Rounded(Reading):
     reading: Reading
     step: float
 
-    def of(self, sample: ViewSample) -> FloatArray:
-        values = sample.read(self.reading) / self.step
+    def values(self, sample: ViewSample) -> FloatArray:
+        values = sample.read_values(self.reading) / self.step
         np.round(values, out=values)
         values *= self.step
         return values
 
     @property
-    def words(self) -> str:
-        return self.reading.words
+    def description(self) -> str:
+        return self.reading.description
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> Rounded:
@@ -53,7 +53,7 @@ class Rounding:
     worlds: Sequence[ViewSample]
     sizes: dict[str, tuple[float, bool]] = field(default_factory=dict)
 
-    def applied(self, reading: Combination | ColumnSummary) -> Reading:
+    def round_reading(self, reading: Combination | ColumnSummary) -> Reading:
         """Return a sum or difference of columns, rounded to 1e-12 of its terms unless all values are whole numbers."""
         step = self.step(reading.columns)
         return reading if step == 0.0 else Rounded(reading, step)
@@ -72,7 +72,7 @@ class Rounding:
         if column.name not in self.sizes:
             largest, whole = 0.0, True
             for world in self.worlds:
-                values = ColumnValue(column).of(world)
+                values = ColumnValue(column).values(world)
                 values = values[np.isfinite(values)]
                 largest = max(largest, float(np.abs(values).max(initial=0.0)))
                 whole = whole and bool((values == np.round(values)).all())

@@ -85,7 +85,7 @@ def boosted_trees(
         if grown is None:
             break
         trees.append(grown)
-        score += grown.of([found[j].bins for j in kept])
+        score += grown.values([found[j].bins for j in kept])
         residual = label - special.expit(score[train])
         loss = log_loss(score, draws)
         if loss < least:

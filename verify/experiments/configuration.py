@@ -27,10 +27,10 @@ from algorithms.problems import (
 )
 from algorithms.simulate import Trace, simulate
 from verify.bandits.calling.plain_bandit import BanditSubject
-from verify.conduct.progress import Progress, silent
+from verify.conduct.progress import Progress, no_progress
 from verify.experiments.plain_runs import simulate_plain_bandit
 from verify.experiments.simulated_runs import SimulatedRuns
-from verify.learners.learner_subject import LearnerSubject, blaming, initial_records
+from verify.learners.learner_subject import LearnerSubject, attribute_errors_to_subject, initial_records
 from verify.linear.linear_subject import build_learner, is_contextual, is_linear, simulate_linear
 from verify.subject_error import SubjectError
 from verify.subjects.own_problem import loaded_problem, problem_file
@@ -91,7 +91,7 @@ def simulated(
     *,
     executor: Executor | None = None,
     store: BlockStore | None = None,
-    progress: Progress = silent,
+    progress: Progress = no_progress,
 ) -> SimulatedRuns:
     """Simulate a configuration.
 
@@ -147,7 +147,7 @@ def simulated(
         linear, contextual = is_linear(subject), is_contextual(subject)
         if not (linear or contextual):
             initial_records(build, subject)
-        with blaming(subject, own_file):
+        with attribute_errors_to_subject(subject, own_file):
             if linear:
                 trace, further = simulate_linear(build, played, progress=share, **where, **sizes)
             elif configuration.recommends:

@@ -11,7 +11,7 @@ from typing import Any
 from accountant.files.json_object import FromJson, JsonObject
 from accountant.provenance import Provenance, made_now
 from algorithms.blocks import Executor, Processes
-from verify.conduct.progress import Progress, silent
+from verify.conduct.progress import Progress, no_progress
 from verify.experiments.csv_files import write_runs, write_table
 from verify.experiments.draw import draw_figure, draw_table
 from verify.experiments.experiment import Experiment, Figure, PaperTable, Results, Scale, Seen, Size
@@ -106,7 +106,7 @@ def reproduce(
     scale: Scale = "paper",
     data: Path | None = None,
     executor: Executor | None = None,
-    progress: Progress = silent,
+    progress: Progress = no_progress,
     size: Size | None = None,
 ) -> Reproduced:
     """Simulate the missing parts of an experiment, and write its picture, CSV and report.

@@ -12,7 +12,7 @@ from zipfile import BadZipFile
 from threadpoolctl import threadpool_limits
 
 from algorithms.blocks import Executor
-from verify.conduct.progress import Progress, stretch
+from verify.conduct.progress import Progress, subprogress
 from verify.experiments.configuration import Configuration, simulated
 from verify.experiments.experiment import FigureLine, Results
 from verify.experiments.simulated_runs import SimulatedRuns
@@ -50,7 +50,7 @@ def run_all(lines: Sequence[FigureLine], store: Path, *, executor: Executor, pro
     if executor.at_once == 1:  # in this process, which hears of every hundredth
         for key in missing:
             after = before + _cost(wanted[key]) / total
-            done[key] = _run_one(wanted, key, stretch(progress, before, after))
+            done[key] = _run_one(wanted, key, subprogress(progress, before, after))
             done[key].save(_path(store, key))
             before = after
     else:

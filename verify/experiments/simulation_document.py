@@ -9,7 +9,7 @@ from mechanisms.printed_numbers import as_given, nearest
 from verify.document.charts import Area, Axis, Curve, Style, chart
 from verify.document.elements import Block, Code, Document, Facts, Paragraph, Picture, Section, TextTable
 from verify.experiments.simulation_result import SimulationResult
-from verify.sentences import exact, observed, stated
+from verify.sentences import exact, observed, remark
 from verify.verdict.common_sections import assumptions_section, provenance_section
 
 _STYLES: tuple[Style, ...] = ("proved", "shown", "claim", "aside")
@@ -41,7 +41,7 @@ def simulation_document(simulations: Sequence[SimulationResult], **files: str) -
             "Confidence and limits",
             (
                 Paragraph(
-                    stated(
+                    remark(
                         "Means ± one standard error over runs, for this problem and these parameters. dpwitness verify "
                         "checks a privacy claim, dpwitness regret a regret bound."
                     )

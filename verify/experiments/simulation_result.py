@@ -53,7 +53,7 @@ class SimulationResult(FromJson):
     provenance: Provenance = field(default_factory=Provenance, compare=False)
 
     @classmethod
-    def of(cls, asked: Configuration, runs: SimulatedRuns) -> SimulationResult:
+    def from_runs(cls, asked: Configuration, runs: SimulatedRuns) -> SimulationResult:
         """Return the result of a configuration's runs."""
         trace = runs.trace
         return cls(

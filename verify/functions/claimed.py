@@ -87,4 +87,6 @@ def claimed(
 def claim_form(model: Model, comment: str, source: str, neighbours: Adjacency) -> ClaimForm:
     """Return the form of a claim about a function's output; it protects the difference between neighbours."""
     relation = relation_of(neighbours)
-    return ClaimForm(model, View.OUTPUT, ONE_REPORT, source, relation, neighbours.words, comment=comment)
+    return ClaimForm(
+        model, View.OUTPUT, ONE_REPORT, source, relation, neighbours.description, comment=comment
+    )

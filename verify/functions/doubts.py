@@ -58,7 +58,7 @@ class _Placebo:
 _PLACEBO = _Placebo()
 
 
-def doubt_of(
+def dependence_reason(
     result: CountedEvent, runs: FunctionRuns, looked: Probe, seed: int, executor: Executor
 ) -> Finding | None:
     """Return a finding that draws with a result are not independent; None without evidence of it, or if it was stopped.

@@ -69,7 +69,7 @@ class DrawPlan:
     begins: float
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """The plan in words, for the report of progress."""
         ends = self.begins + self.seconds * _calls(self.budget, self.draws)
         return f"{self.draws:,} draws of {self.seconds:.2g} s, about {max(ends - self.begins, 1.0):.0f} s"
@@ -132,7 +132,7 @@ def plan_draws(
     return DrawPlan(budget, max(_rounded(affordable), FEWEST_SAMPLES), seconds, limit, spent)
 
 
-def expected(runs: FunctionRuns, budget: DrawBudget) -> str:
+def expected_draws(runs: FunctionRuns, budget: DrawBudget) -> str:
     """Return the number of draws in words, with about the time of their calls, for the report of progress.
 
     Of functions that answer for many lanes only the number: most of a call of few lanes is overhead.
@@ -143,7 +143,7 @@ def expected(runs: FunctionRuns, budget: DrawBudget) -> str:
     return f"{draws}, whose calls take about {max(runs.seconds_a_draw * _calls(budget, budget.samples), 1.0):.0f} s"
 
 
-def fits(runs: FunctionRuns, draws: int, left: float) -> bool:
+def fits_time_limit(runs: FunctionRuns, draws: int, left: float) -> bool:
     """Return whether so many draws of a test, and those that doubt it, fit into so many seconds."""
     return _PLANNING.doubts * runs.seconds_a_draw * draws <= _time(left)
 
@@ -155,14 +155,14 @@ def _time(left: float) -> float:
 
 def _calls(budget: DrawBudget, draws: int) -> float:
     """Return how many calls so many draws of all tests take, with the search and all doubts."""
-    beside = min(draws, budget.effort.search_samples) if budget.cheap else 0
+    beside = min(draws, budget.effort.search_samples) if budget.is_cheap else 0
     return _PLANNING.doubts * draws + beside
 
 
 def _draws(budget: DrawBudget, calls: float) -> int:
     """Return for how many draws so many calls do: the inverse of `_calls`."""
-    most = budget.effort.search_samples if budget.cheap else 0
-    return int(max((calls - most) / _PLANNING.doubts, calls / (_PLANNING.doubts + budget.cheap)))
+    most = budget.effort.search_samples if budget.is_cheap else 0
+    return int(max((calls - most) / _PLANNING.doubts, calls / (_PLANNING.doubts + budget.is_cheap)))
 
 
 def _rounded(draws: int) -> int:

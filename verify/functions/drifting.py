@@ -23,7 +23,7 @@ from scipy.stats import mannwhitneyu
 from mechanisms.arrays import FloatArray
 from verify.conduct.spawn_keys import SpawnKey
 from verify.findings import Statement
-from verify.functions.probe_result import Probe, words_of
+from verify.functions.probe_result import Probe, describe_data
 from verify.functions.runs import FunctionRuns
 from verify.neighbouring.adjacency import Data, Pair
 from verify.outputs.output_layout import OutputLayout
@@ -80,7 +80,7 @@ class _StepRules:
 _BLOCKS, _STEPS = _Blocks(), _StepRules()
 
 
-def without_drift(runs: FunctionRuns, looked: Probe, pair: Pair, seed: int) -> Probe:
+def drop_drifting_columns(runs: FunctionRuns, looked: Probe, pair: Pair, seed: int) -> Probe:
     """Return the result of a first look without columns that become larger or smaller with calls on one data set.
 
     Those that do so by steps of one law are read by their steps; the others are left out. The names of either are a
@@ -111,7 +111,7 @@ def without_drift(runs: FunctionRuns, looked: Probe, pair: Pair, seed: int) -> P
         findings.append(Statement.LEFT_OUT.finding(columns=", ".join(columns[i].words for i in left_out)))
     if units:
         words = ", ".join(columns[i].words for i in units)
-        findings.append(Statement.STEPS.finding(columns=words, before=words_of(pair.data)))
+        findings.append(Statement.STEPS.finding(columns=words, before=describe_data(pair.data)))
         layout = layout.stepping(units, pair.data)
     return replace(looked, layout=layout.without(left_out), findings=findings)
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from verify.conduct.isolation import Reports, in_own_process
-from verify.conduct.progress import silent
+from verify.conduct.progress import no_progress
 from verify.conduct.spawn_keys import SpawnKey
 from verify.functions.runs import FunctionRuns, same_data
 from verify.neighbouring.adjacency import Adjacency, Data, Pair
@@ -72,7 +72,7 @@ def look_elsewhere(runs: FunctionRuns, known: Sequence[Data], same: object, seed
     sequence = SpawnKey.PROBE.sequence(seed, 5)
 
     def rows(data: Data) -> list[tuple[Any, ...]]:
-        return runs.watched(data, n, sequence).rows
+        return runs.outputs_with_effects(data, n, sequence).rows
 
     for data, pair in _others(adjacency, known, tries.datasets, seed):
         tried += 1
@@ -100,7 +100,7 @@ def remembers_elsewhere(runs: FunctionRuns, known: Sequence[Data], seed: int) ->
         def work(_: Reports) -> str:
             return repr([runs.outputs(data, 1, sequence).rows[0] for data in of][-1])
 
-        return in_own_process(work, silent, _SECONDS, errors=(SubjectError, ValueError))
+        return in_own_process(work, no_progress, _SECONDS, errors=(SubjectError, ValueError))
 
     if not new:
         return False

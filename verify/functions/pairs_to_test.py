@@ -11,10 +11,10 @@ import numpy as np
 
 from verify.betting.pair_under_test import FEWEST_OF_PAIR
 from verify.conduct.conduct import Conduct
-from verify.conduct.progress import stretch
+from verify.conduct.progress import subprogress
 from verify.events.view_sample import ViewSample
 from verify.functions.draw_budget import DrawBudget
-from verify.functions.probe_result import Probe, words_of
+from verify.functions.probe_result import Probe, describe_data
 from verify.functions.runs import FunctionRuns, key_of
 from verify.neighbouring.adjacency import Data, Pair, different_pairs
 from verify.neighbouring.listed import Listed
@@ -112,15 +112,15 @@ class FunctionPairs(CandidateSource):
 
     def is_outside(self, worlds: NeighbouringWorlds) -> bool:
         """Return whether the subject raised on one of two data sets that were drawn from, and they are a guess."""
-        raised = {words_of(data) for data, _ in self.runs.outside.values()}
+        raised = {describe_data(data) for data, _ in self.runs.outside.values()}
         return not raised.isdisjoint(worlds.words)
 
     # --- a single look ---------------------------------------------------------------------------
 
-    def best(self) -> Candidates:
+    def best_candidates(self) -> Candidates:
         """Return the most telling pairs; of a function without noise, neighbours between which its output changes."""
         self.search = self._most_telling()
-        samples = self.budget.tested(self.search.samples, len(self.looked.layout.columns))
+        samples = self.budget.main_test_draws(self.search.samples, len(self.looked.layout.columns))
         chosen = self._halved([self._worlds(pair) for pair in self.search.pairs], samples)
         return replace(chosen, searched=self.search.samples)
 
@@ -187,7 +187,7 @@ class FunctionPairs(CandidateSource):
         all_known = isinstance(neighbours, Listed) and len(neighbours.seeds()) <= len(self._bet_on)
         return 0 if all_known or samples < _COUNTS.least_draws else samples
 
-    def known(self, earlier: Sequence[Mapping[str, Any]]) -> Candidates:
+    def known_candidates(self, earlier: Sequence[Mapping[str, Any]]) -> Candidates:
         """Return the pairs of earlier runs, the pair of the first look, and known pairs."""
         neighbours, samples = self.runs.subject.neighbours, self.budget.samples
         found = [_pair_of(saved) for saved in earlier]
@@ -199,7 +199,7 @@ class FunctionPairs(CandidateSource):
         keys = {pair.key for pair in found}
         return Candidates([self._worlds(pair, found=pair.key in keys) for pair in self._bet_on], samples)
 
-    def further(self, left: int) -> Candidates:
+    def further_candidates(self, left: int) -> Candidates:
         """Search for more pairs."""
         samples = self.budget.search_of(left)
         self.search = self._searched(
@@ -221,7 +221,7 @@ class FunctionPairs(CandidateSource):
             seed=self.conduct.seed,
             seeds=len(known_pairs(self.runs)),
             examples=MOST_EXAMPLES if self.runs.subject.single_lanes else _COUNTS.generated_of_command,
-            tell=stretch(self.conduct.progress, 0.0, 0.25),
+            tell=subprogress(self.conduct.progress, 0.0, 0.25),
             executor=self.conduct.effort.executor,
         )
 
@@ -229,7 +229,7 @@ class FunctionPairs(CandidateSource):
         def draw(other: bool, n: int, seed: np.random.SeedSequence) -> ViewSample:
             return self.draw(pair, other, n, seed)
 
-        words = words_of(pair.data), words_of(pair.other)
+        words = describe_data(pair.data), describe_data(pair.other)
         return NeighbouringWorlds(words, draw, found=_plain(pair) if found else None)
 
 

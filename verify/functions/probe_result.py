@@ -51,7 +51,7 @@ class Probe:
         return any(finding.kind in _NOTHING_TO_TEST for finding in self.findings)
 
 
-def words_of(data: Data) -> str:
+def describe_data(data: Data) -> str:
     """Say a data set."""
     listed = repr(data.tolist())
     return f"data = {listed}" if len(listed) <= 400 else f"data = {listed[:400]}..."

@@ -24,7 +24,7 @@ from verify.outputs.output_layout import OutputLayout
 from verify.outputs.output_readings import Raised, Readings, UnreadableOutput
 from verify.outputs.read_lanes import read_lanes
 from verify.outputs.read_outputs import read_outputs
-from verify.subject_error import SubjectError, failing_place, words_of_error
+from verify.subject_error import SubjectError, describe_error, failing_place
 
 _LONGEST_MESSAGE = 200  # characters of what an error says that a finding shows
 _EXCERPT = 60  # characters of what a subject prints that a finding shows
@@ -71,7 +71,7 @@ class FunctionRuns:
     together
         Whether one call answers for several lanes; a subject that takes lanes may be asked for one at a time.
     effects
-        What calls did besides, kept up to date by `watched`.
+        What calls did besides, kept up to date by `outputs_with_effects`.
     width
         How many entries outputs have, once a first look has shown it.
     draws, seconds
@@ -146,7 +146,7 @@ class FunctionRuns:
             left -= size
         return ViewSample(np.concatenate(parts), layout.columns)
 
-    def watched(
+    def outputs_with_effects(
         self,
         data: Data,
         n: int,
@@ -288,7 +288,7 @@ def _given(data: Data) -> Any:
 
 def _raised(error: BaseException) -> Raised:
     """Return what was raised, its message on one line and of a length that can be read."""
-    said = " ".join(words_of_error(error).split())
+    said = " ".join(describe_error(error).split())
     said = said if len(said) <= _LONGEST_MESSAGE else f"{said[: _LONGEST_MESSAGE - 3]}..."
     return Raised(type(error).__name__, said, str(failing_place(error)))
 

@@ -41,10 +41,10 @@ from algorithms.claim import Claim
 from algorithms.play import ActionError, place_of_act
 from mechanisms import Assumption, AssumptionKind, DomainError, Mechanism
 from mechanisms.printed_numbers import as_given, at_most
-from verify.conduct.kept_outside import changed, kept_outside
+from verify.conduct.kept_outside import changed_state, class_state
 from verify.conduct.process_state import own_steps, subjects_own
 from verify.findings import Finding, FindingKind, Statement, UpperBound, add_once
-from verify.learners.internals import internals_named
+from verify.learners.internals import private_attribute_uses
 from verify.learners.ledger_profile import MovedMechanism, larger, largest_counts, ledger_profile
 from verify.learners.payers import Pricing, within
 from verify.learners.public_state import PublicState, is_due, public_state
@@ -203,16 +203,16 @@ class Accounting:
     enforced: bool = False
 
     @property
-    def own(self) -> Pricing:
+    def own_pricing(self) -> Pricing:
         """The records that paid most under the accountants' theorem."""
         return self.pricings[0]
 
-    def least(self, delta: float) -> Pricing:
+    def least_pricing(self, delta: float) -> Pricing:
         """Return the pricing of the least covering cost at `delta`: one theorem for all records, as accountants have.
 
         Another theorem than the accountants' own counts only if it says less by more than rounding.
         """
-        found = self.own
+        found = self.own_pricing
         for other in self.pricings[1:]:
             if other.cost.delta_up <= delta and (
                 found.cost.delta_up > delta
@@ -230,11 +230,12 @@ class Accounting:
     def price(self, entries: Sequence[Entry], budget: Budget) -> None:
         """Add a run: the records that paid most in it, under each theorem that prices it."""
         found = [
-            (pricing, pricing.of_run(entries, budget, own=pricing is self.own)) for pricing in self.pricings
+            (pricing, pricing.of_run(entries, budget, own=pricing is self.own_pricing))
+            for pricing in self.pricings
         ]
         self.pricings = [pricing.with_payers(payers) for pricing, payers in found if payers is not None]
 
-    def together(self, other: Accounting) -> list[Pricing]:
+    def joint_pricings(self, other: Accounting) -> list[Pricing]:
         """Return the records that paid most in these runs and others, under each theorem that prices both."""
         theirs = {pricing.theorem.name: pricing.payers for pricing in other.pricings}
         return [
@@ -244,7 +245,7 @@ class Accounting:
         ]
 
     @property
-    def how(self) -> str:
+    def enforcement_description(self) -> str:
         """The reason why the bound holds, for a sentence; without a budget it is a bound of these runs alone."""
         looked = f"{self.runs} runs of {self.rounds:,} rounds"
         if self.enforced:
@@ -297,7 +298,7 @@ def run_accounting(
                 learner = build(accountant)
             act, result.learner = place_of_act(learner), type(learner)
             if outside is None:
-                outside, named = kept_outside(learner), internals_named(learner)
+                outside, named = class_state(learner), private_attribute_uses(learner)
             steps: list[Any] = []
             states: dict[int, PublicState] = {}
             for number, step in enumerate(own_steps(run.play(learner, accountant)), start=1):
@@ -356,7 +357,7 @@ def run_accounting(
             else:
                 result.mechanisms.setdefault(entry.mechanism, entry.where)
         result.price(accountant.ledger.entries, budget)
-        if outside is not None and (names := changed(outside, kept_outside(learner))):
+        if outside is not None and (names := changed_state(outside, class_state(learner))):
             add_once(result.findings, Statement.KEPT_OUTSIDE.finding(act, what=", ".join(names)))
     result.assumptions += named
     return result
@@ -402,8 +403,8 @@ def enforced_accounting(
             return held
         if kept:
             free = accounted(_no_limit(theorem, claim), theorem)
-            if not free.refused and within(free.own.cost, claim):
-                return replace(held, pricings=held.together(free), enforced=True)
+            if not free.refused and within(free.own_pricing.cost, claim):
+                return replace(held, pricings=held.joint_pricings(free), enforced=True)
         exceeded = exceeded or held.exceeded
     return replace(accounted(_no_limit(theorems[0], claim), theorems[0]), exceeded=exceeded)
 
@@ -444,14 +445,14 @@ def add_accounting(evidence: Evidence, accounting: Accounting, claim: Claim) -> 
     if accounting.refused:
         evidence.upper = UpperBound(math.inf, 1.0, "a release was refused", every_run=False)
         return
-    pricing = accounting.least(claim.delta)
+    pricing = accounting.least_pricing(claim.delta)
     cost = pricing.cost
     if cost.epsilon is None:
         evidence.upper = UpperBound(math.inf, 1.0, "raw data were used without noise", every_run=False)
     else:
-        method = f"{pricing.theorem.name}, {accounting.how}"
+        method = f"{pricing.theorem.name}, {accounting.enforcement_description}"
         evidence.upper = UpperBound(cost.epsilon_up, cost.delta_up, method, every_run=accounting.enforced)
-    evidence.profile = ledger_profile(accounting.alike, accounting.how)
+    evidence.profile = ledger_profile(accounting.alike, accounting.enforcement_description)
     evidence.details["accounting"] = {
         "releases": accounting.releases,
         "runs": accounting.runs,
@@ -499,7 +500,7 @@ def add_overspending(evidence: Evidence, accounting: Accounting, claim: Claim) -
                 Statement.REFUSED_UNDER_CLAIM.finding(refused.where, why=refused.message)
             )
         return
-    payer = next((each for each in accounting.own.payers if not within(each.cost, claim)), None)
+    payer = next((each for each in accounting.own_pricing.payers if not within(each.cost, claim)), None)
     if payer is None:  # the theorem's own costs are within the claim, and only a budget kept it
         return
     charges = Counter(

@@ -139,7 +139,7 @@ def _run_coupled(
     batches = []
     for start in range(0, len(neighbours), _NEIGHBOURS_AT_ONCE):
         batch = neighbours[start : start + _NEIGHBOURS_AT_ONCE]
-        worlds = np.stack([data, *(neighbour.applied(data) for neighbour in batch)])
+        worlds = np.stack([data, *(neighbour.apply_to(data) for neighbour in batch)])
         gate = Coupled(seed, lanes, len(batch))
         with subjects_own():
             for _ in case.play(case.build(gate), gate, worlds):
@@ -168,7 +168,7 @@ def played_again(
     def play() -> str:
         gate, left = Watched(seed, 1), _ROUNDS_AGAIN
         with subjects_own():
-            for _ in case.play(case.build(gate), gate, np.stack([data, neighbour.applied(data)])):
+            for _ in case.play(case.build(gate), gate, np.stack([data, neighbour.apply_to(data)])):
                 left -= bool(gate.moves[0])
                 if left == 0:
                     break

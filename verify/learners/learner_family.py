@@ -63,7 +63,7 @@ class LearnerFamily(abc.ABC):
         """The replay of taped runs, and the comparison of their steps."""
 
     @abc.abstractmethod
-    def retold(self, accounting: Accounting, seed: np.random.SeedSequence) -> Retold:
+    def replay_data(self, accounting: Accounting, seed: np.random.SeedSequence) -> Retold:
         """Return for each taped run the other data on which it is replayed."""
 
     @abc.abstractmethod

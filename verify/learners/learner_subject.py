@@ -28,8 +28,8 @@ from algorithms.problems.problem_settings import check_shared
 from algorithms.theory.linear_plans import LINEAR_PLANNED
 from verify.conduct.effort import Effort
 from verify.conduct.process_state import subjects_own
-from verify.sentences import Sentence, exact, observed, stated
-from verify.subject_error import SubjectError, words_with_place
+from verify.sentences import Sentence, exact, observed, remark
+from verify.subject_error import SubjectError, describe_error_with_location
 from verify.transcripts.neighbours import InitialOutcomes
 
 if TYPE_CHECKING:
@@ -104,7 +104,9 @@ def try_build(build: Callable[[Any], Any], subject: LearnerSubject) -> Any:
     except (Exception, SystemExit) as error:  # whatever a user's constructor raises
         if subject.entry is not None:
             raise
-        raise SubjectError(f"{subject.name} could not be built: {words_with_place(error)}") from error
+        raise SubjectError(
+            f"{subject.name} could not be built: {describe_error_with_location(error)}"
+        ) from error
 
 
 def learner_effort(subject: LearnerSubject, effort: Effort, horizon: int | None) -> Effort:
@@ -150,7 +152,7 @@ def beyond_the_runs(name: str | None, rounds: int) -> tuple[Sentence, ...]:
     if name is None:  # what its author calls a record are words
         return (
             *enforced,
-            stated("Each round was charged to its own record; give rounds of the same record the same name."),
+            remark("Each round was charged to its own record; give rounds of the same record the same name."),
         )
     proof = plan_proof(name)
     if proof is None:
@@ -191,7 +193,7 @@ class LearnerSubject:
 
 
 @contextmanager
-def blaming(subject: LearnerSubject, problem: str | None = None) -> Iterator[None]:
+def attribute_errors_to_subject(subject: LearnerSubject, problem: str | None = None) -> Iterator[None]:
     """Turn the errors of a user's code into input errors.
 
     These are all errors of a user's learner, and those of any learner on the problem of a user's file.
@@ -205,4 +207,4 @@ def blaming(subject: LearnerSubject, problem: str | None = None) -> Iterator[Non
         if known or (isinstance(error, ValueError) and type(error) is not ValueError):
             raise
         on = "" if problem is None else f" on {problem}"
-        raise SubjectError(f"{subject.name}{on} raised {words_with_place(error)}") from error
+        raise SubjectError(f"{subject.name}{on} raised {describe_error_with_location(error)}") from error

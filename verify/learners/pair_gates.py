@@ -44,7 +44,7 @@ class Move(NamedTuple):
     drew: bool
 
     @property
-    def apart(self) -> FloatArray:
+    def distances(self) -> FloatArray:
         """The distances by which coordinates move, of those that do, ascending."""
         moved = np.abs(np.subtract(self.value, self.other, dtype=np.float64))
         return np.sort(moved[moved > 0.0])
@@ -54,11 +54,11 @@ class Move(NamedTuple):
         """The movement in standard deviations of Gaussian noise; None of other noise."""
         if type(self.mechanism) is not Gaussian:
             return None
-        return float(np.linalg.norm(self.apart)) / self.mechanism.sigma
+        return float(np.linalg.norm(self.distances)) / self.mechanism.sigma
 
     def like(self, other: Move) -> bool:
         """Return True if another one has the same noise and, but for rounding, the same distances: the same loss."""
-        own, its = self.apart, other.apart
+        own, its = self.distances, other.distances
         return (
             self.mechanism == other.mechanism and own.shape == its.shape and np.allclose(own, its, _SAME, 0.0)
         )

@@ -217,7 +217,7 @@ class PlayedPairs:
 
     def _loss(self, move: Move) -> ComposedLoss | None:
         """Return the privacy loss of a release of its own; None if there is no formula for it."""
-        key = (move.mechanism, move.apart.tobytes())
+        key = (move.mechanism, move.distances.tobytes())
         if key not in self._known:
             self._known[key] = None if move.mechanism is None else _composed(move)
         return self._known[key]
@@ -398,9 +398,9 @@ def _length(moves: Sequence[Move]) -> float:
 
 def _composed(move: Move) -> ComposedLoss | None:
     """Return the exact loss of one release: coordinates have independent noise, and each moves by what it moved."""
-    noise, apart = move.mechanism, move.apart.tolist()
+    noise, apart = move.mechanism, move.distances.tolist()
     if type(noise) is Gaussian:
-        size = float(np.linalg.norm(move.apart))
+        size = float(np.linalg.norm(move.distances))
         return compose([(noise.profile(Sensitivity(size, size, size)), 1)])
     if type(noise) is Laplace:
         return compose([(noise.profile(Sensitivity(each, each, each)), 1) for each in apart])

@@ -65,7 +65,7 @@ def first_difference(one: PublicState, other: PublicState, but: frozenset[str] =
     return next((path for path in paths if path not in but and one.get(path) != other.get(path)), "")
 
 
-def differences(one: PublicState, other: PublicState) -> frozenset[str]:
+def state_differences(one: PublicState, other: PublicState) -> frozenset[str]:
     """Return all paths at which two states differ."""
     return frozenset(path for path in {*one, *other} if one.get(path) != other.get(path))
 

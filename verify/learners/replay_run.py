@@ -21,7 +21,7 @@ from verify.conduct.process_state import subjects_own
 from verify.findings import Finding, FindingKind, Statement, add_once
 from verify.functions.gate_replay import CONFIRMATIONS
 from verify.learners.accounting_run import Play, TapedRun
-from verify.learners.public_state import differences, first_difference, public_state
+from verify.learners.public_state import first_difference, public_state, state_differences
 from verify.subject_error import failing_place
 from verify.verdict.evidence import Evidence
 
@@ -126,10 +126,10 @@ class Replays:
             if (observed := self._observed(tape)) is not None:
                 return differing, observed
             if number in run.states and number < len(run.steps):
-                differing |= differences(public_state(learner), run.states[number])
+                differing |= state_differences(public_state(learner), run.states[number])
         if tape.difference is not None:
             return differing, _unrepeatable(Finding.of_gate(tape.difference))
-        return differing | differences(public_state(learner), run.states.get(number, {})), None
+        return differing | state_differences(public_state(learner), run.states.get(number, {})), None
 
     def _told_again(self, run: TapedRun, on: OtherData) -> tuple[Accountant, Retelling]:
         accountant = run.terms.accountant(run.seed)

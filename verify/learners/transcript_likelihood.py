@@ -36,7 +36,7 @@ from verify.events.readings import ColumnValue
 from verify.events.view_sample import ViewSample
 from verify.learners.learner_case import LearnerCase
 from verify.statistics.binomial_bounds import clopper_pearson_lower
-from verify.transcripts.action_features import read
+from verify.transcripts.action_features import read_features
 from verify.transcripts.transcript import Transcript
 from verify.transcripts.view_pair import ViewPair
 from verify.transcripts.views import played_actions
@@ -191,7 +191,7 @@ def _weighted_draws(
         if case.hides_own_action and pair.record != INITIAL_RECORD:
             transcript.hide(pair.record)
         with np.errstate(over="ignore"):
-            yield read(pair.features, transcript), np.exp(-gate.loss[0])
+            yield read_features(pair.features, transcript), np.exp(-gate.loss[0])
 
 
 def _best_event(

@@ -57,7 +57,7 @@ def _first_batch(build: BuildContextual, features: int, horizon: int) -> int | N
     nothing = ContextualUsers(np.zeros((horizon, 1, features)), np.zeros((horizon, 1)))
     first = None
     for played, turn in enumerate(play_users(build(gate), nothing, gate)):
-        shown = ShownTurn.of(turn)
+        shown = ShownTurn.from_turn(turn)
         first = (turn.policy, shown) if first is None else first
         if turn.policy is not first[0] or not shown.same_policy(
             first[1]

@@ -93,7 +93,7 @@ class ShownTurn(NamedTuple):
     chosen: IntArray
 
     @classmethod
-    def of(cls, turn: ContextualTurn) -> ShownTurn:
+    def from_turn(cls, turn: ContextualTurn) -> ShownTurn:
         """Return a copy of the public numbers of a turn."""
         policy = turn.policy
         estimate, covariance = np.array(policy.estimate), np.array(policy.covariance)
@@ -103,7 +103,7 @@ class ShownTurn(NamedTuple):
         """Return True if the policies have the same numbers, bit by bit."""
         return all(np.array_equal(own, its) for own, its in zip(self[:3], other[:3], strict=True))
 
-    def same(self, other: ShownTurn) -> bool:
+    def is_same(self, other: ShownTurn) -> bool:
         """Return True if the policies have the same numbers, and chose alike if they were offered the same."""
         chose = not np.array_equal(self.contexts, other.contexts) or np.array_equal(self.chosen, other.chosen)
         return chose and self.same_policy(other)

@@ -25,7 +25,7 @@ from verify.learners.accounting_run import Accounting, Play
 from verify.learners.coupled_run import RELEASED_VIEWS
 from verify.learners.learner_family import LearnerFamily, Retold
 from verify.learners.learner_randomness import is_of_library, shows_draws
-from verify.learners.other_records import groups_of_records, telling_numbers
+from verify.learners.other_records import boundary_values, groups_of_records
 from verify.learners.played_pairs import PlayedNeighbours, PlayedPairs
 from verify.learners.replay_run import OtherData, Replays
 from verify.linear.context_view import users_who_tell
@@ -81,17 +81,19 @@ class ContextualFamily(LearnerFamily):
 
     def _player(self, users: ContextualUsers, names: RecordOf | None = None) -> Play:
         record_of = self.record_of if names is None else names
-        return lambda learner, gate: map(ShownTurn.of, play_users(learner, users, gate, record_of=record_of))
+        return lambda learner, gate: map(
+            ShownTurn.from_turn, play_users(learner, users, gate, record_of=record_of)
+        )
 
     @property
     def replays(self) -> Replays:
         """The replay of taped runs: policies must have the same numbers, and choose alike."""
-        return Replays(self.make, ShownTurn.same, Statement.ROUND_DIFFERS)
+        return Replays(self.make, ShownTurn.is_same, Statement.ROUND_DIFFERS)
 
-    def retold(self, accounting: Accounting, seed: np.random.SeedSequence) -> Retold:
+    def replay_data(self, accounting: Accounting, seed: np.random.SeedSequence) -> Retold:
         """Return the data with all users changed, and with some of them, on which each taped run is replayed."""
         rng = np.random.default_rng(seed)
-        numbers = telling_numbers(accounting.learner, -1.0, 1.0)
+        numbers = boundary_values(accounting.learner, -1.0, 1.0)
         told: Retold = []
         for run in accounting.taped:
             users = self._datasets[run.number]

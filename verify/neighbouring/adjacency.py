@@ -72,7 +72,7 @@ class Adjacency(Protocol):
     """
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """The description of neighbours, as in "one of 10 records replaced"."""
 
     def seeds(self) -> Sequence[Pair]:

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from algorithms.blocks import Executor, Serial
-from verify.conduct.progress import Progress, silent
+from verify.conduct.progress import Progress, no_progress
 from verify.neighbouring.adjacency import Adjacency, Pair
 from verify.neighbouring.generation import PairScorer, climb, shrink
 from verify.neighbouring.pair_draws import Draw, PairDraws
@@ -101,7 +101,7 @@ def search_neighbours(
     seed: int,
     seeds: int = 40,
     examples: int = MOST_EXAMPLES,
-    tell: Progress = silent,
+    tell: Progress = no_progress,
     executor: Executor | None = None,
 ) -> SearchResult:
     """Return the pairs of neighbours with the largest predicted bounds.
@@ -134,7 +134,7 @@ def search_neighbours(
     listed = list(adjacency.seeds())[:seeds]
     profiled = profiled_pairs(adjacency, listed, draws, int(_PLAN.profiles * samples), elsewhere)
     listed, samples = [*profiled, *listed], samples - draws.spent
-    known = comparison.best(listed, _PLAN.compared, int(_PLAN.seeds * samples), tell)
+    known = comparison.best_pairs(listed, _PLAN.compared, int(_PLAN.seeds * samples), tell)
 
     budget = int(_PLAN.generated * samples)
     most = examples * (_PLAN.narrow_examples if draws.columns <= _PLAN.narrow else 1)
@@ -151,19 +151,19 @@ def search_neighbours(
     known = known[: _PLAN.compared]
     taken = {one.pair.key for one in known}
     fresh = [ComparedPair(pair) for _, pair in generated if pair.key not in taken][: _PLAN.compared]
-    comparison.look(known, playoff)
-    comparison.look(fresh, playoff)
+    comparison.score_pairs(known, playoff)
+    comparison.score_pairs(fresh, playoff)
     ranked = _ranked(known)
     best = max(fresh, key=lambda one: one.score.lower, default=None)
     if best is not None and best.score.lower > _beaten(ranked[0].score.lower):
         tell(0.75, "shrinking the best pair")
         # The smaller of the two estimates: the one that won the climb was lucky more often than not.
         reached = min(best.score.lower, scorer.known[best.pair.key])
-        draws.left = int(2 * rows * count * _PLAN.shrinks)
+        draws.remaining_draws = int(2 * rows * count * _PLAN.shrinks)
         shrunk = shrink(adjacency, scorer, _kept(reached), count, seed)
         if shrunk is not None:
             plain = ComparedPair(shrunk)
-            comparison.look([plain], playoff)
+            comparison.score_pairs([plain], playoff)
             if plain.score.lower >= _kept(best.score.lower):
                 best = plain
         ranked = [best, *ranked]

@@ -85,7 +85,9 @@ def marked_numbers(places: Sequence[SeenPlace]) -> list[_MarkedNumbers]:
         if not marked:
             continue
         columns = [
-            Column(f"{place.key}:{mark.key}", f"whether {place.said} is {mark.said}", "category", _SAID)
+            Column(
+                f"{place.key}:{mark.key}", f"whether {place.description} is {mark.said}", "category", _SAID
+            )
             for place in marked
         ]
         if len(marked) > _MOST_ALONE:

@@ -42,9 +42,9 @@ class SeenPlace:
         return any(at in r.words for r, at in self.outputs)
 
     @cached_property
-    def words(self) -> set[str]:
+    def seen_words(self) -> set[str]:
         """All words that were seen."""
-        return {word for r, at in self.outputs if at in r.words for word in r.words[at].spoken}
+        return {word for r, at in self.outputs if at in r.words for word in r.words[at].distinct_words}
 
     @property
     def words_apart(self) -> list[list[str]]:
@@ -57,7 +57,7 @@ class SeenPlace:
         return "output" if self.single and self.name == "[1]" else f"output{self.name}"
 
     @property
-    def said(self) -> str:
+    def description(self) -> str:
         """The place in words, such as "output 2"; a member of a set as "3 in the output"."""
         return _said(self.name, self.single)
 

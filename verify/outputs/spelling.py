@@ -68,7 +68,7 @@ class Spelling:
     forms: WordCodes | None
 
     @classmethod
-    def of(cls, *apart: Sequence[str]) -> Spelling | None:
+    def from_words(cls, *apart: Sequence[str]) -> Spelling | None:
         """Return how words like those seen are taken apart; None if they are few, or have nothing in them.
 
         Parameters
@@ -93,14 +93,14 @@ class Spelling:
         numeric = tuple(
             unit != "letter" and _all_numbers([p for p in column if p is not None]) for column in columns
         )
-        codes = WordCodes.of(
+        codes = WordCodes.from_words(
             part
             for column, number in zip(columns, numeric, strict=True)
             if not number
             for part in column
             if part is not None
         )
-        forms = None if unit == "letter" else WordCodes.of(_form(word, unit) for word in seen)
+        forms = None if unit == "letter" else WordCodes.from_words(_form(word, unit) for word in seen)
         return cls(unit, tuple(places), numeric, codes, len(lengths) > 1, forms)
 
     @property
@@ -139,9 +139,9 @@ class Spelling:
             parts = _parts_of(word, self.unit)
             for i, (place, numeric) in enumerate(zip(self.places, self.numeric, strict=True)):
                 if place < len(parts):
-                    row[i] = _number(parts[place]) if numeric else self.codes.number(parts[place])
+                    row[i] = _number(parts[place]) if numeric else self.codes.code_of(parts[place])
             beside = [float(len(parts))] if self.long else []
-            beside += [self.forms.number(_form(word, self.unit))] if self.forms is not None else []
+            beside += [self.forms.code_of(_form(word, self.unit))] if self.forms is not None else []
             beside += [float(len(word))] if self._whole else []
             row[first:] = beside
         return np.asarray(table[words.codes])

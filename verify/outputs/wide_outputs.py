@@ -38,7 +38,7 @@ class BlockSums:
     names: tuple[tuple[str, ...], ...]
 
     @classmethod
-    def of(cls, names: Sequence[str]) -> BlockSums:
+    def from_names(cls, names: Sequence[str]) -> BlockSums:
         """Divide places into blocks of neighbours."""
         ends = np.linspace(0, len(names), BLOCKS + 1).astype(int).tolist()
         return cls(tuple(tuple(names[start:stop]) for start, stop in pairwise(ends) if stop > start))

@@ -31,9 +31,9 @@ from verify.regret_claims.proof_run import (
     TOLERANCE,
     ProofCheck,
     StructuredRun,
-    allotted,
+    good_event_failure,
     rounded,
-    spread,
+    scatter_masked,
 )
 
 _CLOSE = 1e-5  # relative: so little above equality an arm may be left, and so little below it removed
@@ -66,7 +66,7 @@ class EliminationRun(StructuredRun[Confidence]):
             raise ValueError("bound: its theorem is not about elimination")
         if not isinstance(problem, SemiBandit) or not isinstance(problem.structure, Arms):
             raise ValueError(f"problem={problem!r}: must be arms")
-        super().__init__(bound, instance, lanes, allotted(theorem.failure, bound, instance))
+        super().__init__(bound, instance, lanes, good_event_failure(theorem.failure, bound, instance))
         self.theorem, self.problem = theorem, problem
         self.radius = theorem.radius_on(bound.values(instance), bound.definitions)
         self.scale = bound.number(theorem.scale, instance)
@@ -89,9 +89,9 @@ class EliminationRun(StructuredRun[Confidence]):
             f"exact in {self.round:,} rounds, in which {phases.min():g} to {phases.max():g} phases of each run ended "
             f"and {removed:,} arms were removed"
         )
-        noise = self.noise.p, self.noise.words
+        noise = self.noise.p, self.noise.description
         lemmas = ("gap lemma",) if self.theorem.largest is None else ("gap lemma", "path")
-        return self.tested(error, noise, self.theorem.sides, lemmas=lemmas, radius=seen)
+        return self.all_checks(error, noise, self.theorem.sides, lemmas=lemmas, radius=seen)
 
     def _begin_phase(self, lanes: BoolArray) -> None:
         """Set how many values each arm's batch of the phase has in some lanes, and their x."""
@@ -105,7 +105,7 @@ class EliminationRun(StructuredRun[Confidence]):
         """Return the means, counts and indices."""
         return learner.confidence().copy()
 
-    def acted(self, shown: Confidence, learner: ExplainedLearner, action: IntArray) -> None:
+    def check_action(self, shown: Confidence, learner: ExplainedLearner, action: IntArray) -> None:
         """Check that an arm that is played is left, and is to be played."""
         self.round += 1
         playable = self.left & ((self.filled < self.batch) | self._decided)
@@ -126,7 +126,9 @@ class EliminationRun(StructuredRun[Confidence]):
         """In which lanes one arm is left; shape (lanes, 1)."""
         return np.asarray(self.left.sum(axis=1, keepdims=True) == 1)
 
-    def observed(self, before: Confidence, after: Confidence, action: IntArray, feedback: FloatArray) -> None:
+    def check_feedback(
+        self, before: Confidence, after: Confidence, action: IntArray, feedback: FloatArray
+    ) -> None:
         """Check counts and means after the feedback, at the end of a phase which arms are removed."""
         fed = (np.arange(self.left.shape[1]) == action) & ~self._decided
         self.filled += fed
@@ -183,7 +185,7 @@ class EliminationRun(StructuredRun[Confidence]):
             others = here & (behind > 0)
             counts = self.count[others], self.releases[others]
             apart = search_separation(*counts, mean[others], (mean + behind)[others], scale=self.scale)
-            found = spread(apart, others)
+            found = scatter_masked(apart, others)
         now = after.index > -np.inf
         late = 1.0 + (_UNSURE if theorem.apart == "separation" else _CLOSE)
         self.refuse_arm(
@@ -242,7 +244,7 @@ class EliminationRun(StructuredRun[Confidence]):
         )
         return values[which.ravel()].reshape(next(iter(numbers.values())).shape)
 
-    def ended(self) -> None:
+    def check_end(self) -> None:
         """Check that no lane on the good event has lost more than the bound, if the proof states that."""
         if self.theorem.largest is not None:
-            super().ended()
+            super().check_end()

@@ -25,7 +25,7 @@ from algorithms.learner import Confidence
 from algorithms.theory.regret_bound import Instance, RegretBound
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
 from verify.regret_claims.mean_checks import MeanRun
-from verify.regret_claims.proof_run import TOLERANCE, spread
+from verify.regret_claims.proof_run import TOLERANCE, scatter_masked
 
 _HALVINGS = 60
 _INDEX_TOLERANCE = 1e-6  # of what halving finds, where the learner makes twelve of Newton's steps from above
@@ -48,7 +48,7 @@ class EpisodeRun(MeanRun):
         self.level: FloatArray = np.zeros((lanes, 1))
         self._index: FloatArray | None = None
 
-    def ended(self) -> None:
+    def check_end(self) -> None:
         """Check nothing: the theorem has no statement about a single lane's regret."""
 
     def _enter_round(self, shown: Confidence) -> None:
@@ -68,7 +68,7 @@ class EpisodeRun(MeanRun):
         here = some & self.begins[:, np.newaxis]
         rate = self._levels()[here] / shown.count[here]
         mean = np.clip(shown.estimate[here] + self.scale * rate, 0.0, 1.0)
-        expected = spread(_divergence_upper(mean, rate), here)
+        expected = scatter_masked(_divergence_upper(mean, rate), here)
         self.refuse_arm(
             "radius",
             here & ~(np.abs(shown.index - expected) <= _INDEX_TOLERANCE),

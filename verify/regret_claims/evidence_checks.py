@@ -24,7 +24,7 @@ from algorithms.semi_bandits.dp_bandit import EXCUSED
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
 from verify.regret_claims.mean_checks import MeanRun
 from verify.regret_claims.noise_tests import AdditiveNoise
-from verify.regret_claims.proof_run import TOLERANCE, rounded, spread
+from verify.regret_claims.proof_run import TOLERANCE, rounded, scatter_masked
 
 _EXPONENT_TOLERANCE = 1e-4  # of what two searches find of one maximum, where the learner makes twelve steps
 _ALL_ALIKE = 1e-9  # a mean of bits this near 0 or 1 is 0 or 1 but for rounding
@@ -74,7 +74,7 @@ class EvidenceRun(MeanRun):
         if self.theorem.exact:  # which is to be found as far as this, and but for so much
             computed = np.maximum(np.minimum(against, FAR - EXCUSED) - OFF, 0.0)
         share, size = self._share(after, here), np.log(after.count[here])
-        least, most = (spread(_sharpened(each, share) + size, here) for each in (computed, against))
+        least, most = (scatter_masked(_sharpened(each, share) + size, here) for each in (computed, against))
         shown, least, most = (np.minimum(each, 1e9) for each in (after.index, least, most))
         slack = _EXPONENT_TOLERANCE * (1 + np.abs(most))  # a bit rejects a mean of 1 for good
         self.refuse_arm(
@@ -174,7 +174,7 @@ class EvidenceRun(MeanRun):
     def _note(self, after: Confidence, count: FloatArray, releases: FloatArray, due: BoolArray) -> None:
         """Note how much speaks against the true means, and how far estimates are above them."""
         means = np.broadcast_to(self.problem.means, due.shape)
-        against = spread(self._evidence(after, due, means[due]), due)
+        against = scatter_masked(self._evidence(after, due, means[due]), due)
         off = after.estimate - means
         seldom = self.theorem.counting == "growing batches"
         here = due if seldom else due & (np.log2(np.maximum(count, 1.0)) % 1.0 == 0)

@@ -18,7 +18,7 @@ import numpy as np
 
 from algorithms.blocks import BlockStore, Executor
 from algorithms.theory.regret_bound import Instance
-from verify.conduct.progress import Progress, silent
+from verify.conduct.progress import Progress, no_progress
 from verify.regret_claims.plain_problem import plain_problem
 from verify.regret_claims.simulated_regret import check_numbers, simulated_regret
 from verify.regret_claims.speaking_instances import StatedBound, smallest_horizon
@@ -80,7 +80,7 @@ def measure_growth(
     error: float = 1e-4,
     workers: int | Executor = 1,
     store: BlockStore | None = None,
-    progress: Progress = silent,
+    progress: Progress = no_progress,
 ) -> GrowthReport:
     """Play a learner at three horizons.
 

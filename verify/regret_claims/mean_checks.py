@@ -33,9 +33,9 @@ from verify.regret_claims.proof_run import (
     TOLERANCE,
     ProofCheck,
     StructuredRun,
-    allotted,
+    good_event_failure,
     rounded,
-    spread,
+    scatter_masked,
 )
 
 BuildExplained = Callable[[Gate], ExplainedLearner]
@@ -72,7 +72,7 @@ class MeanRun(StructuredRun[Confidence]):
                 f"problem={problem!r}: must be a semi-bandit with a linear reward, on sets, a matroid or disjoint "
                 "paths"
             )
-        failure = None if theorem.failure is None else allotted(theorem.failure, bound, instance)
+        failure = None if theorem.failure is None else good_event_failure(theorem.failure, bound, instance)
         super().__init__(bound, instance, lanes, failure)
         values = bound.values(instance)
         self.theorem: ConfidenceTheorem = theorem
@@ -102,11 +102,13 @@ class MeanRun(StructuredRun[Confidence]):
         """Return the checks once all rounds are played."""
         theorem, sampled = self.theorem, self.theorem.index == "sampled"
         level = error / (4 if sampled else 3)
-        return self.tested(
+        return self.all_checks(
             3 * level,
-            (1.0, "by the theorem: none") if theorem.noise == "none" else (self.noise.p, self.noise.words),
+            (1.0, "by the theorem: none")
+            if theorem.noise == "none"
+            else (self.noise.p, self.noise.description),
             theorem.sides,
-            further=(ProofCheck("samples", self.samples.p, level, self.in_runs(self.samples.words)),)
+            further=(ProofCheck("samples", self.samples.p, level, self.in_runs(self.samples.description)),)
             if sampled
             else (),
             lemmas={"none": (), "evidence": _GAP, "episode": _GAP}.get(theorem.lemma, (*_GAP, "path")),
@@ -115,7 +117,7 @@ class MeanRun(StructuredRun[Confidence]):
 
     def _set_levels(self) -> None:
         """Set the exponents of the radii, and of the indices if they have others."""
-        there = self.levelled
+        there = self.level_instance
         defined = any(symbol == x for symbol, _ in self.bound.definitions)
         self.exponent = self.bound.number(x, there) if defined else 1.0
         level = self.theorem.index_level
@@ -125,7 +127,7 @@ class MeanRun(StructuredRun[Confidence]):
         """Return the estimates, counts and indices."""
         return learner.confidence().copy()
 
-    def started(self, state: Confidence, outcomes: FloatArray) -> None:
+    def check_start(self, state: Confidence, outcomes: FloatArray) -> None:
         """Take a learner's first values: they count like any others."""
         self.feeds += 1.0
         self.total += outcomes
@@ -136,7 +138,7 @@ class MeanRun(StructuredRun[Confidence]):
         else:
             self._take((state.estimate - outcomes)[everywhere], np.zeros(everywhere.size), everywhere)
 
-    def acted(self, shown: Confidence, learner: ExplainedLearner, action: IntArray) -> None:
+    def check_action(self, shown: Confidence, learner: ExplainedLearner, action: IntArray) -> None:
         """Check an action against the index, and its gap against the radii."""
         self.round += 1
         if self.theorem.index == "sampled":
@@ -227,7 +229,9 @@ class MeanRun(StructuredRun[Confidence]):
         n = shown.count[some]
         self.samples.add((shown.index[some] - shown.estimate[some] - self.shift / n) * np.sqrt(n))
 
-    def observed(self, before: Confidence, after: Confidence, action: IntArray, feedback: FloatArray) -> None:
+    def check_feedback(
+        self, before: Confidence, after: Confidence, action: IntArray, feedback: FloatArray
+    ) -> None:
         """Check counts, estimates and indices after the feedback, and record the random quantities."""
         lanes, fed = np.arange(len(action))[:, np.newaxis], self.fed
         place = (action[:, np.newaxis, :] == fed[:, :, np.newaxis]).argmax(axis=2)
@@ -249,7 +253,7 @@ class MeanRun(StructuredRun[Confidence]):
             "bookkeeping", "estimate", ~due & (had > 0) & moved, before.estimate, after.estimate
         )
         levelled = due
-        if self.renewed:
+        if self.epoch_ends:
             self._set_levels()
             levelled = count > 0
         if self.theorem.exponent is None and self.theorem.index != "sampled":
@@ -327,10 +331,10 @@ class MeanRun(StructuredRun[Confidence]):
             wrong[lowered] = self._invalid(
                 count[lowered], releases, estimate[lowered], index[lowered], exponent
             )
-        numbers = spread(np.stack([radius, expected], axis=1), due)
+        numbers = scatter_masked(np.stack([radius, expected], axis=1), due)
         self.refuse_arm(
             "radius",
-            spread(wrong, due),
+            scatter_masked(wrong, due),
             lambda lane, arm: (
                 f"index {after.index[lane, arm]:.6g} where estimate {after.estimate[lane, arm]:.6g} and radius "
                 f"{numbers[lane, arm, 0]:.6g} of {after.count[lane, arm]:g} values make {numbers[lane, arm, 1]:.6g}"
@@ -385,10 +389,10 @@ class MeanRun(StructuredRun[Confidence]):
         bits = (released - 0.5) / gain + 0.5
         nearest = np.round(bits)
         off = (np.abs(bits - nearest) > 1e-5) | ((nearest != 0) & (nearest != 1))
-        values = spread(released, due)
+        values = scatter_masked(released, due)
         self.refuse_arm(
             "noise",
-            spread(off, due),
+            scatter_masked(off, due),
             lambda lane, arm: (
                 f"a debiased bit is {values[lane, arm]:.6g}, not {0.5 - gain / 2:.6g} or {0.5 + gain / 2:.6g}"
             ),

@@ -81,7 +81,7 @@ class AdditiveNoise:
         return p_value(logs)
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """The statistics of the noise, in words."""
         if not self._trials:
             return "nothing was released"
@@ -119,7 +119,7 @@ class RandomizedTruth:
         )
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """The share of flipped messages for either value, in words."""
         rates = " and ".join(
             f"{percent(lies / max(trials, 1))} of {trials:,} messages with value {value}"

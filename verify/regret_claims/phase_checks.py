@@ -44,8 +44,8 @@ def check_phases(
     if contradiction is not None:
         return (contradiction,)
     law = run.theorem.law
-    words = run.noise.words if law == "Gaussian" else f"its law is not tested: {law}"
-    return run.tested(error, (run.noise.p, words), None)
+    words = run.noise.description if law == "Gaussian" else f"its law is not tested: {law}"
+    return run.all_checks(error, (run.noise.p, words), None)
 
 
 def play_phases_checked(
@@ -66,10 +66,10 @@ def play_phases_checked(
             gate = Simulation(own, 1)
             learner = build(gate)
             clients = ask(learner)
-            run.started(lane)
+            run.begin_lane(lane)
             for phase in play_linear(learner, clients, gate, np.random.default_rng(drawn), together=True):
                 run.phased(learner, phase, clients)
-        run.ended()
+        run.check_end()
     except Contradiction as contradiction:
         return contradiction.check
     return None
@@ -126,7 +126,7 @@ class PhaseRun(ProofRun):
         self.noise = AdditiveNoise("Gaussian", 1.0)
         self.lane, self.attained = 0, 0.0
 
-    def started(self, lane: int) -> None:
+    def begin_lane(self, lane: int) -> None:
         """Begin a lane."""
         self.lane, self.round = lane, 0
 

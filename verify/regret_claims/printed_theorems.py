@@ -115,11 +115,11 @@ class PrintedFinding:
         return self.report.verdict
 
     @property
-    def seen(self) -> Sentence:
+    def explanation(self) -> Sentence:
         """The reason for the verdict; with the verdict on the corrected bound if a lemma is false."""
         false = [check for check in self.report.proof if check.violated and not check.binding]
         if false and self.verdict != self.report.verdict:
-            return false[0].named.with_words(f" The corrected bound is {self.report.verdict}.")
+            return false[0].named_sentence.with_words(f" The corrected bound is {self.report.verdict}.")
         return self.report.reasons[0]
 
     def json(self) -> dict[str, Any]:
@@ -130,7 +130,7 @@ class PrintedFinding:
             "printed": theorem.says,
             "wrong": theorem.wrong,
             "verdict": self.verdict,
-            "seen": json_able(self.seen),
+            "seen": json_able(self.explanation),
             "report": self.report.json(),
         }
 

@@ -24,7 +24,7 @@ from algorithms.learner import Learner
 from algorithms.play import checked_action, start_warm
 from algorithms.theory.regret_bound import Instance, RegretBound
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
-from verify.sentences import Basis, Sentence, exact, stated
+from verify.sentences import Basis, Sentence, exact, remark
 
 State = TypeVar("State")
 
@@ -36,7 +36,7 @@ _LEVELS = np.array([1.0, 2.0, 3.0, 4.5])
 """Exponents at which the law of the estimates is tested."""
 
 _TESTS = 3  # noise, estimates, good event
-_NOT_TESTED = stated("not tested by itself")
+_NOT_TESTED = remark("not tested by itself")
 
 
 @dataclass(frozen=True)
@@ -64,14 +64,14 @@ class ProofCheck:
     binding: bool = True
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """The sentence's text."""
         return self.sentence.text
 
     @property
-    def named(self) -> Sentence:
+    def named_sentence(self) -> Sentence:
         """The sentence with the name of the check, as a reason for a verdict."""
-        return replace(self.sentence, text=f"{self.name}: {self.words}.")
+        return replace(self.sentence, text=f"{self.name}: {self.description}.")
 
     @property
     def violated(self) -> bool:
@@ -79,7 +79,7 @@ class ProofCheck:
         return self.p <= self.level
 
     @property
-    def tested(self) -> bool:
+    def was_tested(self) -> bool:
         """True if it was tested by itself."""
         return self.sentence != _NOT_TESTED
 
@@ -119,18 +119,18 @@ class ProofRun:
         self._counts: set[int] = set()
 
     @property
-    def levelled(self) -> Instance:
+    def level_instance(self) -> Instance:
         """The instance with the horizon that sets a learner's confidence levels after the rounds so far."""
         by_epochs = self.instance.anytime and self.bound.levels
         return replace(self.instance, horizon=self.round + 1) if by_epochs else self.instance
 
     @property
-    def renewed(self) -> bool:
+    def epoch_ends(self) -> bool:
         """True if an epoch ends with this round, and all indices get another level."""
         by_epochs = self.instance.anytime and self.bound.levels
         return by_epochs and bool(epoch_of(self.round) != epoch_of(self.round - 1))
 
-    def ended(self) -> None:
+    def check_end(self) -> None:
         """Check that no lane on the good event has lost more than the bound; without one that is no statement."""
         if self.failure is None:
             return
@@ -148,7 +148,7 @@ class ProofRun:
         self.failed = failed
         self._rounds_failed.append((int(failed.sum()), min(1.0, allotted)))
 
-    def tested(
+    def all_checks(
         self,
         error: float,
         noise: tuple[float, str],
@@ -329,16 +329,16 @@ class StructuredRun(ProofRun, abc.ABC, Generic[State]):
     def state(self, learner: Any) -> State:
         """Return the shown state of a learner, in arrays of its own."""
 
-    def started(self, state: State, outcomes: FloatArray) -> None:
+    def check_start(self, state: State, outcomes: FloatArray) -> None:
         """Check the state after one outcome of every arm; refuse it if the proofs start on nothing."""
         raise ValueError("learner: starts on outcomes that its theorem does not know")
 
     @abc.abstractmethod
-    def acted(self, state: State, learner: Any, action: IntArray) -> None:
+    def check_action(self, state: State, learner: Any, action: IntArray) -> None:
         """Check an action against the state of the learner before it."""
 
     @abc.abstractmethod
-    def observed(self, before: State, after: State, action: IntArray, feedback: FloatArray) -> None:
+    def check_feedback(self, before: State, after: State, action: IntArray, feedback: FloatArray) -> None:
         """Check the state of a learner after feedback, and record the random quantities."""
 
 
@@ -401,27 +401,27 @@ def play_checked(
         if hasattr(learner, "observe_initial"):
             outcomes = problem.draw_records(environment, lanes)  # type: ignore[union-attr]
             start_warm(learner, gate, problem, outcomes)  # type: ignore[arg-type]
-            run.started(run.state(learner), outcomes)
+            run.check_start(run.state(learner), outcomes)
         for record in range(1, run.instance.horizon + 1):
             before = run.state(learner)
             action = checked_action(learner, problem, lanes)  # type: ignore[arg-type]
-            run.acted(before, learner, action)
+            run.check_action(before, learner, action)
             feedback = draw(action)
             learner.observe(gate.private(feedback, learner.feedback_domain, record))
-            run.observed(before, run.state(learner), action, feedback)
-        run.ended()
+            run.check_feedback(before, run.state(learner), action, feedback)
+        run.check_end()
     except Contradiction as contradiction:
         return contradiction.check
     return None
 
 
-def allotted(failure: sp.Expr, bound: RegretBound, instance: Instance) -> float:
+def good_event_failure(failure: sp.Expr, bound: RegretBound, instance: Instance) -> float:
     """Return with which probability the good event of any epoch fails, or of the first round."""
     there = instance.epochs() if instance.anytime and bound.levels else [instance]
     return sum(bound.number(failure, each, t=1.0) for each in there)
 
 
-def spread(values: np.ndarray, where: BoolArray) -> Any:
+def scatter_masked(values: np.ndarray, where: BoolArray) -> Any:
     """Return values of those in a mask in an array of all, in which the others have 0."""
     full = np.zeros((*where.shape, *values.shape[1:]), dtype=values.dtype)
     full[where] = values

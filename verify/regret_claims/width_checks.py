@@ -69,11 +69,11 @@ def check_widths(
             run.played(played)
             run.released([sent for _, sent in gate.published], learner.policy)
             gate.published.clear()
-        run.ended()
+        run.check_end()
     except Contradiction as contradiction:
         return (contradiction.check,)
     exact = (1.0, f"none in {len(run.spans)} releases of each run")
-    return run.tested(error, (run.noise.p, run.noise.words) if run.scale > 0 else exact, None)
+    return run.all_checks(error, (run.noise.p, run.noise.description) if run.scale > 0 else exact, None)
 
 
 class _WidthRun(ProofRun):
@@ -213,7 +213,7 @@ class _WidthRun(ProofRun):
             )
         self.made(policy)
 
-    def ended(self) -> None:
+    def check_end(self) -> None:
         """Check that no run on the good event has lost more than what its radii allow."""
         self.refuse(
             "path",

@@ -18,7 +18,7 @@ def count_events(events: Sequence[Event], sample: ViewSample) -> IntArray:
 
 def counted_and_marked(events: Sequence[Event], sample: ViewSample) -> tuple[IntArray, BoolArray]:
     """Return the number of draws in each event, shape (events,); and True for each draw in the first one."""
-    once = ReadOnce.of(sample)
+    once = ReadOnce.from_sample(sample)
     marks = events[0].holds(once)
     counts = [np.count_nonzero(marks), *(np.count_nonzero(event.holds(once)) for event in events[1:])]
     return np.array(counts, dtype=np.int64), marks
@@ -42,7 +42,7 @@ def count_pairs(events: Sequence[Event], first: ViewSample, second: ViewSample) 
             f"samples must have one size, got {len(first.values)} and {len(second.values)} draws"
         )
     hits, split = np.zeros((2, len(events)), dtype=np.int64), np.zeros(len(events), dtype=np.int64)
-    once = ReadOnce.of(first), ReadOnce.of(second)
+    once = ReadOnce.from_sample(first), ReadOnce.from_sample(second)
     for i, event in enumerate(events):
         ours, theirs = (event.holds(sample) for sample in once)
         hits[:, i] = np.count_nonzero(ours), np.count_nonzero(theirs)

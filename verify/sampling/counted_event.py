@@ -172,7 +172,7 @@ class CountedEvent(ABC):
         return self.hits_prime / max(1, self.trials)
 
     @property
-    def again(self) -> CountedAgain:
+    def repetition(self) -> CountedAgain:
         """Counts the event again in a few draws."""
         draws = _BLOCK * min(max(self.trials // _FEWER // _BLOCK, 1), _MOST_BLOCKS)
 
@@ -191,7 +191,7 @@ class CountedEvent(ABC):
         data, data_prime = self.likelier_first
         return Witness(
             neighbours={"data": data, "data_prime": data_prime},
-            event=self.event.words,
+            event=self.event.description,
             probability=self.probability,
             probability_prime=self.probability_prime,
             reproduce=reproduce,
@@ -205,11 +205,11 @@ class CountedEvent(ABC):
         """Everything that a re-run needs and gives, as JSON-able data."""
         return {
             "candidate": self.candidate,
-            "label": self.worlds.label,
+            "label": self.worlds.pair_label,
             "rounds": self.worlds.rounds,
             "swapped": self.swapped,
             "event": self.event.to_dict(),
-            "event_words": self.event.words,
+            "event_words": self.event.description,
             "hits": self.hits,
             "hits_prime": self.hits_prime,
             "trials": self.trials,

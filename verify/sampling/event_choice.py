@@ -80,7 +80,7 @@ def search(
     )
     if first.columns != second.columns:
         raise ValueError(
-            f"candidates must draw views with the same columns from both worlds ({candidates[task.index].label})"
+            f"candidates must draw views with the same columns from both worlds ({candidates[task.index].pair_label})"
         )
     drawn = len(first.values)
     half = drawn // 2

@@ -31,7 +31,7 @@ class Batch:
     size: int
 
     @property
-    def marks(self) -> BoolArray:
+    def in_event(self) -> BoolArray:
         """True for each draw that lies in the first event, in the order of drawing."""
         return np.unpackbits(self.packed, count=self.size).view(np.bool_)
 
@@ -85,7 +85,7 @@ class _FinalCounts:
     @property
     def dependence(self) -> str | None:
         """How draws of the first event hang together; None if nothing speaks against their independence."""
-        return dependence([[batch.marks for batch in world] for world in self.batches])
+        return dependence([[batch.in_event for batch in world] for world in self.batches])
 
     @property
     def share_of_error(self) -> float:

@@ -20,7 +20,7 @@ import numpy as np
 from algorithms.claim import Claim
 from verify.conduct.conduct import Conduct
 from verify.conduct.effort import Effort
-from verify.conduct.progress import stretch
+from verify.conduct.progress import subprogress
 from verify.conduct.spawn_keys import SpawnKey
 from verify.sampling.black_box_result import BlackBoxResult
 from verify.sampling.counted_event import CountedEvent
@@ -84,13 +84,13 @@ def hold_tests(
     if tester.anytime:
         yield tester.test(source, conduct, epsilon=claim.epsilon, delta=claim.delta)
         return
-    candidates, told = source.best(), conduct.progress
+    candidates, told = source.best_candidates(), conduct.progress
     more = second(candidates.samples)
     first = _hold(
         tester,
         candidates,
         claim,
-        replace(conduct, progress=stretch(told, 0.2, 0.4 if more else 1.0)),
+        replace(conduct, progress=subprogress(told, 0.2, 0.4 if more else 1.0)),
         share=_SHARES.first if more else 1.0,
     )
     yield first
@@ -99,7 +99,7 @@ def hold_tests(
             tester,
             replace(candidates, worlds=[first.worlds], samples=more),
             claim,
-            replace(conduct, seed=_second_seed(conduct.seed), progress=stretch(told, 0.4, 1.0)),
+            replace(conduct, seed=_second_seed(conduct.seed), progress=subprogress(told, 0.4, 1.0)),
             share=_SHARES.second,
             looks=2,
         )

@@ -26,7 +26,7 @@ class CandidateSource(ABC):
 
     @property
     def search_samples(self) -> int:
-        """About how many draws `further` spends; 0 if there is nothing to search for."""
+        """Approximate number of draws that `further_candidates` spends; 0 if there is nothing to search for."""
         return 0
 
     @property
@@ -40,11 +40,11 @@ class CandidateSource(ABC):
         return 1.0
 
     @abstractmethod
-    def best(self) -> Candidates:
+    def best_candidates(self) -> Candidates:
         """Search, and return all that is worth a single look."""
 
     @abstractmethod
-    def known(self, earlier: Sequence[Mapping[str, Any]]) -> Candidates:
+    def known_candidates(self, earlier: Sequence[Mapping[str, Any]]) -> Candidates:
         """Return the candidates that can be bet on without a search.
 
         Parameters
@@ -58,7 +58,7 @@ class CandidateSource(ABC):
             If these are no pairs of the source's.
         """
 
-    def further(self, left: int) -> Candidates:
+    def further_candidates(self, left: int) -> Candidates:
         """Search for more pairs to bet on, beside those that are known, where so many draws are left."""
         raise NotImplementedError(f"{type(self).__name__} has nothing to search for")
 
@@ -88,11 +88,11 @@ class Candidates(CandidateSource):
     share_of_false_alarm: float = 1.0
     negligible: float = 0.0
 
-    def best(self) -> Candidates:
+    def best_candidates(self) -> Candidates:
         """Return these: there are no others."""
         return self
 
-    def known(self, earlier: Sequence[Mapping[str, Any]]) -> Candidates:
+    def known_candidates(self, earlier: Sequence[Mapping[str, Any]]) -> Candidates:
         """Return these: there are no others."""
         return self
 
@@ -140,7 +140,7 @@ class SingleLook:
         self, source: CandidateSource, conduct: Conduct, *, epsilon: float, delta: float
     ) -> BlackBoxResult:
         """Search first, then test all pairs together; see `Tester`."""
-        chosen, effort = source.best(), conduct.effort
+        chosen, effort = source.best_candidates(), conduct.effort
         result = black_box_test(
             chosen.worlds,
             claim_epsilon=epsilon,

@@ -39,7 +39,7 @@ class NeighbouringWorlds:
     found: Mapping[str, Any] | None = None
 
     @property
-    def label(self) -> str:
+    def pair_label(self) -> str:
         """Both worlds in one line."""
         both = " / ".join(self.words)
         return f"{self.name}: {both}" if self.name else both

@@ -1,7 +1,7 @@
 """The predicted bound of a test of an event, quickly and for thousands of events at once.
 
 Estimates of probabilities come from the draws that an event was chosen on, and are moved towards the harmless side
-before a bound is predicted from them: `moved_apart` for all events of a search, `promised_epsilon` for one.
+before a bound is predicted from them: `wilson_shifted_pair` for all events of a search, `promised_epsilon` for one.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def promised_epsilon(
     return float(predicted_epsilon(p_moved, q_moved, n, delta, error))
 
 
-def moved_apart(
+def wilson_shifted_pair(
     p: FloatArray,
     q: FloatArray,
     trials: tuple[FloatArray, FloatArray],

@@ -17,7 +17,7 @@ from types import CodeType, ModuleType
 
 from accountant.provenance import IMPORTED_AS, LIBRARY
 from verify.conduct.process_state import subjects_own
-from verify.subject_error import SubjectError, words_of_error
+from verify.subject_error import SubjectError, describe_error
 
 
 class _FromSource(SourceFileLoader):
@@ -70,7 +70,7 @@ def import_file(path: Path) -> ModuleType:
             )
         elif not isinstance(error, SyntaxError):
             hint = "; the whole file is run: what is verified may need a file of its own"
-        raise SubjectError(f"{path}{line} does not import: {words_of_error(error)}{hint}") from error
+        raise SubjectError(f"{path}{line} does not import: {describe_error(error)}{hint}") from error
     finally:
         with suppress(ValueError):  # the file has changed the path itself
             sys.path.remove(str(path.parent))

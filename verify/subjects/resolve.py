@@ -118,7 +118,7 @@ def resolve(subject: object, neighbours: Domain | Adjacency | None = None) -> Su
     if not isinstance(found, FunctionSubject):
         raise SubjectError(f"{found.name} is no function: it takes no neighbours")
     arguments = subject.arguments if isinstance(subject, Named) else found.arguments
-    form = replace(found.form, neighbours=relation_of(adjacency), differ=adjacency.words)
+    form = replace(found.form, neighbours=relation_of(adjacency), differ=adjacency.description)
     return replace(found, neighbours=adjacency, form=form, guessed=False, arguments=arguments)
 
 

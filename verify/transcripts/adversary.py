@@ -43,7 +43,7 @@ class Adversary(Protocol):
     """A strategy that plays many lanes side by side; it must treat each by its own past alone."""
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """The strategy in words, as in "pays 0 until arm 0 is played twice, then ..."."""
         ...
 
@@ -83,7 +83,7 @@ class ChallengeOnPlay:
     others: float = 0.0
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """The time and the rewards of the challenge, in words."""
         after = f"after arm {self.arm} has been played {self.number} times" if self.number else "in round 1"
         return f"an adversary pays {self.others:g}, and once, {after}, {self.high:g} (in the other world {self.low:g})"

@@ -14,7 +14,7 @@ from mechanisms import BLOCK
 from verify.conduct.process_state import subjects_own
 from verify.events.view_sample import ViewSample
 from verify.sampling.worlds import NeighbouringWorlds
-from verify.transcripts.action_features import features_for, first_actions, read, without_repeats
+from verify.transcripts.action_features import features_for, first_actions, read_features, without_repeats
 from verify.transcripts.adversary import Adversary, Interaction
 from verify.transcripts.transcript import ActionArray, ActionSpace, Transcript
 
@@ -67,15 +67,15 @@ def adversary_worlds(
     varying = [
         feature
         for feature in features_for(transcript, space, None)
-        if np.unique(feature.of(transcript)).size > 1
+        if np.unique(feature.values(transcript)).size > 1
     ]
     shown = max(1, min(transcript.rounds, _SIZE.actions) // space.size)
     features = without_repeats([*varying[-_SIZE.features :], *first_actions(shown, space)])
 
     def draw(other: bool, n: int, child: np.random.SeedSequence) -> ViewSample:
-        return read(features, Transcript(play(other, n, child)))
+        return read_features(features, Transcript(play(other, n, child)))
 
-    words = f"{adversary.words}: first world", f"{adversary.words}: second world"
+    words = f"{adversary.description}: first world", f"{adversary.description}: second world"
     return NeighbouringWorlds(words, draw, transcript.rounds)
 
 
@@ -98,7 +98,7 @@ def learner_worlds(
             ]
         )
 
-    return adversary_worlds(adversary, play, ActionSpace.of(problem), seed)
+    return adversary_worlds(adversary, play, ActionSpace.from_problem(problem), seed)
 
 
 @subjects_own()

@@ -61,7 +61,7 @@ class Neighbour:
     words: str
     rounds: tuple[int, ...] = ()
 
-    def applied(self, data: FloatArray) -> FloatArray:
+    def apply_to(self, data: FloatArray) -> FloatArray:
         """Return D with the record replaced."""
         changed = data.copy()
         changed[list(self.rounds or (self.record,))] = self.value

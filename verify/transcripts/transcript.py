@@ -35,7 +35,7 @@ class ActionSpace:
     ranked: bool = False
 
     @classmethod
-    def of(cls, problem: Problem) -> ActionSpace:
+    def from_problem(cls, problem: Problem) -> ActionSpace:
         """Return that of a problem."""
         structure = problem.structure
         return cls(structure.arms, structure.size, isinstance(structure, RankedLists))

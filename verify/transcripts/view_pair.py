@@ -39,7 +39,7 @@ class ViewPair:
     predicted: float = -math.inf
 
     @property
-    def words(self) -> tuple[str, str]:
+    def descriptions(self) -> tuple[str, str]:
         """D and D' in words."""
         more = f"; {self.others}" if self.others else ""
         differ = np.flatnonzero((self.data != self.data_prime).any(axis=1)).tolist()

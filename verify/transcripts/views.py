@@ -16,7 +16,7 @@ from mechanisms import BLOCK
 from mechanisms.arrays import FloatArray
 from verify.conduct.process_state import subjects_own
 from verify.events.view_sample import Column, ViewSample
-from verify.transcripts.action_features import ActionFeature, first_actions, read
+from verify.transcripts.action_features import ActionFeature, first_actions, read_features
 from verify.transcripts.transcript import ActionArray, ActionSpace, Transcript
 
 _MOST_LANES = 1 << 14  # side by side: their state stays in the processor's cache
@@ -97,13 +97,13 @@ def transcript_view(
     single_lanes
         See `LearnerView`.
     """
-    features = features or first_actions(len(data) - 1, ActionSpace.of(problem))
+    features = features or first_actions(len(data) - 1, ActionSpace.from_problem(problem))
 
     def watch(gate: Simulation) -> ViewSample:
         transcript = Transcript(played_actions(build, problem, gate, data))
         for number in hidden:
             transcript.hide(number)
-        return read(features, transcript)
+        return read_features(features, transcript)
 
     return LearnerView(watch, single_lanes, len(data) - 1)
 

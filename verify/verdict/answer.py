@@ -231,14 +231,14 @@ _TAKEN: Mapping[Any, Callable[[JsonObject, str], Any]] = {
 """How a value of a type is taken from a JSON object."""
 
 
-def fields_of(kind: type[_Written]) -> Callable[[JsonObject], _Written]:
+def dataclass_reader(kind: type[_Written]) -> Callable[[JsonObject], _Written]:
     """Return the function that reads a data class from the JSON object of its fields."""
     types = get_type_hints(kind)
     return lambda read: kind(**{name: _TAKEN[its_type](read, name) for name, its_type in types.items()})
 
 
-read_upper = fields_of(UpperBound)
-read_lower = fields_of(LowerBound)
-read_witness = fields_of(Witness)
-read_finding = fields_of(Finding)
-read_assumption = fields_of(Assumption)
+read_upper = dataclass_reader(UpperBound)
+read_lower = dataclass_reader(LowerBound)
+read_witness = dataclass_reader(Witness)
+read_finding = dataclass_reader(Finding)
+read_assumption = dataclass_reader(Assumption)

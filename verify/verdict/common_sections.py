@@ -12,7 +12,7 @@ from algorithms.unit import OnePerson
 from mechanisms import Neighbouring
 from mechanisms.printed_numbers import as_given, at_most, percent_at_most
 from verify.document.elements import Block, Bullets, Facts, Paragraph, Section
-from verify.sentences import Sentence, exact, stated
+from verify.sentences import Sentence, exact, remark
 from verify.verdict.answer import BLACK_BOXES, SubjectKind
 from verify.verdict.references import references
 from verify.verdict.verdict import Verdict, claim_words
@@ -28,8 +28,8 @@ _DIGESTS = {
     "file": "SHA-256: input file",
     "subject": "SHA-256: code and parameters (16 digits)",
 }
-_TRUSTED = stated("dpwitness (digest below), Python and the libraries listed below work as documented.")
-ADVERSARY = stated(
+_TRUSTED = remark("dpwitness (digest below), Python and the libraries listed below work as documented.")
+ADVERSARY = remark(
     "The adversary sees only the output named above: timing, memory, logs and crash reports are left out."
 )
 
@@ -56,7 +56,7 @@ def claim_section(subject: str, claim: Claim, arithmetic: str = "", problem: str
         ("Author's comment", claim.comment),
         ("Test problem", problem),
     ]
-    said = stated(
+    said = remark(
         "Claim: {subject} is ({epsilon}, {delta})-differentially private ({model} model). Unit of privacy: {unit}. "
         "Neighbours: {relation}. The adversary sees {view}.",
         subject=subject,
@@ -144,7 +144,7 @@ def arithmetic_words(kind: SubjectKind, *, counted: bool = False) -> str:
 
 def assumptions_section(blocks: Sequence[Block], *more: Sentence) -> Section:
     """Return the section of a result's assumptions: its own, and those of every result; `more` is trusted beside."""
-    trusted = (Paragraph(stated("Trusted, as in all results:")), Bullets((_TRUSTED, *more)))
+    trusted = (Paragraph(remark("Trusted, as in all results:")), Bullets((_TRUSTED, *more)))
     return Section("Assumptions", (), (*blocks, *trusted))
 
 
@@ -173,7 +173,7 @@ def references_section(names: tuple[str, ...]) -> Section | None:
     """Return where theorems and methods are published, by their names; None if none of them is known."""
     found = references(names)
     return (
-        Section("References", (), (Bullets(tuple(stated("{line}", line=line) for line in found)),))
+        Section("References", (), (Bullets(tuple(remark("{line}", line=line) for line in found)),))
         if found
         else None
     )

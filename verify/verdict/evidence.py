@@ -87,7 +87,7 @@ class Evidence:
             )
             return
         self.tested = result
-        self.offer(lower or result.lower_bound(), result.witness(reproduce), result.again)
+        self.offer(lower or result.lower_bound(), result.witness(reproduce), result.repetition)
         rounding = result.event.rounding
         if rounding > 0.0 and result.epsilon_lower > result.claim_epsilon and not result.refuted:
             said = Statement.MAY_BE_ROUNDING.finding(
@@ -140,7 +140,7 @@ class Evidence:
         known = self.profile.delta
         return UpperProfile(lambda epsilon: min(known(epsilon), bounds(epsilon)), self.profile.method)
 
-    def interrupted(self) -> None:
+    def note_interruption(self) -> None:
         """Note that a black-box test was stopped before it had drawn anything that could decide."""
         self.details["interrupted"] = True
         before = self.tested is not None

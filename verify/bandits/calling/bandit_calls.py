@@ -65,7 +65,7 @@ class Arguments:
         return (*self.positional, *(role for _, role in self.named))
 
     @classmethod
-    def of(cls, parameters: Sequence[inspect.Parameter], roles: Mapping[str, Role]) -> Arguments:
+    def from_parameters(cls, parameters: Sequence[inspect.Parameter], roles: Mapping[str, Role]) -> Arguments:
         """Give parameters their roles by position, as far as those before them have some, and else by name."""
         known = [each for each in parameters if each.name in roles]
         leading = [
@@ -158,7 +158,7 @@ def arguments_of(
             if elsewhere or not left:
                 raise ArgumentsError(_unknown(each.name, offered))
             roles[each.name] = left.pop(0)
-    found = Arguments.of(parameters, roles)
+    found = Arguments.from_parameters(parameters, roles)
     if _takes_any(function) and not found.named:  # update(arm_id, *rewards)
         more = (role for role in otherwise if role not in found.positional)
         return Arguments((*found.positional, *more))

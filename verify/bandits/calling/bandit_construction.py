@@ -122,7 +122,7 @@ class Maker:
         if others:
             numbers = {name: self._numbers[role] for name, role in roles.items() if role in self._numbers}
             raise MissingArguments(make, numbers, [each.name for each in others])
-        self._arguments, self._roles = Arguments.of(parameters, roles), frozenset(roles.values())
+        self._arguments, self._roles = Arguments.from_parameters(parameters, roles), frozenset(roles.values())
         self._listed = any(
             word in str(each.annotation).lower()
             for each in needed

@@ -78,7 +78,7 @@ class Environment:
         self.raised: BaseException | None = None
 
     @classmethod
-    def idle(cls, arms: int, rounds: int) -> Environment:
+    def without_rewards(cls, arms: int, rounds: int) -> Environment:
         """Return an environment that pays nothing, for a bandit that is not known to play by itself."""
         return cls(arms, rounds, _pays_nothing)
 

@@ -64,7 +64,7 @@ class Calls:
     step: tuple[str, Arguments] | None = None
 
     @classmethod
-    def of(
+    def from_bandit(
         cls,
         bandit: Any,
         *,

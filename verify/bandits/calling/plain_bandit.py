@@ -256,7 +256,9 @@ class PlainBandit:
             If it cannot be made.
         """
         with RunGenerators(np.random.SeedSequence(0)) as generators:
-            return BanditRuns(self, generators).make(generators.rng, Environment.idle(self.arms, self.rounds))
+            return BanditRuns(self, generators).make(
+                generators.rng, Environment.without_rewards(self.arms, self.rounds)
+            )
 
     def against(self, adversary: Adversary) -> PlainBandit:
         """Return the same bandit, played against an adversary."""
@@ -336,13 +338,13 @@ class PlainBandit:
         rewards, contexts = self._rows(data[0])
         with RunGenerators(seed) as generators:
             runs = BanditRuns(self, generators)
-            for draw in runs.begun(numbers):
+            for draw in runs.start_runs(numbers):
                 if len(data) > 1:
                     rewards, contexts = self._rows(data[draw])
                 if self.play is not None:
-                    actions[draw, :, 0] = runs.alone(len(rewards), partial(_paid, rewards), log)
+                    actions[draw, :, 0] = runs.play_by_itself(len(rewards), partial(_paid, rewards), log)
                 else:
-                    actions[draw, :, 0] = runs.asked(rewards, contexts, log)
+                    actions[draw, :, 0] = runs.play_rounds(rewards, contexts, log)
                 if log is not None:
                     log.end()
         return actions
@@ -359,7 +361,7 @@ class PlainBandit:
         actions = np.empty((draws, self.rounds, 1), dtype=np.int16)
         with RunGenerators(seed) as generators:
             runs = BanditRuns(self, generators)
-            for draw in runs.begun(range(draws)):
+            for draw in runs.start_runs(range(draws)):
                 interaction = Interaction(
                     self.adversary,
                     rounds=self.rounds,
@@ -375,9 +377,9 @@ class PlainBandit:
                     return float(outcomes[0, arm])
 
                 if self.play is not None:
-                    runs.alone(self.rounds, reward)
+                    runs.play_by_itself(self.rounds, reward)
                 else:
-                    select, update = runs.methods(runs.started())
+                    select, update = runs.methods(runs.start_bandit())
                     for number in range(self.rounds):
                         arm = select(number)
                         update(arm, reward(number, arm))
