@@ -101,8 +101,8 @@ def noise_exponent(m: FloatArray, total: FloatArray, *, noise: NoiseTail) -> Flo
     """Return a lower bound on the evidence of a negative total against the noises alone; 0 from a total of 0 on.
 
     ``-ln P(|L| >= -y)`` for the sum L of m Laplace noises, and Chernoff's exponent if there are more noises or others.
-    It is also a lower bound on the evidence against every mean u; the remainder, ``-ln Q_u(y)`` less this, is nonincreasing
-    in y, too.
+    It is also a lower bound on the evidence against every mean u; the remainder, ``-ln Q_u(y)`` less this, is
+    nonincreasing in y, too.
 
     Parameters
     ----------
