@@ -22,11 +22,11 @@ class NoiseSource(Protocol):
 
     @property
     def name(self) -> str:
-        """What goes on the record."""
+        """Name of the source in the record of a release."""
 
     @property
     def secure(self) -> bool:
-        """Whether outputs may be shown to an adversary."""
+        """True if outputs may be shown to an adversary."""
 
     def laplace(self, location: FloatArray, scale: float | FloatArray) -> FloatArray:
         """Return location + Laplace(scale)."""
