@@ -1,4 +1,4 @@
-"""Tables of the keys of results, from their JSON schemas, and of a ledger's entries, from the docstring of their reader."""
+"""Tables: the keys of results, from their JSON schemas; the entries of a ledger, from their reader's docstring."""
 
 import ast
 import json
