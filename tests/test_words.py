@@ -7,13 +7,13 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
-WORDS = 0
+WORDS = 34_800
 """Of all pages together, code blocks included. Wanted: 25,000. Lower it when you shorten a page."""
-README_WORDS = 0
+README_WORDS = 1_500
 """Of the front page. Wanted: 900."""
 LONGEST = 45
 """Words of a sentence, outside of theory."""
-LONG_SENTENCES = 0
+LONG_SENTENCES = 26
 """How many sentences are longer. Wanted: 0."""
 
 
