@@ -14,7 +14,7 @@ README_WORDS = 1_500
 LONGEST = 45
 """Words of a sentence, outside of theory."""
 LONG_SENTENCES = 26
-"""How many sentences are longer. Wanted: 0."""
+"""The number of longer sentences. Wanted: 0."""
 
 
 def sentences(text):
