@@ -47,7 +47,7 @@ class Provenance:
 
     @classmethod
     def read(cls, read: JsonObject) -> Provenance:
-        """Return what `json` wrote among the keys of an object.
+        """Return the provenance that `json` wrote among the keys of an object.
 
         Raises
         ------

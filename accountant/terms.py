@@ -96,7 +96,7 @@ def checked_noise(noise: Any, *, strict: bool = False) -> NoiseSource:
 
 
 def seed_assumptions(noise: NoiseSource) -> tuple[Assumption, ...]:
-    """Return what noise of a NumPy generator rests on; nothing for another source.
+    """Return the assumption on the seed of noise from a NumPy generator; none for another source.
 
     Whether a generator was given a seed cannot be seen: its state is known to whoever holds it.
     """

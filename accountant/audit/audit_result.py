@@ -23,7 +23,7 @@ FORMAT = "dpwitness audit, version 1"
 
 @dataclass(frozen=True)
 class Remaining:
-    """What is left of an epsilon budget for the records of the worst group.
+    """The rest of an epsilon budget for the records of the worst group.
 
     Attributes
     ----------
@@ -120,7 +120,7 @@ class Audit(FromJson):
 
     @property
     def within(self) -> bool | None:
-        """Whether the releases are within the budget, as far as one was given; None if both are possible."""
+        """True if the releases are within the budget or none was given; None if the bounds do not decide it."""
         if self.remaining is None or self.answer.upper <= self.remaining.budget:
             return True
         return False if (lower_end(self.answer) or 0.0) > self.remaining.budget else None

@@ -12,7 +12,7 @@ _TOKEN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[{}\[\]:,]')  # possessive: lo
 
 
 class LineNumbers(Protocol):
-    """Where tables and keys stand."""
+    """The line numbers of the tables and keys of a release file."""
 
     def key(self, table: int, key: str | None) -> int:
         """Return the line of a key of the `table`-th release, or of the table itself."""

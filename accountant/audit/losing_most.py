@@ -35,7 +35,7 @@ _UP = 1.0 + 1e-12  # what the sums of a product of matrices may round off
 
 @dataclass(frozen=True)
 class Sums:
-    """What adds up over releases, for some groups, rounded up; infinite where a release has no such number.
+    """Sums over the releases of several groups, rounded up; infinite where a release has no such number.
 
     Attributes
     ----------
@@ -53,13 +53,13 @@ class Sums:
 
 
 class LossNumber(Protocol):
-    """A number of a composition that grows with what is lost: an epsilon, a delta, what an attack can reach."""
+    """A number of a composition that grows with its privacy loss: an epsilon, a delta, the success of an attack."""
 
     def of(self, loss: ComposedLoss) -> Enclosure | Bound:
         """Return the number of a composition."""
 
     def by_every_theorem(self, loss: ComposedLoss, answer: Enclosure | Bound) -> Enclosure | Bound:
-        """Return the number of a composition, which is known, with what every theorem says of it."""
+        """Tighten the known number of a composition by the bounds of all theorems."""
 
     def at_most(self, sums: Sums) -> FloatArray:
         """Return upper bounds on the numbers of some groups."""
@@ -70,7 +70,7 @@ class LossNumber(Protocol):
 
 @dataclass(frozen=True)
 class LosingMost:
-    """The largest number over groups of records, the group that has it, and what that group loses."""
+    """The largest number over groups of records, the group that has it, and the privacy loss of that group."""
 
     answer: Enclosure | Bound
     group: Group
@@ -92,7 +92,7 @@ class TruePositiveRate(_NoTheorems):
     false_positive_rate: float
 
     def of(self, loss: ComposedLoss) -> Enclosure | Bound:
-        """See `true_positive_rate`."""
+        """Return the `true_positive_rate` of a composition at this false positive rate."""
         return true_positive_rate(loss, self.false_positive_rate)
 
     def at_most(self, sums: Sums) -> FloatArray:
@@ -116,7 +116,7 @@ class AttackAccuracy(_NoTheorems):
     """The largest share of right answers of any attack if the record takes part in half of all cases."""
 
     def of(self, loss: ComposedLoss) -> Enclosure | Bound:
-        """See `attack_accuracy`."""
+        """Return the `attack_accuracy` of a composition."""
         return attack_accuracy(loss)
 
     def at_most(self, sums: Sums) -> FloatArray:

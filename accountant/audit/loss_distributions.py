@@ -130,7 +130,7 @@ def from_loss_distribution(saved: Mapping[str, Any], neighbours: Neighbouring | 
 
 
 def is_loss_distribution(content: Mapping[str, Any]) -> bool:
-    """Whether an object of a JSON file is a distribution."""
+    """Return True if an object of a JSON file is a privacy loss distribution."""
     return _MASSES in content
 
 

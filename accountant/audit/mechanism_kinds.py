@@ -50,7 +50,7 @@ _LONGEST = 10**7
 
 
 class TableError(ValueError):
-    """What is wrong with a table, and the key it is wrong with (None: the table)."""
+    """A table of a release file breaks a rule at a key (None: the table as a whole)."""
 
     def __init__(self, key: str | None, message: str) -> None:
         super().__init__(message)
@@ -59,7 +59,7 @@ class TableError(ValueError):
 
 @dataclass(frozen=True)
 class Kind:
-    """What a table of one mechanism may say, and the profile it stands for.
+    """A kind of mechanism: the keys of its table in a release file, and the privacy profile that it describes.
 
     Attributes
     ----------
@@ -238,7 +238,7 @@ def _kinds(built_in: tuple[type[Any], ...]) -> Mapping[str, Kind]:
 
 
 def kind_of(name: Any) -> Kind:
-    """Return the kind of mechanism that a name stands for, however it is spelt.
+    """Return the kind of mechanism with a name, in any of its spellings.
 
     Raises
     ------

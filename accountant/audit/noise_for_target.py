@@ -25,7 +25,7 @@ from mechanisms.parameters import ParameterError
 
 @dataclass(frozen=True)
 class Calibration:
-    """How much noise it takes.
+    """The noise of a composition that meets a target.
 
     Attributes
     ----------
@@ -87,7 +87,7 @@ def calibrate(
 def calibrate_advantage(
     releases: Releases, advantage: float, delta: float, *, time_limit: float = math.inf
 ) -> Calibration:
-    """Return the least common factor with which no attack tells a record's presence by more than ``advantage``.
+    """Return the least common factor of the noise at which no attack has a larger ``advantage``.
 
     Parameters
     ----------

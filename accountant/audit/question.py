@@ -36,7 +36,7 @@ class Question:
 
     @property
     def asked(self) -> str:
-        """What is asked for: ``"epsilon"`` or ``"delta"``."""
+        """The quantity of which bounds are computed: ``"epsilon"`` or ``"delta"``."""
         return "epsilon" if self.delta is not None else "delta"
 
     @property
@@ -51,11 +51,11 @@ class Question:
         return loss.epsilon(self.given) if self.asked == "epsilon" else loss.delta(self.given)
 
     def theorems(self, loss: ComposedLoss) -> dict[str, Enclosure | Bound]:
-        """Return what every theorem by itself answers for one composition."""
+        """Return the bound that each theorem by itself gives for one composition."""
         return loss.theorems(delta=self.delta, epsilon=self.epsilon)
 
     def by_every_theorem(self, loss: ComposedLoss, answer: Enclosure | Bound) -> Enclosure | Bound:
-        """Return the answer for one composition, which is known, with what every theorem says of it."""
+        """Tighten the known answer for one composition by the bounds of all theorems."""
         if lower_end(answer) == (math.inf if self.asked == "epsilon" else 1.0):
             return answer  # no theorem has a number for what has none
         return answer.at_most(
@@ -63,11 +63,11 @@ class Question:
         )
 
     def point(self, most: float) -> tuple[float, float]:
-        """Return the point on the privacy curve that says that an answer is at most this one."""
+        """Return the point (ε, δ) of a privacy curve through which the answer is ``most``."""
         return (most, self.given) if self.asked == "epsilon" else (self.given, most)
 
     def at_most(self, sums: Sums) -> FloatArray:
-        """Return what the answers of some groups are at most."""
+        """Return upper bounds on the answers for some groups."""
         if self.delta == 0.0:
             return sums.largest_losses
         if self.epsilon == 0.0:

@@ -40,7 +40,7 @@ _OF_NOTIONS: Mapping[str, Schema] = {
 
 
 def release_schema() -> Schema:
-    """Return the schema of a release file in JSON, and of what a TOML file holds with its dates as texts."""
+    """Return the JSON schema of a release file; of a TOML file it describes the content with dates as texts."""
     outside = {
         "release": {"type": "array", "minItems": 1, "items": {"anyOf": list(_tables())}},
         "neighbours": _spelt(*(each.value for each in Neighbouring)),

@@ -77,7 +77,7 @@ def from_tables(
     neighbours: Neighbouring | None = None,
     labels: Sequence[tuple[str | None, Any]] | None = None,
 ) -> Releases:
-    """Read what a TOML or JSON file holds, or tables that were made of something else.
+    """Return the releases that the content of a TOML or JSON file, or tables from another source, describe.
 
     Parameters
     ----------

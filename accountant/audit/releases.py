@@ -33,7 +33,7 @@ POWER = {
 
 
 class ReleaseFileError(ValueError):
-    """A release file breaks a rule; the message says where, and which."""
+    """A release file breaks a rule; the message names the line and the rule."""
 
 
 def scaled(parameters: Mapping[str, Any], factor: float) -> dict[str, float]:
@@ -91,7 +91,7 @@ class Group:
 
 @dataclass(frozen=True)
 class About:
-    """What a file says about itself, for its readers: no number depends on it.
+    """The title, dates and notes of a release file, for its readers: no number depends on them.
 
     Attributes
     ----------
@@ -115,7 +115,7 @@ NOTHING_SAID = About()
 
 @dataclass(frozen=True)
 class ChosenUnder:
-    """What an accountant promised for releases that its run chose on the way.
+    """The budget that an accountant enforced while its run chose the releases one after another.
 
     What the releases of such a run cost, taken for a composition fixed in advance, is no guarantee: the outcome had a
     part in which they are. The budget is.
@@ -134,7 +134,7 @@ class ChosenUnder:
 
 @dataclass(frozen=True)
 class Releases:
-    """All kinds of releases in a file, and who is part of which.
+    """All kinds of releases in a file, and the groups of records that take part in them.
 
     Attributes
     ----------
@@ -168,7 +168,7 @@ class Releases:
         return common_neighbouring(kind.build(1.0) for kind in self.kinds)
 
     def for_groups_of(self, size: int) -> Releases:
-        """Return the same releases, with what they cost groups of up to ``size`` records together.
+        """Return the same releases, each with its cost to groups of up to ``size`` records together.
 
         The records of such a group take part in the same releases, as people of one household or all records of one
         person do, and are all replaced, all removed, all added or all zeroed out.
@@ -197,7 +197,7 @@ class Releases:
 
 
 def unchanging(profile: PrivacyProfile) -> Callable[[float], PrivacyProfile]:
-    """Return how to build a release whose noise is given."""
+    """Return a builder for a release with fixed noise; it refuses every factor but 1."""
 
     def build(factor: float) -> PrivacyProfile:
         if factor != 1.0:
@@ -245,7 +245,7 @@ def from_mechanisms(composition: Iterable[tuple[Mechanism, int]]) -> Releases:
 
 
 def is_within(group: Group, other: Group) -> bool:
-    """Whether a group takes part in no kind of release more often than another one."""
+    """Return True if a group takes part in no kind of release more often than another one."""
     return all(count <= other.counts.get(kind, 0) for kind, count in group.counts.items())
 
 

@@ -17,11 +17,11 @@ _Read = TypeVar("_Read")
 
 
 class JsonError(ValueError):
-    """JSON data are not what they must be; the message names the field and the rule."""
+    """JSON data break a rule; the message names the field and the rule."""
 
 
 def loaded(path: str | Path, read: Callable[[str], _Read]) -> _Read:
-    """Return what is read of a file of text.
+    """Read a text file in UTF-8 and return the result of `read` on its content.
 
     Raises
     ------
@@ -39,18 +39,18 @@ def loaded(path: str | Path, read: Callable[[str], _Read]) -> _Read:
 
 
 class FromJson(ABC):
-    """What loads back from the JSON that it wrote."""
+    """Base class of objects that are loaded from the JSON that they were written to."""
 
     __slots__ = ()
 
     @classmethod
     @abstractmethod
     def from_json(cls, data: Any) -> Self:
-        """Return what was written as this JSON data; `ValueError` if it was not."""
+        """Return the object that was written as these JSON data; `ValueError` if none was."""
 
     @classmethod
     def loads(cls, text: str) -> Self:
-        """Return what a JSON text holds.
+        """Return the object in a JSON text.
 
         Raises
         ------
@@ -61,7 +61,7 @@ class FromJson(ABC):
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Return what a file holds that the command line's ``--json`` or `json` wrote.
+        """Return the object in a file that the command line's ``--json`` or `json` wrote.
 
         Raises
         ------
@@ -74,7 +74,7 @@ class FromJson(ABC):
 
 
 class JsonObject:
-    """An object of JSON data whose keys are taken one by one, each once and of a known type."""
+    """An object of JSON data; its keys are taken one by one, each once and with its type."""
 
     def __init__(self, data: Any, what: str) -> None:
         if type(data) is not dict:
@@ -174,16 +174,16 @@ class JsonObject:
         return [checked_text(each, key) for each in self._list(key)]
 
     def object(self, key: str, read: Callable[[JsonObject], _Read]) -> _Read:
-        """Take what is read of an object."""
+        """Take an object and return the result of `read` on it."""
         return _read(self.take(key), key, read)
 
     def perhaps(self, key: str, read: Callable[[JsonObject], _Read]) -> _Read | None:
-        """Take what is read of an object, or null."""
+        """Take an object or null; return the result of `read` on it, None for null."""
         found = self.take(key, dict, type(None))
         return None if found is None else _read(found, key, read)
 
     def entries(self, key: str, read: Callable[[JsonObject], _Read]) -> list[_Read]:
-        """Take a list of what is read of objects."""
+        """Take a list of objects and return the results of `read` on them."""
         return [_read(each, f"one of {key}", read) for each in self._list(key)]
 
     def _list(self, key: str) -> list[Any]:

@@ -39,7 +39,7 @@ class NotShown(Exception):
 
 
 class Undefined(ArithmeticError):
-    """A formula has no real value at a point, or none that could be told."""
+    """A formula has no real value at a point, or none could be computed."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def check_declared(name: str, expression: sp.Expr, declared: Iterable[sp.Symbol]
 
 
 class Sign(IntEnum):
-    """What is known of an unknown or a polynomial on the whole domain."""
+    """The proved sign of a symbol or a polynomial on the whole domain."""
 
     ANY = 0
     NOT_NEGATIVE = 1
@@ -201,20 +201,20 @@ class Case:
         self._shifted = _Reading(domain, unknowns, (), chosen, shifted=True)
 
     def is_positive(self, expression: sp.Expr) -> bool:
-        """Whether it is shown that a formula is above 0."""
+        """Return True if a formula is proved to be above 0."""
         return self._shifted.has_sign(self._shifted.read(expression), Sign.POSITIVE)
 
     def is_not_negative(self, expression: sp.Expr) -> bool:
-        """Whether it is shown that a formula is at least 0."""
+        """Return True if a formula is proved to be at least 0."""
         return self._shifted.has_sign(self._shifted.read(expression), Sign.NOT_NEGATIVE)
 
     def is_never_above(self, small: sp.Expr, large: sp.Expr) -> bool:
-        """Whether it is shown that one formula is at most another; each has a value of its own."""
+        """Return True if one formula is proved to be at most another; each has a value of its own."""
         difference = self._shifted.read(large) - self._shifted.read(small)
         return self._shifted.has_sign(difference, Sign.NOT_NEGATIVE)
 
     def is_whole(self, expression: sp.Expr) -> bool:
-        """Whether it is shown that a formula is a whole number: a polynomial with whole coefficients in such."""
+        """Return True if a formula is proved to be an integer: a polynomial in integers with integer coefficients."""
         self._shifted.read(expression)  # it has a value
         return self._plain.is_whole(self._plain.read(expression))
 

@@ -57,7 +57,7 @@ class Step:
 
     @property
     def moved(self) -> Sensitivity:
-        """How far one record moves the value."""
+        """The sensitivity of the value: how far one record moves it, in each norm."""
         assert self.sensitivity is not None
         return self.sensitivity
 
@@ -86,7 +86,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Plan:
-    """What the releases of every single record will be: a fixed collection of mechanisms with counts.
+    """The releases that every single record will take part in: a fixed collection of mechanisms with counts.
 
     The inputs of the mechanisms, their order, and whether all are used, may depend on everything that was
     released; the collection may not. That is enough for the tight theorems. Let D, D′ be neighbours,
@@ -229,7 +229,7 @@ class PlannedComposition:
 
     @property
     def infinite(self) -> Spend:
-        """What a declassification costs: no plan holds one."""
+        """The spend of a declassification, which no plan contains."""
         return self.amount((None,) * len(self.plan.steps))
 
     def settings(self) -> dict[str, Any]:
@@ -296,13 +296,13 @@ class PlannedComposition:
         return (tuple(Fraction(step.count) for step in self.plan.steps),)
 
     def fits(self, spent: Spend, budget: Budget) -> bool:
-        """Whether nothing was used more often than planned."""
+        """Return True if a record used no release more often than planned."""
         if None in spent.values:
             return math.isinf(budget.epsilon)
         return is_within(spent.values, *self.boxes(budget))
 
     def guarantee(self, spent: Spend, budget: Budget) -> Cost:
-        """Return the (epsilon, delta) of a plan of just what was used, at the budget's delta."""
+        """Return the (epsilon, delta) of a plan of exactly the releases that were used, at the budget's delta."""
         if None in spent.values:
             return Cost(None, Fraction(budget.delta))
         if budget.delta == 1.0:
@@ -316,7 +316,7 @@ class PlannedComposition:
         return difference(self._names, tuple(Fraction(step.count) for step in self.plan.steps), spent)
 
     def exceeds(self, spent: Spend, other: Spend) -> bool:
-        """Whether one record used more releases than another, counting each by its share of the plan."""
+        """Return True if one record used more releases than another, counting each by its share of the plan."""
         return self._share(spent) > self._share(other)
 
     def _share(self, spent: Spend) -> Fraction | float:

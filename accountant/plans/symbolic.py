@@ -85,12 +85,12 @@ class SymbolicLaplace:
 
     @property
     def positive(self) -> Mapping[str, Any]:
-        """What has to be above 0, by name."""
+        """The expressions that must be above 0, by name."""
         return {"the scale": self.scale, "the number of coordinates": self.coordinates}
 
     @property
     def whole(self) -> Mapping[str, Any]:
-        """What has to be a whole number, by name."""
+        """The expressions that must be integers, by name."""
         return {"the number of coordinates": self.coordinates}
 
     def at(self, point: Mapping[Any, Any]) -> tuple[Mechanism | None, Sensitivity]:
@@ -127,12 +127,12 @@ class SymbolicGaussian:
 
     @property
     def positive(self) -> Mapping[str, Any]:
-        """What has to be above 0, by name."""
+        """The expressions that must be above 0, by name."""
         return {"the variance": self.variance, "the number of coordinates": self.coordinates}
 
     @property
     def whole(self) -> Mapping[str, Any]:
-        """What has to be a whole number, by name."""
+        """The expressions that must be integers, by name."""
         return {"the number of coordinates": self.coordinates}
 
     def at(self, point: Mapping[Any, Any]) -> tuple[Mechanism | None, Sensitivity]:
@@ -156,12 +156,12 @@ class SymbolicResponse:
 
     @property
     def positive(self) -> Mapping[str, Any]:
-        """What has to be above 0, by name."""
+        """The expressions that must be above 0, by name."""
         return {"epsilon": self.epsilon, "one less than the number of categories": self.size - 1}
 
     @property
     def whole(self) -> Mapping[str, Any]:
-        """What has to be a whole number, by name."""
+        """The expressions that must be integers, by name."""
         return {"the number of categories": self.size}
 
     def at(self, point: Mapping[Any, Any]) -> tuple[Mechanism | None, Sensitivity]:
@@ -196,7 +196,7 @@ class SymbolicCalibrated:
 
     @property
     def positive(self) -> Mapping[str, Any]:
-        """What has to be above 0, by name."""
+        """The expressions that must be above 0, by name."""
         return {"epsilon": self.epsilon}
 
     @property
@@ -255,7 +255,7 @@ class Declassified:
 
 @dataclass(frozen=True)
 class SymbolicStep:
-    """So many releases of one kind; what a record may be part of at most."""
+    """Releases of one kind: the largest number of them in which a record may take part."""
 
     release: SymbolicLaplace | SymbolicGaussian | SymbolicResponse | SymbolicCalibrated | Declassified
     count: Any = 1
@@ -264,7 +264,7 @@ class SymbolicStep:
 
 @dataclass(frozen=True)
 class SymbolicPlan:
-    """What every record of each kind is part of, with symbols for numbers.
+    """The releases in which a record of each kind takes part, with symbols for numbers.
 
     Parameters
     ----------
@@ -305,7 +305,7 @@ class SymbolicPlan:
                     check_declared(name, formula(name, value), self.values.symbols)
 
     def costs(self) -> dict[str, Any]:
-        """Return what each kind of record pays in total, as an expression; None where there is no formula for it."""
+        """Return the total cost of each kind of record, as an expression; None where there is no formula for it."""
         return {kind: self._cost(steps) for kind, steps in self.records.items()}
 
     def _cost(self, steps: tuple[SymbolicStep, ...]) -> Any:

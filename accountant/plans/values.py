@@ -46,7 +46,7 @@ class Above:
 
 @dataclass(frozen=True)
 class Values:
-    """The domain of a statement: what each symbol may be, in an order in which bounds refer backwards.
+    """The domain of a statement: the values that each symbol may take.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ class Values:
             yield point
 
     def holds(self, point: Mapping[Any, Any]) -> bool:
-        """Whether a point lies in the domain; of a bound that is not rational, whether it surely does."""
+        """Return True if a point lies in the domain; a bound that is not rational is rounded up first."""
         exact = {symbol: Fraction(exact_number(value)) for symbol, value in point.items()}
         for declared in self.declared:
             value, bound = exact[declared.symbol], enclose(declared.bound, exact).upper

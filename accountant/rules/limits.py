@@ -32,7 +32,7 @@ class NotPermitted(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class RuleCount:
-    """What one rule counts of one record.
+    """The charges of one record that one rule counts.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class RuleCount:
         return RuleCount(self.days, {each: held for each, held in self.held.items() if each != position})
 
     def total(self, units: Units, since: int) -> Vector:
-        """Return what counts from a day on."""
+        """Return the total of the charges since a day, and of all reservations."""
         found = units.zero
         for day, amount in self.days.items():
             if day >= since:
@@ -86,7 +86,7 @@ def renumbered(row: Row, numbers: Mapping[int, int]) -> Row:
 
 
 class Refused(NamedTuple):
-    """Why a charge has no room.
+    """A charge that a rule refuses.
 
     Attributes
     ----------
@@ -107,7 +107,7 @@ class Refused(NamedTuple):
 
 
 class Nearest(NamedTuple):
-    """Who is nearest to a rule's limit.
+    """The record, or the group, that is nearest to a rule's limit.
 
     Attributes
     ----------
@@ -197,7 +197,7 @@ class Limits:
         return tuple(i for i in found if self.rules[i].days is not None) if windows_only else found
 
     def drift(self, drift: int, last: int, now: int, witnessed: int) -> int:
-        """Return by how much the clock may have run ahead unseen by now: what no other clock has witnessed adds up.
+        """Return by how much the clock may have run ahead unseen by now: unwitnessed time adds up.
 
         Stamps of two releases at true times t < u differ by at most u - t + `longest_drift` then, so that in every true
         interval that is shorter than a window by that the window's limit holds; in the window, with a right clock.
@@ -228,7 +228,7 @@ class Limits:
         return found
 
     def stale(self, stamped: int, now: int) -> bool:
-        """Whether what was charged then is of another day than what is drawn now, and that matters."""
+        """Return True if the charge was stamped on another day than now and the rules count by days."""
         return self.windows and stamped // DAY != now // DAY
 
     # --- counting ----------------------------------------------------------------------------------
@@ -276,7 +276,7 @@ class Limits:
         return self._group[i].get(key) if self.rules[i].groups else (key,)
 
     def together(self, keys: Iterable[Any]) -> set[Any]:
-        """Return the records whose counts tell whether these can pay, besides their own."""
+        """Return the other members of the records' groups: with the records' own counts, theirs decide on a charge."""
         return {each for groups in self._group for key in keys for each in groups.get(key, ())}
 
     def _spent(self, counted: Sequence[RuleCount], since: int) -> Vector:
@@ -350,7 +350,7 @@ class Limits:
         return tuple(counted.without(position) for counted in row)
 
     def counts(self, key: Any, row_of: Callable[[Any], Row], now: int) -> list[tuple[Rule, Any]]:
-        """Return what each rule that counts somebody's charges counts now: with their group, if they are in one."""
+        """Return the count of each rule that applies to a record: of its group, if it is in one."""
         found = []
         for i, rule in enumerate(self.rules):
             group = self._members(i, key)
@@ -363,7 +363,7 @@ class Limits:
     def nearest(
         self, texts: Iterable[tuple[Any, str | None, int]], row_of: Callable[[Any], Row], now: int
     ) -> list[Nearest]:
-        """Return who is nearest to the limit of each rule.
+        """Return the record or group nearest to the limit of each rule.
 
         Parameters
         ----------

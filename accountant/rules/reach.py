@@ -29,7 +29,7 @@ from accountant.rules.rule import Rule
 
 
 def check_reach(rules: Sequence[Rule], composition: Composition, budget: Budget) -> None:
-    """Refuse rules that say who reaches a tenant, unless what is promised for that holds.
+    """Refuse rules with a ``reached_by`` list for a tenant, unless the promise that goes with it holds.
 
     Raises
     ------
@@ -93,7 +93,7 @@ def _check_shared(
 
 
 def words_of_rule(rule: Rule, rules: Sequence[Rule], composition: Composition, budget: Budget) -> str:
-    """Return what a rule bounds, as a clause.
+    """Return the quantity that a rule bounds, as a clause.
 
     Parameters
     ----------

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What charges are for.
+    """The purpose and the tenant of charges.
 
     Attributes
     ----------
@@ -79,5 +79,5 @@ def spending_on(purpose: str | None = None, *, tenant: str | None = None) -> Ite
 
 
 def current_scope() -> Scope:
-    """Return what charges are for here."""
+    """Return the purpose and tenant of charges that are made here."""
     return _SCOPE.get()
