@@ -40,7 +40,6 @@ def test_the_exit_codes_are_those_of_the_command():
 
 
 TWO_MEANINGS = {
-    "Question",  # what an audit asks, and what a user is asked: both are public where they are imported from
     "Above",  # a transformation, and the domain of a symbol: likewise
 }
 PACKAGES = ("mechanisms", "accountant", "algorithms", "verify")

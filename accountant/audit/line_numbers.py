@@ -22,7 +22,7 @@ class LineNumbers(Protocol):
 
 
 @dataclass(frozen=True)
-class Rows:
+class RowLineNumbers:
     """Line numbers of tables that are rows.
 
     Attributes
@@ -42,7 +42,7 @@ class Rows:
         return 1
 
 
-class Lines:
+class TomlLineNumbers:
     """Line numbers of the ``release`` tables of a file that has been parsed without error; read when one is asked for.
 
     Parameters

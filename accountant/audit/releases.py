@@ -17,7 +17,7 @@ from mechanisms.parameters import whole
 EVERYONE = "every record"
 """The name of the one group of releases that name no records."""
 
-Counted = tuple[tuple[PrivacyProfile, int], ...]
+ProfileCounts = tuple[tuple[PrivacyProfile, int], ...]
 """Profiles, each with how often it occurs."""
 
 POWER = {
@@ -36,7 +36,7 @@ class ReleaseFileError(ValueError):
     """A release file breaks a rule; the message names the line and the rule."""
 
 
-def scaled(parameters: Mapping[str, Any], factor: float) -> dict[str, float]:
+def scale_noise(parameters: Mapping[str, Any], factor: float) -> dict[str, float]:
     """Return the noise parameters among some, with all noise multiplied by a factor."""
     return {name: value * factor ** POWER[name] for name, value in parameters.items() if name in POWER}
 
@@ -53,7 +53,7 @@ class Release:
         Returns the profile of one release with all noise multiplied by a factor.
     parameters
         Noise parameters by name, as written.
-    movement
+    sensitivity_text
         Of a sampled release, what its sensitivity is of, in words.
     mechanism
         The mechanism with its noise, in words; "" if only a curve is known.
@@ -62,12 +62,12 @@ class Release:
     name: str
     build: Callable[[float], PrivacyProfile]
     parameters: Mapping[str, float] = field(default_factory=dict)
-    movement: str = ""
+    sensitivity_text: str = ""
     mechanism: str = ""
 
-    def at(self, factor: float) -> dict[str, float]:
+    def noise_parameters(self, factor: float) -> dict[str, float]:
         """Return the noise parameters with all noise multiplied by a factor."""
-        return scaled(self.parameters, factor)
+        return scale_noise(self.parameters, factor)
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class Group:
 
 
 @dataclass(frozen=True)
-class About:
+class FileMetadata:
     """The title, dates and notes of a release file, for its readers: no number depends on them.
 
     Attributes
@@ -110,11 +110,11 @@ class About:
     last: datetime.date | None = None
 
 
-NOTHING_SAID = About()
+NO_METADATA = FileMetadata()
 
 
 @dataclass(frozen=True)
-class ChosenUnder:
+class EnforcedBudget:
     """The budget that an accountant enforced while its run chose the releases one after another.
 
     What the releases of such a run cost, taken for a composition fixed in advance, is no guarantee: the outcome had a
@@ -155,8 +155,8 @@ class Releases:
 
     kinds: tuple[Release, ...]
     groups: tuple[Group, ...]
-    chosen_under: ChosenUnder | None = None
-    about: About = NOTHING_SAID
+    chosen_under: EnforcedBudget | None = None
+    about: FileMetadata = NO_METADATA
     group_size: int = 1
 
     def __post_init__(self) -> None:
@@ -191,12 +191,12 @@ class Releases:
             group_size=k,
         )
 
-    def counted(self, group: Group, factor: float = 1.0) -> Counted:
+    def profile_counts(self, group: Group, factor: float = 1.0) -> ProfileCounts:
         """Return (profile, count) for every kind of release that a group is part of."""
         return tuple((self.kinds[i].build(factor), count) for i, count in group.counts.items())
 
 
-def unchanging(profile: PrivacyProfile) -> Callable[[float], PrivacyProfile]:
+def fixed_release(profile: PrivacyProfile) -> Callable[[float], PrivacyProfile]:
     """Return a builder for a release with fixed noise; it refuses every factor but 1."""
 
     def build(factor: float) -> PrivacyProfile:
@@ -234,7 +234,7 @@ def from_mechanisms(composition: Iterable[tuple[Mechanism, int]]) -> Releases:
         kinds.append(
             Release(
                 f"{i + 1}: {type(mechanism).__name__}",
-                unchanging(mechanism.profile()),
+                fixed_release(mechanism.profile()),
                 mechanism=repr(mechanism),
             )
         )
@@ -249,7 +249,7 @@ def is_within(group: Group, other: Group) -> bool:
     return all(count <= other.counts.get(kind, 0) for kind, count in group.counts.items())
 
 
-def grouped(members: Mapping[RecordId, Mapping[int, int]]) -> tuple[Group, ...]:
+def group_records(members: Mapping[RecordId, Mapping[int, int]]) -> tuple[Group, ...]:
     """Put records that are part of the same releases together.
 
     Parameters

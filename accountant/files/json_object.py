@@ -20,7 +20,7 @@ class JsonError(ValueError):
     """JSON data break a rule; the message names the field and the rule."""
 
 
-def loaded(path: str | Path, read: Callable[[str], _Read]) -> _Read:
+def load_text_file(path: str | Path, read: Callable[[str], _Read]) -> _Read:
     """Read a text file in UTF-8 and return the result of `read` on its content.
 
     Raises
@@ -70,7 +70,7 @@ class FromJson(ABC):
         OSError
             If it cannot be read.
         """
-        return loaded(path, cls.loads)
+        return load_text_file(path, cls.loads)
 
 
 class JsonObject:
