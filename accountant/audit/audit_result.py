@@ -194,21 +194,23 @@ class Audit(FromJson):
         relation = Neighbouring(read.one_of("neighbours", [each.value for each in Neighbouring]))
         read_interval = functools.partial(_read_interval, relation=relation)
         if isinstance(data.get("delta"), dict):
-            question = AuditQuestion(epsilon=read.number("epsilon"))
+            question = AuditQuestion(epsilon=read.real_number("epsilon"))
             answer = read.object("delta", read_interval)
         else:
-            question = AuditQuestion(delta=read.number("delta"))
+            question = AuditQuestion(delta=read.real_number("delta"))
             answer = read.object("epsilon", read_interval)
-        worst = read.object("worst", lambda one: (one.text("group"), one.whole("alike"), one.whole("groups")))
+        worst = read.object(
+            "worst", lambda one: (one.text("group"), one.integer("alike"), one.integer("groups"))
+        )
         released = tuple(
             read.entries(
                 "released",
                 lambda one: ReleaseSummary(
-                    one.text("name"), one.whole("count"), one.text("sensitivity"), one.text("mechanism")
+                    one.text("name"), one.integer("count"), one.text("sensitivity"), one.text("mechanism")
                 ),
             )
         )
-        within, remaining = read.perhaps("remaining", _read_remaining) or (True, None)
+        within, remaining = read.optional("remaining", _read_remaining) or (True, None)
         best = read.text("best")
         theorems = JsonObject(read.mapping("theorems"), "theorems")
         audit = cls(
@@ -219,15 +221,15 @@ class Audit(FromJson):
             groups=worst[2],
             remaining=remaining,
             neighbouring=relation,
-            chosen_under=read.perhaps("chosen_under", _read_chosen),
-            risk=read.perhaps("risk", functools.partial(_read_risk, relation=relation)),
-            group_size=read.whole("group_size"),
+            chosen_under=read.optional("chosen_under", _read_chosen),
+            risk=read.optional("risk", functools.partial(_read_risk, relation=relation)),
+            group_size=read.integer("group_size"),
             complete=read.flag("complete"),
             about=_read_about(read),
             released=released,
             name=read.text("name"),
             repeat=read.text("repeat"),
-            provenance=read.object("made", Provenance.read),
+            provenance=read.object("made", Provenance.from_fields),
         )
         read.end()
         if audit.group_size < 1:
@@ -257,7 +259,7 @@ def _read_about(read: JsonObject) -> FileMetadata:
 
 
 def _date(read: JsonObject, key: str) -> datetime.date | None:
-    written = read.take(key, str, type(None))
+    written = read.pop(key, str, type(None))
     try:
         return None if written is None else datetime.date.fromisoformat(written)
     except ValueError:
@@ -282,7 +284,7 @@ def _read_risk(read: JsonObject, relation: Neighbouring) -> Risk:
         read.object("accuracy", interval),
         dict(
             read.entries(
-                "true_positive_rates", lambda one: (one.number("false_positive_rate"), interval(one))
+                "true_positive_rates", lambda one: (one.real_number("false_positive_rate"), interval(one))
             )
         ),
     )
@@ -306,14 +308,14 @@ def _method(found: Enclosure | Bound) -> str:
 
 
 def _read_interval(read: JsonObject, relation: Neighbouring) -> Enclosure | Bound:
-    upper, by = read.number("upper"), read.text("upper_by")
+    upper, by = read.real_number("upper"), read.text("upper_by")
     found: Enclosure | Bound = Bound(upper, by, relation)
-    if (attained_by := read.take("lower_by", str, type(None))) is None:
-        read.take("lower", type(None))
+    if (attained_by := read.pop("lower_by", str, type(None))) is None:
+        read.pop("lower", type(None))
         if not upper >= 0.0:
             raise JsonError(f"upper must be at least 0, got {upper!r}")
     else:
-        lower = read.number("lower")
+        lower = read.real_number("lower")
         if not 0 <= lower <= upper:
             raise JsonError(f"lower and upper must be 0 <= lower <= upper, got {lower!r} and {upper!r}")
         found = Enclosure(lower, upper, attained_by, by, relation)
@@ -322,15 +324,19 @@ def _read_interval(read: JsonObject, relation: Neighbouring) -> Enclosure | Boun
 
 
 def _read_chosen(read: JsonObject) -> EnforcedBudget:
-    return EnforcedBudget(read.text("theorem"), Budget(read.number("epsilon"), read.number("delta")))
+    return EnforcedBudget(
+        read.text("theorem"), Budget(read.real_number("epsilon"), read.real_number("delta"))
+    )
 
 
 def _read_remaining(read: JsonObject) -> tuple[bool | None, RemainingBudget]:
-    within = read.take("within", bool, type(None))
+    within = read.pop("within", bool, type(None))
     more = read.mapping("more")
     counts = JsonObject(more, "more")
     return within, RemainingBudget(
-        read.number("budget"), read.number("epsilon"), {name: counts.number(name) for name in more}
+        read.real_number("budget"),
+        read.real_number("epsilon"),
+        {name: counts.real_number(name) for name in more},
     )
 
 
