@@ -570,10 +570,10 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
 
         Examples
         --------
-        >>> from accountant import Plan, Step
+        >>> from accountant import Plan, PlanStep
         >>> from mechanisms import Laplace
         >>> noise = Laplace(scale=50.0)
-        >>> accountant = Accountant(Budget(2.0, delta=1e-6), plan=Plan((Step(noise, count=50),)))
+        >>> accountant = Accountant(Budget(2.0, delta=1e-6), plan=Plan((PlanStep(noise, count=50),)))
         >>> accountant.room(noise, record="user-17")
         50
         """

@@ -44,7 +44,7 @@ def checked_theorem(composition: object, plan: object) -> Composition:
         if composition is not None:
             raise ValueError("give a composition or a plan, not both: a plan has its own theorem")
         if not isinstance(plan, Plan):
-            raise ValueError(f"plan={plan!r}: must be a Plan, such as Plan((Step(mechanism, count=3),))")
+            raise ValueError(f"plan={plan!r}: must be a Plan, such as Plan((PlanStep(mechanism, count=3),))")
         return PlannedComposition(plan)
     if composition is None:
         return BasicComposition()

@@ -89,7 +89,7 @@ def audit_document(audited: Audit, **files: str) -> Document:
 def _first_line(audited: Audit) -> Sentence:
     """Return the total loss, the budget it is compared with, and the relation."""
     _, other = _symbols(audited)
-    said = f"{_ends(audited)} at {other} = {as_given(audited.question.given)}"
+    said = f"{_ends(audited)} at {other} = {as_given(audited.question.fixed_value)}"
     if audited.remaining is not None:
         said += f"; budget: ε = {as_given(audited.remaining.budget)} at the same δ"
     if audited.chosen_under is not None:

@@ -6,7 +6,7 @@ import functools
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -23,7 +23,7 @@ from mechanisms.printed_numbers import at_most
 
 
 @dataclass(frozen=True)
-class Step:
+class PlanStep:
     """One kind of release of a plan, and how many of it one record may be part of.
 
     Parameters
@@ -56,7 +56,7 @@ class Step:
             )
 
     @property
-    def moved(self) -> Sensitivity:
+    def effective_sensitivity(self) -> Sensitivity:
         """The sensitivity of the value: how far one record moves it, in each norm."""
         assert self.sensitivity is not None
         return self.sensitivity
@@ -64,7 +64,7 @@ class Step:
     @functools.cached_property
     def profile(self) -> PrivacyProfile:
         """The profile of one such release."""
-        return self.mechanism.profile(self.moved)
+        return self.mechanism.profile(self.effective_sensitivity)
 
     def uses(self, moved: Sensitivity) -> int | None:
         """Return how many of these releases cover one that moves this far; None if no number does.
@@ -75,10 +75,12 @@ class Step:
         as `LaplaceProfile` shows, and the extreme points of those movements move n coordinates by c). So
         the release costs no more than n releases of one coordinate.
         """
-        if self.moved.covers(moved):
+        if self.effective_sensitivity.covers(moved):
             return 1
-        one = self.moved.linf
-        independent = getattr(self.mechanism, "log_concave", False) and self.moved.moves_one_coordinate
+        one = self.effective_sensitivity.linf
+        independent = (
+            getattr(self.mechanism, "log_concave", False) and self.effective_sensitivity.moves_one_coordinate
+        )
         if not independent or moved.linf > one or math.isinf(moved.l1):
             return None
         return math.ceil(Fraction(moved.l1) / Fraction(one))
@@ -111,10 +113,10 @@ class Plan:
         If the profiles of two steps are for different neighbouring relations.
     """
 
-    steps: tuple[Step, ...]
+    steps: tuple[PlanStep, ...]
 
     def __post_init__(self) -> None:
-        merged: dict[Mechanism, Step] = {}
+        merged: dict[Mechanism, PlanStep] = {}
         for step in self.steps:
             known = merged.get(step.mechanism)
             merged[step.mechanism] = step if known is None else _together(known, step)
@@ -152,7 +154,7 @@ class Plan:
         if [step.count for step in self.steps] == list(counts):
             return self
         steps = tuple(
-            Step(step.mechanism, count, step.sensitivity)
+            PlanStep(step.mechanism, count, step.sensitivity)
             for step, count in zip(self.steps, counts, strict=True)
             if count
         )
@@ -166,7 +168,7 @@ class Plan:
                 {
                     "mechanism": json.loads(describe(step.mechanism)),
                     "count": step.count,
-                    "sensitivity": [norm.hex() for norm in (step.moved.l1, step.moved.l2, step.moved.linf)],
+                    "sensitivity": [norm.hex() for norm in astuple(step.effective_sensitivity)],
                 }
                 for step in self.steps
             ],
@@ -186,7 +188,7 @@ class Plan:
         for row in saved["steps"]:
             mechanism = mechanism_from_dict(row["mechanism"])
             sensitivity = Sensitivity(*map(float.fromhex, row["sensitivity"]))
-            steps.append(Step(mechanism, row["count"], sensitivity))
+            steps.append(PlanStep(mechanism, row["count"], sensitivity))
         plan = cls(tuple(steps))
         if plan.neighbouring is not Neighbouring.named(saved.get("neighbours", Neighbouring.REPLACE_ONE)):
             raise ParameterError(
@@ -195,10 +197,10 @@ class Plan:
         return plan
 
 
-def _together(step: Step, other: Step) -> Step:
-    mine, others = step.moved, other.moved
+def _together(step: PlanStep, other: PlanStep) -> PlanStep:
+    mine, others = step.effective_sensitivity, other.effective_sensitivity
     larger = Sensitivity(max(mine.l1, others.l1), max(mine.l2, others.l2), max(mine.linf, others.linf))
-    return Step(step.mechanism, step.count + other.count, larger)
+    return PlanStep(step.mechanism, step.count + other.count, larger)
 
 
 @dataclass(frozen=True)
@@ -281,8 +283,8 @@ class PlannedComposition:
                 used = step.uses(sensitivity)
                 if used is None:
                     raise UnsupportedCharge(
-                        f"in the plan {mechanism!r} is for records that move the value by {step.moved}, "
-                        f"not {sensitivity}"
+                        f"in the plan {mechanism!r} is for records that move the value by "
+                        f"{step.effective_sensitivity}, not {sensitivity}"
                     )
                 counts[i] = Fraction(used)
                 return self.amount(tuple(counts))

@@ -26,8 +26,8 @@ from accountant import (
     BudgetExceeded,
     GaussianComposition,
     Plan,
+    PlanStep,
     RenyiComposition,
-    Step,
     TheoremMissing,
     UnsupportedCharge,
     ZeroConcentratedComposition,
@@ -114,7 +114,7 @@ def test_no_adversary_gets_more_than_the_budget(composition, bands, epsilon, del
 )
 def test_a_plan_covers_every_order_chosen_on_the_way(counts, bands, epsilon):
     """No adaptive order, nor stopping early, has a larger δ than the whole collection."""
-    steps = tuple(Step(RESPONSES[i], n) for i, n in enumerate(counts) if n)
+    steps = tuple(PlanStep(RESPONSES[i], n) for i, n in enumerate(counts) if n)
     if not steps:
         return
     plan = Plan(steps)

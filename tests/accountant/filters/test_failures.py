@@ -28,8 +28,8 @@ from accountant import (
     Cost,
     GaussianComposition,
     Plan,
+    PlanStep,
     RenyiComposition,
-    Step,
     TheoremMissing,
     UnsupportedCharge,
     ZeroConcentratedComposition,
@@ -69,7 +69,7 @@ GAMES = {
 
 
 def planned(game):
-    return [Step(move.mechanism, count) for move, count in zip(game.moves, (6, 2, 2, 2), strict=False)]
+    return [PlanStep(move.mechanism, count) for move, count in zip(game.moves, (6, 2, 2, 2), strict=False)]
 
 
 def budget_of(theorem, budget):
@@ -233,7 +233,7 @@ def test_every_theorem_of_this_library_is_registered():
 def test_what_is_guaranteed_of_a_total_holds_for_every_run_within_it(caps):
     delta = 0.01
     game = three_sizes(delta, 0.1, parts=20, caps=caps)
-    for theorem in theorems([Step(move.mechanism, 20) for move in game.moves]):
+    for theorem in theorems([PlanStep(move.mechanism, 20) for move in game.moves]):
         if caps[-1] == 0 or getattr(theorem, "failures", 1) > 0:
             assert guarantee_value(theorem, Budget(2.0, delta), game) <= delta * (1 + 1e-9), theorem
 
@@ -243,7 +243,7 @@ def test_odometers_are_not_overtaken_at_any_moment():
     delta = 0.05
     sizes = three_sizes(delta, 0.1, parts=30, caps=(6, 0, 1, 2))
     long = Game((Move.response(0.2), Move.publish(delta / 10)), 0.2, (60, 10))
-    steps = [Step(move.mechanism, max(n, 1)) for move, n in zip(sizes.moves, sizes.caps, strict=True)]
+    steps = [PlanStep(move.mechanism, max(n, 1)) for move, n in zip(sizes.moves, sizes.caps, strict=True)]
     largest = 0.0
     for theorem in theorems(steps, (0.1,)):
         for game in (sizes, long):
@@ -268,7 +268,7 @@ def test_what_a_fixed_composition_of_the_releases_so_far_costs_is_no_odometer():
 
     delta = 0.05
     game = Game((Move.response(0.2),), 0.2, (40,))
-    plan = Plan((Step(game.moves[0].mechanism, 40),))
+    plan = Plan((PlanStep(game.moves[0].mechanism, 40),))
     assert odometer_value(TakenForFixed(plan), delta, game)[0] > 1.5 * delta
     assert odometer_value(PlannedComposition(plan), delta, game)[0] <= delta * (1 + 1e-9)
 

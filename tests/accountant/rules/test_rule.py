@@ -22,9 +22,9 @@ from accountant import (
     Composition,
     GaussianComposition,
     Plan,
+    PlanStep,
     PurposeRefused,
     Rule,
-    Step,
     ZeroConcentratedComposition,
     spending_on,
 )
@@ -421,7 +421,7 @@ def test_rules_that_make_no_sense_are_refused(options: dict[str, Any], words: st
 
 def test_rules_that_do_not_go_with_the_theorem_are_refused() -> None:
     home = Rule(Budget(1.0, 1e-6), groups=(("ann", "bob"),))
-    plan = Plan((Step(HALF, count=2),))
+    plan = Plan((PlanStep(HALF, count=2),))
     for options, rules, words in (
         ({}, [home], "grows by factors of e"),
         ({"composition": AdvancedComposition()}, [home], "no sum for groups"),
