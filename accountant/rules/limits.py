@@ -45,20 +45,20 @@ class RuleCount:
     days: Mapping[int, Vector] = field(default_factory=dict)
     held: Mapping[int, Vector] = field(default_factory=dict)
 
-    def charged(self, units: Units, price: Vector, day: int, since: int) -> RuleCount:
+    def with_charge(self, units: Units, price: Vector, day: int, since: int) -> RuleCount:
         """Return this with a charge on a day; days before `since` count no more."""
         days = {each: amount for each, amount in self.days.items() if each >= since}
         days[day] = units.plus(days[day], price) if day in days else price
         return RuleCount(days, self.held)
 
-    def reserved(self, units: Units, price: Vector, position: int) -> RuleCount:
+    def with_reservation(self, units: Units, price: Vector, position: int) -> RuleCount:
         """Return this with a reservation."""
         known = self.held.get(position)
         return RuleCount(
             self.days, {**self.held, position: price if known is None else units.plus(known, price)}
         )
 
-    def without(self, position: int) -> RuleCount:
+    def without_reservation(self, position: int) -> RuleCount:
         """Return this without a reservation."""
         return RuleCount(self.days, {each: held for each, held in self.held.items() if each != position})
 
@@ -85,7 +85,7 @@ def renumbered(row: Row, numbers: Mapping[int, int]) -> Row:
     )
 
 
-class Refused(NamedTuple):
+class LimitRefusal(NamedTuple):
     """A charge that a rule refuses.
 
     Attributes
@@ -106,7 +106,7 @@ class Refused(NamedTuple):
     again: datetime | None
 
 
-class Nearest(NamedTuple):
+class NearestToLimit(NamedTuple):
     """The record, or the group, that is nearest to a rule's limit.
 
     Attributes
@@ -239,7 +239,7 @@ class Limits:
         row_of: Callable[[Any], Row],
         counting: Sequence[int],
         now: int,
-    ) -> Refused | None:
+    ) -> LimitRefusal | None:
         """Return why the first of some charges has no room, all those before it being made; None if all have.
 
         Parameters
@@ -266,8 +266,8 @@ class Limits:
                 since = _since(limit, now)
                 if not self._fits(i, [*others, after[i]], since):
                     spent = self._spent([*others, before[i]], since)
-                    again = self._again(i, [*others, before[i].reserved(self._units, price, -1)], now)
-                    return Refused(which, limit, spent, again)
+                    again = self._again(i, [*others, before[i].with_reservation(self._units, price, -1)], now)
+                    return LimitRefusal(which, limit, spent, again)
             rows[key] = after
         return None
 
@@ -309,7 +309,7 @@ class Limits:
     ) -> Row:
         """Return a record's counts after a charge."""
         return tuple(
-            counted.charged(self._units, price, self._day(i, now), _since(self.rules[i], now))
+            counted.with_charge(self._units, price, self._day(i, now), _since(self.rules[i], now))
             if i in counting and self._members(i, key) is not None
             else counted
             for i, counted in enumerate(row)
@@ -318,7 +318,7 @@ class Limits:
     def reserved(self, key: Any, row: Row, price: Vector, counting: Sequence[int], position: int) -> Row:
         """Return a record's counts after a reservation."""
         return tuple(
-            counted.reserved(self._units, price, position)
+            counted.with_reservation(self._units, price, position)
             if i in counting and self._members(i, key) is not None
             else counted
             for i, counted in enumerate(row)
@@ -327,7 +327,7 @@ class Limits:
     def drawn(self, row: Row, position: int, now: int) -> Row:
         """Return a record's counts when a reservation of theirs is drawn: it is of today from here on."""
         return tuple(
-            counted.without(position).charged(
+            counted.without_reservation(position).with_charge(
                 self._units, counted.held[position], self._day(i, now), _since(self.rules[i], now)
             )
             if position in counted.held
@@ -347,7 +347,7 @@ class Limits:
 
     def returned(self, row: Row, position: int) -> Row:
         """Return a record's counts when a reservation of theirs is given back."""
-        return tuple(counted.without(position) for counted in row)
+        return tuple(counted.without_reservation(position) for counted in row)
 
     def counts(self, key: Any, row_of: Callable[[Any], Row], now: int) -> list[tuple[Rule, Any]]:
         """Return the count of each rule that applies to a record: of its group, if it is in one."""
@@ -362,7 +362,7 @@ class Limits:
 
     def nearest(
         self, texts: Iterable[tuple[Any, str | None, int]], row_of: Callable[[Any], Row], now: int
-    ) -> list[Nearest]:
+    ) -> list[NearestToLimit]:
         """Return the record or group nearest to the limit of each rule.
 
         Parameters
@@ -376,7 +376,9 @@ class Limits:
             The time.
         """
         found = [
-            self._nearer(i, Nearest((), self._units.amount(self._units.zero), 0), (), self._units.zero, 0)
+            self._nearer(
+                i, NearestToLimit((), self._units.amount(self._units.zero), 0), (), self._units.zero, 0
+            )
             for i in range(len(self.rules))
         ]
         since = [_since(rule, now) for rule in self.rules]
@@ -402,14 +404,16 @@ class Limits:
                 found[i] = self._nearer(i, found[i], group, spent, 1)
         return found
 
-    def _tell(self, found: list[Nearest], tally: Mapping[tuple[int, tuple[str, ...]], _Alike]) -> None:
+    def _tell(self, found: list[NearestToLimit], tally: Mapping[tuple[int, tuple[str, ...]], _Alike]) -> None:
         for (i, _), alike in tally.items():
             spent = self._units.zero
             for amount in map(vector_of, alike.amounts):
                 spent = self._units.plus(spent, amount)
             found[i] = self._nearer(i, found[i], (alike.key,), spent, alike.count)
 
-    def _nearer(self, i: int, found: Nearest, keys: tuple[Any, ...], total: Vector, count: int) -> Nearest:
+    def _nearer(
+        self, i: int, found: NearestToLimit, keys: tuple[Any, ...], total: Vector, count: int
+    ) -> NearestToLimit:
         """Return who is nearer to a rule's limit: who was found, or these."""
         composition, spent = self._units.composition, self._units.amount(total)
         share = share_spent(composition, spent, self.rules[i].budget)
@@ -417,8 +421,8 @@ class Limits:
             None if share is None or found.nearly is None else found.nearly + count * (share >= NEARLY_SPENT)
         )
         if composition.exceeds(spent, found.spent):
-            return Nearest(keys, spent, nearly)
-        return Nearest(found.keys, found.spent, nearly)
+            return NearestToLimit(keys, spent, nearly)
+        return NearestToLimit(found.keys, found.spent, nearly)
 
     def _day(self, i: int, now: int) -> int:
         return _FOR_EVER if self.rules[i].days is None else now // DAY
