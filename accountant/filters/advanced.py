@@ -52,7 +52,7 @@ class AdvancedComposition(DeclaredFailures):
 
     @property
     def infinite(self) -> Spend:
-        """What a declassification costs."""
+        """The spend of a declassification."""
         return self.amount((None, None, Fraction(0)))
 
     def charge(self, mechanism: Mechanism, sensitivity: Sensitivity) -> Spend:
@@ -90,7 +90,7 @@ class AdvancedComposition(DeclaredFailures):
         return Cost(total if within is None else min(total, within), Fraction(budget.delta))
 
     def left(self, spent: Spend, budget: Budget) -> Spend:
-        """Return what is left of Σ ε, Σ ε² (one of them suffices) and Σ δ."""
+        """Return the rest of Σ ε, Σ ε² (one of them suffices) and Σ δ."""
         return difference(_NAMES, self._limits(budget), spent)
 
     def _limits(self, budget: Budget) -> tuple[Fraction | None, Fraction | None, Fraction | None]:
@@ -100,7 +100,7 @@ class AdvancedComposition(DeclaredFailures):
         return Fraction(budget.epsilon), squares, self.failure_limit(budget)
 
     def exceeds(self, spent: Spend, other: Spend) -> bool:
-        """Whether one total is worse than another: by Σ ε², then Σ ε, then Σ δ."""
+        """Return True if one total is worse than another: by Σ ε², then Σ ε, then Σ δ."""
         return _rank(spent) > _rank(other)
 
     def odometer(self, spent: Spend, delta: float) -> Cost:

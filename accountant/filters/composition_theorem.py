@@ -39,7 +39,7 @@ class Composition(Protocol):
 
     @property
     def infinite(self) -> Any:
-        """What a declassification costs: more than every finite budget."""
+        """The spend of a declassification: more than every finite budget."""
 
     def settings(self) -> dict[str, Any]:
         """Return the theorem's parameters as JSON-able data, exact to the last bit."""
@@ -52,7 +52,7 @@ class Composition(Protocol):
         """Raise `ValueError` if the theorem can guarantee nothing under this budget."""
 
     def charge(self, mechanism: Mechanism, sensitivity: Sensitivity) -> Any:
-        """Return what one release costs a record that moves the value by `sensitivity`.
+        """Return the cost of one release for a record that moves the value by `sensitivity`.
 
         Raises
         ------
@@ -61,7 +61,7 @@ class Composition(Protocol):
         """
 
     def fits(self, spent: Any, budget: Budget) -> bool:
-        """Compare what a record has spent with `budget`: True if it is within it, whatever came adaptively.
+        """Return True if a total spend is within `budget`, also if the releases were chosen adaptively.
 
         A theorem may have a method ``boxes(budget)``, too, which returns the `NumberLimits` that each suffice alone, so
         that most totals need not be asked for.
@@ -74,13 +74,13 @@ class Composition(Protocol):
         """
 
     def left(self, spent: Any, budget: Budget) -> Any:
-        """Return what a record may still spend."""
+        """Return the spend that is left to a record."""
 
     def exceeds(self, spent: Any, other: Any) -> bool:
-        """Whether one total is worse than another."""
+        """Return True if one total is worse than another."""
 
     def odometer(self, spent: Any, delta: float) -> Cost:
-        """Return the (epsilon, delta) of the run so far, at whatever moment one looks or stops by what was released.
+        """Return the (epsilon, delta) of the run so far, valid at every stopping time that depends on released values.
 
         With L the loss and ε the reading then, E(1 - e^{ε-L})^+ <= δ, whatever the rule for stopping.
 
@@ -207,7 +207,7 @@ class BasicComposition:
         return spent
 
     def exceeds(self, spent: Cost, other: Cost) -> bool:
-        """Whether one total is worse than another: by epsilon, then by delta."""
+        """Return True if one total is worse than another: by epsilon, then by delta."""
         if spent.epsilon is None or other.epsilon is None:
             return other.epsilon is not None or (spent.epsilon is None and spent.delta > other.delta)
         return (spent.epsilon, spent.delta) > (other.epsilon, other.delta)
@@ -228,7 +228,7 @@ class BasicComposition:
         return spent
 
     def promise(self, budget: Budget, delta: float) -> Bound:
-        """Return what (epsilon, delta)-DP of the budget implies."""
+        """Return the epsilon at `delta` that (epsilon, delta)-DP of the budget implies."""
         return promised(self.name, budget, delta)
 
     def left(self, spent: Cost, budget: Budget) -> Cost:

@@ -50,7 +50,7 @@ class GaussianComposition(DeclaredFailures):
 
     @property
     def infinite(self) -> Spend:
-        """What a declassification costs."""
+        """The spend of a declassification."""
         return self.amount((None, Fraction(0)))
 
     def charge(self, mechanism: Mechanism, sensitivity: Sensitivity) -> Spend:
@@ -112,7 +112,7 @@ class GaussianComposition(DeclaredFailures):
         return -up(-self.split(delta).losses)
 
     def exceeds(self, spent: Spend, other: Spend) -> bool:
-        """Whether one total is worse than another."""
+        """Return True if one total is worse than another."""
         return _rank(spent) > _rank(other)
 
     def odometer(self, spent: Spend, delta: float) -> Cost:
@@ -143,5 +143,5 @@ def _rank(spent: Spend) -> tuple[bool, Fraction, Fraction]:
 
 
 def square_limit(epsilon: float, delta: float) -> Fraction:
-    """Return the square of the largest μ whose Gaussian profile is proved to be (epsilon, delta)-DP."""
+    """Return the square of the largest μ for which the Gaussian profile is proved to be (epsilon, delta)-DP."""
     return Fraction(largest_mu(epsilon, delta)) ** 2

@@ -156,7 +156,7 @@ def _boxes(composition: Composition, budget: Budget) -> Sequence[Sequence[Fracti
 
 
 def vector_text(total: Vector) -> str:
-    """Return units as text: whole parts of 2^-256, and what is left of them, in hexadecimal digits."""
+    """Return units as text: integer multiples of 2^-256, and the exact remainder, in hexadecimal digits."""
     return " ".join(map(_text, total))
 
 

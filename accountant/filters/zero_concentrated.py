@@ -55,7 +55,7 @@ class ZeroConcentratedComposition(DeclaredFailures):
 
     @property
     def infinite(self) -> Spend:
-        """What a declassification costs."""
+        """The spend of a declassification."""
         return self.amount((None, Fraction(0)))
 
     def charge(self, mechanism: Mechanism, sensitivity: Sensitivity) -> Spend:
@@ -108,7 +108,7 @@ class ZeroConcentratedComposition(DeclaredFailures):
         return rho_limit(budget.epsilon, self.split(budget.delta).losses), self.failure_limit(budget)
 
     def exceeds(self, spent: Spend, other: Spend) -> bool:
-        """Whether one total is worse than another: by rho, then by delta."""
+        """Return True if one total is worse than another: by rho, then by delta."""
         return _rank(spent) > _rank(other)
 
     def odometer(self, spent: Spend, delta: float) -> Cost:

@@ -29,7 +29,7 @@ the numbers); None where cleared."""
 
 
 class Lineage(Protocol):
-    """How a value's origin follows the operations on the value."""
+    """The provenance of a private value: it follows the operations on the value."""
 
     def take(self, index: np.ndarray) -> Lineage:
         """Follow ``value[index]``; a negative index is padding and holds nothing."""
@@ -47,7 +47,7 @@ class Lineage(Protocol):
         """Follow the sum over the last axis."""
 
     def mapped(self, domain: Domain) -> Lineage:
-        """Follow a function of one record whose values lie in `domain`."""
+        """Follow a function of one record with values in `domain`."""
 
     def stretched(self, stability: float, size: int, offset: float, units: int) -> Lineage:
         """Follow a map to `size` coordinates that stretches L1 distances at most by `stability`.
@@ -101,7 +101,7 @@ UNTRACKED = Untracked()
 
 @dataclass(frozen=True, slots=True)
 class Influence:
-    """How far one record can move each coordinate of a value, and the value as a whole.
+    """Bounds on the movement that one record causes, of each coordinate of a value and of the value as a whole.
 
     Replacing the record moves coordinate ``i`` by at most ``widths[i]``, and the whole value by at
     most ``l1_cap`` in L1 and ``l2_cap`` in L2 norm (a one-hot vector moves two coordinates, not all).
@@ -146,7 +146,7 @@ class Influence:
 
     @classmethod
     def from_list(cls, saved: list[Any]) -> Influence:
-        """Return what `to_list` described."""
+        """Return the influence that `to_list` described."""
         widths, *caps = saved
         return cls(tuple(map(float.fromhex, widths)), *map(float.fromhex, caps))
 
@@ -173,7 +173,7 @@ def _influence_of(domain: Any) -> Influence:
 
 
 class Traced:
-    """The records of a value, the influence of each (one lane), and what is known in public of its numbers."""
+    """The records of a value, the influence of each (one lane), and public bounds on its numbers."""
 
     __slots__ = ("bounds", "influences")
 
@@ -202,7 +202,7 @@ class Traced:
         return Traced(self.influences, self.bounds.shifted(numbers))
 
     def scaled(self, factor: np.ndarray) -> Traced:
-        """Scale every record's movement by ``|factor|``; 0 times what may have overflowed depends on whether it has."""
+        """Scale every record's movement by ``|factor|``; an overflow times 0 is NaN, so that movement is infinite."""
         times = _times_overflowed if self.bounds.overflowed else multiply_up
         result = {}
         for record, moved in self.influences.items():
@@ -216,7 +216,7 @@ class Traced:
         return Traced(result, self.bounds.scaled(factor))
 
     def summed(self) -> Traced:
-        """A sum moves by at most the L1 movement of what is summed."""
+        """Follow the sum over the last axis: it moves by at most the L1 movement of the summands."""
         size = max((len(moved.widths) for moved in self.influences.values()), default=0)
         return Traced(
             {record: Influence((moved.sensitivity().l1,)) for record, moved in self.influences.items()},
@@ -244,7 +244,7 @@ class Traced:
         return _both_sides(self.bounds.error, size if where is None else int(where.sum()))
 
     def whole(self, where: np.ndarray | None) -> bool:
-        """Whether the numbers in the coordinates `where` are known to be whole."""
+        """Return True if the numbers in the coordinates `where` are known to be integers."""
         return self.bounds.whole
 
     def movements(self, where: np.ndarray | None) -> list[Movement]:
@@ -379,7 +379,7 @@ class TracedSums:
             del self.changes[: sum(serial <= last for serial, _, _ in self.changes)]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what the sums hold as JSON-able data, exact to the last bit."""
+        """Return the contents of the sums as JSON-able data, exact to the last bit."""
         return {
             "entries": [[[record, width.hex()] for record, width in entries] for entries in self._entries],
             "caps": [[record, l1.hex(), l2.hex()] for record, (l1, l2) in self._caps.items()],
@@ -389,7 +389,7 @@ class TracedSums:
 
     @classmethod
     def from_dict(cls, saved: dict[str, Any]) -> TracedSums:
-        """Return what `to_dict` described."""
+        """Return the sums that `to_dict` described."""
         sums = cls(len(saved["entries"]))
         for mine, entries in zip(sums._entries, saved["entries"], strict=True):
             mine += [(record, float.fromhex(width)) for record, width in entries]
@@ -428,7 +428,7 @@ class TracedSums:
         return _both_sides(max(errors), len(errors)) if errors else 0.0
 
     def whole(self, where: np.ndarray | None) -> bool:
-        """Whether the numbers in the coordinates `where` are known to be whole."""
+        """Return True if the numbers in the coordinates `where` are known to be integers."""
         return all(each.whole for each in self._bounds_at(where))
 
     def _bounds_at(self, where: np.ndarray | None) -> list[FloatBounds]:

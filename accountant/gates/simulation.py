@@ -117,7 +117,7 @@ class Simulation(Closing, OnTape):
         return value, ()
 
     def examine_mechanism(self, mechanism: Mechanism) -> GateMechanism:
-        """Return the mechanism as it is, with what releases ask of it."""
+        """Return the mechanism as it is, with its properties for releases."""
         return GateMechanism.of(checked_mechanism(mechanism))
 
     def assume(self, *assumptions: Assumption) -> None:
