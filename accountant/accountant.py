@@ -204,7 +204,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
 
     @property
     def trust(self) -> Trust:
-        """Whom records trust with their raw values."""
+        """The trust model: the parties that see raw values."""
         return self._trust
 
     def __reduce__(self) -> NoReturn:
@@ -509,7 +509,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         check_source(mechanism, self._noise)
 
     def price(self, mechanism: Mechanism, private: Private | PrivateSums, where: Mask | None = None) -> Quote:
-        """Check a release and say what it would charge whom; nothing is charged or sampled.
+        """Check a release and return its charge to each record; nothing is charged or sampled.
 
         Raises
         ------
@@ -587,7 +587,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         return most_that_fit(fits)
 
     def reserve(self, quote: Quote, *, request: str | None = None) -> Reservation:
-        """Charge what was quoted, so that it can be released; an error from here on keeps the charge.
+        """Charge a quote, so that it can be released; an error from here on keeps the charge.
 
         Parameters
         ----------
@@ -714,11 +714,11 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
 
     @property
     def refused(self) -> Refusal | None:
-        """The first release that was refused for how far a record moves it, or for who sees it; other gates draw it."""
+        """The first release that was refused for a record's effect on it, or for its audience; other gates draw it."""
         return self._refused
 
     def examine_mechanism(self, mechanism: Mechanism) -> GateMechanism:
-        """Return a copy of a mechanism that nobody else holds, and what releases ask of it.
+        """Return a private copy of a mechanism, and the assumptions of its releases.
 
         What was learnt of it is believed for as long as the mechanism and the noise source hold the same objects, and
         their classes what they were imported with. A tape sees what is drawn, and could write into it.
@@ -821,15 +821,15 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
     # --- summary and durable state ---------------------------------------------------------------
 
     def summary(self) -> Summary:
-        """Summarise who paid what for which release, the worst record and what is left."""
+        """Summarise the charges by release and record, the worst record and the remaining budget."""
         return summarise(self._ledger, self.budget, self.composition, self.trust, self.assumptions)
 
     def terms(self) -> Terms:
-        """Return what charges are held to."""
+        """Return the terms of charges: budget, composition theorem and neighbouring relation."""
         return Terms(self.budget, self.composition, self.trust, self.strict)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all that the ledger says as JSON-able data, exact to the last bit; for reading."""
+        """Return the whole ledger as JSON-able data, exact to the last bit; for reading."""
         return {
             **self.terms().to_dict(),
             "ledger": entries_to_dict(self._ledger.entries),

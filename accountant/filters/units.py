@@ -126,7 +126,7 @@ class Units:
         )
 
     def format_vector(self, total: Vector) -> str:
-        """Return units as text: whole parts of 2^-256, and what is left of them, in hexadecimal digits."""
+        """Return units as text: integer multiples of 2^-256, and the exact remainder, in hexadecimal digits."""
         return " ".join(map(_text, total, self.denominators))
 
     def parse_vector(self, text: str) -> Vector:

@@ -41,7 +41,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """Who paid what for which release, the worst record, and what is left.
+    """The charges by release and record, the worst record, and the remaining budget.
 
     ``str()`` of a summary is a table for people. `failures` is the share of delta that the theorem declares for
     releases that fail, 0 for one that has none.
