@@ -256,7 +256,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
                 f"{domain.shape} or {(1, *domain.shape)}"
             )
         if self._tape is not None:
-            self._tape.entered(record, array)
+            self._tape.enters(record, array)
         return Private(
             self,
             array,
@@ -662,7 +662,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
             self._check_holders(movements, place)
             self._check_shuffler(None, private, None, place)
             records = [record for _, group in movements for record in group]
-            entries = [declassification(records, place, reason, self.composition.infinite)]
+            entries = [declassification(records, place, reason, self.composition.infinite_spend)]
             values = _leaving(private)
             self._assume_for(())
         self._pay(entries, place)
@@ -691,7 +691,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
 
     def close(self, why: str, where: Place) -> None:
         """Shut the gate, and the store that it releases from; the first reason stays."""
-        first = self.closed is None
+        first = self.closure is None
         super().close(why, where)
         if first:
             self._ledger.note_closed(why, where)
@@ -739,10 +739,10 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         if copy is None:
             shown, assumptions = self.examine(checked)
             drawn = shown if assumptions or self._tape is not None else rebuilt(checked)
-            return GateMechanism.of(drawn, assumptions, shown=shown)
+            return GateMechanism.of_mechanism(drawn, assumptions, shown=shown)
         if len(self._owned) >= _MOST_OWNED:
             self._owned.clear()
-        found = GateMechanism.of(rebuilt(checked), shown=copy.value, examination=seen)
+        found = GateMechanism.of_mechanism(rebuilt(checked), shown=copy.value, examination=seen)
         self._owned[id(checked)] = found
         return found
 
@@ -776,7 +776,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
                 if leaves:
                     self._check_shuffler(mechanism, private, where, place)
             origin: Any = private._provenance
-            if own.whole_values and private._values.dtype.kind not in "iu" and not origin.whole(where):
+            if own.whole_values and private._values.dtype.kind not in "iu" and not origin.has_integers(where):
                 raise SensitivityExceeded(
                     f"{type(mechanism).__name__} takes whole numbers, and the released values are not known to be "
                     "whole: let them in through Integers or OneHot, and scale them by whole numbers only",
@@ -834,7 +834,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
             **self.terms().to_dict(),
             "ledger": entries_to_dict(self._ledger.entries),
             "assumptions": self.assumed_terms(),
-            "closed": None if self.closed is None else [self.closed[0], *self.closed[1]],
+            "closed": None if self.closure is None else [self.closure[0], *self.closure[1]],
         }
 
     def export(self, path: str | Path) -> None:
@@ -849,7 +849,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         """
         from accountant.stores.export import export_ledger
 
-        export_ledger(self._ledger, self.terms(), self.assumptions, self.closed, path)
+        export_ledger(self._ledger, self.terms(), self.assumptions, self.closure, path)
 
 
 _MOST_OWNED = 1024

@@ -21,7 +21,15 @@ from mechanisms import (
     noise_source,
 )
 
-_THEOREM = ("charge", "check", "fits", "guarantee", "left", "amount", "zero")  # what the accounts call
+_THEOREM = (
+    "charge",
+    "check",
+    "fits",
+    "guarantee",
+    "remaining_spend",
+    "amount",
+    "zero_spend",
+)  # what the accounts call
 _DRAWS = ("laplace", "gaussian", "randomized_response")  # what tells a noise source
 
 

@@ -12,10 +12,10 @@ import pytest
 ROOT = Path(__file__).parent.parent
 
 CEILINGS = {
-    "mechanisms": {"code lines": 10_400, "public functions and classes": 332, "files": 88, "floors": 18},
-    "accountant": {"code lines": 13_850, "public functions and classes": 480, "files": 138, "floors": 9},
-    "algorithms": {"code lines": 12_500, "public functions and classes": 406, "files": 156, "floors": 9},
-    "verify": {"code lines": 30_150, "public functions and classes": 851, "files": 332, "floors": 17},
+    "mechanisms": {"code lines": 10_364, "public functions and classes": 331, "files": 88, "floors": 18},
+    "accountant": {"code lines": 13_845, "public functions and classes": 475, "files": 137, "floors": 9},
+    "algorithms": {"code lines": 12_500, "public functions and classes": 405, "files": 156, "floors": 9},
+    "verify": {"code lines": 30_222, "public functions and classes": 848, "files": 332, "floors": 17},
 }
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)

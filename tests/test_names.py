@@ -45,32 +45,29 @@ REFUSED_WORD = re.compile(
 
 KNOWN_NAMES = {
     "mechanisms": """
-        at:1 different:4 examined:1 into:12 largest:2 left:4 moved:2 named:1 of:2 plus:2 right:4 room:1 roughly:4
-        scaled:3 shifted:1 stated:1 stretched:1 summed:1 together:6 whole:2 words:1
+        at:1 different:4 examined:1 into:12 largest:2 left:4 moved:2 named:1 of:2 plus:1 right:4
+        room:1 roughly:4 scaled:2 stated:1 together:6 whole:1 words:1
     """,
     "accountant": """
-        answered:4 at:2 begun:1 chained:1 charged:3 closed:1 counted:1 drawn:1 drawn_again:1 entered:3 existing:1
-        folded:1 happened:1 held:1 infinite:7 kept:1 known:1 label:2 lacking:1 left:9 made:1 mapped:3 named:2
-        news:1 now:4 of:6 opened:1 parsed:1 place:1 plus:5 promised:1 pruned:1 put:3 read:5 renumbered:1
-        replayed:1 requested:1 returned:1 room:2 said:1 saved:1 scaled:3 shifted:3 shown:1 shut:2 since:1
-        stretched:3 summed:4 take:5 together:4 verified:1 whole:2 words:3 written:1 zero:7
+        answered:4 at:1 begun:1 chained:1 charged:2 counted:1 drawn_again:1 existing:1 folded:1
+        happened:1 held:1 kept:1 known:1 label:2 lacking:1 left:2 made:1 named:2 news:1 now:4 of:5
+        opened:1 parsed:1 place:1 plus:1 put:2 read:4 replayed:1 requested:1 room:2 said:1 saved:1
+        shown:1 shut:2 summed:1 take:5 together:3 verified:1 words:3 written:1
     """,
     "algorithms": """
-        about:1 after:1 among:1 answered:1 at:2 at_once:4 committed:4 counted:3 examined:1 fed:7 handed_out:1
-        kept:1 largest:1 least:1 left:1 meant:1 number:1 of:3 place:1 ranked:1 read:5 replayed:1 room:1 shown:1
-        since:1 slowest:1 stopped:1 taken:1 told:1 used:4 words:3 written:1
+        about:1 after:1 among:1 answered:1 at:2 at_once:4 committed:4 counted:3 examined:1 fed:7
+        handed_out:1 kept:1 largest:1 least:1 left:1 meant:1 number:1 of:3 place:1 ranked:1 read:5
+        replayed:1 room:1 shown:1 since:1 slowest:1 stopped:1 taken:1 told:1 used:4 words:3
+        written:1
     """,
     "verify": """
-        acted:5 after:2 again:1 allotted:1 alone:2 apart:1 applied:2 asked:2 at:1 begun:1 best:5 caught:1 cheap:1
-        drawn:1 ended:3 escaped:1 expected:1 further:3 harmless:1 held:1 how:1 idle:1 instead:1 known:4 label:1
-        last:3 least:1 left:1 levelled:1 listed:1 look:1 moved:1 named:3 number:2 of:37 ordered:1 other:5
-        others:8 over:1 own:2 placed:1 present:2 read:3 ready:1 renewed:1 said:3 same:1 seen:1 shown:1 spoken:2
-        started:4 stated:1 struck:1 tested:3 together:1 typed:1 verified:1 watched:1 whole:1 won:1 words:33
+        acted:1 caught:1 escaped:1 harmless:1 held:1 instead:1 left:1 other:5 others:7 own:1
+        struck:1
     """,
 }
 """The refused names of each package, each with how often it occurs: a ceiling."""
 
-FIRST_LINES = {"mechanisms": 187, "accountant": 243, "algorithms": 177, "verify": 495}
+FIRST_LINES = {"mechanisms": 0, "accountant": 19, "algorithms": 0, "verify": 53}
 """How many first lines are refused in each package: a ceiling."""
 
 DEFINITIONS = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)

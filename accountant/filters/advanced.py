@@ -46,12 +46,12 @@ class AdvancedComposition(DeclaredFailures):
         return Spend(_NAMES, (total, squares, delta))
 
     @property
-    def zero(self) -> Spend:
+    def zero_spend(self) -> Spend:
         """Nothing spent."""
         return self.amount((Fraction(0), Fraction(0), Fraction(0)))
 
     @property
-    def infinite(self) -> Spend:
+    def infinite_spend(self) -> Spend:
         """The spend of a declassification."""
         return self.amount((None, None, Fraction(0)))
 
@@ -89,7 +89,7 @@ class AdvancedComposition(DeclaredFailures):
         within = epsilon_at(budget, epsilon, self.fits(spent, budget))
         return Cost(total if within is None else min(total, within), Fraction(budget.delta))
 
-    def left(self, spent: Spend, budget: Budget) -> Spend:
+    def remaining_spend(self, spent: Spend, budget: Budget) -> Spend:
         """Return the rest of Σ ε, Σ ε² (one of them suffices) and Σ δ."""
         return difference(_NAMES, self._limits(budget), spent)
 

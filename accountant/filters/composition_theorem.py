@@ -38,11 +38,11 @@ class Composition(Protocol):
         """
 
     @property
-    def zero(self) -> Any:
+    def zero_spend(self) -> Any:
         """Nothing spent."""
 
     @property
-    def infinite(self) -> Any:
+    def infinite_spend(self) -> Any:
         """The spend of a declassification: more than every finite budget."""
 
     def settings(self) -> dict[str, Any]:
@@ -77,7 +77,7 @@ class Composition(Protocol):
         It is what a run with this total as its limit would guarantee.
         """
 
-    def left(self, spent: Any, budget: Budget) -> Any:
+    def remaining_spend(self, spent: Any, budget: Budget) -> Any:
         """Return the spend that is left to a record."""
 
     def exceeds(self, spent: Any, other: Any) -> bool:
@@ -175,12 +175,12 @@ class BasicComposition:
         return Cost(epsilon, delta)
 
     @property
-    def zero(self) -> Cost:
+    def zero_spend(self) -> Cost:
         """Nothing spent."""
         return Cost(Fraction(0), Fraction(0))
 
     @property
-    def infinite(self) -> Cost:
+    def infinite_spend(self) -> Cost:
         """No finite epsilon."""
         return Cost(None, Fraction(0))
 
@@ -233,9 +233,9 @@ class BasicComposition:
 
     def promise(self, budget: Budget, delta: float) -> Bound:
         """Return the epsilon at `delta` that (epsilon, delta)-DP of the budget implies."""
-        return promised(self.name, budget, delta)
+        return implied_epsilon(self.name, budget, delta)
 
-    def left(self, spent: Cost, budget: Budget) -> Cost:
+    def remaining_spend(self, spent: Cost, budget: Budget) -> Cost:
         """Return the difference, at least 0; epsilon is None where the budget sets no limit."""
         delta = max(Fraction(0), Fraction(budget.delta) - spent.delta)
         if budget.epsilon == float("inf"):
@@ -245,7 +245,7 @@ class BasicComposition:
         return Cost(max(Fraction(0), Fraction(budget.epsilon) - spent.epsilon), delta)
 
 
-def promised(theorem: str, budget: Budget, delta: float) -> Bound:
+def implied_epsilon(theorem: str, budget: Budget, delta: float) -> Bound:
     """Return the epsilon that the budget implies at `delta`.
 
     Raises

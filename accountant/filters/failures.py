@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 from accountant.budget import Budget
-from accountant.filters.composition_theorem import NumberLimits, UnsupportedCharge, is_within, promised
+from accountant.filters.composition_theorem import NumberLimits, UnsupportedCharge, implied_epsilon, is_within
 from accountant.filters.spend import Spend
 from mechanisms import Mechanism
 from mechanisms.losses.enclosure import Bound
@@ -98,7 +98,7 @@ class DeclaredFailures(abc.ABC):
 
     def promise(self, budget: Budget, delta: float) -> Bound:
         """Return the epsilon at `delta` that (epsilon, delta)-DP of the budget implies."""
-        return promised(self.name, budget, delta)
+        return implied_epsilon(self.name, budget, delta)
 
     @abc.abstractmethod
     def boxes(self, budget: Budget) -> Sequence[NumberLimits]:

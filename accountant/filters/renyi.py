@@ -141,12 +141,12 @@ class RenyiComposition(DeclaredFailures):
         return Spend(self._names, values, any_suffices=True)
 
     @property
-    def zero(self) -> Spend:
+    def zero_spend(self) -> Spend:
         """Nothing spent."""
         return self.amount((Fraction(0),) * len(self._names))
 
     @property
-    def infinite(self) -> Spend:
+    def infinite_spend(self) -> Spend:
         """The spend of a declassification."""
         return self.amount((Fraction(0), *(None,) * len(self.orders)))
 
@@ -228,7 +228,7 @@ class RenyiComposition(DeclaredFailures):
         epsilon = self._epsilon(spent, budget.delta)
         return Cost(epsilon_at(budget, epsilon, self.fits(spent, budget)), Fraction(budget.delta))
 
-    def left(self, spent: Spend, budget: Budget) -> Spend:
+    def remaining_spend(self, spent: Spend, budget: Budget) -> Spend:
         """Return the rest of each order by itself; all orders together may allow a little more."""
         if limits_nothing(budget):
             limits: tuple[Fraction | None, ...] = (None,) * len(self.orders)

@@ -49,12 +49,12 @@ class ZeroConcentratedComposition(DeclaredFailures):
         return Spend(_NAMES, (rho, delta))
 
     @property
-    def zero(self) -> Spend:
+    def zero_spend(self) -> Spend:
         """Nothing spent."""
         return self.amount((Fraction(0), Fraction(0)))
 
     @property
-    def infinite(self) -> Spend:
+    def infinite_spend(self) -> Spend:
         """The spend of a declassification."""
         return self.amount((None, Fraction(0)))
 
@@ -98,7 +98,7 @@ class ZeroConcentratedComposition(DeclaredFailures):
         epsilon = epsilon_of_rho(up(rho), float(split.losses) * (1 - 1e-15))
         return Cost(epsilon_at(budget, epsilon, self.fits(spent, budget)), Fraction(budget.delta))
 
-    def left(self, spent: Spend, budget: Budget) -> Spend:
+    def remaining_spend(self, spent: Spend, budget: Budget) -> Spend:
         """Return the rho and delta that are left."""
         return difference(_NAMES, self._limits(budget), spent)
 

@@ -32,7 +32,7 @@ class Assuming:
 
     def examine_mechanism(self, mechanism: Mechanism) -> GateMechanism:
         """Return a copy of the mechanism to which no caller has a reference, and its properties for releases."""
-        return GateMechanism.of(*self.examine(checked_mechanism(mechanism)))
+        return GateMechanism.of_mechanism(*self.examine(checked_mechanism(mechanism)))
 
     def assume(self, *assumptions: Assumption) -> None:
         """Keep assumptions that a release, a transformation or the gate itself rests on.

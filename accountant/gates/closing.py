@@ -23,7 +23,7 @@ class Closing:
     _drawing: int | None = None  # the thread in which a mechanism draws
 
     @property
-    def closed(self) -> tuple[str, Place] | None:
+    def closure(self) -> tuple[str, Place] | None:
         """The reason and the place for which the gate was shut; None while it is open."""
         return self._closed
 

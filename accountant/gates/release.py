@@ -80,7 +80,7 @@ class GateMechanism:
     examination: Examination | None = None
 
     @classmethod
-    def of(
+    def of_mechanism(
         cls,
         mechanism: Mechanism,
         assumptions: tuple[Assumption, ...] = (),

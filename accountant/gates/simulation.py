@@ -119,7 +119,7 @@ class Simulation(Closing, OnTape):
 
     def examine_mechanism(self, mechanism: Mechanism) -> GateMechanism:
         """Return the mechanism as it is, with its properties for releases."""
-        return GateMechanism.of(checked_mechanism(mechanism))
+        return GateMechanism.of_mechanism(checked_mechanism(mechanism))
 
     def assume(self, *assumptions: Assumption) -> None:
         """Keep nothing."""

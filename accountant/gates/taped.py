@@ -98,7 +98,7 @@ class Published:
 class Tape(Protocol):
     """The observer of an accountant: it sees each value that enters or leaves."""
 
-    def entered(self, record: RecordId, values: npt.NDArray[Any]) -> None:
+    def enters(self, record: RecordId, values: npt.NDArray[Any]) -> None:
         """Take note of data of a record that enter."""
 
     def operates(self, value: Private | PrivateSums, public: tuple[object, ...]) -> None:
@@ -132,7 +132,7 @@ class Recording:
         self.published: list[Published] = []
         self._altered = altered
 
-    def entered(self, record: RecordId, values: npt.NDArray[Any]) -> None:
+    def enters(self, record: RecordId, values: npt.NDArray[Any]) -> None:
         """Keep a record's values."""
         self.inputs.append((record, values.copy()))
 
@@ -204,7 +204,7 @@ class Retelling:
         self._changed: set[RecordId] = set()
         self.difference: Difference | None = None
 
-    def entered(self, record: RecordId, values: npt.NDArray[Any]) -> None:
+    def enters(self, record: RecordId, values: npt.NDArray[Any]) -> None:
         """Compare the values of a record that enters with those of the recorded run."""
         known, before = next(self._inputs, (record, None))
         if known != record:

@@ -167,7 +167,7 @@ class Accounts:
 
     def _refusal(self, refused: CannotPay, place: Place, entries: Sequence[Entry]) -> BudgetExceeded:
         rule = refused.rule
-        left = self.composition.left(refused.spent, self.budget if rule is None else rule.budget)
+        left = self.composition.remaining_spend(refused.spent, self.budget if rule is None else rule.budget)
         words = asked_and_left(refused.charge, left)
         limit, bounds = "its budget" if rule is None else str(rule), ""
         if rule is not None and (rule.purpose is not None or rule.tenant is not None):
@@ -229,7 +229,7 @@ class Accounts:
 
         Under basic composition a `Cost`, whose epsilon is None where the budget sets no limit.
         """
-        return self.composition.left(self._ledger.spent(record), self.budget)
+        return self.composition.remaining_spend(self._ledger.spent(record), self.budget)
 
     @property
     def rules(self) -> Sequence[Rule]:
@@ -242,7 +242,7 @@ class Accounts:
         A charge needs room in the budget (`left`) and in every rule that counts it.
         """
         return {
-            rule: self.composition.left(spent, rule.budget)
+            rule: self.composition.remaining_spend(spent, rule.budget)
             for standing in self._ledger.standings([record])
             for rule, spent in standing.counted
         }

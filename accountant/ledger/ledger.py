@@ -122,7 +122,7 @@ class Ledger(State):
         self._clock = ProcessClock(self.clock)
         if self.limits is not None and self.limits.windows:
             now = self._clock.now()
-            self.drift = self.limits.drift(self.drift, self.clock, now, witness.since(self.clock))
+            self.drift = self.limits.drift(self.drift, self.clock, now, witness.elapsed_since(self.clock))
             self.clock = now
 
     @property
@@ -189,7 +189,7 @@ class Ledger(State):
 
     def together(self, records: Sequence[RecordId], waiting: Sequence[Collection[RecordId]]) -> set[RecordId]:
         """Return the waiting records that are in a group of these records; see `Store`."""
-        mates = set() if self.limits is None else self.limits.together(records)
+        mates = set() if self.limits is None else self.limits.other_members(records)
         return {mate for mate in mates if any(mate in each for each in waiting)}
 
     def standings(self, records: Sequence[RecordId]) -> list[Standing]:

@@ -165,9 +165,9 @@ class State:
         for record in entry.records:
             row = self.counted(record)
             row = (
-                limits.charged(record, row, price, counting, at)
+                limits.with_charge(record, row, price, counting, at)
                 if held is None
-                else limits.reserved(record, row, price, counting, held)
+                else limits.with_reservation(record, row, price, counting, held)
             )
             self.put(record, self.account(record)._replace(counted=row))
 
@@ -401,9 +401,9 @@ def _settle(state: State, event: Settlement) -> None:
                 state.put(record, Account(minus(before.spent, price), before.times - 1, before.counted))
     if limits is not None:
         settled: Callable[[Row], Row] = (
-            (lambda row: limits.returned(row, position))
+            (lambda row: limits.without_reservation(row, position))
             if event.returned
-            else (lambda row: limits.drawn(row, position, event.at or 0))
+            else (lambda row: limits.with_draw(row, position, event.at or 0))
         )
         for record in {record for entry in charged.entries for record in entry.records}:
             state.put(record, state.account(record)._replace(counted=settled(state.counted(record))))

@@ -116,7 +116,7 @@ def summarise(
         records=ledger.count_records(),
         worst_record=worst_record,
         worst_cost=composition.guarantee(worst_total, budget),
-        left=composition.left(worst_total, budget),
+        left=composition.remaining_spend(worst_total, budget),
         lines=tuple(
             Line(mechanism, where, count, paid, largest, noise)
             for (mechanism, where, noise), (count, paid, largest) in groups.items()

@@ -225,12 +225,12 @@ class PlannedComposition:
         return Spend(self._names, values)
 
     @property
-    def zero(self) -> Spend:
+    def zero_spend(self) -> Spend:
         """Nothing used."""
         return self.amount((Fraction(0),) * len(self.plan.steps))
 
     @property
-    def infinite(self) -> Spend:
+    def infinite_spend(self) -> Spend:
         """The spend of a declassification, which no plan contains."""
         return self.amount((None,) * len(self.plan.steps))
 
@@ -313,7 +313,7 @@ class PlannedComposition:
         upper = 0.0 if used is None else used.epsilon(budget.delta).upper
         return Cost(None if math.isinf(upper) else Fraction(upper), Fraction(budget.delta))
 
-    def left(self, spent: Spend, budget: Budget) -> Spend:
+    def remaining_spend(self, spent: Spend, budget: Budget) -> Spend:
         """Return how many of each release are left."""
         return difference(self._names, tuple(Fraction(step.count) for step in self.plan.steps), spent)
 

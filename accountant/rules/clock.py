@@ -54,7 +54,7 @@ class RunningClock:
             known.append(int(behind))
         self._behind = max(known)
 
-    def since(self, at: int) -> int:
+    def elapsed_since(self, at: int) -> int:
         """Return how much time has been seen to pass since then."""
         assert self._behind is not None
         return max(0, running() + self._behind - at)

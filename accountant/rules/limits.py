@@ -77,7 +77,7 @@ Row = tuple[RuleCount, ...]
 """What each of the rules counts of a record."""
 
 
-def renumbered(row: Row, numbers: Mapping[int, int]) -> Row:
+def renumber_row(row: Row, numbers: Mapping[int, int]) -> Row:
     """Return a record's counts in a ledger that has other positions of reservations."""
     return tuple(
         RuleCount(counted.days, {numbers[position]: held for position, held in counted.held.items()})
@@ -256,7 +256,7 @@ class Limits:
         rows: dict[Any, Row] = {}
         for which, (key, price) in enumerate(asked):
             before = rows[key] if key in rows else row_of(key)
-            after = self.charged(key, before, price, counting, now)
+            after = self.with_charge(key, before, price, counting, now)
             for i in counting:
                 group = self._members(i, key)
                 if group is None:
@@ -275,7 +275,7 @@ class Limits:
         """Return who is counted together with somebody by a rule; None if it does not count them."""
         return self._group[i].get(key) if self.rules[i].groups else (key,)
 
-    def together(self, keys: Iterable[Any]) -> set[Any]:
+    def other_members(self, keys: Iterable[Any]) -> set[Any]:
         """Return the other members of the records' groups: with the records' own counts, theirs decide on a charge."""
         return {each for groups in self._group for key in keys for each in groups.get(key, ())}
 
@@ -299,7 +299,7 @@ class Limits:
                 return datetime.fromtimestamp((day + days + 1) * 86_400, UTC)
         return None
 
-    def charged(
+    def with_charge(
         self,
         key: Any,
         row: Row,
@@ -315,7 +315,9 @@ class Limits:
             for i, counted in enumerate(row)
         )
 
-    def reserved(self, key: Any, row: Row, price: Vector, counting: Sequence[int], position: int) -> Row:
+    def with_reservation(
+        self, key: Any, row: Row, price: Vector, counting: Sequence[int], position: int
+    ) -> Row:
         """Return a record's counts after a reservation."""
         return tuple(
             counted.with_reservation(self._units, price, position)
@@ -324,7 +326,7 @@ class Limits:
             for i, counted in enumerate(row)
         )
 
-    def drawn(self, row: Row, position: int, now: int) -> Row:
+    def with_draw(self, row: Row, position: int, now: int) -> Row:
         """Return a record's counts when a reservation of theirs is drawn: it is of today from here on."""
         return tuple(
             counted.without_reservation(position).with_charge(
@@ -335,7 +337,7 @@ class Limits:
             for i, counted in enumerate(row)
         )
 
-    def pruned(self, row: Row, now: int) -> Row:
+    def without_old_days(self, row: Row, now: int) -> Row:
         """Return a record's counts without days that count no more."""
         return tuple(
             RuleCount(
@@ -345,7 +347,7 @@ class Limits:
             for rule, counted in zip(self.rules, row, strict=True)
         )
 
-    def returned(self, row: Row, position: int) -> Row:
+    def without_reservation(self, row: Row, position: int) -> Row:
         """Return a record's counts when a reservation of theirs is given back."""
         return tuple(counted.without_reservation(position) for counted in row)
 
@@ -438,7 +440,7 @@ class Limits:
             separators=(",", ":"),
         )
 
-    def read(self, text: str | None) -> Row:
+    def parse_row(self, text: str | None) -> Row:
         """Return the counts that `text` described."""
         if text is None:
             return ()

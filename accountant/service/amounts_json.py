@@ -19,7 +19,7 @@ def _account_json(
     accountant: Accountant, rules: Sequence[Rule], record: RecordId, standing: Standing
 ) -> dict[str, Any]:
     """Return what a record has spent and has left, in all and by rule, in the numbers of the composition theorem."""
-    left = accountant.composition.left
+    left = accountant.composition.remaining_spend
     return {
         "record": record,
         "spent": _parts(standing.spent, up),

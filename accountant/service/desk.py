@@ -234,9 +234,9 @@ class Desk:
         return RecordFound(
             record,
             composition.guarantee(standing.spent, terms.budget).words,
-            composition.left(standing.spent, terms.budget).words_left,
+            composition.remaining_spend(standing.spent, terms.budget).words_left,
             [
-                (str(rule), composition.left(spent, rule.budget).words_left)
+                (str(rule), composition.remaining_spend(spent, rule.budget).words_left)
                 for rule, spent in standing.counted
             ],
             [(line, more(line.charge)) for line in self.summary(client).lines],
@@ -261,7 +261,7 @@ class Desk:
             (
                 record,
                 composition.guarantee(spent, budget).words,
-                composition.left(spent, budget).words_left,
+                composition.remaining_spend(spent, budget).words_left,
                 share_spent(composition, spent, budget),
             )
             for record, spent in found

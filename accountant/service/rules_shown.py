@@ -64,7 +64,7 @@ def rules_shown(
             each.rule,
             each.nearest,
             composition.guarantee(each.spent, each.rule.budget).words,
-            composition.left(each.spent, each.rule.budget),
+            composition.remaining_spend(each.spent, each.rule.budget),
             share_spent(composition, each.spent, each.rule.budget),
             each.nearly,
             words_of_rule(each.rule, rules, composition, budget),

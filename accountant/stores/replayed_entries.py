@@ -293,7 +293,7 @@ class ReplayedEntries(State):
             self.trusted.append(-1)
         if self.limits is not None:
             for number, text in (each for part in parts for each in part.get("counted", ())):
-                self.put(number, self.account(number)._replace(counted=self.limits.read(text)))
+                self.put(number, self.account(number)._replace(counted=self.limits.parse_row(text)))
         self.clock, self.drift = fold["clock"], fold.get("drift", 0)
         self.go_on(fold["after"], bytes.fromhex(fold["hash"]))
 
@@ -553,7 +553,10 @@ class ReplayedEntries(State):
                 self.count(entry, counting, at)
         for number, account in self.accounts.items():
             if account.counted:
-                self.put(number, account._replace(counted=self.limits.pruned(account.counted, self.clock)))
+                self.put(
+                    number,
+                    account._replace(counted=self.limits.without_old_days(account.counted, self.clock)),
+                )
 
     # --- charges ---------------------------------------------------------------------------------
 

@@ -18,7 +18,7 @@ from sqlalchemy import inspect
 from accountant.ledger.events import Answered, Charged, LedgerEvent, Settlement
 from accountant.ledger.ledger import Ledger
 from accountant.rules.clock import ClockAhead, RunningClock
-from accountant.rules.limits import renumbered
+from accountant.rules.limits import renumber_row
 from accountant.stores import opening
 from accountant.stores.chain import label, row_digest
 from accountant.stores.database import Database
@@ -215,7 +215,7 @@ class RunStore:
             for event in events
         ]
         rows = {
-            names[int(number)]: renumbered(account.counted, numbers)
+            names[int(number)]: renumber_row(account.counted, numbers)
             for number, account in replay.accounts.items()
             if account.counted
         }

@@ -336,7 +336,7 @@ class SQLStore:
             if limits is None or not any(rule.groups for rule in limits.rules):
                 return set()
             work.load(names)
-            numbers = limits.together(map(work.key, names))
+            numbers = limits.other_members(map(work.key, names))
             work.load_numbers(numbers)
             mates = {work.row_numbered(number).name for number in numbers}
         if self.names.check is None:
@@ -354,7 +354,7 @@ class SQLStore:
             keys = [work.key(name) for name in names]
             if limits is None:
                 return [Standing(self._units.amount(work.account(key).spent), ()) for key in keys]
-            work.load_numbers(each for each in limits.together(keys) if isinstance(each, int))
+            work.load_numbers(each for each in limits.other_members(keys) if isinstance(each, int))
             rules = dict(zip(limits.rules, self._named(work, limits), strict=True))
             now = max(work.time(), work.clock)
             return [
@@ -399,7 +399,7 @@ class SQLStore:
             self._check_names(connection)  # afterwards: a key that changed between the two is seen
             if found is None:
                 check_accounts(self.database, connection)
-                return self.terms.composition.zero
+                return self.terms.composition.zero_spend
         return self._units.amount(self._texts.of(account_row(self.name, found)[3]))
 
     def _check_names(self, connection: Connection) -> None:
@@ -412,7 +412,7 @@ class SQLStore:
 
     def worst(self) -> tuple[RecordId | None, Any]:
         """Return the record that has spent most, and its total."""
-        return next(iter(self.most_spent(1)), (None, self.terms.composition.zero))
+        return next(iter(self.most_spent(1)), (None, self.terms.composition.zero_spend))
 
     def most_spent(self, count: int) -> list[tuple[RecordId, Any]]:
         """Return the records that have spent most, at most so many, and their totals; the most first."""
@@ -587,7 +587,7 @@ class NamedCharge:
             for entry, labels in zip(self._command.entries, self._labels, strict=True)
         ]
         if work.limits is not None and work.limits.grouped:
-            work.load_numbers(work.limits.together(key for entry in entries for key in entry.records))
+            work.load_numbers(work.limits.other_members(key for entry in entries for key in entry.records))
         self._keys = [key for entry in entries for key in entry.records]
         return self._command._replace(entries=entries)
 

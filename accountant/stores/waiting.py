@@ -50,7 +50,7 @@ class Waiting:
                 for coordinates, *added in row["changes"]:
                     if added:
                         record, influence, numbers = added
-                        self.sums[row["sums"]].put(
+                        self.sums[row["sums"]].add_record(
                             record, self._influences[influence], self._bounds[numbers], coordinates
                         )
                     else:

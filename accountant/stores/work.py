@@ -239,7 +239,7 @@ class Work(State):
         if found is None:
             row = self.row_numbered(record) if isinstance(record, int) else self.row(record)
             limits = None if self._recounted else self.limits
-            counted = () if limits is None or row.counted is None else limits.read(row.counted)
+            counted = () if limits is None or row.counted is None else limits.parse_row(row.counted)
             spent = self._texts.of(row.spent) if row.spent else self.units.zero
             found = self.accounts[record] = Account(spent, 0, counted)
         return found
@@ -255,7 +255,7 @@ class Work(State):
         if self._now is None:
             if self.limits is not None and self.limits.windows:
                 self._witness.saw(self._noted, self.clock)
-                self._now = Now(self.time(), self._witness.since(self.clock))
+                self._now = Now(self.time(), self._witness.elapsed_since(self.clock))
             else:
                 self._now = Now(clock.wall())  # a server's own takes one more trip
         return self._now

@@ -88,7 +88,7 @@ def exact_delta(composition, budget, adversary, depth):
                     )
         return max(0.0, p - odds * q)
 
-    return visit(composition.zero, 0.0, 1.0, 1.0, 0)
+    return visit(composition.zero_spend, 0.0, 1.0, 1.0, 0)
 
 
 band = st.lists(st.integers(0, len(LOSSES) - 1), max_size=3, unique=True).map(tuple)
@@ -205,7 +205,7 @@ class FilterMachine(RuleBasedStateMachine):
     def every_account_fits(self):
         for record, profiles in getattr(self, "made", {}).items():
             spent = self.accountant.ledger.spent(record)
-            assert (spent != self.accountant.composition.zero) == bool(profiles)
+            assert (spent != self.accountant.composition.zero_spend) == bool(profiles)
             assert not profiles or self.accountant.composition.fits(spent, self.budget)
 
     def teardown(self):

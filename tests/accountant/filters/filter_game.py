@@ -127,7 +127,7 @@ class Game:
                 charges.append(theorem.charge(move.mechanism, UNIT))
             except UnsupportedCharge:
                 charges.append(None)
-        levels = [{(0,) * len(self.moves): theorem.zero}]
+        levels = [{(0,) * len(self.moves): theorem.zero_spend}]
         while levels[-1]:
             after: dict[Counts, object] = {}
             for counts, total in levels[-1].items():

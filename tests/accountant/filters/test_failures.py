@@ -285,7 +285,7 @@ def test_a_total_fits_where_what_it_guarantees_does(share, kind, choices, epsilo
     """Both are rounded for themselves: within 1e-9 of the limit they may differ."""
     theorem, budget = kind(failures=share), Budget(epsilon, delta)
     moves = three_sizes(delta, 0.1, parts=20).moves
-    total = theorem.zero
+    total = theorem.zero_spend
     for i in choices:
         if i < 3 or share:
             total = total + theorem.charge(moves[i].mechanism, UNIT)
@@ -340,7 +340,8 @@ def test_losses_have_what_is_left_of_delta_to_themselves(kind, epsilon):
     some = Move.response(0.01).mechanism
     spent = [theorem.charge(some, UNIT) for theorem in (half, whole)]
     left = [
-        theorem.left(theorem.zero, budget) for theorem, budget in zip((half, whole), budgets, strict=True)
+        theorem.remaining_spend(theorem.zero_spend, budget)
+        for theorem, budget in zip((half, whole), budgets, strict=True)
     ]
     assert [pair for pair in left[0].parts() if pair[0] != "delta"] == [
         pair for pair in left[1].parts() if pair[0] != "delta"
@@ -348,13 +349,15 @@ def test_losses_have_what_is_left_of_delta_to_themselves(kind, epsilon):
     assert half.guarantee(spent[0], budgets[0]).epsilon == whole.guarantee(spent[1], budgets[1]).epsilon
     assert half.odometer(spent[0], 1e-4).epsilon == whole.odometer(spent[1], 0.5e-4).epsilon
     for budget in (Budget(math.inf, 1e-4), Budget.unlimited()):
-        assert {value for name, value in half.left(half.zero, budget).parts() if name != "delta"} == {None}
+        assert {
+            value for name, value in half.remaining_spend(half.zero_spend, budget).parts() if name != "delta"
+        } == {None}
 
 
 @pytest.mark.parametrize("expected", [None, 8.0])
 def test_what_the_orders_have_by_themselves_sums_to_delta(expected):
     theorem, delta = RenyiComposition((2.0, 8.0, 32.0), expected, failures=0.25), 1e-2
-    left = theorem.left(theorem.zero, Budget(8.0, delta)).values[1:]
+    left = theorem.remaining_spend(theorem.zero_spend, Budget(8.0, delta)).values[1:]
     parts = [
         renyi_to_delta(order, float(size), 8.0) for order, size in zip(theorem.orders, left, strict=True)
     ]
@@ -457,7 +460,9 @@ def test_an_old_ledger_of_the_gaussian_filter_is_read():
 def test_what_fits_guarantees_the_budget_and_what_is_beyond_floats_nothing(theorem) -> None:
     """A guarantee ended a little above the budget that the same total fits, or was an OverflowError."""
     for budget in (Budget(1.0, 1e-6), Budget(0.0, 1e-6), Budget(7.0, 1e-300)):
-        least = theorem.zero.values[1:] if theorem.name.startswith("R") else theorem.zero.values[:-1]
+        least = (
+            theorem.zero_spend.values[1:] if theorem.name.startswith("R") else theorem.zero_spend.values[:-1]
+        )
         for size in (Fraction(1, 10**400), Fraction(1, 10**30), Fraction(10**700)):
             numbers = (size,) * len(least)
             spent = theorem.amount(

@@ -304,7 +304,7 @@ def test_four_who_are_protected_together(
     with pytest.raises(BudgetExceeded, match="its group's limit"):
         accountant.release(mechanism, value)
     spent = accountant.ledger.spent("ann")
-    most = composition.left(composition.zero, limit.budget).values[0]
+    most = composition.remaining_spend(composition.zero_spend, limit.budget).values[0]
     each = worth(spent) / released
     assert worth(spent) <= most < each * (released + 1) + Fraction(1, 10**12)
     accountant.release(HALF if delta == 0 else NOISE, accountant.private([0.5], UNIT, "fred"))
@@ -324,7 +324,7 @@ def test_groups_are_rounded_up_by_little(squares: list[Fraction]) -> None:
     assert float(found) == pytest.approx(roots**2, rel=1e-12)
     failing = [units.price(theorem.amount((Fraction(1), Fraction(1, 9)))), *totals]
     if any(squares):
-        assert spent_together(units, failing) == units.price(theorem.infinite)
+        assert spent_together(units, failing) == units.price(theorem.infinite_spend)
 
 
 def test_who_came_back_is_counted_by_rules_that_came_later(time: Time, tmp_path: Path) -> None:
