@@ -22,7 +22,7 @@ def canonical(body: Any) -> str:
 
 
 def said(text: str) -> Any:
-    """Return what an entry says, as `canonical` wrote it.
+    """Return the content of an entry, as `canonical` wrote it.
 
     Raises
     ------
@@ -49,7 +49,7 @@ def bound_together(entries: Iterable[tuple[int, str]]) -> bytes:
 
 
 def row_digest(*values: object) -> bytes:
-    """Return what a row of a table must carry: enough to notice damage, not a change that is meant."""
+    """Return the digest of a row of a table: enough to notice damage, not a deliberate change."""
     return hashlib.sha256(repr(values).encode()).digest()[:8]
 
 
@@ -70,5 +70,5 @@ def label(name: object) -> str:
 
 
 def commitment(salt: bytes, name: str) -> str:
-    """Return what an entry says of a new account's record: enough to recognise it, not to find it without the salt."""
+    """Return the digest of a new account's record: enough to recognise it, not to find it without the salt."""
     return hashlib.sha256(salt + name.encode("ascii")).hexdigest()

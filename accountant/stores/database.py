@@ -146,7 +146,7 @@ class Database:
             self._file = _found(self.path)
 
     def hold(self) -> None:
-        """Keep everybody else who holds it out, until `close` or the end of the process; again if that was lost.
+        """Keep all other processes out, until `close` or the end of the process; again if that was lost.
 
         Raises
         ------
@@ -165,18 +165,18 @@ class Database:
 
     @property
     def holding(self) -> bool:
-        """Whether this process holds it."""
+        """True if this process holds it."""
         return self._lock is not None and self._lock.held
 
     def remove(self) -> None:
-        """Remove the file of SQLite's, and what lies beside it."""
+        """Remove the file of SQLite's, and the files beside it."""
         self._dispose()
         self._file = None
         for suffix in ("", "-wal", "-shm", CHARGES):
             Path(f"{self.path}{suffix}").unlink(missing_ok=True)
 
     def check_file(self) -> None:
-        """Refuse if another file, or none, has the name: what is written now would be lost.
+        """Refuse if another file, or none, has the name: writes would be lost.
 
         Raises
         ------
@@ -420,7 +420,7 @@ class Database:
                 self._empty_log(connection)
 
     def empty_log(self) -> None:
-        """Write what stands in SQLite's log into the file."""
+        """Write the content of SQLite's log into the file."""
         if self.path is not None:
             with self._alone(), self.reading() as connection:
                 self._empty_log(connection)

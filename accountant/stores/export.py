@@ -182,12 +182,12 @@ def verify_export(path: Path) -> Verified:
 
 
 def is_export(content: Any) -> bool:
-    """Whether JSON is an exported ledger, of this format or another."""
+    """True if JSON is an exported ledger, of this format or another."""
     return isinstance(content, dict) and str(content.get("format", "")).startswith("dpwitness-ledger")
 
 
 def read_export(path: str | Path) -> tuple[ReplayedEntries, dict[int, Any]]:
-    """Return what an exported ledger says, and the names of its accounts; all of it is verified.
+    """Return the content of an exported ledger, and the names of its accounts; all of it is verified.
 
     Raises
     ------
@@ -200,7 +200,7 @@ def read_export(path: str | Path) -> tuple[ReplayedEntries, dict[int, Any]]:
 
 
 def verified_content(path: str | Path, content: dict[str, Any]) -> tuple[ReplayedEntries, dict[int, Any]]:
-    """Return what an exported ledger says that was read from a file; see `read_export`."""
+    """Return the verified content of an exported ledger that was read from a file; compare `read_export`."""
     if "accounts" not in content:
         raise LedgerDamaged(
             f"{path}: is the archive of a fold, without accounts: `dpwitness ledger verify STORE --archive {path}`"
@@ -222,7 +222,7 @@ def verified_content(path: str | Path, content: dict[str, Any]) -> tuple[Replaye
 
 
 def read_content(path: str | Path) -> dict[str, Any]:
-    """Return what stands in a file of this format, nothing of it verified yet.
+    """Return the content of a file of this format, nothing of it verified yet.
 
     Raises
     ------
@@ -233,7 +233,7 @@ def read_content(path: str | Path) -> dict[str, Any]:
 
 
 def parsed(path: str | Path) -> tuple[Any, str]:
-    """Return what stands in a file of JSON, where entries with their hashes are `_EntryInFile`, and its SHA-256.
+    """Return the content of a file of JSON, where entries with their hashes are `_EntryInFile`, and its SHA-256.
 
     Raises
     ------
@@ -253,7 +253,7 @@ def parsed(path: str | Path) -> tuple[Any, str]:
 
 
 def checked_content(path: str | Path, content: Any) -> dict[str, Any]:
-    """Return what was read from a file, if it is of this format; see `read_content`."""
+    """Return content that was read from a file, if it is of this format; compare `read_content`."""
     if not is_export(content) or content["format"] != FORMAT:
         found = content.get("format") if isinstance(content, dict) else None
         raise LedgerDamaged(
@@ -265,7 +265,7 @@ def checked_content(path: str | Path, content: Any) -> dict[str, Any]:
 
 
 def replayed(content: dict[str, Any]) -> ReplayedEntries:
-    """Return what the entries of a file lead to; of an archive, those that its fold removed.
+    """Return the state after the entries of a file; of an archive, of those that its fold removed.
 
     Raises
     ------

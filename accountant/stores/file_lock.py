@@ -144,7 +144,7 @@ def _in_use(file: int, path: str) -> InUse:
 
 
 def this_process() -> str:
-    """Return what others call this process."""
+    """Return the name of this process for others."""
     return f"process {os.getpid()} on {socket.gethostname()}"
 
 

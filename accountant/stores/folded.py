@@ -76,7 +76,7 @@ def fold_of(position: int, text: str) -> Fold:
 
 @dataclass(frozen=True)
 class Beginning:
-    """A fold with which entries begin, and what it says.
+    """A fold with which entries begin, and its content.
 
     Attributes
     ----------

@@ -26,7 +26,7 @@ class NothingToFold(ValueError):
 
 @dataclass(frozen=True)
 class Folded:
-    """What was folded.
+    """The result of a fold.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ def fold(
     forget_requests: bool = False,
     archive: str | Path | None = None,
 ) -> Folded:
-    """Remove the entries from before a time; what they lead to is kept, and nobody has spent less.
+    """Remove the entries from before a time; their results are kept, and no record has spent less.
 
     The store is verified first, whole, in the same transaction. A fold keeps, in entries of the chain: what each
     account has spent, by purpose and tenant; what rules count, day by day; the commitments of accounts; and the hash

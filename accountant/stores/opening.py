@@ -153,7 +153,7 @@ def _empty(database: Database) -> bool:
 
 
 def holds_ledger(where: str | Path) -> bool:
-    """Whether a place holds the store of a ledger."""
+    """True if a place holds the store of a ledger."""
     database = Database.at(where)
     try:
         return made(database)
@@ -162,7 +162,7 @@ def holds_ledger(where: str | Path) -> bool:
 
 
 def make_store(where: str | Path, terms: Terms, names: Names, fill: Callable[[Work], None]) -> None:
-    """Make a new store with what `fill` adds: all of it in one transaction, or nothing, whatever stops it when.
+    """Make a new store with the additions of `fill`: all of it in one transaction, or nothing, at any interruption.
 
     Raises
     ------
@@ -238,7 +238,7 @@ def unmake_run(database: Database, holder: str | None = None) -> bool:
 
 
 def open_run(where: str | Path, holder: str) -> tuple[SQLStore, ReplayedEntries]:
-    """Open the store of a run, and hold it, by a name of one's own; return what its entries say, too.
+    """Open the store of a run, and hold it, by a name of one's own; return the content of its entries, too.
 
     Raises
     ------
@@ -326,7 +326,7 @@ def verify_store(where: str | Path, anchor: str | Path | None = None) -> Verifie
 
 
 def stored_entries(where: str | Path) -> tuple[Terms, Sequence[Entry], str]:
-    """Return the terms and entries of a store, verified, and what it may lack, in words; nobody spends with them.
+    """Return the terms and entries of a store, verified, and a sentence on missing ones; they are for reading.
 
     Raises
     ------
@@ -345,7 +345,7 @@ def stored_entries(where: str | Path) -> tuple[Terms, Sequence[Entry], str]:
 def spent_in(
     where: str | Path, records: Sequence[RecordId], names: NameKey | str | Path | None = None
 ) -> tuple[Terms, dict[RecordId, Standing]]:
-    """Return the terms of a store, and how records stand; names that are hashed are looked up under their key.
+    """Return the terms of a store, and the standing of records; names that are hashed are looked up under their key.
 
     Without records, of the one that has spent most.
 
@@ -473,7 +473,7 @@ def _check_terms(name: str, terms: Terms, made: Terms) -> None:
 
 
 def made(database: Database) -> bool:
-    """Whether a database holds a store."""
+    """True if a database holds a store."""
     if database.path is not None and not database.path.exists():
         return False
     with database.reading() as connection:

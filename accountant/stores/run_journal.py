@@ -151,7 +151,7 @@ class RunJournal:
         self._thread = 0
 
     def begin(self, saves: int, reserved: Mapping[int, int]) -> None:
-        """Begin after so many saves, with nothing; reservations stand where these say, by positions in the ledger."""
+        """Begin after so many saves, with nothing; reservations have these positions in the ledger."""
         self._lines.empty()
         self._restart(saves, reserved)
 
@@ -162,7 +162,7 @@ class RunJournal:
             self._waiting = []
 
     def read(self, saves: int, reserved: Mapping[int, int]) -> list[dict[str, Any]]:
-        """Return what happened after so many saves, and go on behind it.
+        """Return the events after so many saves, and go on behind them.
 
         Raises
         ------
@@ -202,7 +202,7 @@ class RunJournal:
     def replay(
         self, bodies: Sequence[Mapping[str, Any]], ledger: Ledger, composition: Composition
     ) -> list[Assumption]:
-        """Let what was read happen in a ledger, which goes on with the saved one; return what it rests on."""
+        """Apply the read events to a ledger, which goes on with the saved one; return its assumptions."""
         places = {place: position for position, place in self._reserved.items()}
         charges: dict[tuple[str | None, ...], Any] = {}
         assumptions = []
@@ -240,7 +240,7 @@ class RunJournal:
 
     @contextmanager
     def turn(self) -> Iterator[None]:
-        """Let what happens in this thread wait for a save; at the end, what none has is written down."""
+        """Let events in this thread wait for a save; at the end, those without one are written down."""
         if self._waiting is not None:
             yield
             return
@@ -252,13 +252,13 @@ class RunJournal:
             self._waiting = None
 
     def flush(self) -> None:
-        """Write down what waits for a save."""
+        """Write down the events that wait for a save."""
         while self._waiting:
             self._write(self._waiting[0])
             del self._waiting[0]
 
     def note(self, event: LedgerEvent | Assumption) -> None:
-        """Write down what is about to happen in the ledger."""
+        """Write down the next event of the ledger."""
         if self._waiting is not None and threading.get_ident() == self._thread:
             self._waiting.append(event)
             return
@@ -313,7 +313,7 @@ class RunJournal:
         return text
 
     def close(self) -> None:
-        """Write down nothing more; what waits for a save is never shown."""
+        """Write down nothing more; events that wait for a save are never shown."""
         if self._waiting is not None:
             self._waiting = []
         self._lines.close()

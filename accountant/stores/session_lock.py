@@ -51,7 +51,7 @@ def set_session(connection: Any, cursor: Any) -> None:
 
 
 def writer(connection: Any) -> tuple[str, str]:
-    """Return who writes to the database of a driver's connection, and how that can be ended."""
+    """Return the writer to the database of a driver's connection, and the way to end it."""
     return _holder(connection, WRITING)
 
 
@@ -113,7 +113,7 @@ class SessionLock:
         return not _readable(self._connection.fileno())
 
     def release(self) -> None:
-        """Give the lock back; again does nothing, nor in a fork, whose connection it is not."""
+        """Give the lock back; again does nothing, nor in a fork, which has no part in the connection."""
         if os.getpid() == self._process:
             self._connection.close()
 

@@ -227,7 +227,7 @@ class SQLStore:
         return found
 
     def note_assumptions(self, assumptions: Sequence[Assumption]) -> None:
-        """Keep what releases rest on and nobody checked; see `Store`."""
+        """Keep the unchecked assumptions of releases; see `Store`."""
         new = [each for each in assumptions if each not in self.assumptions]
 
         def note(work: Work) -> None:
@@ -271,7 +271,7 @@ class SQLStore:
     def change_rules(
         self, rules: Sequence[Rule], by: str, reason: str, *, at: int | None = None, only_first: bool = False
     ) -> None:
-        """Put other limits in force beside the budget, for all who have the store open; an entry says so for good.
+        """Put other limits in force beside the budget, for all users of the store; an entry records it for good.
 
         They count what was charged before, too, so that nobody begins anew; with all of its entries, they take as long
         as `verify`. A rule may be loosened: that it was, and by whom, stays in the ledger.
@@ -310,7 +310,7 @@ class SQLStore:
         self._queue.do(change)
 
     def confirm_clock(self, by: str, reason: str) -> int:
-        """Say that the clock is right, although it is far ahead of the last charge; return the time that it says.
+        """Confirm that the clock is right, although it is far ahead of the last charge; return its time.
 
         Raises
         ------
@@ -327,7 +327,7 @@ class SQLStore:
         return confirmed
 
     def together(self, records: Sequence[RecordId], waiting: Sequence[Collection[RecordId]]) -> set[RecordId]:
-        """Return those who wait and are in a group of these records; see `Store`."""
+        """Return the waiting records that are in a group of these records; see `Store`."""
         names = [self.names.label(record) for record in records]
         with self.database.snapshot() as connection:
             self._check_names(connection)
@@ -336,7 +336,7 @@ class SQLStore:
             if limits is None or not any(rule.groups for rule in limits.rules):
                 return set()
             work.load(names)
-            numbers = limits.together(map(work.key, names))
+            numbers = limits.other_members(map(work.key, names))
             work.load_numbers(numbers)
             mates = {work.row_numbered(number).name for number in numbers}
         if self.names.check is None:
@@ -344,7 +344,7 @@ class SQLStore:
         return {record for each in waiting for record in each if self.names.label(record) in mates}
 
     def standings(self, records: Sequence[RecordId]) -> list[Standing]:
-        """Return how records stand; see `Store`."""
+        """Return the standing of each record; see `Store`."""
         names = [self.names.label(record) for record in records]
         with self.database.snapshot() as connection:
             self._check_names(connection)
@@ -354,7 +354,7 @@ class SQLStore:
             keys = [work.key(name) for name in names]
             if limits is None:
                 return [Standing(self._units.amount(work.account(key).spent), ()) for key in keys]
-            work.load_numbers(each for each in limits.together(keys) if isinstance(each, int))
+            work.load_numbers(each for each in limits.other_members(keys) if isinstance(each, int))
             rules = dict(zip(limits.rules, self._named(work, limits), strict=True))
             now = max(work.time(), work.clock)
             return [
@@ -392,14 +392,14 @@ class SQLStore:
             return command.refused(self._work(connection))
 
     def spent(self, record: RecordId) -> Any:
-        """Return what `record` has spent, what is reserved included."""
+        """Return the amount that `record` has spent, reservations included."""
         name = self.names.label(record)
         with self.database.reading() as connection:
             found = self.database.one(connection, f"{ACCOUNT_ROW} WHERE label = ?", name)
             self._check_names(connection)  # afterwards: a key that changed between the two is seen
             if found is None:
                 check_accounts(self.database, connection)
-                return self.terms.composition.zero
+                return self.terms.composition.zero_spend
         return self._units.amount(self._texts.of(account_row(self.name, found)[3]))
 
     def _check_names(self, connection: Connection) -> None:
@@ -411,11 +411,11 @@ class SQLStore:
             )
 
     def worst(self) -> tuple[RecordId | None, Any]:
-        """Return the record that has spent most, and what it has spent."""
-        return next(iter(self.most_spent(1)), (None, self.terms.composition.zero))
+        """Return the record that has spent most, and its total."""
+        return next(iter(self.most_spent(1)), (None, self.terms.composition.zero_spend))
 
     def most_spent(self, count: int) -> list[tuple[RecordId, Any]]:
-        """Return the records that have spent most, at most so many, and what they have spent; the most first."""
+        """Return the records that have spent most, at most so many, and their totals; the most first."""
         exceeds = self.terms.composition.exceeds
         order = cmp_to_key(lambda one, other: exceeds(one, other) - exceeds(other, one))
         found: list[tuple[RecordId, Any]] = []
@@ -437,7 +437,7 @@ class SQLStore:
         return counted or 0
 
     def tallies(self) -> Iterable[Tally]:
-        """Return how often there was each kind of charge, which is kept count of; of what was folded, the sums."""
+        """Return the number of charges of each kind, as it is kept; of folded charges, the sums."""
         sql = "SELECT kind, releases, records FROM tally WHERE kind > 0 AND releases <> 0 ORDER BY kind"
         with self.database.snapshot() as connection:
             work = self._work(connection)
@@ -466,7 +466,7 @@ class SQLStore:
         return len(self.entries)
 
     def charges(self, record: RecordId) -> list[Entry]:
-        """List what `record` was charged for."""
+        """List the charges of `record`."""
         shown = self.names.shown(record)
         return [entry for entry in self.entries if shown in entry.records]
 
@@ -475,7 +475,7 @@ class SQLStore:
         return [entry for entry in self.entries if entry.mechanism is None]
 
     def requested(self, request: str) -> tuple[int, str | None] | None:
-        """Return where a request's charge stands, and what became of it if it is a reservation; None if there is none.
+        """Return the position of a request's charge, and its outcome if it is a reservation; None if there is none.
 
         A reservation is ``"reserved"``, ``"drawn"`` or ``"returned"``; a charge that is none has no state.
         """
@@ -528,7 +528,7 @@ def labelled(connection: Connection) -> dict[int, RecordId]:
 
 
 def import_charges_in(work: Work, charges: Sequence[tuple[Scope, Sequence[Entry]]], source: str) -> None:
-    """Charge in a transaction what another ledger, of this digest, had charged: whatever its records have left."""
+    """Charge in a transaction all charges of another ledger, of this digest, however much its records have left."""
     work.load({work.label(record) for _, entries in charges for entry in entries for record in entry.records})
     for scope, entries in charges:
         for entry in entries:
@@ -538,7 +538,7 @@ def import_charges_in(work: Work, charges: Sequence[tuple[Scope, Sequence[Entry]
 
 
 def check_said(by: str, reason: str) -> None:
-    """Refuse to change what a ledger is held to, or keeps, without saying who does so, and why.
+    """Refuse to change the terms of a ledger, or its entries, without an author and a reason.
 
     Raises
     ------
@@ -587,7 +587,7 @@ class NamedCharge:
             for entry, labels in zip(self._command.entries, self._labels, strict=True)
         ]
         if work.limits is not None and work.limits.grouped:
-            work.load_numbers(work.limits.together(key for entry in entries for key in entry.records))
+            work.load_numbers(work.limits.other_members(key for entry in entries for key in entry.records))
         self._keys = [key for entry in entries for key in entry.records]
         return self._command._replace(entries=entries)
 
@@ -598,7 +598,7 @@ class NamedCharge:
 
 
 def put_rules_in(work: Work, rules: Sequence[Rule], by: str, reason: str, at: int | None = None) -> None:
-    """Put rules in force, in a transaction; what they count of earlier charges is found in the entries.
+    """Put rules in force, in a transaction; their counts of earlier charges are found in the entries.
 
     Raises
     ------
@@ -642,7 +642,7 @@ def put_rules_in(work: Work, rules: Sequence[Rule], by: str, reason: str, at: in
 
 
 def happened(store: SQLStore, work: Work, event: LedgerEvent, reserved: dict[int, int]) -> None:
-    """Write down what happened in a ledger in memory, in a transaction.
+    """Write down the events of a ledger in memory, in a transaction.
 
     Parameters
     ----------

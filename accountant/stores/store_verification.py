@@ -35,7 +35,7 @@ _TAIL = 1_000
 
 @dataclass(frozen=True)
 class Verified:
-    """What was verified.
+    """The result of a verification.
 
     Attributes
     ----------
@@ -89,7 +89,7 @@ def verifying(database: Database, anchor: Anchor | None = None) -> Iterator[tupl
 
 
 def look_over(database: Database, anchor: Anchor | None = None) -> tuple[ReplayedEntries, Mark]:
-    """Check what spending from a store rests on, however many entries it has; everything else is `verify_database`'s.
+    """Check the parts of a store that spending rests on, however many entries it has; `verify_database` checks all.
 
     That is: terms, location, assumptions and closing, the chain of the last entries, and the anchor's entry. Accounts
     are checked when they are read, and when one is not found, that none is hidden behind a damaged index.
@@ -204,7 +204,7 @@ def _hash(database: Database, connection: Connection, position: int, fold: Fold 
 
 
 def verified(replay: ReplayedEntries, accounts: int) -> Verified:
-    """Return what is said of a replay in which everything fits."""
+    """Return the result of a replay in which everything fits."""
     trusted = tuple(repr(replay.kinds[position].mechanism) for position in replay.trusted)
     reserved = tuple(position for position, state in replay.reservations.items() if state == "reserved")
     head = Mark(replay.instance, replay.epoch, replay.position, replay.hash.hex())

@@ -96,7 +96,7 @@ _UPGRADES: dict[int, tuple[int, Callable[[Connection], None]]] = {
 
 
 def upgraded(database: Database, version: int) -> bool:
-    """Bring the tables of a store up to what can be read, if that is known how; return whether they are."""
+    """Bring the tables of a store to the present version, if an upgrade is known; return True if they are."""
     while version in _UPGRADES:
         after, upgrade = _UPGRADES[version]
         with database.writing() as connection:
@@ -108,7 +108,7 @@ def upgraded(database: Database, version: int) -> bool:
 
 
 def check_names(database: Database, waiting: Iterable[RecordId] = ()) -> None:
-    """Refuse to spend from a store whose records are called otherwise than they would be now, from 7 to 8.
+    """Refuse to spend from a store with other names of records than the present version gives, from 7 to 8.
 
     Parameters
     ----------

@@ -72,7 +72,7 @@ Kinds = dict[tuple[Any, ...], int]
 
 
 class Work(State):
-    """What one transaction does: the state is filled with the rows that are asked for, and written at its end.
+    """One transaction: the state is filled with the rows that are needed, and written at its end.
 
     Accounts go by their numbers, and by their labels before they have any. Nothing is written before `finish`, but
     everything in it sees what went before. Whoever works checks first and changes then: a task that refuses has changed
@@ -229,7 +229,7 @@ class Work(State):
         return self._numbered[number]
 
     def key(self, name: str) -> int | str:
-        """Return what the state calls an account: its number, and its label before it has one."""
+        """Return the state's key of an account: its number, and its label before it has one."""
         number = self.row(name).number
         return name if number is None else number
 
@@ -239,7 +239,7 @@ class Work(State):
         if found is None:
             row = self.row_numbered(record) if isinstance(record, int) else self.row(record)
             limits = None if self._recounted else self.limits
-            counted = () if limits is None or row.counted is None else limits.read(row.counted)
+            counted = () if limits is None or row.counted is None else limits.parse_row(row.counted)
             spent = self._texts.of(row.spent) if row.spent else self.units.zero
             found = self.accounts[record] = Account(spent, 0, counted)
         return found
@@ -255,7 +255,7 @@ class Work(State):
         if self._now is None:
             if self.limits is not None and self.limits.windows:
                 self._witness.saw(self._noted, self.clock)
-                self._now = Now(self.time(), self._witness.since(self.clock))
+                self._now = Now(self.time(), self._witness.elapsed_since(self.clock))
             else:
                 self._now = Now(clock.wall())  # a server's own takes one more trip
         return self._now
@@ -266,7 +266,7 @@ class Work(State):
 
     @property
     def rules(self) -> int:
-        """Where the rules in force stand; 0 without."""
+        """The position of the rules in force; 0 without."""
         return self._rules
 
     def _limits_now(self) -> Limits | None:
@@ -302,7 +302,7 @@ class Work(State):
         return json.loads(found[0])
 
     def reservation(self, position: int) -> str | None:
-        """Return what became of a reservation."""
+        """Return the outcome of a reservation."""
         if position not in self.reservations:
             found = self._one("SELECT state FROM reservation WHERE position = ?", position)
             if found is None:
@@ -356,7 +356,7 @@ class Work(State):
         return found
 
     def happen(self, event: LedgerEvent, source: str | None = None) -> int:
-        """Write an event down, and let it happen; return where it stands.
+        """Write an event down, and apply it; return its position.
 
         Parameters
         ----------
@@ -420,7 +420,7 @@ class Work(State):
             self._tally[kind] = releases + times, records + times * len(numbers)
 
     def number_of(self, key: int | str) -> int:
-        """Return the number of an account that has one, by what the state called it."""
+        """Return the number of an account that has one, by the state's key of it."""
         number = key if isinstance(key, int) else self._rows[key].number
         assert number is not None
         return number
@@ -446,7 +446,7 @@ class Work(State):
         return self.position
 
     def later(self, at: int | None) -> int:
-        """Return the time of what has happened elsewhere: now if none was noted, and here it never goes back."""
+        """Return the time of events elsewhere: now if none was noted, and here it never goes back."""
         if at is None:
             return self.now().at
         return max(at, self.clock) if self.limits is not None and self.limits.windows else at
@@ -457,7 +457,7 @@ class Work(State):
         self.append(_at({"saved": saved}, self.later(at), drift))
 
     def put_rules(self, rules: Sequence[Rule], body: dict[str, Any]) -> None:
-        """Put rules in force, whose groups have accounts by numbers; what they count of accounts follows by `put`."""
+        """Put rules in force, with groups that have accounts by numbers; their counts of accounts follow by `put`."""
         self._rules = self.append({"rules": body})
         self._recounted = True
         for record, account in self.accounts.items():
@@ -465,7 +465,7 @@ class Work(State):
         apply(self, Ruled(tuple(rules), body["by"], body["reason"], body["at"], body.get("drift", 0)))
 
     def open_account(self, name: str) -> list[Any]:
-        """Open the account of a new record; return what the entry that does it says of it."""
+        """Open the account of a new record; return its content in the entry that does it."""
         row = self.row(name)
         row.number, row.salt = self._fresh_number(), secrets.token_bytes(16)
         self._numbered[row.number] = row
@@ -474,19 +474,19 @@ class Work(State):
         return [row.number, commitment(row.salt, name)]
 
     def relabel(self, row: AccountRow, name: str) -> list[Any]:
-        """Call an account otherwise from now on; return what the entry that does it says of it."""
+        """Give an account another label from now on; return its content in the entry that does it."""
         assert row.number is not None
         row.name, row.salt = name, secrets.token_bytes(16)
         self._relabelled.add(row.number)
         return [row.number, commitment(row.salt, name)]
 
     def begin_epoch(self, epoch: int = 0) -> int:
-        """Begin an epoch, later than another that is known: whoever has the store open spends no more."""
+        """Begin an epoch, later than another that is known: earlier users of the store spend no more."""
         self.epoch = max(self.epoch, epoch) + 1
         return self.epoch
 
     def kind(self, entry: Entry) -> int:
-        """Return where a kind of entry stands: mechanism, sensitivity, charge, place and note."""
+        """Return the position of a kind of entry: mechanism, sensitivity, charge, place and note."""
         alike = id(entry.mechanism), id(entry.sensitivity), id(entry.charge), entry.where, entry.note
         seen = self._seen.get(alike)
         if seen is not None:
@@ -515,7 +515,7 @@ class Work(State):
         return {"mechanism": mechanism, **entry_terms(entry)}
 
     def assume(self, assumption: Assumption) -> None:
-        """Keep what releases rest on and nobody checked."""
+        """Keep the unchecked assumptions of releases."""
         self.append({"assumed": [assumption.kind.value, assumption.message, assumption.where]})
 
     def save_run(self, count: int, holder: str, state: bytes) -> None:
@@ -552,7 +552,7 @@ class Work(State):
             self.append({"closed": [why, *where]})
 
     def adopt(self, location: dict[str, Any], reason: str, missing: int, epoch: int) -> None:
-        """Let this copy go on: whoever has the store open, or a copy with the same anchor, spends no more."""
+        """Let this copy go on: other users of the store, or of a copy with the same anchor, spend no more."""
         body = {"epoch": self.begin_epoch(epoch), "location": location, "reason": reason, "missing": missing}
         self.append({"adopted": body, "at": self.clock or self._database.now(self.connection)})
         self._location = canonical(location)
@@ -565,7 +565,7 @@ class Work(State):
         settled: Iterable[int],
         tallies: Mapping[int, tuple[int, int]],
     ) -> int:
-        """Remove the entries up to one that a fold stands for; return how many.
+        """Remove the entries up to the last one of a fold; return their number.
 
         Parameters
         ----------
@@ -677,7 +677,7 @@ class Work(State):
 
     @property
     def unchanged(self) -> bool:
-        """Whether there is nothing to write."""
+        """True if there is nothing to write."""
         return not self._entries
 
     def _run(self, sql: str, rows: Sequence[tuple[Any, ...]]) -> None:
@@ -692,7 +692,7 @@ def _at(body: dict[str, Any], at: int | None, drift: int) -> dict[str, Any]:
 
 
 def mass_of(digest: bytes) -> int:
-    """Return what a row adds to the mass of its table: 32 bits, so that a column holds the sum of 2^31 of them."""
+    """Return the mass of a row in the sum of its table: 32 bits, so that a column holds the sum of 2^31 of them."""
     return int.from_bytes(digest[:4], "big")
 
 
@@ -705,7 +705,7 @@ ACCOUNT_ROW = "SELECT number, label, salt, spent, counted, digest FROM account"
 def store_row(
     name: str, row: Sequence[Any]
 ) -> tuple[str, int, str, str | None, int, int, int, str | None]:  # fmt: skip
-    """Return what the table of a store of a name says of it, without its digest, as `STORE_ROW` found it.
+    """Return the row of a name in the table of stores, without its digest, as `STORE_ROW` found it.
 
     Raises
     ------

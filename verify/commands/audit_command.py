@@ -14,8 +14,8 @@ from rich.console import Console
 
 from accountant.audit import (
     Audit,
+    AuditQuestion,
     Calibration,
-    Question,
     Releases,
     audit,
     calibrate,
@@ -105,7 +105,7 @@ def audit_command(
     """
     if epsilon is None and delta is None:
         delta = DEFAULT_DELTA
-    question = Question(delta, epsilon)
+    question = AuditQuestion(delta, epsilon)
     if plot is not None:
         if len(files) > 1:
             raise click.UsageError("--plot draws one file")
@@ -121,7 +121,7 @@ def audit_command(
     )
     if plot is not None:
         title = printable(f"{files[0].name}: {results[0].worst.name}", _TITLE)
-        plot_privacy(read[0].counted(results[0].worst), title, plot)
+        plot_privacy(read[0].profile_counts(results[0].worst), title, plot)
     if len(files) == 1:
         show(as_json, results[0].json, partial(_render, results[0]))
     else:
@@ -141,7 +141,7 @@ _BUDGET_CODES = {True: GOOD, False: BAD, None: OPEN}
 
 def audit_file(
     file: Path,
-    question: Question,
+    question: AuditQuestion,
     budget: float | None,
     neighbours: str | None,
     *,

@@ -96,7 +96,7 @@ def create(
     else:
         found.close()
         raise click.UsageError(f"{found.name}: holds a ledger already")
-    left = theorem.left(theorem.zero, budget).words_left
+    left = theorem.remaining_spend(theorem.zero_spend, budget).words_left
     click.echo(f"{printable(made.name)}: each record may lose {left} ({theorem.name})")
 
 
@@ -214,8 +214,11 @@ def left(store: str, records: tuple[str, ...], names: str | None, as_json: bool)
     totals = {
         json.dumps(name): (
             standing.spent,
-            terms.composition.left(standing.spent, terms.budget),
-            [(rule, spent, terms.composition.left(spent, rule.budget)) for rule, spent in standing.counted],
+            terms.composition.remaining_spend(standing.spent, terms.budget),
+            [
+                (rule, spent, terms.composition.remaining_spend(spent, rule.budget))
+                for rule, spent in standing.counted
+            ],
         )
         for name, standing in found.items()
     }

@@ -11,10 +11,10 @@ from typing import Any
 
 import click
 
-from accountant.audit import Audit, Question
+from accountant.audit import Audit, AuditQuestion
 from accountant.audit.audit_result import FORMAT as AUDIT
 from accountant.files.data_files import from_json
-from accountant.files.json_object import JsonError, loaded
+from accountant.files.json_object import JsonError, load_text_file
 from accountant.provenance import file_digest
 from algorithms.problems import SettingError
 from verify.audit_document import audit_document
@@ -127,10 +127,10 @@ def _date() -> datetime:
 
 def _documents(file: Path, delta: float, budget: float | None, neighbours: str | None) -> list[Document]:
     if file.suffix.lower() == ".json":
-        found = loaded(file, lambda text: _results(from_json(text), file))
+        found = load_text_file(file, lambda text: _results(from_json(text), file))
         if found:
             return found
-    _, audited = audit_file(file, Question(delta=delta), budget, neighbours, risk=True)
+    _, audited = audit_file(file, AuditQuestion(delta=delta), budget, neighbours, risk=True)
     return [audit_document(audited)]
 
 

@@ -126,7 +126,7 @@ def create(
     except PurposeRefused as refused:
         raise click.UsageError(f"--purpose, --tenant: {refused.message}") from None
     begin_named_run(where, named, accountant).close()
-    left = accountant.composition.left(accountant.composition.zero, budget).words_left
+    left = accountant.composition.remaining_spend(accountant.composition.zero_spend, budget).words_left
     click.echo(
         f"{printable(shown(place(where)))}: {learner}; each record may lose {left} ({accountant.composition.name})"
     )

@@ -129,7 +129,7 @@ class Mutants(FromJson):
         read = JsonObject(data, "the table of mutants")
         read.one_of("format", [FORMAT])
         read.text("subject")
-        honest = Verification.from_json(read.take("honest", dict))
+        honest = Verification.from_json(read.pop("honest", dict))
         mutants = tuple(read.entries("mutants", _read_mutant))
         found = cls(honest, mutants, tuple(read.texts("idle")))
         if [each.fault.name for each in found.escaped] != read.texts("escaped"):
@@ -146,9 +146,9 @@ def _read_mutant(read: JsonObject) -> Mutant:
     fault = next((each for each in known if (each.name, each.words, each.why) == (name, words, why)), None)
     if fault is None:
         raise JsonError(f"fault {name[:60]!r} is none of this version's")
-    exceeds = read.take("exceeds", bool, type(None))
+    exceeds = read.pop("exceeds", bool, type(None))
     caught_by = tuple(Layer(read_layer) for read_layer in read.texts("caught_by"))
-    return Mutant(fault, Verification.from_json(read.take("verification", dict)), caught_by, exceeds)
+    return Mutant(fault, Verification.from_json(read.pop("verification", dict)), caught_by, exceeds)
 
 
 def summary_of(mutants: Sequence[Mutant]) -> str:

@@ -171,7 +171,7 @@ def test_assumptions_and_a_shut_gate_outlive_the_process(path: Path) -> None:
     assert "0.333" in str(opened(path).assumptions)
     with pytest.raises(ZeroDivisionError):
         value(first).map(lambda values: 1 // 0, into=UNIT)
-    assert opened(path).closed == first.closed
+    assert opened(path).closure == first.closure
     with pytest.raises(GateClosed, match="a function in map failed"):
         beside.release(HALF, value(beside))  # it entered before it could know
     with pytest.raises(GateClosed):
@@ -242,7 +242,9 @@ def test_what_is_read_again_has_what_the_same_transaction_wrote(path: Path) -> N
         charge_in(work, entries, hold=False)
         put_rules_in(work, [Rule(Budget(0.5))], "ann", "why")
     assert store.standings(["ann"])[0].counted[0][1].epsilon == Fraction(1, 2)
-    endless = [entry._replace(mechanism=None, charge=store.terms.composition.infinite) for entry in entries]
+    endless = [
+        entry._replace(mechanism=None, charge=store.terms.composition.infinite_spend) for entry in entries
+    ]
     with store.working(()) as work:
         work.put_rules((), {"rules": [], "by": "ann", "reason": "why", "opened": [], "at": work.time()})
         charge_in(work, endless, hold=False)
