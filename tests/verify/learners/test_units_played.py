@@ -88,7 +88,8 @@ def test_names_come_again_in_every_family(
     result = verify(subject, epsilon=1.0, delta=delta, unit=unit, effort="quick")
     monkeypatch.setattr(EnforcedTerms, "accountant", made)
     monkeypatch.setattr(Accountant, "private", counted)
-    verify(subject, epsilon=1.0, delta=delta, unit=unit, effort="quick")  # unproven: an accountant that is watched
+    # An accountant that is watched proves nothing.
+    verify(subject, epsilon=1.0, delta=delta, unit=unit, effort="quick")
     times = [max(count.values()) for count in entered if count]
     assert times
     if unit == "one report":
