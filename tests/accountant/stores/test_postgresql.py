@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 from postgresql_server import execute, new_database, postgresql, single
 from processes import forked
-from sqlalchemy import event
 from test_sharing import LIMIT, contradiction, threads
 
 from accountant import Accountant, Budget, BudgetExceeded, Rule, spending_on
@@ -47,13 +46,13 @@ def closed(accountant: Accountant) -> None:
 
 def test_a_pool_that_keeps_no_settings_of_sessions_makes_nothing_less_durable(url: str) -> None:
     store: Any = opened(url).ledger
-    event.listen(
-        store.database._engine,
-        "checkout",
-        lambda connection, *_: connection.cursor().execute("SET synchronous_commit = off"),
-    )
+    with store.database.reading() as session:
+        session.execute("SET synchronous_commit = off")
+        session.commit()
     with store.working(()) as work:
-        assert work.connection.exec_driver_sql("SHOW synchronous_commit").scalar_one() == "on"
+        assert work.session.value("SHOW synchronous_commit") == "on"
+    with store.database.reading() as session:
+        assert session.value("SHOW synchronous_commit") == "off"
     store.close()
 
 
@@ -261,8 +260,8 @@ def test_a_server_that_does_not_wait_for_the_disk_is_refused(
     execute(url, "ALTER ROLE postgres SET synchronous_commit TO off")
     try:
         accountant = opened(url)
-        with accountant.ledger.database.reading() as connection:  # type: ignore[attr-defined]
-            assert connection.exec_driver_sql("SHOW synchronous_commit").scalar_one() == "on"
+        with accountant.ledger.database.reading() as session:  # type: ignore[attr-defined]
+            assert session.value("SHOW synchronous_commit") == "on"
         closed(accountant)
     finally:
         execute(url, "ALTER ROLE postgres RESET synchronous_commit")
