@@ -23,7 +23,7 @@ from accountant.files.sqlite_file import is_sqlite, note_closed, note_opened
 from accountant.rules import clock
 from accountant.stores.file_lock import LONGEST_WAIT, FileLock, Turns
 from accountant.stores.location import CHARGES, RUN_STORE, location_of
-from accountant.stores.session import Connections, Row, Session
+from accountant.stores.session import Connections, Session, TableRow
 from accountant.stores.session_lock import CLIENT_SETTINGS, WRITING, SessionLock, alive, set_session, writer
 from accountant.stores.store_refusals import InUse, LedgerDamaged, OutcomeUnknown, StoreMoved, StoreRefused
 
@@ -66,12 +66,15 @@ class Database:
     ----------
     path
         The file, if it is one.
+    name
+        What messages call it.
     """
 
     def __init__(self, url: URL) -> None:
         self.url = url
         self.sqlite = url.get_backend_name() == "sqlite"
         self.path = Path(url.database).absolute() if self.sqlite and url.database else None
+        self.name = _masked(url.render_as_string(hide_password=True)) if self.path is None else str(self.path)
         if self.path is not None:
             _close_inherited()
         dialect = url.get_dialect()
@@ -90,7 +93,7 @@ class Database:
         self._lock: FileLock | SessionLock | None = None
         self._turns = None if self.path is None else Turns(f"{self.path}.lock")
         self._file = None if self.path is None else _found(self.path)
-        self._log: tuple[str, list[int | None]] | None = None
+        self._log: dict[str, int | None] = {}
         self.accounts_checked = -math.inf  # when
         # Who forgets a store leaves its connections to nobody: Python 3.13 warns of those that are not closed.
         weakref.finalize(self, _close_forgotten, self._connections, self._process).atexit = False
@@ -133,11 +136,6 @@ class Database:
                 "`dpwitness ledger import` makes a store of it"
             )
         return cls(URL.create("sqlite", database=str(path)))
-
-    @property
-    def name(self) -> str:
-        """What messages call it."""
-        return str(self.path) if self.path else _masked(self.url.render_as_string(hide_password=True))
 
     def create(self) -> None:
         """Make the file of a new database, which only its owner can read."""
@@ -198,7 +196,7 @@ class Database:
 
     def _dispose(self) -> None:
         self._connections.dispose()
-        self._log = None
+        self._log = {}
 
     def _check_log(self) -> None:
         """Refuse if SQLite's log was removed while it was open: what is written now would be lost with it.
@@ -213,11 +211,12 @@ class Database:
         """
         if self.path is None:
             return
-        if self._log is None:
-            real = str(self.path.resolve())
-            self._log = real, _beside(real)
-        real, before = self._log
-        if None in before or _beside(real) != before:
+        if not self._log:
+            real = self.path.resolve()
+            self._log = {name: _number(name) for name in (f"{real}-wal", f"{real}-shm")}
+        for name, before in self._log.items():
+            if before is not None and _number(name) == before:
+                continue
             raise StoreMoved(
                 f"{self.path}: SQLite's log beside it (-wal, -shm) was removed or replaced while it was open, so "
                 "nothing more can be charged here: close it, in all that this process has open of it, and open it again"
@@ -240,7 +239,7 @@ class Database:
             driver, idle = self._connections.take()
             session = Session(self, driver)
             try:
-                if self._log is None:
+                if not self._log:
                     self._check_log()
                 yield session
             except BaseException as error:
@@ -372,7 +371,7 @@ class Database:
             return location_of(self.path)
         return {} if self.sqlite else _named(session.rows(_PLACE)[0])
 
-    def row_in_place(self, session: Session, sql: str) -> tuple[Row, dict[str, Any] | None]:
+    def row_in_place(self, session: Session, sql: str) -> tuple[TableRow, dict[str, Any] | None]:
         """Return the row that a statement finds, and what `place` does; None of SQLite, whose file is looked at before.
 
         A server may be replaced by another, or its tables by those of a dump, while connections are made anew.
@@ -500,10 +499,10 @@ def _found(path: str | Path) -> os.stat_result | None:
         return None
 
 
-def _beside(file: str) -> list[int | None]:
-    """Return the numbers of the files of SQLite's log; None for one that is not there."""
-    found = (_found(f"{file}{suffix}") for suffix in ("-wal", "-shm"))
-    return [None if each is None else each.st_ino for each in found]
+def _number(path: str) -> int | None:
+    """Return the number of a file; None if it is not there."""
+    found = _found(path)
+    return None if found is None else found.st_ino
 
 
 def _usable(connection: sqlite3.Connection) -> bool:

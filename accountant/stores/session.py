@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import threading
+import queue
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from accountant.stores.database import Database
 
-Row = tuple[Any, ...]
+TableRow = tuple[Any, ...]
 _CHUNK = 500  # parameters of one statement; SQLite's own limit was 999 for long
 _MOST, _KEPT = 15, 5
 """So many connections of a database are in use at once, and so many of them stay open."""
@@ -38,9 +38,9 @@ class Session:
         """Run a statement; return the driver's cursor."""
         return self.driver.execute(sql if self.database.sqlite else sql.replace("?", "%s"), tuple(parameters))
 
-    def row(self, sql: str, *parameters: Any) -> Row | None:
+    def row(self, sql: str, *parameters: Any) -> TableRow | None:
         """Return the first row that a statement finds."""
-        found: Row | None = self.execute(sql, parameters).fetchone()
+        found: TableRow | None = self.execute(sql, parameters).fetchone()
         return found
 
     def value(self, sql: str, *parameters: Any) -> Any:
@@ -48,9 +48,9 @@ class Session:
         found = self.row(sql, *parameters)
         return None if found is None else found[0]
 
-    def rows(self, sql: str, *parameters: Any) -> list[Row]:
+    def rows(self, sql: str, *parameters: Any) -> list[TableRow]:
         """Return the rows that a statement finds."""
-        found: list[Row] = self.execute(sql, parameters).fetchall()
+        found: list[TableRow] = self.execute(sql, parameters).fetchall()
         return found
 
     def each(self, sql: str) -> Iterator[Any]:
@@ -59,15 +59,15 @@ class Session:
         self._streams.append(cursor)
         return iter(cursor)
 
-    def select(self, sql: str, keys: Sequence[Any]) -> list[Row]:
+    def select(self, sql: str, keys: Sequence[Any]) -> list[TableRow]:
         """Return the rows that a statement with a list of keys, ``IN (...)``, finds."""
-        found: list[Row] = []
+        found: list[TableRow] = []
         for start in range(0, len(keys), _CHUNK):
             part = keys[start : start + _CHUNK]
             found += self.rows(sql.replace("...", ",".join("?" * len(part))), *part)
         return found
 
-    def run(self, sql: str, rows: Sequence[Row]) -> None:
+    def run(self, sql: str, rows: Sequence[TableRow]) -> None:
         """Run a statement with each of some rows of parameters."""
         if rows:
             spelled = sql if self.database.sqlite else sql.replace("?", "%s")
@@ -122,7 +122,9 @@ class Connections:
     def __init__(self, connect: Callable[[], Any], lives: Callable[[Any], bool]) -> None:
         self.connect = connect
         self._lives = lives
-        self._free = threading.BoundedSemaphore(_MOST)
+        self._free: queue.SimpleQueue[None] = queue.SimpleQueue()
+        for _ in range(_MOST):
+            self._free.put(None)
         self._idle: list[Any] = []
         self.longest_wait = 30.0
 
@@ -134,8 +136,10 @@ class Connections:
         TimeoutError
             If all were in use for longer than `longest_wait` seconds.
         """
-        if not self._free.acquire(timeout=self.longest_wait):
-            raise TimeoutError(f"{_MOST} are in use for {self.longest_wait:g} s")
+        try:
+            self._free.get(timeout=self.longest_wait)
+        except queue.Empty:
+            raise TimeoutError(f"{_MOST} are in use for {self.longest_wait:g} s") from None
         try:
             idle = self._idle
             while idle:
@@ -146,7 +150,7 @@ class Connections:
                     found.close()
             return self.connect(), idle
         except BaseException:
-            self._free.release()
+            self._free.put(None)
             raise
 
     def give_back(self, connection: Any, idle: list[Any]) -> None:
@@ -157,7 +161,7 @@ class Connections:
             else:
                 connection.close()
         finally:
-            self._free.release()
+            self._free.put(None)
 
     def dispose(self) -> None:
         """Close them; those that are in use are closed afterwards."""

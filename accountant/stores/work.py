@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import math
-import secrets
+import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -97,11 +98,9 @@ class Work(State):
         self._witness = witness
         self.session = session
         self._texts = texts
-        row, self._place = self._database.row_in_place(
-            session, f"SELECT * FROM ({STORE_ROW}) AS kept, ({_LAST}) AS head"
-        )
-        *kept, position, digest = row
-        self._row = store_row(self._database.name, kept)
+        row, self._place = self._database.row_in_place(session, _HEAD)
+        self._row = store_row(self._database.name, row[:-2])
+        position, digest = row[-2:]
         self.instance, self.epoch, self._location, self._closed, self._rules = self._row[:5]
         self.clock, self.drift, self._noted = self._row[5:]
         self._now: Now | None = None
@@ -364,19 +363,16 @@ class Work(State):
             The digest of the ledger that it was imported from, if it was.
         """
         if isinstance(event, Charged):
+            entries = event.entries
             kinds = [
-                self.kind(entry) for entry in event.entries
+                self.kind(entry) for entry in entries
             ]  # first: what cannot be written down changes nothing
-            opened = [
-                self.open_account(name)
-                for name in dict.fromkeys(key for entry in event.entries for key in entry.records)
-                if isinstance(name, str)
-            ]
+            names = {key: None for entry in entries for key in entry.records if isinstance(key, str)}
+            opened = [self.open_account(name) for name in names]
             if opened:
-                event = event._replace(entries=tuple(map(self._numbered_entry, event.entries)))
-            body: dict[str, Any] = {
-                "paid": [[kind, entry.records] for kind, entry in zip(kinds, event.entries, strict=True)]
-            }
+                entries = tuple([entry.of(tuple(map(self.number_of, entry.records))) for entry in entries])
+            paid = [[kind, entry.records] for kind, entry in zip(kinds, entries, strict=True)]
+            body: dict[str, Any] = {"paid": paid}
             if opened:
                 body["opened"] = opened
             if event.scope != ANY:
@@ -388,8 +384,8 @@ class Work(State):
             if source is not None:
                 body["source"] = source
             position = self.append(_at(body, event.at, event.drift))
-            self._count(body["paid"], 1)
-            apply(self, event._replace(position=position))
+            self._count(paid, 1)
+            apply(self, event._replace(position=position, entries=entries))
             return position
         if isinstance(event, Settlement):
             state = "returned" if event.returned else "drawn"
@@ -408,9 +404,6 @@ class Work(State):
                 position = self.append(_at({"drawn again": request.position}, event.at, event.drift))
         apply(self, event)
         return position
-
-    def _numbered_entry(self, entry: Entry) -> Entry:
-        return entry.of(tuple(map(self.number_of, entry.records)))
 
     def _count(self, paid: Sequence[tuple[int, Sequence[Any]]], times: int) -> None:
         for kind, numbers in paid:
@@ -465,7 +458,7 @@ class Work(State):
     def open_account(self, name: str) -> list[Any]:
         """Open the account of a new record; return what the entry that does it says of it."""
         row = self.row(name)
-        row.number, row.salt = self._fresh_number(), secrets.token_bytes(16)
+        row.number, row.salt = self._fresh_number(), os.urandom(16)
         self._numbered[row.number] = row
         self.accounts.pop(name, None)
         self._changed.add(row.number)
@@ -474,7 +467,7 @@ class Work(State):
     def relabel(self, row: AccountRow, name: str) -> list[Any]:
         """Call an account otherwise from now on; return what the entry that does it says of it."""
         assert row.number is not None
-        row.name, row.salt = name, secrets.token_bytes(16)
+        row.name, row.salt = name, os.urandom(16)
         self._relabelled.add(row.number)
         return [row.number, commitment(row.salt, name)]
 
@@ -693,8 +686,9 @@ def mass_of(digest: bytes) -> int:
 
 
 _AT_ONCE = 1_000  # rows of a statement
-STORE_ROW = "SELECT instance, epoch, location, closed, rules, clock, drift, witness, digest FROM store"
-_LAST = "SELECT position, hash FROM entry ORDER BY position DESC LIMIT 1"
+_STORE = "SELECT instance, epoch, location, closed, rules, clock, drift, witness, digest"
+STORE_ROW = f"{_STORE} FROM store"
+_HEAD = f"{_STORE}, position, hash FROM store, entry ORDER BY position DESC LIMIT 1"
 ACCOUNT_ROW = "SELECT number, label, salt, spent, counted, digest FROM account"
 
 
@@ -708,10 +702,15 @@ def store_row(
     LedgerDamaged
         If the row is not what its digest says.
     """
-    *values, digest = row
-    if row_digest(*values) != stored_bytes(digest):
+    if not _is_whole(tuple(row)):
         raise LedgerDamaged(f"{name}: the table `store` is not what was written")
-    return tuple(values)
+    return row[:-1]  # type: ignore[return-value]
+
+
+@functools.lru_cache(maxsize=16)
+def _is_whole(row: tuple[Any, ...]) -> bool:
+    *values, digest = row
+    return row_digest(*values) == stored_bytes(digest)
 
 
 def account_row(name: str, row: Sequence[Any]) -> tuple[int, str, bytes, str, str | None, bytes]:
