@@ -1,8 +1,8 @@
-"""What a caller may set: one frozen value, checked once.
+"""The options of a caller: one frozen value, checked once.
 
 The signature of `verify` and its documentation, the flags of the command line and the line that repeats a verification
-follow from the fields of `Options`, and whatever passes options on (`assert_dp`, the pytest fixture) takes them all: a
-new option is a new field.
+follow from the fields of `Options`, and all functions that pass options on (`assert_dp`, the pytest fixture) take them
+all: a new option is a new field.
 """
 
 from __future__ import annotations
@@ -30,29 +30,29 @@ from verify.sampling.stage_sizes import FEWEST_SAMPLES
 from verify.transcripts.adversary import Adversary
 
 _MOST_WORKERS = 1_000
-_FLAG = rules.being(lambda value: isinstance(value, bool), "True or False")
+_FLAG = rules.satisfies(lambda value: isinstance(value, bool), "True or False")
 
 
 @dataclass(frozen=True, kw_only=True)
 class OptionFacts:
-    """What is known of an option, beside its name, type and default.
+    """The facts about an option, beside its name, type and default.
 
     Attributes
     ----------
     words
-        What it is, for the documentation of `verify`.
+        The description, for the documentation of `verify`.
     rule
-        What its values must be. None is always right where it is the default.
+        The rule for its values. None is always right where it is the default.
     help
-        What the command line says of its flag; without, it has none.
+        The help text of its flag; without, it has none.
     flag
         The flag, if it is not spelt as the option.
     reads
-        What the flag's text is read as: a type; a dictionary or a list is given item by item.
+        The type that the flag's text is read as; a dictionary or a list is given item by item.
     values
-        All that it can be, where these are a few words.
+        All of its values, where these are a few words.
     repeats
-        Whether the result depends on it, so that the line that repeats a verification says it.
+        True if the result depends on it, so that the line that repeats a verification includes it.
     """
 
     words: str
@@ -82,7 +82,7 @@ def _are_names(value: Any) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """What a caller of `verify` may set.
+    """The options of `verify`.
 
     Raises
     ------
@@ -94,14 +94,14 @@ class Options:
         None,
         "The claim. The trust model, the record and the view are the subject's own. Only a specimen of the zoo has "
         "numbers of its own, which hold unless others are given.",
-        rules.number(),
+        rules.real_number(),
         help="The claimed epsilon; only a specimen of the zoo has its own.",
         reads=float,
     )
     delta: float | None = option(
         None,
         "The claim's other number; by default 0, or the specimen's own.",
-        rules.number(),
+        rules.real_number(),
         help="The claimed delta; default: 0, or the specimen's own.",
         reads=float,
     )
@@ -111,7 +111,7 @@ class Options:
         "``'advanced'``, ``'zcdp'``, ``'renyi'`` or ``'gaussian'``, and its settings, as in "
         "``'zcdp, failures=0.1'``. By default what the learner's own claim names; else basic composition, or for "
         "delta > 0 the Gaussian filter.",
-        rules.made_by(composition_named),
+        rules.accepted_by(composition_named),
         help="Of a learner: the theorem that enforces the claim, as in zcdp or 'renyi, failures=0.1'.",
     )
     unit: str | None = option(
@@ -119,14 +119,14 @@ class Options:
         "For learners: what the claim protects, in place of what the learner's own claim says: ``'one report'``, "
         "``'one person, at most 8 rounds'`` (or another number), or ``'one person'`` for all rounds that a person "
         "takes part in. Runs are played so: names take turns, each as often as it may.",
-        rules.made_by(named_unit),
+        rules.accepted_by(named_unit),
         help="Of a learner: 'one report', 'one person, at most N rounds' or 'one person'; default: its claim's own.",
     )
     problem: Problem | LinearBandit | LinearContexts | str | None = option(
         None,
         'For learners: a problem, its name in the catalogue, or ``"path/to/file.py:problem"`` (a problem, or a '
         "function that makes one); by default the learner's own.",
-        rules.being(
+        rules.satisfies(
             lambda value: (
                 isinstance(value, str | LinearBandit | LinearContexts) or hasattr(value, "structure")
             ),
@@ -137,7 +137,7 @@ class Options:
     settings: Mapping[str, Value] | None = option(
         None,
         "Parameters of the named problem and of the learner.",
-        rules.being(lambda value: isinstance(value, Mapping), "a dictionary of parameters by name"),
+        rules.satisfies(lambda value: isinstance(value, Mapping), "a dictionary of parameters by name"),
         help="A parameter of the problem or learner.",
         flag="--set",
         reads=dict,
@@ -146,7 +146,7 @@ class Options:
         None,
         "For learners: the rounds they are built for, and of every accounting run; by default what `effort` says. "
         "What is certified beyond that many rounds rests on the accountant that enforces its budget.",
-        rules.whole(1),
+        rules.integer(1),
         help="Rounds of the learner and of every accounting run; default: by effort.",
         reads=int,
     )
@@ -160,7 +160,7 @@ class Options:
     samples: int | None = option(
         None,
         "Draws of the view in the black-box test, of all stages together; by default what `effort` says.",
-        rules.number(
+        rules.real_number(
             lambda value: value >= FEWEST_SAMPLES and value.is_integer(),
             f"be a whole number of at least {FEWEST_SAMPLES:,}",
         ),
@@ -170,14 +170,14 @@ class Options:
     confidence: float = option(
         0.95,
         "Of the lower bounds that rest on draws.",
-        rules.number(lambda value: 0.5 <= value < 1.0, "lie in [0.5, 1)"),
+        rules.real_number(lambda value: 0.5 <= value < 1.0, "lie in [0.5, 1)"),
         help="Of sampled lower bounds.",
         reads=float,
     )
     false_alarm: float = option(
         FALSE_ALARM,
         "The largest probability with which a true claim is refuted, all looks of this verification together.",
-        rules.number(lambda value: 0.0 < value <= 0.5, "lie in (0, 0.5]"),
+        rules.real_number(lambda value: 0.0 < value <= 0.5, "lie in (0, 0.5]"),
         help="Chance that a true claim is refuted.",
         reads=float,
     )
@@ -191,7 +191,7 @@ class Options:
     time_limit: float = option(
         SECONDS,
         "Seconds after which to stop and report what was found until then.",
-        rules.made_by(check_time_limit),
+        rules.accepted_by(check_time_limit),
         help="Seconds after which to stop, and report what was found.",
         reads=float,
     )
@@ -208,7 +208,7 @@ class Options:
         "For learners and plain bandits: an interactive adversary (`verify.transcripts.adversary`) to play "
         "against, or its name (`verify.subjects.named_adversary`); for plain bandits in place of fixed reward "
         "tables.",
-        rules.being(
+        rules.satisfies(
             lambda value: isinstance(value, str) or callable(getattr(value, "turn", None)),
             "an adversary or its name",
         ),
@@ -217,27 +217,27 @@ class Options:
     neighbours: Adjacency | Domain | None = option(
         None,
         "For functions: which data sets are neighbours, in place of what the function itself declares.",
-        rules.being(lambda value: True, ""),  # checked where the subject is found
+        rules.satisfies(lambda value: True, ""),  # checked where the subject is found
     )
     stub: Sequence[str] = option(
         (),
         "For files: names of modules that it imports and that need not be there (plots, progress bars). Those that "
         "are not installed are replaced by mocks.",
-        rules.being(_are_names, "a list of names of modules"),
+        rules.satisfies(_are_names, "a list of names of modules"),
         help="A module that the file imports and that need not be there.",
         reads=list,
     )
     seed: int = option(
         0,
         "Of all randomness: the same seed gives the same result, bit for bit.",
-        rules.whole(0),
+        rules.integer(0),
         help="Seed of all randomness.",
         reads=int,
     )
     workers: int = option(
         1,
         "Processes that draw and count; the result does not depend on it.",
-        rules.whole(1, _MOST_WORKERS),
+        rules.integer(1, _MOST_WORKERS),
         help="Worker processes; no result depends on it.",
         reads=int,
         repeats=False,
@@ -254,7 +254,7 @@ class Options:
         None,
         "With ``backend='dask'``: the address of a Dask scheduler, as in ``'tcp://host:8786'``; by default a "
         "cluster of `workers` processes is started on this machine.",
-        rules.being(lambda value: isinstance(value, str), "an address"),
+        rules.satisfies(lambda value: isinstance(value, str), "an address"),
         help="Of --backend dask: the scheduler's address; default: a cluster is started here.",
         repeats=False,
     )
@@ -263,7 +263,7 @@ class Options:
         "With `anytime`, which it implies: a file in which the winnings of all runs are kept. A run with seed 0, "
         "the default, takes a seed that none before it used. The file is of one subject, claim and set of "
         "settings.",
-        rules.being(lambda value: isinstance(value, str | os.PathLike), "the path of a file"),
+        rules.satisfies(lambda value: isinstance(value, str | os.PathLike), "the path of a file"),
         help="A file that carries what --anytime won from run to run; of one subject, claim and settings.",
         reads=Path,
         repeats=False,
@@ -278,7 +278,7 @@ class Options:
     progress: Progress | None = option(
         None,
         "Called with the share done and what is being done.",
-        rules.being(callable, "a function of a share and of what is being done"),
+        rules.satisfies(callable, "a function of a share and of what is being done"),
         repeats=False,
     )
 
@@ -300,12 +300,12 @@ class Options:
 
     @property
     def executor(self) -> Executor:
-        """Where the workers are."""
+        """The executor of the work, in as many workers as were asked for."""
         return make_executor(self.workers, self.backend, self.scheduler)
 
     @property
     def bets(self) -> bool:
-        """Whether bets take the place of one test at the end."""
+        """True if bets take the place of one test at the end."""
         return self.anytime or self.wealth is not None
 
 

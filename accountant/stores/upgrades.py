@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable
 
-from accountant.filters.units import vector_text
 from accountant.gates.lineage import RecordId
 from accountant.pseudonym import Pseudonym
 from accountant.record_name import canonical_name
@@ -48,7 +47,7 @@ def _count_in_units(session: Session) -> None:
     for number, name, salt in accounts:
         account = replay.account(number)
         counted = None if replay.limits is None else replay.limits.text(account.counted)
-        row = int(number), name, stored_bytes(salt), vector_text(account.spent), counted
+        row = int(number), name, stored_bytes(salt), replay.units.text(account.spent), counted
         digest = row_digest(*row)
         mass += mass_of(digest)
         session.run(

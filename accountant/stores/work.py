@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from accountant.filters.units import vector_text
 from accountant.gates.lineage import RecordId
 from accountant.ledger.entry import Entry, entry_from_terms, entry_terms
 from accountant.ledger.events import (
@@ -371,7 +370,7 @@ class Work(State):
             opened = [self.open_account(name) for name in names]
             if opened:
                 entries = tuple([entry.of(tuple(map(self.number_of, entry.records))) for entry in entries])
-            paid = [[kind, entry.records] for kind, entry in zip(kinds, entries, strict=True)]
+            paid = [(kind, entry.records) for kind, entry in zip(kinds, entries, strict=True)]
             body: dict[str, Any] = {"paid": paid}
             if opened:
                 body["opened"] = opened
@@ -637,7 +636,7 @@ class Work(State):
             row = self._numbered[number]
             if number in self._changed:
                 account = self.account(number)
-                row.spent = vector_text(account.spent)
+                row.spent = self.units.text(account.spent)
                 row.counted = None if self.limits is None else self.limits.text(account.counted)
             values = number, row.name, row.salt, row.spent, row.counted
             digest = row_digest(*values)

@@ -56,7 +56,7 @@ class Blocks:
 
 
 class BlocksMissing(Exception):
-    """The part of the blocks that is done here is stored, and others are not there yet; the message says how many."""
+    """Other processes have not stored all of their blocks yet, while this one's are; the message gives their number."""
 
 
 @dataclass(frozen=True, eq=False)

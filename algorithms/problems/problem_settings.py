@@ -18,7 +18,7 @@ __all__ = ["Parameter", "Value", "known_name", "meant", "parse_settings"]
 
 @dataclass(frozen=True)
 class Parameter:
-    """One setting: what it is called, what it may be, and what it means.
+    """One setting: its name, its values, and its meaning.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class Parameter:
 
     @property
     def rule(self) -> str:
-        """What a value must be, in words."""
+        """Condition on a value, in words."""
         if self.choices:
             return f"one of {', '.join(self.choices)}"
         noun = {"int": "an integer", "float": "a number", "str": "a text"}[self.kind]

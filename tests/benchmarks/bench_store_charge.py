@@ -20,7 +20,6 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 
 def bare_row(folder: str) -> Callable[[int], object]:
@@ -38,9 +37,9 @@ def bare_row(folder: str) -> Callable[[int], object]:
     return insert
 
 
-def accountant_in(store: str | None) -> tuple[Any, Any, Any]:
-    """Return an accountant, a mechanism, and the domain of what it is applied to."""
-    import numpy as np
+def release(store: str | None) -> Callable[[int], object]:
+    """Return what releases a value of a new record."""
+    import numpy as np  # after the environment says which code is measured
 
     from accountant import Accountant, Budget
     from mechanisms import Interval, Laplace
@@ -48,22 +47,7 @@ def accountant_in(store: str | None) -> tuple[Any, Any, Any]:
     unit = Interval(0, 1)
     accountant = Accountant(Budget(1e9), noise=np.random.default_rng(0), store=store)
     noise = Laplace.for_epsilon(0.25, sensitivity=unit.sensitivity)
-    accountant.release(noise, accountant.private([0.5], unit, "first"))
-    return accountant, noise, unit
-
-
-def release(store: str | None) -> Callable[[int], object]:
-    """Return what releases a value of a new record."""
-    accountant, noise, unit = accountant_in(store)
     return lambda number: accountant.release(noise, accountant.private([0.5], unit, f"user-{number}"))
-
-
-def charge(store: str) -> Callable[[int], object]:
-    """Return what charges a new record in a store, and draws nothing."""
-    accountant, noise, unit = accountant_in(store)
-    price = accountant.price(noise, accountant.private([0.5], unit, "first"))
-    ledger, entry, fits = accountant.ledger, price.entries[0], accountant._fits
-    return lambda number: ledger.charge([entry.of((f"user-{number}",))], fits)
 
 
 def worker(what: str, folder: str, each: int) -> None:

@@ -111,7 +111,7 @@ class _WithPatience(Options):
     """The options, and one more: all that a new option takes."""
 
     patience: int = option(
-        2, "Cups of tea before it gives up.", rules.whole(1), help="Cups of tea.", reads=int
+        2, "Cups of tea before it gives up.", rules.integer(1), help="Cups of tea.", reads=int
     )
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from mechanisms import Interval
 from verify import SubjectError, verify
-from verify.subjects.stubs import stubbed
+from verify.subjects.stubs import stub_modules
 
 FILE = """
 import math
@@ -48,7 +48,7 @@ def test_what_was_not_named_is_an_error(subject):
 
 
 def test_what_is_installed_is_imported_as_it_is():
-    with stubbed(["fractions", "no_such_module"]):
+    with stub_modules(["fractions", "no_such_module"]):
         import fractions
 
         import no_such_module

@@ -16,9 +16,9 @@ from verify.certificates.proof_code import proof_code
 from verify.learners.learner_subject import plan_proof
 from verify.options import Options, takes
 from verify.subjects.resolve import file_of, registered_name
-from verify.subjects.subject_identity import unreadable
+from verify.subjects.subject_identity import class_without_source
 from verify.verdict.result import Verification
-from verify.verification import verified
+from verify.verification import run_verification
 
 
 class NotCertified(ValueError):
@@ -66,8 +66,8 @@ def certify(subject: object, options: Options) -> Certificate:
     'valid'
     """
     said_options(options)  # before any work
-    found = verified(subject, options)
-    if hidden := unreadable(subject):
+    found = run_verification(subject, options)
+    if hidden := class_without_source(subject):
         raise NotCertified(found, f"the source of {hidden} cannot be read; put it into a file")
     if found.verdict != "certified":
         raise NotCertified(found, f"{found.verdict}. {' '.join(map(str, found.decision.reasons))}")

@@ -21,7 +21,7 @@ from verify.certificates.certification import NotCertified, certify
 from verify.commands.command_options import flags, json_option, show, shown_progress
 from verify.commands.completed_names import SUBJECT
 from verify.conduct.exit_codes import OPEN
-from verify.conduct.interrupts import interrupts
+from verify.conduct.interrupts import count_interrupts
 from verify.printable import print_on_stderr, printable
 from verify.subjects.resolve import is_registered
 
@@ -49,7 +49,7 @@ def certify_command(ctx: click.Context, /, subject: str, output: Path | None, **
     if output is not None and not output.absolute().parent.is_dir():
         raise SettingError(f"--output {output}: its folder does not exist")
     try:
-        with interrupts(), shown_progress(subject) as tell:
+        with count_interrupts(), shown_progress(subject) as tell:
             made = certify(subject, isolated=not is_registered(subject), progress=tell, **options)
     except NotCertified as refused:
         print_on_stderr(str(refused))
@@ -82,7 +82,7 @@ def check_command(ctx: click.Context, /, file: Path, subject: str | None, as_jso
     come to its end; 2 FILE is no certificate, or another input error; 4 an error of dpwitness's own.
     """
     certificate = Certificate.load(file)
-    with interrupts(), redirect_stdout(sys.stderr):
+    with count_interrupts(), redirect_stdout(sys.stderr):
         checked = certificate.check(subject)
     show(as_json, checked.json, partial(_render, checked))
     ctx.exit(checked.exit_code)

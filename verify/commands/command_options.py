@@ -20,7 +20,7 @@ from algorithms.blocks import BlocksMissing, BlockStore, Part
 from algorithms.learner import DEFAULT_DELTA
 from algorithms.problems import SettingError
 from verify.commands.completed_names import COMPOSITION, FAULT, PROBLEM, Completed, ParameterType
-from verify.conduct.progress import Progress, silent
+from verify.conduct.progress import Progress, no_progress
 from verify.printable import print_on_stderr, printable
 
 if TYPE_CHECKING:
@@ -186,7 +186,7 @@ def shown_progress(name: str) -> Iterator[Progress]:
     console = Console(stderr=True)
     if not console.is_terminal:
         with redirect_stdout(sys.stderr):
-            yield silent
+            yield no_progress
         return
     columns = (
         TextColumn("{task.description}", markup=False),

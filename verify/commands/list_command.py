@@ -26,7 +26,7 @@ from verify.commands.command_options import json_option, refuse_given, show
 from verify.commands.completed_names import PROBLEM
 from verify.document.elements import Block, Facts, Paragraph
 from verify.document.terminal_text import print_blocks
-from verify.sentences import stated
+from verify.sentences import remark
 from verify.subjects.resolve import every_learner, resolve
 from verify.verdict.json_form import json_able
 
@@ -171,7 +171,7 @@ def _in_full(found: dict[str, list[dict[str, Any]]]) -> Iterator[Block]:
                 elif key != "name" and value != "":
                     facts.append((key.replace("_", " "), _in_words(value)))
             yield Facts(tuple(facts))
-            yield Paragraph(stated(""))
+            yield Paragraph(remark(""))
 
 
 def _in_words(value: Any) -> str:

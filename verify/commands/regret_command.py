@@ -35,7 +35,7 @@ from verify.conduct.progress import Progress
 from verify.conduct.time_limit import TimeLimitReached, time_limit
 from verify.document.elements import Block, Code, Facts, Paragraph, TextTable
 from verify.document.terminal_text import print_blocks, print_document
-from verify.learners.learner_subject import LearnerSubject, blaming
+from verify.learners.learner_subject import LearnerSubject, attribute_errors_to_subject
 from verify.printable import print_on_stderr
 from verify.regret_claims.growth import measure_growth
 from verify.regret_claims.local_privacy import audit_local_privacy
@@ -49,7 +49,7 @@ from verify.regret_claims.regret_document import regret_document
 from verify.regret_claims.regret_report import EXIT_CODES, RegretReport
 from verify.regret_claims.scaling import fit_scaling
 from verify.regret_claims.verify_regret import DEFAULT_ERROR, regret, stated_value
-from verify.sentences import confident, observed, stated
+from verify.sentences import confident, observed, remark
 from verify.subject_error import SubjectError
 from verify.subjects.resolve import every_learner, is_registered, names_file, resolve
 from verify.verdict.json_form import json_able
@@ -345,7 +345,7 @@ def _told(
         subject = resolve(learner)
         if not isinstance(subject, LearnerSubject):
             raise SubjectError(f"{subject.name}: only learners have regret")
-        with blaming(subject):
+        with attribute_errors_to_subject(subject):
             return find(subject, tell)
 
     return _answer(learner, found, seconds)
@@ -375,7 +375,7 @@ def _in_time(learner: str, find: Callable[[], _Found], seconds: float) -> _Found
 
 def _said_of_growth(data: Mapping[str, Any]) -> Iterator[Block]:
     heading = "FASTER THAN LOG T" if data["faster"] else "NOT SEEN TO BE FASTER THAN LOG T"
-    yield Paragraph(stated("{heading}  {learner} at ε = {epsilon}", heading=heading, **_named(data)))
+    yield Paragraph(remark("{heading}  {learner} at ε = {epsilon}", heading=heading, **_named(data)))
     rows = (
         (f"{rounds:,}", nearest(mean)) for rounds, mean in zip(data["horizons"], data["means"], strict=True)
     )
@@ -434,7 +434,7 @@ def _said_of_privacy(data: Mapping[str, Any]) -> Iterator[Block]:
     first, second = data["regrets"]
     found = "EXCLUDED" if data["impossible"] else "POSSIBLE"
     yield Paragraph(
-        stated(
+        remark(
             "{found}  {learner} as an ε = {claim} local learner, neighbours: {relation}",
             found=found,
             learner=data["learner"],
@@ -472,11 +472,11 @@ def _twin(report: RegretReport, options: Mapping[str, Any], seconds: float) -> R
 def _said_of_printed(findings: Sequence[PrintedFinding]) -> Iterator[Block]:
     for finding in findings:
         theorem = finding.theorem
-        yield Paragraph(stated("{verdict}  {name}", verdict=finding.verdict.upper(), name=theorem.name))
-        facts = (("printed", theorem.says), ("but", theorem.wrong), ("seen", finding.seen))
+        yield Paragraph(remark("{verdict}  {name}", verdict=finding.verdict.upper(), name=theorem.name))
+        facts = (("printed", theorem.says), ("but", theorem.wrong), ("seen", finding.explanation))
         yield Facts(tuple(fact for fact in facts if str(fact[1])))
         yield Code(finding.report.reproduce)
-        yield Paragraph(stated(""))
+        yield Paragraph(remark(""))
 
 
 def _table(reports: Sequence[RegretReport]) -> TextTable:

@@ -23,7 +23,7 @@ from verify.certificates.certificate import Certificate
 from verify.certificates.certificate_document import certificate_document
 from verify.commands.audit_command import DEFAULT_DELTA, audit_file, neighbours_option
 from verify.document.elements import Document
-from verify.document.html_page import page
+from verify.document.html_page import render_html
 from verify.document.markdown_text import markdown
 from verify.experiments.reproduce import FORMAT as REPRODUCTION
 from verify.experiments.reproduce import Reproduced
@@ -103,7 +103,7 @@ def _writer(output: Path | None) -> Callable[[Sequence[Document], str], str]:
         case ".md":
             return markdown
         case ".html":
-            return page
+            return render_html
     raise SettingError(f"--output {output}: must end in .html or .md; a browser prints HTML as PDF")
 
 

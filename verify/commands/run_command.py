@@ -88,7 +88,7 @@ def create(
     from algorithms.durable.run_place import place, shown
     from algorithms.message_learner import MessageLearner
     from algorithms.problems import known_name
-    from verify.subjects.own_problem import own_structure, placed
+    from verify.subjects.own_problem import absolute_object_path, own_structure
     from verify.subjects.resolve import names_file
 
     if where in RUN_LEARNERS and learner not in RUN_LEARNERS:
@@ -98,7 +98,13 @@ def create(
     played = problem or entry.default_problem
     own = own_structure(played) if names_file(played) else None
     named = NamedLearner(
-        learner, played if own is None else placed(played), epsilon, horizon, delta, settings, own
+        learner,
+        played if own is None else absolute_object_path(played),
+        epsilon,
+        horizon,
+        delta,
+        settings,
+        own,
     )
     asking = sorted(name for name, each in RUN_LEARNERS.items() if issubclass(each.make, MessageLearner))
     if trust == "local" and learner not in asking:

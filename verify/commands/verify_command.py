@@ -17,7 +17,7 @@ from verify.commands.command_options import (
     shown_progress,
 )
 from verify.commands.completed_names import SUBJECT
-from verify.conduct.interrupts import interrupts
+from verify.conduct.interrupts import count_interrupts
 from verify.mutants.mutant_options import MutantOptions
 from verify.printable import print_on_stderr
 from verify.subjects.named_subject import named_subject
@@ -76,7 +76,7 @@ def verify_command(
             raise SettingError("--plot: bets (--anytime, --wealth) give a bound and no band to draw")
         check_plot(plot)
     isolated = not _is_ours(named, options["adversary"], options["problem"])
-    with interrupts():  # until the report is printed
+    with count_interrupts():  # until the report is printed
         with shown_progress(subject or str(command)) as tell:
             result = verify(named, neighbours=adjacency, isolated=isolated, progress=tell, **options)
         show(
@@ -104,7 +104,7 @@ def _show_mutants(
     from verify.mutants.mutant_report import as_markdown, render_all
     from verify.mutants.verify_mutants import verify_mutants
 
-    with interrupts():
+    with count_interrupts():
         with shown_progress(subject or "mutants") as tell:
             if subject is None and command is None:
                 runs = catalogue_mutants(MutantOptions(progress=tell, **options))

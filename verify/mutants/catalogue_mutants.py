@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import fields, replace
 
 from algorithms.learner import DEFAULT_DELTA
-from verify.conduct.progress import silent, stretch
+from verify.conduct.progress import no_progress, subprogress
 from verify.mutants.mutant_options import MutantOptions
 from verify.mutants.verify_mutants import Mutants, verify_mutants
 from verify.subjects.resolve import every_learner
@@ -28,10 +28,10 @@ def _options_for(learner: str, options: MutantOptions) -> MutantOptions:
 def catalogue_mutants(options: MutantOptions, learners: Sequence[str] = ()) -> list[Mutants]:
     """Verify the mutants of all certified learners, or of these; see `verify_mutants`."""
     names = learners or certified_learners()
-    tell = options.progress or silent
+    tell = options.progress or no_progress
     runs = []
     for number, name in enumerate(names):
-        told = stretch(tell, number / len(names), (number + 1) / len(names))
+        told = subprogress(tell, number / len(names), (number + 1) / len(names))
         its = replace(_options_for(name, options), progress=told)
         runs.append(verify_mutants(name, **{each.name: getattr(its, each.name) for each in fields(its)}))
     return runs

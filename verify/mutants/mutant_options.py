@@ -27,7 +27,7 @@ class MutantOptions(Options):
     faults: Sequence[str] = option(
         (),
         "Names of the faults that are planted; by default all that can act in the subject.",
-        rules.being(_is_names, "a list of names"),
+        rules.satisfies(_is_names, "a list of names"),
         help="With --mutants: a fault to plant; default: all that can act.",
         flag="--fault",
         reads=list,

@@ -17,7 +17,7 @@ from verify.document.elements import (
     Tone,
 )
 from verify.mutants.verify_mutants import Mutants
-from verify.sentences import Sentence, exact, stated
+from verify.sentences import Sentence, exact, remark
 from verify.verdict.common_sections import claim_section, provenance_section
 
 _LOSS = {True: "violates the claim", False: "satisfies the claim", None: "unknown"}
@@ -37,10 +37,10 @@ def mutants_document(done: Mutants, **files: str) -> Document:
         )
         for each in done.mutants
     )
-    whys = tuple(stated("{name}: {why}", name=each.fault.name, why=each.fault.why) for each in done.mutants)
+    whys = tuple(remark("{name}: {why}", name=each.fault.name, why=each.fault.why) for each in done.mutants)
     planted: list[Block] = [
         Paragraph(
-            stated(
+            remark(
                 "Each fault is a likely mistake, planted in the subject by itself; the result was verified like it."
             )
         ),
@@ -49,7 +49,7 @@ def mutants_document(done: Mutants, **files: str) -> Document:
     ]
     if done.idle:
         planted.append(
-            Paragraph(stated("Not applicable here, and not verified: {faults}.", faults=", ".join(done.idle)))
+            Paragraph(remark("Not applicable here, and not verified: {faults}.", faults=", ".join(done.idle)))
         )
     without = (
         ("verdict", honest.verdict),
@@ -63,7 +63,7 @@ def mutants_document(done: Mutants, **files: str) -> Document:
             "Confidence and limits",
             (
                 Paragraph(
-                    stated(
+                    remark(
                         "Whether a fault violates the claim is known by argument, not from the test. Other faults may "
                         "remain undetected."
                     )

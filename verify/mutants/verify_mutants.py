@@ -11,7 +11,7 @@ from typing import Any
 from accountant.files.json_object import FromJson, JsonError, JsonObject
 from algorithms.problems import known_name
 from verify.conduct.isolation import Reports, in_own_process
-from verify.conduct.progress import Progress, silent, stretch
+from verify.conduct.progress import Progress, no_progress, subprogress
 from verify.faults.fault import AnyFault, Fault
 from verify.faults.planted_subject import FAULTS, Planted, kind_of_faults
 from verify.findings import Finding
@@ -193,7 +193,7 @@ def verify_mutants(subject: object, options: MutantOptions) -> Mutants:
     >>> done.mutants[0].result.verdict, done.mutants[0].caught_by[0].value
     ('refuted', 'ledger')
     """
-    tell = options.progress or silent
+    tell = options.progress or no_progress
     shares = _Shares(tell)
     honest = verify(subject, **_keywords(replace(options, progress=shares.next("without a fault"))))
     known, rounds = _planted(subject, options, honest)
@@ -218,7 +218,7 @@ class _Shares:
     def next(self, name: str) -> Progress:
         """Return what the next verification reports to."""
         start, self.begun = self.begun / self.count, self.begun + 1
-        told = stretch(self.tell, min(start, 1.0), min(self.begun / self.count, 1.0))
+        told = subprogress(self.tell, min(start, 1.0), min(self.begun / self.count, 1.0))
         return lambda share, doing: told(share, f"{name}: {doing}")
 
 
@@ -250,7 +250,7 @@ def _planted(
         return _acting(subject, options, honest.claim.epsilon, honest.claim.delta)
 
     if options.isolated:
-        done = in_own_process(work, silent, options.time_limit, errors=(SubjectError, ValueError))
+        done = in_own_process(work, no_progress, options.time_limit, errors=(SubjectError, ValueError))
         if isinstance(done, Finding):
             raise SubjectError(f"{honest.subject}: faults could not be planted: {done.message}")
     else:

@@ -54,7 +54,7 @@ class _StubFinder(MetaPathFinder):
 
 
 @contextmanager
-def stubbed(names: Collection[str]) -> Iterator[None]:
+def stub_modules(names: Collection[str]) -> Iterator[None]:
     """Replace modules of these names where they are imported in the block and are not installed.
 
     What was replaced stays so for those who imported it, and is forgotten for all others.
