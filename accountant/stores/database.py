@@ -21,7 +21,7 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 
 from accountant.files.sqlite_file import is_sqlite, note_closed, note_opened
 from accountant.rules import clock
-from accountant.stores.file_lock import LONGEST_WAIT, FileLock, Turns
+from accountant.stores.file_lock import LONGEST_WAIT, FileLock, Turns, this_process
 from accountant.stores.location import CHARGES, RUN_STORE, location_of
 from accountant.stores.session import Connections, Session, TableRow
 from accountant.stores.session_lock import CLIENT_SETTINGS, WRITING, SessionLock, alive, set_session, writer
@@ -68,6 +68,8 @@ class Database:
         The file, if it is one.
     name
         What messages call it.
+    driver
+        The driver's module.
     """
 
     def __init__(self, url: URL) -> None:
@@ -79,13 +81,13 @@ class Database:
             _close_inherited()
         dialect = url.get_dialect()
         self._dialect = dialect()
-        self._driver: Any = sqlite3 if self.sqlite else dialect.import_dbapi()
+        self.driver: Any = sqlite3 if self.sqlite else dialect.import_dbapi()
         connect = (
             partial(_opened, self.path)
             if self.sqlite
-            else partial(_connected, self._driver, self._dialect, url)
+            else partial(_connected, self.driver, self._dialect, url)
         )
-        self._connections = Connections(connect, _usable if self.sqlite else alive)
+        self._connections = Connections(connect, _usable if self.sqlite else alive, self.name)
         self._in_memory = connect() if self.sqlite and self.path is None else None
         self._process = os.getpid()
         self._transaction = threading.RLock()  # held during one, and by a fork, which must not begin in one
@@ -161,7 +163,7 @@ class Database:
         elif not self.sqlite:
             try:
                 self._lock = SessionLock(self._connections.connect(), self.name)
-            except self._driver.Error as error:
+            except self.driver.Error as error:
                 raise self._trouble(error) from error
 
     @property
@@ -211,10 +213,11 @@ class Database:
         """
         if self.path is None:
             return
-        if not self._log:
+        log = self._log
+        if not log:
             real = self.path.resolve()
-            self._log = {name: _number(name) for name in (f"{real}-wal", f"{real}-shm")}
-        for name, before in self._log.items():
+            self._log = log = {name: _number(name) for name in (f"{real}-wal", f"{real}-shm")}
+        for name, before in log.items():
             if before is not None and _number(name) == before:
                 continue
             raise StoreMoved(
@@ -236,26 +239,30 @@ class Database:
             if self._in_memory is not None:
                 yield Session(self, self._in_memory)
                 return
-            driver, idle = self._connections.take()
-            session = Session(self, driver)
+            if not self._connections.any_open:
+                self._log = {}  # whoever closed the last one may have removed it
+            session = Session(self)
             try:
+                self._connections.lend(session)
                 if not self._log:
                     self._check_log()
                 yield session
-            except BaseException as error:
-                if not isinstance(error, Exception):
-                    idle = []  # it may have been interrupted in a statement, and is not used again
+            except Exception:
+                self._take_back(session)
                 raise
+            else:
+                self._take_back(session)
             finally:
-                with suppress(self._driver.Error):  # then it is not used again
-                    session.close()
-                self._connections.give_back(driver, idle)
-        except self._driver.Error as error:
+                if session.lent:  # it was interrupted, in a statement, perhaps
+                    self._take_back(session, again=False)
+        except self.driver.Error as error:
             raise self._trouble(error) from error
-        except TimeoutError as error:
-            raise OSError(
-                f"{self.name}: no connection became free, as all wait for the database: {error}"
-            ) from error
+
+    def _take_back(self, session: Session, *, again: bool = True) -> None:
+        ended = session.driver is not None and session.end()
+        if not ended:
+            self._connections.dispose()  # a server that has ended one connection has ended the others, too
+        self._connections.take_back(session, again=again and ended)
 
     @contextmanager
     def snapshot(self) -> Iterator[Session]:
@@ -295,12 +302,12 @@ class Database:
                 self._check_log()
                 yield session
             except BaseException:
-                with suppress(self._driver.Error):  # what went wrong is raised, and not what follows from it
+                with suppress(self.driver.Error):  # what went wrong is raised, and not what follows from it
                     session.rollback()
                 raise
             try:
                 session.commit()
-            except self._driver.Error as error:
+            except self.driver.Error as error:
                 self._dispose()  # after an error of the disk nothing on this connection can be believed
                 raise OutcomeUnknown(f"{self.name}: {' '.join(str(error).split())}") from error
             self._check_log()  # it may have gone since, and the charge with it
@@ -313,7 +320,7 @@ class Database:
             session.execute(
                 f"SELECT set_config('synchronous_commit', 'on', true), pg_advisory_xact_lock({WRITING})"
             )
-        except self._driver.Error as error:
+        except self.driver.Error as error:
             if getattr(error, "sqlstate", None) != "55P03":  # waited for too long
                 raise
             session.rollback()
@@ -326,15 +333,22 @@ class Database:
 
     @contextmanager
     def _alone(self, wait: float | None = None) -> Iterator[None]:
-        """Let nobody else write meanwhile, where a lock is not the database's own."""
+        """Let no other thread write meanwhile, and no other process where a lock is not the database's own."""
+        if self._transaction._is_owned():  # type: ignore[attr-defined]
+            # Whoever collects garbage in a transaction, say: what is written now is not ended yet.
+            raise InUse(f"{self.name}: this thread is writing to it already", this_process())
         with self._transaction:
-            try:
-                if self._turns is not None:
-                    self._turns.take(LONGEST_WAIT if wait is None else wait)
+            if self._turns is None:
                 yield
-            finally:
-                if self._turns is not None:
+                return
+            try:
+                try:
+                    self._turns.take(LONGEST_WAIT if wait is None else wait)
+                    yield
+                finally:
                     self._turns.give_back()
+            finally:
+                self._turns.give_back()  # an interruption may fall on any line, and on that one
 
     def _check_process(self) -> None:
         if os.getpid() != self._process:
@@ -350,7 +364,7 @@ class Database:
             words += (
                 " (SQLite writes beside a file even to read it: who may not, can look at a copy of their own)"
             )
-        damaged = not isinstance(error, self._driver.OperationalError) or "malformed" in words
+        damaged = not isinstance(error, self.driver.OperationalError) or "malformed" in words
         if getattr(error, "sqlstate", None) == "25006":
             words += " (a standby, or a role or database that may only read: charges need the primary)"
         if not self.sqlite:
@@ -424,8 +438,13 @@ class Database:
         _close_forgotten(self._connections, self._process)
         if self._in_memory is not None:
             self._in_memory.close()
-        if self._turns is not None:
-            self._turns.close()
+        if self._turns is not None and self._transaction.acquire(
+            blocking=False
+        ):  # else a thread is in its turn
+            try:
+                self._turns.close()
+            finally:
+                self._transaction.release()
         if self._lock is not None:
             self._lock.release()
 

@@ -42,6 +42,7 @@ class _Lock:
         self.file = _opened(path)
         self._process = os.getpid()
         self._close = weakref.finalize(self, os.close, self.file)
+        self._close.atexit = False  # a thread may be in a turn still
         _held.add(self)  # before it is taken: a fork may fall on any line, too
 
     def take(self, wait: float) -> None:
@@ -83,6 +84,7 @@ class Turns:
     def __init__(self, path: str) -> None:
         self._path = path
         self._lock: _Lock | None = None
+        self._taken = False
 
     def take(self, wait: float) -> None:
         """Wait for a turn, which lasts until `give_back`.
@@ -100,15 +102,17 @@ class Turns:
         OSError
             If the file cannot be opened, or the system or its file system has no locks.
         """
-        if self._lock is None or not self._lock.held or not os.fstat(self._lock.file).st_nlink:  # deleted
+        if self._lock is None or not self._lock.held or not _is_at(self._path, self._lock.file):
             self._lock = _Lock(self._path)
+        self._taken = True  # soon
         self._lock.take(wait)
         os.pwrite(self._lock.file, _turn_of(os.getpid()), 0)
 
     def give_back(self) -> None:
         """End the turn; again does nothing."""
-        if self._lock is not None and self._lock.held:
+        if self._taken and self._lock is not None and self._lock.held:
             self._lock.give_back()
+        self._taken = False
 
     def close(self) -> None:
         """End the turn, and close the file."""
@@ -161,6 +165,14 @@ class FileLock(_Lock):
 
 def _opened(path: str) -> int:
     return os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
+
+
+def _is_at(path: str, file: int) -> bool:
+    """Whether an open file is still the one of a name: others would lock another."""
+    try:
+        return os.path.samestat(os.lstat(path), os.fstat(file))
+    except OSError:
+        return False
 
 
 def _taken(file: int, path: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -24,14 +25,20 @@ class Session:
     database
         The database.
     driver
-        The driver's connection.
+        The driver's connection, while the session lasts.
+    kept
+        Where the connection is kept for the next.
+    lent
+        Whether it is one of `Connections` that was not given back.
     """
 
-    __slots__ = ("_streams", "database", "driver")
+    __slots__ = ("_streams", "database", "driver", "kept", "lent")
 
-    def __init__(self, database: Database, driver: Any) -> None:
+    def __init__(self, database: Database, driver: Any = None) -> None:
         self.database = database
         self.driver = driver
+        self.kept: list[Any] = []
+        self.lent = False
         self._streams: list[Any] = []
 
     def execute(self, sql: str, parameters: Sequence[Any] = ()) -> Any:
@@ -55,9 +62,9 @@ class Session:
 
     def each(self, sql: str) -> Iterator[Any]:
         """Iterate over the rows that a statement finds; it is closed with the session at the latest."""
-        cursor = self.execute(sql)
-        self._streams.append(cursor)
-        return iter(cursor)
+        cursor = self.driver.cursor()
+        self._streams.append(cursor)  # before it begins: an interruption may fall on any line
+        return iter(cursor.execute(sql))
 
     def select(self, sql: str, keys: Sequence[Any]) -> list[TableRow]:
         """Return the rows that a statement with a list of keys, ``IN (...)``, finds."""
@@ -89,16 +96,20 @@ class Session:
         """End the transaction; it has written nothing."""
         self.driver.rollback()
 
-    def close(self) -> None:
-        """End what was not ended, so that the connection can be used again.
+    def end(self) -> bool:
+        """End what was not ended; return whether the connection can be used again.
 
         What `each` has not read to its end is closed: in the frames of an exception it would keep SQLite's file open,
         and its log with it, after `Database.close`.
         """
-        for cursor in self._streams:
-            cursor.close()
-        if not self.database.sqlite or self.driver.in_transaction:
-            self.driver.rollback()
+        try:
+            for cursor in self._streams:
+                cursor.close()
+            if not self.database.sqlite or self.driver.in_transaction:
+                self.driver.rollback()
+        except self.database.driver.Error:
+            return False
+        return True
 
 
 class Connections:
@@ -110,6 +121,8 @@ class Connections:
         Makes one.
     lives
         Whether one can be used again.
+    name
+        What messages call the database.
 
     Attributes
     ----------
@@ -119,52 +132,67 @@ class Connections:
         Seconds after which somebody who waits for one is told so.
     """
 
-    def __init__(self, connect: Callable[[], Any], lives: Callable[[Any], bool]) -> None:
+    def __init__(self, connect: Callable[[], Any], lives: Callable[[Any], bool], name: str) -> None:
         self.connect = connect
         self._lives = lives
+        self._name = name
         self._free: queue.SimpleQueue[None] = queue.SimpleQueue()
         for _ in range(_MOST):
             self._free.put(None)
         self._idle: list[Any] = []
+        self._open: weakref.WeakSet[Any] = weakref.WeakSet()
         self.longest_wait = 30.0
 
-    def take(self) -> tuple[Any, list[Any]]:
-        """Return one, and where it goes afterwards.
+    @property
+    def any_open(self) -> bool:
+        """Whether one is open, idle or in use."""
+        return bool(self._open)
+
+    def lend(self, session: Session) -> None:
+        """Give a session its connection; an interruption may fall on any line, and `take_back` knows how far this came.
 
         Raises
         ------
-        TimeoutError
+        OSError
             If all were in use for longer than `longest_wait` seconds.
         """
         try:
             self._free.get(timeout=self.longest_wait)
         except queue.Empty:
-            raise TimeoutError(f"{_MOST} are in use for {self.longest_wait:g} s") from None
-        try:
-            idle = self._idle
-            while idle:
-                with suppress(IndexError):  # another thread was faster
-                    found = idle.pop()
-                    if self._lives(found):
-                        return found, idle
-                    found.close()
-            return self.connect(), idle
-        except BaseException:
-            self._free.put(None)
-            raise
+            raise OSError(
+                f"{self._name}: no connection became free, as all wait for the database: {_MOST} are in use for "
+                f"{self.longest_wait:g} s"
+            ) from None
+        session.lent = True
+        session.kept = self._idle
+        while session.kept:
+            with suppress(IndexError):  # another thread was faster
+                session.driver = session.kept.pop()
+                if self._lives(session.driver):
+                    return
+                self._close(session.driver)
+        session.driver = self.connect()
+        self._open.add(session.driver)
 
-    def give_back(self, connection: Any, idle: list[Any]) -> None:
-        """Keep one for the next, or close it."""
+    def take_back(self, session: Session, *, again: bool) -> None:
+        """Keep the connection of a session for the next, or close it; a second time nothing."""
+        driver, session.driver = session.driver, None
         try:
-            if idle is self._idle and len(idle) < _KEPT:
-                idle.append(connection)
-            else:
-                connection.close()
+            if driver is not None and again and session.kept is self._idle and len(self._idle) < _KEPT:
+                session.kept.append(driver)
+            elif driver is not None:
+                self._close(driver)
         finally:
-            self._free.put(None)
+            if session.lent:
+                session.lent = False
+                self._free.put(None)
 
     def dispose(self) -> None:
         """Close them; those that are in use are closed afterwards."""
         idle, self._idle = self._idle, []
         while idle:
-            idle.pop().close()
+            self._close(idle.pop())
+
+    def _close(self, connection: Any) -> None:
+        self._open.discard(connection)
+        connection.close()
