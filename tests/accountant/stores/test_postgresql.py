@@ -56,6 +56,22 @@ def test_a_pool_that_keeps_no_settings_of_sessions_makes_nothing_less_durable(ur
     store.close()
 
 
+def test_one_connection_that_a_server_has_ended_is_enough_to_know_it_of_all(url: str) -> None:
+    """A server that was replaced does not say so: each of those that were kept open failed in its turn."""
+    accountant = opened(url)
+    database: Any = accountant.ledger.database  # type: ignore[attr-defined]
+    with database.reading() as first, database.reading() as second:
+        pids = [int(session.value("SELECT pg_backend_pid()")) for session in (first, second)]
+    for pid in pids:
+        execute(url, f"SELECT pg_terminate_backend({pid})")
+    database._connections._lives = lambda _: True  # nothing has come through yet
+    with pytest.raises(OSError, match="terminat|closed"):
+        accountant.release(HALF, value(accountant))
+    accountant.release(HALF, value(accountant))
+    assert accountant.ledger.count_records() == 1  # type: ignore[attr-defined]
+    closed(accountant)
+
+
 def test_all_of_a_ledger(url: str, tmp_path: Path) -> None:
     first, second = opened(url), opened(url)
     shown = first.release(HALF, value(first), request="a\x00ü")
