@@ -65,7 +65,7 @@ def test_one_connection_that_a_server_has_ended_is_enough_to_know_it_of_all(url:
     for pid in pids:
         execute(url, f"SELECT pg_terminate_backend({pid})")
     database._connections._lives = lambda _: True  # nothing has come through yet
-    with pytest.raises(OSError, match="terminat|closed"):
+    with pytest.raises(OSError, match=r"terminat|closed"):
         accountant.release(HALF, value(accountant))
     accountant.release(HALF, value(accountant))
     assert accountant.ledger.count_records() == 1  # type: ignore[attr-defined]
