@@ -89,8 +89,8 @@ def _beginning(where: str | Path) -> Beginning | None:
         return beginning_of(read_content(where))
     database = existing(where)
     try:
-        with database.snapshot() as connection:
-            return beginning(connection)
+        with database.snapshot() as session:
+            return beginning(session)
     finally:
         database.close()
 

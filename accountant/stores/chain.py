@@ -11,6 +11,7 @@ from accountant.record_name import LONGEST_NAME
 
 FORMAT = "dpwitness-ledger-2"
 _scanned = json.JSONDecoder().raw_decode
+_named = json.JSONEncoder().encode
 _written = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False).encode
 START = b"\0" * 32
 """What stands before the first entry."""
@@ -61,7 +62,7 @@ def label(name: object) -> str:
     ValueError
         If the name is longer than an index takes.
     """
-    text = json.dumps(name)
+    text = _named(name)
     if len(text) > LONGEST_NAME:
         raise ValueError(
             f"{text[:40]}...: a name in a store must have at most {LONGEST_NAME} characters as JSON"

@@ -49,9 +49,9 @@ def rotate(store: SQLStore, key: NameKey, by: str, reason: str) -> int:
     with store.working(()) as work:
         work.check()
         _check_no_run(store, work)
-        replay = begun(work.connection)
+        replay = begun(work.session)
         replay.feed_all(work.rows(replay.position))
-        compare_tables(replay, work.connection)
+        compare_tables(replay, work.session)
         try:
             _, newer = key.split(replay.names)
         except KeyRefused:
@@ -136,7 +136,7 @@ def erase(store: SQLStore, record: RecordId, by: str, reason: str) -> Pseudonym:
 
 
 def _check_no_run(store: SQLStore, work: Work) -> None:
-    if has_run(work.connection):
+    if has_run(work.session):
         raise ValueError(
             f"{store.name}: is the ledger of a run, whose state and waiting sums name records, too: it holds names as "
             "they are as long as it is there"

@@ -97,25 +97,23 @@ class _TableLines:
         self._holder = holder
 
     def append(self, line: str, end: int) -> int:
-        with self._database.writing() as connection:
-            if self._database.cursor(connection, "SELECT holder FROM run").fetchone()[0] != self._holder:
+        with self._database.writing() as session:
+            if session.value("SELECT holder FROM run") != self._holder:
                 raise InUse(
                     f"{self._database.name}: another process has gone on with this run since: load it again"
                 )
-            self._database.run(connection, "DELETE FROM charges WHERE number > ?", [(end,)])
-            self._database.run(
-                connection, "INSERT INTO charges (number, line) VALUES (?, ?)", [(end + 1, line)]
-            )
+            session.run("DELETE FROM charges WHERE number > ?", [(end,)])
+            session.run("INSERT INTO charges (number, line) VALUES (?, ?)", [(end + 1, line)])
         return end + 1
 
     def read(self) -> list[tuple[str, int]]:
-        with self._database.reading() as connection:
-            found = connection.exec_driver_sql("SELECT line, number FROM charges ORDER BY number").all()
+        with self._database.reading() as session:
+            found = session.rows("SELECT line, number FROM charges ORDER BY number")
         return [(line, int(number)) for line, number in found]
 
     def empty(self) -> None:
-        with self._database.writing() as connection:
-            connection.exec_driver_sql("DELETE FROM charges")
+        with self._database.writing() as session:
+            session.execute("DELETE FROM charges")
 
     def close(self) -> None:
         """Do nothing: the database is its owner's."""

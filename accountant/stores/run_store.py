@@ -13,8 +13,6 @@ from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 
-from sqlalchemy import inspect
-
 from accountant.ledger.events import Answered, Charged, LedgerEvent, Settlement
 from accountant.ledger.ledger import Ledger
 from accountant.rules.clock import ClockAhead, RunningClock
@@ -193,12 +191,12 @@ class RunStore:
     def _saved(self, replay: ReplayedEntries, saves: int) -> Saved:
         """Return what entries say, and what was charged after the last save."""
         store = self._store
-        with store.database.reading() as connection:
-            answers = connection.exec_driver_sql("SELECT key, answer FROM request").all()
-            noted = connection.exec_driver_sql("SELECT witness FROM store").scalar_one()
-            state = stored_bytes(connection.exec_driver_sql("SELECT state FROM run").scalar_one())
-            replay.history = partial(rows_after, connection, 0)  # nobody else writes: the run is held
-            names = labelled(connection)
+        with store.database.reading() as session:
+            answers = session.rows("SELECT key, answer FROM request")
+            noted = session.value("SELECT witness FROM store")
+            state = stored_bytes(session.value("SELECT state FROM run"))
+            replay.history = partial(rows_after, session, 0)  # nobody else writes: the run is held
+            names = labelled(session)
             events: list[LedgerEvent] = []
             numbers: dict[int, int] = {}  # of charges in the ledger, by where they stand
             for position, event in replay.events(names):
@@ -254,8 +252,8 @@ class RunStore:
         """Find out how the last save ended, if nobody knows."""
         if self._pending is None:
             return
-        with self._store.database.writing() as connection:  # once it has ended
-            last = last_save(self._store.database, connection)
+        with self._store.database.writing() as session:  # once it has ended
+            last = last_save(session)
         if last == (self._known.saves + 1, self._name):
             self._settle(*self._pending)
         self._pending = None
@@ -292,8 +290,8 @@ class RunStore:
         try:
             if not opening.is_run(database):
                 raise ValueError(f"{database.name}: holds a ledger, but no run")
-            with database.reading() as connection:
-                if not inspect(connection).has_table("kept"):  # a run that was made before there was one
+            with database.reading() as session:
+                if "kept" not in session.tables():  # a run that was made before there was one
                     return None
             return _kept(database, name)
         finally:
@@ -349,7 +347,7 @@ class RunStore:
         self._store.database.hold()  # again, if it was lost and nobody has taken it
         with self._store.working(names) as work:
             work.check()
-            if last_save(self._store.database, work.connection) != (count - 1, self._name):
+            if last_save(work.session) != (count - 1, self._name):
                 raise self._gone_on()
             for event in news.events:
                 happened(self._store, work, event, reserved)
@@ -399,13 +397,13 @@ class RunStore:
 
 
 def _last_save(database: Database) -> tuple[int, str]:
-    with database.reading() as connection:
-        return last_save(database, connection)
+    with database.reading() as session:
+        return last_save(session)
 
 
 def _kept(database: Database, name: str) -> bytes | None:
-    with database.reading() as connection:
-        found = database.one(connection, "SELECT value, digest FROM kept WHERE name = ?", name)
+    with database.reading() as session:
+        found = session.row("SELECT value, digest FROM kept WHERE name = ?", name)
     if found is None:
         return None
     value, digest = map(stored_bytes, found)

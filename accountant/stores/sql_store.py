@@ -11,8 +11,6 @@ from dataclasses import replace
 from functools import cmp_to_key, partial
 from typing import Any
 
-from sqlalchemy import Connection, delete, insert
-
 from accountant.filters.units import Units
 from accountant.gates.lineage import RecordId
 from accountant.ledger.entry import Entry
@@ -43,7 +41,7 @@ from accountant.stores.database import Database
 from accountant.stores.folded import begun, last_fold
 from accountant.stores.group_commit import GroupCommit
 from accountant.stores.names import PLAIN, Names, named
-from accountant.stores.schema import TALLY
+from accountant.stores.session import Session
 from accountant.stores.store_refusals import StoreMoved
 from accountant.stores.store_verification import Verified, check_anchor, verify_database
 from accountant.stores.work import ACCOUNT_ROW, Work, account_row, check_accounts, rows_after
@@ -131,8 +129,8 @@ class SQLStore:
         names
             Labels of accounts to be read at once.
         """
-        with self.database.writing() as connection:
-            work = self._work(connection)
+        with self.database.writing() as session:
+            work = self._work(session)
             work.load(names)
             self._check_anchor(work)
             yield work
@@ -140,7 +138,7 @@ class SQLStore:
             new = mark != self._synced
             if new and work.unchanged:
                 # What was read, and may be shown, may be of a process that died before it was durable.
-                self.database.sync(connection)
+                self.database.sync(session)
         if work.is_the_one and mark.epoch == self._seen.epoch:  # else it has to be opened again
             self._seen = mark
         if len(self._kinds) >= _KEPT:
@@ -151,16 +149,15 @@ class SQLStore:
         self._synced = mark
 
     @contextmanager
-    def within(self, connection: Connection) -> Iterator[Work]:
+    def within(self, session: Session) -> Iterator[Work]:
         """Yield work in a transaction that somebody else begins and ends; it is written when the block ends."""
-        work = self._work(connection)
+        work = self._work(session)
         yield work
         work.finish()
 
-    def _work(self, connection: Connection) -> Work:
+    def _work(self, session: Session) -> Work:
         return Work(
-            self.database,
-            connection,
+            session,
             self._texts,
             self._kinds,
             self._seen,
@@ -180,14 +177,14 @@ class SQLStore:
             With the reason, as a charge would.
         """
         self.database.check_file()
-        with self.database.snapshot() as connection:
-            work = self._work(connection)
+        with self.database.snapshot() as session:
+            work = self._work(session)
             self._check_anchor(work)
             work.check()
-            check_accounts(self.database, connection, within=60.0)
-        with self.database.writing(wait=1.0) as connection:
-            connection.execute(insert(TALLY).values(kind=-1, releases=0, records=0))
-            connection.execute(delete(TALLY).where(TALLY.c.kind == -1))
+            check_accounts(session, within=60.0)
+        with self.database.writing(wait=1.0) as session:
+            session.execute("INSERT INTO tally (kind, releases, records) VALUES (-1, 0, 0)")
+            session.execute("DELETE FROM tally WHERE kind = -1")
 
     def _check_anchor(self, work: Work) -> None:
         """Refuse if the anchor knows more of this store than it says itself."""
@@ -247,8 +244,8 @@ class SQLStore:
     @property
     def rules(self) -> Sequence[Rule]:
         """Limits beside the budget, now."""
-        with self.database.snapshot() as connection:
-            work = self._work(connection)
+        with self.database.snapshot() as session:
+            work = self._work(session)
             return self._named(work, work.limits)
 
     @staticmethod
@@ -329,9 +326,9 @@ class SQLStore:
     def together(self, records: Sequence[RecordId], waiting: Sequence[Collection[RecordId]]) -> set[RecordId]:
         """Return the waiting records that are in a group of these records; see `Store`."""
         names = [self.names.label(record) for record in records]
-        with self.database.snapshot() as connection:
-            self._check_names(connection)
-            work = self._work(connection)
+        with self.database.snapshot() as session:
+            self._check_names(session)
+            work = self._work(session)
             limits = work.limits
             if limits is None or not any(rule.groups for rule in limits.rules):
                 return set()
@@ -346,9 +343,9 @@ class SQLStore:
     def standings(self, records: Sequence[RecordId]) -> list[Standing]:
         """Return the standing of each record; see `Store`."""
         names = [self.names.label(record) for record in records]
-        with self.database.snapshot() as connection:
-            self._check_names(connection)
-            work = self._work(connection)
+        with self.database.snapshot() as session:
+            self._check_names(session)
+            work = self._work(session)
             work.load(names)
             limits = work.limits
             keys = [work.key(name) for name in names]
@@ -368,14 +365,13 @@ class SQLStore:
     def rule_standings(self) -> list[RuleStanding]:
         """Return how near each rule's limit is; see `Store`."""
         sql = "SELECT min(number), counted, count(*) FROM account WHERE counted IS NOT NULL GROUP BY counted"
-        with self.database.snapshot() as connection:
-            work = self._work(connection)
+        with self.database.snapshot() as session:
+            work = self._work(session)
             limits = work.limits
             if limits is None:
                 return []
             rules = self._named(work, limits)
-            texts = ((number, text, count) for number, text, count in connection.exec_driver_sql(sql))
-            found = limits.nearest(texts, work.counted, max(work.time(), work.clock))
+            found = limits.nearest(session.each(sql), work.counted, max(work.time(), work.clock))
             work.load_numbers(number for nearest in found for number in nearest.keys)
             return [
                 RuleStanding(rule, tuple(named(work.row_numbered(key).name) for key in keys), spent, nearly)
@@ -387,24 +383,24 @@ class SQLStore:
     def first_refused(self, entries: Sequence[Entry], fits: Fits, scope: Scope = ANY) -> CannotPay | None:
         """Return the `CannotPay` that `charge` would raise; see `Store`."""
         command = NamedCharge(Charge(entries, self._units.test_of(fits), scope=scope), self.names.label)
-        with self.database.snapshot() as connection:
-            self._check_names(connection)
-            return command.refused(self._work(connection))
+        with self.database.snapshot() as session:
+            self._check_names(session)
+            return command.refused(self._work(session))
 
     def spent(self, record: RecordId) -> Any:
         """Return the amount that `record` has spent, reservations included."""
         name = self.names.label(record)
-        with self.database.reading() as connection:
-            found = self.database.one(connection, f"{ACCOUNT_ROW} WHERE label = ?", name)
-            self._check_names(connection)  # afterwards: a key that changed between the two is seen
+        with self.database.reading() as session:
+            found = session.row(f"{ACCOUNT_ROW} WHERE label = ?", name)
+            self._check_names(session)  # afterwards: a key that changed between the two is seen
             if found is None:
-                check_accounts(self.database, connection)
+                check_accounts(session)
                 return self.terms.composition.zero_spend
         return self._units.amount(self._texts.of(account_row(self.name, found)[3]))
 
-    def _check_names(self, connection: Connection) -> None:
+    def _check_names(self, session: Session) -> None:
         """Refuse to look up names if the key may have changed: everybody would seem to have spent nothing."""
-        epoch = self.database.cursor(connection, "SELECT epoch FROM store").fetchone()[0]
+        epoch = session.value("SELECT epoch FROM store")
         if epoch != self._seen.epoch:
             raise StoreMoved(
                 f"{self.name}: was adopted, or its key of names changed, since this process opened it: open it again"
@@ -419,12 +415,12 @@ class SQLStore:
         exceeds = self.terms.composition.exceeds
         order = cmp_to_key(lambda one, other: exceeds(one, other) - exceeds(other, one))
         found: list[tuple[RecordId, Any]] = []
-        with self.database.reading() as connection:
-            totals = connection.exec_driver_sql("SELECT DISTINCT spent FROM account").scalars()
+        with self.database.reading() as session:
+            totals = (text for (text,) in session.rows("SELECT DISTINCT spent FROM account"))
             amounts = ((self._units.amount(self._texts.of(text)), text) for text in totals)
             for spent, text in heapq.nlargest(count, amounts, key=lambda each: order(each[0])):
                 sql = f"{ACCOUNT_ROW} WHERE spent = ? ORDER BY number LIMIT {count - len(found):d}"
-                for row in self.database.cursor(connection, sql, (text,)).fetchall():
+                for row in session.rows(sql, text):
                     found.append((named(account_row(self.name, row)[1]), spent))
                 if len(found) == count:
                     break
@@ -432,24 +428,24 @@ class SQLStore:
 
     def count_records(self) -> int:
         """Return how many records have paid for anything."""
-        with self.database.reading() as connection:
-            counted = connection.exec_driver_sql("SELECT releases FROM tally WHERE kind = 0").scalar()
+        with self.database.reading() as session:
+            counted = session.value("SELECT releases FROM tally WHERE kind = 0")
         return counted or 0
 
     def tallies(self) -> Iterable[Tally]:
         """Return the number of charges of each kind, as it is kept; of folded charges, the sums."""
         sql = "SELECT kind, releases, records FROM tally WHERE kind > 0 AND releases <> 0 ORDER BY kind"
-        with self.database.snapshot() as connection:
-            work = self._work(connection)
-            folded = [] if last_fold(connection) is None else begun(connection).folded()
-            found = connection.exec_driver_sql(sql).all()
+        with self.database.snapshot() as session:
+            work = self._work(session)
+            folded = [] if last_fold(session) is None else begun(session).folded()
+            found = session.rows(sql)
             return [*folded, *(Tally(work.kind_at(int(kind)), *counted) for kind, *counted in found)]
 
     def records(self) -> Iterator[RecordId]:
         """Iterate over the records that have paid for anything."""
-        with self.database.reading() as connection:
-            names = connection.exec_driver_sql("SELECT label FROM account ORDER BY number").scalars().all()
-        return iter([named(name) for name in names])
+        with self.database.reading() as session:
+            names = session.rows("SELECT label FROM account ORDER BY number")
+        return iter([named(name) for (name,) in names])
 
     @property
     def entries(self) -> Sequence[Entry]:
@@ -457,10 +453,10 @@ class SQLStore:
 
         The entries are verified first: to read them takes as long as `verify`.
         """
-        with self.database.snapshot() as connection:
-            replay = begun(connection)
-            replay.feed_all(rows_after(connection, replay.position))
-            return replay.entries(labelled(connection))
+        with self.database.snapshot() as session:
+            replay = begun(session)
+            replay.feed_all(rows_after(session, replay.position))
+            return replay.entries(labelled(session))
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -483,18 +479,18 @@ class SQLStore:
             "SELECT request.position, state FROM request LEFT JOIN reservation "
             "ON reservation.position = request.position WHERE key = ?"
         )
-        with self.database.reading() as connection:
-            found = self.database.one(connection, sql, label(request))
+        with self.database.reading() as session:
+            found = session.row(sql, label(request))
         return None if found is None else (int(found[0]), found[1])
 
     def reservations(self) -> dict[int, str]:
         """Return the reservations that are neither drawn nor given back, by position, and who holds them."""
-        with self.database.reading() as connection:
+        with self.database.reading() as session:
             sql = (
                 "SELECT entry.position, body FROM entry JOIN reservation ON entry.position = reservation.position "
                 "WHERE state = 'reserved' ORDER BY entry.position"
             )
-            rows = connection.exec_driver_sql(sql).all()
+            rows = session.rows(sql)
         return {int(position): json.loads(body)["holder"] for position, body in rows}
 
     def adopt(self, location: dict[str, Any], reason: str, missing: int, epoch: int) -> Mark:
@@ -521,9 +517,9 @@ class SQLStore:
         self.database.close()
 
 
-def labelled(connection: Connection) -> dict[int, RecordId]:
+def labelled(session: Session) -> dict[int, RecordId]:
     """Return what accounts are called, by their numbers."""
-    rows = connection.exec_driver_sql("SELECT number, label FROM account").all()
+    rows = session.rows("SELECT number, label FROM account")
     return {int(number): named(label) for number, label in rows}
 
 
@@ -611,7 +607,7 @@ def put_rules_in(work: Work, rules: Sequence[Rule], by: str, reason: str, at: in
         if work.limits is not None and work.limits.windows:
             _, drift = stamp(work, work.now())
         at = work.time()
-    replay = begun(work.connection, partial(work.rows, 0))
+    replay = begun(work.session, partial(work.rows, 0))
     replay.feed_all(work.rows(replay.position))
     members = {work.label(each) for rule in rules for group in rule.groups for each in group}
     work.load(members)

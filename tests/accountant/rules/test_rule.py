@@ -390,8 +390,8 @@ def test_what_rules_rest_on_is_verified(time: Time, tmp_path: Path, sql: str, wo
     path = tmp_path / "ledger.db"
     spend(made(WEEK, store=path), "ann", request="a")
     store = open_store(path)
-    with store.database.writing() as connection:
-        connection.exec_driver_sql(sql)
+    with store.database.writing() as session:
+        session.execute(sql)
     with pytest.raises(LedgerDamaged, match=words):
         store.verify()
     if "request" not in sql:

@@ -67,9 +67,9 @@ def test_who_may_not_write_beside_a_store_is_told_what_to_do(path: Path) -> None
     database = Database.at(path)
 
     def write() -> None:
-        with database.writing() as connection:
-            connection.exec_driver_sql("PRAGMA query_only=1")
-            connection.exec_driver_sql("CREATE TABLE another (id INTEGER)")
+        with database.writing() as session:
+            session.execute("PRAGMA query_only=1")
+            session.execute("CREATE TABLE another (id INTEGER)")
 
     with pytest.raises(OSError, match="can look at a copy of their own"):
         write()
@@ -80,9 +80,9 @@ def test_a_commit_is_on_the_disk_when_it_returns(path: Path) -> None:
     """With less than FULL (2), a power failure loses charges whose outputs were seen."""
     pragmas = {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "busy_timeout": 60_000}
     database = Database.at(path)
-    with database.writing() as connection:
+    with database.writing() as session:
         for name, value in pragmas.items():
-            assert connection.exec_driver_sql(f"PRAGMA {name}").scalar_one() == value
+            assert session.value(f"PRAGMA {name}") == value
     database.close()
 
 
@@ -612,7 +612,7 @@ def test_who_waits_in_vain_for_a_connection_is_told_in_the_stores_own_words(path
     """All connections are in use for long where a server hangs; it may go on, and nothing was charged."""
     accountant = opened(path)
     database = accountant.ledger.database  # type: ignore[attr-defined]
-    database._engine.pool._timeout = 0.0
+    database._connections.longest_wait = 0.0
     with ExitStack() as many:
         for _ in range(15):
             many.enter_context(database.reading())
