@@ -48,14 +48,15 @@ def as_given(value: float) -> str:
 
 
 def percent_at_most(share: float, digits: int = 4) -> str:
-    """Return a share in percent, rounded up.
+    """Return a share in percent, rounded up; 100 % only of all, or of what floats do not tell from all.
 
     Examples
     --------
     >>> percent_at_most(0.73105857), percent_at_most(1e-9), percent_at_most(1 - 1e-9)
-    ('73.11 %', '1.001e-07 %', '100 %')
+    ('73.11 %', '1.001e-07 %', '99.9999999 %')
     """
-    return f"{at_most(100.0 * share, digits)} %"
+    texts = (at_most(100.0 * share, enough) for enough in range(digits, 17))
+    return f"{next((text for text in texts if text != '100' or share >= 1.0), '100')} %"
 
 
 def percent(share: float, digits: int = 3) -> str:

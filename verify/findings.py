@@ -591,7 +591,8 @@ class Witness:
     event
         The event as a clause, or the decision that differs.
     probability, probability_prime
-        Of the event, on data and on data_prime (estimated, or exact where no counts are given).
+        Of the event, on data and on data_prime: estimated from the counts; without counts exact or, where the lower
+        bound has a confidence, at least so much with that confidence on data, and in that ratio on data_prime.
     reproduce
         A command that shows the same again.
     details

@@ -38,7 +38,7 @@ from mechanisms.mechanism import (
     neighbouring_of,
 )
 from mechanisms.parameters import ParameterError
-from mechanisms.printed_numbers import as_given, at_least, at_most
+from mechanisms.printed_numbers import at_least, at_most
 from verify.conduct.conduct import Conduct
 from verify.conduct.effort import Effort
 from verify.conduct.process_state import subjects_own
@@ -49,7 +49,7 @@ from verify.findings import Finding, LowerBound, Statement, UpperBound, Witness
 from verify.sampling.second_test import hold_tests, second_unless
 from verify.sampling.tester import Candidates, SingleLook, Tester
 from verify.sampling.worlds import NeighbouringWorlds
-from verify.statistics.likeliest_event import likeliest_event
+from verify.statistics.likeliest_event import likeliest_event, ratio_event
 from verify.verdict.evidence import Evidence, UpperProfile
 from verify.verdict.references import EXACT_COMPOSITION, PROFILE
 from verify.verdict.stopping import stopped_by_hand, stopped_in_time
@@ -143,9 +143,10 @@ def _exact_lowers(mechanism: Mechanism, claim: Claim, reproduce: str) -> Iterato
         profile = noise.profile(moved)
         if profile.bound:
             continue
-        p, q = likeliest_event(partial(_delta_of, profile), claim.epsilon)
+        epsilon = lower_end(compose([(profile, 1)]).epsilon(claim.delta)) or 0.0
+        event = likeliest_event(partial(_delta_of, profile), claimed=claim.epsilon, bound=epsilon)
         lower = LowerBound(
-            epsilon=lower_end(compose([(profile, 1)]).epsilon(claim.delta)) or 0.0,
+            epsilon=epsilon,
             delta=claim.delta,
             confidence=1.0,
             method="the exact privacy profile",
@@ -154,10 +155,11 @@ def _exact_lowers(mechanism: Mechanism, claim: Claim, reproduce: str) -> Iterato
         )
         witness = Witness(
             neighbours={"data": data, "data_prime": data_prime},
-            event=f"p(output | D) > e^{as_given(claim.epsilon)} p(output | D′)",
-            probability=p,
-            probability_prime=q,
+            event=ratio_event("output", event.threshold),
+            probability=event.probability,
+            probability_prime=event.probability_prime,
             reproduce=reproduce,
+            details={"largest_loss": event.threshold},
         )
         yield lower, witness
 

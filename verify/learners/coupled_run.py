@@ -20,6 +20,7 @@ from verify.findings import Finding, FindingKind, LowerBound, Statement, Witness
 from verify.learners.learner_case import LearnerCase
 from verify.learners.pair_gates import Watched
 from verify.sentences import exact
+from verify.statistics.likeliest_event import ratio_event
 from verify.statistics.sampled_losses import ROUNDING, LossBound, loss_lower_bound
 from verify.subject_error import failing_place
 from verify.transcripts.neighbours import Neighbour, record_words
@@ -236,17 +237,13 @@ def add_coupled(
 
 def _loss_witness(bound: LossBound, neighbours: list[Neighbour], data: FloatArray, reproduce: str) -> Witness:
     neighbour = neighbours[bound.neighbour]
-    if math.isinf(bound.threshold):
-        event = "a value released without noise differs between D and D′"
-    else:
-        event = f"p(released values | D) ≥ e^{at_least(bound.threshold)} p(released values | D′)"
     share_prime = min(1.0, bound.probability * math.exp(-bound.threshold))
     return Witness(
         neighbours={
             "data": record_words(neighbour.record, data[neighbour.record], neighbour.rounds),
             "data_prime": record_words(neighbour.record, neighbour.value, neighbour.rounds),
         },
-        event=event,
+        event=ratio_event("released values", bound.threshold),
         probability=bound.probability,
         probability_prime=share_prime,
         reproduce=reproduce,

@@ -18,7 +18,6 @@ from algorithms.claim import Claim
 from mechanisms import Binomial, Gaussian, GaussianProfile, Laplace, NumpyNoise, Sensitivity
 from mechanisms.losses.composed_loss import ComposedLoss, compose
 from mechanisms.losses.enclosure import lower_end
-from mechanisms.printed_numbers import at_least
 from verify.conduct.conduct import Conduct
 from verify.conduct.other_processes import PlayedAgain
 from verify.conduct.process_state import subjects_own
@@ -27,7 +26,7 @@ from verify.learners.coupled_run import RELEASED_VIEWS
 from verify.learners.learner_randomness import draws_elsewhere
 from verify.learners.pair_gates import Move, Reflected, SteeredPair, Steering, Watched, gaussian_delta
 from verify.statistics.binomial_bounds import clopper_pearson_lower
-from verify.statistics.likeliest_event import likeliest_event
+from verify.statistics.likeliest_event import likeliest_event, ratio_event
 from verify.statistics.sampled_losses import loss_lower_bound
 from verify.verdict.evidence import Evidence
 
@@ -90,6 +89,7 @@ class _Plays:
 
 
 _PLAYS = _Plays()
+_FIRST, _VALUES = "first value that differs", "released values"  # what the events are of
 _WORTH_A_GRID = 0.5  # likely enough that the exact loss of binomial noise is worth its seconds
 _ROUNDING = 1e-9  # relative, of m² and of a bound: floats are good to less
 
@@ -98,13 +98,15 @@ _ROUNDING = 1e-9  # relative, of m² and of a bound: floats are good to less
 class _Bound:
     """A lower bound, before it is offered: what shows it, in how many plays, and how likely it is wrong.
 
-    Its event is that the likelihood ratio of the released values is above e^threshold. Where no formula gives the
-    probabilities, `hits` counts the pilot plays in which that was so.
+    Its event is that the likelihood ratio of what is seen is at least e^threshold. Its probability is exact if the
+    bound is, and else at least so much with the bound's confidence; where no formula gives it, `hits` counts the pilot
+    plays in which the event came up.
     """
 
     pair: int
     epsilon: float
     method: str
+    event: str
     threshold: float
     probability: float
     probability_prime: float
@@ -268,30 +270,19 @@ class PlayedPairs:
             tells = lambda at: share * float(-np.expm1(np.minimum(at - losses, 0.0)).mean())  # noqa: E731
         method = f"{what} of the first release in which they differ, on played pairs"
         wrong = more + (0.0 if sure else error)
-        yield self._bound(pair, epsilon, method, tells, plays=n, error=wrong)
-
-    def _bound(
-        self,
-        pair: int,
-        epsilon: float,
-        method: str,
-        tells: Callable[[float], float],
-        *,
-        plays: int,
-        error: float,
-    ) -> _Bound:
-        """Return a bound that a lower bound on δ(ε) of all releases shows."""
-        threshold = min(self.claim.epsilon, epsilon)  # beyond the bound, P is no more than δ
-        p, q = likeliest_event(tells, threshold)
-        return _Bound(
+        # Where the bound has a confidence, its own ε is the threshold: the share of plays, which may be too small,
+        # divides P and P′ alike, so that (P - δ) / P′ is at least e^ε.
+        event = likeliest_event(tells, claimed=epsilon if wrong else self.claim.epsilon, bound=epsilon)
+        yield _Bound(
             pair=pair,
             epsilon=epsilon,
             method=method,
-            threshold=threshold,
-            probability=p,
-            probability_prime=q,
-            plays=plays,
-            error=error,
+            event=ratio_event(_FIRST, event.threshold),
+            threshold=event.threshold,
+            probability=event.probability,
+            probability_prime=event.probability_prime,
+            plays=n,
+            error=wrong,
         )
 
     def _begins_like(self, pair: int, kind: Move, seed: np.random.SeedSequence) -> bool:
@@ -316,8 +307,17 @@ class PlayedPairs:
         if share * steering.delta * (1.0 - _ROUNDING) < delta * (1.0 - 2.0 * _ROUNDING):
             return
         method = "plays that are steered to where all Gaussian releases together tell most"
-        yield self._bound(
-            pair, epsilon, method, lambda at: share * gaussian_delta(m, at), plays=n, error=error
+        least = share * gaussian_delta(m, epsilon)  # P - e^ε P′ is δ(ε), so that P is no less
+        yield _Bound(
+            pair=pair,
+            epsilon=epsilon,
+            method=method,
+            event=ratio_event(_VALUES, epsilon),
+            threshold=epsilon,
+            probability=least,
+            probability_prime=least * math.exp(-epsilon),
+            plays=n,
+            error=error,
         )
 
     def _reaches(self, pair: int, steering: Steering, seed: np.random.SeedSequence) -> bool:
@@ -357,6 +357,7 @@ class PlayedPairs:
             pair=pair,
             epsilon=epsilon,
             method=f"{method}, on played pairs",
+            event=ratio_event(_VALUES, threshold),
             threshold=threshold,
             probability=hits / len(pilots),
             probability_prime=hits / len(pilots) * math.exp(-threshold),
@@ -378,7 +379,7 @@ class PlayedPairs:
         )
         witness = Witness(
             neighbours={"data": data, "data_prime": data_prime},
-            event=f"p(released values | D) ≥ e^{at_least(bound.threshold)} p(released values | D′)",
+            event=bound.event,
             probability=min(1.0, bound.probability),
             probability_prime=min(1.0, bound.probability_prime),
             reproduce=self.conduct.reproduce,

@@ -1,26 +1,89 @@
-"""The event that tells two data sets apart best, from a privacy profile."""
+"""The event that shows a lower bound on the privacy loss, from a privacy profile."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
+
+from mechanisms.printed_numbers import at_least
 
 _STEP = 1e-6  # in epsilon, of the slope
+_RESOLVED = 1e-6  # of e^ε Q beside δ, whose slope is known to about 1e-10
+_FAR = 1e300  # a loss above it tells the data sets apart for certain
+_BELOW_1 = math.nextafter(1.0, 0.0)  # what a float says of a probability that may be just below 1
 
 
-def likeliest_event(delta: Callable[[float], float], epsilon: float) -> tuple[float, float]:
-    """Return the probabilities P under D and Q under D′ of the event {privacy loss > epsilon}.
+@dataclass(frozen=True, slots=True)
+class LossEvent:
+    """The event that the privacy loss is at least a threshold.
+
+    Attributes
+    ----------
+    threshold
+        In ε; infinite if the event is impossible on D′.
+    probability, probability_prime
+        Under D and under D′; the second is 0 also where it is below all floats.
+    """
+
+    threshold: float
+    probability: float
+    probability_prime: float
+
+
+def likeliest_event(delta: Callable[[float], float], *, claimed: float, bound: float) -> LossEvent:
+    """Return an event that shows a lower bound on ε at the claimed δ.
+
+    Of a bound above the claim, the threshold is the claim's ε: the event is too likely by as much as any. Of another
+    bound it is the bound, and (P - δ) / P′ is e^bound. Of a bound without limit it is the event that is impossible on
+    D′, if there is one.
 
     With the profile δ(ε) = P - e^ε Q of the pair, Q is minus the slope of δ in e^ε (the derivative of P - e^ε Q in the
-    event's own threshold is 0, since there the densities' ratio is e^ε).
+    event's own threshold is 0, since there the densities' ratio is e^ε). The slope is taken below the threshold, as
+    discrete losses have atoms. Where floats do not tell δ from P, a larger threshold is taken.
 
     Parameters
     ----------
     delta
-        The privacy profile of the pair, in this order.
-    epsilon
-        At least 0.
+        The privacy profile of the pair, in this order; asked from 0 to 1e300.
+    claimed
+        The ε of the claim.
+    bound
+        The lower bound on ε, at least 0; may be inf.
     """
-    at, beyond = delta(epsilon), delta(epsilon + _STEP)
-    rest = max(0.0, (at - beyond) / math.expm1(_STEP))  # e^ε Q, which a float may not hold at large ε
-    return min(1.0, at + rest), min(1.0, rest * math.exp(-epsilon))
+    if math.isinf(bound) and (certain := delta(_FAR)) > 0.0:
+        return LossEvent(math.inf, certain, 0.0)
+    threshold = min(claimed, bound)
+    above, rest = _parts(delta, threshold)
+    if rest < _RESOLVED * above:
+        threshold = _resolved_threshold(delta, threshold, bound)
+        above, rest = _parts(delta, threshold)
+    return LossEvent(threshold, min(_BELOW_1, above + rest), min(1.0, rest * math.exp(-threshold)))
+
+
+def _parts(delta: Callable[[float], float], threshold: float) -> tuple[float, float]:
+    """Return δ and e^ε Q, which a float may hold where it does not hold Q, at a threshold ε."""
+    # As small as the losses, as large as the rounding of δ and of the threshold needs.
+    step = max(min(_STEP, 1e-3 * threshold), _STEP * delta(threshold), 1e-9 * threshold) or _STEP
+    low = max(0.0, threshold - step)
+    high = low + step
+    above = delta(high)
+    return above, max(0.0, (delta(low) - above) / -math.expm1(low - high))
+
+
+def _resolved_threshold(delta: Callable[[float], float], claimed: float, bound: float) -> float:
+    """Return a threshold between the claim and the bound at which δ is a tenth to a half."""
+    low, high = claimed, claimed
+    while delta(high) > 0.5 and high < bound:
+        low, high = high, min(2.0 * high + 1.0, bound)
+    while delta(high) < 0.1 and high - low > 1e-3 * high:
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if delta(middle) > 0.5 else (low, middle)
+    return high
+
+
+def ratio_event(seen: str, threshold: float) -> str:
+    """Return in words that what was seen has at least the privacy loss `threshold`."""
+    if math.isinf(threshold):
+        return f"p({seen} | D′) = 0"
+    return f"p({seen} | D) ≥ e^{at_least(threshold)} p({seen} | D′)"

@@ -272,9 +272,13 @@ def _no_difference(verification: Verification, witness: Witness, lower: LowerBou
         return None
     view = str(verification.details.get("tested_view", verification.claim.view))
     rounds = witness.details.get("rounds")
+    delta = verification.claim.delta
     said = observed(
-        "{view}: the difference between D and D′ is not significant at {level} confidence in {draws:,} draws{played}.",
+        "{view}: {difference} is not significant at {level} confidence in {draws:,} draws{played}.",
         lower.samples,
+        difference=f"a difference of more than δ = {as_given(delta)} in the probability of an event"
+        if delta > 0.0
+        else "the difference between D and D′",
         view=f"{view[:1].upper()}{view[1:]}",
         level=percent(lower.confidence),
         played=f" of rounds 1 to {rounds:,}" if isinstance(rounds, int) else "",
@@ -284,26 +288,35 @@ def _no_difference(verification: Verification, witness: Witness, lower: LowerBou
 
 def _probability(probability: float, hits: int | None, trials: int | None, lower: LowerBound) -> Sentence:
     """Return a probability with its counts; without counts it is as sure as the bound that it shows."""
-    share = percent(probability)
     if trials is not None and hits is not None:
-        return observed("{share} ({hits:,} of {draws:,} draws)", trials, share=share, hits=hits)
+        return observed(
+            "{share} ({hits:,} of {draws:,} draws)", trials, share=percent(probability), hits=hits
+        )
     if lower.exact:
-        return exact("{share} (exact)", share=share)
-    return confident("{share} ({confidence} confidence)", lower.confidence, share=share)
+        return exact("{share} (exact)", share=percent(probability))
+    share = at_least(100.0 * probability, 3)
+    return confident("at least {share} % ({confidence} confidence)", lower.confidence, share=share)
 
 
 def _other_probability(witness: Witness, lower: LowerBound) -> Sentence:
     if witness.trials is not None and witness.hits_prime is None:
-        if witness.probability_prime == 0.0 < witness.probability:
-            return exact("{share} (from the densities)", share=percent(0.0))
-        return exact("at most P(event | D) / e^{loss} (from the densities)", loss=_densities_loss(witness))
+        return _from_densities(witness)
+    floats_hold_it = lower.exact and witness.probability_prime > 0.0
+    if witness.trials is None and math.isfinite(_loss(witness)) and not floats_hold_it:
+        return _from_densities(witness)
     return _probability(witness.probability_prime, witness.hits_prime, witness.trials, lower)
 
 
-def _densities_loss(witness: Witness) -> str:
-    """Return the least loss of the event, by which its probability on D′ is bounded."""
-    loss = witness.details.get("largest_loss")
-    return at_least(float(loss)) if isinstance(loss, float | int) else "loss"
+def _from_densities(witness: Witness) -> Sentence:
+    if math.isinf(_loss(witness)):
+        return exact("{share} (from the densities)", share=percent(0.0))
+    return exact("at most P(event | D) / e^{loss} (from the densities)", loss=at_least(_loss(witness)))
+
+
+def _loss(witness: Witness) -> float:
+    """Return the least privacy loss in the event; inf of an event that is no likelihood ratio."""
+    loss = witness.details.get("largest_loss", math.inf)
+    return float(loss) if isinstance(loss, float | int) else math.inf
 
 
 def _ratio(witness: Witness, claim: Claim, lower: LowerBound) -> Sentence:
@@ -315,16 +328,18 @@ def _ratio(witness: Witness, claim: Claim, lower: LowerBound) -> Sentence:
         value = (witness.probability - claim.delta) / witness.probability_prime
         ratio = f"{excess} / P(D′) = {nearest(value, 4)}{'' if witness.trials is None else ' (estimated)'}"
     if witness.trials is None:
-        ratio = "infinite" if witness.probability_prime == 0.0 else ratio
+        if witness.probability_prime == 0.0:
+            ratio = "infinite" if math.isinf(_loss(witness)) else f"at least e^{at_least(_loss(witness))}"
         if lower.exact:
             return exact("{ratio} (exact); {allowed}", ratio=ratio, allowed=allowed)
-        said = "{ratio} ({confidence} confidence); {allowed}"
-        return confident(said, lower.confidence, ratio=ratio, allowed=allowed)
+        return _least_ratio(lower, excess, allowed)
     if witness.hits_prime is None:
-        if witness.probability_prime == 0.0 < witness.probability:
+        if math.isinf(_loss(witness)):
             return exact("infinite (from the densities); {allowed}", allowed=allowed)
+        if claim.delta > 0.0:
+            return _least_ratio(lower, excess, allowed)
         said = "at least e^{loss} (from the densities); {allowed}"
-        return exact(said, loss=_densities_loss(witness), allowed=allowed)
+        return exact(said, loss=at_least(_loss(witness)), allowed=allowed)
     if not (lower.samples and math.isfinite(lower.epsilon)):
         said = "{ratio}, from {draws:,} draws a side; {allowed}"
         return observed(said, witness.trials, ratio=ratio, allowed=allowed)
@@ -338,6 +353,22 @@ def _ratio(witness: Witness, claim: Claim, lower: LowerBound) -> Sentence:
     )
 
 
+def _least_ratio(lower: LowerBound, excess: str, allowed: str) -> Sentence:
+    """Return what a lower bound with a confidence says of the probabilities of its event."""
+    return confident(
+        "{excess} / P(D′) at least e^{loss} ({confidence} confidence); {allowed}",
+        lower.confidence,
+        excess=excess,
+        loss=at_least(lower.epsilon),
+        allowed=allowed,
+    )
+
+
+def _share_right(p: float, q: float) -> str:
+    """Return how often an observer is right who saw an event of these probabilities, which both are above 0."""
+    return percent(min(p / (p + q), math.nextafter(1.0, 0.0)))
+
+
 _IDENTIFIES = "The event is impossible on D′: seeing it identifies D."
 
 
@@ -348,16 +379,18 @@ def _event_meaning(witness: Witness, claim: Claim, lower: LowerBound) -> Iterato
         if not lower.exact:
             return
         if q == 0.0 and p > 0.0:
+            if math.isfinite(_loss(witness)):
+                return
             yield (
                 exact("The event identifies D with certainty: δ = 1 at every ε.")
                 if p == 1.0
                 else exact(_IDENTIFIES)
             )
         elif q > 0.0:
-            yield exact(f"{_OBSERVER} (exact).", ratio=nearest(p / q, 4), share=percent(p / (p + q)))
+            yield exact(f"{_OBSERVER} (exact).", ratio=nearest(p / q, 4), share=_share_right(p, q))
         return
     if witness.hits_prime is None:
-        if q == 0.0 < p:
+        if math.isinf(_loss(witness)):
             yield exact(_IDENTIFIES)
         return
     if q > 0.0:
@@ -365,7 +398,7 @@ def _event_meaning(witness: Witness, claim: Claim, lower: LowerBound) -> Iterato
             f"{_OBSERVER} (estimated from {{draws:,}} draws a side).",
             trials,
             ratio=nearest(p / q, 4),
-            share=percent(p / (p + q)),
+            share=_share_right(p, q),
         )
         return
     if p == 1.0:

@@ -2,7 +2,8 @@
 
 import verify.verify_mechanism
 from mechanisms import Laplace
+from verify.statistics.likeliest_event import LossEvent
 
-verify.verify_mechanism.likeliest_event = lambda profile, epsilon: (1.0, 0.0)
+verify.verify_mechanism.likeliest_event = lambda delta, claimed, bound: LossEvent(1.0, 1.0, 0.0)
 
 LAPLACE = Laplace(scale=1.0)

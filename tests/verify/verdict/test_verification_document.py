@@ -198,7 +198,8 @@ def test_where_the_tests_saw_no_difference_one_sentence_says_so_and_no_event_is_
     both = replace(WITNESS, probability=1.0, probability_prime=1.0, hits=1000, hits_prime=1000)
     lower = LowerBound(0.0, 1e-5, 0.95, "black-box test", 2000)
     text = said(verification(SubjectKind.LEARNER, CERTIFIED.upper, lower, witness=both))
-    assert "the difference between D and D′ is not significant at 95 % confidence in 2,000 draws." in text
+    said_of_delta = "a difference of more than δ = 1e-05 in the probability of an event is not significant"
+    assert f"{said_of_delta} at 95 % confidence in 2,000 draws." in text
     assert "## Most distinguishing event" not in text
     assert "1,000 of 1,000" not in text
 
