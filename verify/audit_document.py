@@ -50,7 +50,7 @@ _METHODS = {
     "series over n equal Laplace": "composed privacy-loss distributions, by a series with bounded rest",
     "grid": "composed privacy-loss distributions, rounded outward to a grid",
     "Renyi composition": "sum of Rényi divergences, at the best order",
-    "closed form": "exact privacy profile",
+    "closed form": "privacy profile",
     "sum of largest losses": "sum of the largest losses",
     "infinite loss": "unbounded loss",
     "nothing": "",
@@ -69,7 +69,7 @@ def audit_document(audited: Audit, **files: str) -> Document:
         _meaning(audited),
         _released(audited),
         _theorems(audited),
-        _risk(audited.risk, audited.neighbouring) if audited.risk is not None else None,
+        _risk(audited.risk, audited) if audited.risk is not None else None,
         _remaining(audited),
         _assumptions(audited),
         _certainty(audited),
@@ -110,7 +110,8 @@ def _ends(audited: Audit) -> str:
     lower = _lower_end(answer)
     if lower is None:
         return f"{symbol} ≤ {at_most(answer.upper, _DIGITS)}"
-    if nearest(lower.value, _DIGITS) == nearest(answer.upper, _DIGITS):
+    below_all = symbol == "δ" and lower.value < 1.0 and nearest(answer.upper, _DIGITS) == "1"
+    if nearest(lower.value, _DIGITS) == nearest(answer.upper, _DIGITS) and not below_all:
         return f"{symbol} = {nearest(answer.upper, _DIGITS)}"
     return f"{at_least(lower.value, _DIGITS)} ≤ {symbol} ≤ {at_most(answer.upper, _DIGITS)}"
 
@@ -164,16 +165,18 @@ def _person(audited: Audit) -> Section:
         "{someone} who guesses {guessed}, and is right half of the time without the releases, is right at most {share} "
         "of the time with them, whatever else they know.",
         someone="Someone" if chosen is None or enforced else "If the releases were fixed in advance, someone",
-        guessed=_guessed(audited.neighbouring),
+        guessed=_guessed(audited.neighbouring, audited.group_size),
         share=percent_at_most(min(share, 1.0)),
     )
     return Section("For a person", (Paragraph(said),))
 
 
-def _guessed(relation: Neighbouring) -> str:
+def _guessed(relation: Neighbouring, size: int) -> str:
     if relation is Neighbouring.REPLACE_ONE:
-        return "which of two values one record has"
-    return "whether one record takes part"
+        return (
+            "which of two values one record has" if size == 1 else f"which of two values {size} records have"
+        )
+    return "whether one record takes part" if size == 1 else f"whether {size} records take part"
 
 
 def _claim(audited: Audit) -> Section:
@@ -211,8 +214,11 @@ def _meaning(audited: Audit) -> Section:
         )
     pairs.append(("Worst-case record", _worst(audited)))
     said = exact(
-        "Total privacy loss {symbol} of the worst-case record at {other} = {given}.",
+        "Total privacy loss {symbol} of {whom} at {other} = {given}.",
         symbol=symbol,
+        whom="the worst-case record"
+        if audited.group_size == 1
+        else f"{audited.group_size} records like the worst-case one",
         other=other,
         given=as_given(audited.question.fixed_value),
     )
@@ -264,14 +270,19 @@ def _theorems(audited: Audit) -> Section:
     )
 
 
-def _risk(risk: Risk, relation: Neighbouring) -> Section:
+def _risk(risk: Risk, audited: Audit) -> Section:
     found = [
         ("Membership advantage (TPR − FPR)", risk.advantage),
         ("Accuracy at prior 1/2", risk.accuracy),
         *((f"TPR at FPR {as_given(rate)}", reached) for rate, reached in risk.true_positive_rates.items()),
     ]
     rows = tuple((name, _written_lower(one, 6), at_most(one.upper)) for name, one in found)
-    said = exact("Best attack on one record, knowing all others ({question}):", question=_guessed(relation))
+    size = audited.group_size
+    said = exact(
+        "Best attack on {whom}, knowing all others ({question}):",
+        whom="one record" if size == 1 else f"{size} records",
+        question=_guessed(audited.neighbouring, size),
+    )
     return Section("Attacks", (Paragraph(said), TextTable(("Attack", "At least", "At most"), rows)))
 
 

@@ -89,7 +89,7 @@ class AdditiveScore(Reading):
         most = sorted(self.tables, key=lambda table: min(table.weights) - max(table.weights))
         names = join_names([table.binned.reading.description for table in most], 3)
         if len(self.tables) == 1:
-            return f"f({names})"
+            return f"table entry (in the JSON) for {names}"
         return (
             f"sum of one table entry for each of {len(self.tables)} readings (largest weights first: {names})"
         )

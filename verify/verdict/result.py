@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, get_args
@@ -84,6 +85,16 @@ class Verification(FromJson):
         return self.decision.verdict
 
     @property
+    def epsilon_interval(self) -> tuple[float, float]:
+        """What ε at the claimed δ is at least, for the adversary of the claim, and at most, in every run.
+
+        0 and infinity where nothing is known.
+        """
+        lower, upper = self.lower, self.upper
+        low = lower.epsilon if lower is not None and lower.in_view else 0.0
+        return low, upper.epsilon if upper is not None and upper.every_run else math.inf
+
+    @property
     def exit_code(self) -> int:
         """Of the command line: 0 certified, 1 refuted, 3 unproven."""
         return EXIT_CODES[self.verdict]
@@ -106,11 +117,11 @@ class Verification(FromJson):
 
     def __repr__(self) -> str:
         """One line; `str` gives the report, `json` everything."""
-        lower = "not known" if self.lower is None else at_least(self.lower.epsilon)
-        upper = "not known" if self.upper is None else at_most(self.upper.epsilon)
+        low, high = self.epsilon_interval
+        most = "not known" if math.isinf(high) else at_most(high)
         return (
             f"<Verification of {printable(self.subject)}: {self.verdict}, claim {claim_words(self.claim)}, "
-            f"epsilon at least {lower}, at most {upper}, "
+            f"epsilon at least {at_least(low)}, at most {most}, "
             f"neighbours: {self.claim.neighbours}>"
         )
 

@@ -170,8 +170,9 @@ def _rounding_counts(verification: Verification) -> bool:
 
 
 def _bounds(verification: Verification) -> Section:
-    low, high = _ends(verification)
-    claim, lower = verification.claim.epsilon, verification.lower
+    low, high = verification.epsilon_interval
+    claim = verification.claim.epsilon
+    lower = verification.lower if low > 0.0 else None
     words = f"{at_least(low)} ≤ ε ≤ {at_most(high)} (claimed: {as_given(claim)})"
     plain = "\n".join(draw_bounds(claim, low, high))
     said = (
@@ -184,8 +185,7 @@ def _bounds(verification: Verification) -> Section:
         "" if sure or lower is None else f" ({percent(lower.confidence)} confidence)"
     )
     if not _proved(verification):
-        above = "no upper bound" if math.isinf(high) else "upper bound from these runs only"
-        caption = f"lower bound from tests; {above}"
+        caption = "lower bound from tests; no proved upper bound"
     drawn = interval(claim, low, high, words, caption=caption, proved=_proved(verification))
     summary = remark("Bounds: {words}.", words=words) if lower is None else _summary(lower, words)
     return Section("Privacy loss", (Picture(drawn, summary, plain), Bullets(said)))
@@ -196,12 +196,6 @@ def _summary(lower: LowerBound, words: str) -> Sentence:
     if lower.exact:
         return exact("{words}", words=words)
     return confident("{words}, {confidence} confidence", lower.confidence, lower.samples, words=words)
-
-
-def _ends(verification: Verification) -> tuple[float, float]:
-    """Return what ε is at least and at most; 0 and infinity where nothing is known."""
-    lower, upper = verification.lower, verification.upper
-    return (0.0 if lower is None else lower.epsilon, math.inf if upper is None else upper.epsilon)
 
 
 def _upper_sentence(verification: Verification) -> Sentence:

@@ -340,3 +340,22 @@ def test_a_row_has_the_same_lower_end_in_the_text_and_in_the_data(run, tmp_path)
     for name, lower in rows.items():
         line = next(line for line in text.splitlines() if line.strip().startswith(name[:20]))
         assert line.split()[-2] == ("-" if lower is None else f"{lower:g}"), line
+
+
+def test_the_sentences_of_a_group_are_about_the_group(tmp_path: Path) -> None:
+    """What three records lose together was said to be the loss of one, and the attack on it."""
+    file = tmp_path / "year.toml"
+    file.write_text('[[release]]\nmechanism = "gaussian"\nsigma = 100.0\n')
+    code, out, _ = run("audit", file, "--group-size", 3, "--risk")
+    said = " ".join(out.split())
+    assert code == 0
+    assert "Total privacy loss ε of 3 records like the worst-case one" in said
+    assert "Best attack on 3 records, knowing all others (which of two values 3 records have)" in said
+    assert "one record has" not in said
+
+
+def test_a_delta_just_below_1_is_not_1(tmp_path: Path) -> None:
+    file = tmp_path / "year.toml"
+    file.write_text('[[release]]\nmechanism = "randomized response"\nepsilon = 30.0\nk = 3\n')
+    _, out, _ = run("audit", file, "--epsilon", 0)
+    assert "0.9999999999 ≤ δ ≤ 1 at ε = 0" in out

@@ -220,5 +220,5 @@ def test_constant_readings_are_left_out() -> None:
 
 def test_a_score_of_one_reading_is_said_plainly():
     table = ScoreTable(Binned(ColumnValue(Column("a", "value a", "real")), (0.0,)), (1.0, 2.0), 0.0)
-    assert AdditiveScore((table,)).description == "f(value a)"
+    assert AdditiveScore((table,)).description == "table entry (in the JSON) for value a"
     assert "each of 2 readings" in AdditiveScore((table, table)).description

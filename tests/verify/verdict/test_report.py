@@ -318,3 +318,27 @@ def test_a_share_of_lanes_is_no_certainty() -> None:
     assert "Likelihood ratio infinite (from the densities)" in text
     assert "seeing it identifies D." in text
     assert "with certainty" not in text
+
+
+def test_the_interval_is_of_the_claim_s_adversary_and_of_every_run() -> None:
+    """A bound for a stronger adversary, and one of the runs that were seen, were drawn and written as the claim's."""
+    upper = UpperBound(1.0, 0.0, "ledger", every_run=False)
+    lower = LowerBound(0.88, 0.0, 0.99, "played pairs", 40, in_view=False)
+    result = verification(upper, lower)
+    assert result.epsilon_interval == (0.0, math.inf)
+    assert "epsilon at least 0, at most not known" in repr(result)
+    text = words(shown(result))
+    assert "(does not count)" in text
+    assert "Upper bound of these runs only: ε ≤ 1" in text
+    seen = verification(replace(upper, every_run=True), replace(lower, in_view=True))
+    assert seen.epsilon_interval == (0.88, 1.0)
+
+
+def test_a_ratio_beside_a_claim_with_delta_is_the_one_that_the_claim_bounds() -> None:
+    """P / P′ may exceed e^ε where δ is above 0: it stood beside the claim's limit as if it were refuted."""
+    claim = replace(CLAIM, epsilon=43.0, delta=0.5)
+    witness = replace(COUNTED, hits_prime=None, details={"largest_loss": 43.9564})
+    lower = LowerBound(42.2225, 0.5, 0.9999, "exact privacy losses", 128)
+    text = words(shown(verification(None, lower, witness, claim=claim)))
+    assert "(P(D) − δ) / P(D′) at least e^42.2225 (99.99 % confidence); claim: at most e^43" in text
+    assert "43.9564 (from the densities); claim" not in text
