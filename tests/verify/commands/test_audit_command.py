@@ -342,7 +342,7 @@ def test_a_row_has_the_same_lower_end_in_the_text_and_in_the_data(run, tmp_path)
         assert line.split()[-2] == ("-" if lower is None else f"{lower:g}"), line
 
 
-def test_the_sentences_of_a_group_are_about_the_group(tmp_path: Path) -> None:
+def test_the_sentences_of_a_group_are_about_the_group(run, tmp_path):
     """What three records lose together was said to be the loss of one, and the attack on it."""
     file = tmp_path / "year.toml"
     file.write_text('[[release]]\nmechanism = "gaussian"\nsigma = 100.0\n')
@@ -354,7 +354,7 @@ def test_the_sentences_of_a_group_are_about_the_group(tmp_path: Path) -> None:
     assert "one record has" not in said
 
 
-def test_a_delta_just_below_1_is_not_1(tmp_path: Path) -> None:
+def test_a_delta_just_below_1_is_not_1(run, tmp_path):
     file = tmp_path / "year.toml"
     file.write_text('[[release]]\nmechanism = "randomized response"\nepsilon = 30.0\nk = 3\n')
     _, out, _ = run("audit", file, "--epsilon", 0)
