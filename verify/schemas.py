@@ -18,8 +18,6 @@ from verify.certificates.certificate import SAID, Proof
 from verify.experiments.reproduce import FORMAT as REPRODUCTION
 from verify.experiments.simulation_result import FORMAT as SIMULATION
 from verify.findings import Finding, LowerBound, UpperBound, Witness
-from verify.mutants.layers import Layer
-from verify.mutants.verify_mutants import FORMAT as MUTANTS
 from verify.regret_claims.outcome import Checkpoint, CheckpointVerdict
 from verify.regret_claims.proof_run import ProofCheck
 from verify.regret_claims.regret_report import FORMAT as REGRET
@@ -196,32 +194,6 @@ def _reproduction() -> Schema:
     )
 
 
-def _mutants() -> Schema:
-    own = {name: rule for name, rule in _verification().items() if not name.startswith(("$", "title"))}
-    mutant = closed(
-        {
-            **dict.fromkeys(("fault", "words", "why"), _TEXT),
-            "exceeds": nullable(_FLAG),
-            "caught_by": {"type": "array", "items": schema_of(Layer)},
-            "verification": own,
-        }
-    )
-    return titled(
-        "Mutants: each of the subjects that `dpwitness verify --mutants --json` prints",
-        closed(
-            {
-                "format": {"const": MUTANTS},
-                "subject": _TEXT,
-                "honest": own,
-                "mutants": {"type": "array", "items": mutant},
-                "idle": _TEXTS,
-                "escaped": _TEXTS,
-                "summary": _TEXT,
-            }
-        ),
-    )
-
-
 def _simulation() -> Schema:
     def listed(of: Schema) -> Schema:
         return {"type": "array", "minItems": 1, "items": of}
@@ -276,7 +248,6 @@ SCHEMAS: Mapping[str, Callable[[], Schema]] = {
     "audit": _audit,
     "certificate": _certificate,
     "reproduction": _reproduction,
-    "mutants": _mutants,
     "simulation": _simulation,
 }
 """How the schema of each kind of file is made, by name."""

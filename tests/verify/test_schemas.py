@@ -21,9 +21,6 @@ from verify.experiments.configuration import Configuration
 from verify.experiments.experiment import Seen
 from verify.experiments.reproduce import Reproduced
 from verify.experiments.simulation_result import SimulationResult
-from verify.faults.learner_faults import LEARNER_FAULTS
-from verify.mutants.layers import Layer
-from verify.mutants.verify_mutants import Mutant, Mutants
 from verify.regret_claims.outcome import Checkpoint
 from verify.regret_claims.proof_run import ProofCheck
 from verify.regret_claims.regret_report import RegretReport, TheoremValue
@@ -59,12 +56,6 @@ def written(name: str) -> list[Any]:
             found = Reproduced("fig1", Path("a.png"), Path("a.csv"), Path("a.md"), seen, 2.5, "again", MADE)
             assert Reproduced.loads(json.dumps(found.json())) == found
             return [found.json()]
-        case "mutants":
-            fault = LEARNER_FAULTS["half-noise-asked-for"]
-            honest = verify(laplace, epsilon=1.0, **QUICK)
-            mutants = Mutants(honest, (Mutant(fault, honest, (Layer.LEDGER,), True),), ("never-cleared",))
-            assert Mutants.loads(json.dumps(mutants.json())) == mutants
-            return [mutants.json()]
         case "simulation":
             asked_for = Configuration(
                 "mine.py:Mine", 20, 3, "arms", {"arms": 3, "size": "all"}, 0.5, 0.01, 7, 2

@@ -19,7 +19,7 @@ from accountant.files.sqlite_file import is_sqlite
 from algorithms.blocks import BlocksMissing, BlockStore, Part
 from algorithms.learner import DEFAULT_DELTA
 from algorithms.problems import SettingError
-from verify.commands.completed_names import COMPOSITION, FAULT, PROBLEM, Completed, ParameterType
+from verify.commands.completed_names import COMPOSITION, PROBLEM, Completed, ParameterType
 from verify.conduct.progress import Progress, silent
 from verify.printable import print_on_stderr, printable
 
@@ -86,7 +86,7 @@ def _unique(
     return dict(settings)
 
 
-_NAMES = {"problem": PROBLEM, "composition": COMPOSITION, "faults": FAULT}
+_NAMES = {"problem": PROBLEM, "composition": COMPOSITION}
 _READERS: dict[type, Any] = {Path: click.Path(path_type=Path), dict: Read("key=value", _setting), list: str}
 
 

@@ -64,12 +64,6 @@ def _experiments() -> Iterable[str]:
     return sorted(experiments)
 
 
-def _faults() -> Iterable[str]:
-    from verify.faults.planted_subject import FAULTS
-
-    return sorted({name for those in FAULTS.values() for name in those})
-
-
 def _compositions() -> Iterable[str]:
     from accountant.compositions import compositions_by_word
 
@@ -80,5 +74,4 @@ LEARNER = Completed("learner", _learners, files=True)
 SUBJECT = Completed("subject", _subjects, files=True)
 PROBLEM = Completed("problem", _problems, files=True)
 EXPERIMENT = Completed("name", _experiments)
-FAULT = Completed("fault", _faults)
 COMPOSITION = Completed("composition", _compositions)

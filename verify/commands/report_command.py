@@ -31,9 +31,6 @@ from verify.experiments.reproduction_document import reproduction_document
 from verify.experiments.simulation_document import simulation_document
 from verify.experiments.simulation_result import FORMAT as SIMULATION
 from verify.experiments.simulation_result import SimulationResult
-from verify.mutants.mutants_document import mutants_document
-from verify.mutants.verify_mutants import FORMAT as MUTANTS
-from verify.mutants.verify_mutants import Mutants
 from verify.regret_claims.regret_document import regret_document
 from verify.regret_claims.regret_report import FORMAT as REGRET
 from verify.regret_claims.regret_report import RegretReport
@@ -41,7 +38,7 @@ from verify.verdict.result import FORMAT as VERIFICATION
 from verify.verdict.result import Verification
 from verify.verdict.verification_document import verification_document
 
-_LISTS = ("reports", "files", "experiments", "subjects")
+_LISTS = ("reports", "files", "experiments")
 """Keys under which several results of one kind stand in one file."""
 _LOADS: dict[str, Callable[[Any, dict[str, str]], Document]] = {
     VERIFICATION: lambda data, files: verification_document(Verification.from_json(data), **files),
@@ -49,7 +46,6 @@ _LOADS: dict[str, Callable[[Any, dict[str, str]], Document]] = {
     AUDIT: lambda data, files: audit_document(Audit.from_json(data), **files),
     CERTIFICATE: lambda data, files: certificate_document(Certificate.from_json(data), **files),
     REPRODUCTION: lambda data, files: reproduction_document(Reproduced.from_json(data), **files),
-    MUTANTS: lambda data, files: mutants_document(Mutants.from_json(data), **files),
     SIMULATION: lambda data, files: simulation_document([SimulationResult.from_json(data)], **files),
 }
 

@@ -18,7 +18,6 @@ from mechanisms import Domain, Mechanism, Neighbouring
 from mechanisms.neighbouring import conversion_hint
 from verify.bandits.calling.plain_bandit import BanditSubject, PlainBandit
 from verify.conduct.process_state import subjects_own
-from verify.faults.planted_subject import Planted, plant
 from verify.functions.claimed import Declared, claim_form
 from verify.functions.function_subject import FunctionSubject
 from verify.learners.learner_subject import LearnerSubject
@@ -108,8 +107,6 @@ def resolve(subject: object, neighbours: Domain | Adjacency | None = None) -> Su
     """
     if isinstance(subject, LearnerSubject | MechanismSubject | FunctionSubject | BanditSubject):
         return subject
-    if isinstance(subject, Planted):
-        return plant(resolve(subject.subject, neighbours), subject.fault)
     if neighbours is None:
         return _found(subject, None)
     adjacency = as_adjacency(neighbours)

@@ -26,7 +26,6 @@ EXPECTED = {
     "list --trust ": ["central", "local", "shuffle", "none"],
     "reproduce matroid/fig3": ["matroid/fig3"],
     "run create here cucb-ldp-b": ["cucb-ldp-bit"],
-    "verify --fault raw-value-a": ["raw-value-after-rare-value"],
 }
 
 

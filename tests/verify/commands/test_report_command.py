@@ -22,10 +22,7 @@ from verify.experiments.configuration import Configuration
 from verify.experiments.experiment import Seen
 from verify.experiments.reproduce import Reproduced
 from verify.experiments.simulation_result import SimulationResult
-from verify.faults.learner_faults import LEARNER_FAULTS
 from verify.findings import UpperBound
-from verify.mutants.layers import Layer
-from verify.mutants.verify_mutants import Mutant, Mutants
 from verify.regret_claims.outcome import Checkpoint
 from verify.regret_claims.regret_document import regret_document
 from verify.regret_claims.regret_report import RegretReport, TheoremValue
@@ -147,40 +144,6 @@ def test_simulations_of_one_file_are_compared(folder: Path) -> None:
     assert "one standard error" in page
 
 
-@pytest.mark.parametrize(
-    ("exceeds", "caught_by", "verdict", "title"),
-    [
-        (True, (Layer.LEDGER,), "unproven", "ALL CAUGHT"),
-        (True, (), "unproven", "SOME ESCAPED"),
-        (True, (), "certified", "FALSELY CERTIFIED"),
-        (None, (), "certified", "ALL CAUGHT"),
-    ],
-)
-def test_mutants_say_first_whether_one_is_falsely_certified(
-    exceeds: bool | None, caught_by: tuple[Layer, ...], verdict: Any, title: str, folder: Path
-) -> None:
-    result = replace(VERIFIED, decision=Decision(verdict, (exact("so"),)))
-    mutant = Mutant(LEARNER_FAULTS["half-noise"], result, caught_by, exceeds)
-    done = Mutants(VERIFIED, (mutant,), ("shared-noise",))
-    (folder / "mutants.json").write_text(json.dumps({"subjects": [done.json()]}))
-    shown = report(folder, "mutants.json").output
-    assert shown.startswith(f"# {title}: faults planted in noise\n")
-    assert "Not applicable here, and not verified: shared-noise" in shown
-    assert "dpwitness verify noise --epsilon 1.0 --seed 0 --mutants" in shown
-
-
-def test_a_table_of_mutants_that_was_changed_is_refused(folder: Path) -> None:
-    mutant = Mutant(LEARNER_FAULTS["half-noise"], VERIFIED, (), True)
-    told = Mutants(VERIFIED, (mutant,), ()).json()
-    for changed, message in (
-        ({"escaped": []}, "escaped must name the mutants"),
-        ({"summary": "all caught"}, "summary must be"),
-        ({"mutants": [{**told["mutants"][0], "why": "it is harmless"}]}, "is none of this version's"),
-    ):
-        (folder / "changed.json").write_text(json.dumps({**told, **changed}))
-        assert message in str(report(folder, "changed.json").exception)
-
-
 def test_a_reproduction_has_its_picture_if_it_is_there(folder: Path) -> None:
     picture = folder / "fig.png"
     picture.write_bytes(SMALL_PNG)
@@ -225,7 +188,6 @@ def test_markdown_by_default_and_by_name(folder: Path) -> None:
         ('{"reports": [{"format": 3}]}', "format of one of reports must be one of"),
         ('{"reports": [{}], "other": 1}', "reports must be a list of at least one result, and stand alone"),
         ('{"simulations": [{"format": "x"}]}', "format of the simulation must be one of"),
-        ('{"format": "dpwitness mutants, version 2"}', "format must be one of"),
         ('{"format": "dpwitness verification, version 9"}', "format must be one of"),
         ('{"format": "dpwitness verification, version 1"}', "the result has no verdict"),
         ("[]", "must hold `release` tables"),
