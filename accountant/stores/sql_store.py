@@ -489,13 +489,7 @@ class SQLStore:
 
     def reservations(self) -> dict[int, str]:
         """Return the reservations that are neither drawn nor given back, by position, and who holds them."""
-        with self.database.reading() as connection:
-            sql = (
-                "SELECT entry.position, body FROM entry JOIN reservation ON entry.position = reservation.position "
-                "WHERE state = 'reserved' ORDER BY entry.position"
-            )
-            rows = connection.exec_driver_sql(sql).all()
-        return {int(position): json.loads(body)["holder"] for position, body in rows}
+        return open_reservations(self.database)
 
     def adopt(self, location: dict[str, Any], reason: str, missing: int, epoch: int) -> Mark:
         """Begin an epoch of its own, later than an `epoch` that is known elsewhere; see `accountant.stores.opening`."""
@@ -678,3 +672,14 @@ def _result(task: _Task, work: Work) -> Any:
         return task(work)
     except (CannotPay, ValueError) as refusal:  # of this caller's own; it has changed nothing
         return refusal
+
+
+def open_reservations(database: Database) -> dict[int, str]:
+    """Return the reservations of a store that are neither drawn nor given back, by position, and who holds them."""
+    with database.reading() as connection:
+        sql = (
+            "SELECT entry.position, body FROM entry JOIN reservation ON entry.position = reservation.position "
+            "WHERE state = 'reserved' ORDER BY entry.position"
+        )
+        rows = connection.exec_driver_sql(sql).all()
+    return {int(position): json.loads(body)["holder"] for position, body in rows}

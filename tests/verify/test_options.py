@@ -10,11 +10,11 @@ import click
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from verify.commands.command_options import flags
 
 import verify.assertion
 from mechanisms import Interval, Laplace
 from verify import assert_dp
-from verify.commands.command_options import flags
 from verify.conduct import rules
 from verify.options import Options, option, takes
 from verify.reproduction import reproduction
@@ -36,7 +36,7 @@ ALLOWED = {
     "time_limit": [math.inf],
 }
 NAMES = (
-    *ALLOWED, "epsilon", "confidence", "false_alarm", "seed", "effort", "workers",
+    *ALLOWED, "epsilon", "confidence", "significance", "seed", "effort", "workers",
 )  # fmt: skip
 
 

@@ -66,7 +66,17 @@ def certify(subject: object, options: Options) -> Certificate:
     'valid'
     """
     said_options(options)  # before any work
-    found = verified(subject, options)
+    return certified(verified(subject, options), subject, options)
+
+
+def certified(found: Verification, subject: object, options: Options) -> Certificate:
+    """Return the certificate of a verification, if it is certified.
+
+    Raises
+    ------
+    NotCertified
+        As `certify`.
+    """
     if hidden := unreadable(subject):
         raise NotCertified(found, f"the source of {hidden} cannot be read; put it into a file")
     if found.verdict != "certified":

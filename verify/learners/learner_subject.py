@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from accountant import Simulation
-from algorithms.blocks import BlocksMissing
 from algorithms.catalogue.contextual_entries import ContextualEntry
 from algorithms.catalogue.linear_entries import LinearEntry
 from algorithms.catalogue.structured_entries import LearnerEntry
@@ -195,8 +194,6 @@ def blaming(subject: LearnerSubject, problem: str | None = None) -> Iterator[Non
     """Turn whatever a user's learner raises, or any on the problem of a user's file, into an input error."""
     try:
         yield
-    except BlocksMissing:  # no fault of anybody
-        raise
     except (Exception, SystemExit) as error:
         known = subject.entry is not None and problem is None
         if known or (isinstance(error, ValueError) and type(error) is not ValueError):

@@ -187,7 +187,7 @@ def _classify_function(
         )
         raise SubjectError(
             f"{name}: no claim; mark the function with @claimed(data=...), which says what its neighbours are, or give "
-            f"--data or --neighbours{makes}"
+            f"--data{makes}"
         )
     parameters = list(inspect.signature(function).parameters)
     if not _takes_randomness(function):
@@ -237,7 +237,7 @@ def load_object(reference: str) -> object:
     if not hasattr(module, attribute):
         subjects = [name for name, value in vars(module).items() if _is_subject(value)]
         functions = [name for name, value in vars(module).items() if _lacks_neighbours_only(value, module)]
-        also = f"; given --neighbours or --data also {', '.join(functions)}" if functions else ""
+        also = f"; given --data also {', '.join(functions)}" if functions else ""
         raise SubjectError(
             f"{path} has no object {attribute!r}; what could be verified in it: {', '.join(subjects) or 'none'}{also}"
         )

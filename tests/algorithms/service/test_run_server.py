@@ -15,7 +15,7 @@ from accountant.stores.opening import verify_store
 from algorithms.catalogue.named_run import NamedLearner, begin_named_run, load_named_run
 
 DIRECTLY = """
-import sys
+import sys, tomllib
 from functools import partial
 from pathlib import Path
 from accountant.service.keys import KeyFile
@@ -23,9 +23,9 @@ from accountant.service.service_limits import ServiceLimits
 from accountant.service.server import serve
 from algorithms.catalogue.named_run import load_named_run
 from algorithms.service.run_part import run_at
-options = dict(zip(sys.argv[2::2], sys.argv[3::2]))
-load = partial(load_named_run, options["--run"])
-serve([partial(run_at, "web", load)], KeyFile(Path(options["--keys"])), port=int(options["--port"]),
+options = tomllib.loads(Path(sys.argv[2]).read_text())
+load = partial(load_named_run, options["run"][0]["where"])
+serve([partial(run_at, "web", load)], KeyFile(Path(options["keys"])), port=options["port"],
       limits=ServiceLimits(rate=1e6), ready=lambda address: print("serving on", address, flush=True))
 """  # without what other commands import
 
@@ -74,8 +74,8 @@ def check_killed(where: str, tmp_path: Path, trust: Trust, kills: int) -> None:
     learner = NamedLearner("cucb-ldp-bit", "top-k", 1.0, 10**6, settings={"arms": 5, "size": 2})
     begin_named_run(where, learner, Accountant(Budget(1.0), trust=trust)).close()
     key = keys.add("web", [KeyScope.ACT, KeyScope.OBSERVE])
-    options = ("--run", where, "--keys", keys.path)
-    servers = [Server(tmp_path / "journal", *options, code=DIRECTLY) for _ in range(2)]
+    config = f"keys = '{keys.path}'\n[[run]]\nname = 'web'\nwhere = '{where}'"
+    servers = [Server(tmp_path / "journal", config, code=DIRECTLY) for _ in range(2)]
     facts, clients = killing(
         servers,
         lambda pipe, number, ports: visits(pipe, key, number, ports, trust),

@@ -206,10 +206,20 @@ def test_a_copy_of_the_library_with_edits_elsewhere_finds_it_valid(tmp_path: Pat
         return ran.returncode, " ".join((ran.stdout + ran.stderr).split())
 
     def check() -> tuple[int, str]:
-        return run(copy, "certificate", "check", saved)
+        return run(copy, "check", saved)
 
     code, said = run(
-        ROOT, "certify", "cucb-ldp2", "--epsilon", "1", "--horizon", "20", "--effort", "quick", "-o", saved
+        ROOT,
+        "verify",
+        "cucb-ldp2",
+        "--epsilon",
+        "1",
+        "--horizon",
+        "20",
+        "--effort",
+        "quick",
+        "--certificate",
+        saved,
     )
     assert code == 0, said
     code, said = check()

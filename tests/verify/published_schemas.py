@@ -1,9 +1,14 @@
-"""The JSON schemas of release files, of results and of certificates: what ``dpwitness schema`` prints."""
+"""The JSON schemas of release files, of results and of certificates, made of the types that write them.
+
+``python tests/verify/published_schemas.py`` writes them to ``docs/schemas``, where they are published.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import fields
+from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 from accountant.audit.audit_result import FORMAT as AUDIT
@@ -167,7 +172,7 @@ def _audit() -> Schema:
 def _certificate() -> Schema:
     options: Schema = {"type": "object", "properties": {key: {} for key in SAID}, "required": ["seed"]}
     return titled(
-        "A certificate: what `dpwitness certify` writes",
+        "A certificate: what `dpwitness verify --certificate` writes",
         closed(
             {
                 "format": {"const": CERTIFICATE},
@@ -251,3 +256,15 @@ SCHEMAS: Mapping[str, Callable[[], Schema]] = {
     "simulation": _simulation,
 }
 """How the schema of each kind of file is made, by name."""
+
+PUBLISHED = Path(__file__).parents[2] / "docs" / "schemas"
+
+
+def schema_text(name: str) -> str:
+    """Return the text of a published schema."""
+    return json.dumps(SCHEMAS[name](), indent=1, ensure_ascii=False) + "\n"
+
+
+if __name__ == "__main__":
+    for name in SCHEMAS:
+        (PUBLISHED / f"{name}.json").write_text(schema_text(name))
