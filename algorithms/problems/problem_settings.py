@@ -15,7 +15,7 @@ Value = int | float | str
 
 __all__ = ["Parameter", "Value", "known_name", "meant", "parse_settings"]
 
-_FEW = 3  # names that are all said
+_SHORT = 80  # characters of a list of names that is said whole
 _LONGEST = 40  # characters of a name that are shown
 
 
@@ -145,9 +145,10 @@ def known_name(what: str, name: str, known: Iterable[str]) -> str:
 
 
 def _nearest(name: str, names: Sequence[str]) -> str:
-    """Return all names if they are few, else the three closest, as a question."""
-    if len(names) <= _FEW:
-        return f"known are {', '.join(names) or 'none'}"
+    """Return all names if their list is short, with the closest, else the three closest, as a question."""
+    every = ", ".join(names) or "none"
+    if len(every) <= _SHORT:
+        return f"{meant(name, names)}known are {every}"
     *first, last = get_close_matches(name, names, n=3, cutoff=0.0)
     return f"did you mean {', '.join(first)} or {last}?"
 
