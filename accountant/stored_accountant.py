@@ -14,12 +14,12 @@ import numpy as np
 import numpy.typing as npt
 
 from accountant.accountant import Accountant
+from accountant.gates.closing import Tenure
 from accountant.gates.lineage import Influence, Traced, TracedSums
 from accountant.gates.private import Private
 from accountant.gates.private_sums import PrivateSums
 from accountant.ledger.ledger import Ledger
 from accountant.stores.waiting import Notes
-from accountant.tenure import Tenure
 from accountant.written_terms import Terms
 from mechanisms import Assumption, Domain, NoiseSource
 from mechanisms.float_bounds import FloatBounds

@@ -45,7 +45,7 @@ class AnytimeLearner(HorizonLearner[StructureType], abc.ABC):
 
     @abc.abstractmethod
     def renew(self, lanes: npt.NDArray[np.bool_]) -> None:
-        """Compute all indices of these lanes from what was released before, with the exponents of now."""
+        """Compute all indices of these lanes from the values released so far, with the current exponents."""
 
     def until_renewed(self, rounds: IntArray) -> IntArray:
         """Return so many rounds, (lanes,), but no more than are left of the epoch."""

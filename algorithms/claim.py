@@ -20,7 +20,7 @@ _MODELS: tuple[str, ...] = get_args(Model)
 
 
 class View(Enum):
-    """What the adversary of a claim sees.
+    """View of the adversary of a claim.
 
     Without the action of a record's own round it is the view of joint differential privacy.
     """
@@ -42,7 +42,7 @@ class View(Enum):
 
     @property
     def hides_own_action(self) -> bool:
-        """Whether the action of the record's own round is not seen."""
+        """True if the action of the record's own round is not in the view."""
         return self in (View.OTHER_ACTIONS, View.MESSAGES_AND_OTHER_ACTIONS, View.OTHER_MESSAGES)
 
 
@@ -54,28 +54,28 @@ _MODELS_OF_VIEWS: Mapping[View, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class ClaimForm:
-    """A claim without its numbers: what an algorithm says of itself for every epsilon.
+    """Privacy claim of an algorithm for every epsilon.
 
     Attributes
     ----------
     model
         The trust model: ``central``, ``local`` or ``shuffle``.
     view
-        What the adversary sees.
+        The adversary's view.
     unit
-        What two neighbouring data sets differ in: `ONE_REPORT` or `OnePerson`, or its words.
+        The difference of two neighbouring data sets: `ONE_REPORT` or `OnePerson`, or its words.
     source
-        Where the claim is made.
+        The publication of the claim.
     neighbours
-        When two data sets are neighbours.
+        The neighbouring relation.
     differ
-        How two neighbouring data sets differ, where the subject says it more closely than the relation.
+        The difference of two neighbouring data sets in words, if they are more precise than the relation.
     composition
         The composition theorem under which the releases keep the claim, as `accountant.compositions.composition_named`
         reads it ("zcdp", "renyi, failures=0.1"); by default a verifier takes basic composition, or for delta > 0 the
-        Gaussian filter if basic composition does not do.
+        Gaussian filter if basic composition is not enough.
     comment
-        What a record stands for beyond the unit, in words of the author's own: nothing of it is checked.
+        The author's own description of a record, beyond the unit: it is not checked.
 
     Raises
     ------
@@ -166,7 +166,7 @@ class Claim:
 
     @property
     def neighbour_words(self) -> str:
-        """How two neighbouring data sets differ."""
+        """Difference of two neighbouring data sets, in words."""
         if (
             isinstance(self.unit, OnePerson)
             and self.neighbours is Neighbouring.REPLACE_ONE

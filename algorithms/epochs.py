@@ -53,7 +53,7 @@ def epoch_end(epoch: IntArray | int) -> IntArray:
 
 
 def epoch_horizon(epoch: int) -> int:
-    """Return H_k, the horizon whose indices are used in epoch k.
+    """Return H_k, the horizon for which indices are computed in epoch k.
 
     >>> [epoch_horizon(epoch) for epoch in (0, 1, 2)]
     [2048, 6144, 24576]

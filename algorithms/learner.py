@@ -40,7 +40,7 @@ class Learner(Protocol):
 
     @property
     def feedback_domain(self) -> Domain:
-        """The domain of what is observed of one record."""
+        """Domain of the observation of one record."""
 
     def act(self) -> IntArray:
         """Return the super arm to play in the next round, shape (lanes, size), padded with -1.
@@ -49,7 +49,7 @@ class Learner(Protocol):
         """
 
     def observe(self, feedback: Private) -> None:
-        """Learn from the private feedback on what `act` returned last, shape (lanes, size).
+        """Learn from the private feedback on the last action of `act`, shape (lanes, size).
 
         Learners on a structure take feedback that comes late with a ticket (`StructuredLearner.observe`).
 
@@ -61,29 +61,29 @@ class Learner(Protocol):
             If earlier calls of `act` returned other actions and were not observed.
         ForeignValue, DomainError, ValueError
             If the feedback is not private, of another gate, from a domain that does not lie in `feedback_domain`, or a
-            sum of other than one round's. What `private` lets in with `feedback_domain` is taken, and so is what
-            `Private.map` maps into it.
+            sum of other than one round's. Values that `private` admits with `feedback_domain` are accepted, and so are
+            values that `Private.map` maps into it.
         Refusal
             If the gate refuses the record.
 
-        Nothing is charged and nothing changes then: the learner goes on as if it had not been asked. Only where a
-        record that was let in spends its budget elsewhere before its release, that release fails for all that wait
+        Nothing is charged and nothing changes then: the learner is as before the call. One exception: if a record that
+        was admitted spends its budget elsewhere before its release, that release fails for all records that wait
         with it; they are lost, and the learner goes on without them.
         """
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Confidence:
-    """What a learner's next action is chosen by, each of shape (lanes, arms).
+    """Statistics by which a learner chooses its next action, each of shape (lanes, arms).
 
     Attributes
     ----------
     estimate
         Of each arm's mean; anything where `count` is 0.
     count, releases
-        How many values and how many noises are in it.
+        The number of values and of noises in it.
     index
-        The upper bound that the oracle is asked with; or, where the arm of least index is played, that index.
+        The upper bound that is passed to the oracle; or, where the arm of least index is played, that index.
     """
 
     estimate: FloatArray
@@ -97,28 +97,28 @@ class Confidence:
 
 
 class ExplainedLearner(Learner, Protocol):
-    """A learner that shows what its regret proof speaks of.
+    """Learner that shows the statistics of its regret proof.
 
-    One that takes in some of the outcomes that it sees says of which arms: ``fed``, (lanes, q), after `act`.
+    A learner that uses only some of the outcomes that it sees names their arms: ``fed``, (lanes, q), after `act`.
     """
 
     def confidence(self) -> Confidence:
-        """Return what the next action is chosen by: views of its state, or copies.
+        """Return the statistics by which the next action is chosen: views of its state, or copies.
 
-        One that draws its indices shows those of its last action.
+        A learner that draws its indices shows those of its last action.
         """
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClickConfidence:
-    """What a learner of ranked lists chooses by, each of shape (lanes, items).
+    """Statistics by which a learner of ranked lists chooses, each of shape (lanes, items).
 
     Attributes
     ----------
     clicks, examinations
         Estimates of an item's clicks and examinations, over its displays.
     displays, releases
-        How many displays and how many noises are in them.
+        The number of displays and of noises in them.
     index
         By which items are ranked; at least 5e11 for one without an upper bound.
     """
@@ -136,22 +136,22 @@ class ClickConfidence:
 
 
 class ExplainedLists(Learner, Protocol):
-    """A learner of ranked lists that shows what its regret proof speaks of."""
+    """Learner of ranked lists that shows the statistics of its regret proof."""
 
     def click_confidence(self) -> ClickConfidence:
-        """Return what the next list is chosen by: views of its state, or copies."""
+        """Return the statistics by which the next list is chosen: views of its state, or copies."""
 
 
 class PhasedLearner(Learner, Protocol):
-    """A learner that holds its action for a phase, and says for how long.
+    """Learner that holds its action for a phase of known length.
 
-    It may be told the total of several rounds at once: under `Simulation` a problem's `draw_totals`, under an
+    It also accepts the total of several rounds at once: under `Simulation` a problem's `draw_totals`, under an
     accountant the sum of the records' private values. One round at a time is the same with totals of one.
     """
 
     @property
     def committed(self) -> IntArray:
-        """For how many rounds from now on `act` returns what it returned last, at least 1; shape (lanes,)."""
+        """Number of rounds from now on in which `act` returns its last action, at least 1; shape (lanes,)."""
 
     def observe(self, feedback: Private, rounds: IntArray | None = None) -> None:
         """Learn from the private total of `rounds` rounds, at most the committed ones, 0 for none; 1 by default."""

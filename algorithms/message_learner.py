@@ -22,14 +22,14 @@ _DOMAINS: Mapping[str, Any] = {"Box": Box, "OneHot": OneHot}
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """What a user is asked about the feedback on an action: a function of what is public.
+    """Public question to a user about the feedback on an action.
 
     Attributes
     ----------
     mechanism
-        What the message is drawn through, from the feedback on the whole action.
+        The mechanism that draws the message from the feedback on the whole action.
     domain
-        Where the feedback lies.
+        The domain of the feedback.
     about
         The arms that the message is about, shape (lanes, k).
     """
@@ -117,7 +117,7 @@ class MessageLearner(HorizonLearner[StructureType]):
 
     @abc.abstractmethod
     def ask(self, action: IntArray) -> Question:
-        """Return what the next user is asked about an action; the same until the question has been used."""
+        """Return the question to the next user about an action; the same until the question has been used."""
 
     def used(self) -> None:
         """Let the next user be asked anew: this one has been."""
@@ -134,7 +134,7 @@ class MessageLearner(HorizonLearner[StructureType]):
         self.hear(question.about, message)
 
     def pose(self, ticket: Ticket | str) -> Question:
-        """Return what the user of a ticket is asked: for a device, which answers while others are asked.
+        """Return the question to the user of a ticket: for a device, which may answer after other users were asked.
 
         Raises
         ------

@@ -56,5 +56,5 @@ class RewardCurve:
 
     @property
     def slowest(self) -> int:
-        """How many rounds the lane that is furthest behind has played in phases."""
+        """Number of rounds that the slowest lane has played in phases."""
         return int(self._round.min())

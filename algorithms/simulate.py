@@ -52,7 +52,7 @@ class Trace:
 
     @property
     def runs(self) -> int:
-        """How many independent runs."""
+        """Number of independent runs."""
         return int(self.regret.shape[1])
 
     @property

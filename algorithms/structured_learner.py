@@ -92,7 +92,7 @@ class RoundCount:
         self.passed = False
 
     def add(self, rounds: IntArray | None, learner: object) -> None:
-        """Count rounds, 1 by default; to be called by `observe` itself, whose caller is warned."""
+        """Count rounds, 1 by default; to be called by `observe` itself, as a warning is issued to its caller."""
         self.observed = self.observed + (1 if rounds is None else rounds)
         if self.horizon is None:
             return
@@ -110,32 +110,32 @@ class RoundCount:
 
 
 class StructuredLearner(TicketedLearner, abc.ABC, Generic[StructureType]):
-    """A learner of super arms, bases or ranked lists: it chooses, and learns what came of it.
+    """Learner of super arms, bases or ranked lists: it chooses actions, and learns from feedback on them.
 
-    Feedback is an outcome in [0, 1] of each arm played, or a click on at most one position of a list. A class says how
-    it chooses an action (`choose`) and what it learns from feedback on one (`learn`); whose feedback is on which
-    action is settled here.
+    Feedback is an outcome in [0, 1] of each arm played, or a click on at most one position of a list. A subclass
+    defines how it chooses an action (`choose`) and how it learns from feedback on one (`learn`); this class assigns
+    feedback to actions.
 
     **One user after the other**: `act`, then `observe`. **Late feedback**: `issue` hands out an action with a ticket,
-    and `observe` with that ticket takes its feedback at any later time, in any order, once. What is still to be fed of
-    an action is decided when its feedback arrives, by public counts. So every privacy claim holds as without delay if
-    *when* feedback arrives does not depend on what it says (a missing click that is only known by waiting does: then
-    observe everything a fixed time after it was shown). A delay of at most W tickets at a time costs a learner by upper
-    confidence bounds at most W more rounds of every arm. One by phases (`DPBestArm`, `CascadeUCBBatch`) goes on playing
-    until the last feedback of a phase is there, so W more in each, and for each arm that a phase plays; a bandit by
-    batches plays up to W more each time that it comes back to an arm.
+    and `observe` with that ticket takes its feedback at any later time, in any order, once. Public counts decide, when
+    feedback arrives, which of an action's outcomes are still used. So every privacy claim holds as without delay if
+    the *time* at which feedback arrives does not depend on its content (a missing click that is only known by waiting
+    does: then observe every action a fixed time after it was shown). A delay of at most W tickets at a time costs a
+    learner by upper confidence bounds at most W more rounds of every arm. One by phases (`DPBestArm`,
+    `CascadeUCBBatch`) goes on playing until the last feedback of a phase has arrived, so W more in each, and for each
+    arm that a phase plays; a bandit by batches plays up to W more each time that it comes back to an arm.
 
-    **Arms that come and go**: `act` and `issue` take which arms are there in this round (`available`). That is public:
-    it may depend on anything but on what feedback says. Then an action is still a function of what is public and of
-    earlier releases, and every privacy claim holds as it is, where a learner goes by counts of its actions and by
+    **Arms that come and go**: `act` and `issue` take the arms available in this round (`available`). They are public:
+    they may depend on anything but the content of feedback. Then an action is still a function of public values and of
+    earlier releases, and every privacy claim holds as it is for a learner that uses counts of its actions and
     indices of all arms (`needs_all_arms` is empty); others refuse. Regret is claimed for rounds with all arms only.
 
     Parameters
     ----------
     structure
-        What can be played.
+        The actions that can be played.
     gate
-        Where feedback comes from.
+        The gate for feedback.
 
     Raises
     ------
@@ -181,9 +181,10 @@ class StructuredLearner(TicketedLearner, abc.ABC, Generic[StructureType]):
 
     @abc.abstractmethod
     def choose(self) -> IntArray:
-        """Return what to play next, shape (lanes, size), padded with -1.
+        """Return the next action, shape (lanes, size), padded with -1.
 
-        One that plays without some arms takes `available`, too: which are there, shape (arms,), or None for all.
+        A learner that can play without some arms takes `available`, too: the available arms, shape (arms,), or None for
+        all.
         """
 
     @abc.abstractmethod
@@ -191,18 +192,18 @@ class StructuredLearner(TicketedLearner, abc.ABC, Generic[StructureType]):
         """Learn from private feedback on one round of an action; one that holds its actions takes `rounds`, too."""
 
     def act(self, *, available: Iterable[int] | None = None) -> IntArray:
-        """Return the action of the next round, whose feedback comes without a ticket.
+        """Return the action of the next round, for feedback without a ticket.
 
         Parameters
         ----------
         available
-            The arms that are there in this round, all by default; public, see the class.
+            The arms that are available in this round, all by default; public, see the class.
 
         Raises
         ------
         ProblemError
             If the learner or its structure needs all arms, or no super arm consists of these. Nothing changes then.
-            If what a learner or an oracle of your own chose is no super arm, or holds an arm that is not there.
+            If the choice of a learner or an oracle of your own is no super arm, or holds an arm that is not available.
         """
         action = self._chosen(available)
         self.waiting.ask(action, vars(self).get("action"))
@@ -324,7 +325,7 @@ class HorizonLearner(StructuredLearner[StructureType]):
 
     @property
     def horizon(self) -> int:
-        """T; of a learner that was not told, the horizon whose confidence levels it begins with."""
+        """T; of a learner without a horizon, the one for which its first confidence levels are computed."""
         return epoch_horizon(0) if self.rounds.horizon is None else self.rounds.horizon
 
     def observe(
@@ -337,4 +338,4 @@ class HorizonLearner(StructuredLearner[StructureType]):
         self.counted()
 
     def counted(self) -> None:
-        """Do what the number of rounds asks for, once: nothing, where the horizon is known."""
+        """Act once on a new number of rounds: do nothing if the horizon is known."""

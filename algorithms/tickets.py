@@ -21,7 +21,7 @@ class TicketRefused(ValueError):
 
 
 class AmbiguousFeedback(ValueError):
-    """Feedback came without a ticket while earlier, other actions wait for theirs: whose it is cannot be known."""
+    """Feedback without a ticket cannot be assigned while earlier, different actions wait for theirs."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,19 +48,19 @@ class Ticket:
 
 
 class OpenActions:
-    """The actions of one learner whose feedback has not come.
+    """The actions of one learner that wait for feedback.
 
     Attributes
     ----------
     issued
-        How many tickets were.
+        The number of tickets issued.
     open
         The numbers of those that are open, ascending, their words and their actions: one array each, since every save
         of a run writes them all, and all in one step, since an interruption may fall on any line.
     asked
-        How many calls of `act` returned the last action and were not observed.
+        The number of calls of `act` that returned the last action and were not observed.
     overtaken
-        How many returned another one before, and were not observed.
+        The number of calls that returned another one before, and were not observed.
     """
 
     def __init__(self) -> None:
@@ -153,12 +153,12 @@ class OpenActions:
 
 
 class TicketedLearner:
-    """What learners share whose feedback may come with a ticket, late and in any order.
+    """Base class of learners that accept feedback with a ticket, late and in any order.
 
     Attributes
     ----------
     waiting
-        The actions whose feedback has not come.
+        The actions that wait for feedback.
     """
 
     def __init__(self) -> None:
@@ -170,7 +170,7 @@ class TicketedLearner:
         return MappingProxyType(self.waiting.tickets)
 
     def withdraw(self, ticket: Ticket | str | None = None) -> None:
-        """Forget an action whose feedback is not waited for: a ticket's, or without one all that have none.
+        """Forget actions for which no feedback will come: that of a ticket, or all without a ticket.
 
         Raises
         ------

@@ -23,7 +23,7 @@ def each_its_own(number: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class OneReport:
-    """One report: what one call of a gate's `private` lets in, a client's one report, or a record of a data set."""
+    """Unit of privacy: one report, a value that one call of a gate's `private` admits, or one record of a data set."""
 
     def __str__(self) -> str:
         return "one report"

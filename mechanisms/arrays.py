@@ -15,9 +15,10 @@ IntArray = npt.NDArray[np.int64]
 
 
 def plain_copy(values: npt.ArrayLike) -> npt.NDArray[Any]:
-    """Return a plain array that nobody else holds, so that what is checked is what is used.
+    """Return a plain copy of an array to which no other reference exists, so that the values checked are those used.
 
-    Buffers of any kind may be used again at any time; what makes an array of itself may keep the one it made, whatever
-    it is told, or make another one every time. It is asked once, and that is copied.
+    The caller may change a buffer at any time, and an object with an ``__array__`` method may return an array that it
+    keeps, even where a copy is requested, or a different one at each call. So it is converted once, and the result is
+    copied.
     """
     return np.array(np.asarray(values), subok=False)

@@ -29,7 +29,7 @@ import numpy.typing as npt
 
 @unique
 class AssumptionKind(Enum):
-    """Why nothing proves it; the value is a short stable name, which reports and JSON show."""
+    """Reason why an assumption is not proved; the value is a short stable name used in reports and JSON."""
 
     FOREIGN_CLASS = "foreign-class"
     PATCHED = "patched"
@@ -45,14 +45,14 @@ class AssumptionKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Assumption:
-    """Something that a guarantee rests on and nobody checked.
+    """Unverified assumption on which a guarantee rests.
 
     Attributes
     ----------
     kind
-        Why nothing proves it.
+        The reason why it is not proved.
     message
-        What is taken to be true, as a clause: "your class TooQuiet is as quiet as it says".
+        The assumption, as a clause: "your class TooQuiet is as quiet as it says".
     where
         ``"file.py:12"``, or "" if there is no such line.
     """
@@ -211,6 +211,7 @@ class _Classes:
         ]
         # Views of what classes, and defaults by name, hold by then; and what they held.
         self._holding = [*(vars(body.cls) for body in self._bodies), *(now for now, _ in by_name)]
+        self._values = [now.values() for now in self._holding]
         self._imported = [*(body.held for body in self._bodies), *(then for _, then in by_name)]
         self._functions, self._codes = list(ran), [code for code, _, _ in ran.values()]
         # A default where there was none, or by a name that is no argument's, changes no call that did not fail before.
@@ -243,8 +244,8 @@ class _Classes:
         if self._holding != self._held or list(map(_code, self._functions)) != self._codes:
             return False
         found: list[Any] = list(map(_order, self._classes))
-        for each in self._holding:
-            found += each.values()
+        for values in self._values:
+            found += values
         found += map(_positional, self._positional)
         found += map(_by_name, self._by_name)
         return all(map(operator.is_, found, self._objects))
@@ -316,9 +317,9 @@ def library_package(package: str) -> None:
 
 
 def watch_package(package: str) -> None:
-    """Let `altered_library` say, too, what of a package's loaded modules is no longer as it is now.
+    """Make `altered_library` also report later changes to the modules of a package that are loaded now.
 
-    That its classes do what they say is not taken for granted; see `library_package`.
+    This alone does not make the package's classes trusted; see `library_package`.
     """
     for name, module in list(sys.modules.items()):
         if name == package or name.startswith(package + "."):
@@ -329,7 +330,7 @@ def watch_package(package: str) -> None:
 
 
 def assumptions_of(value: object) -> tuple[Assumption, ...]:
-    """Return what a value rests on, part by part, each once; nothing for what is this library's own throughout.
+    """Return the assumptions on which a value and its parts rest, each once; none if all of it is this library's own.
 
     Parameters
     ----------
@@ -338,14 +339,13 @@ def assumptions_of(value: object) -> tuple[Assumption, ...]:
 
     Notes
     -----
-    Functions that only see released values (of `PostProcessed`) are not looked into: whatever they do costs
-    nothing.
+    Functions that only see released values (of `PostProcessed`) are not inspected: post-processing costs no privacy.
     """
     return tuple(dict.fromkeys(_found(value)))
 
 
 def class_assumptions(cls: type) -> tuple[Assumption, ...]:
-    """Return the assumption that a class does what it says; nothing for this library's own, as it was imported."""
+    """Return the assumption that a class is correct; none for a class of this library that is as it was imported."""
     own = _own.get(id(cls))
     if own is None:
         return (_foreign(cls),)
@@ -354,7 +354,7 @@ def class_assumptions(cls: type) -> tuple[Assumption, ...]:
 
 
 def altered_library() -> tuple[Assumption, ...]:
-    """Return what of the whole library is no longer as it was imported: classes, functions, names of modules."""
+    """Return the parts of the library that were altered since import: classes, functions, names of modules."""
     seen: dict[str, None] = {}
     for known in list(_own.values()):
         if known.rebased():
@@ -470,16 +470,16 @@ _copies: dict[Any, Examination] = {}  # by the exact values of all fields
 
 
 def examined(value: _Value) -> tuple[_Value, tuple[Assumption, ...]]:
-    """Return a copy of a value that nobody else holds, and what the value rests on.
+    """Return a copy of a value to which no other reference exists, and the assumptions on which the value rests.
 
-    The copy is rebuilt from the exact values of the fields, and the same for equal ones: whatever later happens
-    to the original, to its attributes or its caches, has no effect on it. Parts of a user's own classes cannot be
-    rebuilt: they stay what they are, and are assumptions.
+    The copy is rebuilt from the exact values of the fields, and is the same object for equal values: later changes to
+    the original, its attributes or its caches do not affect it. Parts of a user's own classes cannot be rebuilt: they
+    are kept as they are, and are assumptions.
 
     Raises
     ------
     ParameterError
-        If a field holds by now what its class does not allow.
+        If a field now has a value that its class does not allow.
     """
     known = _kept.get(id(value))
     if (
@@ -571,7 +571,7 @@ def _reader(names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
 
 
 def rebuilt(value: Any) -> Any:
-    """Return a copy of a value, made from the exact values of its fields; what is not this library's own stays."""
+    """Return a copy of a value made from the exact values of its fields; parts of foreign classes are not copied."""
     cls = type(value)
     if cls in _PLAIN:
         return value

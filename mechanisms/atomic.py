@@ -101,7 +101,7 @@ class AtomicProfile(PrivacyProfile):
 
     @cached_property
     def symmetric(self) -> bool:
-        """Whether -l has the mass of l times e^{-l}, for every loss l, up to rounding."""
+        """True if -l has the mass of l times e^{-l}, for every loss l, up to rounding."""
         return AtomicLoss(
             self.losses, self.probabilities, self.infinite_mass, self.relative_rounding
         ).symmetric

@@ -152,7 +152,7 @@ class AtomicLoss(PrivacyLoss):
 
     @cached_property
     def symmetric(self) -> bool:
-        """Whether (Q, P) has the same loss as (P, Q), up to rounding: the mass of -l is that of l times e^{-l}."""
+        """True if (Q, P) has the same loss as (P, Q), up to rounding: the mass of -l is that of l times e^{-l}."""
         of = dict(zip(self.losses, self.probabilities, strict=True))
         error = max(self.relative_rounding, ROUNDING * (16.0 - 4.0 * float(np.min(self._arrays[1]))))
         for loss, p in of.items():
@@ -209,7 +209,7 @@ class AtomicLoss(PrivacyLoss):
         return fourier_of_masses(log_p + s * values, values, relative, moved, t)
 
     def oscillations(self, s: float) -> Oscillations | None:
-        """Return all pairs of a few atoms whose values are known."""
+        """Return the oscillations of all pairs of atoms if the atoms are few, else None."""
         return _AtomicLossSum((self,), (1,)).oscillations(s) if len(self.losses) <= _FEW else None
 
     def log_mgf_real(self, s: FloatArray) -> FloatArray:

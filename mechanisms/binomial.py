@@ -109,7 +109,7 @@ class Binomial(BuiltInMechanism):
 
     @property
     def samples_securely(self) -> bool:
-        """Whether p = 1/2: random bits are counted."""
+        """True if p = 1/2: then the noise is a count of random bits."""
         return self.probability == 0.5
 
     @property
@@ -119,7 +119,7 @@ class Binomial(BuiltInMechanism):
 
     @property
     def counts_in_public(self) -> bool:
-        """Whether the sum is a shuffler's of so many clients."""
+        """True if the sum is that of a shuffler's messages from a stated number of clients."""
         return self.clients is not None
 
     def profile(self, sensitivity: Sensitivity | None = None) -> PrivacyProfile:

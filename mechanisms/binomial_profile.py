@@ -140,14 +140,14 @@ def _two_sided(
 
 @dataclass(frozen=True)
 class BinomialShift(PrivacyProfile):
-    """Profile of one data set against another whose value is smaller by ``shift``, under Bin(N, p) noise.
+    """Profile of one data set against another with a value smaller by ``shift``, under Bin(N, p) noise.
 
-    One of the two pairs behind `BinomialProfile` at p != 1/2; the reverse pair is that of -``shift``.
+    One of the two pairs behind `BinomialProfile` at p != 1/2; the reverse pair is the one with -``shift``.
 
     Parameters
     ----------
     trials, shift : int
-        N and the movement, which is not 0; below 0 the other value is larger.
+        N and the change of the value, which is not 0; if it is negative the other value is larger.
     probability : float
         p in (0, 1).
     """
@@ -237,7 +237,7 @@ class BinomialProfile(PrivacyProfile):
 
     @staticmethod
     def least_delta(coordinates: int) -> float:
-        """Return a delta below which no number of fair trials proves anything: what is left out adds up to it."""
+        """Return a delta below which no number of fair trials proves a bound: the neglected tails can add up to it."""
         return coordinates * DROPPED if coordinates > 1 else LEAST_DELTA
 
     @property

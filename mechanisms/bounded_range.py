@@ -89,7 +89,7 @@ def _log_sinhc(x: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class BoundedRangeProfile(PrivacyProfile):
-    """Bound for any mechanism whose loss lies in [t - ε, t] for some t (Durfee & Rogers 2019, "bounded range").
+    """Bound for any mechanism with loss in [t - ε, t] for some t ("bounded range", Durfee & Rogers 2019).
 
     The exponential mechanism with weights e^{η score}, and noisy max with Gumbel noise of scale 1/η, which is the same:
     ε = η (largest - smallest change of a score over all outputs), at most 2η times the sensitivity of a score, and

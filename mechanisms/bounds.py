@@ -44,7 +44,7 @@ class PerfectPrivacy(PrivacyProfile):
 
 @dataclass(frozen=True)
 class NoPrivacy(PrivacyProfile):
-    """The output may tell the data sets apart with certainty: δ(ε) = 1 for every ε, also at infinity."""
+    """Profile without a guarantee: δ(ε) = 1 for every ε, also at infinity, as outputs may identify the data set."""
 
     @property
     def pure_epsilon(self) -> None:

@@ -94,7 +94,7 @@ class OneHot:
 
     @property
     def sensitivity(self) -> Sensitivity:
-        """From one choice to another: l1 = 2, l2 = √2, linf = 1, whatever the size (1, 1, 1 at size 1)."""
+        """Distance of two choices: l1 = 2, l2 = √2, linf = 1; at size 1 they are 1, or 0 without a null choice."""
         if self.size == 1:
             return Sensitivity(1.0, 1.0, 1.0) if self.allow_none else Sensitivity(0.0, 0.0, 0.0)
         return Sensitivity(2.0, square_root_up(Fraction(2)), 1.0)
@@ -121,7 +121,7 @@ class OneHot:
 
 @dataclass(frozen=True)
 class Categories:
-    """Whole numbers 0 .. size - 1 that name categories; distances are in the discrete metric."""
+    """Domain of the integers 0 .. size - 1, which name categories; distances are in the discrete metric."""
 
     size: int
 

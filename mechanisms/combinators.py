@@ -72,22 +72,22 @@ class Composed(BuiltInMechanism):
 
     @property
     def categorical(self) -> bool:
-        """Whether the parts work on category names."""
+        """True if the parts work on category names."""
         return is_categorical(self.parts[0])
 
     @property
     def whole_numbers(self) -> bool:
-        """Whether a part needs values of an integer type."""
+        """True if a part needs values of an integer type."""
         return any(needs_whole_numbers(part) for part in self.parts)
 
     @property
     def whole_values(self) -> bool:
-        """Whether a part needs whole numbers, of whatever type."""
+        """True if a part needs integers, of any numeric type."""
         return any(needs_whole_values(part) for part in self.parts)
 
     @property
     def counts_in_public(self) -> bool:
-        """Whether the number of records is seen."""
+        """True if a part reveals the number of records."""
         return any(counts_in_public(part) for part in self.parts)
 
     @cached_property
@@ -151,22 +151,22 @@ class Repeated(BuiltInMechanism):
 
     @property
     def categorical(self) -> bool:
-        """Whether the repeated mechanism works on category names."""
+        """True if the repeated mechanism works on category names."""
         return is_categorical(self.mechanism)
 
     @property
     def whole_numbers(self) -> bool:
-        """Whether the repeated mechanism needs values of an integer type."""
+        """True if the repeated mechanism needs values of an integer type."""
         return needs_whole_numbers(self.mechanism)
 
     @property
     def whole_values(self) -> bool:
-        """Whether the mechanism needs whole numbers, of whatever type."""
+        """True if the repeated mechanism needs integers, of any numeric type."""
         return needs_whole_values(self.mechanism)
 
     @property
     def counts_in_public(self) -> bool:
-        """Whether the number of records is seen."""
+        """True if the repeated mechanism reveals the number of records."""
         return counts_in_public(self.mechanism)
 
     @property
@@ -238,22 +238,22 @@ class PostProcessed(BuiltInMechanism):
 
     @property
     def categorical(self) -> bool:
-        """Whether the mechanism works on category names."""
+        """True if the mechanism works on category names."""
         return is_categorical(self.mechanism)
 
     @property
     def whole_numbers(self) -> bool:
-        """Whether the mechanism needs values of an integer type."""
+        """True if the mechanism needs values of an integer type."""
         return needs_whole_numbers(self.mechanism)
 
     @property
     def whole_values(self) -> bool:
-        """Whether the mechanism needs whole numbers, of whatever type."""
+        """True if the mechanism needs integers, of any numeric type."""
         return needs_whole_values(self.mechanism)
 
     @property
     def counts_in_public(self) -> bool:
-        """Whether the number of records is seen."""
+        """True if the mechanism reveals the number of records."""
         return counts_in_public(self.mechanism)
 
     @property
@@ -276,11 +276,11 @@ class PostProcessed(BuiltInMechanism):
         return self.profile().epsilon(self.nominal_delta)
 
     def rests_on(self) -> tuple[Assumption, ...]:
-        """Return what the mechanism rests on; the function sees released values only, and costs nothing."""
+        """Return the mechanism's assumptions; the function only sees released values, and costs no privacy."""
         return assumptions_of(self.mechanism)
 
     def release(self, value: npt.ArrayLike, noise: NoiseSource | np.random.Generator) -> Any:
-        """Return the function of what the mechanism releases."""
+        """Return the function's value at the mechanism's release."""
         return self.function(self.mechanism.release(value, noise))
 
     def log_density(self, output: npt.ArrayLike, value: npt.ArrayLike) -> FloatArray:

@@ -93,7 +93,7 @@ class RunningSum(Protocol):
 
     @property
     def steps(self) -> int:
-        """How many increments came so far."""
+        """Number of increments so far."""
 
     def step(self, increment: npt.ArrayLike) -> FloatArray:
         """Add an increment and return the private running sum, same shape.
@@ -117,7 +117,7 @@ class ContinualSum(Protocol):
 
     @property
     def sensitivity(self) -> Sensitivity:
-        """How far one record moves the one increment that holds it."""
+        """Largest change of an increment by one record that it holds."""
 
     def profile(self, sensitivity: Sensitivity | None = None) -> PrivacyProfile:
         """Return the profile of all outputs together, for one record (default: at `sensitivity`)."""
@@ -156,7 +156,7 @@ def checked_steps(t: npt.ArrayLike, horizon: int | None) -> npt.NDArray[np.int64
 
 
 class Stream:
-    """What the streams of all counters share: the count of steps, checks and the exact sum so far."""
+    """Base class of the streams of all counters: the number of steps, the checks and the exact sum so far."""
 
     def __init__(
         self,

@@ -125,7 +125,7 @@ class GroupOfTwoProfile(PrivacyProfile):
 
     @property
     def relative_error(self) -> float:
-        """Of the splits that are tried, whose bounds are rounded up."""
+        """Relative error of the splits that are tried; their bounds are rounded up."""
         return 1e-9
 
     def loss(self) -> PrivacyLoss | None:
@@ -192,13 +192,13 @@ class GroupOfTwoProfile(PrivacyProfile):
 
 
 def convert(profile: PrivacyProfile, to: Neighbouring) -> PrivacyProfile:
-    """Return what a curve says of another neighbouring relation; whoever calls it states what the table above asks for.
+    """Convert a curve to another neighbouring relation; the caller asserts the conditions of the table above.
 
     *Add or remove one to replace one*: a group of two, see `GroupOfTwoProfile`. A Poisson sample has a tighter pair
     of its own (`sampled`).
 
     *Replace one to zero out*, the same curve: data with the null record in some record's place are among those with
-    another record there. The null record must lie in the domain for which the movement was found.
+    another record there. The null record must lie in the domain for which the sensitivity was found.
 
     *Zero out to add or remove one*, the same curve: if the query ignores null records and depends on the number of
     records in no way (no mean, no rate m/n, no public n), its output on data without a record has the law of that on
@@ -209,7 +209,7 @@ def convert(profile: PrivacyProfile, to: Neighbouring) -> PrivacyProfile:
     profile
         The curve.
     to
-        The relation it is to hold for.
+        The relation for which it shall hold.
 
     Raises
     ------

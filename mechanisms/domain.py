@@ -22,7 +22,7 @@ from mechanisms.sensitivity import Sensitivity
 
 @runtime_checkable
 class Domain(Protocol):
-    """Where one record's value may lie."""
+    """Set of the values that one record may have."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -55,7 +55,7 @@ def as_values(values: npt.ArrayLike, shape: tuple[int, ...], name: str, domain: 
 
 
 def own_copy(values: npt.ArrayLike, name: str = "value") -> npt.NDArray[Any]:
-    """Return a plain array that nobody else holds; see `mechanisms.arrays.plain_copy`.
+    """Return a plain copy of an array to which no other reference exists; see `mechanisms.arrays.plain_copy`.
 
     Raises
     ------
@@ -70,9 +70,9 @@ def own_copy(values: npt.ArrayLike, name: str = "value") -> npt.NDArray[Any]:
 
 
 def as_numbers(values: npt.ArrayLike, name: str = "value") -> FloatArray:
-    """Return numbers as float64; raise `DomainError` for what NumPy would only make numbers of.
+    """Return numbers as float64; raise `DomainError` for values that are not numbers but that NumPy would convert.
 
-    Dates, texts that read as numbers, and what stands under a mask are somebody's mistake, not their data.
+    Dates, texts that can be parsed as numbers, and masked values are a caller's mistake, not data.
     """
     if type(values) is np.ndarray and values.dtype == np.float64:
         return values

@@ -91,7 +91,7 @@ class FixedSizeProfile(SampledProfile):
         return None if base is None else base.fixed_size(self.rate)
 
     def bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Bound the base's δ at both ends of what its argument may be."""
+        """Bound the base's δ at both ends of the interval of its argument."""
         x = np.asarray(epsilon, dtype=np.float64)
         size = np.abs(x)
         low, high = self._upper_side.bounds(size)

@@ -39,20 +39,20 @@ _INSIDE = 1.0 - 2.0**-30
 
 @dataclass(frozen=True, slots=True)
 class FloatBounds:
-    """What is known in public of floats that stand for real numbers, as after exact arithmetic.
+    """Public bounds on floats, each of which is the rounded result of a computation with real numbers.
 
     Theorem. The sum of two multiples of g = 2^exponent is one, and so is the float nearest to it, as every float of at
     least 2^53 g is. Up to 2^53 g all multiples are floats: the sum is exact then. Else the nearest float is off by at
-    most half a unit in the last place of `magnitude`, for which a whole one is counted (half of the smallest
-    positive float is no float).
+    most half a unit in the last place of `magnitude`; a whole unit is counted, as half of the smallest positive float
+    is no float.
 
     Attributes
     ----------
     magnitude
-        No number is larger in size.
+        Upper bound on the absolute value of every number.
     error
-        No number is further from what exact arithmetic gives; 0 if all arithmetic was exact, infinity if a number may
-        have overflowed.
+        Upper bound on the distance of every number from its value in exact arithmetic; 0 if all arithmetic was exact,
+        infinity if a number may have overflowed.
     exponent
         All numbers are multiples of 2^exponent.
     """
@@ -63,12 +63,12 @@ class FloatBounds:
 
     @property
     def overflowed(self) -> bool:
-        """Whether a number may have overflowed."""
+        """True if a number may have overflowed."""
         return math.isinf(self.error)
 
     @property
     def whole(self) -> bool:
-        """Whether all numbers are whole."""
+        """True if all numbers are integers."""
         return self.exponent >= 0 and not self.overflowed
 
     def plus(self, other: FloatBounds) -> FloatBounds:
@@ -79,7 +79,7 @@ class FloatBounds:
         return _rounded(magnitude, error, exponent)
 
     def summed(self, count: int) -> FloatBounds:
-        """Return the bounds of sums of ``count`` numbers, in whatever order they are added."""
+        """Return the bounds of sums of ``count`` numbers, added in any order."""
         magnitude = multiply_up(self.magnitude, float(count))
         total = _rounded(magnitude, multiply_up(self.error, float(count)), self.exponent)
         if count > 2 and total.error:  # each of count - 1 additions is off by a unit of the largest sum
@@ -130,7 +130,7 @@ class FloatBounds:
 
     @classmethod
     def from_list(cls, saved: list[Any]) -> FloatBounds:
-        """Return what `to_list` described."""
+        """Return the bounds from the list that `to_list` made."""
         magnitude, error, exponent = saved
         return cls(float.fromhex(magnitude), float.fromhex(error), int(exponent))
 
@@ -198,7 +198,7 @@ def bounds_of(domain: Domain) -> FloatBounds:
 
 
 def is_bounded(domain: Domain) -> bool:
-    """Whether no coordinate's width is infinite."""
+    """Return True if every coordinate has a finite width."""
     if type(domain) in _KINDS:
         return math.isfinite(bounds_of(domain).magnitude)
     return bool(np.isfinite(domain.widths).all())

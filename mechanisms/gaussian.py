@@ -169,9 +169,9 @@ _ROOM = 2.0**-50  # of a calibrated μ
 
 @functools.lru_cache(maxsize=1024)  # a learner that plans its phases asks for the same few, run after run
 def largest_mu(epsilon: float, delta: float) -> float:
-    """Return the largest μ whose Gaussian profile is proved to be (epsilon, delta)-DP; delta in (0, 1).
+    """Return the largest μ with a Gaussian profile that is proved to be (epsilon, delta)-DP; delta in (0, 1).
 
-    0 at delta below 1e-300: near the smallest floats too few digits are left to prove anything.
+    0 for delta below 1e-300: near the smallest floats too few digits are left to prove a bound.
     """
     if delta < LEAST_DELTA:
         return 0.0

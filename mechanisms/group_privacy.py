@@ -122,7 +122,7 @@ def _geometric(epsilon: FloatArray, k: int) -> FloatArray:
 
 @dataclass(frozen=True)
 class GroupProfile(PrivacyProfile):
-    """For groups of up to k records, from the curve for one alone: the least of what is known.
+    """Profile for groups of up to k records from the profile for one record: the smallest of several bounds.
 
     *By steps.* Let P_0, ..., P_k be the outputs while one record after another changes. At every step P_i <= δ(x) +
     e^x P_{i+1} on each event, δ the larger of both directions; together, with x = ε/k,
@@ -206,7 +206,7 @@ class GroupProfile(PrivacyProfile):
 
     @property
     def largest_finite(self) -> Fraction | None:
-        """Where the bound by steps is least, if the base's losses are bounded, or K times the base's."""
+        """K times the base's largest loss if it is finite; else the ε at which the bound by steps is least."""
         if not self.base.infinite_mass:
             return self.pure_epsilon
         return None if self.base.largest_finite is None else Fraction(self._lowest[0])

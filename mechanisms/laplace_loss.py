@@ -165,7 +165,7 @@ class LaplaceLoss(PrivacyLoss):
 
     @property
     def different(self) -> int:
-        """How many parameters there are."""
+        """Number of distinct parameters."""
         return len(self.epsilons)
 
     def pieces(self, most: int) -> list[tuple[PrivacyLoss, int]]:

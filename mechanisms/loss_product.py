@@ -43,7 +43,7 @@ def grid_range(losses: FloatArray, probabilities: FloatArray) -> tuple[float, fl
 def on_grid(
     losses: FloatArray, probabilities: FloatArray, infinite: float, step: float, ends: tuple[float, float]
 ) -> GridMasses:
-    """Return a loss on the grid whose pair dominates the given one.
+    """Round a loss to a grid so that the pair of the result dominates the given pair.
 
     An atom of mass p at l between grid points a and a + h is split so that both p and p e^{-l} (its mass
     under Q) stay: w = p (1 - e^{a-l}) / (1 - e^{-h}) goes up, the rest down. δ(ε) is the mean of the

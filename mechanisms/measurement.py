@@ -149,7 +149,7 @@ def _relation_of(metric: str, d_in: float) -> Neighbouring:
 
 @dataclass(frozen=True, eq=False)
 class OpenDPMeasurement(BuiltInMechanism):
-    """Any OpenDP measurement as a mechanism; its profile is what its privacy map certifies at ``d_in``.
+    """Any OpenDP measurement as a mechanism; its profile is the one that its privacy map certifies at ``d_in``.
 
     Two are equal only if they are the same object: OpenDP's measurements cannot be compared.
 
@@ -161,18 +161,18 @@ class OpenDPMeasurement(BuiltInMechanism):
     d_in : float or int
         Input distance between the values on neighbouring data sets, in the measurement's input metric. Where that
         counts added and removed records (SymmetricDistance, InsertDeleteDistance) 1 is for adding or removing a
-        record, 2 for replacing one, and the profile says so.
+        record, 2 for replacing one, and the profile states the relation.
     nominal_delta : float
-        The δ at which ``epsilon`` reads the profile.
+        The δ at which ``epsilon`` evaluates the profile.
     declared_sensitivity : Sensitivity, optional
         How far a record moves the value, where the metric is no distance between numbers (e.g. SymmetricDistance, of a
-        query on data sets). By default not at all: it is audited, and releases no value that a record moves.
+        query on data sets). By default 0: it can be audited, but releases no value that depends on a record.
 
     Raises
     ------
     ParameterError
         If the measure is not supported, or ``d_in`` is no distance of two data sets in the measurement's domain. By
-        ``profile``, if the map certifies a number that is none.
+        ``profile``, if the map's certified value is not a number.
     """
 
     opaque: ClassVar[bool] = True  # a measurement cannot be rebuilt
@@ -203,7 +203,7 @@ class OpenDPMeasurement(BuiltInMechanism):
         return f"from_opendp({' '.join(str(self.measurement).split())}, d_in={self.d_in!r})"
 
     def rests_on(self) -> tuple[Assumption, ...]:
-        """Return the assumption that OpenDP's map tells the truth: a measurement may hold a user's function."""
+        """Return the assumption that OpenDP's privacy map is correct: a measurement may hold a user's function."""
         message = "your OpenDP measurement is as private as its map says"
         own = Assumption(AssumptionKind.OPENDP, message)
         return own, *assumptions_of((self.d_in, self.nominal_delta, self.declared_sensitivity))
@@ -219,17 +219,17 @@ class OpenDPMeasurement(BuiltInMechanism):
 
     @property
     def categorical(self) -> bool:
-        """Whether the measurement's inputs are categories: its metric is DiscreteDistance."""
+        """True if the measurement's inputs are categories: its metric is DiscreteDistance."""
         return str(self.measurement.input_metric).startswith("DiscreteDistance")
 
     @property
     def whole_numbers(self) -> bool:
-        """Whether the measurement's inputs are of an integer type."""
+        """True if the measurement's inputs are of an integer type."""
         return self.categorical or _is_integer(str(self.measurement.input_domain))
 
     @property
     def releases_single_numbers(self) -> bool:
-        """Whether the measurement takes one number at a time, each in a call of its own."""
+        """True if the measurement takes one number at a time, each in a call of its own."""
         return not str(self.measurement.input_domain).startswith("VectorDomain")
 
     @cached_property
@@ -243,7 +243,7 @@ class OpenDPMeasurement(BuiltInMechanism):
 
     @property
     def neighbouring(self) -> Neighbouring:
-        """What data sets at distance ``d_in`` are."""
+        """Neighbouring relation of data sets at distance ``d_in``."""
         return _relation_of(str(self.measurement.input_metric), float(self.d_in))
 
     def profile(self, sensitivity: Sensitivity | None = None) -> PrivacyProfile:
@@ -273,7 +273,7 @@ class OpenDPMeasurement(BuiltInMechanism):
         return np.asarray([self.measurement(one) for one in array.ravel().tolist()]).reshape(array.shape)
 
     def log_density(self, output: npt.ArrayLike, value: npt.ArrayLike) -> FloatArray:
-        """Raise `DensityUnavailable`: OpenDP does not tell a measurement's density."""
+        """Raise `DensityUnavailable`: OpenDP does not give a measurement's density."""
         raise DensityUnavailable("OpenDPMeasurement: OpenDP does not tell the density of its output")
 
     def to_dict(self) -> dict[str, Any]:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class Mechanism(Protocol):
-    """A frozen, hashable value that says how noise is added and what that costs.
+    """Frozen, hashable value that defines the noise of a release and its privacy cost.
 
     ``release`` returns an array of the value's shape whose coordinates are independent given the value;
     ``log_density`` gives the logarithm of each coordinate's density (or probability), output and value
@@ -58,7 +58,7 @@ class Mechanism(Protocol):
 
 
 class BuiltInMechanism(abc.ABC):
-    """What the mechanisms of this library share: ``>>`` and being written down."""
+    """Base class of this library's mechanisms: ``>>`` and the written form."""
 
     # A field of some subclasses, a property of others: hence no narrower type here.
     sensitivity: Any
@@ -74,7 +74,7 @@ class BuiltInMechanism(abc.ABC):
 
     @property
     def counts_in_public(self) -> bool:
-        """Whether the number of records is seen, as of reports that each record's holder sends."""
+        """True if the number of records is revealed, as by reports that each record's holder sends."""
         return False
 
     def profile_for(
@@ -96,22 +96,25 @@ class BuiltInMechanism(abc.ABC):
 
     @property
     def samples_securely(self) -> bool:
-        """Whether secure noise sources can draw it; where they cannot, accountants refuse before they charge."""
+        """True if secure noise sources can draw its noise; if not, accountants refuse before they charge."""
         return True
 
     @property
     def categorical(self) -> bool:
-        """Whether values are category names, 0 or 1 apart, rather than numbers."""
+        """True if values are category names, at distance 0 or 1, and not numbers."""
         return False
 
     @property
     def whole_numbers(self) -> bool:
-        """Whether values must be of an integer type."""
+        """True if values must be of an integer type."""
         return False
 
     @property
     def whole_values(self) -> bool:
-        """Whether values must be whole, of whatever type: of others the release would fail, which tells of them."""
+        """True if values must be integers, of any numeric type.
+
+        For other values the release would fail, and that failure would depend on the data.
+        """
         return False
 
     @property
@@ -152,32 +155,32 @@ class BuiltInMechanism(abc.ABC):
 
 
 def is_categorical(mechanism: Mechanism) -> bool:
-    """Whether a mechanism works on category names; one that does not say so works on numbers."""
+    """Return True if a mechanism works on category names; by default it works on numbers."""
     return bool(getattr(mechanism, "categorical", False))
 
 
 def needs_whole_numbers(mechanism: Mechanism) -> bool:
-    """Whether a mechanism needs values of an integer type; one that does not say so takes any number."""
+    """Return True if a mechanism needs values of an integer type; by default it takes any number."""
     return bool(getattr(mechanism, "whole_numbers", False))
 
 
 def needs_whole_values(mechanism: Mechanism) -> bool:
-    """Whether a mechanism needs whole numbers, of whatever type; one that does not say so takes any number."""
+    """Return True if a mechanism needs integers, of any numeric type; by default it takes any number."""
     return bool(getattr(mechanism, "whole_values", False))
 
 
 def counts_in_public(mechanism: Mechanism) -> bool:
-    """Whether the number of records is seen; of a mechanism that does not say so it is not."""
+    """Return True if a mechanism reveals the number of records; by default it does not."""
     return bool(getattr(mechanism, "counts_in_public", False))
 
 
 def samples_securely(mechanism: Mechanism) -> bool:
-    """Whether secure noise sources can draw a mechanism's noise; of one that does not say so they can."""
+    """Return True if secure noise sources can draw a mechanism's noise; by default they can."""
     return bool(getattr(mechanism, "samples_securely", True))
 
 
 def transforms_first(mechanism: Mechanism) -> bool:
-    """Whether it transforms the value before noise is added; one that does not say so does not."""
+    """Return True if a mechanism transforms the value before it adds noise; by default it does not."""
     return bool(getattr(mechanism, "transforms_first", False))
 
 

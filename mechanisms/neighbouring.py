@@ -29,7 +29,7 @@ class Neighbouring(Enum):
 
     @property
     def words(self) -> str:
-        """What differs between two neighbours, for a sentence."""
+        """Difference between two neighbours, in words, for a sentence."""
         return _WORDS[self]
 
     def of_groups(self, size: int) -> str:
@@ -38,7 +38,7 @@ class Neighbouring(Enum):
 
     @classmethod
     def named(cls, name: object) -> Neighbouring:
-        """Return the relation of this name, whatever its case and whether words are joined by hyphens.
+        """Return the relation with this name; case is ignored, and words may be joined by hyphens or underscores.
 
         Raises
         ------
@@ -82,7 +82,7 @@ _CONVERSIONS = {
 
 
 class Stated(Protocol):
-    """What says for which neighbouring relation it holds."""
+    """Protocol of objects that hold for a neighbouring relation."""
 
     @property
     def neighbouring(self) -> Neighbouring:

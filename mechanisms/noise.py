@@ -22,11 +22,11 @@ class NoiseSource(Protocol):
 
     @property
     def name(self) -> str:
-        """What goes on the record."""
+        """Name of the source in the record of a release."""
 
     @property
     def secure(self) -> bool:
-        """Whether outputs may be shown to an adversary."""
+        """True if outputs may be shown to an adversary."""
 
     def laplace(self, location: FloatArray, scale: float | FloatArray) -> FloatArray:
         """Return location + Laplace(scale)."""
@@ -73,12 +73,12 @@ class NumpyNoise:
 
     def laplace(self, location: FloatArray, scale: float | FloatArray) -> FloatArray:
         """Return location + Laplace(scale): the difference of two standard exponentials, times scale."""
-        pair = self._randomness.standard_exponential((*np.shape(location), 2))
+        pair = self._randomness.standard_exponential((*np.asarray(location).shape, 2))
         return location + scale * (pair[..., 0] - pair[..., 1])
 
     def gaussian(self, location: FloatArray, sigma: float | FloatArray) -> FloatArray:
         """Return location + N(0, sigma²)."""
-        draw: FloatArray = self._randomness.standard_normal(np.shape(location))
+        draw: FloatArray = self._randomness.standard_normal(np.asarray(location).shape)
         return location + sigma * draw
 
     def discrete_laplace(self, location: IntArray, scale: float) -> IntArray:
@@ -88,7 +88,8 @@ class NumpyNoise:
         P(>= k) = exp(-k / scale). Sums beyond 64 bits are the ends of these.
         """
         pair = np.floor(
-            min(scale, _LARGEST_SCALE) * self._randomness.standard_exponential((*np.shape(location), 2))
+            min(scale, _LARGEST_SCALE)
+            * self._randomness.standard_exponential((*np.asarray(location).shape, 2))
         )
         return _saturated(location, pair[..., 0] - pair[..., 1])
 
@@ -99,7 +100,7 @@ class NumpyNoise:
         rounded normal, whose total variation distance from it is below 0.021 / sigma² < 4e-10. Sums beyond 64 bits are
         the ends of these.
         """
-        shape = np.shape(location)
+        shape = np.asarray(location).shape
         if sigma > _LARGEST_TABLE:
             normal = self._randomness.standard_normal(shape)
             return _saturated(location, np.rint(min(sigma, _LARGEST_SCALE) * normal))
@@ -109,7 +110,7 @@ class NumpyNoise:
     def randomized_response(self, category: IntArray, size: int, epsilon: float) -> IntArray:
         """Return the category with probability e^ε / (e^ε + size - 1), each other one equally often."""
         keep = 1.0 / (1.0 + (size - 1) * math.exp(-epsilon))
-        uniform = self._randomness.random(np.shape(category))
+        uniform = self._randomness.random(np.asarray(category).shape)
         # Given uniform >= keep, (uniform - keep) / (1 - keep) is uniform again and picks the other category.
         scaled = (uniform - keep) * ((size - 1) / max(1.0 - keep, 2.0**-60))
         rank = np.clip(scaled, 0, size - 2).astype(np.int64)  # below 0 where the category is kept

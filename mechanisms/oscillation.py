@@ -40,7 +40,7 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Oscillations:
-    """What the theorem needs to know of some losses at one tilt.
+    """Parameters of some losses at one tilt that the theorem needs.
 
     Attributes
     ----------

@@ -106,9 +106,9 @@ class PoissonReplacedProfile(SampledProfile):
         return None if base is None else base.poisson_replaced(self.rate)
 
     def bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Bound the curve; of Laplace noise at both ends of what the rounded distance to the largest loss may be.
+        """Bound the curve; of Laplace noise at both ends of the interval of the rounded distance to the largest loss.
 
-        Of Gaussian noise by the rate, too, which is the probability that the record is in the sample at all.
+        Of Gaussian noise by the rate, too, which is the probability that the record is in the sample.
         """
         x = np.asarray(epsilon, dtype=np.float64)
         size = np.abs(x)

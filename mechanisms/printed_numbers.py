@@ -34,7 +34,7 @@ def nearest(value: float, digits: int = _DIGITS) -> str:
 
 
 def as_given(value: float) -> str:
-    """Return a number that somebody chose, a claim's or a budget's, as a text from which it reads back.
+    """Format a number that a user chose, of a claim or a budget, so that the text parses to the same number.
 
     Examples
     --------

@@ -42,7 +42,7 @@ Atoms = tuple[tuple[Fraction, float], ...]
 
 @dataclass(frozen=True)
 class CeilingLaw:
-    """How a loss lies below its largest finite value: L = ceiling - Σ X_i, X_i >= 0 independent.
+    """Law of a loss below its largest finite value: L = ceiling - Σ X_i, X_i >= 0 independent.
 
     Attributes
     ----------
@@ -138,7 +138,7 @@ class PrivacyLoss(abc.ABC):
 
     @property
     def displaced(self) -> float:
-        """How far the true values may be from those of `lattice` (never counted in `supremum` or `infimum`)."""
+        """Largest distance of the true values from those of `lattice` (never counted in `supremum` or `infimum`)."""
         return 0.0
 
     @property
@@ -153,7 +153,7 @@ class PrivacyLoss(abc.ABC):
 
     @property
     def below_ceiling(self) -> CeilingLaw | None:
-        """How the finite part lies below its largest value, if that is known exactly."""
+        """Law of the finite part below its largest value, if that is known exactly."""
         return None
 
     @property
@@ -162,7 +162,7 @@ class PrivacyLoss(abc.ABC):
         return None
 
     def cost(self, s: float, height: float) -> float:
-        """How many complex exponentials one value on the line at s up to this height takes, roughly."""
+        """Return the approximate number of complex exponentials for one value on the line at s, up to this height."""
         return 1.0
 
     @abc.abstractmethod
@@ -191,7 +191,10 @@ class PrivacyLoss(abc.ABC):
         return 1
 
     def pieces(self, most: int) -> list[tuple[PrivacyLoss, int]]:
-        """Return independent losses with counts whose sum this is, each one loss or the sum of at most ``most``."""
+        """Split into independent losses, with counts, that sum to this one.
+
+        Each is one loss or a sum of at most ``most``.
+        """
         return [(self, 1)]
 
     def log_mgf(self, z: npt.ArrayLike) -> ComplexArray:
@@ -222,7 +225,7 @@ class PrivacyLoss(abc.ABC):
         return self.log_top(s)
 
     def oscillations(self, s: float) -> Oscillations | None:
-        """Return how the atoms turn around each other at tilt s; None if what there is besides is not bounded."""
+        """Return the oscillations of the atoms at tilt s; None if the part without atoms has no bound."""
         return None
 
     def renyi(self, order: npt.ArrayLike) -> FloatArray:
@@ -418,7 +421,7 @@ class LossSum(PrivacyLoss):
         ]
 
     def roughly(self) -> PrivacyLoss:
-        """Return the sum of what the parts are about."""
+        """Return the sum of the parts' approximations."""
         parts = tuple(loss.roughly() for loss in self.losses)
         return self if all(map(operator.is_, parts, self.losses)) else LossSum(parts, self.counts)
 
@@ -524,7 +527,7 @@ class RelatedLoss(PrivacyLoss):
         return self.loss.log_envelope(s, heights)
 
     def roughly(self) -> PrivacyLoss:
-        """Return what the loss is about, stated for the same relation."""
+        """Return the loss's approximation, stated for the same relation."""
         rough = self.loss.roughly()
         return self if rough is self.loss else stated_alike(rough, self.stated_for)
 
@@ -570,7 +573,7 @@ def _without_relation(loss: PrivacyLoss) -> PrivacyLoss:
 
 
 def stated_alike(loss: PrivacyLoss, neighbouring: Neighbouring) -> PrivacyLoss:
-    """Return what was made of losses for a relation, or converted to it, stated for it; see `related_loss`."""
+    """State a loss made of losses for a relation, or converted to it, for that relation; see `related_loss`."""
     return loss if loss.neighbouring is neighbouring else RelatedLoss(_without_relation(loss), neighbouring)
 
 

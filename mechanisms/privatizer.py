@@ -41,7 +41,7 @@ Messages = npt.NDArray[Any]
 
 @dataclass(frozen=True, slots=True)
 class Communication:
-    """What one client sends.
+    """Size of the message that one client sends.
 
     Attributes
     ----------
@@ -69,11 +69,11 @@ class Privatizer(Protocol):
 
     @property
     def trust(self) -> TrustModel:
-        """Who is trusted: the server, nobody, or a shuffler."""
+        """The trust model: a trusted server, no trusted party, or a trusted shuffler."""
 
     @property
     def clients(self) -> int:
-        """How many clients (n) take part, each once."""
+        """Number n of clients that take part, each once."""
 
     @property
     def size(self) -> int:
@@ -85,7 +85,7 @@ class Privatizer(Protocol):
 
     @property
     def communication(self) -> Communication:
-        """What one client sends."""
+        """Size of the message that one client sends."""
 
     @property
     def proxy(self) -> float:
@@ -98,7 +98,7 @@ class Privatizer(Protocol):
         """Return the clients' messages, shape (clients, size)."""
 
     def shuffle(self, messages: Messages) -> Messages:
-        """Return what the shuffler lets the server see."""
+        """Return the messages as the shuffler passes them to the server."""
 
     def analyze(self, seen: Messages, noise: NoiseSource | np.random.Generator) -> FloatArray:
         """Return the estimate of the mean, shape (size,)."""
@@ -227,7 +227,7 @@ class LocalGaussian(_Gaussian):
 
     @property
     def trust(self) -> TrustModel:
-        """Nobody is trusted."""
+        """The trust model "local": no party is trusted."""
         return "local"
 
     @property

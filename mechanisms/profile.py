@@ -53,20 +53,20 @@ class PrivacyProfile(abc.ABC):
 
     @property
     def relative_error(self) -> float:
-        """How far a computed `delta` may be from the exact value of the curve, relative to it.
+        """Largest relative error of a computed `delta`.
 
-        Where that is not so, near a largest loss that is no rational number, `bounds` says more.
+        Near a largest loss that is not a rational number the error may be larger; `bounds` holds there, too.
         """
         return 1e-12
 
     @property
     def symmetric(self) -> bool:
-        """Whether the reverse pair (Q, P) has the same curve, as for every mechanism under a symmetric relation."""
+        """True if the reverse pair (Q, P) has the same curve, as for every mechanism under a symmetric relation."""
         return True
 
     @property
     def covers_both_directions(self) -> bool:
-        """Whether neither direction of the neighbouring relation loses more than the curve says."""
+        """True if the curve is an upper bound for both directions of the neighbouring relation."""
         return self.symmetric or len(self.directions()) > 1
 
     @property
@@ -81,7 +81,7 @@ class PrivacyProfile(abc.ABC):
 
     @property
     def largest_finite(self) -> Fraction | None:
-        """What no finite loss exceeds: from there on δ is `infinite_mass`, exactly; None if none is known."""
+        """Upper bound on all finite losses: from there on δ is `infinite_mass`, exactly; None if none is known."""
         return self.pure_epsilon
 
     @property
@@ -155,7 +155,7 @@ class PrivacyProfile(abc.ABC):
         return np.maximum(lower, 0.0), np.minimum(upper, 1.0)
 
     def proves(self, epsilon: float, delta: float) -> bool:
-        """Whether the certified upper end of the curve at a finite epsilon is at most delta."""
+        """Return True if the certified upper end of the curve at a finite epsilon is at most delta."""
         return float(self.bounds(np.array(epsilon))[1]) <= delta
 
     def epsilon(self, delta: float) -> float:
@@ -249,11 +249,11 @@ class PrivacyProfile(abc.ABC):
 
     @property
     def outdoes_its_curve(self) -> bool:
-        """Whether `rho` or `renyi` may be less than what a pair with this curve has."""
+        """True if `rho` or `renyi` may be smaller than those of a pair with this curve."""
         return self.loss() is None
 
     def parts(self) -> tuple[tuple[PrivacyProfile, int], ...]:
-        """Return what it is the composition of, with counts: itself, once."""
+        """Return the parts of which it is the composition, with counts: itself, once."""
         return ((self, 1),)
 
     def renyi(self, order: npt.ArrayLike) -> FloatArray:
@@ -291,7 +291,7 @@ HARDLY_ANY = 1e-290
 
 
 def gaussian_mu_at(meeting: float, gap: float) -> float:
-    """Return the μ whose trade-off curve meets the diagonal at ``meeting`` = (1 - gap) / 2, rounded up.
+    """Return the μ of the trade-off curve that meets the diagonal at ``meeting`` = (1 - gap) / 2, rounded up.
 
     μ = -2 Φ⁻¹(meeting). Near 1/2 by the series Φ⁻¹(1/2 + x) = √(2π) x (1 + πx²/3 + 7π²x⁴/30 + ...).
     """

@@ -55,9 +55,9 @@ class Panels:
     def refined(
         cls, low: float, high: float, half: float, log_bounds: Callable[[Panels], FloatArray], least: float
     ) -> tuple[Panels, float]:
-        """Return panels whose rules err by less than e^{least - `NEED`}, and ln of that error.
+        """Return panels with rules that err by less than e^{least - `NEED`}, and ln of that error.
 
-        If that takes too many panels the error is larger, and said.
+        If that would take too many panels the error is larger; it is returned either way.
 
         Parameters
         ----------
@@ -78,12 +78,12 @@ class Panels:
 
     @property
     def reach(self) -> FloatArray:
-        """How far each ellipse goes to both sides of its centre."""
+        """Distance from each ellipse's centre to its ends on the real axis."""
         return _REAL_AXIS * self.halves
 
     @property
     def height(self) -> FloatArray:
-        """How far each ellipse goes up and down."""
+        """Distance from each ellipse's centre to its highest and lowest point."""
         return _IMAGINARY_AXIS * self.halves
 
     def rule(self) -> tuple[FloatArray, FloatArray]:

@@ -66,7 +66,7 @@ class RandomizedResponse(BuiltInMechanism):
 
     @property
     def counts_in_public(self) -> bool:
-        """True: a report is seen to be there, whatever it says."""
+        """True: the existence of a report is visible."""
         return True
 
     @property

@@ -20,7 +20,7 @@ _Size = int | tuple[int, ...]
 
 @runtime_checkable
 class Randomness(Protocol):
-    """What a simulation draws from: the part of ``numpy.random.Generator`` that it needs."""
+    """Source of random draws of a simulation: the methods of ``numpy.random.Generator`` that it needs."""
 
     def random(self, size: _Size) -> FloatArray:
         """Return uniform draws in [0, 1)."""
@@ -116,7 +116,7 @@ class _BlockDraws:
 
 
 class LaneStreams(_BlockDraws):
-    """Randomness whose leading axis is lanes, in blocks of `BLOCK` with one seed each.
+    """Randomness with a leading axis of lanes, in blocks of `BLOCK` with one seed each.
 
     Block b draws from ``SeedSequence(entropy, spawn_key=(*key, b))``. A lane's draws therefore depend
     on the seed, the key and the lane's number only: not on how many lanes run beside it, nor on how
@@ -131,7 +131,7 @@ class LaneStreams(_BlockDraws):
     first_block : int
         Number of the first block: ``LaneStreams(s, 64, first_block=3)`` are the lanes 192 .. 255.
     key : tuple of int
-        Tells apart streams of the same seed (problem, learner, noise ...).
+        Distinguishes streams of the same seed (problem, learner, noise ...).
 
     Raises
     ------

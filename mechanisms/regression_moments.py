@@ -104,7 +104,7 @@ class RegressionMoments:
 
     @cached_property
     def sensitivity(self) -> Sensitivity:
-        """The diameter, and a little for what is rounded; see above."""
+        """Diameter of the moments, with a margin for rounding; see above."""
         a, square = 1.0 + (self.features + 2) * self._tolerance, self.weight * self.weight
         l2 = math.sqrt(2.0 * a * a + 2.0 * square * a + 0.5 * square * square) * _OUTWARDS
         l1 = l2 * math.sqrt(self.shape[0]) * _OUTWARDS

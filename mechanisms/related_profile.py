@@ -42,12 +42,12 @@ class SameCurve(PrivacyProfile):
 
     @property
     def symmetric(self) -> bool:
-        """As the curve."""
+        """True if the curve is symmetric."""
         return self.profile.symmetric
 
     @property
     def covers_both_directions(self) -> bool:
-        """As the curve."""
+        """True if the curve covers both directions."""
         return self.profile.covers_both_directions
 
     @property
@@ -89,7 +89,7 @@ class SameCurve(PrivacyProfile):
         return self.profile.bounds(epsilon)
 
     def atoms(self) -> AtomicProfile | None:
-        """Return the curve's loss distribution, which says nothing of the relation."""
+        """Return the curve's loss distribution, which does not depend on the relation."""
         return self.profile.atoms()
 
     def loss(self) -> PrivacyLoss | None:
@@ -108,7 +108,7 @@ class SameCurve(PrivacyProfile):
 
     @property
     def outdoes_its_curve(self) -> bool:
-        """As the curve."""
+        """True if this holds for the curve."""
         return self.profile.outdoes_its_curve
 
     def parts(self) -> tuple[tuple[PrivacyProfile, int], ...]:
@@ -122,18 +122,19 @@ class SameCurve(PrivacyProfile):
 
 @dataclass(frozen=True)
 class RelatedProfile(SameCurve):
-    """The curve of a mechanism whose movement was measured under this relation.
+    """Profile of a mechanism with a sensitivity that was found under a stated relation.
 
-    Noise knows how far a value moves, not why: the curve of Gaussian noise on a sum of vectors of norm at most c is
-    ``RelatedProfile(GaussianProfile(c / sigma), Neighbouring.ADD_OR_REMOVE)``, and ``GaussianProfile(2 * c / sigma)``
-    if a vector is replaced. This is a statement about the movement, no conversion: see `convert` for those.
+    Noise depends on how far a value moves, not on the reason: the curve of Gaussian noise on a sum of vectors of norm
+    at most c is ``RelatedProfile(GaussianProfile(c / sigma), Neighbouring.ADD_OR_REMOVE)``, and
+    ``GaussianProfile(2 * c / sigma)`` if a vector is replaced. This states the relation behind the sensitivity and is
+    no conversion: see `convert` for those.
 
     Parameters
     ----------
     profile : PrivacyProfile
         The curve.
     stated_for : Neighbouring
-        The relation under which the movement behind the curve was measured; "replace one" needs no statement.
+        The relation under which the sensitivity behind the curve was found; "replace one" needs no statement.
 
     Raises
     ------
@@ -174,7 +175,7 @@ class HeldProfile(SameCurve):
 
 
 def bare(profile: PrivacyProfile) -> PrivacyProfile:
-    """Return the curve without what is stated of its relation."""
+    """Return the curve without the statement of its relation."""
     return profile.profile if isinstance(profile, RelatedProfile) else profile
 
 

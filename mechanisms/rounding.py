@@ -121,7 +121,7 @@ def product_gap(ceiling: Ceiling, factor: float, below: FloatArray) -> FloatArra
 
 
 def exact_product(factor: float, values: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the rounded products, and what is missing of them, element by element.
+    """Return the rounded products and their rounding errors, element by element.
 
     The rounding error is found exactly (Dekker's product of halves, after powers of 2 are taken out).
     """

@@ -29,7 +29,7 @@ _MARGIN = 64.0 * ROUNDING
 
 
 class GroupOnSample(SampledProfile):
-    """What both directions, and the larger of them, have in common."""
+    """Base class of the profiles of both directions, and of the larger of them."""
 
     rate: float
     size: int
@@ -58,7 +58,7 @@ class GroupOnSample(SampledProfile):
 
     @property
     def gaussian_mu(self) -> float:
-        """Kμ: whatever the sample is, the outputs on it are at most kμ apart (joint convexity)."""
+        """Kμ: for every sample, the outputs on it are at most Kμ apart (joint convexity)."""
         return multiply_up(self._mu, float(self.size))
 
     @property
@@ -167,7 +167,7 @@ class SampledGroupDirection(GroupOnSample, OneDirection):
         return log_r, off, low * (1.0 - error), high * (1.0 + error)
 
     def bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Bound the curve from both sides of τ, and where w is about p_0 by what is 1 - w there, or nearly."""
+        """Bound the curve from both sides of τ; where w is close to p_0, by 1 - w there, or nearly."""
         x = np.asarray(epsilon, dtype=np.float64)
         log_none = float(self._log_weights[0])
         target = -x if self.added else x

@@ -25,7 +25,7 @@ from mechanisms.subsampled import SubsampledProfile
 
 
 class Sampling(Enum):
-    """How a sample is drawn; the value is the name in files and reports."""
+    """Sampling scheme; the value is the name in files and reports."""
 
     POISSON = "poisson"
     FIXED_SIZE = "fixed size"

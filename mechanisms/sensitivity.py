@@ -68,7 +68,7 @@ class Sensitivity:
 
     @property
     def moves_one_coordinate(self) -> bool:
-        """Whether the declared norms force the whole movement into a single coordinate (l1 = linf)."""
+        """True if the declared norms force the whole change into a single coordinate (l1 = linf)."""
         return self.l1 <= self.linf
 
     def scaled(self, factor: float) -> Sensitivity:

@@ -234,7 +234,7 @@ class ShuffledMean:
 
     @cached_property
     def mechanism(self) -> Binomial:
-        """What the server sees of the sum of whole numbers: Bin(bn, p) noise on each coordinate."""
+        """Mechanism of the server's view of the sum of integers: Bin(bn, p) noise on each coordinate."""
         low, high = self._reach
         return Binomial(
             trials=self.added * self.clients,
@@ -252,7 +252,7 @@ class ShuffledMean:
 
     @property
     def step(self) -> float:
-        """What one more one adds to the mean: 2D / (gn)."""
+        """Change of the mean by one more message bit that is 1: 2D / (gn)."""
         return 2.0 * self.half_range / (self.levels * self.clients)
 
     @property

@@ -53,10 +53,10 @@ _HARDLY_ANY = 1e-290
 
 
 def shuffled(profile: PrivacyProfile, clients: int) -> PrivacyProfile:
-    """Return an upper curve for the shuffled messages of clients who all use one local randomizer.
+    """Return an upper curve for the shuffled messages of clients that all use one local randomizer.
 
-    It counts as long as everybody else follows the protocol; against clients who do not, and against the shuffler,
-    what is left is the local guarantee.
+    It holds if all other clients follow the protocol; against clients that do not, and against the shuffler, only the
+    local guarantee remains.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def shuffled(profile: PrivacyProfile, clients: int) -> PrivacyProfile:
         Of one client's message, for replacing its record; of finite pure ε₀ (``pure_epsilon``), which is all that the
         theorem uses.
     clients
-        How many messages are shuffled together: a public number, with that of the client in question.
+        The public number of messages that are shuffled together, that of the client in question included.
 
     Returns
     -------

@@ -24,7 +24,7 @@ _SMALLEST = 5e-324  # a float
 
 
 class SampledProfile(PrivacyProfile):
-    """What every profile on a sample has of its base: it is a bound where that is, and is for one relation alone."""
+    """Base class of profiles on a sample: a bound where the base's is one, for one neighbouring relation alone."""
 
     base: PrivacyProfile
 
@@ -40,7 +40,7 @@ class SampledProfile(PrivacyProfile):
 
 
 class OneDirection(SampledProfile):
-    """What one direction of adding or removing costs on a sample: a record, or a group, is removed, or it is added."""
+    """Profile on a sample of one direction: a record, or a group, is removed, or it is added."""
 
     added: bool
 
@@ -119,10 +119,10 @@ class SubsampledDirection(OneDirection):
         return None if own is None else own.subsampled(self.rate, self.added)
 
     def bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Bound the base's δ at both ends of what its argument may be: it is rounded, most near a largest loss.
+        """Bound the base's δ at both ends of the interval of its rounded argument, widest near a largest loss.
 
-        Removed: x = (w-1)/q has 4u, so ln(1+x) is off by 4u |x|/(1+x) and its own rounding. Added: 1 - w(1-q) is off by
-        4u |ln(1-q)| / (-ε - ln(1-q)) of itself; δ increases with it.
+        Removed: x = (w-1)/q has a relative error of 4u, so ln(1+x) is off by 4u |x|/(1+x) and its own rounding. Added:
+        the relative error of 1 - w(1-q) is 4u |ln(1-q)| / (-ε - ln(1-q)); δ increases with it.
         """
         q, unit = self.rate, 4.0 * ROUNDING
         at_most_one = np.minimum(1.0, -np.expm1(np.minimum(epsilon, 0.0)))

@@ -51,23 +51,23 @@ def square_root_coefficients(steps: int) -> FloatArray:
 
 @dataclass(frozen=True, kw_only=True)
 class ToeplitzCounter(abc.ABC):
-    """What counters with Toeplitz factors L and R = L⁻¹A share.
+    """Base class of counters with Toeplitz factors L and R = L⁻¹A.
 
     Parameters
     ----------
     horizon
         T >= 1, the largest number of steps.
     mechanism
-        Adds the noise z, calibrated for the movement of R x.
+        Adds the noise z, calibrated for the sensitivity of R x.
     sensitivity
-        How far one record moves an increment that holds it; only its l2 matters.
+        The largest change of an increment by one record that it holds; only its l2 matters.
     participations, separation
         k and b: a record is in at most k increments, of which any two are at least b steps apart.
 
     Raises
     ------
     ParameterError
-        If horizon, participations or separation is not a whole number of at least 1.
+        If horizon, participations or separation is not an integer of at least 1.
     """
 
     horizon: int
@@ -239,7 +239,7 @@ class SquareRootCounter(ToeplitzCounter):
 
 
 class PathStream(Stream):
-    """A stream whose noise is drawn at the start, for all steps."""
+    """Stream with noise that is drawn at the start, for all steps."""
 
     def __init__(
         self, counter: SquareRootCounter, shape: tuple[int, ...], noise: NoiseSource | np.random.Generator

@@ -41,7 +41,7 @@ def in_levels(moved: Sensitivity, levels: int) -> Sensitivity:
 
 @dataclass(frozen=True, kw_only=True)
 class TreeOfNodes(abc.ABC):
-    """What counters on trees share: a horizon, node noise, and a record in at most one node per level.
+    """Base class of counters on trees: a horizon, node noise, and a record in at most one node per level.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class TreeOfNodes(abc.ABC):
     mechanism
         Adds the noise of one node: Laplace, Gaussian or discrete Laplace.
     sensitivity
-        How far one record moves the one increment that holds it.
+        The largest change of an increment by the one record that it holds.
     """
 
     horizon: int
@@ -63,11 +63,11 @@ class TreeOfNodes(abc.ABC):
     @property
     @abc.abstractmethod
     def levels(self) -> int:
-        """How many nodes hold one record, at most."""
+        """Largest number of nodes that hold one record."""
 
     @property
     def moved(self) -> Sensitivity:
-        """How far one record moves the vector of all nodes."""
+        """Sensitivity of the vector of all nodes to one record."""
         return in_levels(self.sensitivity, self.levels)
 
     def profile(self, sensitivity: Sensitivity | None = None) -> PrivacyProfile:

@@ -58,17 +58,10 @@ def test_python_blocks_run(block, tmp_path, monkeypatch):
         runpy.run_path("block.py", run_name="__main__")
 
 
-SCALE = (ROOT / "docs" / "scale.md").read_text()
-
-
-@pytest.mark.parametrize("block", blocks("python", SCALE))
-def test_python_of_the_page_on_scale_runs(block, tmp_path, monkeypatch):
-    test_python_blocks_run(block, tmp_path, monkeypatch)
-
-
-def test_commands_of_the_page_on_scale_run(tmp_path, monkeypatch, capsys):
+def test_commands_of_many_machines_run(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    shown = [line.partition(" #")[0] for line in SCALE.splitlines() if line.startswith("dpwitness simulate")]
+    section = PAGES["simulate"].partition("## Many runs, many machines")[2]
+    shown = [line for line in section.splitlines() if line.startswith("dpwitness simulate")]
     for command in [line for line in shown if "--scheduler" not in line]:
         fewer = command.replace("--horizon 20000 --runs 1000", "--horizon 100 --runs 130")
         assert fewer != command
@@ -78,7 +71,7 @@ def test_commands_of_the_page_on_scale_run(tmp_path, monkeypatch, capsys):
         assert not exit_.value.code
         err = capsys.readouterr().err
         assert not err or "--part" in command
-    assert len(shown) == 6
+    assert len(shown) == 4
 
 
 DEAR = ("dpwitness verify ", "dpwitness cert", "--plot ", "simulate cucb cucb-ldp2")

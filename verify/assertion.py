@@ -49,7 +49,7 @@ def assert_dp(
     seed: int = 0,
     **options: Any,
 ) -> Verification:
-    """Assert that something is (epsilon, delta)-differentially private, as far as a test can tell.
+    """Assert that a subject is (epsilon, delta)-differentially private, up to the power of a test.
 
     A true claim fails with probability at most 1e-4 (`significance`), whatever the subject; with the same seed,
     the result is the same. A false claim fails if the effort suffices: what it could not have seen is

@@ -23,7 +23,7 @@ from verify.document.elements import (
     Tone,
     Words,
 )
-from verify.sentences import Sentence, exact, stated
+from verify.sentences import Sentence, exact, remark
 from verify.verdict.common_sections import (
     ADVERSARY,
     assumptions_section,
@@ -60,7 +60,7 @@ _DIGITS = 10
 
 
 def audit_document(audited: Audit, **files: str) -> Document:
-    """Return what is said of an audit; `files` are digests of what it was read from, by name."""
+    """Return an audit as a document; `files` are digests of the files it was read from, by name."""
     verdict, tone = _NO_BUDGET if audited.remaining is None else _VERDICTS[audited.within]
     sections = [
         _person(audited),
@@ -177,10 +177,10 @@ def _guessed(relation: Neighbouring) -> str:
 
 
 def _claim(audited: Audit) -> Section:
-    said = stated("No budget given.")
+    said = remark("No budget given.")
     if audited.remaining is not None:
         budget, delta = as_given(audited.remaining.budget), as_given(audited.question.given)
-        said = stated("Budget: ε = {budget} at δ = {delta}.", budget=budget, delta=delta)
+        said = remark("Budget: ε = {budget} at δ = {delta}.", budget=budget, delta=delta)
     return Section("The claim", (), (Paragraph(said),))
 
 
@@ -246,7 +246,7 @@ def _released(audited: Audit) -> Section:
     if any(each.movement for each in audited.released):  # of sampled releases alone
         heading += ("Sensitivity",)
         rows = tuple((*row, each.movement) for row, each in zip(rows, audited.released, strict=True))
-    said = stated("Noise is in units of the query; sensitivity is 1 unless stated.")
+    said = remark("Noise is in units of the query; sensitivity is 1 unless stated.")
     return Section("Releases", (Paragraph(said), TextTable(heading, rows)))
 
 
@@ -286,7 +286,7 @@ def _certainty(audited: Audit) -> Section:
             )
         )
     if not audited.complete:
-        said.append(stated("Stopped at a time limit: more time may bring the ends closer together."))
+        said.append(remark("Stopped at a time limit: more time may bring the ends closer together."))
     return Section("Confidence and limits", tuple(map(Paragraph, said)))
 
 
@@ -310,12 +310,12 @@ def _assumptions(audited: Audit) -> Section:
     blocks: list[Block] = [
         Bullets(
             (
-                stated(
+                remark(
                     "The file is complete and correct: mechanisms, noise, sensitivities, counts. Data and code are not "
                     "examined."
                 ),
-                stated("Mechanisms and noise were fixed in advance; queries may be adaptive."),
-                stated("Noise is real-valued; rounding is not examined."),
+                remark("Mechanisms and noise were fixed in advance; queries may be adaptive."),
+                remark("Noise is real-valued; rounding is not examined."),
             )
         )
     ]

@@ -18,7 +18,7 @@ from verify.conduct.standard_streams import guard_standard_streams
 
 
 def main() -> None:
-    """Run the command line. Whatever goes wrong is one line on standard error, and an exit code."""
+    """Run the command line. Every error is one line on standard error, and an exit code."""
     own = None
     try:
         own = guard_standard_streams()
@@ -35,9 +35,9 @@ def main() -> None:
         for stream in (sys.stdout, sys.stderr):
             if stream is not None:  # it was closed before this process began
                 stream.flush()
-        if own is not None and own.lost:
+        if own is not None and own.write_error:
             code = INPUT_ERROR
-            _say(f"standard output: {own.lost}: the result is not complete")
+            _say(f"standard output: {own.write_error}: the result is not complete")
     sys.exit(code)
 
 

@@ -1,4 +1,4 @@
-"""Records whose results a transformation takes far apart, for lower bounds and tests of what stands behind it."""
+"""Records with far apart results of a transformation, for lower bounds and tests of the mechanism after it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _FAR = 1e6  # beyond what most transformations clip to
 
 @dataclass(frozen=True)
 class FarRecords:
-    """What a transformation makes of two records, and how far these are apart, rounded down."""
+    """The results of a transformation on two records, and their distance, rounded down."""
 
     record: Any
     other: Any
@@ -31,7 +31,7 @@ class FarRecords:
 
 
 def farthest_records(mechanism: Transformed) -> list[FarRecords]:
-    """Return the two pairs of records, of some that are tried, whose results are furthest apart: in L1, and in L2."""
+    """Return the two pairs of tried records with the results that are furthest apart: in L1, and in L2."""
     assert mechanism.takes is not None
     records = _records_of(mechanism)
     given = records[..., np.newaxis] if mechanism.takes.shape == () else records

@@ -1,6 +1,6 @@
-"""What the layers of a verification find: findings, bounds on ε, and what shows a lower one.
+"""The results of the layers of a verification: findings, bounds on ε, and the evidence of a lower one.
 
-All that a finding can say is in `Statement`: a new one is added there, and nowhere else.
+All statements of findings are in `Statement`: a new one is added there, and nowhere else.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ EXACT, CONFIDENT, OBSERVED, METADATA = Basis
 
 @unique
 class FindingKind(StrEnum):
-    """What a finding is about: a short stable name, which reports and JSON show."""
+    """The kind of a finding: a short stable name, which reports and JSON show."""
 
     ACTION = "action"
     CHANGES_DATA = "changes-data"
@@ -79,10 +79,9 @@ class FindingKind(StrEnum):
 
 @unique
 class Statement(Enum):
-    """What a finding can say: its kind, the basis of its words, the words, and whether it stands in the way of a
-    certificate.
+    """The statement of a finding: its kind, the basis of its words, the words, and whether it prevents a certificate.
 
-    Values stand in braces; an exception is said with its type. What happened in a run of the subject is exact. Gates
+    Values are written in braces; an exception with its type. What happened in a run of the subject is exact. Gates
     and the accountant have words of their own, see `Finding.of_gate`.
 
     Examples
@@ -408,11 +407,11 @@ class Statement(Enum):
     def __init__(self, kind: FindingKind, basis: Basis, words: str, failing: bool = True) -> None:
         self.kind = kind
         self.basis = basis
-        self.words = words
+        self.description = words
         self.failing = failing
 
     def finding(self, where: object = "", *, failing: bool | None = None, **values: object) -> Finding:
-        """Return the finding that says it.
+        """Return the finding with this statement.
 
         Parameters
         ----------
@@ -423,7 +422,7 @@ class Statement(Enum):
         values
             Of the words.
         """
-        sentence = filled(self.words, self.basis, values)
+        sentence = filled(self.description, self.basis, values)
         return Finding(self.kind, str(where), sentence, self.failing if failing is None else failing)
 
 
@@ -465,7 +464,7 @@ class Finding:
 
     @classmethod
     def of_gate(cls, seen: Difference | Divergence) -> Finding:
-        """Return what a gate of the accountant says as a finding: it happened in a run."""
+        """Return a difference or divergence of a gate of the accountant as a finding: it happened in a run."""
         return cls(FindingKind(seen.kind), str(seen.where), exact("{message}", message=seen.message))
 
 
@@ -502,11 +501,11 @@ class UpperBound:
         _check_bound(self.epsilon, self.delta)
 
     def proves(self, claim: Claim) -> bool:
-        """Whether a claim follows from it."""
+        """Return True if a claim follows from it."""
         return self.every_run and self.epsilon <= claim.epsilon and self.delta <= claim.delta
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """Both numbers, rounded up; a short δ is the claim's own, and printed as it was given."""
         given = as_given(self.delta)
         delta = given if len(given) <= _SHORT else at_most(self.delta)
@@ -549,16 +548,16 @@ class LowerBound:
 
     @property
     def exact(self) -> bool:
-        """Whether it was computed, and no chance is involved."""
+        """True if it was computed, without chance."""
         return self.confidence == 1.0 and not self.samples
 
     def exceeds(self, limit: Claim | UpperBound) -> bool:
-        """Whether it contradicts a claim or an upper bound, as far as it can be trusted."""
+        """Return True if it contradicts a claim or an upper bound, as far as it can be trusted."""
         return self.epsilon > limit.epsilon and self.delta >= limit.delta
 
     @property
-    def words(self) -> str:
-        """Both numbers, ε rounded down; what is at least infinite is infinite."""
+    def description(self) -> str:
+        """Both numbers, ε rounded down; a bound of at least infinity is infinite."""
         sign = "=" if math.isinf(self.epsilon) else "≥"
         return f"ε {sign} {at_least(self.epsilon)} at δ = {as_given(self.delta)}"
 
@@ -572,7 +571,7 @@ class LowerBound:
         values
             What else stands in braces.
         """
-        values = {"bound": self.words, **values}
+        values = {"bound": self.description, **values}
         if self.exact:
             return exact(words, how=f"{self.method}; exact", **values)
         how = f"{self.method}; {percent(self.confidence)} confidence"

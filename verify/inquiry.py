@@ -1,4 +1,4 @@
-"""What is asked about a subject, and which layers answer: for every kind of subject its own."""
+"""The inquiry into a subject, and the layers that answer it: for every kind of subject its own."""
 
 from __future__ import annotations
 
@@ -38,18 +38,19 @@ _GROUND_SEED = 0
 
 @dataclass(frozen=True)
 class Inquiry:
-    """What is asked.
+    """The inquiry into a claim of a subject.
 
     Attributes
     ----------
     subject, claim
-        The subject, and what it is held to.
+        The subject, and its claim.
     conduct
-        How the verification is carried out.
+        The conduct of the verification.
     options
-        What the caller set.
+        The options that the caller set.
     tester
-        Who tests what the layers find; None leaves all tests of the claim's view out, and the proof alone is left.
+        The tester of the candidates that the layers find; None leaves all tests of the claim's view out, and the proof
+        alone is left.
     adversary
         Of learners; the adversary of a plain bandit is its own already.
     """
@@ -62,7 +63,7 @@ class Inquiry:
     adversary: Adversary | None = None
 
     def answer(self) -> tuple[Claim, Evidence]:
-        """Collect the evidence; the claim is returned with what is assumed about its records."""
+        """Collect the evidence; return it with the claim, which includes the assumptions about its records."""
         claim, evidence = self._answer()
         evidence.assume(*altered_library())  # at last: whatever the subject changed, and whenever
         return claim, evidence
@@ -93,7 +94,7 @@ class Inquiry:
         """Turn a time limit that is over in the block into an input error."""
         seconds = self.conduct.seconds
         try:
-            with time_limit(seconds - self.conduct.spent):
+            with time_limit(seconds - self.conduct.elapsed_seconds):
                 yield
         except TimeLimitReached:
             raise SubjectError(

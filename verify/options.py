@@ -1,8 +1,8 @@
-"""What a caller may set: one frozen value, checked once.
+"""The options of a caller: one frozen value, checked once.
 
 The signature of `verify` and its documentation, the flags of the command line and the line that repeats a verification
-follow from the fields of `Options`, and whatever passes options on (`assert_dp`, the pytest fixture) takes them all: a
-new option is a new field.
+follow from the fields of `Options`, and all functions that pass options on (`assert_dp`, the pytest fixture) take them
+all: a new option is a new field.
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ from verify.neighbouring.adjacency import Adjacency
 from verify.sampling.stage_sizes import FEWEST_SAMPLES
 from verify.transcripts.adversary import Adversary
 
-_FLAG = rules.being(lambda value: isinstance(value, bool), "True or False")
+_FLAG = rules.satisfies(lambda value: isinstance(value, bool), "True or False")
 
 
 @dataclass(frozen=True, kw_only=True)
 class OptionFacts:
-    """What is known of an option, beside its name, type and default.
+    """The facts about an option, beside its name, type and default.
 
     Attributes
     ----------
     words
-        What it is, for the documentation of `verify`.
+        The description, for the documentation of `verify`.
     rule
-        What its values must be. None is always right where it is the default.
+        The rule for its values. None is always right where it is the default.
     flag
         The flag of the command line; without, it has none.
     reads
         The type of a number, as what others' numbers are taken for it.
     repeats
-        Whether the result depends on it, so that the line that repeats a verification says it.
+        True if the result depends on it, so that the line that repeats a verification includes it.
     """
 
     words: str
@@ -64,7 +64,7 @@ def option(default: Any, words: str, rule: rules.ValueRule, **facts: Any) -> Any
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """What a caller of `verify` may set.
+    """The options of `verify`.
 
     Raises
     ------
@@ -76,14 +76,14 @@ class Options:
         None,
         "The claim. The trust model, the record and the view are the subject's own. Only a specimen of the zoo has "
         "numbers of its own, which hold unless others are given.",
-        rules.number(),
+        rules.real_number(),
         reads=float,
         flag="--epsilon",
     )
     delta: float | None = option(
         None,
         "The claim's other number; by default 0, or the specimen's own.",
-        rules.number(),
+        rules.real_number(),
         reads=float,
         flag="--delta",
     )
@@ -93,7 +93,7 @@ class Options:
         "``'advanced'``, ``'zcdp'``, ``'renyi'`` or ``'gaussian'``, and its settings, as in "
         "``'zcdp, failures=0.1'``. By default what the learner's own claim names; else basic composition, or for "
         "delta > 0 the Gaussian filter.",
-        rules.made_by(composition_named),
+        rules.accepted_by(composition_named),
         flag="--composition",
     )
     unit: str | None = option(
@@ -101,14 +101,14 @@ class Options:
         "For learners: what the claim protects, in place of what the learner's own claim says: ``'one report'``, "
         "``'one person, at most 8 rounds'`` (or another number), or ``'one person'`` for all rounds that a person "
         "takes part in. Runs are played so: names take turns, each as often as it may.",
-        rules.made_by(named_unit),
+        rules.accepted_by(named_unit),
         flag="--unit",
     )
     problem: Problem | LinearBandit | LinearContexts | str | None = option(
         None,
         'For learners: a problem, its name in the catalogue, or ``"path/to/file.py:problem"`` (a problem, or a '
         "function that makes one); by default the learner's own.",
-        rules.being(
+        rules.satisfies(
             lambda value: (
                 isinstance(value, str | LinearBandit | LinearContexts) or hasattr(value, "structure")
             ),
@@ -119,14 +119,14 @@ class Options:
     settings: Mapping[str, Value] | None = option(
         None,
         "Parameters of the named problem and of the learner.",
-        rules.being(lambda value: isinstance(value, Mapping), "a dictionary of parameters by name"),
+        rules.satisfies(lambda value: isinstance(value, Mapping), "a dictionary of parameters by name"),
         flag="--set",
     )
     horizon: int | None = option(
         None,
         "For learners: the rounds they are built for, and of every accounting run; by default what `effort` says. "
         "What is certified beyond that many rounds rests on the accountant that enforces its budget.",
-        rules.whole(1),
+        rules.integer(1),
         reads=int,
         flag="--horizon",
     )
@@ -139,7 +139,7 @@ class Options:
     samples: int | None = option(
         None,
         "Draws of the view in the black-box test, of all stages together; by default what `effort` says.",
-        rules.number(
+        rules.real_number(
             lambda value: value >= FEWEST_SAMPLES and value.is_integer(),
             f"be a whole number of at least {FEWEST_SAMPLES:,}",
         ),
@@ -149,13 +149,13 @@ class Options:
     confidence: float = option(
         0.95,
         "Of the lower bounds that rest on draws.",
-        rules.number(lambda value: 0.5 <= value < 1.0, "lie in [0.5, 1)"),
+        rules.real_number(lambda value: 0.5 <= value < 1.0, "lie in [0.5, 1)"),
         reads=float,
     )
     significance: float = option(
         FALSE_ALARM,
         "The largest probability with which a true claim is refuted, all looks of this verification together.",
-        rules.number(lambda value: 0.0 < value <= 0.5, "lie in (0, 0.5]"),
+        rules.real_number(lambda value: 0.0 < value <= 0.5, "lie in (0, 0.5]"),
         reads=float,
         flag="--significance",
     )
@@ -168,7 +168,7 @@ class Options:
     time_limit: float = option(
         SECONDS,
         "Seconds after which to stop and report what was found until then.",
-        rules.made_by(check_time_limit),
+        rules.accepted_by(check_time_limit),
         reads=float,
         flag="--time-limit",
     )
@@ -178,7 +178,7 @@ class Options:
         "stops, what it says holds. For learners and plain bandits, `seed` is that of the bets alone. A path names a "
         "file that carries the winnings from run to run, of one subject, claim and set of settings; a run with seed 0, "
         "the default, then takes a seed that none before it used.",
-        rules.being(
+        rules.satisfies(
             lambda value: isinstance(value, bool | str | os.PathLike), "True, False, or the path of a file"
         ),
         flag="--anytime",
@@ -188,7 +188,7 @@ class Options:
         "For learners and plain bandits: an interactive adversary (`verify.transcripts.adversary`) to play "
         "against, or its name (`verify.subjects.named_adversary`); for plain bandits in place of fixed reward "
         "tables.",
-        rules.being(
+        rules.satisfies(
             lambda value: isinstance(value, str) or callable(getattr(value, "turn", None)),
             "an adversary or its name",
         ),
@@ -197,12 +197,12 @@ class Options:
     neighbours: Adjacency | Domain | None = option(
         None,
         "For functions: which data sets are neighbours, in place of what the function itself declares.",
-        rules.being(lambda value: True, ""),  # checked where the subject is found
+        rules.satisfies(lambda value: True, ""),  # checked where the subject is found
     )
     seed: int = option(
         0,
         "Of all randomness: the same seed gives the same result, bit for bit.",
-        rules.whole(0),
+        rules.integer(0),
         reads=int,
         flag="--seed",
     )
@@ -210,7 +210,7 @@ class Options:
         1,
         "Processes that draw and count, or ``'dask'``, a Dask cluster: of this machine, or ``'dask:tcp://host:8786'`` "
         "of the scheduler at an address. The result does not depend on it.",
-        rules.made_by(make_executor),
+        rules.accepted_by(make_executor),
         flag="--workers",
         repeats=False,
     )
@@ -224,7 +224,7 @@ class Options:
     progress: Progress | None = option(
         None,
         "Called with the share done and what is being done.",
-        rules.being(callable, "a function of a share and of what is being done"),
+        rules.satisfies(callable, "a function of a share and of what is being done"),
         repeats=False,
     )
 
@@ -243,12 +243,12 @@ class Options:
 
     @property
     def executor(self) -> Executor:
-        """Where the workers are."""
+        """The executor of the work, in as many workers as were asked for."""
         return make_executor(self.workers)
 
     @property
     def bets(self) -> bool:
-        """Whether bets take the place of one test at the end."""
+        """True if bets take the place of one test at the end."""
         return self.anytime is not False
 
     @property

@@ -93,7 +93,7 @@ def _record(node: pytest.Item, result: Verification, significance: float) -> Non
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    """Say how many audits ran, their false-alarm rate together, and with ``--dp-report`` what each showed."""
+    """Report the number of audits, their joint false-alarm rate, and with ``--dp-report`` the result of each."""
     rows = [
         json.loads(text)
         for reports in terminalreporter.stats.values()

@@ -29,10 +29,10 @@ def reproduction(subject: object, found: Subject, options: Options) -> str:
     if arguments:
         options = replace(options, neighbours=None)  # they are among the arguments
     called = found.bandit.call if isinstance(found, BanditSubject) else found.name
-    return repeating("verify", called, options, named=named, arguments=arguments or (found.name,))
+    return rerun_command("verify", called, options, named=named, arguments=arguments or (found.name,))
 
 
-def repeating(
+def rerun_command(
     function: str,
     called: str,
     options: Options,

@@ -1,6 +1,6 @@
-"""Sentences of reports, each typed by its evidence: its words may be no stronger than what was found.
+"""Sentences of reports, each typed by its evidence: its words may be no stronger than the evidence.
 
-A sentence from counts that reads like a proof is refused where it is built. That is a net, and no proof: what is
+A sentence from counts that reads like a proof is refused where it is built. That is a net, and no proof: a sentence
 called exact by mistake passes. The law tests (`tests/verify/test_sentences_of_known_laws.py`) hold subjects of known
 laws against the basis, too.
 """
@@ -16,7 +16,7 @@ from typing import Any
 
 from accountant.files.json_object import JsonObject
 from mechanisms.printed_numbers import percent
-from verify.subject_error import words_of_error
+from verify.subject_error import describe_error
 
 _FORMATTER = Formatter()
 
@@ -107,7 +107,7 @@ class Sentence:
 
 
 def exact(words: str, /, **values: object) -> Sentence:
-    """Return a sentence on what was computed, proved, or happened; `values` stand in braces in its words."""
+    """Return a sentence on a fact that was computed, proved, or happened; `values` replace its words' braces."""
     return filled(words, Basis.EXACT, values)
 
 
@@ -117,24 +117,24 @@ def confident(words: str, /, confidence: float, draws: int | None = None, **valu
 
 
 def observed(words: str, /, draws: int, **values: object) -> Sentence:
-    """Return a sentence on counts of draws, calls or runs, whose number its words state as ``{draws:,}``."""
+    """Return a sentence on counts of draws, calls or runs; its words give their number as ``{draws:,}``."""
     return filled(words, Basis.OBSERVED, {"draws": draws, **values})
 
 
-def stated(words: str, /, **values: object) -> Sentence:
-    """Return a sentence that makes no claim about a subject; `values` stand in braces in its words."""
+def remark(words: str, /, **values: object) -> Sentence:
+    """Return a sentence that makes no claim about a subject; `values` replace the braces in its words."""
     return filled(words, Basis.METADATA, values)
 
 
 def filled(words: str, basis: Basis, values: Mapping[str, Any]) -> Sentence:
-    """Return a sentence of words and the values that stand in their braces.
+    """Return the sentence of words with values in their braces.
 
     Parameters
     ----------
     words, basis
-        The words, and what they rest on.
+        The words, and their basis.
     values
-        Texts and errors are quoted. ``confidence`` is a share, said in percent; it and ``draws`` are the sentence's.
+        Texts and errors are quoted. ``confidence`` is a share, written in percent; it and ``draws`` are the sentence's.
     """
     confidence, draws = values.get("confidence"), values.get("draws")
     said = dict(values) if confidence is None else {**values, "confidence": percent(confidence)}
@@ -145,7 +145,7 @@ def filled(words: str, basis: Basis, values: Mapping[str, Any]) -> Sentence:
             continue
         value = said[name]
         if isinstance(value, BaseException):
-            value = words_of_error(value)
+            value = describe_error(value)
         parts.append(_FORMATTER.format_field(_FORMATTER.convert_field(value, conversion), form or ""))
         if not isinstance(value, int | float) and ABSOLUTE.search(parts[-1]):
             quoted.append(parts[-1])
@@ -165,5 +165,5 @@ def read_sentence(read: JsonObject) -> Sentence:
 
 
 def sentence_of(data: Mapping[str, Any]) -> Sentence:
-    """Return the sentence whose `to_dict` this is."""
+    """Read the sentence that `to_dict` wrote."""
     return read_sentence(JsonObject(dict(data), "a sentence"))

@@ -1,4 +1,4 @@
-"""What is wrong with a subject, and where in its code."""
+"""Errors in a subject, with their place in its code."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from accountant import Place
 
 
 class SubjectError(ValueError):
-    """The subject does not exist, does not import, or says nothing that could be verified."""
+    """The subject does not exist, cannot be imported, or declares nothing that can be verified."""
 
 
-def words_of_error(error: BaseException) -> str:
-    """Return an error's kind and message; whatever raises errors may have made up one that has none."""
+def describe_error(error: BaseException) -> str:
+    """Return an error's kind and message; without the message if the error's own code fails to give one."""
     error = _as_raised(error)
     try:
         said = str(error)
@@ -22,13 +22,13 @@ def words_of_error(error: BaseException) -> str:
     return f"{type(error).__name__}: {said}" if said else type(error).__name__
 
 
-def words_with_place(error: BaseException) -> str:
+def describe_error_with_location(error: BaseException) -> str:
     """Return an error's kind and message, and where in the code that is not this library's."""
-    return f"{words_of_error(error)} (at {failing_place(error)})"
+    return f"{describe_error(error)} (at {failing_place(error)})"
 
 
-def words_of_input_error(error: Exception) -> str:
-    """Return the message of an error in somebody's input; that of the operating system without its number."""
+def describe_input_error(error: Exception) -> str:
+    """Return the message of an error in a user's input; that of the operating system without its number."""
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     return str(error)

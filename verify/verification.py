@@ -23,11 +23,11 @@ from verify.betting.bets import Bets
 from verify.betting.wealth_file import WealthError, open_account
 from verify.conduct.conduct import Conduct
 from verify.conduct.effort import EFFORTS, Effort
-from verify.conduct.interrupts import interrupts
+from verify.conduct.interrupts import count_interrupts
 from verify.conduct.isolation import Reports, in_own_process
 from verify.conduct.other_processes import differs_in_other_processes
-from verify.conduct.process_state import judging
-from verify.conduct.progress import Progress, silent
+from verify.conduct.process_state import ignore_float_errors
+from verify.conduct.progress import Progress, no_progress
 from verify.conduct.time_limit import TimeLimitReached, time_limit
 from verify.findings import Finding, Statement, UpperBound
 from verify.functions.function_subject import FunctionSubject
@@ -90,13 +90,13 @@ def verify(subject: object, options: Options) -> Verification:
     >>> verify(Laplace(scale=0.5), epsilon=1.0, effort="quick").verdict
     'refuted'
     """
-    return verified(subject, options)
+    return run_verification(subject, options)
 
 
-def verified(subject: object, options: Options, *, tests: bool = True) -> Verification:
+def run_verification(subject: object, options: Options, *, tests: bool = True) -> Verification:
     """Verify as `verify` does; without `tests` the claim's view is not sampled, and all that is left is the proof."""
-    tell: Progress = options.progress if options.progress is not None else silent
-    with interrupts():
+    tell: Progress = options.progress if options.progress is not None else no_progress
+    with count_interrupts():
         if options.isolated:
             return _decided_apart(subject, options, tell, tests)
         return _conclude(_answer(subject, options, tell, tests), subject)
@@ -173,7 +173,7 @@ def _checked(data: Any, options: Options) -> Answer:
     return answer
 
 
-@judging()
+@ignore_float_errors()
 def _answer(
     subject: object,
     options: Options,
@@ -224,13 +224,13 @@ def _answer(
     )
     bets = Bets(seed, account, file) if options.bets else None
     # Products here are thin: more threads for linear algebra only wait for each other.
-    with threadpool_limits(limits=1, user_api="blas"), interrupts() as presses:
+    with threadpool_limits(limits=1, user_api="blas"), count_interrupts() as presses:
         tester = (bets or SingleLook()) if tests else None
         asked = Inquiry(found, claim, conduct, replace(options, problem=problem), tester, adversary)
         own_claim, evidence = asked.answer()
         if evidence.refutes(own_claim) and evidence.again is not None:
             modules = modules_of_user(found)
-            if differs_in_other_processes(evidence.again, modules, conduct.seconds - conduct.spent):
+            if differs_in_other_processes(evidence.again, modules, conduct.seconds - conduct.elapsed_seconds):
                 evidence.depend_on_process()
         presses.report_follows()
         if bets is not None:

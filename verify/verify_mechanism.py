@@ -42,7 +42,7 @@ from mechanisms.printed_numbers import as_given, at_least, at_most
 from verify.conduct.conduct import Conduct
 from verify.conduct.effort import Effort
 from verify.conduct.process_state import subjects_own
-from verify.conduct.progress import silent
+from verify.conduct.progress import no_progress
 from verify.events.view_sample import Column, ViewSample
 from verify.farthest_records import farthest_records
 from verify.findings import Finding, LowerBound, Statement, UpperBound, Witness
@@ -67,7 +67,7 @@ def verify_mechanism(
 ) -> Evidence:
     """Compare a claim with a mechanism's profile, and, if there is a tester, with draws of its output."""
     evidence, effort = Evidence(), conduct.effort
-    with stopped_in_time(evidence, conduct.seconds, conduct.spent):
+    with stopped_in_time(evidence, conduct.seconds, conduct.elapsed_seconds):
         evidence.assume(*assumptions_of(mechanism))
         if not evidence.assumptions:
             # What it kept of its parameters as they were is not asked; nor do functions get many draws at once.
@@ -108,7 +108,7 @@ class _Identities(dict[str, Callable[[Any], Any]]):
 
 
 def rebuilt(saved: Mapping[str, Any]) -> Mechanism:
-    """Return the mechanism that ``to_dict`` wrote, without functions of what it releases: they cost nothing.
+    """Rebuild the mechanism that ``to_dict`` wrote, without functions of its outputs: they cost nothing.
 
     Raises
     ------
@@ -169,9 +169,9 @@ def _delta_of(profile: PrivacyProfile, epsilon: float) -> float:
 def add_false_profiles(
     evidence: Evidence, mechanisms: Mapping[Mechanism, Place], conduct: Conduct, seed: np.random.SeedSequence
 ) -> None:
-    """Test mechanisms that rest on assumptions against the profiles they declare, and add what is refuted.
+    """Test mechanisms that rest on assumptions against the profiles they declare, and add the refuted ones.
 
-    Where nothing is, the assumptions still stand in the way of a certificate.
+    Where none is, the assumptions are still in the way of a certificate.
     """
     found = (_false_profile(mechanism, place, conduct, seed) for mechanism, place in mechanisms.items())
     evidence.findings += [finding for finding in found if finding is not None]
@@ -188,7 +188,7 @@ def _false_profile(
     if math.isinf(epsilon):
         return None
     candidates = Candidates(_worlds(mechanism), max(_FEWEST_SAMPLES, conduct.effort.samples // 4))
-    quiet = replace(conduct, seed=int(seed.generate_state(1)[0]), progress=silent)
+    quiet = replace(conduct, seed=int(seed.generate_state(1)[0]), progress=no_progress)
     result = SingleLook().test(candidates, quiet, epsilon=epsilon, delta=delta)
     if not result.refuted:
         return None
@@ -200,7 +200,7 @@ def _false_profile(
         lost=at_least(result.epsilon_lower),
         confidence=result.confidence,
         draws=result.trials,
-        event=result.event.words,
+        event=result.event.description,
         probability=result.probability,
         data=data,
         probability_prime=result.probability_prime,

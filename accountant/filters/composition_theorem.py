@@ -31,7 +31,11 @@ class Composition(Protocol):
         """The name of the theorem, as reports print it."""
 
     def amount(self, values: tuple[Fraction | None, ...]) -> Any:
-        """Return an amount of the currency with these numbers."""
+        """Return an amount of the currency with these numbers.
+
+        A theorem may have an attribute ``denominators``, too: for each number one that its charges are multiples of, a
+        divisor of `accountant.filters.units.UNIT`, so that accounts are counted in short numbers.
+        """
 
     @property
     def zero(self) -> Any:

@@ -16,6 +16,7 @@ from accountant.filters.composition_theorem import NumberLimits, UnsupportedChar
 from accountant.filters.failures import DeclaredFailures, epsilon_at, limits_nothing
 from accountant.filters.loss_mixture import epsilon_of_mixture, loss_at_every_moment
 from accountant.filters.spend import Spend, difference
+from accountant.filters.units import UNIT
 from mechanisms import Mechanism, PrivacyProfile, Sensitivity
 from mechanisms.parameters import ParameterError, real
 from mechanisms.rounding import up
@@ -123,6 +124,11 @@ class RenyiComposition(DeclaredFailures):
             return (1.0 / number,) * number
         rest = (1.0 - _EXPECTED) / (number - 1)
         return tuple(_EXPECTED if order == self.expected else rest for order in self.orders)
+
+    @functools.cached_property
+    def denominators(self) -> tuple[int, ...]:
+        """How many units are one: counted in units as small as others', sums of all orders would be long numbers."""
+        return (UNIT, *(_UNIT,) * len(self.orders))
 
     @functools.cached_property
     def _names(self) -> tuple[str, ...]:

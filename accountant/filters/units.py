@@ -29,6 +29,7 @@ from accountant.filters.composition_theorem import Composition
 
 _ODD = math.lcm(*range(1, 1_001, 2))
 UNIT = 2**256 * _ODD
+"""So many units are one, for each number of a theorem that does not name a coarser unit of its own (`denominators`)."""
 INFINITE = 2**4_096
 """An infinite number in units, above every limit. Sums tell how often it was paid, and give it back."""
 
@@ -58,11 +59,16 @@ class Units:
         The theorem.
     zero
         Nothing.
+    denominators
+        How many units are one, for each of the theorem's numbers.
     """
 
     def __init__(self, composition: Composition) -> None:
         self.composition = composition
         self.zero: Vector = (0,) * len(composition.zero.values)
+        self.denominators: tuple[int, ...] = getattr(composition, "denominators", None) or tuple(
+            [UNIT] * len(self.zero)
+        )
         # By ids of what stands beside them, which keeps it alive.
         self._prices: dict[int, tuple[Amount, Vector]] = {}
         self._sums: dict[int, tuple[Vector, Vector, Vector]] = {}
@@ -74,7 +80,12 @@ class Units:
             return known[1]
         if len(self._prices) >= _KEPT:
             self._prices.clear()
-        price = tuple([INFINITE if value is None else _up(value) for value in charge.values])
+        price = tuple(
+            [
+                INFINITE if value is None else -(-value.numerator * one // value.denominator)
+                for value, one in zip(charge.values, self.denominators, strict=True)
+            ]
+        )
         self._prices[id(charge)] = charge, price
         return price
 
@@ -82,7 +93,8 @@ class Units:
         """Return a charge as it is priced: the same, or one that is more by less than a unit."""
         price = self.price(charge)
         if all(
-            value is None or value * UNIT == units for value, units in zip(charge.values, price, strict=True)
+            value is None or value * one == units
+            for value, one, units in zip(charge.values, self.denominators, price, strict=True)
         ):
             return charge
         return self.amount(price)
@@ -105,12 +117,35 @@ class Units:
     def amount(self, total: Vector) -> Any:
         """Return the theorem's amount of so many units."""
         return self.composition.amount(
-            tuple([None if units >= INFINITE else Fraction(units, UNIT) for units in total])
+            tuple(
+                [
+                    None if units >= INFINITE else Fraction(units, one)
+                    for units, one in zip(total, self.denominators, strict=True)
+                ]
+            )
         )
 
+    def text(self, total: Vector) -> str:
+        """Return units as text: whole parts of 2^-256, and what is left of them, in hexadecimal digits."""
+        return " ".join(map(_text, total, self.denominators))
 
-def _up(value: Fraction) -> int:
-    return -(-value.numerator * UNIT // value.denominator)
+    def read(self, text: str) -> Vector:
+        """Return the units that `text` wrote."""
+        numbers = zip(text.split(" "), self.denominators, strict=True)
+        return tuple([_read(number, one) for number, one in numbers])
+
+
+def _text(units: int, one: int) -> str:
+    endless, finite = divmod(units, INFINITE)
+    parts, rest = divmod(finite * (UNIT // one), _ODD)
+    return f"{parts:x}" + (f"+{rest:x}" if rest else "") + (f"*{endless:x}" if endless else "")
+
+
+def _read(text: str, one: int) -> int:
+    finite, _, endless = text.partition("*")
+    parts, _, rest = finite.partition("+")
+    found = int(parts, 16) * _ODD + int(rest or "0", 16)
+    return int(endless or "0", 16) * INFINITE - (-found // (UNIT // one))
 
 
 class Limit:
@@ -127,8 +162,13 @@ class Limit:
     def __init__(self, units: Units, budget: Budget) -> None:
         self._units = units
         self._budget = budget
+        # Only the numbers that have a limit: a theorem of many numbers may limit two of them in each box.
         self._boxes = [
-            tuple([math.inf if most is None else most.numerator * UNIT // most.denominator for most in box])
+            [
+                (i, most.numerator * units.denominators[i] // most.denominator)
+                for i, most in enumerate(box)
+                if most is not None
+            ]
             for box in _boxes(units.composition, budget)
         ]
 
@@ -139,7 +179,10 @@ class Limit:
     def holds(self, total: Vector) -> bool:
         """Compare a total in units with the theorem's limits, and else by the theorem."""
         for box in self._boxes:
-            if all(map(operator.le, total, box)):
+            for i, most in box:
+                if total[i] > most:
+                    break
+            else:
                 return True
         return self._units.composition.fits(self._units.amount(total), self._budget)
 
@@ -150,28 +193,3 @@ def _boxes(composition: Composition, budget: Budget) -> Sequence[Sequence[Fracti
     says = next((i for i, each in enumerate(classes) if "boxes" in vars(each)), len(classes))
     decides = next((i for i, each in enumerate(classes) if "fits" in vars(each)), len(classes))
     return composition.boxes(budget) if says <= decides and says < len(classes) else ()  # type: ignore[attr-defined]
-
-
-# --- as text ----------------------------------------------------------------------------------------
-
-
-def vector_text(total: Vector) -> str:
-    """Return units as text: whole parts of 2^-256, and what is left of them, in hexadecimal digits."""
-    return " ".join(map(_text, total))
-
-
-def vector_of(text: str) -> Vector:
-    """Return the units that `vector_text` wrote."""
-    return tuple(map(_read, text.split(" ")))
-
-
-def _text(units: int) -> str:
-    endless, finite = divmod(units, INFINITE)
-    parts, rest = divmod(finite, _ODD)
-    return f"{parts:x}" + (f"+{rest:x}" if rest else "") + (f"*{endless:x}" if endless else "")
-
-
-def _read(text: str) -> int:
-    finite, _, endless = text.partition("*")
-    parts, _, rest = finite.partition("+")
-    return int(endless or "0", 16) * INFINITE + int(parts, 16) * _ODD + int(rest or "0", 16)

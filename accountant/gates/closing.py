@@ -1,7 +1,8 @@
-"""Gates that shut for good once an error has told something about private data, and while a mechanism draws."""
+"""Gates that shut: for good once an error has told something about private data, and while a mechanism draws."""
 
 from __future__ import annotations
 
+import os
 import threading
 
 from accountant.place import Place, calling_place
@@ -14,7 +15,7 @@ class Closing:
     Whether a function of private data fails can depend on the data. A caller that catches the error would
     learn it for free; so the gate shuts, and everything that follows is refused.
 
-    It is shut for the time of a draw (`accountant.gates.release.Drawing`), too, to whatever runs inside of it: a
+    It is shut for the time of a draw (`accountant.gates.release.sample`), too, to whatever runs inside of it: a
     function that follows a mechanism is post-processing only as long as it sees nothing but what was released.
     """
 
@@ -41,7 +42,7 @@ class Closing:
         GateBusy
             If this runs inside of a release.
         """
-        if self._drawing == threading.get_ident():
+        if self._drawing is not None and self._drawing == threading.get_ident():
             raise GateBusy(
                 "the gate is used inside of a release, by a function that follows its mechanism: what "
                 "follows a mechanism sees released values only; release both one after the other",
@@ -50,3 +51,41 @@ class Closing:
         if self._closed is not None:
             why, where = self._closed
             raise GateClosed(f"the gate is closed since {where}: {why}", calling_place())
+
+
+class Tenure:
+    """The right of this process, and none of its forks, to release through an accountant, until `end`.
+
+    Attributes
+    ----------
+    process
+        This process.
+    ended
+        Why it has ended; None while it lasts.
+    """
+
+    def __init__(self) -> None:
+        self.process = os.getpid()
+        self.ended: str | None = None
+
+    def end(self, why: str) -> None:
+        """End it; the first reason stays."""
+        if self.ended is None:
+            self.ended = why
+
+    def check(self) -> None:
+        """Refuse unless it lasts.
+
+        Raises
+        ------
+        GateClosed
+            After `end`, or in a forked child, whose releases the budget would not remember.
+        """
+        if os.getpid() != self.process:
+            raise GateClosed(
+                f"this process ({os.getpid()}) is a fork of process {self.process}, which spends this budget: "
+                "nothing may be released here",
+                calling_place(),
+            )
+        if self.ended is not None:
+            raise GateClosed(self.ended, calling_place())

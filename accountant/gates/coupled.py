@@ -180,7 +180,7 @@ class Coupled(Closing, Assuming, OnTape):
             self._look_for_draws()
             through = self._through(mechanism, values if where is None else values[:, where])
         outputs = drawn = sample(
-            self, published, values[0], where, self._noise, self._noise_streams, through=through
+            self, published, values[0].copy(), where, self._noise, self._noise_streams, through=through
         )
         if unseen:
             drawn, self.more_than_seen = unseen[0], True

@@ -99,7 +99,7 @@ class Untracked:
 UNTRACKED = Untracked()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Influence:
     """How far one record can move each coordinate of a value, and the value as a whole.
 
@@ -118,13 +118,10 @@ class Influence:
         hashable: Any = domain
         return _influence_of(hashable)
 
-    @functools.lru_cache(maxsize=1024)  # noqa: B019 (values, few of them)
+    @functools.cached_property
     def sensitivity(self) -> Sensitivity:
-        """Return the smallest (l1, l2, linf) that covers the movement."""
-        independent = Sensitivity.of_box(self.widths)
-        l1 = max(independent.linf, min(independent.l1, self.l1_cap))
-        l2 = max(independent.linf, min(independent.l2, self.l2_cap, l1))
-        return Sensitivity(l1, l2, independent.linf)
+        """The smallest (l1, l2, linf) that covers the movement; of equal ones the same object."""
+        return _sensitivity_of(self.widths, self.l1_cap, self.l2_cap)
 
     @functools.lru_cache(maxsize=4096)  # noqa: B019 (values, few of them)
     def at(self, coordinates: tuple[int, ...]) -> Influence:
@@ -152,12 +149,20 @@ class Influence:
 
     def plus(self, other: Influence) -> Influence:
         """Return the influence on a sum of two values (triangle inequality)."""
-        mine, others = self.sensitivity(), other.sensitivity()
+        mine, others = self.sensitivity, other.sensitivity
         return Influence(
             tuple(map(add_up, self.widths, other.widths)),
             add_up(mine.l1, others.l1),
             add_up(mine.l2, others.l2),
         )
+
+
+@functools.lru_cache(maxsize=1024)
+def _sensitivity_of(widths: tuple[float, ...], l1_cap: float, l2_cap: float) -> Sensitivity:
+    independent = Sensitivity.of_box(widths)
+    l1 = max(independent.linf, min(independent.l1, l1_cap))
+    l2 = max(independent.linf, min(independent.l2, l2_cap, l1))
+    return Sensitivity(l1, l2, independent.linf)
 
 
 @functools.lru_cache(maxsize=1024)  # a learner asks for the same few domains every round
@@ -219,7 +224,7 @@ class Traced:
         """A sum moves by at most the L1 movement of what is summed."""
         size = max((len(moved.widths) for moved in self.influences.values()), default=0)
         return Traced(
-            {record: Influence((moved.sensitivity().l1,)) for record, moved in self.influences.items()},
+            {record: Influence((moved.sensitivity.l1,)) for record, moved in self.influences.items()},
             self.bounds.summed(size),
         )
 
@@ -231,7 +236,7 @@ class Traced:
         """Every coordinate, and their L1 norm, move by at most ``stability * l1``."""
         result, taken = {}, 0
         for record, moved in self.influences.items():
-            distance = multiply_up(moved.sensitivity().l1, stability)
+            distance = multiply_up(moved.sensitivity.l1, stability)
             result[record] = Influence((distance,) * size, distance, distance)
             taken = max(taken, len(moved.widths))
         return Traced(result, self.bounds.stretched(stability, taken, offset, units))
@@ -253,10 +258,10 @@ class Traced:
         groups: dict[Sensitivity, list[RecordId]] = {}
         if len(self.influences) == 1:  # most values: nothing to group
             ((record, moved),) = self.influences.items()
-            alone = (moved if chosen is None else moved.at(chosen)).sensitivity()
+            alone = (moved if chosen is None else moved.at(chosen)).sensitivity
             return [(alone, (record,))] if alone.linf > 0 else []
         for record, moved in self.influences.items():
-            sensitivity = (moved if chosen is None else moved.at(chosen)).sensitivity()
+            sensitivity = (moved if chosen is None else moved.at(chosen)).sensitivity
             if sensitivity.linf > 0:
                 groups.setdefault(sensitivity, []).append(record)
         return list(groups.items())
@@ -337,7 +342,7 @@ class TracedSums:
         """Keep joint caps while every record has them; without them the widths alone still bound."""
         if self._all_capped and min(moved.l1_cap, moved.l2_cap) < math.inf:
             l1, l2 = self._caps.get(record, (0.0, 0.0))
-            further = moved.sensitivity()
+            further = moved.sensitivity
             self._caps[record] = (add_up(l1, further.l1), add_up(l2, further.l2))
         elif self._all_capped:
             self._all_capped = False
@@ -413,7 +418,7 @@ class TracedSums:
         groups: dict[Sensitivity, list[RecordId]] = {}
         for record, widths in per_record.items():
             caps = self._caps.get(record, (math.inf, math.inf))
-            sensitivity = Influence(tuple(widths.values()), *caps).sensitivity()
+            sensitivity = Influence(tuple(widths.values()), *caps).sensitivity
             groups.setdefault(sensitivity, []).append(record)
         return list(groups.items())
 

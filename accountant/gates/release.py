@@ -247,21 +247,6 @@ def _draw_watched(
         raise
 
 
-class Drawing:
-    """A draw through a mechanism: while it lasts, its gate is shut to whatever runs inside."""
-
-    __slots__ = ("_gate",)
-
-    def __init__(self, gate: Closing) -> None:
-        self._gate = gate
-
-    def __enter__(self) -> None:
-        self._gate._drawing = threading.get_ident()
-
-    def __exit__(self, *_: object) -> None:
-        self._gate._drawing = None
-
-
 def sample(
     gate: Closing,
     mechanism: Mechanism,
@@ -283,8 +268,7 @@ def sample(
     gate
         Whose release it is.
     mechanism, values, where
-        What is released: values of shape (lanes, n). The mechanism gets a copy, so that one that works in
-        place changes no private value.
+        What is released: values of shape (lanes, n) that nobody else holds, as a mechanism may work in place.
     noise
         Where noise comes from.
     streams
@@ -308,9 +292,10 @@ def sample(
         if through is not None:
             mechanism = _drawing_through(mechanism, through)
         draw = type(mechanism).release
-    with Drawing(gate):
+    try:
+        gate._drawing = threading.get_ident()
         if where is None:
-            return np.asarray(draw(mechanism, values.copy(), noise))
+            return np.asarray(draw(mechanism, values, noise))
         at = np.flatnonzero(where)
         given, lane_of = values.reshape(-1)[at], at // values.shape[-1]
         many = np.bincount(lane_of, minlength=1)
@@ -329,3 +314,5 @@ def sample(
             *chosen.shape[: -given.ndim], -1
         )
         return outputs
+    finally:
+        gate._drawing = None

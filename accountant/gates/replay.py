@@ -7,6 +7,7 @@ outputs recorded on D, and compares the calls: whatever then still differs flowe
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +18,6 @@ import numpy.typing as npt
 from accountant.gates.closing import Closing
 from accountant.gates.movement import distance, excess
 from accountant.gates.random_streams import RandomStream, stream_generator
-from accountant.gates.release import Drawing
 from accountant.place import Place, calling_place
 from mechanisms import DensityUnavailable, Mechanism, NumpyNoise
 from mechanisms.mechanism import is_categorical
@@ -80,8 +80,7 @@ class Recorder(Closing):
         """Sample the mechanism on a raw value and record the call; a scalar in gives a scalar out."""
         self.check_open()
         raw = np.array(value)  # a copy: the caller may change it later
-        with Drawing(self):
-            outputs = _drawn(mechanism, raw, self._noise)
+        outputs = _drawn(self, mechanism, raw, self._noise)
         self.calls.append(Call(mechanism, np.atleast_1d(raw), outputs, calling_place()))
         return _answer(outputs, raw)
 
@@ -116,8 +115,7 @@ class Replay(Closing):
         raw = np.atleast_1d(array)
         if self._position >= len(self._calls):
             self._note("more-calls", place, "on the neighbouring data this line releases once more")
-            with Drawing(self):
-                return _answer(_drawn(mechanism, array, self._noise), array)
+            return _answer(_drawn(self, mechanism, array, self._noise), array)
         recorded = self._calls[self._position]
         self._position += 1
         if recorded.where != place:
@@ -189,13 +187,16 @@ class Direct(Closing):
         """Sample the mechanism on a raw value; a scalar in gives a scalar out."""
         self.check_open()
         raw = np.asarray(value)
-        with Drawing(self):
-            return _answer(_drawn(mechanism, raw, self._noise), raw)
+        return _answer(_drawn(self, mechanism, raw, self._noise), raw)
 
 
-def _drawn(mechanism: Mechanism, raw: npt.NDArray[Any], noise: NumpyNoise) -> npt.NDArray[Any]:
-    """Sample the mechanism on a copy of the raw value, a scalar as an array of length 1."""
-    return np.asarray(mechanism.release(np.array(raw, ndmin=1), noise))
+def _drawn(gate: Closing, mechanism: Mechanism, raw: npt.NDArray[Any], noise: NumpyNoise) -> npt.NDArray[Any]:
+    """Sample the mechanism on a copy of the raw value, a scalar as an array of length 1; the gate is shut meanwhile."""
+    try:
+        gate._drawing = threading.get_ident()
+        return np.asarray(mechanism.release(np.array(raw, ndmin=1), noise))
+    finally:
+        gate._drawing = None
 
 
 def _answer(outputs: npt.NDArray[Any], raw: npt.NDArray[Any]) -> Any:

@@ -95,7 +95,8 @@ class Simulation(Closing, OnTape):
     ) -> npt.NDArray[Any]:
         """Sample the mechanism; see `Gate.release`."""
         own, private, where = check_release(self, mechanism, private, where)
-        outputs = sample(self, own.mechanism, private._values[0], where, self._noise, self._noise_streams)
+        values = private._values[0].copy()
+        outputs = sample(self, own.mechanism, values, where, self._noise, self._noise_streams)
         if self.published is not None:
             sent = outputs if where is None else np.where(where, outputs, np.nan)
             self.published.append((self._record, sent))

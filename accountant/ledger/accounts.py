@@ -26,7 +26,7 @@ from accountant.refusals import (
 from accountant.rules.limits import NotPermitted
 from accountant.rules.reach import words_of_rule
 from accountant.rules.rule import Rule
-from accountant.rules.scope import Scope, current_scope
+from accountant.rules.scope import CURRENT_SCOPE, Scope
 from mechanisms import Mechanism, Neighbouring, Sensitivity
 from mechanisms.losses.enclosure import Bound, Enclosure
 from mechanisms.mechanism import neighbouring_of
@@ -157,7 +157,7 @@ class Accounts:
 
     def _scope(self) -> Scope:
         """Return what charges are for here: what `spending_on` says, and for the rest what the accountant is for."""
-        said, usual = current_scope(), self._spends_on
+        said, usual = CURRENT_SCOPE.get(), self._spends_on
         if said.purpose is None and said.tenant is None:
             return usual
         return Scope(

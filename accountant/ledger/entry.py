@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 from accountant.budget import Amount, Cost
 from accountant.filters.composition_theorem import Composition
@@ -16,8 +15,7 @@ from accountant.recorded import describe
 from mechanisms import Mechanism, Sensitivity
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """One release, as the records that move it alike see it.
 
     Attributes

@@ -216,9 +216,11 @@ def decide(state: State, command: LedgerCommand, now: Now | None) -> Receipt:
 
 def stamp(state: State, now: Now | None) -> tuple[int | None, int]:
     """Return the stamp of an event, and the clock's drift; where a rule looks at the time, it never goes back."""
+    if now is None:
+        return None, state.drift
     limits = state.limits
-    if now is None or limits is None or not limits.windows:
-        return None if now is None else now.at, state.drift
+    if limits is None or not limits.windows:
+        return now.at, state.drift
     at = max(now.at, state.clock)
     witnessed = at - state.clock if now.witnessed is None else now.witnessed
     return at, limits.drift(state.drift, state.clock, at, witnessed)
@@ -306,7 +308,7 @@ def first_refused(state: State, command: Charge, now: Now | None) -> CannotPay |
             after = paid[record] = plus(before, price)
             if not holds(after):
                 return CannotPay(record, entry.charge, state.units.amount(before))
-    return _no_room(state, command.entries, command.scope, now)
+    return None if state.limits is None else _no_room(state, command.entries, command.scope, now)
 
 
 def _no_room(

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from accountant.filters.groups import spent_together
 from accountant.filters.share import NEARLY_SPENT, share_spent
-from accountant.filters.units import Limit, Units, Vector, vector_of, vector_text
+from accountant.filters.units import Limit, Units, Vector
 from accountant.rules.clock import DAY, ClockAhead
 from accountant.rules.rule import Rule
 from accountant.rules.scope import Scope
@@ -405,7 +405,7 @@ class Limits:
     def _tell(self, found: list[Nearest], tally: Mapping[tuple[int, tuple[str, ...]], _Alike]) -> None:
         for (i, _), alike in tally.items():
             spent = self._units.zero
-            for amount in map(vector_of, alike.amounts):
+            for amount in map(self._units.read, alike.amounts):
                 spent = self._units.plus(spent, amount)
             found[i] = self._nearer(i, found[i], (alike.key,), spent, alike.count)
 
@@ -430,7 +430,8 @@ class Limits:
         if not any(counted.days or counted.held for counted in row):
             return None
         return json.dumps(
-            [[_written(counted.days), _written(counted.held)] for counted in row], separators=(",", ":")
+            [[self._written(counted.days), self._written(counted.held)] for counted in row],
+            separators=(",", ":"),
         )
 
     def read(self, text: str | None) -> Row:
@@ -442,12 +443,15 @@ class Limits:
             raise ValueError(f"counts of {len(row)} rules, and there are {len(self.rules)}")
         return row
 
+    def _written(self, amounts: Mapping[int, Vector]) -> dict[str, str]:
+        return {str(key): self._units.text(amounts[key]) for key in sorted(amounts)}
+
     def _read(self, written: Mapping[str, str | Sequence[str | None]]) -> dict[int, Vector]:
         return {int(key): self._vector(amount) for key, amount in written.items()}
 
     def _vector(self, written: str | Sequence[str | None]) -> Vector:
         if isinstance(written, str):
-            return vector_of(written)
+            return self._units.read(written)
         values = (None if value is None else Fraction(value) for value in written)  # of an earlier version
         return self._units.price(self._units.composition.amount(tuple(values)))
 
@@ -455,10 +459,6 @@ class Limits:
 def _since(rule: Rule, now: int) -> int:
     """Return the first day that a rule counts: the whole of it while any part may be in the window."""
     return _FOR_EVER if rule.days is None else now // DAY - rule.days
-
-
-def _written(amounts: Mapping[int, Vector]) -> dict[str, str]:
-    return {str(key): vector_text(amounts[key]) for key in sorted(amounts)}
 
 
 def _at(now: int) -> str:

@@ -38,7 +38,8 @@ def check_word(name: str, word: object) -> None:
         raise ValueError(f"{name}={word!r}: must be a text of 1 to 200 characters, or None")
 
 
-_SCOPE: ContextVar[Scope] = ContextVar("scope", default=Scope())  # noqa: B039 (immutable)
+CURRENT_SCOPE: ContextVar[Scope] = ContextVar("scope", default=Scope())  # noqa: B039 (immutable)
+"""What charges are for here, as `spending_on` says it."""
 
 
 @contextmanager
@@ -67,17 +68,12 @@ def spending_on(purpose: str | None = None, *, tenant: str | None = None) -> Ite
     >>> with spending_on("ads"):
     ...     pass  # releases in here are held to the rule for ads, and to the budget
     """
-    around = _SCOPE.get()
+    around = CURRENT_SCOPE.get()
     inside = Scope(
         around.purpose if purpose is None else purpose, around.tenant if tenant is None else tenant
     )
-    token = _SCOPE.set(inside)
+    token = CURRENT_SCOPE.set(inside)
     try:
         yield
     finally:
-        _SCOPE.reset(token)
-
-
-def current_scope() -> Scope:
-    """Return what charges are for here."""
-    return _SCOPE.get()
+        CURRENT_SCOPE.reset(token)

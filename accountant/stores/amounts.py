@@ -8,7 +8,7 @@ from typing import Any
 
 from accountant.budget import Amount
 from accountant.filters.composition_theorem import Composition
-from accountant.filters.units import Units, Vector, vector_of
+from accountant.filters.units import Units, Vector
 
 
 def written(amount: Amount) -> list[str | None]:
@@ -41,5 +41,5 @@ class Texts:
         if known is None:
             if len(self._read) >= self._most:
                 self._read.clear()
-            known = self._read[text] = vector_of(text)
+            known = self._read[text] = self.units.read(text)
         return known

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable
 
 from sqlalchemy import Connection
 
-from accountant.filters.units import vector_text
 from accountant.gates.lineage import RecordId
 from accountant.pseudonym import Pseudonym
 from accountant.record_name import canonical_name
@@ -49,7 +48,7 @@ def _count_in_units(connection: Connection) -> None:
     for number, name, salt in accounts:
         account = replay.account(number)
         counted = None if replay.limits is None else replay.limits.text(account.counted)
-        row = int(number), name, stored_bytes(salt), vector_text(account.spent), counted
+        row = int(number), name, stored_bytes(salt), replay.units.text(account.spent), counted
         digest = row_digest(*row)
         mass += mass_of(digest)
         _run(

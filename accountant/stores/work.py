@@ -11,7 +11,6 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from accountant.filters.units import vector_text
 from accountant.gates.lineage import RecordId
 from accountant.ledger.entry import Entry, entry_from_terms, entry_terms
 from accountant.ledger.events import (
@@ -649,7 +648,7 @@ class Work(State):
             row = self._numbered[number]
             if number in self._changed:
                 account = self.account(number)
-                row.spent = vector_text(account.spent)
+                row.spent = self.units.text(account.spent)
                 row.counted = None if self.limits is None else self.limits.text(account.counted)
             values = number, row.name, row.salt, row.spent, row.counted
             digest = row_digest(*values)

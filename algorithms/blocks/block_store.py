@@ -36,7 +36,7 @@ _LONGEST = 1000  # bytes of the first line
 
 
 class DamagedBlock(ValueError):
-    """A file in a store is not what its name says; the message says what to do."""
+    """A stored file does not match its name; the message gives the remedy."""
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ _PATIENCE = 30.0  # seconds until somebody answers, and until the first worker i
 
 
 class ClusterError(ValueError):
-    """A Dask cluster cannot be used; the message says why."""
+    """A Dask cluster cannot be used; the message gives the reason."""
 
 
 @dataclass(frozen=True)
@@ -58,16 +58,16 @@ class DaskCluster:
 
     @property
     def at_once(self) -> int:
-        """How many processes are started here; of another cluster 16 are assumed."""
+        """Number of processes started here; for a cluster at an address, 16 is assumed."""
         return 16 if self.scheduler else self.workers
 
     def open(self, work: Callable[[Any], Any], most: int | None = None) -> AbstractContextManager[Workers]:
-        """See `Executor`.
+        """Return the cluster's workers; `Executor.open` describes the arguments.
 
         Raises
         ------
         ClusterError
-            If nobody answers at the address, there are no workers, or the work cannot be pickled.
+            If there is no answer at the address, there are no workers, or the work cannot be pickled.
         """
         return self._opened(work)
 

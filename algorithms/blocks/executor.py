@@ -13,11 +13,11 @@ from typing import Any, Protocol
 
 
 class WorkersDied(ChildProcessError):
-    """A task took its worker down again and again; the message says which."""
+    """A task made its worker process die several times; the message names it."""
 
 
 class Workers(ABC):
-    """Workers who know what is to be done with a task."""
+    """Workers that apply one function to tasks."""
 
     @abstractmethod
     def completed(self, tasks: Iterable[Any]) -> Iterator[tuple[int, Any]]:
@@ -38,7 +38,7 @@ class Workers(ABC):
 
 
 class Executor(Protocol):
-    """Finds workers for what is to be done."""
+    """Provider of workers."""
 
     @property
     def at_once(self) -> int:
@@ -46,14 +46,14 @@ class Executor(Protocol):
         ...
 
     def open(self, work: Callable[[Any], Any], most: int | None = None) -> AbstractContextManager[Workers]:
-        """Return workers who apply `work` to tasks, until the context is left: whatever they do then is ended.
+        """Return workers that apply `work` to tasks, until the context is left: tasks that run then are ended.
 
         Parameters
         ----------
         work
             A function of a task.
         most
-            How many tasks there will be, if it is known: no more workers are started than that.
+            The number of tasks, if it is known: no more workers are started than that.
         """
         ...
 
@@ -68,7 +68,7 @@ class Serial:
         return 1
 
     def open(self, work: Callable[[Any], Any], most: int | None = None) -> AbstractContextManager[Workers]:
-        """See `Executor`."""
+        """Return this process as the only worker; `Executor.open` describes the arguments."""
         return nullcontext(_Here(work))
 
 

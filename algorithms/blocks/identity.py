@@ -27,7 +27,7 @@ _PLAIN = (bool, int, str, bytes, type(None), type(Ellipsis))
 
 
 class NoIdentity(ValueError):
-    """A value cannot be told from others; the message says which."""
+    """A value has no identity that survives the process; the message names it."""
 
 
 @functools.cache

@@ -52,11 +52,11 @@ class Processes:
 
     @property
     def at_once(self) -> int:
-        """How many processes."""
+        """Number of processes."""
         return self.workers
 
     def open(self, work: Callable[[Any], Any], most: int | None = None) -> AbstractContextManager[Workers]:
-        """See `Executor`."""
+        """Return forked processes; `Executor.open` describes the arguments."""
         workers = self.workers if most is None else min(self.workers, most)
         if workers <= 1 or "fork" not in multiprocessing.get_all_start_methods():
             return Serial().open(work)

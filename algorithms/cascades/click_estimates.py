@@ -119,12 +119,12 @@ def ranked_first(upper: FloatArray, displays: FloatArray) -> FloatArray:
 
 
 class RankedItems:
-    """What ranks items: an index of each, and how often it was displayed.
+    """Ranking of items: an index of each item, and the number of its displays.
 
     Parameters
     ----------
     lanes
-        How many independent runs.
+        The number of independent runs.
     structure
         The ranked lists.
     """

@@ -77,7 +77,7 @@ class CatalogueEntry(abc.ABC, Generic[_ProblemType, LearnerType]):
 
     @property
     def claim(self) -> ClaimForm:
-        """What the learner claims for every epsilon and delta."""
+        """The learner's privacy claim for every epsilon and delta."""
         form: ClaimForm = self.make.claim
         return form
 

@@ -33,11 +33,11 @@ from algorithms.structured_learner import PLAYS, structure_kind
 
 
 class Playable(Protocol):
-    """What a learner is built for: all that it knows of a problem, or of a log, is the structure."""
+    """Problem or log for which a learner is built; the learner receives its structure only."""
 
     @property
     def structure(self) -> SuperArms:
-        """What can be played."""
+        """The actions that can be played."""
 
 
 class LearnerEntry(CatalogueEntry[Playable, Learner]):

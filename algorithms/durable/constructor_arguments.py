@@ -17,11 +17,11 @@ Plain = bool | int | float | str | None
 def build_watched(
     build: Callable[[_GateType], _BuiltType], gate: _GateType
 ) -> tuple[_BuiltType, dict[str, Plain]]:
-    """Return what `build` makes on a gate, and the plain arguments of its constructor: numbers, texts, None.
+    """Build an object on a gate; return it and the plain arguments of its constructor: numbers, texts, None.
 
-    The constructor's call is seen by a profile function, so it does not matter how `build` makes the object; what a
-    constructor hands on under another name (a default of its base class, say) counts, too. If there
-    is a profile function already, or no constructor in Python, the arguments are empty.
+    A profile function sees the constructor's call, so it does not matter how `build` makes the object; arguments that a
+    constructor passes on under another name (to its base class, say) are included. If there is a profile function
+    already, or no constructor in Python, no arguments are returned.
     """
     if sys.getprofile() is not None:
         return build(gate), {}

@@ -174,32 +174,32 @@ class DurableRun(Generic[LearnerType]):
     def save(
         self, where: str | Path | None = None, *, keep: Mapping[str, bytes] = MappingProxyType({})
     ) -> None:
-        """Write the run: all of it or nothing, whatever stops it when.
+        """Write the run in one transaction: all of it or nothing, even if the process is stopped.
 
         Parameters
         ----------
         where
-            Where the run is to be kept: a folder, made if it does not exist, or the URL of a PostgreSQL database.
+            The place of the run: a folder, made if it does not exist, or the URL of a PostgreSQL database.
             Needed the first time only; it stays the same.
         keep
-            What `kept` is to return from this save on, each by a name that is new: answers that were given, say. It
-            is in the same transaction, and not read again by later saves.
+            Values that `kept` shall return from this save on, each by a new name: answers that were given, say. They
+            are in the same transaction, and not read again by later saves.
 
         Raises
         ------
         GateClosed
             If the accountant is closed: a restart must not open it again.
         StateError
-            If the learner holds something that is no plain data (the message names the attribute).
+            If the learner holds a value that is no plain data (the message names the attribute).
         InUse
             If another process has it open, or this one has forked or closed it.
         ValueError
-            If the place holds another run, what is left of one, or anything else; if it is a file, or its own folder
-            does not exist; if it is not the one that the run is kept in; if its store was deleted, renamed or
-            replaced since; or if something is kept by one of these names already.
+            If the place holds another run, parts of one, or anything else; if it is a file, or its own folder
+            does not exist; if it is not the run's place; if its store was deleted, renamed or
+            replaced since; or if a value is kept by one of these names already.
         OSError
-            If it cannot be written: nothing has changed, and the next save tries again. A first save that fails
-            binds the run to no place.
+            If it cannot be written: nothing has changed, and the next save tries again. After a first save that fails
+            the run has no place.
         """
         if os.getpid() != self._process:
             raise InUse(
@@ -250,33 +250,33 @@ class DurableRun(Generic[LearnerType]):
 
     @contextmanager
     def turn(self) -> Iterator[None]:
-        """Hold the run for a turn, of whose draws nothing is shown before it is saved, or has ended.
+        """Hold the run for a turn; none of the turn's draws is shown before they are saved or the turn has ended.
 
-        What pays for a draw is not written down by itself then, but with the save that ends the turn: a process that is
-        killed in it, or closes the run, leaves the run of the last save, as if the turn had not begun, and nobody paid.
-        At its end, what no save has is written down.
+        The charge for a draw is not written by itself then, but with the save that ends the turn: a process that is
+        killed in it, or closes the run, leaves the run of the last save, as if the turn had not begun, without charges.
+        At the end of the turn, charges not yet saved are written.
         """
         with self.lock, nullcontext() if self._store is None else self._store.turn():
             yield
 
     def check_held(self) -> None:
-        """Refuse if another process has gone on with the run: what this one holds is another's past then.
+        """Check that no other process has continued the run, in which case this process's state is out of date.
 
         Raises
         ------
         InUse
-            Then.
+            If one has.
         """
         if self._store is not None:
             self._store.check_held()
 
     def kept(self, name: str) -> bytes | None:
-        """Return what a save was given to keep by this name; None if none was.
+        """Return the value that a save kept by this name; None if none was.
 
         Raises
         ------
         LedgerDamaged
-            If it is not what was written.
+            If it is not the value that was written.
         """
         return None if self._store is None else self._store.kept_as(name)
 

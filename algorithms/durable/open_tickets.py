@@ -27,18 +27,18 @@ Kept = Callable[[str], Any]
 
 @dataclass(frozen=True)
 class HandedOut:
-    """What is known of a ticket beside its action.
+    """Data of a ticket beside its action.
 
     Attributes
     ----------
     record
-        Who was shown the action.
+        The record to which the action was shown.
     client
-        Who asked for it.
+        The client that asked for it.
     question
-        What the record's device is asked; None under central trust.
+        The question to the record's device; None under central trust.
     since
-        When, in milliseconds since 1970; None of a ticket of an earlier version.
+        The time of issue, in milliseconds since 1970; None for a ticket of an earlier version.
     """
 
     record: RecordId
@@ -47,7 +47,7 @@ class HandedOut:
     since: int | None = None
 
     def json(self) -> list[Any]:
-        """Return what is kept of it."""
+        """Return the values to be stored."""
         return [self.record, self.client, self.question, self.since]
 
 
@@ -86,18 +86,18 @@ class OpenTicket:
 
 
 def kept_as(ticket: str) -> str:
-    """Return the name by which a run keeps what is known of a ticket."""
+    """Return the name by which a run stores a ticket's data."""
     return json.dumps(["ticket", ticket])
 
 
 def handed_out(kept: Kept, ticket: str) -> HandedOut | None:
-    """Return what was kept of a ticket; None if it was handed out in Python."""
+    """Return the stored data of a ticket; None if it was issued in Python."""
     found = kept(kept_as(ticket))
     return None if found is None else HandedOut(*found)
 
 
 def kept_by(run: Run) -> Kept:
-    """Return what reads what a run has kept."""
+    """Return a function that reads the values kept by a run."""
 
     def kept(name: str) -> Any:
         found = run.kept(name)

@@ -38,14 +38,14 @@ def place(where: str | Path) -> RunLocation:
 
 
 def same_place(one: RunLocation, other: RunLocation) -> bool:
-    """Whether two places are one."""
+    """Return True if two locations are the same."""
     if isinstance(one, str) or isinstance(other, str):
         return one == other
     return one == other or (one.exists() and other.exists() and one.samefile(other))
 
 
 def shown(where: RunLocation) -> str:
-    """Return what messages call a place: no password."""
+    """Return a location's name for messages, without a password."""
     if isinstance(where, Path):
         return str(where)
     from accountant.stores.database import Database
@@ -116,12 +116,12 @@ def _store_in(path: Path) -> Path:
 
 
 def kept_in(where: RunLocation, name: str) -> bytes | None:
-    """Return what a run was given to keep by a name; it only reads, whoever has the run open.
+    """Return the value that a run kept by a name; this only reads, and works while another process has the run open.
 
     Raises
     ------
     ValueError
-        If there is no run, or what was kept is damaged.
+        If there is no run, or the value is damaged.
     """
     from accountant.stores.run_store import RunStore
 
@@ -147,7 +147,7 @@ def _axes(array: npt.NDArray[Any]) -> list[int]:
 
 
 def unpack(packed: bytes) -> tuple[dict[str, Any], StateArrays]:
-    """Return what `pack` was given."""
+    """Return the state and arrays that `pack` packed."""
     line = packed.index(b"\n")
     saved = json.loads(packed[:line])
     arrays, start = {}, line + 1

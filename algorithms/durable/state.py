@@ -211,7 +211,7 @@ class Decoder:
         self._made: dict[int, Any] = {}
 
     def restore(self, holder: object, saved: dict[str, Any]) -> None:
-        """Set all attributes of an object to what was saved, and remove what it did not have."""
+        """Set all attributes of an object to the saved values, and remove attributes that were not saved."""
         current = dict(attributes_of(holder))
         for name in current.keys() - saved.keys():
             object.__delattr__(holder, name)

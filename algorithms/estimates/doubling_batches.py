@@ -122,11 +122,11 @@ class AccumulatedBatches(DoublingBatches):
 
 
 class GrowingBatches(AccumulatedBatches):
-    """Accumulated batches of which the first is long, and each later one a share of what was released before.
+    """Accumulated batches: the first is long, and each later one is a share of the values released before.
 
-    On n values in j releases, ``n >= (1 + growth)^(j - 1) first_size``: how many noises there are depends on
-    ``n / first_size``. Of an element of which n values were released the next `released_counts` has been fed at most,
-    or `first_size`.
+    On n values in j releases, ``n >= (1 + growth)^(j - 1) first_size``: the number of noises depends on
+    ``n / first_size``. An element with n released values has been given at most as many as the next of
+    `released_counts`, or `first_size`.
 
     Parameters
     ----------
@@ -135,8 +135,8 @@ class GrowingBatches(AccumulatedBatches):
     growth
         The share, in (0, 1].
     falling
-        The share is ``falling / j`` after j releases as long as that is more: noise is what counts in the first few,
-        and how far a batch goes beyond what is needed in the others.
+        The share is ``falling / j`` after j releases as long as that is more: in the first few releases the noise
+        matters most, in the others the number of values that a batch takes beyond those needed.
     """
 
     def __init__(

@@ -98,10 +98,11 @@ def laplace_exponent(
 
 
 def noise_exponent(m: FloatArray, total: FloatArray, *, noise: NoiseTail) -> FloatArray:
-    """Return at most what a total below 0 says against the noises alone, and so against every mean; 0 from 0 on.
+    """Return a lower bound on the evidence of a negative total against the noises alone; 0 from a total of 0 on.
 
-    ``-ln P(|L| >= -y)`` for the sum L of m Laplace noises, and Chernoff's exponent of more of them or of others. What
-    speaks against a mean u is no less, and the rest, ``-ln Q_u(y)`` less this, is nonincreasing in y, too.
+    ``-ln P(|L| >= -y)`` for the sum L of m Laplace noises, and Chernoff's exponent if there are more noises or others.
+    It is also a lower bound on the evidence against every mean u; the remainder, ``-ln Q_u(y)`` less this, is
+    nonincreasing in y, too.
 
     Parameters
     ----------

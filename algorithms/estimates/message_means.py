@@ -60,10 +60,10 @@ class MessageMeans:
 
 
 def least_counted(count: FloatArray, super_arm: IntArray, many: int = 1) -> IntArray:
-    """Return where in each lane's super arm the arms of least count stand, shape (lanes, many); ties by lowest id.
+    """Return the positions of the least counted arms in each lane's super arm, shape (lanes, many); ties by lowest id.
 
-    A function of public numbers. Arms need not stand in the order of their ids (a path's edges do not). Where a super
-    arm has fewer arms, padding is counted last.
+    A function of public numbers. Arms need not be in the order of their ids (a path's edges are not). If a super
+    arm has fewer arms, padding comes last.
     """
     rank = gather(count, super_arm) * count.shape[1] + super_arm
     rank[super_arm < 0] = np.inf

@@ -41,7 +41,7 @@ class RandomizedBits:
 
     @property
     def mechanism(self) -> Mechanism:
-        """What the next user's message about numbers in [0, 1] is drawn through, in each lane; a category."""
+        """Mechanism of the next user's message about numbers in [0, 1], in each lane; its output is a category."""
         # The rounding needs no secrecy: for every threshold the bit is a function of the value. The threshold of a user
         # who was refused serves the next one, and the law of both stays: it is drawn without data, and whether somebody
         # is refused depends on accounts alone, not on it.

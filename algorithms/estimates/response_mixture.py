@@ -44,7 +44,7 @@ _CLOSE = (
 
 
 def mixture_grid(horizon: int) -> FloatArray:
-    """Return the values of s: from 4 down by factors of sqrt(2), to what is best for so many displays."""
+    """Return the values of s: from 4 down by factors of sqrt(2), to the best one for this number of displays."""
     grid: FloatArray = _LARGEST * 2.0 ** (-np.arange(math.ceil(math.log2(horizon)) + 4) / 2.0)
     return grid
 

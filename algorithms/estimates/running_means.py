@@ -12,7 +12,7 @@ from mechanisms.arrays import FloatArray, IntArray
 
 
 class RunningMeans:
-    """How often each arm was seen and what it showed in total, shape (lanes, arms)."""
+    """Number of observations of each arm, and their total, shape (lanes, arms)."""
 
     def __init__(self, lanes: int, arms: int) -> None:
         self.count: FloatArray = np.zeros((lanes, arms))

@@ -96,7 +96,7 @@ class ShuffledCounts:
 
     @property
     def sigma(self) -> float:
-        """The deviation of normal noise whose tail that of every count is below."""
+        """Standard deviation of normal noise with a tail above that of every count."""
         return float(NOISE) * _central_sigma(self.epsilon, self.delta, self.moved)
 
     @property
@@ -111,14 +111,14 @@ class ShuffledCounts:
     def release(
         self, gate: Gate, sums: PrivateSums, where: npt.NDArray[np.bool_], clients: IntArray
     ) -> FloatArray:
-        """Return unbiased counts where a mask says, and 0 elsewhere.
+        """Return unbiased counts at the places of a mask, and 0 elsewhere.
 
         Parameters
         ----------
         gate, sums, where
             As for `Gate.release`: sums of answers of 0 and 1.
         clients
-            Whose answers a lane's sums are of: how many; shape (lanes,).
+            The number of clients with answers in a lane's sums; shape (lanes,).
         """
         counts = np.zeros(where.shape)
         some = where.any(axis=1)
@@ -146,14 +146,14 @@ def _shuffler(counts: ShuffledCounts, clients: int) -> Binomial:
 
 
 class ShuffledBatches(GrowingBatches):
-    """Growing batches of one element a lane whose messages are shuffled.
+    """Growing batches of shuffled messages, of one element a lane.
 
     Parameters
     ----------
     gate, elements, first_size, growth, falling
         As for `GrowingBatches`.
     counts
-        How messages are shuffled.
+        The shuffler.
     """
 
     def __init__(

@@ -30,7 +30,7 @@ from mechanisms.regression_moments import shortened
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinearUCB:
-    """Which action to take in any context: public, and as it is until the next release.
+    """Public policy for all contexts, which stays the same until the next release.
 
     Attributes
     ----------
@@ -212,7 +212,7 @@ class ContextualLearner(TicketedLearner, abc.ABC):
             raise
 
     def renew(self) -> None:
-        """Make the policy of what was released before, with the widths of now: nothing, where a horizon is needed."""
+        """Compute the policy from the released values with the current widths; by default do nothing."""
 
     @abc.abstractmethod
     def learn(self, feedback: Private) -> None:

@@ -27,18 +27,18 @@ BuildContextual = Callable[[Gate], ContextualLearner]
 
 
 class ContextualRound(NamedTuple):
-    """What a round was about.
+    """One round of a learner with contexts.
 
     Attributes
     ----------
     policy
-        What the action was chosen by.
+        The policy that chose the action.
     contexts, chosen
-        The actions offered, (lanes, actions, d), and the place of the one taken, (lanes,).
+        The actions offered, (lanes, actions, d), and the index of the one taken, (lanes,).
     moments
-        What was observed, before it was let in, (lanes, coordinates).
+        The observation, before it was admitted by the gate, (lanes, coordinates).
     reward, regret
-        What was earned in expectation, and how much less than by the best action; (lanes,).
+        The expected reward, and its distance from that of the best action; (lanes,).
     """
 
     policy: LinearUCB
@@ -50,22 +50,22 @@ class ContextualRound(NamedTuple):
 
     @property
     def allowed(self) -> FloatArray:
-        """What optimism allows the round to cost where no estimate is off by more than its radius; (lanes,)."""
+        """Upper bound on the round's regret if no estimate is off by more than its radius (optimism); (lanes,)."""
         played = self.contexts[np.arange(len(self.chosen)), self.chosen]
         return 2.0 * self.policy.radii(played[:, np.newaxis])[:, 0]
 
 
 class ContextualTurn(NamedTuple):
-    """What a given user was shown.
+    """One round of a given user.
 
     Attributes
     ----------
     policy
-        What the action was chosen by.
+        The policy that chose the action.
     contexts
         The actions offered, (actions, d).
     chosen
-        The place of the one taken, (lanes,).
+        The index of the one taken, (lanes,).
     """
 
     policy: LinearUCB
@@ -75,7 +75,7 @@ class ContextualTurn(NamedTuple):
 
 @dataclass(frozen=True)
 class ContextualTrace(Trace):
-    """Regret and reward of every run at checkpoints, and what its radii allow.
+    """Regret and reward of every run at checkpoints, and the regret that its radii allow.
 
     Attributes
     ----------
@@ -103,13 +103,13 @@ class ContextualUsers:
     rewards: FloatArray
 
     def with_user(self, turns: Sequence[int], action: FloatArray, reward: float) -> ContextualUsers:
-        """Return users of whom the one of these turns is offered one action only, and earns this."""
+        """Return a copy in which the user of these turns is offered this action only, with this reward."""
         contexts, rewards = self.contexts.copy(), self.rewards.copy()
         contexts[turns], rewards[turns] = action, reward
         return ContextualUsers(contexts, rewards)
 
     def differs_from(self, other: ContextualUsers, turn: int) -> bool:
-        """Whether the user of a turn, counted from 0, is another one."""
+        """Return True if the user of a turn, counted from 0, differs."""
         return not all(
             np.array_equal(own[turn], its[turn])
             for own, its in ((self.contexts, other.contexts), (self.rewards, other.rewards))
@@ -159,7 +159,7 @@ def play_users(
     others: Sequence[ContextualUsers] = (),
     record_of: RecordOf = each_its_own,
 ) -> Iterator[ContextualTurn]:
-    """Play on given users, the same in all lanes; yield what each was shown once it is observed.
+    """Play on given users, the same in all lanes; yield each turn once it is observed.
 
     Parameters
     ----------

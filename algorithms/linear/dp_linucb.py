@@ -105,7 +105,7 @@ class BatchedLinUCB(ContextualLearner):
         return max(1, len(released_counts(self.horizon, 1, self.growth)))
 
     def renew(self) -> None:
-        """Make the policy again, of what was released and with the widths of the epoch."""
+        """Compute the policy from the released values, with the widths of the epoch."""
         self.policy = self._policy(*self.noise_bounds(self.releases))
 
     def noise_bounds(self, releases: int) -> tuple[float, float]:
@@ -221,12 +221,12 @@ class DPLinUCB(BatchedLinUCB):
 
 
 class LinUCB(BatchedLinUCB):
-    """LinUCB on the same batches, without noise and without privacy: what `DPLinUCB` is compared with.
+    """LinUCB on the same batches, without noise and without privacy: the baseline for `DPLinUCB`.
 
     Parameters
     ----------
     features, gate, horizon, norm
-        As of `DPLinUCB`.
+        As for `DPLinUCB`.
 
     Raises
     ------

@@ -60,14 +60,14 @@ _REWARD = Sensitivity(2.0, 2.0, 2.0)  # one reward in [-1, 1], in units of B, in
 
 
 class StandardElimination(Elimination[RewardPhase]):
-    """Phases in which every round is a client's, who reports its reward.
+    """Phased elimination in which a new client plays every round and reports its reward.
 
     Parameters
     ----------
     actions
         Shape (k, d), each of length at most 1.
     gate
-        Where rewards come from; one lane.
+        The gate for rewards; one lane.
     horizon
         T, also the number of clients; None if it is not known.
     reward_bound
@@ -114,7 +114,7 @@ class StandardElimination(Elimination[RewardPhase]):
 
     @property
     def next_action(self) -> int | None:
-        """The action that the next client plays, whose reward `observe` takes; None if `act` is next."""
+        """The action of the next client, for the reward that `observe` takes; None if `act` is next."""
         return None if self._phase is None else int(self._phase.support[self._coordinate(self._phase)])
 
     def _coordinate(self, phase: RewardPhase) -> int:
@@ -232,7 +232,7 @@ class StandardElimination(Elimination[RewardPhase]):
         return theta @ (self.actions[self.active] @ root).T
 
     def widths(self, phase: Phase, noise: FloatArray) -> FloatArray:
-        """Return W_a for every active action: public, whatever the sums are.
+        """Return the public width W_a of every active action, which does not depend on the sums.
 
         Parameters
         ----------
@@ -254,12 +254,12 @@ class StandardElimination(Elimination[RewardPhase]):
 
     @property
     def mechanism(self) -> Mechanism | None:
-        """What the open phase's sums are released with; None if nothing is private."""
+        """Mechanism that releases the open phase's sums; None if they are not private."""
         return None
 
     @property
     def protocol(self) -> ShuffledMean | None:
-        """How the rewards of the open phase's first action are shuffled; None if they are not."""
+        """Protocol that shuffles the rewards of the open phase's first action; None if they are not shuffled."""
         return None
 
     def read(self, phase: Phase, released: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -382,7 +382,7 @@ class DPPEShuffle(_Private):
 
     @property
     def mechanism(self) -> Mechanism:
-        """What the shuffler lets through of them."""
+        """Mechanism of the shuffler's output."""
         return self.protocol.mechanism
 
     def _protocol(self, clients: int) -> ShuffledMean:

@@ -36,14 +36,14 @@ P = TypeVar("P", bound=Phase)
 
 
 class Elimination(abc.ABC, Generic[P]):
-    """What all learners in phases share.
+    """Base class of all learners in phases.
 
     Parameters
     ----------
     actions
         Shape (k, d), each of length at most 1.
     gate
-        Where reports come from; one lane.
+        The gate for reports; one lane.
     horizon
         T; None if it is not known: then the learner restarts (`algorithms.restarts`), with all actions, and clients
         that have not reported before.
@@ -55,7 +55,7 @@ class Elimination(abc.ABC, Generic[P]):
     reported
         The clients that were asked so far, with all of the open phase.
     epoch
-        How often it has begun afresh; 0 with a horizon.
+        The number of restarts; 0 with a horizon.
 
     Raises
     ------
@@ -177,11 +177,11 @@ class Elimination(abc.ABC, Generic[P]):
 
     @abc.abstractmethod
     def widths(self, phase: P, noise: FloatArray) -> FloatArray:
-        """Return W_a for every active action: public, whatever is reported."""
+        """Return the public width W_a of every active action, which does not depend on the reports."""
 
     @abc.abstractmethod
     def read(self, phase: P, released: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return what `values` takes, with its noise, from released sums of the open phase."""
+        """Convert released sums of the open phase to the arguments of `values`: the averages and their noise."""
 
     @property
     def open_phase(self) -> P | None:
@@ -233,9 +233,9 @@ class Elimination(abc.ABC, Generic[P]):
         return phases[0]
 
     def after(self, kept: npt.NDArray[np.bool_]) -> Following | None:
-        """Return what follows the open phase if these active actions survive; None at the horizon. Nothing changes.
+        """Return the continuation after the open phase if these active actions survive; None at the horizon.
 
-        Nor does anything follow from them at an epoch's end: all actions are active again.
+        The learner does not change. At an epoch's end the survivors have no effect: all actions are active again.
         """
         phase, left = self._phase, self._left
         if phase is None or left == 0:
@@ -252,12 +252,12 @@ def design_counts(length: int, weights: FloatArray) -> IntArray:
 
 
 def commits(left: int, rounds: Sequence[int], widths: Sequence[float]) -> bool:
-    """Whether playing the leader from now on has the least bound on regret; see the module.
+    """Return True if playing the leader from now on has the least bound on regret; see the module.
 
     Parameters
     ----------
     left
-        Rounds to come.
+        The remaining rounds.
     rounds
         Of the phases that would explore next, no more than `left` together.
     widths

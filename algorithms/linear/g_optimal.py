@@ -28,12 +28,12 @@ _EXCHANGES = 20  # for each dimension, at most
 
 
 class DesignError(ValueError):
-    """A set of actions has no design, or none was found that keeps what it promises."""
+    """A set of actions has no design, or none was found that satisfies its guarantee."""
 
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """A design and what was verified about it.
+    """G-optimal design with its verified leverage.
 
     Attributes
     ----------

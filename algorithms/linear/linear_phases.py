@@ -67,16 +67,16 @@ class Phase:
 
     @property
     def rounds(self) -> int:
-        """How many rounds the phase lasts."""
+        """Number of rounds in the phase."""
         return int(self.counts.sum())
 
     @property
     def domain(self) -> Box:
-        """Where a report lies: [-1, 1]^s, or anywhere if nothing is clipped."""
+        """Domain of a report: [-1, 1]^s, or all of R^s if reports are not clipped."""
         return _cube(1.0 if self.clipped else math.inf, self.support.size)
 
     def asks_as(self, other: Phase) -> bool:
-        """Whether a report in the other phase is one in this: of the same plays, in the same units."""
+        """Return True if a report in the other phase is one in this: of the same plays, in the same units."""
         return self.clipped == other.clipped and all(
             np.array_equal(getattr(self, name), getattr(other, name))
             for name in ("support", "counts", "bounds")
@@ -84,16 +84,16 @@ class Phase:
 
     @property
     def calibration(self) -> Sensitivity:
-        """How far one report moves a sum if it lies in [-1, 1]^s: what noise is calibrated for."""
+        """Sensitivity of a sum to one report in [-1, 1]^s, for which noise is calibrated."""
         return Box(-1.0, 1.0, self.support.size).sensitivity
 
     def domain_of(self, clients: int) -> Box:
-        """Where the reports of so many clients lie, side by side."""
+        """Return the domain of the concatenated reports of this number of clients."""
         own = self.domain
         return own if clients == 1 else _cube(own.upper, own.size * clients)
 
     def report(self, averages: npt.ArrayLike) -> FloatArray:
-        """Return what a client with these average rewards hands over: clipped, in units of ``bounds``.
+        """Return the report of a client with these average rewards: clipped, in units of ``bounds``.
 
         Averages of several clients, shape (clients, s), are reports of the same shape.
         """
@@ -105,7 +105,7 @@ PhaseType = TypeVar("PhaseType", bound=Phase)
 
 
 def cut(phase: PhaseType, rounds: int) -> PhaseType:
-    """Return the first plays of a phase, in which nobody reports."""
+    """Return the first plays of a phase, as a phase without reports."""
     played = np.diff(np.minimum(np.cumsum(phase.counts), rounds), prepend=0)
     kept = played > 0
     bounds = phase.bounds[kept]
@@ -114,12 +114,12 @@ def cut(phase: PhaseType, rounds: int) -> PhaseType:
 
 @dataclass(frozen=True, eq=False)
 class Learned:
-    """What a phase has taught, public.
+    """Public result of a phase.
 
     Attributes
     ----------
     phase
-        Who reported on what.
+        The phase, with its clients and actions.
     active
         Ids of the actions that were active before; shape (k,).
     averages
@@ -140,14 +140,14 @@ class Learned:
 
 @dataclass(frozen=True, eq=False)
 class Following:
-    """What follows a phase, once it is known which actions survive.
+    """Continuation after a phase for given surviving actions.
 
     Attributes
     ----------
     exploration
         The next phase; None if the action with the largest estimate is played to the horizon.
     left
-        How many rounds there are to the horizon.
+        The number of rounds to the horizon.
     """
 
     exploration: Phase | None
@@ -173,16 +173,16 @@ class RewardPhase(Phase):
 
     @property
     def domain(self) -> Box:
-        """Where a report lies: [-1, 1]."""
+        """Domain of a report: [-1, 1]."""
         return _cube(1.0, 1)
 
     @property
     def calibration(self) -> Sensitivity:
-        """How far one report moves a sum."""
+        """Sensitivity of a sum to one report."""
         return self.domain.sensitivity
 
     def report(self, averages: npt.ArrayLike) -> FloatArray:
-        """Return what clients with one reward each hand over: clipped, in units of B; shape (clients,)."""
+        """Return the reports of clients with one reward each: clipped, in units of B; shape (clients,)."""
         scaled: FloatArray = np.ravel(averages) / self.bounds[0]
         return np.clip(scaled, -1.0, 1.0)
 
@@ -202,17 +202,17 @@ class DistributedLearner(Protocol):
 
     @property
     def communication(self) -> Communication:
-        """What all clients sent so far."""
+        """Size of all clients' messages so far."""
 
     @property
     def learned(self) -> Learned | None:
-        """What the last phase that was reported on has taught; None before the first."""
+        """Result of the last phase with reports; None before the first."""
 
     def act(self) -> Phase | None:
         """Return the phase to play next; None when the horizon is reached, never without one."""
 
     def observe(self, report: Private, *, phase: Phase | None = None) -> None:
-        """Take one new client's report of the open phase, in `Phase.domain`; refuse one who played another."""
+        """Take one new client's report of the open phase, in `Phase.domain`; refuse the report of another phase."""
 
     def observe_many(self, reports: Private, clients: int) -> None:
         """Take the reports of the next clients of the open phase side by side, in `Phase.domain_of`.
@@ -277,7 +277,7 @@ class Schedule:
 
 
 def check_reports(gate: Gate, reports: Private, phase: Phase, clients: int, missing: int) -> None:
-    """Refuse what are no reports of so many clients in a phase; nothing changes.
+    """Check that a value holds the reports of this number of clients in a phase; nothing changes.
 
     Raises
     ------
@@ -314,11 +314,11 @@ class ReportMean(Protocol):
 
     @property
     def mechanism(self) -> Mechanism | None:
-        """What is released through; None if nothing is private."""
+        """Mechanism of releases; None if they are not private."""
 
     @property
     def protocol(self) -> ShuffledMean | None:
-        """How reports are shuffled; None if they are not."""
+        """Protocol that shuffles reports; None if they are not shuffled."""
 
     @property
     def proxy(self) -> float:
@@ -326,7 +326,7 @@ class ReportMean(Protocol):
 
     @property
     def communication(self) -> Communication:
-        """What one client sends."""
+        """Size of one client's message."""
 
 
 class CentralMean:

@@ -34,15 +34,15 @@ _AT_ONCE = 1 << 16  # clients whose reports are handed over together
 
 
 class Clients(Protocol):
-    """Who can be asked: a `LinearBandit`, or data sets for an audit."""
+    """Population of clients: a `LinearBandit`, or data sets for an audit."""
 
     @property
     def population(self) -> int:
-        """How many clients there are."""
+        """Number of clients."""
 
     @property
     def replacement(self) -> bool:
-        """Whether a client may report again in a later phase."""
+        """True if a client may report again in a later phase."""
 
     def draw_averages(
         self, support: IntArray, counts: IntArray, clients: int, rng: np.random.Generator
@@ -206,14 +206,14 @@ def play_linear(
 
 @dataclass(frozen=True, eq=False)
 class PhasedTrace:
-    """What a simulation of several runs gives.
+    """Result of a simulation of several runs.
 
     Attributes
     ----------
     regret
         Final regret of every run, shape (runs,).
     best_kept
-        Whether the best action was never eliminated, shape (runs,).
+        True if the best action was never eliminated, shape (runs,).
     communication
         Total of each run.
     curves
@@ -225,7 +225,7 @@ class PhasedTrace:
     seconds
         Wall time.
     stored
-        Which share of the runs was not simulated in this time, but read from a store.
+        The share of the runs that was not simulated in this time, but read from a store.
     """
 
     regret: FloatArray

@@ -45,19 +45,19 @@ class PhasedSettings(TypedDict, total=False):
 
 
 class PhasedElimination(Elimination[Phase]):
-    """Phases at whose end clients report their average rewards.
+    """Phased elimination in which clients report their average rewards at the end of a phase.
 
     Parameters
     ----------
     actions
         Shape (k, d), each of length at most 1.
     gate
-        Where reports come from; one lane.
+        The gate for reports; one lane.
     horizon
         T; None if it is not known.
     population
-        How many clients there are; each reports at most once. Without a horizon, each epoch takes new ones, and `act`
-        refuses the first phase that needs more than are left.
+        The number of clients; each reports at most once. Without a horizon, each epoch takes new ones, and `act`
+        refuses the first phase that needs more than remain.
     sigma
         Sub-Gaussian parameter of clients' deviations.
     alpha
@@ -69,7 +69,7 @@ class PhasedElimination(Elimination[Phase]):
     fixed_clients
         If given, that many clients report in every phase.
     replacement
-        Whether clients may report again in a later phase; each report then costs its privacy again.
+        True if clients may report again in a later phase; each report then costs its privacy again.
 
     Raises
     ------
@@ -222,7 +222,7 @@ class PhasedElimination(Elimination[Phase]):
         return theta @ (self.actions[self.active] @ root).T
 
     def widths(self, phase: Phase, noise: FloatArray) -> FloatArray:
-        """Return W_a for every active action: public, whatever the averages are.
+        """Return the public width W_a of every active action, which does not depend on the averages.
 
         W_a = √(2x [ σ² |a|² / |U| + Σ_x c_a(x)² / om(x) ]) with c_a(x) = om(x) aᵀV⁺x; the sum is aᵀV⁺a.
 
@@ -248,12 +248,12 @@ class PhasedElimination(Elimination[Phase]):
 
     @property
     def mechanism(self) -> Mechanism | None:
-        """What the open phase's reports are released with; None if nothing is private."""
+        """Mechanism that releases the open phase's reports; None if they are not private."""
         return self._mean.mechanism
 
     @property
     def protocol(self) -> ShuffledMean | None:
-        """How the open phase's reports are shuffled; None if they are not."""
+        """Protocol that shuffles the open phase's reports; None if they are not shuffled."""
         return self._mean.protocol
 
     def read(self, phase: Phase, released: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -74,7 +74,7 @@ class LoggedBandit:
 
     @property
     def events(self) -> int:
-        """How many there are."""
+        """Number of events."""
         return int(self.actions.size)
 
     @property
@@ -84,7 +84,7 @@ class LoggedBandit:
 
     @property
     def mean_reward(self) -> float:
-        """What the logging policy earned per event."""
+        """Mean reward of the logging policy per event."""
         return float(self.rewards.mean())
 
 

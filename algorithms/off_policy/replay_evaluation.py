@@ -48,7 +48,7 @@ __all__ = ["Evaluation", "evaluate", "expected_rounds"]
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """What a learner would have earned, by several estimators.
+    """Estimated reward of a learner, by several estimators.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class Evaluation:
     played
         The rounds of each run; (runs,). Fewer than the horizon where the log ended.
     read
-        How many events were held against the learner's actions.
+        The number of events that were compared with the learner's actions.
     rounds, curve
         Rounds up to the fewest of a run, and the mean reward per round of all runs up to each; (checkpoints,).
     """
@@ -86,26 +86,26 @@ def evaluate(
     checkpoints: int = 50,
     progress: Callable[[float], None] | None = None,
 ) -> Evaluation:
-    """Estimate what a learner would have earned on a log.
+    """Estimate the reward that a learner would have earned on a log.
 
     Parameters
     ----------
     build
         Makes a learner of the log's structure on a gate.
     log
-        What was logged.
+        The logged events.
     horizon
         The most rounds of a run.
     runs
-        How many independent runs share the log.
+        The number of independent runs that share the log.
     seed
         Of the shares, the rejections and the learner; a non-negative integer.
     delay
-        After how many further rounds a round's reward reaches the learner.
+        The number of further rounds after which a round's reward reaches the learner.
     error
-        How often each interval may miss.
+        The probability with which each interval may miss.
     checkpoints
-        At how many rounds the curve is kept.
+        The number of rounds at which the curve is stored.
     progress
         Called with the share that is done.
 

@@ -67,7 +67,7 @@ def strike(weights: FloatArray, size: int) -> tuple[IntArray, FloatArray]:
 
 
 def strike_by_arms(weights: FloatArray, size: int) -> tuple[IntArray, FloatArray]:
-    """Return what `strike` does, for rows of at most 255."""
+    """Return the result of `strike`, computed arm by arm, for rows of at most 255."""
     lanes, arms = weights.shape
     remaining = weights.T.copy(order="C")
     flat = remaining.reshape(-1)

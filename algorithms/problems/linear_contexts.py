@@ -50,7 +50,7 @@ class LinearContexts:
 
     @property
     def largest_regret(self) -> float:
-        """What a round can cost at most: ``2 |theta*|``."""
+        """Largest regret of a round: ``2 |theta*|``."""
         return 2.0 * float(np.linalg.norm(self.parameter))
 
     def draw_contexts(self, randomness: Randomness, lanes: int) -> FloatArray:
@@ -64,7 +64,7 @@ class LinearContexts:
         return np.where(ones, 1.0, -1.0)
 
     def means(self, contexts: FloatArray) -> FloatArray:
-        """Return what each action offered earns in expectation, (lanes, actions)."""
+        """Return the expected reward of each action offered, (lanes, actions)."""
         return np.asarray(contexts @ self.parameter)
 
     def regrets(self, contexts: FloatArray) -> FloatArray:

@@ -73,10 +73,10 @@ class LoggedUsers(SemiBandit):
         return np.where(super_arm >= 0, outcomes, 0.0)
 
     def draw_totals(self, super_arm: IntArray, rounds: IntArray, randomness: Randomness) -> FloatArray:
-        """Draw who comes in some rounds, or how often each user does, and return the sums for the arms played.
+        """Draw the users of some rounds, or the number of visits of each user, and return the sums for the arms played.
 
-        A lane draws from a generator of its own, whose seed it takes from `randomness`: how many numbers it needs
-        depends on its rounds, and must change nothing for the other lanes.
+        A lane draws from a generator of its own, with a seed from `randomness`: the number of draws that it needs
+        depends on its rounds, and must not affect the other lanes.
         """
         users = len(self.outcomes)
         totals = np.zeros(super_arm.shape)

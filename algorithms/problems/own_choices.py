@@ -20,14 +20,14 @@ _OURS = f"{__name__.partition('.')[0]}."
 
 
 def is_ours(owner: object, method: str) -> bool:
-    """Whether a method of an object or class is this library's: what such a one chooses is a super arm by its proof."""
+    """Return True if a method of an object or class is this library's, and so is proved to return super arms."""
     return str(getattr(getattr(owner, method, None), "__module__", "")).startswith(_OURS)
 
 
 def check_choice(
     chosen: Any, lanes: int, structure: Any, name: str, available: BoolArray | None = None
 ) -> IntArray:
-    """Return what was chosen, one super arm a lane, after checking that it may be played.
+    """Return the chosen actions, one super arm a lane, after checking that they may be played.
 
     Of sets, lists and matroids of this library every row is checked to be a super arm; of other structures, that it
     has different arms.
@@ -35,18 +35,18 @@ def check_choice(
     Parameters
     ----------
     chosen
-        What a learner or an oracle returned.
+        The value that a learner or an oracle returned.
     lanes, structure
-        How many super arms of what.
+        The number of super arms, and their structure.
     name
-        Who returned it, for errors.
+        The name of the learner or oracle, for errors.
     available
-        Which arms are there, shape (arms,), or None for all.
+        The arms that are available, shape (arms,), or None for all.
 
     Raises
     ------
     ProblemError
-        If it is none, as `check_super_arms` says; or holds an arm that is not there.
+        If a row is no super arm, by the rules of `check_super_arms`; or holds an arm that is not available.
     """
     found = check_super_arms(chosen, lanes, structure, name)
     if isinstance(structure, Matroid):

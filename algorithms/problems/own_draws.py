@@ -16,7 +16,10 @@ _PACKAGE = __name__.rpartition(".")[0] + "."
 
 
 def is_own(problem: object) -> bool:
-    """Whether a problem's class, or one that it inherits from, is not this library's: what it draws may be anything."""
+    """Return True if a problem's class, or one that it inherits from, is not this library's.
+
+    Such a problem may draw anything.
+    """
     return not all(
         kind.__module__.startswith(_PACKAGE)
         for kind in type(problem).__mro__

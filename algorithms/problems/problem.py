@@ -36,7 +36,7 @@ class Problem(Protocol):
 
     @property
     def feedback_domain(self) -> Domain:
-        """The domain of what may be observed of one record."""
+        """Domain of the observations of one record."""
 
     @property
     def optimum(self) -> float:
@@ -44,13 +44,13 @@ class Problem(Protocol):
 
     @property
     def benchmark(self) -> float:
-        """What regret is measured against in each round, ``alpha beta optimum``."""
+        """Reward against which regret is measured in each round, ``alpha beta optimum``."""
 
     def draw_records(self, randomness: Randomness, lanes: int) -> FloatArray:
         """Draw one record for each lane, ``(lanes, arms)``."""
 
     def feedback(self, records: FloatArray, super_arm: IntArray) -> FloatArray:
-        """Return what is observed of given records: of each its own outcomes and action tell, and nothing else.
+        """Return the observations of given records: each depends on the record's own outcomes and action only.
 
         Parameters
         ----------

@@ -21,7 +21,7 @@ _LONGEST = 40  # characters of a name that are shown
 
 @dataclass(frozen=True)
 class Parameter:
-    """One setting: what it is called, what it may be, and what it means.
+    """One setting: its name, its values, and its meaning.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class Parameter:
 
     @property
     def rule(self) -> str:
-        """What a value must be, in words."""
+        """Condition on a value, in words."""
         if self.choices:
             return f"one of {', '.join(self.choices)}"
         noun = {"int": "an integer", "float": "a number", "str": "a text"}[self.kind]

@@ -19,7 +19,7 @@ __all__ = ["SharedOutcomes"]
 
 @dataclass(frozen=True, eq=False)
 class SharedOutcomes(SemiBandit):
-    """A `SemiBandit` whose base arms of one group have the same outcome, 0 or 1, in a round.
+    """`SemiBandit` in which the base arms of one group have the same outcome, 0 or 1, in a round.
 
     The instances of Chen et al. 2020, Theorems 6 (a group for each of several disjoint paths) and 9 (one group of
     public arms): K outcomes of a group tell no more than one.

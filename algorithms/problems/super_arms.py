@@ -57,7 +57,7 @@ class SuperArms(Protocol):
         """Return the expected reward ``(lanes,)`` of each row of `super_arm` under `means` ``(arms,)``."""
 
     def optimum(self, means: FloatArray) -> float:
-        """Return the largest expected reward of any super arm, exactly (whatever the oracle guarantees)."""
+        """Return the exact largest expected reward of any super arm, even if the oracle guarantees less."""
 
 
 def checked_weights(weights: npt.ArrayLike, arms: int) -> FloatArray:

@@ -10,7 +10,7 @@ from algorithms.linear.linear_phases import cut
 
 
 class ExploresToTheEnd(Elimination[P]):
-    """No commitment: of the phase that the horizon cuts, the first plays are made, and nobody reports."""
+    """Learner without commitment: it plays the first plays of the phase that the horizon cuts, without reports."""
 
     needs_horizon: ClassVar[str] = "its widths are printed for a known number of rounds"
 

@@ -51,7 +51,7 @@ class HybridSums:
         return total
 
     def add(self, arms: IntArray, values: Private, present: npt.NDArray[np.bool_]) -> None:
-        """Insert values of some arms, shape (lanes, k), where `present`; release what is complete."""
+        """Insert values of some arms, shape (lanes, k), where `present`; release the sums that are complete."""
         each = np.arange(self._width)
         places = np.where(present[..., None], np.arange(arms.shape[1])[:, None] + 0 * each, -1)
         where = np.where(present[..., None], arms[..., None] * self._width + each, -1)

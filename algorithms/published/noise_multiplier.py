@@ -6,7 +6,7 @@ import math
 
 
 def check_noise_multiplier(noise_multiplier: float) -> float:
-    """Return what the noise is multiplied by, after checking it.
+    """Return a noise multiplier after checking it.
 
     Raises
     ------

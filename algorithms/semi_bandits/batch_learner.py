@@ -42,7 +42,7 @@ class BatchLearner(StructuredLearner[Arms]):
         """Return the indices in the lanes that released a batch; -inf before an arm's first release."""
 
     def choose(self, available: BoolArray | None = None) -> IntArray:
-        """Return the arm whose batch is open; after its release, or while it is not there, the one of least index."""
+        """Return the arm of the open batch; after its release, or while it is not available, the one of least index."""
         if self.released.any():
             arm = self.arm.copy()
             arm[self.released, 0] = self.index[self.released].argmin(axis=1)
@@ -61,7 +61,7 @@ class BatchLearner(StructuredLearner[Arms]):
 
 
 class HeldBatchLearner(BatchLearner):
-    """One that may be told the total of several rounds of its batch."""
+    """Batch learner that accepts the total of several rounds of its batch."""
 
     @property
     def committed(self) -> IntArray:

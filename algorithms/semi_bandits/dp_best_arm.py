@@ -131,7 +131,7 @@ class DPBestArm(StructuredLearner[Arms]):
         return missing & ~self.stopped[:, np.newaxis]
 
     def choose(self) -> IntArray:
-        """Return the first arm whose batch of this phase is not released; in the end, the recommended one."""
+        """Return the first arm of this phase without a released batch; in the end, the recommended one."""
         first = self._waiting.argmax(axis=1)
         return np.where(self.stopped, self.recommendation, first)[:, np.newaxis]
 
@@ -146,7 +146,7 @@ class DPBestArm(StructuredLearner[Arms]):
         return np.where(self.stopped, _FOREVER, self.batches.room(self.action))
 
     def learn(self, action: IntArray, feedback: Private, rounds: IntArray | None = None) -> None:
-        """Put the outcome in its arm's batch, or the total of some rounds; what comes late for the phase is left."""
+        """Add the outcome to its arm's batch, or the total of some rounds; ignore outcomes too late for the phase."""
         wanted = gather(self._waiting, action)
         fed = np.where(wanted, action, -1)
         released = self.batches.add(fed, feedback.take(np.where(wanted, 0, -1)), rounds)

@@ -130,7 +130,7 @@ class DPTSMat(_MatroidLearner, RestartingLearner[SuperArms]):
         self.sample: FloatArray = np.full(self.batches.size.shape, np.inf)
 
     def begin(self, horizon: int) -> None:
-        """Put all batches aside, so that who is in an open one pays nothing, and take the exponent of this horizon."""
+        """Discard all batches, so that the records in open ones pay nothing, and set the exponent of this horizon."""
         self.batches = DoublingBatches(self.gate, self.structure.arms, self.mechanism, first_size=1)
         self.exponent = self.exponent_for(horizon)
         self.sample = np.full(self.batches.size.shape, np.inf)

@@ -51,14 +51,14 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Feedback:
-    """What came of an action that was shown.
+    """Feedback on an action that was shown.
 
     Attributes
     ----------
     ticket
         The action's.
     record
-        Whose it is: who was shown the action.
+        The record to which the action was shown.
     values
         One for each of the action's arms. Never shown.
     features
@@ -186,7 +186,7 @@ class RunDesk:
         return self._once(client, request, ["message", ticket, record], hear)
 
     def withdraw(self, client: str, request: str, ticket: str) -> dict[str, Any]:
-        """Forget an action whose feedback is not waited for any more."""
+        """Forget an action for which feedback is no longer expected."""
 
         def withdraw(turn: _Turn) -> dict[str, Any]:
             turn.run.learner.withdraw(_found(turn, ticket))
@@ -256,13 +256,13 @@ class RunDesk:
     # --- reading ---------------------------------------------------------------------------------
 
     def left(self, records: Sequence[RecordId]) -> dict[str, Any]:
-        """Return what records have spent, rounded up, and have left, rounded down; None is no limit."""
+        """Return the spent and remaining budgets of records, rounded up and down; None is no limit."""
         with self._reading() as run:
             standings = run.accountant.ledger.standings(records)
         return accounts_json(run.accountant, records, standings)
 
     def state(self) -> dict[str, Any]:
-        """Return what the run is, how far it has come, and who paid what."""
+        """Return the run's identity, its progress, and a summary of charges."""
         with self._reading() as run:
             return {
                 "run": self.name,
@@ -285,12 +285,12 @@ class RunDesk:
             }
 
     def summary(self) -> Summary:
-        """Summarise who paid what for which release."""
+        """Return a summary of charges by record and release."""
         with self._reading() as run:
             return run.accountant.summary()
 
     def rules(self) -> list[RuleShown]:
-        """Return what each rule leaves who is nearest to its limit."""
+        """Return, for each rule, the budget left to the record that is nearest to its limit."""
         return self._rules.get()
 
     def _read_rules(self) -> list[RuleShown]:

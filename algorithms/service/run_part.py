@@ -107,7 +107,7 @@ def run_at(name: str, load: Callable[[], Run], limits: ServiceLimits) -> Iterato
 
 
 def run_part(desk: RunDesk, limits: ServiceLimits) -> ServicePart:
-    """Return what may be asked of a run."""
+    """Return the service part with the requests about a run."""
 
     def act(client: str, body: Body) -> Mapping[str, Any]:
         check_keys(body, "request", "record", optional=["available", "contexts"])

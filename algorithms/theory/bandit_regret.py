@@ -159,7 +159,7 @@ def batch_plays(horizon: float, first: float, proxy: float, scale: float, gap: f
 
 
 def bit_plays(horizon: float, first: float, gain: float, gap: float) -> float:
-    """Return the theorem's bound for randomized bits, whose means differ by gap / gain, and T at most."""
+    """Return the theorem's bound for randomized bits, with means that differ by gap / gain; at most T."""
     f, plays = max(1, math.ceil(first)), float(horizon)
     level = float(_inverse(np.array([math.log(horizon)]), BIT_SHARE)[0]) * (1.0 + 1e-9)
     longest = float(_behind(horizon, np.ones(1), 0.5, BIT_SHARE)[0])

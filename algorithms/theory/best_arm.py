@@ -147,7 +147,7 @@ def expected_rounds(means: Sequence[float], *, epsilon: float, error: float = ER
 
 
 def most_plays(arms: int, *, epsilon: float, tolerance: float, error: float = ERROR) -> float:
-    """Return the most rounds in which `DPBestArm` plays one of the arms before it stops, whatever the rewards are.
+    """Return the most rounds in which `DPBestArm` plays one of the arms before it stops, for any rewards.
 
     Parameters
     ----------

@@ -116,7 +116,7 @@ class ConfidenceTheorem:
 
     @property
     def tree(self) -> bool:
-        """Whether values are summed by a tree over the rounds."""
+        """True if values are summed by a tree over the rounds."""
         return self.counting in ("fresh tree", "tree as fed")
 
     def count(self, feeds: FloatArray, first: int = 1) -> FloatArray:

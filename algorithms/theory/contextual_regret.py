@@ -131,7 +131,7 @@ CONTEXTUAL_BOUNDS: dict[str, RegretBound] = {
 
 
 def contextual_values(instance: Instance) -> dict[sp.Symbol, float]:
-    """Return the value of every symbol on an instance; of what the runs tell, infinity."""
+    """Return the value of every symbol on an instance; infinity for those known only from runs."""
     problem = instance.problem
     assert isinstance(problem, LinearContexts)
     return {

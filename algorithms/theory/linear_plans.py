@@ -62,7 +62,7 @@ def linear_symbols() -> tuple[sp.Symbol, sp.Symbol, sp.Symbol, sp.Symbol]:
 
 
 def linear_plan(name: str, *, replacement: bool = False) -> SymbolicPlan:
-    """Return what one client is part of; the plan of a linear learner by its registered name.
+    """Return one client's releases, the plan of a linear learner by its registered name.
 
     Raises
     ------
@@ -99,14 +99,14 @@ def linear_plan(name: str, *, replacement: bool = False) -> SymbolicPlan:
 
 
 def linear_proof(name: str, *, replacement: bool = False) -> Proved | Refuted | Unknown:
-    """Decide for all numbers whether a client pays at most what the learner claims.
+    """Prove for all numbers that a client pays at most the learner's claim, or refute it.
 
     Parameters
     ----------
     name
         A registered name.
     replacement
-        Whether clients may report in several phases.
+        True if clients may report in several phases.
 
     Raises
     ------

@@ -320,10 +320,10 @@ def _shuffled_ratio(epsilon_value: float, delta_value: float, clients: int) -> f
 
 
 def shuffles_well(instance: Instance, fewest: int) -> bool:
-    """Whether shuffled noise is at most 1.3 times the central one for any number of clients from `fewest` on.
+    """Return True if shuffled noise is at most 1.3 times the central one for any number of clients from `fewest` on.
 
-    As long as g = 1 the random bits of all clients together are as many for any number n of them, but for the one each
-    that rounding up takes, one of the proxy, and one part in 4096 of the calibration: with ``(2 mu)^2 n <= 1`` the
+    As long as g = 1 the random bits of all clients together are as many for any number n of them, except for the one
+    each that rounding up takes, one of the proxy, and one part in 4096 of the calibration: with ``(2 mu)^2 n <= 1`` the
     square of the ratio is at most that at `fewest` and its 2048th, and ``n mu^2 / 2``, more.
     """
     fewest = int(instance.settings.get("fixed_clients", 0)) or fewest

@@ -101,7 +101,7 @@ LOWER_BOUNDS: dict[str, RegretLowerBound] = {
 
 
 def two_point_bound(horizon: int, gap: float, epsilon_value: float, plays: float) -> float:
-    """Return what an epsilon-LDP learner's regrets on two instances add up to at least, at this very horizon.
+    """Return a lower bound on the sum of an epsilon-LDP learner's regrets on two instances, at this horizon.
 
     Two Bernoulli arms, one of which is played and seen by a locally private message: means (1/2, 1/2 - D) and
     (1/2, 1/2 + D). Let A be that arm 2 is played in more than half of the rounds. Either instance loses D in half of
@@ -109,8 +109,8 @@ def two_point_bound(horizon: int, gap: float, epsilon_value: float, plays: float
 
     ``Reg + Reg' >= (T D / 4) exp(-E[N_2] kl(1/2 - D tau, 1/2 + D tau))``, ``tau = tanh(epsilon / 2)``,
 
-    since every epsilon-LDP message about a bit is a function of its randomized response, whatever was sent before.
-    It falls with ``E[N_2] = Reg / D``, so an upper bound on that serves.
+    since every epsilon-LDP message about a bit is a function of its randomized response, for all earlier messages.
+    It decreases with ``E[N_2] = Reg / D``, so an upper bound on that is enough.
 
     Parameters
     ----------

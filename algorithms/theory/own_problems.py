@@ -43,14 +43,14 @@ _found: WeakKeyDictionary[Any, dict[bool, bool]] = WeakKeyDictionary()
 
 
 def drawn_as_declared(problem: Problem | LinearBandit | LinearContexts, *, averages: bool = True) -> bool:
-    """Whether a problem's draws have the law of the module, as far as a sample tells; this library's own have.
+    """Return True if a problem's draws have the law of the module, by a test on a sample; this library's own have.
 
     Parameters
     ----------
     problem
-        What is played. Drawn from is a copy of it, if there can be one.
+        The problem played. A copy of it is drawn from, if it can be copied.
     averages
-        Whether clients report averages of several rewards of a linear bandit, or single ones.
+        True if clients report averages of several rewards of a linear bandit, False for single ones.
     """
     if not is_own(problem):
         return True

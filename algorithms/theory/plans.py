@@ -334,7 +334,7 @@ def symbolic_plan(name: str) -> SymbolicPlan:
 
 
 def privacy_proof(name: str) -> Proved | Refuted | Unknown:
-    """Decide for all K, L, epsilon (or mu) and T whether every record of a learner pays at most what it claims.
+    """Prove for all K, L, epsilon (or mu) and T that every record of a learner pays at most its claim, or refute it.
 
     Raises
     ------

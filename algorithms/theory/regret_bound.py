@@ -105,7 +105,7 @@ def spread(a: sp.Expr, largest: sp.Expr = Delta_max) -> sp.Expr:
 
 @dataclass(frozen=True)
 class Instance:
-    """What a theorem is evaluated on.
+    """Instance on which a theorem is evaluated.
 
     Attributes
     ----------
@@ -146,7 +146,7 @@ class Instance:
 
     @property
     def anytime(self) -> bool:
-        """Whether the learner is not told T."""
+        """True if the learner does not know T."""
         return self.settings.get("anytime") == "yes"
 
     def epochs(self) -> list[Instance]:
@@ -155,7 +155,7 @@ class Instance:
         return [replace(self, horizon=min(self.horizon, int(epoch_end(epoch)))) for epoch in epochs]
 
     def told(self, horizon: int) -> Instance:
-        """Return the instance on which the learner is told this horizon."""
+        """Return the instance on which the learner knows this horizon."""
         settings = {name: value for name, value in self.settings.items() if name != "anytime"}
         return replace(self, horizon=horizon, settings=settings)
 
@@ -177,7 +177,7 @@ class Instance:
 
     @property
     def trivial_regret(self) -> float:
-        """T times the largest regret of a round: what no learner can exceed."""
+        """T times the largest regret of a round, which no learner can exceed."""
         if isinstance(self.problem, LinearBandit):
             return self.horizon * float(self.problem.gaps.max())
         if isinstance(self.problem, LinearContexts):
@@ -281,22 +281,22 @@ class RegretBound:
 
     @property
     def of_runs(self) -> bool:
-        """Whether the bound has a term that only runs tell, and is infinite before there are any."""
+        """True if the bound has a term that is only known from runs, and is infinite before there are any."""
         return allowed in self.constant.free_symbols
 
     def covers(self, instance: Instance) -> bool:
-        """Whether the theorem is about this learner on this instance: what it plays, noise, its oracle, the regime."""
+        """Return True if the theorem covers this learner on this instance: its play, noise, oracle and regime."""
         proved = float(instance.settings.get("noise_multiplier", 1.0)) == 1.0
         serves = self._played(instance) and proved and self._oracle_serves(instance)
         return serves and self.applies(instance) and self._as_declared(instance)
 
     def claimed(self, instance: Instance) -> bool:
-        """Whether somebody claims the bound on this instance: the theorem, or its paper beyond where it holds."""
+        """Return True if the theorem, or its paper beyond the theorem's regime, claims the bound on this instance."""
         printed = bool(self.printed) and self._played(instance) and self._oracle_serves(instance)
         return printed or self.covers(instance)
 
     def regime_on(self, instance: Instance) -> str:
-        """Return the regime in words, with what else it needs that this instance has not."""
+        """Return the regime in words, with the further conditions that this instance does not meet."""
         words = [self.regime]
         if not self._oracle_serves(instance):
             words.append(
@@ -332,7 +332,7 @@ class RegretBound:
         return isinstance(self.confidence, ConfidenceTheorem) and self.confidence.exponent is not None
 
     def evaluate(self, instance: Instance) -> float:
-        """Return the bound's value on an instance; infinite where nobody claims one.
+        """Return the bound's value on an instance; infinity if no bound is claimed there.
 
         Raises
         ------
@@ -367,12 +367,12 @@ class RegretBound:
         )
 
     def words(self, *, anytime: bool = False) -> str:
-        """Return the bound as a sentence: all terms, abbreviations, and what the symbols stand for.
+        """Return the bound as a sentence: all terms, the abbreviations, and the meanings of the symbols.
 
         Parameters
         ----------
         anytime
-            Whether it is that of a learner that is not told T.
+            True for a learner that does not know T.
         """
         by_epochs = anytime and self.levels and not self.restarts
         sums = (

@@ -1,5 +1,6 @@
-"""Tables of the keys of results, written from their JSON schemas."""
+"""Tables: the keys of results, from their JSON schemas; the entries of a ledger, from their reader's docstring."""
 
+import ast
 import json
 import re
 from collections.abc import Iterator
@@ -16,13 +17,26 @@ _WORDS = {
     "null": "null",
 }
 _SCHEMAS = Path(__file__).parents[1] / "schemas"
+_ENTRIES = "<!-- entries of a ledger -->"
+_READER = Path(__file__).parents[2] / "accountant" / "stores" / "replayed_entries.py"
+_ROW = re.compile(r"^``(.*?)`` +(\S.*(?:\n +\S.*)*)$", flags=re.MULTILINE)
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Write a table for each schema where the page says so."""
+    """Write a table for each schema, and that of the entries, where the page says so."""
+    markdown = markdown.replace(_ENTRIES, "\n".join(_entries()))
     return _HERE.sub(
         lambda place: "\n".join(line for name in place[1].split() for line in _table(name)), markdown
     )
+
+
+def _entries() -> Iterator[str]:
+    docstring = ast.get_docstring(ast.parse(_READER.read_text()), clean=False)
+    assert docstring is not None
+    yield from ("| entry | as JSON | meaning |", "|---|---|---|")
+    for entry, meaning in _ROW.findall(docstring):
+        words = " ".join(meaning.split()).replace("``", "`")
+        yield f"| `{re.findall(r'[a-z ]+', entry)[0]}` | `{entry}` | {words} |"
 
 
 def _table(name: str) -> Iterator[str]:

@@ -185,14 +185,14 @@ class ComposedLoss:
         return Fraction(epsilon) >= self.pure_epsilon
 
     def epsilon(self, delta: float, *, width: float = 1e-9) -> Enclosure | Bound:
-        """Return what is proved of the least ε >= 0 with δ(ε) <= delta.
+        """Return an enclosure of the least ε >= 0 with δ(ε) <= delta, or an upper bound.
 
         Parameters
         ----------
         delta : float
             In [0, 1); 0 asks for the largest loss.
         width : float
-            The width aimed at, relative to max(1, ε). Not a promise: without Gaussian parts and with many
+            The width aimed at, relative to max(1, ε). It is not guaranteed: without Gaussian parts and with many
             different Laplace scales it may be missed by a factor of a thousand.
 
         Raises
@@ -206,7 +206,7 @@ class ComposedLoss:
         return self.with_fixed_data(upper, target, width).stated_for(self.neighbouring)
 
     def epsilon_at_most(self, delta: float, *, width: float = 1e-9) -> float:
-        """Return the upper end of `epsilon`, without what the lower one takes where it is another composition's."""
+        """Return the upper end of `epsilon`, without the work for a lower end that another composition attains."""
         return self._epsilon_at_most(checked_delta(delta), width).upper
 
     def _epsilon_at_most(self, target: float, width: float) -> Enclosure | Bound:
@@ -234,7 +234,10 @@ class ComposedLoss:
     def by_theorems(
         self, product: Enclosure, width: float, *, delta: float | None = None, epsilon: float | None = None
     ) -> Enclosure | Bound:
-        """Return what is proved if the product of pairs is in this interval: itself, if it is attained, or a bound."""
+        """Combine an enclosure for the product of the pairs with the theorems.
+
+        Return the enclosure if it is attained, or the least of the upper bounds.
+        """
         wide = not product.width <= _WIDE * width * min(product.upper, _FAR)
         if self.attained and not wide:
             return product
@@ -270,7 +273,7 @@ class ComposedLoss:
         return max(width, _FIXED_WIDTH) if self._switches else width
 
     def at_most_the_largest(self, result: Enclosure) -> Enclosure:
-        """Return an enclosure of ε with what the sum of the largest losses says of it."""
+        """Intersect an enclosure of ε with the upper bound by the sum of the largest losses."""
         if math.isinf(result.upper) or self._exceeds_largest_loss(result.upper):
             return (
                 result if self.pure_epsilon is None else result.at_most([Bound(up(self.pure_epsilon), PURE)])
@@ -278,7 +281,7 @@ class ComposedLoss:
         return result
 
     def delta(self, epsilon: float, *, width: float = 1e-9) -> Enclosure | Bound:
-        """Return what is proved of δ(epsilon), for epsilon >= 0.
+        """Return an enclosure of δ(epsilon), or an upper bound, for epsilon >= 0.
 
         Raises
         ------
@@ -381,9 +384,9 @@ class ComposedLoss:
     def theorems(
         self, *, delta: float | None = None, epsilon: float | None = None
     ) -> dict[str, Enclosure | Bound]:
-        """Return what each theorem says about ε at delta, or δ at epsilon; those that do not apply are left out.
+        """Return the bound of each theorem on ε at delta, or on δ at epsilon; theorems that do not apply are left out.
 
-        After a deadline (`mechanisms.losses.deadline`) those that were not asked yet are left out, too.
+        After a deadline (`mechanisms.losses.deadline`) the theorems not yet evaluated are left out, too.
 
         Parameters
         ----------
@@ -438,7 +441,7 @@ class ComposedLoss:
 def theorem_table(
     releases: CountedProfiles, *, delta: float | None = None, epsilon: float | None = None
 ) -> dict[str, Enclosure | Bound]:
-    """Return what each theorem says about ε at delta, or δ at epsilon; see `ComposedLoss.theorems`.
+    """Return the bound of each theorem on ε at delta, or on δ at epsilon; see `ComposedLoss.theorems`.
 
     Raises
     ------

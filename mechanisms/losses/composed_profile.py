@@ -66,7 +66,7 @@ def _closed(curves: list[tuple[PrivacyProfile, int]]) -> PrivacyProfile | None:
 
 @dataclass(frozen=True)
 class ComposedProfile(PrivacyProfile):
-    """The curve of a composition: what is proved of δ(ε) of `ComposedLoss`, on both sides.
+    """Profile of a composition: the bounds that `ComposedLoss` proves for δ(ε), on both sides.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ class ComposedProfile(PrivacyProfile):
 
     @property
     def symmetric(self) -> bool:
-        """Whether all parts are."""
+        """True if all parts are symmetric."""
         return all(profile.symmetric for profile, _ in self.releases)
 
     @property
@@ -147,7 +147,7 @@ class ComposedProfile(PrivacyProfile):
 
     @property
     def outdoes_its_curve(self) -> bool:
-        """Whether a part does."""
+        """True if this holds for a part."""
         return any(profile.outdoes_its_curve for profile, _ in self.releases)
 
     def directions(self) -> tuple[PrivacyProfile, ...]:
@@ -179,11 +179,11 @@ class ComposedProfile(PrivacyProfile):
 
     @property
     def relative_error(self) -> float:
-        """What contours aim at; `bounds` says more."""
+        """Relative error at which contours aim; the error proved is in `bounds`."""
         return 1e-8
 
     def epsilon(self, delta: float) -> float:
-        """Return what is proved of the smallest ε >= 0 with δ(ε) <= delta; inf if there is none."""
+        """Return an upper bound on the smallest ε >= 0 with δ(ε) <= delta; inf if there is none."""
         if 0.0 <= delta < 1.0:
             return self.composed.epsilon_at_most(delta if delta >= LEAST_DELTA else 0.0)
         return super().epsilon(delta)
@@ -195,7 +195,7 @@ class ComposedProfile(PrivacyProfile):
         return self.bounds(epsilon)[1]
 
     def bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return what is proved of δ; at many points that between nodes: δ falls, and is convex in e^ε."""
+        """Bound δ; of many points, interpolate between nodes, as δ decreases and is convex in e^ε."""
         x = np.asarray(epsilon, dtype=np.float64)
         flat = np.ravel(x)
         size, place = np.unique(np.abs(flat), return_inverse=True)

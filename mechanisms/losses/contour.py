@@ -80,7 +80,7 @@ class ContourPlan:
 
     @property
     def height(self) -> float:
-        """Where the contour ends."""
+        """Imaginary part at which the contour ends."""
         return self.nodes * self.step
 
 
@@ -92,12 +92,12 @@ def log_weights(plan: ContourPlan) -> FloatArray:
 
 
 def rounding_of_terms(plan: ContourPlan, size: FloatArray) -> FloatArray:
-    """Return what E_k has at ε = 0 beside the error of ln M, of these sizes at the nodes ("Rounding" above)."""
+    """Return the rounding error of E_k at ε = 0 beside that of ln M, by the sizes at the nodes ("Rounding" above)."""
     return ROUNDING * (6.0 * size + 42.0 + math.log2(plan.nodes + 2.0))
 
 
 class TiltedLoss:
-    """A loss on the line Re z = s: what contours there are planned by, each number computed once."""
+    """Loss on the line Re z = s, from which contours there are planned; each number is computed once."""
 
     def __init__(self, loss: PrivacyLoss, s: float) -> None:
         self.loss, self.s = loss, s
@@ -146,7 +146,7 @@ class TiltedLoss:
         return max(left, min(right, reach)), chosen
 
     def log_size(self, epsilon: float) -> float:
-        """Return ln |M(s) e^{-εs} / s(s+1)|, roughly: how large what is summed is."""
+        """Return ln |M(s) e^{-εs} / s(s+1)|, approximately: the size of the summands."""
         log_m = float(self._rough.log_mgf_real(np.array([self.s]))[0])
         return log_m - self.s * epsilon - math.log(self.s * (self.s + 1.0))
 
@@ -314,7 +314,7 @@ def _log_tails(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Transform:
-    """What a contour takes of a loss.
+    """Values of a loss that a contour needs.
 
     Attributes
     ----------
@@ -323,7 +323,7 @@ class Transform:
     further
         Ln M at the abscissa of the right aliases, rounded up; 0 if there are none.
     supremum
-        No finite value of the loss is above this.
+        Upper bound on the finite values of the loss.
     """
 
     line: ComplexArray
@@ -386,7 +386,7 @@ class Contour:
         self._take(own, plan.log_tails)
 
     def transform(self, loss: PrivacyLoss) -> Transform:
-        """Return what this contour's `including` takes of a loss."""
+        """Return the values of a loss that this contour's `including` needs."""
         line, error = loss.log_mgf_line(self.s, self._t)
         further = loss.log_top_from_above(self.plan.further) if self.plan.further else 0.0
         return Transform(line, error, further, loss.supremum)

@@ -42,7 +42,7 @@ def deadline(seconds: float) -> Iterator[None]:
 
 
 def time_is_over() -> bool:
-    """Whether the deadline has passed."""
+    """Return True if the deadline has passed."""
     end = _END.get()
     return end < math.inf and time.monotonic() >= end
 

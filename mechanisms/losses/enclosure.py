@@ -45,7 +45,7 @@ class Bound:
         return min((self, *bounds), key=lambda bound: bound.upper)
 
     def above(self, enclosures: Iterable[Enclosure]) -> Enclosure | Bound:
-        """Return what the bound and the largest lower end of some enclosures enclose; the bound if there are none.
+        """Return the enclosure of this bound and the largest lower end of some enclosures; the bound if there are none.
 
         Raises
         ------
@@ -108,7 +108,7 @@ class Enclosure:
         return Bound(self.upper, self.by, self.neighbouring)
 
     def intersect(self, other: Enclosure) -> Enclosure:
-        """Return what both allow: the larger lower and the smaller upper end.
+        """Return the intersection: the larger lower and the smaller upper end.
 
         Raises
         ------
@@ -156,7 +156,7 @@ class Enclosure:
 
 
 def lower_end(answer: Enclosure | Bound) -> float | None:
-    """Return what the answer is at least; None of a bound."""
+    """Return the lower end of an answer; None for a bound."""
     return answer.lower if isinstance(answer, Enclosure) else None
 
 

@@ -61,7 +61,7 @@ class FiniteMixture(PrivacyProfile):
             yield (block[:, np.newaxis] - near) - rest
 
     def bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Bound the rest's δ at both ends of what each x - lᵢ may be before it is rounded."""
+        """Bound the rest's δ at both ends of the interval of each x - lᵢ before rounding."""
         error, mass = self.finite.relative_error, self.finite.infinite_mass
         _, rest, weights = self.finite._arrays
         ends = []

@@ -132,7 +132,7 @@ class GridLoss(PrivacyLoss):
 def rounded_up(
     profile: PrivacyProfile, spacing: Fraction, first: int, last: int, offset: Fraction = _AT_ZERO
 ) -> GridLoss:
-    """Return the loss on the grid whose curve joins the dots of the profile's: never below it."""
+    """Round the profile up to a loss on the grid, with the chords between its values there as curve."""
     check_time()
     h = float(spacing)
     values = np.minimum.accumulate(_nodes_bounds(profile, _nodes(spacing, first, last, offset))[1])
@@ -154,9 +154,10 @@ def rounded_down(
     *,
     most_lowered: float | None = None,
 ) -> GridLoss:
-    """Return a loss on the grid whose curve is never above the profile's.
+    """Round the profile down to a loss on the grid with a curve that is never above the profile's.
 
-    Chords that are lowered by more than so many times what the curve is at their right ends are replaced by the next.
+    A chord that would be lowered by more than ``most_lowered`` times the curve at its right end is replaced by the
+    next.
     """
     check_time()
     x = _nodes(spacing, first, last, offset)

@@ -29,9 +29,9 @@ _AT_ONCE = 2**19
 def largest_deltas(
     profiles: Sequence[PrivacyProfile], counts: FloatArray, epsilon: float, delta: float
 ) -> FloatArray:
-    """Return upper bounds on δ(ε) of many compositions; 1 where this contour says nothing.
+    """Return upper bounds on δ(ε) of many compositions; 1 where this contour proves no bound.
 
-    They are tight where a composition is much like the first, whose δ(ε) should be about ``delta``.
+    They are tight for compositions similar to the first, whose δ(ε) should be about ``delta``.
 
     Parameters
     ----------

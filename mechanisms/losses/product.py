@@ -167,12 +167,12 @@ class Product:
 
     @property
     def on_grid(self) -> bool:
-        """Whether it is rounded to a grid, as a curve has no law of the loss."""
+        """True if the loss is rounded to a grid, as a curve has no law of the loss."""
         return self.loss is None and self._closed is None
 
     @property
     def unbounded(self) -> bool:
-        """Whether the loss is known to exceed every number with positive probability."""
+        """True if the loss is known to exceed every number with positive probability."""
         loss = self.loss
         return loss is not None and (math.isinf(loss.supremum) or loss.infinite_mass > 0.0)
 
@@ -196,7 +196,7 @@ class Product:
 
     @property
     def largest_attained(self) -> float:
-        """What the largest loss is at least.
+        """Lower bound on the largest loss.
 
         Largest losses of subsampled mechanisms are floats rounded up, by at most 4e-14 of themselves and 5e-324.
         """
@@ -206,7 +206,7 @@ class Product:
         return max(0.0, -up(-least))
 
     def at_most(self, epsilon: float, delta: float) -> bool:
-        """Whether a Chernoff bound proves that this direction's ε(δ) is below another one's."""
+        """Return True if a Chernoff bound proves that this direction's ε(δ) is below another one's."""
         loss = self.loss
         if loss is None or loss.infinite_mass > 0.0 or not epsilon > 0.0:
             return False
@@ -418,9 +418,9 @@ def contour_delta(contour: Contour, epsilon: float, width: float) -> Enclosure |
 
 
 def without_mass(delta: float, least: float, most: float) -> tuple[float, float] | None:
-    """Return what δ leaves to the finite part of a loss whose infinite part is in [least, most]: less, and more.
+    """Bound the part of δ that is left for a loss's finite part: from below, and from above.
 
-    None if that may be nothing.
+    The mass of its infinite part is in [least, most]. None if nothing may be left.
     """
     if most == 0.0:
         return delta, delta

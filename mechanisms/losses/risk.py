@@ -49,7 +49,7 @@ _DeltaCurve = Callable[[float], Enclosure | Bound]
 
 @dataclass(frozen=True, slots=True)
 class Risk:
-    """What attacks on one composition can reach, whatever they do.
+    """Success rates that no attack on one composition exceeds.
 
     Attributes
     ----------
@@ -58,8 +58,8 @@ class Risk:
     accuracy
         The largest share of right answers if the record takes part in half of all cases.
     true_positive_rates
-        The largest true positive rate at some false positive rates. The same number bounds the chance to reconstruct a
-        record that would be guessed with that rate without the releases.
+        The largest true positive rate at some false positive rates. The same number bounds the probability to
+        reconstruct a record that would be guessed with that rate without the releases.
     """
 
     advantage: Enclosure | Bound
@@ -92,7 +92,7 @@ def membership_advantage(loss: ComposedLoss) -> Enclosure | Bound:
 
 
 def attack_accuracy(loss: ComposedLoss, prior: float = 0.5) -> Enclosure | Bound:
-    """Return the largest probability that an attack says rightly whether the record takes part.
+    """Return the largest probability that an attack decides correctly if the record takes part.
 
     With p = ``prior`` the probability that it does, p P(E) + (1-p) Q(not E) is largest at 1-p + p δ(ln((1-p)/p)).
 
@@ -113,7 +113,7 @@ def attack_accuracy(loss: ComposedLoss, prior: float = 0.5) -> Enclosure | Bound
 
 
 def true_positive_rate(loss: ComposedLoss, false_positive_rate: float) -> Enclosure | Bound:
-    """Return the largest true positive rate of any attack whose false positive rate is at most the given one.
+    """Return the largest true positive rate of an attack with at most the given false positive rate.
 
     Raises
     ------
@@ -180,7 +180,7 @@ def reconstruction_success(loss: ComposedLoss, without: float) -> Enclosure | Bo
 
 
 def posterior(true_positive: float, false_positive: float, prior: float) -> float:
-    """Return the probability that a record takes part if an attack of these rates says so (Bayes), rounded up.
+    """Return the posterior probability (Bayes) that a record takes part after an attack's positive answer, rounded up.
 
     It increases with the true positive rate, so that an upper bound stays one.
 

@@ -44,24 +44,24 @@ _KEPT = 1024
 
 
 class RunningLoss:
-    """The composition of the releases so far, and what it costs after each.
+    """Composition of the releases so far, with its cost after each.
 
     The numbers are those of `compose` for the releases so far: for mechanisms fixed in advance, on data chosen
-    adaptively (a training schedule, say). Where outcomes choose the mechanisms, or when to stop, they are no guarantee:
-    for that there are filters, and `Accountant.odometer`.
+    adaptively (a training schedule, say). They are no guarantee where outcomes choose the mechanisms or the time of the
+    end: use a filter, or `Accountant.odometer`.
 
-    Where no data sets are known to attain what all releases cost together, a lower end of ε may be that of fewer
-    releases, and there is none where there are no such data sets for any.
+    If no data sets are known that attain the cost of all releases together, the lower end of ε may be that of fewer
+    releases; there is none if no such data sets are known for any.
 
     Parameters
     ----------
     releases : iterable of (PrivacyProfile, int), optional
-        What was released before.
+        Earlier releases.
 
     Raises
     ------
     ParameterError
-        If a count is not a whole number of at least 1.
+        If a count is not an integer of at least 1.
     MixedNeighbours
         If two profiles hold for different neighbouring relations.
 
@@ -134,10 +134,10 @@ class RunningLoss:
         return self._directions[0].mass if self._directions else _InfiniteMass()
 
     def epsilon(self, delta: float, *, width: float = 1e-7) -> Enclosure | Bound:
-        """Return what is proved of the least ε >= 0 with δ(ε) <= delta; see `ComposedLoss.epsilon`.
+        """Return an enclosure of the least ε >= 0 with δ(ε) <= delta, or an upper bound; see `ComposedLoss.epsilon`.
 
-        The first call, and one when the releases have grown by a half to twice, cost what `compose` does; others a
-        fraction of a millisecond.
+        The first call, and one after the number of releases has grown by a half to twice, take the time of `compose`;
+        other calls take a fraction of a millisecond.
         """
         target = checked_delta(delta)
         open_unit("width", width)
@@ -164,7 +164,7 @@ class RunningLoss:
         return answer.stated_for(relation)
 
     def delta(self, epsilon: float, *, width: float = 1e-7) -> Enclosure | Bound:
-        """Return what is proved of δ(epsilon), for epsilon >= 0; see `ComposedLoss.delta`."""
+        """Return an enclosure of δ(epsilon), or an upper bound, for epsilon >= 0; see `ComposedLoss.delta`."""
         at = checked_epsilon(epsilon)
         open_unit("width", width)
         known = [growing.delta(at, width) for growing in self._directions]
@@ -177,7 +177,7 @@ class RunningLoss:
         return result.stated_for(self._examples[0].neighbouring)
 
     def room(self, profile: PrivacyProfile, *, epsilon: float, delta: float) -> float:
-        """Return how many more releases of one profile fit: what `epsilon` then proves is at most the given one.
+        """Return the number of further releases of one profile after which the proved ε is still within the budget.
 
         Parameters
         ----------
@@ -189,7 +189,7 @@ class RunningLoss:
         Returns
         -------
         float
-            A whole number; inf if a trillion fit. After a deadline (`accountant.deadline`) at least so many fit.
+            An integer; inf if a trillion fit. After a deadline (`accountant.deadline`) a lower bound on that number.
 
         Raises
         ------

@@ -52,17 +52,17 @@ TheoremBound = Callable[[CountedProfiles, float], Bound | None]
 
 @dataclass(frozen=True, slots=True)
 class CompositionTheorem:
-    """A named theorem: what it proves of ε at a δ, and directly of δ at an ε if it can.
+    """Named composition theorem: its bound on ε at a δ and, if it has one, on δ at an ε.
 
     Attributes
     ----------
     name, source
-        What it is called, and where it is proved.
+        Its name, and the publication that proves it.
     of_epsilon, of_delta
-        What it proves.
+        Its bounds.
     one_way
-        Whether it needs no more than the curve of one direction of the neighbouring relation. All others are about
-        releases that lose no more in the other direction, where what is small is taken for symmetric.
+        True if it needs only the curve of one direction of the neighbouring relation. All others need releases that
+        lose no more in the other direction, as they take a bound on the losses of one direction for both.
     """
 
     name: str
@@ -72,7 +72,7 @@ class CompositionTheorem:
     one_way: bool = False
 
     def applies_to(self, releases: CountedProfiles) -> bool:
-        """Whether the releases are what the theorem is about."""
+        """Return True if the theorem applies to these releases."""
         return self.one_way or all(profile.covers_both_directions for profile, _ in releases)
 
     def epsilon(self, releases: CountedProfiles, delta: float) -> Bound | None:

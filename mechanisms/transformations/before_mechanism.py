@@ -38,23 +38,23 @@ from mechanisms.transformations.transformation import Chain, Transformation, par
 @register
 @dataclass(frozen=True)
 class Transformed(BuiltInMechanism):
-    """A transformation, and the mechanism that releases what it gives.
+    """Transformation followed by a mechanism that releases its result.
 
     A gate's ``release(transformation >> mechanism, private)`` is ``release(mechanism, private.map(transformation))``:
-    what a record can move, and is charged for, follows from the domain that the value was let in with.
+    the sensitivity, and the charge, follow from the domain with which the value was admitted.
 
     By itself, outside of a gate, it protects one record that is replaced by any other: one of `takes`, a number,
-    a vector of numbers or a category, whatever its size. By law 1 of transformations the results of two such records
-    are no further apart than `results` is wide, which is what `sensitivity`, `profile` and `epsilon` are for: of
-    ``Clip(0, 2) >> Laplace(scale=1)`` they are 2. Where results have no bound, as those of `Affine`, so does the loss:
+    a vector of numbers or a category, of any size. By law 1 of transformations the results of two such records
+    are no further apart than the width of `results`; `sensitivity`, `profile` and `epsilon` are for that distance: for
+    ``Clip(0, 2) >> Laplace(scale=1)`` it is 2. Where results have no bound, as those of `Affine`, neither has the loss:
     the profile is `NoPrivacy`.
 
     Parameters
     ----------
     transformation : Transformation
-        What is done first.
+        Applied first.
     mechanism : Mechanism
-        What adds noise.
+        Adds noise to the result.
 
     Examples
     --------
@@ -104,12 +104,12 @@ class Transformed(BuiltInMechanism):
 
     @property
     def results(self) -> Domain | None:
-        """Where the transformation's results of all such values lie."""
+        """Domain of the transformation's results for all such values."""
         return None if self._domains is None else self._domains[1]
 
     @property
     def categorical(self) -> bool:
-        """Whether the transformation takes category names."""
+        """True if the transformation takes category names."""
         return parts_of(self.transformation)[0].takes_categories
 
     @property
@@ -119,7 +119,7 @@ class Transformed(BuiltInMechanism):
 
     @property
     def counts_in_public(self) -> bool:
-        """Whether the number of records is seen."""
+        """True if the mechanism reveals the number of records."""
         return counts_in_public(self.mechanism)
 
     @cached_property
@@ -133,7 +133,7 @@ class Transformed(BuiltInMechanism):
 
     @property
     def sensitivity(self) -> Sensitivity:
-        """How far any other record in a record's place moves a result; no movement at all where that has no bound."""
+        """Largest change of a result if a record is replaced by any other; 0 where that has no bound."""
         if self._bounded and self.results is not None:
             return self.results.sensitivity
         return Sensitivity(0.0, 0.0, 0.0)
@@ -155,7 +155,7 @@ class Transformed(BuiltInMechanism):
         return self.mechanism.profile(self.sensitivity if sensitivity is None else sensitivity)
 
     def release(self, value: npt.ArrayLike, noise: NoiseSource | np.random.Generator) -> Any:
-        """Return what the mechanism makes of the transformed value."""
+        """Return the mechanism's release of the transformed value."""
         return self.mechanism.release(self.transformation(value), noise)
 
     def log_density(self, output: npt.ArrayLike, value: npt.ArrayLike) -> FloatArray:

@@ -106,7 +106,7 @@ class FirstAbove(Transformation):
 
 @dataclass(frozen=True, eq=False)
 class Above(Transformation):
-    """Whether each coordinate is above a public threshold: 1, else 0.
+    """Indicator of each coordinate above a public threshold: 1 if it is above, else 0.
 
     With thresholds drawn uniformly from [0, 1), in public, the bit of a number in [0, 1] is 1 with its probability.
 
@@ -246,9 +246,9 @@ class RandomRounding(Transformation):
 
 @dataclass(frozen=True, eq=False)
 class Table(Transformation):
-    """What a public table says for each category.
+    """Lookup of each category's entry in a public table.
 
-    Domain out: what the table holds. Whole numbers from 0, one for each category, are `Categories`; other numbers an
+    Domain out: that of the entries. Integers from 0, one for each category, are `Categories`; other numbers an
     `Interval` from the smallest to the largest, or a `Box`. Stability: the largest L1 distance of two entries, and 1
     for an entry that is a category (0 if all are the same).
 
@@ -281,7 +281,7 @@ class Table(Transformation):
         return apart * (1.0 + 2.0**-52 * (rows.shape[1] + 2))  # more than is rounded off
 
     def into(self, domain: Domain) -> Domain:
-        """Return what the table's entries are."""
+        """Return the domain of the table's entries."""
         _check_categories(domain, len(self.entries), "Table")
         if self.entries.dtype.kind == "i":
             return Categories(int(self.entries.max()) + 1)

@@ -153,7 +153,7 @@ class Chain(Transformation):
 
     @property
     def coordinatewise(self) -> bool:  # type: ignore[override]
-        """Whether all parts are."""
+        """True if all parts are coordinatewise."""
         return all(part.coordinatewise for part in self.parts)
 
     @property
@@ -185,7 +185,7 @@ class Chain(Transformation):
 
 
 def parts_of(transformation: Transformation) -> tuple[Transformation, ...]:
-    """Return what a chain consists of, or the transformation itself."""
+    """Return the parts of a chain, or the transformation itself."""
     return transformation.parts if isinstance(transformation, Chain) else (transformation,)
 
 

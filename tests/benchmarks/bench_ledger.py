@@ -30,8 +30,9 @@ import numpy as np
 import opendp.prelude as dp
 
 from accountant import Accountant, Budget, Cost, Entry, Place
+from accountant.ledger.events import Charge
 from accountant.stores.opening import open_store, verify_store
-from accountant.stores.sql_store import Charge, SQLStore
+from accountant.stores.sql_store import NamedCharge, SQLStore
 from mechanisms import Interval, Laplace
 
 UNIT = Interval(0, 1)
@@ -198,18 +199,23 @@ def fill(path: Path, entries: int, records: int) -> None:
     store = open_store(path, Accountant(TERMS).terms())
     charge = Cost(Fraction(1, 4), Fraction(0))
 
-    def charges(begin: int) -> Iterator[Sequence[Charge]]:
+    def charges(begin: int) -> Iterator[Sequence[NamedCharge]]:
         yield [
-            Charge(
+            NamedCharge(
+                Charge(
+                    [
+                        Entry(
+                            NOISE,
+                            UNIT.sensitivity,
+                            charge,
+                            (f"user-{i % records}",),
+                            Place("f.py", 3),
+                            "opendp",
+                        )
+                    ],
+                    lambda _: True,
+                ),
                 store.names.label,
-                [
-                    Entry(
-                        NOISE, UNIT.sensitivity, charge, (f"user-{i % records}",), Place("f.py", 3), "opendp"
-                    )
-                ],
-                lambda _: True,
-                False,
-                None,
             )
             for i in range(begin, min(begin + 1_000, entries))
         ]

@@ -64,7 +64,7 @@ def views(world: int, rows: int) -> ViewSample:
 def band() -> tuple[Event, ...]:
     """Events such as a band has: thresholds of three scores that share their readings."""
     fit = views(0, 40_000), views(1, 40_000)
-    draws = Draws.of((40_000, 40_000))
+    draws = Draws.from_sizes((40_000, 40_000))
     readings = [
         *(ColumnValue(column) for column in TEN),
         *(ColumnSummary(name, TEN) for name in OPERATIONS),

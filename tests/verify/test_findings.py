@@ -53,7 +53,7 @@ def test_every_statement_is_made_somewhere_and_given_all_its_values() -> None:
     later = [set(), *(words for maker, words in given.items() if not maker.startswith("Statement."))]
     for statement in Statement:
         name = f"Statement.{statement.name}"
-        values = {field for _, field, _, _ in string.Formatter().parse(statement.words) if field}
+        values = {field for _, field, _, _ in string.Formatter().parse(statement.description) if field}
         assert name in named
         assert given[name] == values if name in given else values in later, name
 
@@ -104,8 +104,8 @@ def test_impossible_bounds_and_witnesses_are_refused() -> None:
 
 @given(st.floats(0.0, 1e6), st.floats(0.0, 1.0))
 def test_bounds_are_printed_on_the_safe_side(epsilon: float, delta: float) -> None:
-    upper = re.fullmatch(r"ε ≤ (\S+) at δ = (\S+)", UpperBound(epsilon, delta, "x").words)
-    lower = re.fullmatch(r"ε ≥ (\S+) at δ = (\S+)", LowerBound(epsilon, delta, 0.95, "x", 9).words)
+    upper = re.fullmatch(r"ε ≤ (\S+) at δ = (\S+)", UpperBound(epsilon, delta, "x").description)
+    lower = re.fullmatch(r"ε ≥ (\S+) at δ = (\S+)", LowerBound(epsilon, delta, 0.95, "x", 9).description)
     assert upper is not None
     assert lower is not None
     assert float(lower[1]) <= epsilon <= float(upper[1])
@@ -125,7 +125,7 @@ def test_a_bound_speaks_with_the_confidence_that_it_has() -> None:
 
 def test_bounds_are_written_plainly() -> None:
     """What is at least infinite is infinite; a claim's own δ is as it was given, 1.23457e-05 before."""
-    assert LowerBound(math.inf, 0.0, 1.0, "x", 0).words == "ε = ∞ at δ = 0"
-    assert LowerBound(2 / 3, 0.0, 1.0, "x", 0).words == "ε ≥ 0.666666 at δ = 0"
-    assert UpperBound(2 / 3, 1.2345678e-5, "x").words == "ε ≤ 0.666667 at δ = 1.2345678e-05"
-    assert UpperBound(1.0, 2 / 3e5, "x").words == "ε ≤ 1 at δ = 6.66667e-06"
+    assert LowerBound(math.inf, 0.0, 1.0, "x", 0).description == "ε = ∞ at δ = 0"
+    assert LowerBound(2 / 3, 0.0, 1.0, "x", 0).description == "ε ≥ 0.666666 at δ = 0"
+    assert UpperBound(2 / 3, 1.2345678e-5, "x").description == "ε ≤ 0.666667 at δ = 1.2345678e-05"
+    assert UpperBound(1.0, 2 / 3e5, "x").description == "ε ≤ 1 at δ = 6.66667e-06"

@@ -15,7 +15,7 @@ from algorithms.claim import ClaimForm, View
 from mechanisms import Assumption, AssumptionKind
 from verify.findings import Finding, FindingKind, LowerBound, UpperBound, Witness
 from verify.printable import printable
-from verify.sentences import stated
+from verify.sentences import remark
 from verify.verdict.answer import SubjectKind
 from verify.verdict.plot_band import plot_band
 from verify.verdict.result import Verification
@@ -41,7 +41,7 @@ def test_long_texts_are_cut_in_the_middle() -> None:
 
 def everywhere(text: str) -> Verification:
     """A result that holds a text wherever one can be."""
-    quoting = stated("{text}", text=text)
+    quoting = remark("{text}", text=text)
     band = {
         "epsilon": [0.0, 1.0], "delta_lower": [0.1, 0.0], "delta_upper": [0.5, 0.2], "delta_upper_by": text,
         "confidence": 0.95, "said": quoting.to_dict(), "trade_off": {"alpha": [0.0, 1.0], "beta_upper": [1.0, 0.0]},

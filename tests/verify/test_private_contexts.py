@@ -10,7 +10,7 @@ from mechanisms.parameters import ParameterError
 from verify import PlainBandit, verify
 from verify.bandits import bandit_view
 from verify.bandits.calling.bandit_records import BanditRecords
-from verify.transcripts.action_features import read
+from verify.transcripts.action_features import read_features
 
 pytestmark = pytest.mark.usefixtures("small_searches")
 ARMS, FEATURES, ROUNDS, PHASE = 2, 2, 16, 4
@@ -107,9 +107,9 @@ def test_a_private_contextual_bandit_is_not_refuted(kind, monkeypatch):
 
     def spied(features, transcript):
         hidden.add(int((transcript.actions == -1).all(axis=(0, 2)).sum()))
-        return read(features, transcript)
+        return read_features(features, transcript)
 
-    monkeypatch.setattr(bandit_view, "read", spied)
+    monkeypatch.setattr(bandit_view, "read_features", spied)
     assert verify(subject(kind), epsilon=1.0, effort="quick").verdict == "unproven"
     # No draw of the test shows the changed round's own action; others of OwnContext never change.
     assert hidden == ({1} if kind is PhasedLinear else set())

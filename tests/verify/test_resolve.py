@@ -55,7 +55,7 @@ def test_other_neighbours_leave_the_rest_of_a_claim() -> None:
     found = resolve(marked, Interval(0, 5))
     assert isinstance(found, FunctionSubject)
     assert found.form.model == "local"
-    assert "5" in found.neighbours.words
+    assert "5" in found.neighbours.description
     assert "5" in found.form.differ
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from accountant.files.json_object import JsonObject
 from verify.findings import Statement
-from verify.sentences import Basis, Sentence, confident, exact, observed, read_sentence, stated
+from verify.sentences import Basis, Sentence, confident, exact, observed, read_sentence, remark
 from verify.verdict.json_form import json_able
 
 
@@ -59,7 +59,7 @@ def test_names_and_error_messages_are_somebody_elses_words():
 texts = st.text(max_size=20)
 
 
-@given(st.sampled_from([exact, stated]), texts, texts)
+@given(st.sampled_from([exact, remark]), texts, texts)
 def test_a_sentence_comes_back_from_json(make, first, second):
     said = make("{first} and {second}", first=first, second=second)
     assert read_sentence(JsonObject(json.loads(json.dumps(json_able(said))), "it")) == said

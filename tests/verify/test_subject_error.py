@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mechanisms import Laplace
-from verify.subject_error import failing_place, words_with_place
+from verify.subject_error import describe_error_with_location, failing_place
 from verify.subjects.resolve import load_object
 
 RAISES = """
@@ -48,7 +48,7 @@ def test_who_raises_stop_iteration_is_blamed_and_not_the_generator_that_called_i
 
     with pytest.raises(RuntimeError) as error:
         list(played())
-    assert words_with_place(error.value) == f"StopIteration: enough (at {file}:2)"
+    assert describe_error_with_location(error.value) == f"StopIteration: enough (at {file}:2)"
     with pytest.raises(RuntimeError) as other:
         raise RuntimeError("mine") from KeyError(7)
-    assert words_with_place(other.value).startswith("RuntimeError: mine (at ")
+    assert describe_error_with_location(other.value).startswith("RuntimeError: mine (at ")

@@ -65,7 +65,7 @@ def test_mechanisms_and_learners_differ_by_parameters_and_bases():
 
 
 class Spoken(collections.UserDict):
-    words = "says"
+    description = "says"
 
 
 def test_what_is_pythons_own_differs_from_version_to_version_and_counts_by_its_name():

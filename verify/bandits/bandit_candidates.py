@@ -1,4 +1,4 @@
-"""What the test of a bandit draws from: the most telling reward tables, or the two worlds of an adversary."""
+"""The candidates of a bandit's test: the reward tables with the largest predicted bounds, or an adversary's worlds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mechanisms.arrays import FloatArray
 from verify.bandits.bandit_view import BanditView
 from verify.bandits.call_cost import cost_of, run_cost
 from verify.bandits.calling.plain_bandit import PlainBandit
-from verify.bandits.message_search import MessageScan, telling_messages
+from verify.bandits.message_search import MessageScan, distinguishing_messages
 from verify.bandits.neighbouring_tables import row_in_words
 from verify.bandits.paired_runs import UNITS_OF_ROUND
 from verify.bandits.table_search import RUNS_OF_ANY_PAIR, is_far_beyond, plainest_pair, telling_tables
@@ -77,16 +77,16 @@ _SHOWN = 64  # rewards of a table that is printed
 
 @dataclass(frozen=True, eq=False)
 class FoundPairs:
-    """What tells most of a bandit.
+    """The pairs of data sets on which a bandit is tested.
 
     Attributes
     ----------
     candidates
-        What a test draws from.
+        The candidates of the test.
     second
-        How many draws a second test has; 0: there is none.
+        Number of draws of a second test; 0: there is none.
     scan
-        What the messages of all rounds told, if it has any.
+        The scan of the messages of all rounds, if the bandit sends messages.
     """
 
     candidates: Candidates
@@ -95,14 +95,14 @@ class FoundPairs:
 
 
 def find_candidates(bandit: PlainBandit, claim: Claim, effort: Effort, seed: int) -> FoundPairs | None:
-    """Look for what tells most of a bandit.
+    """Find the pairs of data sets on which to test a bandit.
 
     Parameters
     ----------
     bandit, claim
-        The bandit, and what it is held to.
+        The bandit, and its claim.
     effort, seed
-        How much work, and the seed of everything random.
+        The effort preset, and the seed of all random draws.
 
     Returns
     -------
@@ -158,7 +158,7 @@ def _tables(bandit: PlainBandit, claim: Claim, effort: Effort, seed: int) -> Fou
 
 def _messages(bandit: PlainBandit, claim: Claim, effort: Effort, seed: int) -> FoundPairs | None:
     """Return the most telling tables by messages, and by actions if these tell as much; None if nothing varies."""
-    scan, views = telling_messages(bandit, claim, effort, SpawnKey.TRANSCRIPT_SCAN.sequence(seed, 4))
+    scan, views = distinguishing_messages(bandit, claim, effort, SpawnKey.TRANSCRIPT_SCAN.sequence(seed, 4))
     best = max((view.pair.predicted for view in views), default=-math.inf)
     actions = _tables(bandit, claim, effort, seed) if best < _SIZE.clear * claim.epsilon else None
     if not views:

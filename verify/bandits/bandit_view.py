@@ -1,4 +1,4 @@
-"""What is read of a bandit's runs: some of its actions, and the columns of the messages of a few rounds."""
+"""The view of a bandit's runs that is tested: some of its actions, and the columns of the messages of a few rounds."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from verify.events.view_sample import ViewSample
 from verify.outputs.output_layout import OutputLayout, layout_of
 from verify.outputs.output_readings import Readings, UnreadableOutput
 from verify.outputs.read_outputs import read_outputs
-from verify.transcripts.action_features import read
+from verify.transcripts.action_features import read_features
 from verify.transcripts.transcript import Transcript
 from verify.transcripts.view_pair import ViewPair
 
@@ -71,7 +71,7 @@ class BanditView:
             transcript = Transcript(actions)
             if hidden:
                 transcript.hide(pair.record)
-            found.append(read(pair.features, transcript))
+            found.append(read_features(pair.features, transcript))
         columns = tuple(column for each in found for column in each.columns)
         return ViewSample(np.hstack([each.values for each in found]), columns)
 
@@ -98,6 +98,6 @@ def sample_of_round(number: int, layout: OutputLayout, messages: Sequence[Any]) 
     return ViewSample(sample.values, columns)
 
 
-def present(values: FloatArray) -> FloatArray:
-    """Return values with a number in place of what is not there."""
+def fill_absent(values: FloatArray) -> FloatArray:
+    """Return values with -inf in place of NaN, which marks an absent entry."""
     return np.where(np.isnan(values), -np.inf, values)

@@ -1,10 +1,10 @@
-"""Search for the round whose reward its messages tell most of.
+"""Search for the round with the largest privacy loss in its messages.
 
 First every round at once: in runs on rewards drawn by coins, each run its own, the messages of a round are compared
-between the runs that paid more and those that paid less; and correlations tell which later messages hang on a reward,
-and which others hang on these, as they do if noise is used twice.
-Then rounds that stand out, and the plainest ones whatever was seen, are played on neighbouring tables. All of it only
-ranks.
+between the runs that paid more and those that paid less; and correlations find later messages that depend on a reward,
+and others that depend on these, as they do if noise is used twice.
+Then the rounds with the largest predicted bounds, and the plainest ones in any case, are played on neighbouring
+tables. The search only ranks.
 """
 
 from __future__ import annotations
@@ -18,7 +18,13 @@ from scipy.stats import rankdata
 
 from algorithms.claim import Claim, View
 from mechanisms.arrays import BoolArray, FloatArray
-from verify.bandits.bandit_view import BanditView, layout_of_rounds, present, read_messages, sample_of_round
+from verify.bandits.bandit_view import (
+    BanditView,
+    fill_absent,
+    layout_of_rounds,
+    read_messages,
+    sample_of_round,
+)
 from verify.bandits.calling.bandit_calls import BanditError
 from verify.bandits.calling.plain_bandit import PlainBandit
 from verify.bandits.neighbouring_tables import NeighbouringTables
@@ -98,18 +104,18 @@ _SIZE = _SearchSize()
 
 @dataclass(frozen=True, eq=False)
 class MessageScan:
-    """What the messages of all rounds tell on rewards drawn by coins.
+    """The predicted bounds of the messages of all rounds, on rewards drawn by coins.
 
     Attributes
     ----------
     runs, rounds
-        How many runs, of how many rounds.
+        Numbers of runs and of rounds of each.
     own
         The bound that the messages of each round predict; shape (rounds,).
     later
-        For each round the later ones whose messages hang on its reward, the most telling first.
+        For each round the later ones whose messages depend on its reward, the most dependent first.
     hangs
-        How many standard errors of a correlation the most telling of these is; shape (rounds,).
+        The largest of these correlations in standard errors; shape (rounds,).
     """
 
     runs: int
@@ -120,26 +126,26 @@ class MessageScan:
 
     @property
     def smallest_share(self) -> float:
-        """How often an event must be seen where the round pays one reward, and never where it pays another."""
+        """Least detectable share of runs with an event under one reward of the round, and none under the other."""
         return min(2.0 * _SIZE.hits / self.runs, 1.0)
 
     @property
     def outstanding(self) -> list[int]:
-        """The rounds, counted from 1, that tell most, by their own messages and by later ones."""
+        """The rounds, counted from 1, with the largest bounds of own messages or correlations of later ones."""
         own = np.argsort(-self.own, kind="stable")[: _SIZE.outstanding] + 1
         hanging = np.argsort(-self.hangs, kind="stable")[: _SIZE.hanging] + 1
         return list(dict.fromkeys([*own.tolist(), *(t for t in hanging.tolist() if self.later[t - 1])]))
 
 
-def telling_messages(
+def distinguishing_messages(
     bandit: PlainBandit, claim: Claim, effort: Effort, seed: np.random.SeedSequence
 ) -> tuple[MessageScan, list[BanditView]]:
-    """Search; return what was seen of all rounds, and the most telling pairs of tables, the best first.
+    """Search; return the scan of all rounds, and the pairs of tables with the largest predicted bounds, the best first.
 
     Raises
     ------
     BanditError
-        If no run sends a message, or what is sent cannot be read.
+        If no run sends a message, or a message cannot be read.
     """
     scan_seed, play_seed, table_seed = seed.spawn(3)
     player = PairedPlayer(bandit, claim, effort, play_seed)
@@ -172,7 +178,7 @@ def _scan(
     rounds = int(min(rounds, max(affordable / runs, few)))
     played = _CoinRuns(bandit, runs, rounds, seed)
     sample = layout.sample(read_messages([message for run in played.messages for message in run], layout))
-    values = present(sample.values).reshape(runs, rounds, -1)
+    values = fill_absent(sample.values).reshape(runs, rounds, -1)
     p = values.shape[2]
     flat = values.reshape(runs, -1)
     own = np.full(rounds, -np.inf)
@@ -329,12 +335,14 @@ class _Contest:
             return None
         places = [i for i, layout in enumerate(layouts) if layout.columns]
         features = first_actions(min(tables.rounds, record + _SIZE.after), space, first=record + int(hidden))
-        pair = ViewPair(tables.table, tables.neighbour, record, tables.others, tuple(features), predicted)
+        pair = ViewPair(
+            tables.table, tables.neighbour, record, tables.unchanged_rounds, tuple(features), predicted
+        )
         return BanditView(pair, tuple(rounds[i] for i in places), tuple(layouts[i] for i in places))
 
     def _bounds(self, first: FloatArray, second: FloatArray, final: float) -> FloatArray:
         """Return what each column of two worlds predicts."""
-        values = present(np.concatenate([first, second]))
+        values = fill_absent(np.concatenate([first, second]))
         world = np.arange(len(values))[:, np.newaxis] < len(first)
         which = np.repeat(world, values.shape[1], axis=1)
         return _column_bounds(values, which, np.full(values.shape[1], final), self.player.planned.delta)
@@ -342,7 +350,7 @@ class _Contest:
     def _together(self, seen: Sequence[Sequence[ViewSample]], final: float) -> float:
         """Return what the columns predict together: by a sum of their ranks whose weights half of the runs say."""
         both = [np.hstack([each[world].values for each in seen]) for world in (0, 1)]
-        ranks = _ranks(present(np.concatenate(both)))
+        ranks = _ranks(fill_absent(np.concatenate(both)))
         world, fit = np.arange(len(ranks)) < len(both[0]), np.arange(len(ranks)) % 2 == 0
         weights = ranks[world & fit].mean(axis=0) - ranks[~world & fit].mean(axis=0)
         score, of_score = (ranks @ weights)[~fit, np.newaxis], world[~fit, np.newaxis]

@@ -53,7 +53,7 @@ class NeighbouringTables:
 
     @property
     def rounds(self) -> int:
-        """How many rounds are played."""
+        """Number of rounds that are played."""
         return len(self.table) - 1
 
     @property
@@ -64,7 +64,7 @@ class NeighbouringTables:
         return table
 
     @property
-    def others(self) -> str:
+    def unchanged_rounds(self) -> str:
         """All rounds but the changed one, in words."""
         return _rows_in_words(self.table, self.record, self.arms) or self.words
 

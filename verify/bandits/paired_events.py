@@ -1,4 +1,4 @@
-"""What a few runs on two neighbouring tables predict of a test, if both were played with the same random numbers.
+"""Predicted bounds of events from a few runs on two neighbouring tables with the same random numbers.
 
 Runs that go together differ only where the changed reward made them differ, so the ratio of an event's two
 probabilities p and q is known far better than from independent runs: with d the share of run pairs of which one run is
@@ -44,18 +44,18 @@ _MOST_ARMS = 4  # arms of which quick features are made: the most played
 
 @dataclass(frozen=True)
 class BestEvent:
-    """The event in which two worlds differ most: the bound that it predicts, and what it takes.
+    """The event with the largest predicted bound on two worlds.
 
     Attributes
     ----------
     predicted
         The lower bound on epsilon that the final test is expected to give.
     rounds
-        How many rounds its feature takes.
+        Number of rounds that its feature needs.
     change
-        Of the round.
+        The change of the round.
     share
-        Of the runs that are in it, in the world where it is likelier.
+        Share of the runs that are in it, in the world where it is likelier.
     """
 
     predicted: float
@@ -86,7 +86,7 @@ def best_paired_event(played: PairedRuns, planned: PlannedTest, *, caution: floa
     if planned.hidden:
         both.hide(record)
     features = _quick_features(both, record, played.tables.arms, planned.hidden)
-    values = np.column_stack([feature.of(both).astype(np.int32) for feature in features])
+    values = np.column_stack([feature.values(both).astype(np.int32) for feature in features])
     found: list[BestEvent] = []
     for change in played.changes():
         first, second = values[:n], values[n:]
@@ -158,7 +158,7 @@ def _best_half_line(
         return None
     a, b, apart, edge = a[at, column], b[at, column], apart[at, column], ranked[at, column]
     times = np.array([isinstance(feature, PlayTime | FirstSwitch) for feature in features])
-    last = np.array([feature.last for feature in features])[column]
+    last = np.array([feature.last_round for feature in features])[column]
     last = np.where(times[column], np.minimum(edge, last), last)  # "at most t" is known in round t
     draws = planned.draws(last)
     total = float(weights.sum())
@@ -213,16 +213,16 @@ def _paired_bound(
 def view_pair_of(
     played: PairedRuns, change: RoundChange, space: ActionSpace, planned: PlannedTest, *, caution: float
 ) -> ViewPair | None:
-    """Return the two tables of a change, with the features of all kinds that tell most; None if no feature varies.
+    """Return the two tables of a change, with the best features of all kinds; None if no feature varies.
 
     Parameters
     ----------
     played
-        The runs; all that the change may touch have partners.
+        The runs; all that the change may affect have partners.
     change
-        Of the round.
+        The change of the round.
     space
-        What actions are made of.
+        The space of actions.
     planned, caution
         As for `best_paired_event`.
     """
@@ -236,7 +236,7 @@ def view_pair_of(
     scored = [
         found
         for feature in features
-        if (found := _scored(feature, feature.of(both), planned, caution)) is not None
+        if (found := _scored(feature, feature.values(both), planned, caution)) is not None
     ]
     pair = best_pair(played.background(change), [scored], space)
     if pair is None or hidden or record > pair.rounds:
@@ -255,7 +255,7 @@ def _scored(
         return None
     n = len(values) // 2
     first, second = index[:n], index[n:]
-    last = np.full(k, feature.last)
+    last = np.full(k, feature.last_round)
     if feature.column.kind == "category":
         # Labels of lowest ratio together, and of highest, as one half shows them.
         half = n // 2
@@ -264,7 +264,7 @@ def _scored(
         rank[np.argsort((b + 0.5) / (a + 0.5), kind="stable")] = np.arange(k)
         first, second, n = rank[first[half:]], rank[second[half:]], n - half
     elif isinstance(feature, PlayTime | FirstSwitch):
-        last = np.minimum(found, feature.last)
+        last = np.minimum(found, feature.last_round)
     steps = np.bincount(np.minimum(first, second), minlength=k) - np.bincount(
         np.maximum(first, second), minlength=k
     )

@@ -1,9 +1,9 @@
-"""Runs on a reward table, with partners on its neighbour, and the ways to change the round that they tell of.
+"""Runs on a reward table, with partners on its neighbour, and the changes of the round that they are runs of.
 
 Runs of one number have the same random numbers on all tables (`verify.bandits.calling.plain_bandit`). A run and its
-partner, in which the changed round pays every arm another reward, tell of all ways to change that round: where only arm
-a's reward differs, the runs that played another arm in that round are the same in both worlds; and where arm a's reward
-falls and all others rise, the runs that played a change places with their partners.
+partner, in which the changed round pays every arm another reward, are samples of all ways to change that round: where
+only arm a's reward differs, the runs that played another arm in that round are the same in both worlds; and where arm
+a's reward falls and all others rise, the runs that played a change places with their partners.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class RoundChange:
 
     @property
     def only_arm(self) -> int | None:
-        """The arm without whose play in the round both worlds are the same; None if there is none."""
+        """The arm that must be played in the round for the two worlds to differ; None if there is none."""
         return None if self.swapped else self.arm
 
 
@@ -95,7 +95,7 @@ class PairedRuns:
         pairs = np.bincount(self.own, minlength=arms + 1)  # arm number `arms`: the bandit had stopped
         self.weights = (np.bincount(own, minlength=arms + 1) / (len(own) * np.maximum(pairs, 1)))[self.own]
 
-    def cut(self, rounds: int) -> PairedRuns:
+    def first_rounds(self, rounds: int) -> PairedRuns:
         """Return the first rounds of the runs; all, if there are no more."""
         if rounds >= self.tables.rounds:
             return self
@@ -103,7 +103,7 @@ class PairedRuns:
         return PairedRuns(tables, self.runs[:, :rounds], self.at, self.partners[:, :rounds], self.arm)
 
     def changes(self) -> list[RoundChange]:
-        """Return the ways to change the round that these runs tell of: one reward, all, one against the others."""
+        """Return the changes of the round that these runs are samples of: one reward, all, one against the others."""
         tables = self.tables
         row, every = tables.table[tables.record], np.arange(tables.row.size)
         if not np.array_equal(row[tables.arms :], tables.row[tables.arms :]):
@@ -138,18 +138,18 @@ class PairedRuns:
         table = self.tables.table.copy()
         table[self.tables.record] = change.first
         neighbour = Neighbour(self.tables.record, change.second, "the round's other row")
-        return Background(table, (neighbour,), self.tables.others)
+        return Background(table, (neighbour,), self.tables.unchanged_rounds)
 
 
 class PairedPlayer:
-    """Plays a bandit on neighbouring tables with the same random numbers, and says how much can be afforded.
+    """A player of a bandit on neighbouring tables with the same random numbers, in as many runs as are affordable.
 
     Parameters
     ----------
     bandit, claim
-        The bandit, and what it is held to.
+        The bandit, and its claim.
     effort
-        How much work.
+        The effort preset.
     seed
         Of all runs.
 

@@ -1,9 +1,9 @@
-"""Search for the neighbouring reward tables on which a bandit in plain Python tells most, by successive halving.
+"""Search for the neighbouring reward tables with the largest predicted bound of a bandit in plain Python, by halving.
 
-Many tables are played on few pairs of runs, the best of them and variants of theirs on more, and again, since what is
-found in few runs is mostly luck; runs are kept from round to round. To the tables that are made for it
-(`verify.bandits.neighbouring_tables`) come those that bisection finds between two others
-(`verify.transcripts.table_bisection`). How many there are follows from what a run costs (`verify.bandits.call_cost`).
+Many tables are played on few pairs of runs, the best of them and their variants on more, and again (successive
+halving), since most of what is found in few runs is chance; runs are kept from round to round. To the tables that are
+made for it (`verify.bandits.neighbouring_tables`) come those that bisection finds between two others
+(`verify.transcripts.table_bisection`). Their number follows from the cost of a run (`verify.bandits.call_cost`).
 """
 
 from __future__ import annotations
@@ -206,7 +206,7 @@ def plainest_pair(
 
 
 def is_far_beyond(predicted: float, claim: Claim) -> bool:
-    """Whether so much is predicted that few draws will do: three times the claim, and two more than it."""
+    """Return True if the predicted bound is so large that few draws suffice: 3 times the claim, and 2 more than it."""
     return predicted > max(3.0 * claim.epsilon, claim.epsilon + 2.0)
 
 
@@ -260,7 +260,7 @@ class _TableSearch:
         entered = [
             replace(
                 each,
-                played=each.played.cut(
+                played=each.played.first_rounds(
                     max(int(within.longer * each.event.rounds), each.played.tables.record + 1)
                 ),
             )

@@ -18,7 +18,7 @@ from verify.bandits.calling.bandit_crash import place_in_bandit
 from verify.bandits.calling.plain_bandit import PlainBandit
 from verify.bandits.message_search import MessageScan
 from verify.conduct.conduct import Conduct
-from verify.conduct.kept_outside import changed, kept_outside
+from verify.conduct.kept_outside import changed_state, class_state
 from verify.conduct.time_limit import TimeLimitReached, time_limit
 from verify.findings import Finding, FindingKind, Statement, UpperBound
 from verify.sampling.counted_event import CountedEvent
@@ -52,7 +52,7 @@ def verify_bandit(bandit: PlainBandit, claim: Claim, conduct: Conduct, tester: T
         If its class cannot be called as it was said.
     """
     evidence = Evidence(upper=UpperBound(math.inf, 1.0, "black box"))
-    with stopped_in_time(evidence, conduct.seconds, conduct.spent), stopped_by_hand(evidence):
+    with stopped_in_time(evidence, conduct.seconds, conduct.elapsed_seconds), stopped_by_hand(evidence):
         try:
             if _look(evidence, bandit, conduct):
                 _test(evidence, bandit, claim, conduct, tester)
@@ -86,13 +86,13 @@ def _look(evidence: Evidence, bandit: PlainBandit, conduct: Conduct) -> bool:
     try:
         with time_limit(limit):
             made, same = bandit.fresh(), bandit.fresh()
-            before = kept_outside(made)
+            before = class_state(made)
             first, again = (_probed(bandit, table, conduct.seed) for _ in range(2))
     except TimeLimitReached:
         found = Statement.RUNS_TOO_LONG.finding(runs=2 * _PROBED, rounds=rounds, seconds=limit)
         evidence.findings.append(found)
         return False
-    kept = ["the bandit itself"] if made is same else changed(before, kept_outside(made))
+    kept = ["the bandit itself"] if made is same else changed_state(before, class_state(made))
     if kept:
         what = ", ".join([*kept[:3], *(["..."] if len(kept) > 3 else [])])
         evidence.findings.append(Statement.REMEMBERS_RUNS.finding(what=what))

@@ -1,4 +1,4 @@
-"""What a run of bets against a claim gives: the bets, the wealth, and what the next run begins with."""
+"""The result of a run of bets against a claim: the bets, the wealth, and the state with which the next run begins."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Bet:
             "label": self.label,
             "swapped": self.swapped,
             "event": self.event.to_dict(),
-            "event_words": self.event.words,
+            "event_words": self.event.description,
             "start": self.start,
             "draws": self.draws,
             "hits": self.hits,
@@ -65,7 +65,7 @@ class Bet:
 
 @dataclass(frozen=True)
 class Opening:
-    """What an earlier run leaves to the next: its wealth, and the events to begin with.
+    """The state in which an earlier run leaves the next one: its wealth, and the events to begin with.
 
     Attributes
     ----------
@@ -101,7 +101,7 @@ class Opening:
 
 @dataclass(frozen=True)
 class AnytimeResult(CountedEvent):
-    """How the betting went.
+    """The result of a test by betting.
 
     Attributes
     ----------
@@ -110,7 +110,7 @@ class AnytimeResult(CountedEvent):
     epsilon_lower, confidence
         Of the draws of all runs, at all times together.
     refuted
-        Whether the wealth ever reached 1 / `significance`.
+        True if the wealth ever reached 1 / `significance`.
     significance
         Over all runs whose wealth is carried on.
     samples
@@ -118,13 +118,13 @@ class AnytimeResult(CountedEvent):
     log_wealth, log_peak
         Natural logarithm of the final and of the largest wealth.
     draws
-        Draws a side that were looked at, on the pair with most of them.
+        Draws a side that were used, on the pair with most of them.
     bets
         All bets, in order.
     closing
-        What the next run begins with.
+        The state with which the next run begins.
     by_time_limit
-        Whether it was a time limit that stopped it. What it says holds all the same.
+        True if a time limit stopped it. Its bounds hold all the same.
     """
 
     kind: ClassVar[str] = "anytime"
@@ -138,7 +138,7 @@ class AnytimeResult(CountedEvent):
 
     @property
     def interruption(self) -> Finding | None:
-        """That what it says holds; a time limit is spoken of by whoever set it."""
+        """The finding that interrupted bets still hold; None if a time limit stopped them, which its caller reports."""
         said = self.interrupted and not self.by_time_limit
         return Statement.STOPPED_BETS.finding(draws=self.draws) if said else None
 
@@ -153,7 +153,7 @@ class AnytimeResult(CountedEvent):
 
         n draws with the largest stake λ win n m ln(1 + λ (1 - δ)) and lose -n (1 - m) ln(1 - λ δ) on average.
         """
-        payoff = Payoff.of(self.claim_epsilon, self.claim_delta)
+        payoff = Payoff.for_claims(self.claim_epsilon, self.claim_delta)
         won, lost = np.log1p(payoff.largest_stake * payoff.outcomes[[0, 3], 0][:, None])[:, 0]
         return float((-math.log(self.significance) / max(1, self.draws) - lost) / (won - lost))
 
@@ -163,7 +163,7 @@ class AnytimeResult(CountedEvent):
         return self._floor_sentence(self.detection_floor, self.draws)
 
     @property
-    def said(self) -> Sentence:
+    def sentence(self) -> Sentence:
         """The e-value of the sequential test."""
         return observed(
             "Sequential test of {draws:,} draws a side: e-value {wealth}, p ≤ {p}; threshold {threshold}",
@@ -200,7 +200,7 @@ class AnytimeResult(CountedEvent):
             "samples": self.samples,
             "search_samples": self.search_samples,
             "stopped": ("time-limit" if self.by_time_limit else "interrupt") if self.interrupted else "",
-            "said": self.said.to_dict(),
+            "said": self.sentence.to_dict(),
             "detection_floor": self.detection_floor,
             "bets": [bet.to_dict() for bet in self.bets],
             "seed": self.seed,

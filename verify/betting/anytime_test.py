@@ -6,9 +6,9 @@ bets on all pairs multiply into one wealth, because each of them is fair given a
 number of pairs nor both orders of each, nor the looks at the wealth cost anything.
 
 The known pairs are bet on at once, so that gross bugs end the run within a few draws. Where these bets win nothing,
-more pairs are searched for, if there is anything to search (`CandidateSource.further`), once they have spent a fair
-part of what it costs; the pairs that it finds catch up and are bet on beside the others. Its draws count as spent, and
-no bet is on them.
+more pairs are searched for, if there is anything to search (`CandidateSource.further_candidates`), once they have spent
+a fair part of the cost of the search; the pairs that it finds catch up and are bet on beside the others. Its draws
+count as spent, and no bet is on them.
 
 A second family of bets runs along: one wealth for every ε of a grid, on the same events with stakes of their
 own. The lower bound on ε is the largest grid point below which every ε has been refuted at the level of the
@@ -28,7 +28,7 @@ from verify.betting.anytime_result import AnytimeResult, Bet, Opening
 from verify.betting.pair_under_test import FEWEST_OF_PAIR, PairUnderTest
 from verify.betting.wealth import SEARCHED, Wealth
 from verify.conduct.effort import FALSE_ALARM
-from verify.conduct.progress import Progress, silent
+from verify.conduct.progress import Progress, no_progress
 from verify.conduct.time_limit import TimeLimitReached
 from verify.sampling.tester import Candidates, CandidateSource
 from verify.sampling.worlds import NeighbouringWorlds
@@ -134,7 +134,7 @@ def anytime_test(
     wealth = Wealth(
         claim_epsilon, claim_delta, confidence, significance, opening or Opening(), reserve=reserve
     )
-    run = _Run(wealth, candidates, samples, seed, progress or silent, source)
+    run = _Run(wealth, candidates, samples, seed, progress or no_progress, source)
     stopped: KeyboardInterrupt | None = None
     try:
         run.bet()
@@ -175,7 +175,7 @@ class _Run:
 
     def bet(self) -> None:
         """Bet until the claim is refuted or the draws are spent."""
-        while not self.wealth.over:
+        while not self.wealth.is_finished:
             seen = min(pair.seen for pair in self.active)
             if self.to_search and seen >= SCHEDULE.search_after and self._search_is_due:
                 self._search()
@@ -213,7 +213,7 @@ class _Run:
 
     def _search(self) -> None:
         """Search for more pairs."""
-        found = self.source.further(self.limit - self.spent)
+        found = self.source.further_candidates(self.limit - self.spent)
         self.searched += found.searched
         self.wealth.begin(searched=True)
         self.limit = int(min(self.limit, self.spent + found.samples))
@@ -230,7 +230,9 @@ class _Run:
             gains.setdefault(key, []).append(bet)
         best = max(gains.values(), key=lambda bets: sum(bet.gain for bet in bets))
         tracked = {
-            pair.candidate.label: pair.tracked.to_dict() for pair in self.pairs if pair.tracked is not None
+            pair.candidate.pair_label: pair.tracked.to_dict()
+            for pair in self.pairs
+            if pair.tracked is not None
         }
         searched = [
             (pair.growth, pair.candidate.found) for pair in self.pairs if pair.candidate.found is not None
@@ -257,7 +259,7 @@ class _Run:
             claim_delta=wealth.claimed[1],
             log_wealth=state.log_wealth,
             log_peak=state.log_peak,
-            refuted=wealth.won,
+            refuted=wealth.has_rejected,
             significance=wealth.significance,
             epsilon_lower=wealth.epsilon_lower,
             confidence=wealth.confidence,
@@ -275,5 +277,5 @@ class _Run:
 
 def _affordable(pairs: Sequence[PairUnderTest], budget: int) -> int:
     """The longest stretch for all pairs that takes at most `budget` draws of both worlds together."""
-    ready = min(pair.ready for pair in pairs)
+    ready = min(pair.unused_draws for pair in pairs)
     return ready + max(0, budget) // (2 * len(pairs)) // BLOCK * BLOCK

@@ -35,7 +35,7 @@ class Bets:
     def test(
         self, source: CandidateSource, conduct: Conduct, *, epsilon: float, delta: float
     ) -> AnytimeResult:
-        """Bet on what is known, and search when that wins nothing; see `Tester`.
+        """Bet on the known pairs, and search for others if that wins nothing; see `Tester`.
 
         Raises
         ------
@@ -44,7 +44,7 @@ class Bets:
         """
         opening = Opening() if self.account is None else self.account.opening
         try:
-            known = source.known(opening.pairs)
+            known = source.known_candidates(opening.pairs)
         except ValueError as error:
             if not opening.pairs:
                 raise
@@ -69,15 +69,15 @@ class Bets:
         )
 
     def save(self, evidence: Evidence) -> None:
-        """Add what the bets won to the wealth file, and say so; to be called outside of any time limit.
+        """Add the winnings of the bets to the wealth file, and report it; to be called outside of any time limit.
 
-        A run that was stopped is saved too: betting may stop whenever one likes, and a losing run must count. One of
+        A run that was stopped is saved too: betting may stop at any time, and a losing run must count. A run of
         which nothing was kept, because its draws were in doubt, is not.
         """
         result = evidence.tested
         if self.account is None or not isinstance(result, AnytimeResult):
             return
-        account = self.account.after(result)
+        account = self.account.with_run(result)
         evidence.details["wealth"] = {
             "runs": len(account.runs),
             "samples": sum(run["samples"] for run in account.runs),

@@ -47,7 +47,7 @@ class Payoff:
     delta: float
 
     @classmethod
-    def of(cls, epsilon: npt.ArrayLike, delta: float) -> Payoff:
+    def for_claims(cls, epsilon: npt.ArrayLike, delta: float) -> Payoff:
         """The payoffs of the claims (ε, delta) for every ε given.
 
         Raises
@@ -114,12 +114,12 @@ class Payoff:
 
 
 def outcome_counts(x: BoolArray, y: BoolArray) -> FloatArray:
-    """How often (X in S, Y in S) was (1, 0), (1, 1), (0, 1), (0, 0)."""
+    """Return the counts of the outcomes (X in S, Y in S) = (1, 0), (1, 1), (0, 1), (0, 0), shape (4,)."""
     both, first, second = (int(np.count_nonzero(z)) for z in (x & y, x, y))
     return np.array([first - both, both, second - both, len(x) - first - second + both], dtype=np.float64)
 
 
-def moved(hits: npt.ArrayLike, draws: float, errors: float) -> FloatArray:
+def wilson_shifted(hits: npt.ArrayLike, draws: float, errors: float) -> FloatArray:
     """Frequencies moved by so many standard errors (Wilson's score bound, which knows that 0 of 10 is not 0)."""
     n, square = max(draws, 1.0), errors * errors
     p = np.asarray(hits, dtype=np.float64) / n

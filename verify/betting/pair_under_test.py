@@ -74,7 +74,7 @@ class PairUnderTest:
         self._columns: tuple[Column, ...] = ()
 
     @property
-    def ready(self) -> int:
+    def unused_draws(self) -> int:
         """Draws a side that were made and not looked at."""
         return 0 if self._next is None else len(self._next[0])
 
@@ -82,7 +82,7 @@ class PairUnderTest:
         """Choose an event on the past, or take an earlier run's."""
         if self.seen == 0:
             self._draw(1)
-            saved = wealth.opening.bets.get(self.candidate.label)
+            saved = wealth.opening.bets.get(self.candidate.pair_label)
             self.tracked = None if saved is None else TrackedEvent.from_dict(saved, self._columns)
         else:
             self.tracked = self._chosen(wealth)
@@ -90,7 +90,7 @@ class PairUnderTest:
             self.growth = self.tracked.growth(wealth.claim)
 
     def advance(self, stretch: int, wealth: Wealth, *, staking: bool) -> None:
-        """Look at the next `stretch` draws a side, and bet on them if `staking`, until the claim is refuted."""
+        """Draw the next `stretch` views a side, and bet on them if `staking`, until the claim is refuted."""
         start = self.seen
         while self.seen < start + stretch and not wealth.state.crossed:
             left = start + stretch - self.seen
@@ -103,9 +103,9 @@ class PairUnderTest:
                 in_first = self.tracked.event.holds(ViewSample(first, self._columns))
                 in_second = self.tracked.event.holds(ViewSample(second, self._columns))
                 if staking:
-                    label = self.candidate.label
+                    label = self.candidate.pair_label
                     counted = wealth.stake(self.index, label, self.tracked, start, in_first, in_second)
-                self.tracked = self.tracked.after(in_first[:counted], in_second[:counted])
+                self.tracked = self.tracked.with_draws(in_first[:counted], in_second[:counted])
             self.seen += counted
 
     @property
@@ -118,7 +118,7 @@ class PairUnderTest:
 
     def _draw(self, rows: int) -> None:
         """Make sure that `rows` draws a side are ready."""
-        size = -(-(rows - self.ready) // BLOCK) * BLOCK
+        size = -(-(rows - self.unused_draws) // BLOCK) * BLOCK
         if size <= 0:
             return
         worlds = []
@@ -127,7 +127,7 @@ class PairUnderTest:
             sample = stream.batch(self._batches, size)
             if self._columns and sample.columns != self._columns:
                 raise ValueError(
-                    f"candidates must draw views with the same columns from both worlds ({self.candidate.label})"
+                    f"candidates must draw views with the same columns from both worlds ({self.candidate.pair_label})"
                 )
             self._columns = sample.columns
             worlds.append(sample.values)

@@ -1,4 +1,4 @@
-"""Which event to bet on: by the past, the one on which wealth grows fastest; and how often it came up since."""
+"""The event to bet on: by the past, the one on which wealth grows fastest; with the counts of its later occurrences."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
-from verify.betting.e_process import Payoff, moved
+from verify.betting.e_process import Payoff, wilson_shifted
 from verify.events.event import Event, event_from_dict
 from verify.events.families import EventFamily
 from verify.events.tried_families import all_families
@@ -39,12 +39,15 @@ class TrackedEvent:
     hits: tuple[int, int]
     draws: tuple[int, int]
 
-    def cautious(self) -> tuple[float, float]:
+    def shrunk_probabilities(self) -> tuple[float, float]:
         """Probabilities in the two worlds, each moved `_CAUTION` standard errors towards no bet."""
-        p, q = moved(self.hits[0], self.draws[0], -_CAUTION), moved(self.hits[1], self.draws[1], _CAUTION)
+        p, q = (
+            wilson_shifted(self.hits[0], self.draws[0], -_CAUTION),
+            wilson_shifted(self.hits[1], self.draws[1], _CAUTION),
+        )
         return float(p), float(q)
 
-    def after(self, x: BoolArray, y: BoolArray) -> TrackedEvent:
+    def with_draws(self, x: BoolArray, y: BoolArray) -> TrackedEvent:
         """The same with more draws counted."""
         hits = self.hits[0] + int(np.count_nonzero(x)), self.hits[1] + int(np.count_nonzero(y))
         return TrackedEvent(self.event, self.swapped, hits, (self.draws[0] + len(x), self.draws[1] + len(y)))
@@ -64,7 +67,7 @@ class TrackedEvent:
 
     @classmethod
     def from_dict(cls, saved: Mapping[str, Any], columns: Sequence[Column]) -> TrackedEvent | None:
-        """What an earlier run saved; None if the view has other columns now, or the data are something else."""
+        """Rebuild the event of an earlier run; None if the view's columns or the data's form are others now."""
         try:
             hits, draws = (tuple(int(count) for count in saved[key]) for key in ("hits", "draws"))
             event = event_from_dict(saved["event"], tuple(columns))
@@ -117,6 +120,6 @@ def _expected_growths(
     """Expected growth, averaged over how cautiously the frequencies are read; shape (events,)."""
     total = np.zeros(np.size(hits[0]))
     for errors in cautions:
-        p, q = moved(hits[0], draws[0], -errors), moved(hits[1], draws[1], errors)
+        p, q = wilson_shifted(hits[0], draws[0], -errors), wilson_shifted(hits[1], draws[1], errors)
         total += claim.expected_growth(claim.quick_stake(p, q), p, q)
     return total / len(cautions)

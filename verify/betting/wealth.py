@@ -82,12 +82,12 @@ class Wealth:
         *,
         reserve: float = 0.0,
     ) -> None:
-        self.claim = Payoff.of(epsilon, delta)
+        self.claim = Payoff.for_claims(epsilon, delta)
         self.claimed = (epsilon, delta)
         self.opening, self.reserve = opening, reserve
         self.significance, self.confidence = significance, confidence
         self.grid = _grid_of(epsilon)
-        self.grid_payoff = Payoff.of(self.grid, delta)
+        self.grid_payoff = Payoff.for_claims(self.grid, delta)
         known = len(opening.grid_log_wealth) == len(self.grid) == len(opening.grid_log_peak)
         nothing = np.zeros(len(self.grid))
         self.grid_opening = np.array(opening.grid_log_wealth) if known else nothing
@@ -127,14 +127,14 @@ class Wealth:
         return np.asarray(opening + mixed - _ROUNDING)
 
     @property
-    def won(self) -> bool:
-        """Whether the wealth ever was enough, in this run or before."""
+    def has_rejected(self) -> bool:
+        """True if the wealth ever reached 1 / `significance`, in this run or before."""
         return self.state.log_peak >= -math.log(self.significance)
 
     @property
-    def over(self) -> bool:
-        """Whether there is nothing left to do: the claim is refuted, and a bet can be shown for it."""
-        return self.won and bool(self.state.bets)
+    def is_finished(self) -> bool:
+        """True if there is nothing left to do: the claim is refuted, and there is a bet that shows it."""
+        return self.has_rejected and bool(self.state.bets)
 
     def stake(
         self, candidate: int, label: str, tracked: TrackedEvent, start: int, x: BoolArray, y: BoolArray
@@ -153,12 +153,12 @@ class Wealth:
             Whether the draws of the likelier and of the other world lie in the event.
         """
         before = self.state
-        p, q = tracked.cautious()
+        p, q = tracked.shrunk_probabilities()
         stake = self.claim.stake(p, q)
         bets = before.log_bets + np.cumsum(self.claim.steps(float(stake[0]), x, y))
         path = self._wealth_of(self.opening.log_wealth, before.log_begun, bets)
         crossed = np.flatnonzero(path >= -math.log(self.significance))
-        crosses = bool(crossed.size) and not self.won
+        crosses = bool(crossed.size) and not self.has_rejected
         counted = int(crossed[0]) + 1 if crosses else len(x)
         counts = outcome_counts(x[:counted], y[:counted])
         grid_bets = before.grid_bets + self.grid_payoff.log_wealth(self.grid_payoff.stake(p, q), counts)
@@ -197,7 +197,7 @@ class Wealth:
         left = np.flatnonzero(self.state.grid_peak < -math.log(1.0 - self.confidence - self.significance))
         first = int(left[0]) if left.size else len(self.grid)
         reached = float(self.grid[first - 1]) if first else 0.0
-        return max(reached, math.nextafter(self.claimed[0], math.inf) if self.won else 0.0)
+        return max(reached, math.nextafter(self.claimed[0], math.inf) if self.has_rejected else 0.0)
 
     @property
     def grid_wealth(self) -> FloatArray:

@@ -35,7 +35,7 @@ class WealthError(ValueError):
 
 @dataclass(frozen=True)
 class WealthAccount:
-    """What is known of one subject and claim.
+    """The state of all runs of bets against one claim of one subject.
 
     Attributes
     ----------
@@ -87,7 +87,7 @@ class WealthAccount:
 
     @property
     def opening(self) -> Opening:
-        """What the next run begins with."""
+        """The state with which the next run begins."""
         wealth, peak = (tuple(self.grid.get(name, ())) for name in _LISTS)
         return Opening(
             log_wealth=self.log_wealth,
@@ -115,7 +115,7 @@ class WealthAccount:
             )
         return wanted or next(seed for seed in range(len(used) + 1) if seed not in used)
 
-    def after(self, result: AnytimeResult) -> WealthAccount:
+    def with_run(self, result: AnytimeResult) -> WealthAccount:
         """The account with one more run.
 
         Raises
@@ -140,7 +140,7 @@ class WealthAccount:
         )
 
     def is_saved(self, path: Path) -> bool:
-        """Whether a file, or that there is none, is what this account was read from: no other run has written it."""
+        """Return True if the file is still the one that this account was read from: no other run has written it."""
         return _read(path).runs == self.runs if path.exists() else not self.runs
 
     def save(self, path: Path) -> None:

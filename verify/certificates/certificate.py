@@ -1,4 +1,4 @@
-"""What a certificate says, and its JSON form, from which it loads back."""
+"""The content of a certificate, and its JSON form, from which it loads back."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from algorithms.claim import Claim
 from verify.document.html_page import fragment
 from verify.findings import UpperBound
 from verify.options import Options, each_option
-from verify.reproduction import repeating
+from verify.reproduction import rerun_command
 from verify.sentences import Sentence, read_sentence
 from verify.subjects.resolve import is_registered, names_file
 from verify.verdict.answer import SubjectKind, claim_data, read_stated_claim, read_upper
@@ -97,16 +97,16 @@ class CertifiedPayer:
 
 @dataclass(frozen=True, slots=True)
 class Accounted:
-    """What accountants enforced and charged.
+    """The charges that accountants enforced.
 
     Attributes
     ----------
     theorem
-        What adds charges up.
+        The composition theorem that adds charges up.
     runs, rounds
-        How many runs of how many rounds.
+        Numbers of runs and of rounds of each.
     releases
-        How many charges there were.
+        Number of charges.
     covering
         The least exact (epsilon, delta) that is at least what every record of every run paid.
     payers
@@ -123,14 +123,14 @@ class Accounted:
 
 @dataclass(frozen=True, slots=True)
 class PlanProof:
-    """What is proved of a registered learner's plan, for all numbers.
+    """The proof of a registered learner's plan, for all numbers.
 
     Attributes
     ----------
     costs
-        What each kind of record pays.
+        The cost of each kind of record.
     rests_on
-        What the proof takes as given: that noise which is calibrated by a program is what it is calibrated to.
+        The assumptions of the proof: that noise which is calibrated by a program is what it is calibrated to.
     """
 
     costs: Mapping[str, str]
@@ -139,7 +139,7 @@ class PlanProof:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """Why the claim holds.
+    """The proof of a claim.
 
     Attributes
     ----------
@@ -212,7 +212,7 @@ class Certificate(FromJson):
         return f"{claim_words(claim)}, neighbours: {claim.neighbours}"
 
     @property
-    def asked(self) -> Options:
+    def requested_options(self) -> Options:
         """The options with which the claim is verified."""
         return _asked(self.claim, self.options)
 
@@ -275,7 +275,7 @@ class Certificate(FromJson):
                 "assumptions of the certificate must be empty: what rests on any gets no certificate"
             )
         read.end()
-        if wrong := differences(data, certificate.json()):
+        if wrong := certificate_differences(data, certificate.json()):
             raise JsonError(f"{wrong[0]}: it must be written as it is read")
         return certificate
 
@@ -288,16 +288,16 @@ def certifying(subject: str, claim: Claim, options: Mapping[str, Any]) -> str:
     """Return the command, or Python call, that certifies this."""
     named = is_registered(subject) or names_file(subject)
     further = ("--certificate", "certificate.json")
-    return repeating("certify", subject, _asked(claim, options), named=named, further=further)
+    return rerun_command("certify", subject, _asked(claim, options), named=named, further=further)
 
 
 def said_options(options: Options) -> dict[str, Any]:
-    """Return the options that a certificate says, without defaults, but with the seed.
+    """Return the options that a certificate states, without defaults, but with the seed.
 
     Raises
     ------
     ValueError
-        If one is set that no certificate says, or to an object that has no words.
+        If an option is set that no certificate states, or to an object that has no words.
     """
     said: dict[str, Any] = {}
     for name, default, facts in each_option(Options):
@@ -341,7 +341,7 @@ def _read_proof(read: JsonObject) -> Proof:
 
 
 def read_accounted(read: JsonObject) -> Accounted:
-    """Return what was accounted, written by its fields."""
+    """Read the accounted charges from the JSON object of their fields."""
     return Accounted(
         theorem=read.text("theorem"),
         runs=read.whole("runs"),
@@ -370,10 +370,10 @@ def _read_charge(read: JsonObject) -> CertifiedCharge:
     )
 
 
-def differences(
+def certificate_differences(
     written: Mapping[str, Any], found: Mapping[str, Any], *, done_again: bool = False
 ) -> list[str]:
-    """Say where JSON data of a certificate differ from what is found here; 1, 1.0 and true are three values.
+    """Return the differences of JSON data of a certificate from those found here; 1, 1.0 and true are three values.
 
     Of a proof that was ``done_again`` numbers may differ by `ALLOWANCE`, and places by the number of the line: the code
     is the same, comments and layout need not be.

@@ -1,8 +1,8 @@
 """Proving a certificate again on the installed code.
 
-Nothing that a certificate says is believed. First its code: versions, and digests of this library and of the
+Nothing in a certificate is taken on trust. First its code: versions, and digests of this library and of the
 subject's own file, before that is imported. Then everything that needs no test of the view (accounting, replays,
-coupled runs, or the profile of a mechanism) is done again, and what comes out must be the same certificate, to the last
+coupled runs, or the profile of a mechanism) is done again, and the result must be the same certificate, to the last
 value but its date.
 """
 
@@ -15,17 +15,17 @@ from typing import Any, Literal
 from accountant.files.json_object import JsonError
 from accountant.provenance import Provenance, file_digest
 from mechanisms import ParameterError
-from verify.certificates.certificate import Certificate, certifying, differences
+from verify.certificates.certificate import Certificate, certificate_differences, certifying
 from verify.certificates.certification import certificate_of
 from verify.certificates.proof_code import code_here, is_of_proof_code
 from verify.conduct.exit_codes import BAD, GOOD, OPEN
-from verify.sentences import Sentence, exact, stated
+from verify.sentences import Sentence, exact, remark
 from verify.subject_error import SubjectError
 from verify.subjects.resolve import file_of, is_registered, names_file
-from verify.subjects.subject_identity import unreadable
+from verify.subjects.subject_identity import class_without_source
 from verify.verdict.answer import SubjectKind
 from verify.verdict.json_form import json_able
-from verify.verification import verified
+from verify.verification import run_verification
 from verify.verify_mechanism import rebuilt
 
 FORMAT = "dpwitness certificate check, version 1"
@@ -38,18 +38,18 @@ _MOST_DIFFERENCES = 5
 
 @dataclass(frozen=True, slots=True)
 class CertificateCheck:
-    """What became of a certificate that was proved again.
+    """The result of proving a certificate again.
 
     Attributes
     ----------
     certificate
-        What was checked.
+        The certificate that was checked.
     verdict
         ``"valid"``: the installed code is the certificate's, and proves the same. ``"invalid"``: it is the
         certificate's, and something else comes out, or the claim is refuted. ``"unproven"``: other code is
-        installed, or the proof did not come to its end; nothing speaks against the claim.
+        installed, or the proof did not come to its end; there is no evidence against the claim.
     reasons
-        Why, the deciding one first.
+        The reasons, the deciding one first.
     """
 
     certificate: Certificate
@@ -80,31 +80,31 @@ def check_certificate(certificate: Certificate, subject: object = None) -> Certi
     found = _subject(certificate, subject)
     if isinstance(found, CertificateCheck):
         return found
-    if hidden := unreadable(found):
+    if hidden := class_without_source(found):
         return CertificateCheck(
             certificate, "unproven", (exact("the source of {hidden} cannot be read", hidden=hidden),)
         )
     if changed := _changed_code(certificate, found):
-        anew = stated("To certify what is installed: {command}", command=certificate.repeat)
+        anew = remark("To certify what is installed: {command}", command=certificate.repeat)
         return CertificateCheck(certificate, "unproven", (*changed, anew))
     isolated = isinstance(found, str) and not is_registered(found)
-    result = verified(found, replace(certificate.asked, isolated=isolated), tests=False)
+    result = run_verification(found, replace(certificate.requested_options, isolated=isolated), tests=False)
     if result.verdict != "certified":
         verdict: _CheckVerdict = "invalid" if result.verdict == "refuted" else "unproven"
         return CertificateCheck(certificate, verdict, result.decision.reasons)
-    proved = certificate_of(result, found, certificate.asked)
-    digests = differences(_code(certificate.provenance), _code(proved.provenance))
+    proved = certificate_of(result, found, certificate.requested_options)
+    digests = certificate_differences(_code(certificate.provenance), _code(proved.provenance))
     if digests:
         words = tuple(
             exact("other code: the digest of {each}", each=each) for each in digests[:_MOST_DIFFERENCES]
         )
         return CertificateCheck(certificate, "unproven", words)
     # The folder of its file, when it was written and with which libraries, are no part of the proof.
-    other_versions = differences(certificate.provenance.versions, proved.provenance.versions)
+    other_versions = certificate_differences(certificate.provenance.versions, proved.provenance.versions)
     proved = replace(proved, provenance=certificate.provenance)
     if _in_a_folder(proved.subject) == _in_a_folder(certificate.subject):
         proved = replace(proved, subject=certificate.subject, repeat=certificate.repeat)
-    differing = differences(certificate.json(), proved.json(), done_again=True)
+    differing = certificate_differences(certificate.json(), proved.json(), done_again=True)
     if differing:
         words = tuple(exact("the proof differs: {each}", each=each) for each in differing[:_MOST_DIFFERENCES])
         return CertificateCheck(certificate, "invalid", words)
@@ -117,7 +117,7 @@ def check_certificate(certificate: Certificate, subject: object = None) -> Certi
                 "environment variables are those of this machine."
             ),
             *(exact("Other versions, which change no figure: {each}", each=each) for each in other_versions),
-            stated("Author, date and versions are unverified, unless the file is signed."),
+            remark("Author, date and versions are unverified, unless the file is signed."),
         ),
     )
 
@@ -158,7 +158,7 @@ def _changed_code(certificate: Certificate, subject: object) -> tuple[Sentence, 
         if not file.is_file():
             raise SubjectError(f"{file}: no such file")
         digests["file"] = file_digest(file)
-    found = differences({name: known.get(name, "none") for name in digests}, digests)
+    found = certificate_differences({name: known.get(name, "none") for name in digests}, digests)
     return tuple(exact("other code: the digest of {each}", each=each) for each in found[:_MOST_DIFFERENCES])
 
 

@@ -1,4 +1,4 @@
-"""A certificate as a document: what it says, and that reading it proves nothing."""
+"""A certificate as a document: its content, with the note that reading it proves nothing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from algorithms.code_fingerprint import fingerprint
 from verify.certificates.certificate import Accounted, Certificate, Proof
 from verify.certificates.proof_code import is_of_proof_code
 from verify.document.elements import Bullets, Code, Document, Facts, Paragraph, Section, TextTable, Words
-from verify.sentences import exact, stated
+from verify.sentences import exact, remark
 from verify.verdict.common_sections import (
     ADVERSARY,
     arithmetic_words,
@@ -25,19 +25,19 @@ from verify.verdict.verdict import claim_words
 
 
 def certificate_document(certificate: Certificate, **files: str) -> Document:
-    """Return what a certificate says; `files` are digests of what it was read from, by name."""
+    """Return the content of a certificate as a document; `files` are digests of the files it was read from, by name."""
     claim, proof = certificate.claim, certificate.proof
     command = f"dpwitness check {next(iter(files), 'FILE')}"
     sections = [
         claim_section(certificate.subject, claim, arithmetic_words(certificate.kind)),
         Section("Proof stated by the file", (Bullets(proof.reasons), Facts(_facts(proof)))),
         _charges(proof.accounted),
-        assumptions_section((Paragraph(stated("By the file: no unchecked assumption.")),), ADVERSARY),
+        assumptions_section((Paragraph(remark("By the file: no unchecked assumption.")),), ADVERSARY),
         Section(
             "Confidence and limits",
             (
                 Paragraph(
-                    stated(
+                    remark(
                         "Unchecked, it is as trustworthy as its sender. The check runs the subject again with the "
                         "installed code, computes the bound again and compares all values."
                     )
@@ -47,9 +47,9 @@ def certificate_document(certificate: Certificate, **files: str) -> Document:
         Section(
             "Reproduce",
             (
-                Paragraph(stated("Check the file:")),
+                Paragraph(remark("Check the file:")),
                 Code(command),
-                Paragraph(stated("Certify the subject again:")),
+                Paragraph(remark("Certify the subject again:")),
                 Code(certificate.repeat),
             ),
         ),
@@ -60,7 +60,7 @@ def certificate_document(certificate: Certificate, **files: str) -> Document:
         "CERTIFICATE",
         "plain",
         certificate.subject,
-        stated(
+        remark(
             "States that {claim} is certified ({relation}). Not checked for this page: run {command}.",
             claim=claim_words(claim),
             relation=claim.neighbours.value,
@@ -81,7 +81,7 @@ def _in_short(provenance: Provenance) -> Provenance:
 
 
 def _facts(proof: Proof) -> tuple[tuple[str, Words], ...]:
-    bound = exact("{bound} ({method})", bound=proof.upper.words, method=proof.upper.method)
+    bound = exact("{bound} ({method})", bound=proof.upper.description, method=proof.upper.method)
     pairs: list[tuple[str, Words]] = [("Upper bound", bound)]
     if proof.mechanism is not None:
         pairs.append(("mechanism", _named(proof.mechanism)))

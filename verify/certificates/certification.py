@@ -16,9 +16,9 @@ from verify.certificates.proof_code import proof_code
 from verify.learners.learner_subject import plan_proof
 from verify.options import Options, takes
 from verify.subjects.resolve import file_of, registered_name
-from verify.subjects.subject_identity import unreadable
+from verify.subjects.subject_identity import class_without_source
 from verify.verdict.result import Verification
-from verify.verification import verified
+from verify.verification import run_verification
 
 
 class NotCertified(ValueError):
@@ -66,7 +66,7 @@ def certify(subject: object, options: Options) -> Certificate:
     'valid'
     """
     said_options(options)  # before any work
-    return certified(verified(subject, options), subject, options)
+    return certified(run_verification(subject, options), subject, options)
 
 
 def certified(found: Verification, subject: object, options: Options) -> Certificate:
@@ -77,7 +77,7 @@ def certified(found: Verification, subject: object, options: Options) -> Certifi
     NotCertified
         As `certify`.
     """
-    if hidden := unreadable(subject):
+    if hidden := class_without_source(subject):
         raise NotCertified(found, f"the source of {hidden} cannot be read; put it into a file")
     if found.verdict != "certified":
         raise NotCertified(found, f"{found.verdict}. {' '.join(map(str, found.decision.reasons))}")

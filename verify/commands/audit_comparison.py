@@ -13,7 +13,7 @@ from mechanisms.printed_numbers import at_least, at_most
 from verify.document.elements import Block, Paragraph, TextTable
 from verify.document.terminal_text import print_blocks
 from verify.printable import printable
-from verify.sentences import stated
+from verify.sentences import remark
 
 _NAME = 40  # characters
 
@@ -44,8 +44,8 @@ def render_side_by_side(
     columns = tuple(printable(name, _NAME) for name in names)
     blocks: list[Block] = [TextTable(("", *columns), tuple(row for row in rows if any(row[1:])))]
     if len({one.relation for one in results}) > 1:
-        blocks.append(Paragraph(stated("Different neighbouring relations: the numbers do not compare.")))
-    blocks += [Paragraph(stated("")), Paragraph(stated("For the worst-case group of each:"))]
+        blocks.append(Paragraph(remark("Different neighbouring relations: the numbers do not compare.")))
+    blocks += [Paragraph(remark("")), Paragraph(remark("For the worst-case group of each:"))]
     blocks.append(TextTable(("release", *columns), tuple(_releases(results, read))))
     print_blocks(blocks, console)
 

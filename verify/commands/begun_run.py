@@ -53,7 +53,7 @@ def begin_run(
     from algorithms.durable.run_place import place, shown
     from algorithms.message_learner import MessageLearner
     from algorithms.problems import known_name
-    from verify.subjects.own_problem import own_structure, placed
+    from verify.subjects.own_problem import absolute_object_path, own_structure
     from verify.subjects.resolve import names_file
 
     if "://" in learner:  # a URL may have a password: it is not repeated
@@ -66,7 +66,7 @@ def begin_run(
     takes_delta = "delta" in inspect.signature(entry.make).parameters
     others, epsilon, delta, horizon = _own_numbers(settings, budget if takes_delta else (budget[0], None))
     named = NamedLearner(
-        learner, played if own is None else placed(played), epsilon, horizon, delta, others, own
+        learner, played if own is None else absolute_object_path(played), epsilon, horizon, delta, others, own
     )
     asking = sorted(name for name, each in RUN_LEARNERS.items() if issubclass(each.make, MessageLearner))
     if trust == "local" and learner not in asking:

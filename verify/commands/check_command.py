@@ -17,7 +17,7 @@ from accountant.files.sqlite_file import is_sqlite
 from algorithms.problems import SettingError
 from verify.commands.shown_results import show
 from verify.conduct.exit_codes import BAD, GOOD, OPEN
-from verify.conduct.interrupts import interrupts
+from verify.conduct.interrupts import count_interrupts
 from verify.printable import printable
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def _check_certificate(data: Any, subject: str | None, as_json: bool) -> int:
     from verify.certificates.certificate import Certificate
 
     certificate = Certificate.from_json(data)
-    with interrupts(), redirect_stdout(sys.stderr):
+    with count_interrupts(), redirect_stdout(sys.stderr):
         checked = certificate.check(subject)
     words = f"{printable(certificate.subject)}: {printable(certificate.claim_words)}"
     show(as_json, checked.json, partial(_render, checked.verdict, words, list(map(str, checked.reasons))))
@@ -116,7 +116,6 @@ def _again(said: Verification, subject: str | None) -> Verification:
     """
     from verify.commands.command_table import COMMANDS
     from verify.commands.verify_command import asked_verification
-    from verify.verification import verified
 
     assert said.witness is not None
     line = said.witness.reproduce
@@ -135,7 +134,7 @@ def _again(said: Verification, subject: str | None) -> Verification:
         values["subject"] = subject
     named, options = asked_verification(**values)
     with redirect_stdout(sys.stderr):
-        return verified(named, options)
+        return run_verification(named, options)
 
 
 def _check_ledger(store: str, anchor: Path | None, as_json: bool) -> int:

@@ -81,10 +81,10 @@ def exit_code() -> int:
         return INTERRUPTED
     except (ValueError, OSError) as error:
         from verify.subject_error import (
-            words_of_input_error,  # these know the learners: --version does without
+            describe_input_error,  # these know the learners: --version does without
         )
 
-        print_on_stderr(with_flags(words_of_input_error(error), run.flags))
+        print_on_stderr(with_flags(describe_input_error(error), run.flags))
         _print_traceback(run)
         return INPUT_ERROR
     except MemoryError as error:
@@ -96,9 +96,9 @@ def exit_code() -> int:
         return INPUT_ERROR
     except Exception as error:
         from verify.conduct.isolation import OwnFault
-        from verify.subject_error import words_with_place
+        from verify.subject_error import describe_error_with_location
 
-        said = str(error) if isinstance(error, OwnFault) else words_with_place(error)
+        said = str(error) if isinstance(error, OwnFault) else describe_error_with_location(error)
         print_on_stderr(f"an error of its own: {said}; --debug shows the traceback")
         _print_traceback(run)
         return OWN_ERROR

@@ -24,7 +24,7 @@ from mechanisms.printed_numbers import at_most, nearest
 from verify.commands.shown_results import show
 from verify.document.elements import Block, Facts, Paragraph
 from verify.document.terminal_text import print_blocks
-from verify.sentences import stated
+from verify.sentences import remark
 from verify.subjects.resolve import every_learner, resolve
 from verify.verdict.json_form import json_able
 
@@ -181,7 +181,7 @@ def _in_full(found: dict[str, list[dict[str, Any]]]) -> Iterator[Block]:
                 elif key != "name" and value != "":
                     facts.append((key.replace("_", " "), _in_words(value)))
             yield Facts(tuple(facts))
-            yield Paragraph(stated(""))
+            yield Paragraph(remark(""))
 
 
 def _in_words(value: Any) -> str:

@@ -30,14 +30,14 @@ from verify.conduct.isolation import found_apart
 from verify.conduct.progress import Progress
 from verify.document.elements import Block, Paragraph, TextTable
 from verify.document.terminal_text import print_blocks, print_document
-from verify.learners.learner_subject import LearnerSubject, blaming
+from verify.learners.learner_subject import LearnerSubject, attribute_errors_to_subject
 from verify.regret_claims.growth import measure_growth
 from verify.regret_claims.local_privacy import audit_local_privacy
 from verify.regret_claims.regret_document import regret_document
 from verify.regret_claims.regret_report import EXIT_CODES, RegretReport
 from verify.regret_claims.scaling import VARIABLES, fit_scaling
 from verify.regret_claims.verify_regret import regret, stated_value
-from verify.sentences import confident, observed, stated
+from verify.sentences import confident, observed, remark
 from verify.subject_error import SubjectError
 from verify.subjects.resolve import every_learner, is_registered, names_file, resolve
 from verify.verdict.json_form import json_able
@@ -200,7 +200,7 @@ def _told(learner: str, find: Callable[[LearnerSubject, Progress], dict[str, Any
         subject = resolve(learner)
         if not isinstance(subject, LearnerSubject):
             raise SubjectError(f"{subject.name}: only learners have regret")
-        with blaming(subject):
+        with attribute_errors_to_subject(subject):
             return find(subject, tell)
 
     return _answer(learner, found)
@@ -216,7 +216,7 @@ def _answer(learner: str, find: Callable[[Progress], dict[str, Any]], *, own: bo
 
 def _said_of_growth(data: Mapping[str, Any]) -> Iterator[Block]:
     heading = "FASTER THAN LOG T" if data["faster"] else "NOT SEEN TO BE FASTER THAN LOG T"
-    yield Paragraph(stated("{heading}  {learner} at ε = {epsilon}", heading=heading, **_named(data)))
+    yield Paragraph(remark("{heading}  {learner} at ε = {epsilon}", heading=heading, **_named(data)))
     rows = (
         (f"{rounds:,}", nearest(mean)) for rounds, mean in zip(data["horizons"], data["means"], strict=True)
     )
@@ -275,7 +275,7 @@ def _said_of_privacy(data: Mapping[str, Any]) -> Iterator[Block]:
     first, second = data["regrets"]
     found = "EXCLUDED" if data["impossible"] else "POSSIBLE"
     yield Paragraph(
-        stated(
+        remark(
             "{found}  {learner} as an ε = {claim} local learner, neighbours: {relation}",
             found=found,
             learner=data["learner"],

@@ -17,11 +17,11 @@ from mechanisms.printed_numbers import as_given, at_least, at_most, nearest, per
 from verify.commands.shown_results import check_outputs, json_writer, show, shown_progress, write_outputs
 from verify.commands.simulate_command import is_private, own_parameters
 from verify.conduct.isolation import found_apart
-from verify.conduct.progress import Progress, stretch
+from verify.conduct.progress import Progress, subprogress
 from verify.document.elements import Block, Facts, Paragraph, TextTable
 from verify.document.terminal_text import print_blocks
-from verify.learners.learner_subject import LearnerSubject, blaming
-from verify.sentences import stated
+from verify.learners.learner_subject import LearnerSubject, attribute_errors_to_subject
+from verify.sentences import remark
 from verify.subject_error import SubjectError
 from verify.subjects.resolve import names_file, resolve
 
@@ -76,7 +76,7 @@ def replay_log(
             if not names_file(one.learner):
                 _builder(one, log)
         for number, one in enumerate(asked):
-            share = stretch(tell, number / len(asked), (number + 1) / len(asked))
+            share = subprogress(tell, number / len(asked), (number + 1) / len(asked))
             found.append(_evaluated(one, log, share))
     data = {
         "log": {
@@ -128,7 +128,7 @@ def _evaluated(asked: _Asked, log: LoggedBandit, tell: Progress) -> dict[str, An
 
 def _evaluate(asked: _Asked, log: LoggedBandit, tell: Progress) -> dict[str, Any]:
     subject, build = _builder(asked, log)
-    with blaming(subject):
+    with attribute_errors_to_subject(subject):
         found = evaluate(
             build,
             log,
@@ -174,12 +174,12 @@ def _said(data: Mapping[str, Any]) -> Iterator[Block]:
             )
             for label, each in zip(words, one["estimates"], strict=True)
         ]
-    yield Paragraph(stated("{file}: {events:,} events, {actions} actions", **log))
+    yield Paragraph(remark("{file}: {events:,} events, {actions} actions", **log))
     yield TextTable(heading, tuple(rows))
     yield Facts(tuple(_WORDS.items()))
-    yield Paragraph(stated(_uncertainty(data["evaluations"])))
+    yield Paragraph(remark(_uncertainty(data["evaluations"])))
     earned = "the logging policy earned {reward} per event; these numbers are not private"
-    yield Paragraph(stated(earned, reward=nearest(log["mean_reward"], 4)))
+    yield Paragraph(remark(earned, reward=nearest(log["mean_reward"], 4)))
 
 
 def _uncertainty(evaluations: Sequence[Mapping[str, Any]]) -> str:

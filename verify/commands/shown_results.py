@@ -20,7 +20,7 @@ from rich.progress import Progress as Bar
 from accountant.files.sqlite_file import is_sqlite
 from algorithms.blocks import BlockStore
 from algorithms.problems import SettingError
-from verify.conduct.progress import Progress, silent
+from verify.conduct.progress import Progress, no_progress
 from verify.printable import print_on_stderr, printable
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def shown_progress(name: str) -> Iterator[Progress]:
     console = Console(stderr=True)
     if not console.is_terminal:
         with redirect_stdout(sys.stderr):
-            yield silent
+            yield no_progress
         return
     columns = (
         TextColumn("{task.description}", markup=False),
@@ -101,7 +101,7 @@ def result_console() -> Console:
 
 def document_writers(documents: Callable[[], Sequence[Document]]) -> dict[str, Writer]:
     """Return what writes documents as a page or as text, by suffix."""
-    from verify.document.html_page import page
+    from verify.document.html_page import render_html
     from verify.document.markdown_text import markdown
 
     def writer(text: Callable[[Sequence[Document], str], str]) -> Writer:
@@ -110,7 +110,7 @@ def document_writers(documents: Callable[[], Sequence[Document]]) -> dict[str, W
 
         return write
 
-    return {".html": writer(page), ".md": writer(markdown)}
+    return {".html": writer(render_html), ".md": writer(markdown)}
 
 
 def json_text(data: Mapping[str, Any]) -> bytes:

@@ -33,13 +33,13 @@ from verify.commands.shown_results import (
     write_outputs,
 )
 from verify.conduct.isolation import found_apart
-from verify.conduct.progress import Progress, stretch
+from verify.conduct.progress import Progress, subprogress
 from verify.document.terminal_text import print_document
 from verify.experiments.configuration import Configuration, simulated
 from verify.experiments.csv_files import write_runs
 from verify.experiments.draw import draw_lines
 from verify.experiments.experiment import REGRET, FigureAxis, FigureLine
-from verify.experiments.lines import role_of
+from verify.experiments.lines import line_role
 from verify.experiments.simulated_runs import SimulatedRuns
 from verify.experiments.simulation_document import simulation_document
 from verify.experiments.simulation_result import SimulationResult
@@ -102,12 +102,14 @@ def simulate_command(
     with stored_runs(blocks), shown_progress(", ".join(learners)) as tell:
         for number, line in enumerate(lines):
             (x, configuration) = line.points[0]
-            share = stretch(tell, number / len(lines), (number + 1) / len(lines))
+            share = subprogress(tell, number / len(lines), (number + 1) / len(lines))
             runs_of_line = _one(configuration, executor, blocks, share)
             _refuse_unlike(first, configuration, runs_of_line)
             drawn[line.name] = [(x, runs_of_line)]
     found = [drawn[line.name][0][1] for line in lines]
-    results = [SimulationResult.of(line.points[0][1], of) for line, of in zip(lines, found, strict=True)]
+    results = [
+        SimulationResult.from_runs(line.points[0][1], of) for line, of in zip(lines, found, strict=True)
+    ]
     show(as_json, partial(_data, results), partial(_render, results))
 
     def draw(path: Path) -> None:
@@ -170,7 +172,7 @@ def _lines(
             words += [f"δ = {delta:g}"] if private and len(deltas) > 1 else []
             words += [f"{key} = {chosen[key]}" for key in swept if len(swept[key]) > 1]
             label = ", ".join(words)
-            role = role_of(name) if name in every_learner else "own"
+            role = line_role(name) if name in every_learner else "own"
             configuration = replace(common, learner=name, epsilon=epsilon, delta=delta, settings=chosen)
             lines[label] = FigureLine(label, label, role, ((epsilon, configuration),), len(lines))
     return list(lines.values())
@@ -183,7 +185,7 @@ def own_parameters(learner: str) -> set[str]:
 
 def is_private(learner: str) -> bool:
     """Whether a learner may claim privacy: all but registered ones that say they do not."""
-    return learner not in every_learner or role_of(learner) != "baseline"
+    return learner not in every_learner or line_role(learner) != "baseline"
 
 
 def _refuse_unlike(

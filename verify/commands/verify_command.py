@@ -24,7 +24,7 @@ from verify.commands.shown_results import (
     shown_progress,
     write_outputs,
 )
-from verify.conduct.interrupts import interrupts
+from verify.conduct.interrupts import count_interrupts
 from verify.functions.function_subject import FunctionSubject
 from verify.options import Options
 from verify.printable import print_on_stderr
@@ -32,7 +32,7 @@ from verify.subjects.named_subject import named_subject
 from verify.subjects.resolve import Named, is_registered, names_file
 from verify.verdict.result import Verification
 from verify.verdict.verification_document import print_verification, verification_document
-from verify.verification import verified
+from verify.verification import run_verification
 
 
 def verify_command(
@@ -50,9 +50,9 @@ def verify_command(
     if certificate is not None:
         check_writable("--certificate", certificate)
         said_options(options)
-    with interrupts():  # until the report is printed
+    with count_interrupts():  # until the report is printed
         with shown_progress(asked["subject"] or asked["command"]) as tell:
-            result = verified(named, replace(options, progress=tell))
+            result = run_verification(named, replace(options, progress=tell))
         show(as_json, result.json, partial(print_verification, result))  # before files, which may fail
         writers = document_writers(lambda: [verification_document(result)]) | json_writer(result.json)
         write_outputs(outputs, {**writers, ".png": partial(_draw, result)})

@@ -1,4 +1,4 @@
-"""How a verification is carried out, whatever is verified."""
+"""The conduct of a verification: effort, seed, progress and time limit, of all kinds of subjects."""
 
 from __future__ import annotations
 
@@ -7,29 +7,29 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from verify.conduct.effort import Effort
-from verify.conduct.progress import Progress, silent
+from verify.conduct.progress import Progress, no_progress
 from verify.conduct.time_limit import SECONDS
 
 
 @dataclass(frozen=True)
 class Conduct:
-    """How a verification is carried out: what all that verify or bet take, beside their subject and its claim.
+    """The conduct of a verification: the settings that all tests take, beside their subject and its claim.
 
     Attributes
     ----------
     effort
-        How much work may be done, and how often it may err.
+        The effort preset: the amount of work, and the probabilities of error.
     seed
         Of everything random.
     reproduce
         The command line, or the Python call, that repeats the verification.
     progress
-        Called with the share done and what is being done.
+        Called with the share done and the name of the current stage.
     seconds
         The time limit, above 0, infinity for none. A verification that it ends reports what was found, and that it
         was stopped.
     began
-        When it began, as `time.monotonic` says.
+        Time of the beginning, by `time.monotonic`.
     reproduce_with
         The command line, or the Python call, for a number of draws that is found on the way.
     """
@@ -37,13 +37,13 @@ class Conduct:
     effort: Effort
     seed: int
     reproduce: str
-    progress: Progress = silent
+    progress: Progress = no_progress
     seconds: float = SECONDS
     began: float = field(default_factory=time.monotonic)
     reproduce_with: Callable[[int], str] | None = None
 
     @property
-    def spent(self) -> float:
+    def elapsed_seconds(self) -> float:
         """Seconds of the time limit that are over."""
         return time.monotonic() - self.began
 

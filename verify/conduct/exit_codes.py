@@ -1,4 +1,4 @@
-"""What the command's exit codes mean; scripts rely on them."""
+"""The meanings of the command's exit codes; scripts rely on them."""
 
 from __future__ import annotations
 
@@ -24,5 +24,5 @@ INTERRUPTED = 130
 
 
 def worst(codes: Iterable[int]) -> int:
-    """Return the worst of what several results came to: bad before open before good."""
+    """Return the worst of the exit codes of several results: bad before open before good."""
     return max(codes, key=(GOOD, OPEN, BAD).index)

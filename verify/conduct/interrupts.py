@@ -44,7 +44,7 @@ class _Interrupts:
 
 
 @contextmanager
-def interrupts() -> Iterator[_Interrupts]:
+def count_interrupts() -> Iterator[_Interrupts]:
     """Count Ctrl-C in the block; an inner block counts on with the outer one's.
 
     Outside the main thread, and where Ctrl-C is ignored, as in the background of a shell, nothing changes.

@@ -1,12 +1,12 @@
-"""Running a subject in a process of its own, so that it takes nothing down but itself and decides nothing.
+"""Running a subject in a process of its own, so that it ends nothing but itself and decides nothing.
 
 A subject that ends its process (``os._exit``, a crash in C, memory that runs out) would end the verifier, too, with
 an exit code of its choice; one that never returns from C to Python cannot be stopped by a signal; what it prints would
-stand among the results. In a process of its own each is a finding or an input error, and what it prints is shown line
+appear among the results. In a process of its own each is a finding or an input error, and what it prints is shown line
 by line on standard error, made printable, while it runs.
 
-What comes back is data: one JSON object a line, of one of six kinds. No object is rebuilt from it, and whatever is not
-understood is a finding. What the data mean is for the caller to check and to decide.
+The process returns data: one JSON object a line, of one of six kinds. No object is rebuilt from them, and a line that
+cannot be understood is a finding. The caller checks and interprets the data.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from accountant.files.data_files import DataFileError, from_json
-from verify.conduct.interrupts import interrupts
+from verify.conduct.interrupts import count_interrupts
 from verify.conduct.progress import Progress
 from verify.findings import Finding, Statement
 from verify.printable import printable
-from verify.subject_error import SubjectError, failing_place, words_of_error, words_of_input_error
+from verify.subject_error import SubjectError, describe_error, describe_input_error, failing_place
 
 GRACE = 15.0
 """Seconds beyond the time limit after which a process that has not stopped itself is killed."""
@@ -57,7 +57,7 @@ class OwnFault(RuntimeError):
 
 
 class Reports(Protocol):
-    """What the work tells the process that waits for it."""
+    """The reports that the work sends to the process that waits for it."""
 
     def progress(self, share: float, doing: str) -> None:
         """Say how far it has come."""
@@ -113,7 +113,7 @@ def in_own_process(
     process = context.Process(target=_work_apart, args=(work, ends, tuple(errors)))
     received, heard = _Received(progress, noted, errors), _Heard()
     listened = [reading, hearing]
-    with interrupts() as presses:
+    with count_interrupts() as presses:
         process.start()
         os.close(writing)
         os.close(printing)
@@ -392,13 +392,13 @@ def _work_apart(work: Callable[[Reports], Any], ends: _Ends, errors: tuple[type[
         message = {"ended": "ran out of memory"}
     except errors as error:
         kind = next(kind.__name__ for kind in errors if isinstance(error, kind))
-        message = {"error": [kind, _cut(words_of_input_error(error))]}
+        message = {"error": [kind, _cut(describe_input_error(error))]}
     except Exception as error:
         place = failing_place(error)
-        said = _cut(words_of_error(error))
+        said = _cut(describe_error(error))
         message = {"fault": [f"{said} (at {place})", traceback.format_exc()[-_LONGEST:]]}
     except BaseException as error:  # no error of ours: SystemExit, or what a subject made up
-        said = _cut(f"the subject raised {words_of_error(error)}")
+        said = _cut(f"the subject raised {describe_error(error)}")
         message = {"error": ["", f"{said} (at {failing_place(error)})"]}
     reports.last(message)
 

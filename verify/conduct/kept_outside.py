@@ -1,9 +1,9 @@
-"""What a class keeps outside of its objects, from one run to the next.
+"""State that a class keeps outside of its objects, from one run to the next.
 
 Runs are independent draws only if nothing of one reaches the next. A class may keep more than its objects: lists,
 counters and dictionaries of its module or of the class, default arguments that are changed, caches, iterators that
-deal out noise. Caches of `functools` are emptied before every run, as in a process of its own; of the rest it is told
-whether it changes.
+deal out noise. Caches of `functools` are emptied before every run, as in a process of its own; of the rest, changes
+are reported.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ _OWN = frozenset(
 _caches: WeakKeyDictionary[type, list[Callable[[], object]]] = WeakKeyDictionary()
 
 
-def caches_of(made: Any) -> list[Callable[[], object]]:
-    """Return what empties the caches of the functions of an object's module and classes; looked for once a class."""
+def function_caches(made: Any) -> list[Callable[[], object]]:
+    """Return functions that empty the caches of the functions of an object's module and classes, found once a class."""
     if type(made) not in _caches:
         _caches[type(made)] = _find_caches(made)
     return _caches[type(made)]
@@ -61,7 +61,7 @@ def _find_caches(made: Any) -> list[Callable[[], object]]:
     return list(found.values())
 
 
-def kept_outside(made: Any) -> dict[str, str]:
+def class_state(made: Any) -> dict[str, str]:
     """Return a digest of everything that outlives an object of a class, by its name.
 
     Generators of random numbers are left out: what they draw next is independent of what they drew.
@@ -77,8 +77,8 @@ def kept_outside(made: Any) -> dict[str, str]:
     return found
 
 
-def changed(before: dict[str, str], after: dict[str, str]) -> list[str]:
-    """Return the names of what differs between two states."""
+def changed_state(before: dict[str, str], after: dict[str, str]) -> list[str]:
+    """Return the names of the entries that differ between two states, sorted."""
     return sorted(name for name in {*before, *after} if before.get(name) != after.get(name))
 
 

@@ -1,11 +1,11 @@
-"""What a bound rests on, done again as in other processes: a user's modules are run anew each time.
+"""Repeating the draws behind a bound as in other processes: a user's modules are run anew each time.
 
 A coin that a module draws when it is imported, ``SECRET = os.urandom(1)``, or once for all that follows, is randomness
-of its subject's like any other, and nobody sees it; but in one process it is the same in all runs and draws. What these
-show then holds for whoever knows the coin. So before such a bound refutes a claim, what it rests on is done again, in a
-process that is forked for it: some times the modules are run in place (old functions and classes see the new values),
-and all generators that a process shares, and the hashes of texts, start anew. What lies in extension modules, in files,
-or in a module that is run as a script or typed at a prompt stays what it is.
+of its subject's like any other, and no view shows it; but in one process it is the same in all runs and draws. A bound
+from these holds for an adversary who knows the coin. So before such a bound refutes a claim, its draws are repeated, in
+a process that is forked for it: a few times the modules are run in place (old functions and classes see the new
+values), and all generators that a process shares, and the hashes of texts, start anew. State of extension modules, of
+files, or of a module that is run as a script or typed at a prompt stays as it is.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from scipy.stats import chi2_contingency
 
 from verify.conduct.isolation import Reports, in_own_process
 from verify.conduct.process_state import subjects_own
-from verify.conduct.progress import silent
+from verify.conduct.progress import no_progress
 
 _TIMES = 16
 """How often: each time a fair coin comes up the same with a probability of 2^-15."""
@@ -40,14 +40,14 @@ _OWN_FLAGS = frozenset({"__dict__", "__weakref__", "__doc__", "__module__", "__q
 
 
 class Again(Protocol):
-    """Does again what a bound rests on."""
+    """A repetition of the draws behind a bound."""
 
     def work(self) -> Any:
-        """Return what that shows, as JSON data."""
+        """Repeat the draws, and return their result as JSON data."""
         ...
 
     def differ(self, shown: Sequence[Any]) -> bool:
-        """Whether what was shown is of different laws."""
+        """Return True if the results come from different laws."""
         ...
 
 
@@ -62,7 +62,7 @@ class PlayedAgain:
         return self.play()
 
     def differ(self, shown: Sequence[Any]) -> bool:
-        """Whether two digests differ."""
+        """Return True if two digests differ."""
         return len(set(shown)) > 1
 
 
@@ -78,7 +78,7 @@ class CountedAgain:
         return [int(hits) for hits in self.count()]
 
     def differ(self, shown: Sequence[Any]) -> bool:
-        """Whether the counts of an event differ by more than chance (a χ² test)."""
+        """Return True if the counts of an event differ by more than chance (a χ² test)."""
         return any(
             self._vary(np.array(hits))
             for hits in zip(*(each for each in shown if isinstance(each, list)), strict=True)
@@ -92,16 +92,16 @@ class CountedAgain:
 
 
 def differs_in_other_processes(again: Again, modules: Sequence[ModuleType], seconds: float) -> bool:
-    """Whether what a bound rests on depends on what modules draw or keep once in a process.
+    """Return True if the draws behind a bound depend on values that modules draw or keep once in a process.
 
     Parameters
     ----------
     again
-        Does it again.
+        Repeats the draws.
     modules
         A user's modules that it uses, each after those that it imports; without any nothing is done.
     seconds
-        How many there are left.
+        Number of seconds left.
     """
     if not modules or "fork" not in multiprocessing.get_all_start_methods():
         return False
@@ -120,7 +120,7 @@ def differs_in_other_processes(again: Again, modules: Sequence[ModuleType], seco
                     break
         return found
 
-    answer = in_own_process(shown, silent, min(seconds, 2.0 * _SECONDS))
+    answer = in_own_process(shown, no_progress, min(seconds, 2.0 * _SECONDS))
     return isinstance(answer, list) and again.differ(answer)  # else it was killed, or has ended itself
 
 

@@ -84,7 +84,7 @@ def _set(state: _State) -> None:
 
 
 @contextmanager
-def judging() -> Iterator[None]:
+def ignore_float_errors() -> Iterator[None]:
     """Judge with floating-point errors ignored, and keep the state of the process; see `subjects_own`."""
     global _theirs
     before, before_theirs = _state(), _theirs
@@ -120,7 +120,7 @@ def subjects_own() -> Iterator[None]:
 
 
 def own_steps(steps: Iterable[_Step]) -> Iterator[_Step]:
-    """Yield what a subject does step by step, each step done in its own state."""
+    """Yield the steps of a subject, each done in the subject's own state."""
     following = iter(steps)
     while True:
         with subjects_own():

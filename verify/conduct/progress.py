@@ -1,4 +1,4 @@
-"""How far a verification has come, and whom it is told."""
+"""Reports of the progress of a verification."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ Progress = Callable[[float, str], None]
 """Called with the share that is done and what is being done."""
 
 
-def silent(share: float, doing: str) -> None:
-    """Report progress to nobody."""
+def no_progress(share: float, doing: str) -> None:
+    """Ignore a report of progress."""
 
 
-def stretch(progress: Progress, start: float, end: float) -> Progress:
-    """Return what a stage reports its own share to, if it takes the whole from `start` to `end`.
+def subprogress(progress: Progress, start: float, end: float) -> Progress:
+    """Return the function to which a stage reports its own share, if it takes the whole from `start` to `end`.
 
     Examples
     --------
-    >>> stretch(print, 0.5, 1.0)(0.5, "final test")
+    >>> subprogress(print, 0.5, 1.0)(0.5, "final test")
     0.75 final test
     """
     return lambda share, doing: progress(start + (end - start) * share, doing)

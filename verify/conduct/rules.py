@@ -1,4 +1,4 @@
-"""What the value of an option must be. Every refusal is a `ValueError` whose message is ``name=value: rule``."""
+"""Rules for the values of options. Every refusal is a `ValueError` with the message ``name=value: rule``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ValueRule = Callable[[str, Any], None]
 _LONGEST = 60  # characters of a value that are shown
 
 
-def number(holds: Callable[[float], bool] = lambda value: True, words: str = "") -> ValueRule:
+def real_number(holds: Callable[[float], bool] = lambda value: True, words: str = "") -> ValueRule:
     """Return the rule that a value is a number of which something holds; NaN and infinity are numbers."""
 
     def check(name: str, value: Any) -> None:
@@ -28,7 +28,7 @@ def number(holds: Callable[[float], bool] = lambda value: True, words: str = "")
     return check
 
 
-def whole(least: int, most: int | None = None) -> ValueRule:
+def integer(least: int, most: int | None = None) -> ValueRule:
     """Return the rule that a value is an integer in a range."""
 
     def check(name: str, value: Any) -> None:
@@ -52,7 +52,7 @@ def one_of(choices: tuple[str, ...]) -> ValueRule:
     return check
 
 
-def being(holds: Callable[[Any], bool], words: str) -> ValueRule:
+def satisfies(holds: Callable[[Any], bool], words: str) -> ValueRule:
     """Return the rule that something holds of a value: that it is `words`."""
 
     def check(name: str, value: Any) -> None:
@@ -62,8 +62,8 @@ def being(holds: Callable[[Any], bool], words: str) -> ValueRule:
     return check
 
 
-def made_by(make: Callable[[Any], Any]) -> ValueRule:
-    """Return the rule that something can be made of a value: what makes it refuses in words of its own."""
+def accepted_by(make: Callable[[Any], Any]) -> ValueRule:
+    """Return the rule that `make` accepts the value; it refuses with its own message."""
 
     def check(name: str, value: Any) -> None:
         make(value)

@@ -1,4 +1,4 @@
-"""Which random numbers belong to which part of a verification: no two parts may share a stream."""
+"""The keys of the random streams of the parts of a verification: no two parts may share a stream."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class SpawnKey(IntEnum):
     BETS = 14
 
     def sequence(self, seed: int, *key: int) -> np.random.SeedSequence:
-        """Return the seed of one stretch of a part; `key` says which.
+        """Return the seed of one stretch of a part; `key` is the number of the stretch.
 
         Examples
         --------

@@ -11,10 +11,10 @@ from typing import Any, BinaryIO, cast
 
 
 class Outlet(io.RawIOBase):
-    """A raw stream that takes whatever it is given: after the first error it forgets it.
+    """A raw stream that accepts every write: after the first error it discards all data.
 
-    A reader who has gone (``| head``) has read enough, and a full disk is said once, when all is done: neither ends a
-    program in the middle, with an exit code that means something else.
+    A reader who has gone (``| head``) has read enough, and a full disk is reported once, at the end: neither ends a
+    program in the middle, with an exit code of another meaning.
 
     Attributes
     ----------
@@ -27,8 +27,8 @@ class Outlet(io.RawIOBase):
         self.error: OSError | None = None
 
     @property
-    def lost(self) -> str:
-        """Why something that somebody waits for was not written, "" if nothing was."""
+    def write_error(self) -> str:
+        """The reason for which output was lost that a reader waits for, "" if none was."""
         if self.error is None or self.error.errno == errno.EPIPE:
             return ""
         return str(self.error.strerror)

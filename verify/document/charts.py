@@ -1,6 +1,6 @@
-"""Pictures of reports as SVG: text, lines and areas whose colours the page around them sets, for light and for dark.
+"""Pictures of reports as SVG: text, lines and areas in colours that the page around them sets, for light and for dark.
 
-No line is told from another by its colour alone. Drawn by hand: the plain install has no library that draws.
+Lines differ by more than their colour. Drawn by hand: the plain install has no library that draws.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class Area:
-    """What lies between two lines over the same x: points (x, lower, upper)."""
+    """The area between two lines over the same x: points (x, lower, upper)."""
 
     name: str
     points: Sequence[tuple[float, float, float]]

@@ -1,4 +1,4 @@
-"""What a report consists of."""
+"""The elements of a report."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ Words: TypeAlias = str | Sentence
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
-    """A sentence that stands by itself."""
+    """A paragraph of one sentence."""
 
     text: Sentence
 
 
 @dataclass(frozen=True, slots=True)
 class Bullets:
-    """Sentences that stand side by side."""
+    """A list of sentences."""
 
     items: tuple[Sentence, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Names, each with what is to be said of it."""
+    """Names, each with its value."""
 
     pairs: tuple[tuple[str, Words], ...]
 
@@ -92,7 +92,7 @@ class Photo:
 
 @dataclass(frozen=True, slots=True)
 class Details:
-    """What only specialists unfold."""
+    """A folded part for specialists."""
 
     title: str
     blocks: tuple[Block, ...]
@@ -120,14 +120,14 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What is said of one result.
+    """The report of one result.
 
     Attributes
     ----------
     verdict, tone
-        The verdict in a word or two, and whether it is good news; plain is what judges nothing.
+        The verdict in a word or two, and its tone, good or bad; plain if nothing is judged.
     name
-        What it is about.
+        Name of the subject of the report.
     meaning
         The first line, for a reader who does not know the field.
     sections
@@ -142,7 +142,7 @@ class Document:
 
     @property
     def title(self) -> str:
-        """What it is about, with the verdict."""
+        """The verdict and the name of the subject."""
         return f"{self.verdict}: {self.name}"
 
 

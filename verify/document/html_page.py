@@ -93,7 +93,7 @@ _HEAD = """<!DOCTYPE html>
 """
 
 
-def page(documents: Sequence[Document], made: str) -> str:
+def render_html(documents: Sequence[Document], made: str) -> str:
     """Return one page; of several documents it begins with a table of contents.
 
     Parameters
@@ -117,7 +117,7 @@ def page(documents: Sequence[Document], made: str) -> str:
 
 
 def fragment(document: Document) -> str:
-    """Return a document as a part of somebody else's page, as notebooks show it."""
+    """Return a document as a part of another page, as notebooks show it."""
     return f'<style>{_STYLE}</style><div class="dpwitness">\n{_article(document, 3)}</div>\n'
 
 

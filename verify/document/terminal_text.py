@@ -1,7 +1,7 @@
 """Documents on a terminal, for a person who does not have the paper at hand, without the background that pages have.
 
-Everything is said in words as well as in colour, and fits into 80 columns, without blanks at the ends of lines. Where
-the terminal's encoding is not Unicode, words and pictures are spelled in ASCII.
+Colours carry no information that the words do not. The text fits into 80 columns, without blanks at the ends of lines.
+Where the terminal's encoding is not Unicode, words and pictures are spelled in ASCII.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def print_blocks(
     indent: int = 0,
     unfolded: bool = False,
 ) -> None:
-    """Print parts of a document; `style` is of what is filled in a picture, and the rest as in `print_document`."""
+    """Print parts of a document; `style` is that of the filled parts of pictures, the rest as in `print_document`."""
     for block in blocks:
         shown: RenderableType
         match block:
@@ -126,7 +126,7 @@ def _grid(rows: Iterable[tuple[str, Words]], console: Console, padding: int) -> 
 
 
 def plain_table(heading: Iterable[str], rows: Iterable[Iterable[str | Text]]) -> RenderableType:
-    """Return a table as all on a terminal look; texts are shown as they are, whatever they hold."""
+    """Return a table in the style of all tables on a terminal; texts are shown as they are, markup included."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     for name in heading:
         table.add_column(Text(printable(name)), overflow="fold")

@@ -47,9 +47,9 @@ class Binned:
         """The number of bins."""
         return len(self.cuts) + 2
 
-    def of(self, sample: ViewSample) -> Bins:
+    def values(self, sample: ViewSample) -> Bins:
         """The bin of each of the n draws; shape (n,)."""
-        return bin_of(self.cuts, sample.read(self.reading))
+        return bin_of(self.cuts, sample.read_values(self.reading))
 
 
 def bin_of(cuts: Sequence[float], values: FloatArray) -> Bins:

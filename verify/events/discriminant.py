@@ -1,9 +1,9 @@
-"""Fisher's linear discriminant: the weighted sum of measurements that tells two worlds apart best under Gaussian noise.
+"""Fisher's linear discriminant: the weighted sum of measurements that separates two worlds best under Gaussian noise.
 
 For x ~ N(m, Σ) in the one world and N(m′, Σ) in the other the log-likelihood ratio is w·x + const with
 w = Σ⁻¹(m - m′) (Fisher, "The use of multiple measurements in taxonomic problems", Annals of Eugenics 7, 1936). A score
 that adds up table entries sees w only as far as bins allow: where noise is small along some direction only, the worlds
-are far apart along it, and all that happens lies in one bin of every column. It shows 0.98 of gradient-step (without
+are far apart along it, and all values lie in one bin of every column. It shows 0.98 of gradient-step (without
 it 0.95; its claim, 1, is true).
 """
 
@@ -34,23 +34,23 @@ _HIDDEN = 2.0  # times the distance that the columns show if they are taken to b
 
 @dataclass(frozen=True, slots=True)
 class Discriminant:
-    """Fisher's discriminant as a reading, and whether single columns hide what it shows.
+    """Fisher's discriminant as a reading; `hidden` is True if single columns do not show the difference that it shows.
 
-    They do if the worlds are several times as far apart along it as columns that are taken to be independent show.
+    That is so if the worlds are several times as far apart along it as columns that are taken to be independent show.
     """
 
     reading: Combination
     hidden: bool
 
     @classmethod
-    def of(cls, fit: WorldSamples, columns: Sequence[Column]) -> Discriminant | None:
+    def from_samples(cls, fit: WorldSamples, columns: Sequence[Column]) -> Discriminant | None:
         """The discriminant of some columns, fitted to the first draws.
 
         None where fewer than two columns matter.
         """
         if not 2 <= len(columns) <= MOST_COLUMNS:
             return None
-        first, second = (world.values[:MOST_FITTED, world.at(columns)] for world in fit)
+        first, second = (world.values[:MOST_FITTED, world.places_of(columns)] for world in fit)
         weights, hidden = _fisher_direction(first, second)
         places = np.flatnonzero(weights)
         if places.size < 2:

@@ -1,9 +1,8 @@
 """The events of an adversary's view that a test can watch.
 
-An event is code-free data: it can be written down as JSON (`Event.to_dict`), read back (`event_from_dict`)
-and said in words (`Event.words`), so that a witness can be checked by somebody who trusts nothing of this
-package but NumPy. What is read from a view is told in `verify.events.readings`, how an event is found in
-`verify.events.search`.
+An event is code-free data: it can be written as JSON (`Event.to_dict`), read back (`event_from_dict`) and described
+in words (`Event.description`), so that a witness can be checked without trust in anything of this package but NumPy.
+Readings of a view are in `verify.events.readings`, the search for events in `verify.events.search`.
 """
 # ruff: noqa: D102 (the methods of every event are documented once, at `Event`)
 
@@ -19,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mechanisms.arrays import BoolArray, FloatArray
-from verify.events.readings import ColumnValue, Reading, listed, reading_from_dict, spoken
+from verify.events.readings import ColumnValue, Reading, format_value, join_names, reading_from_dict
 from verify.events.view_sample import Column, ViewSample
 from verify.events.written import Written, decode
 
@@ -27,7 +26,7 @@ KeyArray = npt.NDArray[np.uint64]
 
 
 class Event(Written):
-    """A set of views. In `words` it is a clause: "the noisy count is at most 0.31"."""
+    """A set of views. Its `description` is a clause: "the noisy count is at most 0.31"."""
 
     __slots__ = ()
 
@@ -37,7 +36,7 @@ class Event(Written):
 
     @property
     def rounding(self) -> float:
-        """How much of a loss that the event shows may come from rounding alone, which no claim is about."""
+        """Largest part of a loss shown by the event that may come from rounding alone, which is no part of a claim."""
         return 0.0
 
 
@@ -52,7 +51,7 @@ class ReportCount(Event):
 
     @staticmethod
     def counts(sample: ViewSample) -> npt.NDArray[np.intp]:
-        """How many values of each draw are present; shape (n,)."""
+        """Return the number of values of each draw that are present; shape (n,)."""
         return np.asarray(np.count_nonzero(~np.isnan(sample.values), axis=1))
 
     def holds(self, sample: ViewSample) -> BoolArray:
@@ -60,7 +59,7 @@ class ReportCount(Event):
         return count >= self.limit if self.at_least else count <= self.limit
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         side = "≥" if self.at_least else "≤"
         places, names = len(self.columns), {column.name for column in self.columns}
         if not any(name.startswith("output") for name in names):
@@ -94,12 +93,12 @@ class HalfLine(Event):
     above: bool
 
     def holds(self, sample: ViewSample) -> BoolArray:
-        values = sample.read(self.reading)
+        values = sample.read_values(self.reading)
         return values >= self.threshold if self.above else values <= self.threshold
 
     @property
-    def words(self) -> str:
-        return f"{self.reading.words} {'≥' if self.above else '≤'} {spoken(self.threshold)}"
+    def description(self) -> str:
+        return f"{self.reading.description} {'≥' if self.above else '≤'} {format_value(self.threshold)}"
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> HalfLine:
@@ -118,8 +117,8 @@ class Both(Event):
         return self.first.holds(sample) & self.second.holds(sample)
 
     @property
-    def words(self) -> str:
-        return f"{self.first.words}, and {self.second.words}"
+    def description(self) -> str:
+        return f"{self.first.description}, and {self.second.description}"
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> Both:
@@ -142,7 +141,7 @@ class ValueInterval(Event):
     complement: bool = False
 
     def holds(self, sample: ViewSample) -> BoolArray:
-        values = sample.read(self.reading)
+        values = sample.read_values(self.reading)
         if self.complement:
             outside: BoolArray = (values < self.low) | (values > self.high)
             return outside
@@ -150,10 +149,10 @@ class ValueInterval(Event):
         return inside
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         if self.complement:
-            return f"{self.reading.words} < {spoken(self.low)} or > {spoken(self.high)}"
-        return f"{spoken(self.low)} ≤ {self.reading.words} ≤ {spoken(self.high)}"
+            return f"{self.reading.description} < {format_value(self.low)} or > {format_value(self.high)}"
+        return f"{format_value(self.low)} ≤ {self.reading.description} ≤ {format_value(self.high)}"
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> ValueInterval:
@@ -176,14 +175,14 @@ class Near(Event):
 
     def holds(self, sample: ViewSample) -> BoolArray:
         with np.errstate(invalid="ignore"):
-            away = np.abs(sample.read(self.reading) - self.centre)
+            away = np.abs(sample.read_values(self.reading) - self.centre)
         held: BoolArray = away > self.tolerance if self.complement else away <= self.tolerance
         return held
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         side = ">" if self.complement else "≤"
-        return f"|{self.reading.words} − {spoken(self.centre)}| {side} {self.tolerance:.1g}"
+        return f"|{self.reading.description} − {format_value(self.centre)}| {side} {self.tolerance:.1g}"
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> Near:
@@ -207,7 +206,7 @@ class RowTable(Event):
         table = np.asarray(self.rows, dtype=np.float64).reshape(len(self.rows), len(self.readings))
         table_keys = row_keys([table[:, j] for j in range(len(self.readings))])
         order = np.argsort(table_keys, kind="stable")
-        values = [sample.read(reading) for reading in self.readings]
+        values = [sample.read_values(reading) for reading in self.readings]
         keys = row_keys(values)
         place = np.minimum(np.searchsorted(table_keys[order], keys), len(order) - 1)
         inside = table_keys[order][place] == keys
@@ -221,20 +220,22 @@ class RowTable(Event):
         return result
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         equal, inside = ("≠", "not in") if self.complement else ("=", "in")
         if len(self.readings) == 1:
             values = [row[0] for row in self.rows]
             if len(values) == 1 and math.isnan(values[0]):
-                return f"{self.readings[0].words} is {'present' if self.complement else 'absent'}"
+                return f"{self.readings[0].description} is {'present' if self.complement else 'absent'}"
             if len(values) == 1:
-                return f"{self.readings[0].words} {equal} {_said(self.readings[0], values[0])}"
+                return f"{self.readings[0].description} {equal} {_said(self.readings[0], values[0])}"
             said = [_said(self.readings[0], value) for value in values]
-            return f"{self.readings[0].words} {inside} {_members(said, 8)}"
+            return f"{self.readings[0].description} {inside} {_members(said, 8)}"
         if len(self.rows) == 1 and not self.complement:
             parts = zip(self.readings, self.rows[0], strict=True)
-            return listed([f"{reading.words} = {_said(reading, value)}" for reading, value in parts], 6)
-        names = listed([reading.words for reading in self.readings], 3)
+            return join_names(
+                [f"{reading.description} = {_said(reading, value)}" for reading, value in parts], 6
+            )
+        names = join_names([reading.description for reading in self.readings], 3)
         rows = [f"({', '.join(map(_said, self.readings, row))})" for row in self.rows]
         return f"({names}) {f'{equal} {rows[0]}' if len(rows) == 1 else f'{inside} {_members(rows, 4)}'}"
 
@@ -270,7 +271,7 @@ def _said(reading: Reading, value: float) -> str:
     labels = dict(reading.column.labels) if isinstance(reading, ColumnValue) else {}
     if labels and value not in labels and value > max(labels):
         return f"a word not seen at first (its code is {value:.0f})"
-    return labels.get(value, spoken(value))
+    return labels.get(value, format_value(value))
 
 
 def row_keys(values: Sequence[FloatArray]) -> KeyArray:

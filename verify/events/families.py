@@ -74,7 +74,7 @@ class Pairs:
     high_or_absent: FloatArray
 
     @classmethod
-    def of(cls, first: FloatArray, second: FloatArray) -> Pairs | None:
+    def from_arrays(cls, first: FloatArray, second: FloatArray) -> Pairs | None:
         """Pair up two arrays; None if they are not of one length."""
         if first.size != second.size:
             return None
@@ -116,12 +116,12 @@ class Sorted:
     pairs: Pairs | None
 
     @classmethod
-    def of(cls, reading: Reading, fit: WorldSamples, choose: WorldSamples) -> Sorted:
+    def from_reading(cls, reading: Reading, fit: WorldSamples, choose: WorldSamples) -> Sorted:
         """Read both samples and sort."""
-        first, second = (_sorted_present(reading.of(world)) for world in fit)
+        first, second = (_sorted_present(reading.values(world)) for world in fit)
         pooled = np.concatenate([first, second])
         pooled.sort()
-        fresh = reading.of(choose[0]), reading.of(choose[1])
+        fresh = reading.values(choose[0]), reading.values(choose[1])
         return cls(
             reading,
             (first, second),
@@ -130,7 +130,7 @@ class Sorted:
             *runs(pooled),
             (len(fit[0].values), len(fit[1].values)),
             fresh,
-            Pairs.of(*fresh),
+            Pairs.from_arrays(*fresh),
         )
 
     @property
@@ -151,7 +151,7 @@ def _sorted_present(values: FloatArray) -> FloatArray:
 
 
 def runs(values: npt.NDArray[np.generic]) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-    """Where each run of equal values of a sorted array starts, and how long it is."""
+    """Return the start of each run of equal values of a sorted array, and its length."""
     if values.size == 0:
         return np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp)
     starts = np.concatenate([[0], np.flatnonzero(values[1:] != values[:-1]) + 1])

@@ -1,4 +1,4 @@
-"""Readings of pooled draws in bins: what scores are fitted to."""
+"""Readings of pooled draws in bins, to which scores are fitted."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Draws:
     train: npt.NDArray[np.bool_]
 
     @classmethod
-    def of(cls, sizes: tuple[int, int]) -> Draws:
+    def from_sizes(cls, sizes: tuple[int, int]) -> Draws:
         """Draws of the first world (label 1), then of the second (label 0); a quarter of each validates."""
         label = np.repeat([1.0, 0.0], sizes)
         train = np.concatenate([np.arange(size) < size - size // 4 for size in sizes])
@@ -69,14 +69,14 @@ def features(fit: WorldSamples, readings: Sequence[Reading]) -> list[Feature]:
     """Each reading of the pooled draws in bins; readings that are constant are left out."""
     found = []
     for reading in readings:
-        feature = feature_of(reading, np.concatenate([reading.of(world) for world in fit]))
+        feature = feature_of(reading, np.concatenate([reading.values(world) for world in fit]))
         if np.any(feature.bins != feature.bins[0]):
             found.append(feature)
     return found
 
 
 def most_telling(found: Sequence[Feature], draws: Draws, most: int) -> list[Feature]:
-    """The readings whose bins differ most between the worlds (by the chi-squared statistic), in order."""
+    """Return the readings with the largest difference of bins between the worlds (chi-squared statistic), in order."""
     if len(found) <= most:
         return list(found)
     gains = []

@@ -39,12 +39,12 @@ class LatticeReading(Reading):
     aspect: _Aspect
     reading: Reading
 
-    def of(self, sample: ViewSample) -> FloatArray:
-        return _lattice_values(self.aspect, sample.read(self.reading))
+    def values(self, sample: ViewSample) -> FloatArray:
+        return _lattice_values(self.aspect, sample.read_values(self.reading))
 
     @property
-    def words(self) -> str:
-        return _PHRASES[self.aspect].format(of=self.reading.words)
+    def description(self) -> str:
+        return _PHRASES[self.aspect].format(of=self.reading.description)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> LatticeReading:

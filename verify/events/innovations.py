@@ -35,7 +35,7 @@ def innovations(fit: WorldSamples, columns: Sequence[Column]) -> list[Combinatio
     """
     if not 2 <= len(columns) <= MOST_COLUMNS or len(fit[0].values) < _FEWEST * len(columns):
         return []
-    first, second = (world.values[:MOST_FITTED, world.at(columns)] for world in fit)
+    first, second = (world.values[:MOST_FITTED, world.places_of(columns)] for world in fit)
     _, within, scale = within_worlds(first, second)
     unit = scale * np.sqrt(len(within))
     used = np.flatnonzero((scale > 0.0) & np.isfinite(scale))

@@ -1,4 +1,4 @@
-"""Families of events that cut one line: half-lines, intervals, thresholds of scores, how much was sent."""
+"""Families of events that cut one line: half-lines, intervals, thresholds of scores, numbers of reports."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def half_line_family(sorted_values: Sorted) -> Iterator[EventFamily]:
 
 def score_family(score: Reading, *samples: WorldSamples) -> EventFamily:
     """At most t, and at least t, for a score that was fitted on other draws than these samples."""
-    raw = [np.concatenate([score.of(sample[w]) for sample in samples]) for w in (0, 1)]
+    raw = [np.concatenate([score.values(sample[w]) for sample in samples]) for w in (0, 1)]
     thresholds = quantiles(np.sort(np.concatenate(raw)), 64, 24)
     worlds = [[np.sort(values)] for values in raw]
-    return _half_lines(score, thresholds, worlds, (raw[0].size, raw[1].size), Pairs.of(*raw))
+    return _half_lines(score, thresholds, worlds, (raw[0].size, raw[1].size), Pairs.from_arrays(*raw))
 
 
 def _half_lines(
@@ -132,7 +132,7 @@ def report_count_family(fit: WorldSamples, choose: WorldSamples) -> Iterator[Eve
 
 
 def certain_family(choose: WorldSamples) -> EventFamily:
-    """An event that always holds, for views of which nothing else can be said."""
+    """Return the event that always holds, for views that have no other event."""
     columns = choose[0].columns
     sizes = len(choose[0].values), len(choose[1].values)
     hits, hits_prime = (np.array([size], dtype=np.int64) for size in sizes)

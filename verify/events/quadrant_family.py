@@ -27,7 +27,7 @@ def quadrant_family(
     misses gap-svt-value (1.24, without them 1.03; its claim is 1): the search for neighbours needs them, too.
     """
     readings = [
-        [np.concatenate([reading.of(a), reading.of(b)]) for a, b in zip(fit, choose, strict=True)]
+        [np.concatenate([reading.values(a), reading.values(b)]) for a, b in zip(fit, choose, strict=True)]
         for reading in (cell, value)
     ]
     cells, values = readings

@@ -1,7 +1,7 @@
 """Numbers that can be read from a view: a value, a weighted sum, and others (`verify.events.summaries`, ...).
 
-A reading is code-free data, as an event is: `Reading.to_dict` writes it down, `reading_from_dict` reads it
-back, and `Reading.words` says it as part of a sentence.
+A reading is code-free data, as an event is: `Reading.to_dict` writes it, `reading_from_dict` reads it
+back, and `Reading.description` describes it as part of a sentence.
 """
 # ruff: noqa: D102 (the methods of every reading are documented once, at `Reading`)
 
@@ -23,15 +23,15 @@ _TERMS = 6  # of a weighted sum, that are said
 
 
 class Reading(Written):
-    """A number read from each draw of a view; absent (NaN) where what it is read from is absent.
+    """A number read from each draw of a view; absent (NaN) where the values that it is read from are absent.
 
-    In `words` it is "the largest of output 1 and output 2".
+    Its `description` is "the largest of output 1 and output 2".
     """
 
     __slots__ = ()
 
     @abc.abstractmethod
-    def of(self, sample: ViewSample) -> FloatArray:
+    def values(self, sample: ViewSample) -> FloatArray:
         """The reading of each of the n draws; shape (n,). It may share memory with the sample."""
 
 
@@ -56,11 +56,11 @@ class ColumnValue(Reading):
     kind: ClassVar[str] = "value"
     column: Column
 
-    def of(self, sample: ViewSample) -> FloatArray:
+    def values(self, sample: ViewSample) -> FloatArray:
         return sample.values[:, sample.places[self.column.name]]
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         return self.column.words
 
     @classmethod
@@ -76,10 +76,10 @@ class Combination(Reading):
     columns: tuple[Column, ...]
     weights: tuple[float, ...]
 
-    def of(self, sample: ViewSample) -> FloatArray:
+    def values(self, sample: ViewSample) -> FloatArray:
         total = np.zeros(len(sample.values))
         with np.errstate(invalid="ignore", over="ignore"):  # inf - inf is NaN: such a sum is absent
-            for at, weight in zip(sample.at(self.columns), self.weights, strict=True):
+            for at, weight in zip(sample.places_of(self.columns), self.weights, strict=True):
                 total += weight * sample.values[:, at]
         return total
 
@@ -89,7 +89,7 @@ class Combination(Reading):
         return cls((column, minus), (1.0, -1.0))
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         if self.weights == (1.0, -1.0):
             return f"({self.columns[0].words} − {self.columns[1].words})"
         said = ""
@@ -114,12 +114,16 @@ class Where(Reading):
     condition: Reading
     value: float
 
-    def of(self, sample: ViewSample) -> FloatArray:
-        return np.where(sample.read(self.condition) == self.value, sample.read(self.reading), np.nan)
+    def values(self, sample: ViewSample) -> FloatArray:
+        return np.where(
+            sample.read_values(self.condition) == self.value, sample.read_values(self.reading), np.nan
+        )
 
     @property
-    def words(self) -> str:
-        return f"({self.reading.words}, given {self.condition.words} = {spoken(self.value)})"
+    def description(self) -> str:
+        return (
+            f"({self.reading.description}, given {self.condition.description} = {format_value(self.value)})"
+        )
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> Where:
@@ -127,7 +131,7 @@ class Where(Reading):
         return cls(reading, condition, decode(data["value"]))
 
 
-def listed(parts: Sequence[str], limit: int) -> str:
+def join_names(parts: Sequence[str], limit: int) -> str:
     """Parts with commas and "and"; all those beyond `limit` as their number; "nothing" if there are none."""
     if len(parts) > limit:
         return ", ".join(parts[:limit]) + f" and {len(parts) - limit} more"
@@ -136,6 +140,6 @@ def listed(parts: Sequence[str], limit: int) -> str:
     return parts[0] if len(parts) == 1 else ", ".join(parts[:-1]) + " and " + parts[-1]
 
 
-def spoken(value: float) -> str:
-    """A number as it is said: NaN is "absent"."""
+def format_value(value: float) -> str:
+    """Return a number as it is written in sentences: NaN is "absent"."""
     return "absent" if math.isnan(value) else f"{value:.6g}"

@@ -50,7 +50,7 @@ def relation_families(fit: WorldSamples, choose: WorldSamples) -> Iterator[Event
     columns = [column for column in fit[0].columns if column.kind == "real"]
     if not 2 <= len(columns) <= MOST_COLUMNS:
         return
-    at = fit[0].at(columns)
+    at = fit[0].places_of(columns)
     bases = [_null_directions(world.values[: max(2 * _ROWS, 8 * len(columns)), at]) for world in fit]
     if not any(bases):
         return

@@ -1,8 +1,8 @@
-"""Remainders and digit sums of whole numbers: where people leave a bit of the data in a number that looks random.
+"""Remainders and digit sums of whole numbers, in which a number that looks random may carry a bit of the data.
 
-A parity, a check digit or a remainder is spread over so many values that none of them tells anything, nor does any
-half-line. Screening costs little; only what stands out there is read in all draws. It shows the parity, the remainder
-by 7 or 97 and the check digit of a uniform number, of which nothing else shows more than 0.0.
+A parity, a check digit or a remainder is spread over so many values that none of them shows a difference, nor does any
+half-line. Screening costs little; only residues that differ there are read in all draws. It shows the parity, the
+remainder by 7 or 97 and the check digit of a uniform number, of which nothing else shows more than 0.0.
 """
 # ruff: noqa: D102 (the methods of every reading are documented once, at `Reading`)
 
@@ -35,17 +35,17 @@ class Residue(Reading):
     modulus: int
     of_digits: bool = False
 
-    def of(self, sample: ViewSample) -> FloatArray:
-        values = sample.read(self.reading)
+    def values(self, sample: ViewSample) -> FloatArray:
+        values = sample.read_values(self.reading)
         whole = np.isfinite(values) & (np.abs(values) < _EXACT) & (values == np.round(values))
         numbers = np.where(whole, values, 0.0).astype(np.int64)
         return np.where(whole, _residue(numbers, self.modulus, self.of_digits), np.nan)
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         if self.of_digits:
-            return f"digit sum({self.reading.words}) mod {self.modulus}"
-        return f"({self.reading.words} mod {self.modulus})"
+            return f"digit sum({self.reading.description}) mod {self.modulus}"
+        return f"({self.reading.description} mod {self.modulus})"
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> Residue:
@@ -83,14 +83,14 @@ _SCREEN = _Screen()
 def residue_families(
     fit: WorldSamples, choose: WorldSamples, values: Sequence[ColumnValue]
 ) -> Iterator[EventFamily]:
-    """The values of residues that stand out between the worlds, of columns of whole numbers among those given."""
+    """Yield the values of residues that differ most between the worlds, of the given columns of whole numbers."""
     found: list[tuple[float, Residue]] = []
     for value in values[: _SCREEN.columns]:
-        first, second = (_whole(value.of(world)[: _SCREEN.rows]) for world in fit)
+        first, second = (_whole(value.values(world)[: _SCREEN.rows]) for world in fit)
         if first is not None and second is not None:
             found += _outstanding(value, first, second)
     for _, residue in sorted(found, key=lambda each: -each[0])[: _SCREEN.kept]:
-        yield from value_families(Sorted.of(residue, fit, choose))
+        yield from value_families(Sorted.from_reading(residue, fit, choose))
 
 
 def _outstanding(value: ColumnValue, first: IntArray, second: IntArray) -> list[tuple[float, Residue]]:

@@ -95,11 +95,11 @@ class _Offset:
     step: float
     adds: float
 
-    def of(self, values: FloatArray) -> FloatArray:
+    def values(self, values: FloatArray) -> FloatArray:
         """Return what is left of values, rounded; the difference of numbers so near to each other is exact."""
         return np.asarray(np.round((values - self.large) / self.step) * self.step + 0.0)
 
-    def words(self, column: str) -> str:
+    def description(self, column: str) -> str:
         """Say a column that is read like this."""
         return f"{column} {'minus' if self.large > 0.0 else 'plus'} {abs(self.large):.15g}"
 
@@ -112,14 +112,14 @@ class _Roundoff:
     bits: int
     adds: ClassVar[float] = 0.0
 
-    def of(self, values: FloatArray) -> FloatArray:
+    def values(self, values: FloatArray) -> FloatArray:
         """Return the values rounded; NaN and infinity stay what they are."""
         mantissa, exponent = np.frexp(values)
         unit = 2.0**self.bits
         rounded = np.ldexp(np.round(mantissa * unit) / unit, exponent)
         return np.where(np.abs(values) <= self.nothing, 0.0, rounded)
 
-    def words(self, column: str) -> str:
+    def description(self, column: str) -> str:
         """Say a column that is read like this."""
         return column
 
@@ -138,18 +138,20 @@ class RoundedColumns:
     columns: tuple[Column, ...]
     roundoffs: tuple[_Roundoff | _Offset, ...]
 
-    def of(self, sample: ViewSample) -> ReadOnce:
+    def values(self, sample: ViewSample) -> ReadOnce:
         """Return the sample with these columns rounded."""
         values = sample.values.copy(order="F")
-        for index, roundoff in zip(sample.at(self.columns), self.roundoffs, strict=True):
-            values[:, index] = roundoff.of(values[:, index])
-        return ReadOnce(values, self.named(sample.columns))
+        for index, roundoff in zip(sample.places_of(self.columns), self.roundoffs, strict=True):
+            values[:, index] = roundoff.values(values[:, index])
+        return ReadOnce(values, self.rounded_columns(sample.columns))
 
-    def named(self, columns: Sequence[Column]) -> tuple[Column, ...]:
+    def rounded_columns(self, columns: Sequence[Column]) -> tuple[Column, ...]:
         """Return the columns of a view, these in words that say how they are read."""
         read = {column.name: how for column, how in zip(self.columns, self.roundoffs, strict=True)}
         return tuple(
-            replace(column, words=read[column.name].words(column.words)) if column.name in read else column
+            replace(column, words=read[column.name].description(column.words))
+            if column.name in read
+            else column
             for column in columns
         )
 
@@ -163,15 +165,15 @@ class OfRounded(Event):
     rounded: RoundedColumns
 
     def holds(self, sample: ViewSample) -> npt.NDArray[np.bool_]:
-        return self.event.holds(sample.read(self.rounded))
+        return self.event.holds(sample.read_values(self.rounded))
 
     @property
     def rounding(self) -> float:
         return sum(how.adds for how in self.rounded.roundoffs)
 
     @property
-    def words(self) -> str:
-        return f"{self.event.words} (up to rounding)"
+    def description(self) -> str:
+        return f"{self.event.description} (up to rounding)"
 
     def to_dict(self) -> dict[str, Any]:
         both = zip(self.rounded.columns, self.rounded.roundoffs, strict=True)
@@ -185,7 +187,7 @@ class OfRounded(Event):
     def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> OfRounded:
         read = tuple(column_named(name, columns) for name in data["rounded"])
         rounded = RoundedColumns(read, tuple(map(_how, data["rounded"].values())))
-        return cls(event_from_dict(data["event"], rounded.named(columns)), rounded)
+        return cls(event_from_dict(data["event"], rounded.rounded_columns(columns)), rounded)
 
 
 def rounded_columns(worlds: WorldSamples) -> RoundedColumns | None:
@@ -220,7 +222,7 @@ def _roundoff_of(values: FloatArray) -> _Roundoff | _Offset | None:
         offset = _offset_of(present, float(np.spacing(size)))
         if offset is not None:
             return offset
-    left = [_close(_Roundoff(nothing, bits).of(present), 2.0 ** (1.5 - bits)) for bits in _BITS]
+    left = [_close(_Roundoff(nothing, bits).values(present), 2.0 ** (1.5 - bits)) for bits in _BITS]
     return _Roundoff(nothing, _BITS[int(np.argmin(left))])
 
 

@@ -1,8 +1,8 @@
 """Readings without the rounding of floating-point arithmetic, where sums and differences would show it.
 
 A claim is about the mechanism as it is written, in real arithmetic. There the difference of y + 1 and y is 1; in
-floating point it is 1 give or take the last bit of y, and tells how large y was. Whoever looks at differences as they
-come would refute true claims.
+floating point it is 1 give or take the last bit of y, and reveals the size of y. A test of unrounded differences would
+refute true claims.
 """
 # ruff: noqa: D102 (the methods of every reading are documented once, at `Reading`)
 
@@ -31,15 +31,15 @@ class Rounded(Reading):
     reading: Reading
     step: float
 
-    def of(self, sample: ViewSample) -> FloatArray:
-        values = sample.read(self.reading) / self.step
+    def values(self, sample: ViewSample) -> FloatArray:
+        values = sample.read_values(self.reading) / self.step
         np.round(values, out=values)
         values *= self.step
         return values
 
     @property
-    def words(self) -> str:
-        return self.reading.words
+    def description(self) -> str:
+        return self.reading.description
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> Rounded:
@@ -48,18 +48,18 @@ class Rounded(Reading):
 
 @dataclass(frozen=True)
 class Rounding:
-    """How coarsely sums of columns are to be read, from the sizes of their values in a sample of both worlds."""
+    """The rounding of sums of columns, from the sizes of their values in a sample of both worlds."""
 
     worlds: Sequence[ViewSample]
     sizes: dict[str, tuple[float, bool]] = field(default_factory=dict)
 
-    def applied(self, reading: Combination | ColumnSummary) -> Reading:
+    def round_reading(self, reading: Combination | ColumnSummary) -> Reading:
         """Return a sum or difference of columns, rounded to 1e-12 of its terms unless all values are whole numbers."""
         step = self.step(reading.columns)
         return reading if step == 0.0 else Rounded(reading, step)
 
     def step(self, columns: Sequence[Column]) -> float:
-        """Return 1e-12 of what the sizes of columns add up to, or the next power of two; 0 if all values are whole."""
+        """Return 1e-12 of the sum of the columns' sizes, or the next power of two; 0 if all values are whole."""
         terms = [self._size(column) for column in columns]
         size = sum(largest for largest, _ in terms)
         least = _RELATIVE * size
@@ -72,7 +72,7 @@ class Rounding:
         if column.name not in self.sizes:
             largest, whole = 0.0, True
             for world in self.worlds:
-                values = ColumnValue(column).of(world)
+                values = ColumnValue(column).values(world)
                 values = values[np.isfinite(values)]
                 largest = max(largest, float(np.abs(values).max(initial=0.0)))
                 whole = whole and bool((values == np.round(values)).all())

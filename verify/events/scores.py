@@ -1,7 +1,7 @@
-"""Learned scores, written down as tables: readings of a view that say which of two worlds it looks like.
+"""Learned scores as tables: readings of a view that are large where it is likelier in one of two worlds.
 
-Whatever a score is, "the score passes a threshold" is an event like any other, and its test on fresh draws
-is exact; how scores are fitted (`verify.events.score_fit`) matters only for how much they find.
+For every score, "the score passes a threshold" is an event like any other, and its test on fresh draws
+is exact; the fit of a score (`verify.events.score_fit`) matters only for the bound that it finds.
 """
 # ruff: noqa: D102 (the methods of every reading are documented once, at `Reading`)
 
@@ -17,7 +17,7 @@ import numpy as np
 
 from mechanisms.arrays import FloatArray
 from verify.events.binned import Binned, Bins
-from verify.events.readings import Reading, listed, reading_from_dict
+from verify.events.readings import Reading, join_names, reading_from_dict
 from verify.events.view_sample import Column, ViewSample
 from verify.events.written import decode, encode
 
@@ -27,7 +27,7 @@ NEVER = 255
 
 @dataclass(frozen=True, slots=True)
 class ScoreTable:
-    """What one reading adds to a score.
+    """The terms that one reading adds to a score.
 
     Attributes
     ----------
@@ -78,16 +78,16 @@ class AdditiveScore(Reading):
     kind: ClassVar[str] = "additive score"
     tables: tuple[ScoreTable, ...]
 
-    def of(self, sample: ViewSample) -> FloatArray:
+    def values(self, sample: ViewSample) -> FloatArray:
         score = np.zeros(len(sample.values))
         for table in self.tables:
-            score += np.take([table.absent, *table.weights], sample.read(table.binned))
+            score += np.take([table.absent, *table.weights], sample.read_values(table.binned))
         return score
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         most = sorted(self.tables, key=lambda table: min(table.weights) - max(table.weights))
-        names = listed([table.binned.reading.words for table in most], 3)
+        names = join_names([table.binned.reading.description for table in most], 3)
         if len(self.tables) == 1:
             return f"f({names})"
         return (
@@ -123,7 +123,7 @@ class Tree:
     bins: tuple[int, ...]
     leaves: tuple[float, ...]
 
-    def of(self, values: Sequence[Bins]) -> FloatArray:
+    def values(self, values: Sequence[Bins]) -> FloatArray:
         """The leaf value of each draw, from the bins of the draws' readings."""
         leaf = np.zeros(len(values[0]), dtype=np.uint8)
         depth = len(self.leaves).bit_length() - 1
@@ -159,24 +159,23 @@ class TreeScore(Reading):
     readings: tuple[Binned, ...]
     trees: tuple[Tree, ...]
 
-    def of(self, sample: ViewSample) -> FloatArray:
-        score = sample.read(self.base).copy()
-        bins = [sample.read(binned) for binned in self.readings]
+    def values(self, sample: ViewSample) -> FloatArray:
+        score = sample.read_values(self.base).copy()
+        bins = [sample.read_values(binned) for binned in self.readings]
         for tree in self.trees:
-            score += tree.of(bins)
+            score += tree.values(bins)
         return score
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         spread = np.zeros(len(self.readings))
         for tree in self.trees:
             spread[tree.readings[0]] += max(tree.leaves) - min(tree.leaves)
         order = np.argsort(-spread, kind="stable")
-        most = [self.readings[i].reading.words for i in order if spread[i] > 0.0]
+        most = [self.readings[i].reading.description for i in order if spread[i] > 0.0]
         return (
-            f"sum of {len(self.trees)} decision trees (first questions: {listed(most, 3)}) and of table entries for "
-            f"{len(self.base.tables)} reading"
-            f"{'s' * (len(self.base.tables) != 1)}"
+            f"sum of {len(self.trees)} decision trees (first questions: {join_names(most, 3)}) and of table entries "
+            f"for {len(self.base.tables)} reading{'s' * (len(self.base.tables) != 1)}"
         )
 
     def to_dict(self) -> dict[str, Any]:

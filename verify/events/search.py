@@ -1,4 +1,4 @@
-"""Find the event of a view that tells two worlds apart best.
+"""Search for the event of a view with the largest predicted bound between two worlds.
 
 Two disjoint samples of each world are used. On the first, families of events are laid out: quantiles become
 thresholds, counts become likelihood-ratio tables, scores are fitted. On the second, all events are counted
@@ -23,7 +23,7 @@ from verify.events.readings import Reading
 from verify.events.rounded_columns import OfRounded, RoundedColumns, rounded_columns
 from verify.events.tried_families import all_families, lattice_families, quick_families
 from verify.events.view_sample import WorldSamples
-from verify.statistics.predicted_bound import moved_apart, predicted_epsilon, wilson_bound
+from verify.statistics.predicted_bound import predicted_epsilon, wilson_bound, wilson_shifted_pair
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class _ComingTest:
 
 @dataclass(frozen=True, slots=True)
 class ChosenEvent:
-    """An event and what the choosing draws said about it.
+    """An event with the bound predicted from the draws by which it was chosen.
 
     Attributes
     ----------
@@ -102,7 +102,7 @@ class ChosenEvent:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a search found.
+    """The events that a search found.
 
     Attributes
     ----------
@@ -112,8 +112,8 @@ class Found:
         For every ε of `band_epsilons` at which one is predicted to be positive, the event, of either order,
         with the largest predicted lower bound on δ; distinct events only, in the order of `band_epsilons`.
     shortlist
-        The two best events; and for each half decade of probability and each order, the best at less caution, if it
-        promises more: a rare event says more, if it is no luck, and only fresh draws can tell.
+        The two best events; and for each half decade of probability and each order, the best at less caution, if its
+        prediction is larger: a rare event shows more, if it is not by chance, and only fresh draws can decide that.
     """
 
     best: tuple[ChosenEvent, ChosenEvent]
@@ -161,7 +161,7 @@ def search_events(
     # What bits tell is told as it is; a quick search only compares pairs of data.
     rounded = None if lattice or quick is not None else rounded_columns(fit)
     if rounded is not None:
-        fit, choose = ((rounded.of(one), rounded.of(other)) for one, other in (fit, choose))
+        fit, choose = ((rounded.values(one), rounded.values(other)) for one, other in (fit, choose))
     if quick is not None:
         families = quick_families(fit, choose, quick)
     else:
@@ -220,14 +220,16 @@ class _Counted:
         )
 
     def cautious(self, swapped: bool, delta: float, caution: float) -> tuple[FloatArray, FloatArray]:
-        """Estimates of p and q of all events, moved towards the harmless side: `moved_apart`."""
+        """Estimates of p and q of all events, moved towards the harmless side: `wilson_shifted_pair`."""
         way = slice(None, None, -1 if swapped else 1)
         (first, second), (n, m) = self.hits[way], self.trials[way]
         mass = (first + 1.0) / (n + 2.0)
         starts = np.flatnonzero(np.diff(self.family, prepend=-1))
         parts = np.split(mass, starts[1:])
         alike = [family.alternatives(part) for family, part in zip(self.families, parts, strict=True)]
-        return moved_apart(first / n, second / m, (n, m), self.split, np.concatenate(alike), delta, caution)
+        return wilson_shifted_pair(
+            first / n, second / m, (n, m), self.split, np.concatenate(alike), delta, caution
+        )
 
     def chosen(self, index: int, predicted: float, swapped: bool) -> ChosenEvent:
         """The event at an index."""

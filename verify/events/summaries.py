@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from mechanisms.arrays import BoolArray, FloatArray
-from verify.events.readings import Reading, listed, spoken
+from verify.events.readings import Reading, format_value, join_names
 from verify.events.view_sample import Column, ViewSample, column_named
 from verify.events.written import decode
 
@@ -56,7 +56,7 @@ class ColumnSummary(Reading):
     Attributes
     ----------
     operation
-        What is read (`words` says it). Of equal largest or smallest values the first counts. Sums and
+        The summary that is read (see `description`). Of equal largest or smallest values the first counts. Sums and
         extremes of nothing are absent.
     columns
         The columns.
@@ -70,8 +70,8 @@ class ColumnSummary(Reading):
     columns: tuple[Column, ...]
     value: float = 0.0
 
-    def of(self, sample: ViewSample) -> FloatArray:
-        result, places = np.empty(len(sample.values)), sample.at(self.columns)
+    def values(self, sample: ViewSample) -> FloatArray:
+        result, places = np.empty(len(sample.values)), sample.places_of(self.columns)
         for start in range(0, len(result), _BLOCK):  # blocks that stay in the processor's cache
             block = sample.values[start : start + _BLOCK]
             columns = [np.ascontiguousarray(block[:, i]) for i in places]
@@ -108,10 +108,10 @@ class ColumnSummary(Reading):
                 return _last_present(values)
 
     @property
-    def words(self) -> str:
-        names = listed([column.words for column in self.columns], 4)
+    def description(self) -> str:
+        names = join_names([column.words for column in self.columns], 4)
         labels = {value: word for column in self.columns for value, word in column.labels}
-        value = labels.get(self.value, spoken(self.value))
+        value = labels.get(self.value, format_value(self.value))
         return _PHRASES[self.operation].format(of=names, value=value)
 
     @classmethod

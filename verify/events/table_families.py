@@ -49,7 +49,7 @@ def row_families(
 
     `prior` is a score, fitted to the same draws, towards which the rows' log ratios are shrunk.
     """
-    fit_values = [[reading.of(world) for reading in readings] for world in fit]
+    fit_values = [[reading.values(world) for reading in readings] for world in fit]
     keys = [row_keys(values) for values in fit_values]
     pooled = np.sort(np.concatenate(keys))
     starts, lengths = runs(pooled)
@@ -71,8 +71,8 @@ def row_families(
         seen = example >= 0
         rows[seen] = np.column_stack([column[example[seen]] for column in values])
         views[seen] = world.values[example[seen]]
-    score = prior.of(ViewSample(views, fit[0].columns)) if prior is not None else None
-    places = [_places(table, row_keys([reading.of(world) for reading in readings])) for world in choose]
+    score = prior.values(ViewSample(views, fit[0].columns)) if prior is not None else None
+    places = [_places(table, row_keys([reading.values(world) for reading in readings])) for world in choose]
     yield from _families_of_table(
         tuple(readings),
         [tuple(map(float, row)) for row in rows],
@@ -89,7 +89,7 @@ def pair_families(
     """Rows of every two of some readings that take few values each."""
     tables, codes = [], []
     for reading in readings:
-        values, fresh = ([reading.of(world) for world in sample] for sample in (fit, choose))
+        values, fresh = ([reading.values(world) for world in sample] for sample in (fit, choose))
         pooled = np.sort(np.concatenate([column[~np.isnan(column)] for column in values]))
         table = pooled[runs(pooled)[0]] + 0.0
         if table.size > _MOST_CODES:

@@ -65,7 +65,7 @@ _SETTINGS = _Boosting()
 def boosted_trees(
     found: Sequence[Feature], draws: Draws, base: AdditiveScore, base_score: FloatArray
 ) -> TreeScore | None:
-    """Trees that improve on `base`, whose value at each draw is `base_score`.
+    """Return trees that improve on the score `base` with the values `base_score` at the draws.
 
     Returns
     -------
@@ -85,7 +85,7 @@ def boosted_trees(
         if grown is None:
             break
         trees.append(grown)
-        score += grown.of([found[j].bins for j in kept])
+        score += grown.values([found[j].bins for j in kept])
         residual = label - special.expit(score[train])
         loss = log_loss(score, draws)
         if loss < least:

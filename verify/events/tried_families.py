@@ -136,7 +136,7 @@ def all_families(fit: WorldSamples, choose: WorldSamples) -> Iterator[EventFamil
     kinds = _Kinds()
     yield from report_count_family(fit, choose)
     for value in values:
-        view = Sorted.of(value, fit, choose)
+        view = Sorted.from_reading(value, fit, choose)
         different = kinds.note(value.column, view)
         yield from value_families(view)
         if value.column.kind == "real" and different > 2:
@@ -146,9 +146,9 @@ def all_families(fit: WorldSamples, choose: WorldSamples) -> Iterator[EventFamil
                 yield from interval_family(view)
     pairs = _nearest_pairs(kinds.smooth, _LIMITS.differences)
     rounding = Rounding(fit)
-    steps = [rounding.applied(Combination.difference(later, column)) for column, later in pairs]
+    steps = [rounding.round_reading(Combination.difference(later, column)) for column, later in pairs]
     for step in steps:
-        view = Sorted.of(step, fit, choose)
+        view = Sorted.from_reading(step, fit, choose)
         yield from half_line_family(view)
         if len(kinds.smooth) <= _LIMITS.interval_columns:
             yield from interval_family(view)
@@ -156,18 +156,18 @@ def all_families(fit: WorldSamples, choose: WorldSamples) -> Iterator[EventFamil
     yield from residue_families(fit, choose, [ColumnValue(column) for column in kinds.smooth])
     summaries = _summaries(columns, kinds, rounding) + _counts_from(fit, kinds)
     for summary in summaries:
-        view = Sorted.of(summary, fit, choose)
+        view = Sorted.from_reading(summary, fit, choose)
         yield from value_families(view)
         yield from half_line_family(view)
     place = _place_of_number(columns, kinds, rounding)
     if place is not None:
         for at, column in enumerate(place.columns, start=1):
-            view = Sorted.of(Where(ColumnValue(column), place, float(at)), fit, choose)
+            view = Sorted.from_reading(Where(ColumnValue(column), place, float(at)), fit, choose)
             yield from half_line_family(view)
         yield from quadrant_family(fit, choose, place, _number_at(place))
     if len(kinds.few) * (len(kinds.few) - 1) // 2 <= _LIMITS.pairs:
         yield from pair_families(fit, choose, [ColumnValue(column) for column in kinds.few])
-    discriminant = Discriminant.of(fit, kinds.smooth)
+    discriminant = Discriminant.from_samples(fit, kinds.smooth)
     if discriminant is not None:
         yield discriminant.family(fit, choose)
         summaries += [discriminant.reading] if discriminant.hidden else []
@@ -183,7 +183,7 @@ def quick_families(
     yield from report_count_family(fit, choose)
     kinds = _Kinds()
     for value in values:
-        view = Sorted.of(value, fit, choose)
+        view = Sorted.from_reading(value, fit, choose)
         kinds.note(value.column, view)
         yield from value_families(view)
         if value.column.kind == "real":
@@ -209,7 +209,7 @@ def lattice_families(fit: WorldSamples, choose: WorldSamples) -> Iterator[EventF
             LatticeReading(aspect, value) for aspect in ("sign", "exponent", "trailing zeros", "lowest bit")
         )
         for reading in (sign, zeros, lowest, exponent):
-            view = Sorted.of(reading, fit, choose)
+            view = Sorted.from_reading(reading, fit, choose)
             yield from half_line_family(view)
             yield from value_families(view)
         for together in ((exponent, zeros), (sign, exponent, zeros)):
@@ -228,7 +228,7 @@ def _learned_families(
     rows = _LIMITS.fit_rows
     part: WorldSamples = fit[0].rows(0, rows), fit[1].rows(0, rows)
     spare: WorldSamples = fit[0].rows(rows), fit[1].rows(rows)
-    draws = Draws.of((len(part[0].values), len(part[1].values)))
+    draws = Draws.from_sizes((len(part[0].values), len(part[1].values)))
     plain = features(part, values)
     if not plain:  # every column is the same in all draws
         yield certain_family(choose)
@@ -269,7 +269,7 @@ def _summaries(columns: tuple[Column, ...], kinds: _Kinds, rounding: Rounding) -
 
     def add(operation: SummaryOperation, of: tuple[Column, ...], value: float = 0.0) -> None:
         summary = ColumnSummary(operation, of, value)
-        found.append(rounding.applied(summary) if operation == "sum" else summary)
+        found.append(rounding.round_reading(summary) if operation == "sum" else summary)
 
     lists = sequences(columns) or [columns]
     for entries in lists:  # the same number may stand for different words elsewhere
@@ -292,7 +292,7 @@ def _counts_from(fit: WorldSamples, kinds: _Kinds) -> list[Reading]:
     """
     if len(kinds.smooth) < _LIMITS.counted_columns:
         return []
-    at = fit[0].at(kinds.smooth)
+    at = fit[0].places_of(kinds.smooth)
     values = np.concatenate([world.values[: _LIMITS.some_rows, at].ravel() for world in fit])
     values = values[np.isfinite(values)]
     if values.size == 0:

@@ -1,4 +1,4 @@
-"""What an adversary's view is: named columns, and independent draws of them."""
+"""An adversary's view: named columns, and independent draws of them."""
 
 from __future__ import annotations
 
@@ -69,17 +69,17 @@ class ViewSample:
         if len(self.places) != len(self.columns):
             raise ValueError("columns must have different names")
 
-    def at(self, columns: Iterable[Column]) -> list[int]:
-        """Where these columns are, found by their names."""
+    def places_of(self, columns: Iterable[Column]) -> list[int]:
+        """Return the places of these columns, found by their names."""
         return [self.places[column.name] for column in columns]
 
     def rows(self, start: int, stop: int | None = None) -> ViewSample:
         """The draws start, ..., stop - 1, or all from start on (no copy)."""
         return ViewSample(self.values[start:stop], self.columns)
 
-    def read(self, reading: _Readable[_Result]) -> _Result:
-        """What is read of each draw."""
-        return reading.of(self)
+    def read_values(self, reading: _Readable[_Result]) -> _Result:
+        """Return the reading of each draw."""
+        return reading.values(self)
 
 
 WorldSamples = tuple[ViewSample, ViewSample]
@@ -96,14 +96,17 @@ class ReadOnce(ViewSample):
     known: dict[int, tuple[object, Any]] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(cls, sample: ViewSample) -> ReadOnce:
+    def from_sample(cls, sample: ViewSample) -> ReadOnce:
         """The same draws."""
         return cls(np.asfortranarray(sample.values), sample.columns)
 
-    def read(self, reading: _Readable[_Result]) -> _Result:
-        """What is read of each draw, remembered; not to be changed."""
+    def read_values(self, reading: _Readable[_Result]) -> _Result:
+        """Return the reading of each draw, from memory if it was read before; not to be changed."""
         if id(reading) not in self.known:
-            self.known[id(reading)] = reading, reading.of(self)  # kept with what read it: no other has its id
+            self.known[id(reading)] = (
+                reading,
+                reading.values(self),
+            )  # kept with what read it: no other has its id
         result: _Result = self.known[id(reading)][1]
         return result
 
@@ -111,7 +114,7 @@ class ReadOnce(ViewSample):
 class _Readable(Protocol[_Result_co]):
     """Something that can be read of each draw."""
 
-    def of(self, sample: ViewSample, /) -> _Result_co:
+    def values(self, sample: ViewSample, /) -> _Result_co:
         """What is read of each of the n draws; its first axis is the draws."""
         ...
 

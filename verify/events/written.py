@@ -26,8 +26,8 @@ class Written(abc.ABC):
 
     @property
     @abc.abstractmethod
-    def words(self) -> str:
-        """It as part of a sentence."""
+    def description(self) -> str:
+        """The description, as part of a sentence."""
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-able data from which it is rebuilt; a column is its name, NaN is null, infinity "inf"."""

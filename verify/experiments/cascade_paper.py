@@ -10,7 +10,15 @@ import numpy as np
 
 from algorithms.problems import Value
 from mechanisms import Box, Gaussian, Sensitivity
-from verify.experiments.comparisons import SeenRule, below, every, falls, logarithmic, ordered, within
+from verify.experiments.comparisons import (
+    SeenRule,
+    all_of,
+    decreases_along,
+    has_falling_order,
+    has_less_regret,
+    logarithmic,
+    within,
+)
 from verify.experiments.experiment import (
     Experiment,
     Figure,
@@ -22,7 +30,7 @@ from verify.experiments.experiment import (
     Seen,
     Size,
 )
-from verify.experiments.lines import over_rounds, swept
+from verify.experiments.lines import over_rounds, parameter_sweep
 
 _PAPER = "cascading bandits paper"
 _DELTA = 1e-3
@@ -86,10 +94,10 @@ def _figure_1e(size: Size) -> tuple[FigureLine, ...]:
     chosen = epsilons[:: max(1, size.points // 10)] + epsilons[-1:]
     few = sorted(set(chosen))
     runs = {epsilon: _local(size, epsilon) for epsilon in epsilons}
-    published = [swept(epsilons, [runs[epsilon][i] for epsilon in epsilons]) for i in (0, 1)]
-    certified = [swept(few, [runs[epsilon][i] for epsilon in few]) for i in (2, 3, 4)]
+    published = [parameter_sweep(epsilons, [runs[epsilon][i] for epsilon in epsilons]) for i in (0, 1)]
+    certified = [parameter_sweep(few, [runs[epsilon][i] for epsilon in few]) for i in (2, 3, 4)]
     level = _non_private(size)
-    return (swept([epsilons[0], epsilons[-1]], [level, level]), *published, *certified)
+    return (parameter_sweep([epsilons[0], epsilons[-1]], [level, level]), *published, *certified)
 
 
 def _central(
@@ -162,16 +170,20 @@ _CURVES: dict[Scale, Size] = {"quick": Size(10_000, 64), "paper": Size(100_000, 
 def _local_statements(epsilon: float) -> tuple[PaperStatement, ...]:
     """What the paper says of one panel of local learners."""
     return (
-        PaperStatement("Laplace has the most regret", ordered("Laplace", "Gaussian", "non-private"), _RADII),
+        PaperStatement(
+            "Laplace has the most regret", has_falling_order("Laplace", "Gaussian", "non-private"), _RADII
+        ),
         PaperStatement(
             "the private learners' regret is of order log T",
-            every(logarithmic("Laplace"), logarithmic("Gaussian")),
+            all_of(logarithmic("Laplace"), logarithmic("Gaussian")),
             _NOT_YET,
         ),
         _claim(epsilon, 4),
         PaperStatement(
             "(not in the paper) the certified twins, with all their noise, have no more regret",
-            every(below("Laplace certified", "Laplace"), below("RR certified", "Laplace")),
+            all_of(
+                has_less_regret("Laplace certified", "Laplace"), has_less_regret("RR certified", "Laplace")
+            ),
             "The twins pay for noise a hundred times larger; where they lose, that is the price of being private.",
         ),
     )
@@ -214,13 +226,15 @@ CASCADE: tuple[Experiment, ...] = (
         {"quick": Size(3_000, 64, 5), "paper": Size(100_000, 64, 100)},
         _figure_1e,
         (
-            PaperStatement("regret falls in ε", every(falls("Laplace"), falls("Gaussian")), _NOT_YET),
+            PaperStatement(
+                "regret falls in ε", all_of(decreases_along("Laplace"), decreases_along("Gaussian")), _NOT_YET
+            ),
             PaperStatement(
                 "at ε = 2 it is comparable to that without privacy",
-                every(within("Laplace", "non-private", 2.0), within("Gaussian", "non-private", 2.0)),
+                all_of(within("Laplace", "non-private", 2.0), within("Gaussian", "non-private", 2.0)),
                 _NOT_YET,
             ),
-            PaperStatement("the Gaussian learner has less", below("Gaussian", "Laplace"), _RADII),
+            PaperStatement("the Gaussian learner has less", has_less_regret("Gaussian", "Laplace"), _RADII),
         ),
         x=_EPSILON,
     ),
@@ -235,7 +249,7 @@ CASCADE: tuple[Experiment, ...] = (
         (
             PaperStatement(
                 "regret falls in ε",
-                ordered("ε=0.1", "ε=0.5", "ε=1", "ε=2"),
+                has_falling_order("ε=0.1", "ε=0.5", "ε=1", "ε=2"),
                 "The margin 3 c₁ L ln^1.5(n) ln t / (ε T_e) is above 1 until an item was examined some 10⁴ / ε times "
                 "at T = 10⁵: until then the items are shown in turns at every ε, and regret is the same.",
             ),
@@ -246,7 +260,7 @@ CASCADE: tuple[Experiment, ...] = (
             ),
             PaperStatement(
                 "(not in the paper) the certified twin has less regret at every ε",
-                every(*(below(f"ε={e} certified", f"ε={e}") for e in ("0.1", "0.5", "1", "2"))),
+                all_of(*(has_less_regret(f"ε={e} certified", f"ε={e}") for e in ("0.1", "0.5", "1", "2"))),
                 "At the smallest ε neither of the two has begun to learn.",
             ),
         ),
@@ -260,10 +274,10 @@ CASCADE: tuple[Experiment, ...] = (
         {"quick": Size(1_500, 64), "paper": Size(100_000, 64)},
         _figure_1g,
         (
-            PaperStatement("regret grows in L", ordered("L=20", "L=16", "L=12", "L=8")),
+            PaperStatement("regret grows in L", has_falling_order("L=20", "L=16", "L=12", "L=8")),
             PaperStatement(
                 "(not in the paper) the same for the certified twin",
-                ordered("L=20 certified", "L=16 certified", "L=12 certified", "L=8 certified"),
+                has_falling_order("L=20 certified", "L=16 certified", "L=12 certified", "L=8 certified"),
             ),
         ),
     ),
@@ -277,7 +291,7 @@ CASCADE: tuple[Experiment, ...] = (
             _CURVES,
             partial(_semi_bandit, epsilon=epsilon),
             (
-                PaperStatement("private CUCB has more regret", ordered("CUCB", "non-private")),
+                PaperStatement("private CUCB has more regret", has_falling_order("CUCB", "non-private")),
                 PaperStatement(
                     "at ε = 2 the gap is small" if epsilon > 1 else "the gap is large",
                     within("CUCB", "non-private", 2.0) if epsilon > 1 else _far("CUCB", "non-private", 2.0),
@@ -300,7 +314,7 @@ CASCADE: tuple[Experiment, ...] = (
             (
                 PaperStatement(
                     "Laplace has more regret than Gaussian",
-                    ordered("Laplace", "Gaussian"),
+                    has_falling_order("Laplace", "Gaussian"),
                     f"{_RADII}\n{_NOT_YET}",
                 ),
                 _claim(0.2, positions),

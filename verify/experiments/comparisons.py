@@ -1,6 +1,6 @@
-"""Rules by which a report says whether something is seen: each compares means with their standard errors.
+"""Rules by which a report decides that an effect is seen: each compares means with their standard errors.
 
-Two means differ if they are more than three standard errors of their difference apart; nearer ones are not told apart.
+Two means differ if they are more than three standard errors of their difference apart; nearer ones count as equal.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ def in_words(values: FloatArray) -> str:
     return f"{mean:.4g}" + (f" ± {error:.2g}" if math.isfinite(error) else "")
 
 
-def last(results: Results, line: str) -> FloatArray:
+def final_regret(results: Results, line: str) -> FloatArray:
     """Return the final regret of every run, at the line's last parameter value."""
     return results[line][-1][1].final
 
 
-def larger(first: FloatArray, second: FloatArray) -> bool | None:
-    """Whether the first mean is larger than the second; None if the runs do not tell."""
+def is_larger(first: FloatArray, second: FloatArray) -> bool | None:
+    """Return True if the first mean is larger than the second, False if smaller, None if neither is significant."""
     (mean, error), (other, other_error) = summary(first), summary(second)
     difference, width = mean - other, _ERRORS * math.hypot(error, other_error)
     return None if not abs(difference) > width else difference > 0
@@ -56,27 +56,27 @@ def _all(told: Sequence[bool | None]) -> bool | None:
     return False if False in told else (None if None in told else True)
 
 
-def ordered(*lines: str) -> SeenRule:
+def has_falling_order(*lines: str) -> SeenRule:
     """Return the rule that the lines end in falling order of regret."""
 
     def seen(results: Results) -> Seen:
-        values = [last(results, line) for line in lines]
-        told = [larger(before, after) for before, after in pairwise(values)]
+        values = [final_regret(results, line) for line in lines]
+        told = [is_larger(before, after) for before, after in pairwise(values)]
         words = ", ".join(f"{line} {in_words(value)}" for line, value in zip(lines, values, strict=True))
         return Seen(_all(told), words)
 
     return seen
 
 
-def below(line: str, other: str) -> SeenRule:
+def has_less_regret(line: str, other: str) -> SeenRule:
     """Return the rule that a line has less final regret than another at every value of the parameter."""
 
     def seen(results: Results) -> Seen:
         told = [
-            larger(theirs.final, own.final)
+            is_larger(theirs.final, own.final)
             for (_, own), (_, theirs) in zip(results[line], results[other], strict=True)
         ]
-        words = f"{line} {in_words(last(results, line))}, {other} {in_words(last(results, other))}"
+        words = f"{line} {in_words(final_regret(results, line))}, {other} {in_words(final_regret(results, other))}"
         if len(told) > 1:
             less, more = told.count(True), told.count(False)
             words = f"less at {less} of {len(told)} values, more at {more}; at the last: {words}"
@@ -89,8 +89,8 @@ def within(line: str, other: str, factor: float) -> SeenRule:
     """Return the rule that a line's final regret is at most `factor` times another's."""
 
     def seen(results: Results) -> Seen:
-        first, second = last(results, line), last(results, other)
-        told = larger(first, factor * second)
+        first, second = final_regret(results, line), final_regret(results, other)
+        told = is_larger(first, factor * second)
         words = (
             f"{line} {in_words(first)} against {in_words(second)} of {other}: "
             f"{first.mean() / second.mean():.3g} times, where up to {factor:g} counts as comparable"
@@ -108,7 +108,7 @@ def near_optimum(line: str, share: float) -> SeenRule:
         rounds = float(runs.trace.rounds[-1])
         optimum = (runs.trace.regret[-1] + runs.trace.reward[-1]).mean() / rounds
         reached = runs.trace.reward[-1] / rounds / optimum
-        told = larger(reached, np.full(reached.size, share))
+        told = is_larger(reached, np.full(reached.size, share))
         ends = f"{line} ends at {100 * reached.mean():.1f} % of the best return ({optimum:.4g})"
         words = f"{ends}; {100 * share:g} % counts"
         return Seen(told, words)
@@ -116,13 +116,13 @@ def near_optimum(line: str, share: float) -> SeenRule:
     return seen
 
 
-def falls(line: str) -> SeenRule:
+def decreases_along(line: str) -> SeenRule:
     """Return the rule that final regret falls along the parameter: never rises, and is less at the end."""
 
     def seen(results: Results) -> Seen:
         points = sorted(results[line], key=lambda point: point[0])
-        rises = [x for (_, a), (x, b) in pairwise(points) if larger(b.final, a.final)]
-        less = larger(points[0][1].final, points[-1][1].final)
+        rises = [x for (_, a), (x, b) in pairwise(points) if is_larger(b.final, a.final)]
+        less = is_larger(points[0][1].final, points[-1][1].final)
         words = (
             f"{line} goes from {in_words(points[0][1].final)} at {points[0][0]:g} to "
             f"{in_words(points[-1][1].final)} at {points[-1][0]:g}"
@@ -134,7 +134,7 @@ def falls(line: str) -> SeenRule:
     return seen
 
 
-def straight(line: str, x: Callable[[float], float]) -> SeenRule:
+def is_linear_in(line: str, x: Callable[[float], float]) -> SeenRule:
     """Return the rule that final regret is a straight line in a function of the parameter, by its share of variance."""
 
     def seen(results: Results) -> Seen:
@@ -152,7 +152,7 @@ def straight(line: str, x: Callable[[float], float]) -> SeenRule:
 
 
 def logarithmic(line: str) -> SeenRule:
-    """Return the rule that regret grows like ln t: the last doubling of t adds at most 1.3 times what the previous did.
+    """Return the rule that regret grows like ln t: the last doubling of t adds at most 1.3 times that of the previous.
 
     Of ln t each doubling adds the same, of t twice as much.
     """
@@ -161,7 +161,7 @@ def logarithmic(line: str) -> SeenRule:
         runs = results[line][-1][1]
         second, first = _added(runs, 1.0, 2.0), _added(runs, 2.0, 4.0)
         words = f"{line}: the last doubling of the rounds adds {in_words(second)}, the one before {in_words(first)}"
-        more = larger(second, 1.3 * first)
+        more = is_larger(second, 1.3 * first)
         return Seen(None if more is None else not more, words)
 
     return seen
@@ -199,7 +199,7 @@ def below_bounds(played: Iterable[tuple[str, FloatArray, RegretBound, Instance]]
     return Seen(_all(told), said) if told else Seen(None, said, vacuous=True)
 
 
-def every(*rules: SeenRule) -> SeenRule:
+def all_of(*rules: SeenRule) -> SeenRule:
     """Return the rule that all of these hold."""
 
     def seen(results: Results) -> Seen:

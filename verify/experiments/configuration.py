@@ -1,4 +1,4 @@
-"""One simulation, said in words and numbers only: learner, problem, settings, privacy, size."""
+"""One simulation in words and numbers only: learner, problem, settings, privacy, size."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from algorithms.problems import (
 )
 from algorithms.simulate import Trace, simulate
 from verify.bandits.calling.plain_bandit import BanditSubject
-from verify.conduct.progress import Progress, silent
+from verify.conduct.progress import Progress, no_progress
 from verify.experiments.plain_runs import simulate_plain_bandit
 from verify.experiments.simulated_runs import SimulatedRuns
-from verify.learners.learner_subject import LearnerSubject, blaming, initial_records
+from verify.learners.learner_subject import LearnerSubject, attribute_errors_to_subject, initial_records
 from verify.linear.linear_subject import build_learner, is_contextual, is_linear, simulate_linear
 from verify.subject_error import SubjectError
 from verify.subjects.own_problem import loaded_problem, problem_file
@@ -39,7 +39,7 @@ from verify.subjects.resolve import every_learner, names_file, resolve
 
 @dataclass(frozen=True)
 class Configuration:
-    """What is simulated, and how often.
+    """The configuration of a simulation, and its number of runs.
 
     Attributes
     ----------
@@ -53,11 +53,11 @@ class Configuration:
     epsilon, delta
         The privacy of a private learner.
     horizon, runs, seed
-        Rounds of a run, how many runs, and the seed: a run depends on the seed and its own number only.
+        Rounds of a run, number of runs, and the seed: a run depends on the seed and its own number only.
     checkpoints
-        At how many rounds regret is kept.
+        Number of rounds at which regret is kept.
     recommends
-        Whether what each run would play next is kept, too, and the best action; for learners of super arms.
+        If True, the action that each run would play next is kept, too, and the best action; for learners of super arms.
     """
 
     learner: str
@@ -73,7 +73,7 @@ class Configuration:
 
     @property
     def from_file(self) -> bool:
-        """Whether a user's code is imported for it."""
+        """True if a user's code is imported for it."""
         return names_file(self.learner) or (self.problem is not None and names_file(self.problem))
 
     @property
@@ -91,7 +91,7 @@ def simulated(
     *,
     executor: Executor | None = None,
     store: BlockStore | None = None,
-    progress: Progress = silent,
+    progress: Progress = no_progress,
 ) -> SimulatedRuns:
     """Simulate a configuration.
 
@@ -145,7 +145,7 @@ def simulated(
         linear, contextual = is_linear(subject), is_contextual(subject)
         if not (linear or contextual):
             initial_records(build, subject)
-        with blaming(subject, own_file):
+        with attribute_errors_to_subject(subject, own_file):
             if linear:
                 trace, further = simulate_linear(build, played, progress=share, **where, **sizes)
             elif configuration.recommends:

@@ -8,7 +8,7 @@ from algorithms.problems import build_problem
 from algorithms.theory.lower_bounds import LOWER_BOUNDS
 from algorithms.theory.regret import BOUNDS
 from algorithms.theory.regret_bound import Delta, Instance, instance_values
-from verify.experiments.comparisons import below, below_bounds, every, in_words, ordered
+from verify.experiments.comparisons import all_of, below_bounds, has_falling_order, has_less_regret, in_words
 from verify.experiments.experiment import (
     Experiment,
     FigureLine,
@@ -106,18 +106,24 @@ CSB: tuple[Experiment, ...] = (
             PaperStatement("runs stay below their upper bounds", _below_bounds),
             PaperStatement(
                 "sending the least-pulled arm's outcome alone is better than sending all K",
-                ordered("cucb-ldp1", "cucb-ldp2"),
+                has_falling_order("cucb-ldp1", "cucb-ldp2"),
                 "Until the radius falls below the gaps, both explore alike and nothing is told apart.",
             ),
             PaperStatement(
                 "central privacy costs less than local",
-                every(below("published/cucb-dp", "cucb-ldp1"), below("published/cucb-dp-least", "cucb-ldp2")),
+                all_of(
+                    has_less_regret("published/cucb-dp", "cucb-ldp1"),
+                    has_less_regret("published/cucb-dp-least", "cucb-ldp2"),
+                ),
                 "Algorithm 3's margin has 12 K ln³ T / (ε T_i), ten times what its own noise needs: its index is "
                 "clipped to 1 for some 10⁵ plays of an arm, and it does not learn within these rounds.",
             ),
             PaperStatement(
                 "(not in the paper) it does for learners on batches",
-                every(below("cucb-batch-all", "cucb-ldp1"), below("cucb-batch-least", "cucb-ldp2")),
+                all_of(
+                    has_less_regret("cucb-batch-all", "cucb-ldp1"),
+                    has_less_regret("cucb-batch-least", "cucb-ldp2"),
+                ),
             ),
         ),
         content=_content,

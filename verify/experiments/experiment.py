@@ -1,4 +1,4 @@
-"""What a figure or a table of a paper is: lines of configurations, axes, and what the paper says is to be seen."""
+"""A figure or a table of a paper: lines of configurations, axes, and the paper's statements about it."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ Scale = Literal["quick", "paper"]
 
 @dataclass(frozen=True)
 class Size:
-    """How much is simulated.
+    """The size of a simulation.
 
     Attributes
     ----------
     horizon, runs
         Rounds of a run, and runs of each configuration.
     points
-        How many values of the parameter on the horizontal axis.
+        Number of values of the parameter on the horizontal axis.
     """
 
     horizon: int
@@ -64,16 +64,16 @@ Results = Mapping[str, Sequence[tuple[float, SimulatedRuns]]]
 
 @dataclass(frozen=True)
 class Quantity:
-    """What is drawn of a run.
+    """The quantity of a run that a figure shows.
 
     Attributes
     ----------
     label
         For the axis, units included.
     of
-        From rounds (checkpoints, 1), regret and reward (checkpoints, runs) to what is drawn.
+        From rounds (checkpoints, 1), regret and reward (checkpoints, runs) to the quantity.
     more_is_better
-        Whether a higher line is the better learner.
+        True if a higher line is the better learner.
     """
 
     label: str
@@ -121,16 +121,16 @@ LOG_ROUNDS = FigureAxis("round n", logarithmic=True)
 
 @dataclass(frozen=True)
 class Seen:
-    """Whether something is seen in what was measured.
+    """The result of a rule: True, False or not significant, with its numbers.
 
     Attributes
     ----------
     holds
-        None if the runs do not tell.
+        None if the runs do not decide it.
     words
         The numbers behind it.
     vacuous
-        Whether the rule cannot fail here, so that it is no test.
+        True if the rule cannot fail here, so that it is no test.
     """
 
     holds: bool | None
@@ -143,7 +143,7 @@ class Seen:
 
     @property
     def result(self) -> str:
-        """What comes of it, in a word or two."""
+        """The result in a word or two."""
         if self.vacuous:
             return "vacuous"
         return {True: "agrees", False: "differs", None: "not significant"}[self.holds]
@@ -151,16 +151,16 @@ class Seen:
 
 @dataclass(frozen=True)
 class PaperStatement:
-    """Something that a paper says of its figure or table, and how it is read off what we measure.
+    """A paper's statement about its figure or table, with the rule that tests it on our simulations.
 
     Attributes
     ----------
     says
         In the paper.
     seen
-        The rule: from what was simulated to whether it is seen.
+        The rule: from the simulated results to whether the statement is seen.
     why
-        Why the two differ, for the report, where they do: a reason on each line.
+        The reasons for a difference between the two, for the report: one on each line.
     """
 
     says: str

@@ -11,7 +11,15 @@ import numpy as np
 from algorithms.problems import Value, linear_problems
 from algorithms.theory.regret import BOUNDS
 from algorithms.theory.regret_bound import Instance
-from verify.experiments.comparisons import every, falls, in_words, larger, last, ordered, within
+from verify.experiments.comparisons import (
+    all_of,
+    decreases_along,
+    final_regret,
+    has_falling_order,
+    in_words,
+    is_larger,
+    within,
+)
 from verify.experiments.configuration import Configuration, simulated
 from verify.experiments.experiment import (
     LOG_ROUNDS,
@@ -28,7 +36,7 @@ from verify.experiments.experiment import (
     Size,
     TableContent,
 )
-from verify.experiments.lines import over_rounds, swept
+from verify.experiments.lines import over_rounds, parameter_sweep
 
 _PAPER = "distributed linear bandits paper"
 _DELTA = 0.25
@@ -93,7 +101,7 @@ def _figure_2a(size: Size) -> tuple[FigureLine, ...]:
     """At so many of the values, the first and the last among them."""
     epsilons = [_EPSILONS[round(i)] for i in np.linspace(0, len(_EPSILONS) - 1, size.points)]
     runs = [_models(size, "dpe", epsilon) for epsilon in epsilons]
-    return tuple(swept(epsilons, [each[i] for each in runs]) for i in range(len(runs[0])))
+    return tuple(parameter_sweep(epsilons, [each[i] for each in runs]) for i in range(len(runs[0])))
 
 
 def _figure_2b(size: Size) -> tuple[FigureLine, ...]:
@@ -138,7 +146,7 @@ def _faster(results: Results) -> Seen:
     ahead = own.regret_mean < fixed.regret_mean
     behind = np.flatnonzero(~ahead)
     first = int(own.rounds[min(behind[-1] + 1, len(ahead) - 1)]) if behind.size else 1
-    told = larger(fixed.regret[-1], own.regret[-1])
+    told = is_larger(fixed.regret[-1], own.regret[-1])
     words = f"DPE {in_words(own.regret[-1])}, DPE-FixedU {in_words(fixed.regret[-1])}"
     return Seen(told, f"{words}; DPE is ahead from round {first:,} on" if ahead[-1] else words)
 
@@ -213,8 +221,8 @@ def _speaks(results: Results) -> Seen:
 def _holds(results: Results) -> Seen:
     """Whether the measured order is that of the models: central at most shuffle at most local."""
     kind = "DPE" if "CDP-DPE" in results else "PE"
-    values = [last(results, f"{short}-{kind}") for short in ("CDP", "SDP", "LDP")]
-    worse = larger(values[0], values[1]), larger(values[1], values[2])
+    values = [final_regret(results, f"{short}-{kind}") for short in ("CDP", "SDP", "LDP")]
+    worse = is_larger(values[0], values[1]), is_larger(values[1], values[2])
     words = ", ".join(
         f"{short} {in_words(value)}" for short, value in zip(("CDP", "SDP", "LDP"), values, strict=True)
     )
@@ -282,12 +290,14 @@ LINEAR: tuple[Experiment, ...] = (
         _figure_2a,
         (
             PaperStatement(
-                "regret falls in ε", every(*(falls(f"{short}-DPE") for short in _NAMES.values())), _WIDTH
+                "regret falls in ε",
+                all_of(*(decreases_along(f"{short}-DPE") for short in _NAMES.values())),
+                _WIDTH,
             ),
             _ORDER,
             PaperStatement(
                 "(not in the paper) regret of the certified twins falls in ε",
-                every(*(falls(f"{short}-DPE certified") for short in _NAMES.values())),
+                all_of(*(decreases_along(f"{short}-DPE certified") for short in _NAMES.values())),
                 "With exact widths the price of privacy is small beside the regret of DPE already at small ε.",
             ),
         ),
@@ -307,13 +317,13 @@ LINEAR: tuple[Experiment, ...] = (
         (
             PaperStatement(
                 "CDP-DPE and SDP-DPE are close to DPE",
-                every(within("CDP-DPE", "DPE", 2.0), within("SDP-DPE", "DPE", 2.0)),
+                all_of(within("CDP-DPE", "DPE", 2.0), within("SDP-DPE", "DPE", 2.0)),
                 f"{_WIDTH}\n{_SHUFFLE}",
             ),
-            PaperStatement("LDP-DPE has most regret", ordered("LDP-DPE", "SDP-DPE"), _SHUFFLE),
+            PaperStatement("LDP-DPE has most regret", has_falling_order("LDP-DPE", "SDP-DPE"), _SHUFFLE),
             PaperStatement(
                 "(not in the paper) the certified twins of both are close to DPE",
-                every(within("CDP-DPE certified", "DPE", 2.0), within("SDP-DPE certified", "DPE", 2.0)),
+                all_of(within("CDP-DPE certified", "DPE", 2.0), within("SDP-DPE certified", "DPE", 2.0)),
                 "At this number of rounds their noise still shows.",
             ),
         ),

@@ -40,16 +40,16 @@ def over_rounds(
         learner, size.horizon, size.runs, problem, settings or {}, epsilon, delta,
         checkpoints=_CHECKPOINTS, recommends=recommends,
     )  # fmt: skip
-    return FigureLine(name, label, role_of(learner), ((0.0, configuration),), colour)
+    return FigureLine(name, label, line_role(learner), ((0.0, configuration),), colour)
 
 
-def swept(values: Iterable[float], lines: Sequence[FigureLine]) -> FigureLine:
+def parameter_sweep(values: Iterable[float], lines: Sequence[FigureLine]) -> FigureLine:
     """Return one line against a parameter, of lines that have one configuration each, for these values."""
     points = tuple((value, line.points[0][1]) for value, line in zip(values, lines, strict=True))
     return replace(lines[0], points=points)
 
 
-def role_of(learner: str) -> LineRole:
+def line_role(learner: str) -> LineRole:
     """Return the role of a registered learner."""
     if every_learner[learner].as_printed.startswith("makes no privacy claim"):
         return "baseline"

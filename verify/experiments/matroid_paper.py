@@ -11,14 +11,14 @@ from algorithms.problems import LinearMatroid, LoggedUsers, build_problem
 from algorithms.theory.regret import BOUNDS, WITHOUT_BOUND
 from algorithms.theory.regret_bound import Instance
 from verify.experiments.comparisons import (
-    below,
+    all_of,
     below_bounds,
-    every,
+    has_falling_order,
+    has_less_regret,
     in_words,
+    is_linear_in,
     levels,
     near_optimum,
-    ordered,
-    straight,
     within,
 )
 from verify.experiments.experiment import (
@@ -37,7 +37,7 @@ from verify.experiments.experiment import (
     Size,
     TableContent,
 )
-from verify.experiments.lines import over_rounds, swept
+from verify.experiments.lines import over_rounds, parameter_sweep
 
 _PAPER = "matroid bandits paper"
 _PROBLEM = "linear-matroid"
@@ -138,7 +138,9 @@ def _figure_5b(size: Size) -> tuple[FigureLine, ...]:
     epsilons = spaced(0.5, 50.0, size.points).tolist()
     pairs = [(_ucb(size, epsilon), _ts(size, epsilon)) for epsilon in epsilons]
     return tuple(
-        swept(epsilons, [pair[kind][twin] for pair in pairs]) for kind in range(2) for twin in range(2)
+        parameter_sweep(epsilons, [pair[kind][twin] for pair in pairs])
+        for kind in range(2)
+        for twin in range(2)
     )
 
 
@@ -323,14 +325,14 @@ MATROID: tuple[Experiment, ...] = (
         _figure_1,
         (
             PaperStatement(
-                _APPROACH, every(near_optimum("OMM", 0.95), near_optimum("DPUCB-MAT", 0.9)), _MARGIN
+                _APPROACH, all_of(near_optimum("OMM", 0.95), near_optimum("DPUCB-MAT", 0.9)), _MARGIN
             ),
             PaperStatement(
                 "DPUCB-MAT grows like OMM", within("DPUCB-MAT", "OMM", 2.0), f"{_LAZY}\n{_MARGIN}"
             ),
             PaperStatement(
                 "(not in the paper) the certified twin has no more regret",
-                below("DPUCB-MAT certified", "DPUCB-MAT"),
+                has_less_regret("DPUCB-MAT certified", "DPUCB-MAT"),
                 _FALSE_START,
             ),
         ),
@@ -348,7 +350,9 @@ MATROID: tuple[Experiment, ...] = (
             _CURVES,
             partial(_figure_2, learner=learner, label=label, baseline=baseline),
             (
-                PaperStatement("regret grows when ε falls", ordered("ε=1e-4", "ε=2", "ε=1e5"), _MARGIN),
+                PaperStatement(
+                    "regret grows when ε falls", has_falling_order("ε=1e-4", "ε=2", "ε=1e5"), _MARGIN
+                ),
                 PaperStatement(
                     f"at ε = 10⁵ it comes near {baseline.upper()}",
                     within("ε=1e5", baseline.upper(), 1.5),
@@ -374,7 +378,7 @@ MATROID: tuple[Experiment, ...] = (
         _figure_4a,
         (
             PaperStatement(
-                _APPROACH, every(near_optimum("CTS", 0.95), near_optimum("DPTS-MAT", 0.9)), _MARGIN
+                _APPROACH, all_of(near_optimum("CTS", 0.95), near_optimum("DPTS-MAT", 0.9)), _MARGIN
             ),
             PaperStatement(
                 "DPTS-MAT is comparable to CTS", within("DPTS-MAT", "CTS", 2.0), f"{_LAZY_SAMPLES}\n{_MARGIN}"
@@ -395,11 +399,11 @@ MATROID: tuple[Experiment, ...] = (
         (
             PaperStatement(
                 "R_n / ln n converges for both",
-                every(levels("DPUCB-MAT"), levels("DPTS-MAT")),
+                all_of(levels("DPUCB-MAT"), levels("DPTS-MAT")),
                 "Where it still moves, ln n is not yet the dominating part: a batch of doubled size is needed before a "
                 "learner notices anything, so that regret comes in steps.",
             ),
-            PaperStatement("DPTS-MAT has less than DPUCB-MAT", ordered("DPUCB-MAT", "DPTS-MAT")),
+            PaperStatement("DPTS-MAT has less than DPUCB-MAT", has_falling_order("DPUCB-MAT", "DPTS-MAT")),
         ),
         x=LOG_ROUNDS,
         y=REGRET_OVER_LOG,
@@ -415,13 +419,13 @@ MATROID: tuple[Experiment, ...] = (
         (
             PaperStatement(
                 "regret is linear in 1/ε",
-                every(
-                    straight("DPUCB-MAT", lambda value: 1 / value),
-                    straight("DPTS-MAT", lambda value: 1 / value),
+                all_of(
+                    is_linear_in("DPUCB-MAT", lambda value: 1 / value),
+                    is_linear_in("DPTS-MAT", lambda value: 1 / value),
                 ),
                 "Towards small ε regret is limited: no learner can lose more than the largest gap in every round.",
             ),
-            PaperStatement("DPTS-MAT has less than DPUCB-MAT", below("DPTS-MAT", "DPUCB-MAT")),
+            PaperStatement("DPTS-MAT has less than DPUCB-MAT", has_less_regret("DPTS-MAT", "DPUCB-MAT")),
         ),
         x=FigureAxis("1/ε", of=lambda value: 1 / value),
     ),

@@ -16,7 +16,7 @@ experiments: dict[str, Experiment] = {
 
 
 def named_experiments(names: tuple[str, ...]) -> list[Experiment]:
-    """Return the experiments of these names; the beginning of a name stands for all that begin so, as ``cascade/``.
+    """Return the experiments of these names; a prefix selects all names that begin with it, as ``cascade/``.
 
     Raises
     ------

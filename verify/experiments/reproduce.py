@@ -11,7 +11,7 @@ from typing import Any
 from accountant.files.json_object import FromJson, JsonObject
 from accountant.provenance import Provenance, made_now
 from algorithms.blocks import Executor, Processes
-from verify.conduct.progress import Progress, silent
+from verify.conduct.progress import Progress, no_progress
 from verify.experiments.csv_files import write_runs, write_table
 from verify.experiments.draw import draw_figure, draw_table
 from verify.experiments.experiment import Experiment, Figure, PaperTable, Results, Scale, Seen, Size
@@ -27,7 +27,7 @@ _STAND_IN = (
 
 @dataclass(frozen=True)
 class Reproduced(FromJson):
-    """What was written and seen.
+    """The result of a reproduction: its files, and the comparison with the paper.
 
     Attributes
     ----------
@@ -36,13 +36,13 @@ class Reproduced(FromJson):
     picture, data, text
         The files: PNG, CSV and Markdown.
     seen
-        What the paper says, and whether it is seen.
+        The paper's statements, each with its result.
     seconds
-        How long it took.
+        Time of the computation.
     repeat
         The command that makes them again.
     provenance
-        When and by which code they were made.
+        Date and code of the computation.
     """
 
     name: str
@@ -70,7 +70,7 @@ class Reproduced(FromJson):
 
     @classmethod
     def from_json(cls, data: Any) -> Reproduced:
-        """Return what `json` wrote; the files need not be there.
+        """Rebuild the reproduction from the JSON data of `json`; the files need not exist.
 
         Raises
         ------
@@ -106,26 +106,26 @@ def reproduce(
     scale: Scale = "paper",
     data: Path | None = None,
     executor: Executor | None = None,
-    progress: Progress = silent,
+    progress: Progress = no_progress,
     size: Size | None = None,
 ) -> Reproduced:
-    """Simulate an experiment, or what is missing of it, and write its picture, CSV and report.
+    """Simulate the missing parts of an experiment, and write its picture, CSV and report.
 
     Parameters
     ----------
     experiment
-        What.
+        The experiment.
     folder
         Files go to ``folder/scale/name.*``, the runs of every configuration to ``folder/runs``, shared by all
         experiments and scales: what is there is not simulated again.
     scale
-        How much is simulated.
+        The size of the simulation by its name.
     data
         The user's MovieLens-1M, for experiments that take data.
     executor
         Where configurations are simulated, by default in this process; no result depends on it.
     progress
-        Told the share that is done.
+        Called with the share that is done.
     size
         Instead of that of the scale.
 

@@ -1,4 +1,4 @@
-"""A reproduction of a paper's experiment as a document: what the paper says, what is seen, and the picture."""
+"""A reproduction of a paper's experiment as a document: the paper's statements, their results, and the picture."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from verify.document.elements import Block, Code, Document, Facts, Paragraph, Photo, Section, TextTable, Tone
 from verify.experiments.named_experiments import experiments
 from verify.experiments.reproduce import Reproduced
-from verify.sentences import stated
+from verify.sentences import remark
 from verify.verdict.common_sections import assumptions_section, provenance_section, references_section
 
 _PNG = b"\x89PNG\r\n\x1a\n"
@@ -17,9 +17,9 @@ _LARGEST = 2**26  # bytes
 
 
 def reproduction_document(found: Reproduced, **files: str) -> Document:
-    """Return what is said of a reproduction; `files` are digests of what it was read from, by name.
+    """Return the report of a reproduction; `files` are digests of the files it was read from, by name.
 
-    Its picture is in it if its file is still there.
+    It includes the picture if its file still exists.
     """
     verdict, tone = _verdict(found)
     count = sum(seen.holds is True for _, seen in found.seen)
@@ -39,7 +39,7 @@ def reproduction_document(found: Reproduced, **files: str) -> Document:
             "Confidence and limits",
             (
                 Paragraph(
-                    stated(
+                    remark(
                         "Comparisons use a multiple of the standard error; values computed without runs are exact. "
                         "Where paper and reproduction differ, the report among the files gives the reason."
                     )
@@ -47,7 +47,7 @@ def reproduction_document(found: Reproduced, **files: str) -> Document:
             ),
         ),
         assumptions_section(
-            (Paragraph(stated("dpwitness transcribes the paper's algorithms and settings correctly.")),)
+            (Paragraph(remark("dpwitness transcribes the paper's algorithms and settings correctly.")),)
         ),
         Section("Reproduce", (Code(found.repeat),)),
         provenance_section(found.provenance, **files),
@@ -55,7 +55,7 @@ def reproduction_document(found: Reproduced, **files: str) -> Document:
     cited = references_section(() if known is None else (known.source,))
     sections += [] if cited is None else [cited]
     title = found.name if known is None else f"{found.name}, {known.title}"
-    meaning = stated(
+    meaning = remark(
         "{count} of {all} statements of the paper agree with these runs.", count=count, all=len(found.seen)
     )
     return Document(verdict, tone, title, meaning, tuple(sections))
@@ -72,8 +72,8 @@ def _picture(found: Reproduced) -> tuple[Block, ...]:
     """Return the picture. Whoever wrote the result named the file: what is no picture is not shown around."""
     content = _content(found.picture, ".png")
     if content is None or not content.startswith(_PNG):
-        return (Paragraph(stated("Picture missing or not a PNG: {file}.", file=found.picture)),)
-    return (Photo(content, stated("{name}, {file}.", name=found.name, file=found.picture.name)),)
+        return (Paragraph(remark("Picture missing or not a PNG: {file}.", file=found.picture)),)
+    return (Photo(content, remark("{name}, {file}.", name=found.name, file=found.picture.name)),)
 
 
 def _files(found: Reproduced) -> tuple[tuple[str, str], ...]:

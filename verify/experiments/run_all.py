@@ -12,7 +12,7 @@ from zipfile import BadZipFile
 from threadpoolctl import threadpool_limits
 
 from algorithms.blocks import Executor
-from verify.conduct.progress import Progress, stretch
+from verify.conduct.progress import Progress, subprogress
 from verify.experiments.configuration import Configuration, simulated
 from verify.experiments.experiment import FigureLine, Results
 from verify.experiments.simulated_runs import SimulatedRuns
@@ -21,18 +21,18 @@ _BROKEN = (OSError, ValueError, KeyError, TypeError, EOFError, BadZipFile, zlib.
 
 
 def run_all(lines: Sequence[FigureLine], store: Path, *, executor: Executor, progress: Progress) -> Results:
-    """Simulate what is not stored yet, and return everything.
+    """Simulate the configurations that are not stored yet, and return all results.
 
     Parameters
     ----------
     lines
-        What is simulated; a configuration that occurs twice is simulated once.
+        The configurations; one that occurs twice is simulated once.
     store
         The folder of results, which experiments share: a file for each configuration, named by its key.
     executor
-        Whose workers simulate one configuration at a time each.
+        Each of its workers simulates one configuration at a time.
     progress
-        Told the share that is done, by the costs of the configurations.
+        Called with the share that is done, by the costs of the configurations.
 
     Raises
     ------
@@ -50,7 +50,7 @@ def run_all(lines: Sequence[FigureLine], store: Path, *, executor: Executor, pro
     if executor.at_once == 1:  # in this process, which hears of every hundredth
         for key in missing:
             after = before + _cost(wanted[key]) / total
-            done[key] = _run_one(wanted, key, stretch(progress, before, after))
+            done[key] = _run_one(wanted, key, subprogress(progress, before, after))
             done[key].save(_path(store, key))
             before = after
     else:
@@ -99,7 +99,7 @@ def _words(configuration: Configuration) -> str:
 
 
 def with_data(lines: Sequence[FigureLine], folder: Path) -> tuple[FigureLine, ...]:
-    """Return lines that play the user's MovieLens instead of its stand-in."""
+    """Return the lines with the user's MovieLens in place of the synthetic movies."""
 
     def real(configuration: Configuration) -> Configuration:
         if configuration.problem != "synthetic-movies":

@@ -1,4 +1,4 @@
-"""What a simulation leaves: regret and reward of every run at checkpoints; as a file, as JSON, and back."""
+"""The results of a simulation: regret and reward of every run at checkpoints; as a file, as JSON, and back."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class SimulatedRuns:
         return last
 
     def save(self, path: Path) -> None:
-        """Write a file; whoever is interrupted leaves none."""
+        """Write a file; an interruption leaves none."""
         path.parent.mkdir(parents=True, exist_ok=True)
         partial = path.with_name(f"{path.stem}.{os.getpid()}.partial")
         words = {name: getattr(self, name) for name in _WORDS}
@@ -71,7 +71,7 @@ class SimulatedRuns:
 
     @classmethod
     def load(cls, path: Path) -> SimulatedRuns:
-        """Read what `save` wrote.
+        """Read a file of `save`.
 
         Raises
         ------
@@ -97,7 +97,7 @@ class SimulatedRuns:
 
     @classmethod
     def from_json(cls, data: Any) -> SimulatedRuns:
-        """Take what another process reports, if it has the form of a simulation.
+        """Read the report of another process, if it has the form of a simulation.
 
         Raises
         ------
@@ -124,12 +124,12 @@ class SimulatedRuns:
 
 
 def is_real(value: Any) -> bool:
-    """Whether this is a number that a float holds, and finite."""
+    """Return True if this is a finite number that a float can hold."""
     return type(value) in (int, float) and abs(value) <= sys.float_info.max
 
 
 def are_rounds(rounds: Any) -> bool:
-    """Whether these are checkpoints: growing whole numbers of at least 1."""
+    """Return True if these are checkpoints: increasing whole numbers of at least 1."""
     return (
         isinstance(rounds, list)
         and bool(rounds)
@@ -151,7 +151,7 @@ def _table(rows: Any, length: int) -> FloatArray | None:
 
 
 def is_known(name: str, value: Any) -> bool:
-    """Whether this may stand beside the curves."""
+    """Return True if this is a known entry of `SimulatedRuns.further`, of the right form."""
     if name == "best_kept":
         return is_real(value)
     if name in ("communication", "most_communication"):

@@ -1,4 +1,4 @@
-"""Simulations of some learners as one document: what their runs show beside each other; no claim is judged."""
+"""Simulations of some learners as one document that compares their runs; no claim is judged."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mechanisms.printed_numbers import as_given, nearest
 from verify.document.charts import Area, Axis, Curve, Style, chart
 from verify.document.elements import Block, Code, Document, Facts, Paragraph, Picture, Section, TextTable
 from verify.experiments.simulation_result import SimulationResult
-from verify.sentences import exact, observed, stated
+from verify.sentences import exact, observed, remark
 from verify.verdict.common_sections import assumptions_section, provenance_section
 
 _STYLES: tuple[Style, ...] = ("proved", "shown", "claim", "aside")
@@ -17,7 +17,7 @@ _ROWS = 12  # of the table of one learner
 
 
 def simulation_document(simulations: Sequence[SimulationResult], **files: str) -> Document:
-    """Return what is said of simulations, at least one; `files` are digests of what they were read from, by name."""
+    """Return the report of simulations, at least one; `files` are digests of the files they were read from, by name."""
     first = simulations[0]
     names = _labels(simulations)
     learners = ", ".join(dict.fromkeys(each.learner for each in simulations))
@@ -41,7 +41,7 @@ def simulation_document(simulations: Sequence[SimulationResult], **files: str) -
             "Confidence and limits",
             (
                 Paragraph(
-                    stated(
+                    remark(
                         "Means ± one standard error over runs, for this problem and these parameters. dpwitness verify "
                         "checks a privacy claim, dpwitness regret a regret bound."
                     )

@@ -1,4 +1,4 @@
-"""What `dpwitness simulate` says of one learner, as JSON and back."""
+"""The result of `dpwitness simulate` for one learner, as JSON and back."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ FORMAT = "dpwitness simulation, version 1"
 
 @dataclass(frozen=True)
 class SimulationResult(FromJson):
-    """Mean regret and reward of a learner's runs, and what was asked.
+    """Mean regret and reward of a learner's runs, with its configuration.
 
     Attributes
     ----------
     learner, problem, neighbours
-        What was simulated, and the relation that the learner's claim is for.
+        The learner and problem simulated, and the relation that the learner's claim is for.
     asked
         The configuration; its ``learner`` and ``problem`` are as they were named.
     rounds
@@ -32,11 +32,11 @@ class SimulationResult(FromJson):
     regret_mean, regret_sem, return_mean
         Mean cumulative regret at each, its standard error (NaN of one run), and mean reward per round.
     seconds, lane_rounds_per_second
-        How long it took, and how fast that is.
+        Time of the computation, and its speed.
     further
         As `SimulatedRuns.further`.
     provenance
-        When and by which code it was made.
+        Date and code of the computation.
     """
 
     learner: str
@@ -53,8 +53,8 @@ class SimulationResult(FromJson):
     provenance: Provenance = field(default_factory=Provenance, compare=False)
 
     @classmethod
-    def of(cls, asked: Configuration, runs: SimulatedRuns) -> SimulationResult:
-        """Return what is said of a configuration's runs."""
+    def from_runs(cls, asked: Configuration, runs: SimulatedRuns) -> SimulationResult:
+        """Return the result of a configuration's runs."""
         trace = runs.trace
         return cls(
             runs.learner,
@@ -110,7 +110,7 @@ class SimulationResult(FromJson):
 
     @classmethod
     def from_json(cls, data: Any) -> SimulationResult:
-        """Return what `json` wrote.
+        """Rebuild the result from the JSON data of `json`.
 
         Raises
         ------

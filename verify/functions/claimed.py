@@ -1,4 +1,4 @@
-"""What a function says of itself: that it is private, and which data sets are neighbours."""
+"""A function's own declaration: that it is private, and which data sets are neighbours."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 @dataclass(frozen=True)
 class Declared:
-    """What `claimed` says of a function; `guessed` is whether its data are a guess."""
+    """The declaration that `claimed` attaches to a function; `guessed` is True if its data are a guess."""
 
     neighbours: Adjacency
     form: ClaimForm
@@ -30,22 +30,21 @@ class Declared:
 def claimed(
     *, data: Domain | Adjacency, model: Model = "central", comment: str = "", guessed: bool = False
 ) -> Callable[[_Function], _Function]:
-    """Declare that a function is private, and what its data are; the command line supplies the numbers.
+    """Declare that a function is private, and its data; the command line supplies the numbers.
 
     Parameters
     ----------
     data
-        Which data sets are neighbours: an adjacency (`verify.neighbouring.adjacency`), such as
+        The neighbouring data sets: an adjacency (`verify.neighbouring.adjacency`), such as
         ``ReplaceOne(Interval(0, 1), 10)``, or the domain of the function's first argument, any two points of which are
         neighbours then.
     model
         The trust model, for the report.
     comment
-        What a record stands for, for the report; what is protected is what neighbours differ in.
-
+        The meaning of a record, for the report; the difference between neighbours is protected.
     guessed
-        Whether `data` is a guess. Data on which the function raises an error are left out then: they show that the
-        guess was wrong, and nothing of the claim. Of data that are stated an error is an output like others.
+        True if `data` is a guess. Data on which the function raises an error are left out then: they show that the
+        guess was wrong, and nothing about the claim. Of data that are stated an error is an output like others.
 
     Raises
     ------
@@ -86,6 +85,8 @@ def claimed(
 
 
 def claim_form(model: Model, comment: str, source: str, neighbours: Adjacency) -> ClaimForm:
-    """Return a claim about a function's output: what is protected is what neighbours differ in."""
+    """Return the form of a claim about a function's output; it protects the difference between neighbours."""
     relation = relation_of(neighbours)
-    return ClaimForm(model, View.OUTPUT, ONE_REPORT, source, relation, neighbours.words, comment=comment)
+    return ClaimForm(
+        model, View.OUTPUT, ONE_REPORT, source, relation, neighbours.description, comment=comment
+    )

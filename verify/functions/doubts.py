@@ -1,6 +1,6 @@
-"""Doubts about what a test of a function drew: do its draws repeat, drift, or depend on each other?
+"""Doubts about the draws of a test of a function: do they repeat, drift, or depend on each other?
 
-Drift is looked for by a placebo: the test of two data sets repeated on one and the same, where nothing must be found.
+Drift is tested by a placebo: the test of two data sets repeated on one and the same, where nothing must be found.
 """
 
 from __future__ import annotations
@@ -58,12 +58,12 @@ class _Placebo:
 _PLACEBO = _Placebo()
 
 
-def doubt_of(
+def dependence_reason(
     result: CountedEvent, runs: FunctionRuns, looked: Probe, seed: int, executor: Executor
 ) -> Finding | None:
-    """Return why draws that say something are not independent; None if nothing speaks against it, or it was stopped.
+    """Return a finding that draws with a result are not independent; None without evidence of it, or if it was stopped.
 
-    It is drawn where the test drew: memory that workers have shows itself in them.
+    It is drawn where the test drew: a memory of the workers shows in them.
     """
     if result.interrupted:
         return None

@@ -1,4 +1,4 @@
-"""How the draws of a function's verification are shared out."""
+"""The shares of the tests of a function's verification in its draws."""
 
 from __future__ import annotations
 
@@ -60,14 +60,14 @@ class DrawBudget:
     effort: Effort
 
     @property
-    def cheap(self) -> bool:
-        """Whether a call answers for many lanes, and starts no process."""
+    def is_cheap(self) -> bool:
+        """True if a call answers for many lanes, and starts no process."""
         return self.runs.together and self.runs.subject.single_lanes
 
     @property
     def samples(self) -> int:
         """Draws of all tests together."""
-        if self.cheap:
+        if self.is_cheap:
             return self._fewer(self.effort.batch_samples)
         return self._fewer(
             self.effort.single_samples if self.runs.subject.single_lanes else self.effort.samples
@@ -76,7 +76,9 @@ class DrawBudget:
     @property
     def search(self) -> int:
         """Draws of the search for neighbours."""
-        return self._fewer(self.effort.search_samples) if self.cheap else int(_SHARES.search * self.samples)
+        return (
+            self._fewer(self.effort.search_samples) if self.is_cheap else int(_SHARES.search * self.samples)
+        )
 
     def search_of(self, samples: int) -> int:
         """Draws of a search beside bets that have so many in all."""
@@ -88,23 +90,23 @@ class DrawBudget:
         return int(_SHARES.lattice * self.samples) if self.samples >= DRAWS_OF_ALL_TESTS else 0
 
     def second(self, first: int) -> int:
-        """Return the draws of a second test of a claim that a `first` leaves in doubt; 0 where the caller said all."""
+        """Return the draws of a second test of a claim that a `first` leaves open; 0 if the caller gave the number."""
         if self.effort.given or not self.runs.subject.single_lanes:
             return 0
-        return first * (_SHARES.second_of_lanes if self.cheap else _SHARES.second)
+        return first * (_SHARES.second_of_lanes if self.is_cheap else _SHARES.second)
 
     @property
     def most_pairs(self) -> int:
         """Pairs of which an event can be chosen."""
         return max(self.samples // FEWEST_SAMPLES, 1)
 
-    def tested(self, searched: int, columns: int) -> int:
-        """Draws of the main test: what the other tests leave, and where draws are dear, the `searched` ones.
+    def main_test_draws(self, searched: int, columns: int) -> int:
+        """Return the draws of the main test: those left by the other tests and, if draws are dear, by the search.
 
         Each column of a draw is drawn, sorted and counted: wide views are drawn less often.
         """
-        left = self.samples - self.lattice - (0 if self.cheap else searched)
-        return int(left * min(1.0, max(_SHARES.widest, _SHARES.wide / columns))) if self.cheap else left
+        left = self.samples - self.lattice - (0 if self.is_cheap else searched)
+        return int(left * min(1.0, max(_SHARES.widest, _SHARES.wide / columns))) if self.is_cheap else left
 
     def check(self, *, floating_point: bool) -> None:
         """Refuse too few draws; `floating_point` is whether the test of the lowest bits counts.

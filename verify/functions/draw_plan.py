@@ -1,6 +1,6 @@
-"""How many draws of a function its time limit allows: a few calls are timed, and the rest is planned by their cost.
+"""The number of draws of a function that its time limit allows: a few calls are timed, the rest is planned by that.
 
-A test that is cut by a time limit says little, and one that never came to its final draws says nothing. So where all
+A test that is cut by a time limit shows little, and one that never came to its final draws shows nothing. So where all
 draws that the effort asks for would not fit, there are fewer from the beginning, and all stages shrink together.
 """
 
@@ -69,14 +69,14 @@ class DrawPlan:
     begins: float
 
     @property
-    def words(self) -> str:
-        """What is planned, for whoever waits."""
+    def description(self) -> str:
+        """The plan in words, for the report of progress."""
         ends = self.begins + self.seconds * _calls(self.budget, self.draws)
         return f"{self.draws:,} draws of {self.seconds:.2g} s, about {max(ends - self.begins, 1.0):.0f} s"
 
     @property
     def finding(self) -> Finding:
-        """What was planned, and which limit would do for all draws; or for any, where this one is too short."""
+        """The plan as a finding, with the time limit that suffices for all draws; or for any, if this is too short."""
         asked = self.budget.samples
         calls, all_calls = _calls(self.budget, self.draws), _calls(self.budget, asked)
         ends = math.ceil(self.begins + self.seconds * calls)
@@ -132,8 +132,8 @@ def plan_draws(
     return DrawPlan(budget, max(_rounded(affordable), FEWEST_SAMPLES), seconds, limit, spent)
 
 
-def expected(runs: FunctionRuns, budget: DrawBudget) -> str:
-    """Return how many draws there will be, and about how long their calls take, for whoever waits.
+def expected_draws(runs: FunctionRuns, budget: DrawBudget) -> str:
+    """Return the number of draws in words, with about the time of their calls, for the report of progress.
 
     Of functions that answer for many lanes only the number: most of a call of few lanes is overhead.
     """
@@ -143,7 +143,7 @@ def expected(runs: FunctionRuns, budget: DrawBudget) -> str:
     return f"{draws}, whose calls take about {max(runs.seconds_a_draw * _calls(budget, budget.samples), 1.0):.0f} s"
 
 
-def fits(runs: FunctionRuns, draws: int, left: float) -> bool:
+def fits_time_limit(runs: FunctionRuns, draws: int, left: float) -> bool:
     """Return whether so many draws of a test, and those that doubt it, fit into so many seconds."""
     return _PLANNING.doubts * runs.seconds_a_draw * draws <= _time(left)
 
@@ -155,14 +155,14 @@ def _time(left: float) -> float:
 
 def _calls(budget: DrawBudget, draws: int) -> float:
     """Return how many calls so many draws of all tests take, with the search and all doubts."""
-    beside = min(draws, budget.effort.search_samples) if budget.cheap else 0
+    beside = min(draws, budget.effort.search_samples) if budget.is_cheap else 0
     return _PLANNING.doubts * draws + beside
 
 
 def _draws(budget: DrawBudget, calls: float) -> int:
     """Return for how many draws so many calls do: the inverse of `_calls`."""
-    most = budget.effort.search_samples if budget.cheap else 0
-    return int(max((calls - most) / _PLANNING.doubts, calls / (_PLANNING.doubts + budget.cheap)))
+    most = budget.effort.search_samples if budget.is_cheap else 0
+    return int(max((calls - most) / _PLANNING.doubts, calls / (_PLANNING.doubts + budget.is_cheap)))
 
 
 def _rounded(draws: int) -> int:

@@ -1,14 +1,13 @@
 """Columns that drift from call to call, as counters and time stamps do: their steps are tested, or they are left out.
 
-A drift makes all draws of the whole output dependent on each other, and no count of them proves anything. But what is
-left of the output without its drifting columns is a function of the output: whatever tells data sets apart there does
-so for whoever sees the whole.
+A drift makes all draws of the whole output dependent on each other, and no count of them proves anything. But the
+output without its drifting columns is a function of the output: an event of it is an event of the whole output, too.
 
-A counter may still tell the data by how far it moves. So before each draw there is a call on one and the same data set,
-whichever is drawn from next, and the column is read as the change since that call. A function that keeps its claim
-whatever it remembers keeps it for this change as well: the call before shows nothing of the data that differ. If the
-changes themselves do not drift, their draws are as good as any; whether they depend on each other is looked at as for
-all draws. Clocks are left out: they move with the load of the machine, which is neither world's.
+A counter may still reveal the data by the size of its steps. So before each draw there is a call on one and the same
+data set, whichever is drawn from next, and the column is read as the change since that call. A function that keeps its
+claim whatever it remembers keeps it for this change as well: the call before shows nothing of the data that differ. If
+the changes themselves do not drift, their draws are as good as any; their dependence on each other is tested as for
+all draws. Clocks are left out: they move with the load of the machine, which is the same in both worlds.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from scipy.stats import mannwhitneyu
 from mechanisms.arrays import FloatArray
 from verify.conduct.spawn_keys import SpawnKey
 from verify.findings import Statement
-from verify.functions.probe_result import Probe, words_of
+from verify.functions.probe_result import Probe, describe_data
 from verify.functions.runs import FunctionRuns
 from verify.neighbouring.adjacency import Data, Pair
 from verify.outputs.output_layout import OutputLayout
@@ -81,8 +80,8 @@ class _StepRules:
 _BLOCKS, _STEPS = _Blocks(), _StepRules()
 
 
-def without_drift(runs: FunctionRuns, looked: Probe, pair: Pair, seed: int) -> Probe:
-    """Return what a first look showed, without columns whose values on a data set become larger or smaller with calls.
+def drop_drifting_columns(runs: FunctionRuns, looked: Probe, pair: Pair, seed: int) -> Probe:
+    """Return the result of a first look without columns that become larger or smaller with calls on one data set.
 
     Those that do so by steps of one law are read by their steps; the others are left out. The names of either are a
     finding. Where nothing is left, all stay: the draws are then in doubt, whatever is tested.
@@ -112,7 +111,7 @@ def without_drift(runs: FunctionRuns, looked: Probe, pair: Pair, seed: int) -> P
         findings.append(Statement.LEFT_OUT.finding(columns=", ".join(columns[i].words for i in left_out)))
     if units:
         words = ", ".join(columns[i].words for i in units)
-        findings.append(Statement.STEPS.finding(columns=words, before=words_of(pair.data)))
+        findings.append(Statement.STEPS.finding(columns=words, before=describe_data(pair.data)))
         layout = layout.stepping(units, pair.data)
     return replace(looked, layout=layout.without(left_out), findings=findings)
 

@@ -1,8 +1,8 @@
-"""Where a function's output is the same on all known data sets: does it change on any other?
+"""Search for data sets with other outputs, where a function's output is the same on all known data sets.
 
 A function that answers only above a threshold, or for one value in particular, looks constant on the known pairs. A few
-more data sets are tried: those on the paths between the known ones, then such as Hypothesis generates. From one on
-which something else is returned, bisection on the path to a known one leads to two neighbours that differ.
+more data sets are tried: those on the paths between the known ones, then some that Hypothesis generates. From one with
+another output, bisection on the path to a known one leads to two neighbours that differ.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from verify.conduct.isolation import Reports, in_own_process
-from verify.conduct.progress import silent
+from verify.conduct.progress import no_progress
 from verify.conduct.spawn_keys import SpawnKey
 from verify.functions.runs import FunctionRuns, same_data
 from verify.neighbouring.adjacency import Adjacency, Data, Pair
@@ -49,14 +49,14 @@ _SECONDS = 10.0  # for a call in a process of its own
 
 @dataclass(frozen=True)
 class Elsewhere:
-    """What other data sets showed.
+    """The result of trying other data sets.
 
     Attributes
     ----------
     tried
-        How many were tried.
+        Number of data sets tried.
     pair
-        Neighbours between which the output changes; None if it did nowhere.
+        Neighbours between which the output changes; None if there are none.
     """
 
     tried: int
@@ -72,7 +72,7 @@ def look_elsewhere(runs: FunctionRuns, known: Sequence[Data], same: object, seed
     sequence = SpawnKey.PROBE.sequence(seed, 5)
 
     def rows(data: Data) -> list[tuple[Any, ...]]:
-        return runs.watched(data, n, sequence).rows
+        return runs.outputs_with_effects(data, n, sequence).rows
 
     for data, pair in _others(adjacency, known, tries.datasets, seed):
         tried += 1
@@ -100,7 +100,7 @@ def remembers_elsewhere(runs: FunctionRuns, known: Sequence[Data], seed: int) ->
         def work(_: Reports) -> str:
             return repr([runs.outputs(data, 1, sequence).rows[0] for data in of][-1])
 
-        return in_own_process(work, silent, _SECONDS, errors=(SubjectError, ValueError))
+        return in_own_process(work, no_progress, _SECONDS, errors=(SubjectError, ValueError))
 
     if not new:
         return False

@@ -25,11 +25,11 @@ from verify.conduct.effort import FALSE_ALARM
 from verify.conduct.process_state import subjects_own
 from verify.findings import Finding, FindingKind, Statement, add_once
 from verify.functions.function_subject import FunctionSubject
-from verify.functions.probe_result import words_of
+from verify.functions.probe_result import describe_data
 from verify.neighbouring.adjacency import Data, Pair
 from verify.outputs.read_outputs import read_outputs
 from verify.statistics.sampled_losses import LossBound, loss_lower_bound
-from verify.subject_error import SubjectError, words_with_place
+from verify.subject_error import SubjectError, describe_error_with_location
 
 _Run = Callable[[Data, Recorder | Replay], FloatArray]
 """Runs the function on data and a gate; its output as a flat array."""
@@ -44,7 +44,7 @@ _REPLAYED = 6  # pairs on which runs are recorded and replayed
 def replay_gate(
     subject: FunctionSubject, pairs: Sequence[Pair], claim: Claim, conduct: Conduct
 ) -> list[Finding]:
-    """Record on one data set of each of a few pairs, replay on the other, and report what still differs."""
+    """Record on one data set of each of a few pairs, replay on the other, and report the remaining differences."""
     replayed = _replay_function(
         lambda data, gate: _flat(subject, data, gate),
         pairs[:_REPLAYED],
@@ -62,7 +62,7 @@ def _flat(subject: FunctionSubject, data: Data, gate: Recorder | Replay) -> Floa
         with subjects_own():
             output = subject.function(given, gate)
     except (Exception, SystemExit) as error:  # whatever a user's function raises
-        raise SubjectError(f"{subject.name} raised {words_with_place(error)}") from error
+        raise SubjectError(f"{subject.name} raised {describe_error_with_location(error)}") from error
     readings = read_outputs([output])
     beside = [*readings.words.values(), *readings.whole.values()]
     words = [float(zlib.crc32(repr(column[0]).encode())) for column in beside]
@@ -168,7 +168,7 @@ class _Recorded:
         if not found and not np.array_equal(output, self._output, equal_nan=True):
             found.append(
                 Statement.OUTPUT_DIFFERS.finding(
-                    which=f"between {words_of(self._data)} and {words_of(self._other)}"
+                    which=f"between {describe_data(self._data)} and {describe_data(self._other)}"
                 )
             )
         meaningless = any(finding.kind in _LOSES_ITS_MEANING for finding in found) or math.isnan(gate.loss)

@@ -57,12 +57,12 @@ class NoiseChecks:
         for world, data in enumerate((self.pair.data, self.pair.other)):
             sequence, elsewhere = (SpawnKey.PROBE.sequence(self.seed, state, world) for state in (1, 2))
             first, second, third = (
-                self.runs.watched(data, n | 1, sequence, global_seed=used).rows
+                self.runs.outputs_with_effects(data, n | 1, sequence, global_seed=used).rows
                 for used in (sequence, elsewhere, elsewhere)
             )
             if first == second == third:
                 continue
-            fourth = self.runs.watched(data, n | 1, sequence).rows
+            fourth = self.runs.outputs_with_effects(data, n | 1, sequence).rows
             if first != fourth or second != third:
                 return Statement.OWN_RANDOMNESS
             if first != second:
@@ -77,13 +77,16 @@ class NoiseChecks:
         calls = _REPEATED.calls if self.runs.subject.single_lanes else _REPEATED.of_a_command
         sequences = SpawnKey.PROBE.sequence(self.seed, 4).spawn(calls)
         share = repeated_share(
-            [self.runs.watched(self.pair.data, _REPEATED.lanes, sequence) for sequence in sequences]
+            [
+                self.runs.outputs_with_effects(self.pair.data, _REPEATED.lanes, sequence)
+                for sequence in sequences
+            ]
         )
         if share is None:
             return []
         return [Statement.REPEATS.finding(share=f"up to {share:.0%}", confidence=1.0 - REPEATS_ERROR)]
 
-    def never_varies(self, seen: Sequence[SeenOutputs]) -> bool:
+    def is_deterministic(self, seen: Sequence[SeenOutputs]) -> bool:
         """Return whether the outputs on a data set never vary, in many calls on the two of a pair.
 
         Raises
@@ -94,7 +97,11 @@ class NoiseChecks:
         if any(len(set(one.readings.rows)) > 1 for one in seen):
             return False
         for world, data in enumerate((self.pair.data, self.pair.other)):
-            more = set(self.runs.watched(data, _CERTAIN, SpawnKey.PROBE.sequence(self.seed, 3, world)).rows)
+            more = set(
+                self.runs.outputs_with_effects(
+                    data, _CERTAIN, SpawnKey.PROBE.sequence(self.seed, 3, world)
+                ).rows
+            )
             first = next(one.readings.rows[0] for one in seen if same_data(one.data, data))
             if len(more) == 1 and more != {first} and self.runs.together:
                 raise SubjectError(

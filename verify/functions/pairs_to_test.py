@@ -1,4 +1,4 @@
-"""Which pairs of neighbours a function is tested on: known ones, and those that searches find."""
+"""The pairs of neighbours on which a function is tested: known ones, and those that searches find."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import numpy as np
 
 from verify.betting.pair_under_test import FEWEST_OF_PAIR
 from verify.conduct.conduct import Conduct
-from verify.conduct.progress import stretch
+from verify.conduct.progress import subprogress
 from verify.events.view_sample import ViewSample
 from verify.functions.draw_budget import DrawBudget
-from verify.functions.probe_result import Probe, words_of
+from verify.functions.probe_result import Probe, describe_data
 from verify.functions.runs import FunctionRuns, key_of
 from verify.neighbouring.adjacency import Data, Pair, different_pairs
 from verify.neighbouring.listed import Listed
@@ -56,7 +56,7 @@ _COUNTS = _PairCounts()
 
 
 def known_pairs(runs: FunctionRuns) -> list[Pair]:
-    """Return the known pairs that are looked at, without data that turned out to lie outside of what was guessed."""
+    """Return the known pairs that are tried, without data that turned out to lie outside of a guessed domain."""
     subject = runs.subject
     pairs = list(subject.neighbours.seeds())[: None if subject.single_lanes else _COUNTS.known_of_command]
     return [pair for pair in pairs if not runs.is_outside(pair.data, pair.other)]
@@ -64,20 +64,20 @@ def known_pairs(runs: FunctionRuns) -> list[Pair]:
 
 @dataclass
 class FunctionPairs(CandidateSource):
-    """Pairs of data sets on which a function may tell them apart.
+    """Pairs of data sets on which a function's outputs may differ in law.
 
     Attributes
     ----------
     runs, looked
-        Calls of the function, and what a first look showed.
+        Calls of the function, and the result of a first look.
     delta
         The claim's.
     conduct
-        How the verification is carried out: its whole progress, of which the search takes a part.
+        The conduct of the verification: its whole progress, of which the search takes a part.
     floating_point
-        Whether a second test, of the lowest bits, counts against the claim: then it takes half of the error.
+        True if a second test, of the lowest bits, counts against the claim: then it takes half of the error.
     search
-        What a search found, if there was one.
+        The result of a search, if there was one.
     """
 
     runs: FunctionRuns
@@ -91,7 +91,7 @@ class FunctionPairs(CandidateSource):
 
     @property
     def budget(self) -> DrawBudget:
-        """How the draws are shared out."""
+        """The shares of the tests in the draws."""
         return DrawBudget(self.runs, self.conduct.effort)
 
     def draw(self, pair: Pair, other: bool, n: int, seed: np.random.SeedSequence) -> ViewSample:
@@ -112,20 +112,20 @@ class FunctionPairs(CandidateSource):
 
     def is_outside(self, worlds: NeighbouringWorlds) -> bool:
         """Return whether the subject raised on one of two data sets that were drawn from, and they are a guess."""
-        raised = {words_of(data) for data, _ in self.runs.outside.values()}
+        raised = {describe_data(data) for data, _ in self.runs.outside.values()}
         return not raised.isdisjoint(worlds.words)
 
     # --- a single look ---------------------------------------------------------------------------
 
-    def best(self) -> Candidates:
+    def best_candidates(self) -> Candidates:
         """Return the most telling pairs; of a function without noise, neighbours between which its output changes."""
         self.search = self._most_telling()
-        samples = self.budget.tested(self.search.samples, len(self.looked.layout.columns))
+        samples = self.budget.main_test_draws(self.search.samples, len(self.looked.layout.columns))
         chosen = self._halved([self._worlds(pair) for pair in self.search.pairs], samples)
         return replace(chosen, searched=self.search.samples)
 
     def lowest_bits(self, worlds: NeighbouringWorlds) -> Candidates:
-        """Return what a second single look, at the lowest bits, draws from."""
+        """Return the candidates of a second test, of the lowest bits."""
         return self._halved([worlds], self.budget.lattice)
 
     def _halved(self, worlds: Sequence[NeighbouringWorlds], samples: int) -> Candidates:
@@ -169,7 +169,7 @@ class FunctionPairs(CandidateSource):
 
     @property
     def calls_are_dear(self) -> bool:
-        """Whether every call starts a process."""
+        """True if every call starts a process."""
         return not self.runs.subject.single_lanes
 
     @property
@@ -187,8 +187,8 @@ class FunctionPairs(CandidateSource):
         all_known = isinstance(neighbours, Listed) and len(neighbours.seeds()) <= len(self._bet_on)
         return 0 if all_known or samples < _COUNTS.least_draws else samples
 
-    def known(self, earlier: Sequence[Mapping[str, Any]]) -> Candidates:
-        """Return what earlier runs found, what the first look found, and known pairs."""
+    def known_candidates(self, earlier: Sequence[Mapping[str, Any]]) -> Candidates:
+        """Return the pairs of earlier runs, the pair of the first look, and known pairs."""
         neighbours, samples = self.runs.subject.neighbours, self.budget.samples
         found = [_pair_of(saved) for saved in earlier]
         for pair in found:
@@ -199,7 +199,7 @@ class FunctionPairs(CandidateSource):
         keys = {pair.key for pair in found}
         return Candidates([self._worlds(pair, found=pair.key in keys) for pair in self._bet_on], samples)
 
-    def further(self, left: int) -> Candidates:
+    def further_candidates(self, left: int) -> Candidates:
         """Search for more pairs."""
         samples = self.budget.search_of(left)
         self.search = self._searched(
@@ -221,7 +221,7 @@ class FunctionPairs(CandidateSource):
             seed=self.conduct.seed,
             seeds=len(known_pairs(self.runs)),
             examples=MOST_EXAMPLES if self.runs.subject.single_lanes else _COUNTS.generated_of_command,
-            tell=stretch(self.conduct.progress, 0.0, 0.25),
+            tell=subprogress(self.conduct.progress, 0.0, 0.25),
             executor=self.conduct.effort.executor,
         )
 
@@ -229,7 +229,7 @@ class FunctionPairs(CandidateSource):
         def draw(other: bool, n: int, seed: np.random.SeedSequence) -> ViewSample:
             return self.draw(pair, other, n, seed)
 
-        words = words_of(pair.data), words_of(pair.other)
+        words = describe_data(pair.data), describe_data(pair.other)
         return NeighbouringWorlds(words, draw, found=_plain(pair) if found else None)
 
 

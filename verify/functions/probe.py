@@ -1,4 +1,4 @@
-"""A first look at a function before anything is tested: what its outputs look like, and what is wrong with it.
+"""A first look at a function before anything is tested: the form of its outputs, and its faults.
 
 A few outputs are drawn on every data set of the known pairs, on one pair several times over, with one generator and
 two global random states, and on one data set with many generators.
@@ -16,12 +16,12 @@ from verify.conduct.time_limit import TimeLimitReached, time_limit
 from verify.findings import Finding, FindingKind, Statement
 from verify.functions.elsewhere import Elsewhere, look_elsewhere
 from verify.functions.noise_checks import NoiseChecks
-from verify.functions.probe_result import Probe, SeenOutputs, words_of
+from verify.functions.probe_result import Probe, SeenOutputs, describe_data
 from verify.functions.runs import FunctionRuns, same_data
 from verify.neighbouring.adjacency import Data, Pair
 from verify.outputs.output_layout import OutputLayout, layout_of
 from verify.outputs.output_readings import Readings
-from verify.outputs.shapes import shown
+from verify.outputs.shapes import format_shape
 from verify.outputs.wide_outputs import BLOCKS, KEPT, MOST_PLACES
 from verify.outputs.word_columns import AN_ADDRESS
 from verify.subject_error import SubjectError
@@ -59,7 +59,7 @@ _LOOK = _Look()
 
 
 class NeverEnds(Exception):
-    """A call took too long; `finding` says which."""
+    """A call took too long; `finding` describes it."""
 
     def __init__(self, finding: Finding) -> None:
         super().__init__(finding.message)
@@ -67,7 +67,7 @@ class NeverEnds(Exception):
 
 
 def probe(runs: FunctionRuns, pairs: Sequence[Pair], seed: int, seconds: float) -> Probe:
-    """Look at a function on the data sets of some pairs of neighbours, and on others if all those look alike.
+    """Draw outputs of a function on the data sets of some pairs of neighbours, and on others if all those are alike.
 
     Raises
     ------
@@ -103,7 +103,7 @@ def probe(runs: FunctionRuns, pairs: Sequence[Pair], seed: int, seconds: float) 
     randomness = noise.foreign_randomness(n)
     findings = [] if randomness is None else [randomness.finding()]
     unlike = None
-    if noise.never_varies(seen):
+    if noise.is_deterministic(seen):
         reason = noise.without_noise(seen, others.tried)
         findings.append(reason)
         if reason.kind is FindingKind.DETERMINISTIC:
@@ -134,7 +134,7 @@ def _inside(
     if not inside:
         data, error = next(iter(runs.outside.values()))
         raise SubjectError(
-            f"{runs.name} raised {error.message} (at {error.where}) on {words_of(data)}, and on one of every two "
+            f"{runs.name} raised {error.message} (at {error.where}) on {describe_data(data)}, and on one of every two "
             "neighbours that were tried: what its data are is a guess; say it with @claimed(data=...) or --data"
         )
     return inside, [one for one in seen if not runs.is_outside(one.data)]
@@ -152,7 +152,7 @@ def _layout(runs: FunctionRuns, pair: Pair, seen: Sequence[SeenOutputs], seed: i
     """Return the layout for outputs like those seen; more of them are drawn where words and shapes vary."""
     readings = [one.readings for one in seen]
     layout = layout_of(readings)
-    if not (runs.subject.single_lanes and layout.varied):
+    if not (runs.subject.single_lanes and layout.has_varied_shapes):
         return layout
     for world, data in enumerate((pair.data, pair.other)):
         readings.append(runs.outputs(data, _LOOK.more, SpawnKey.PROBE.sequence(seed, 7, world)))
@@ -174,12 +174,14 @@ def _first_outputs(
     """Return n outputs on a data set, before which there were so many others."""
     try:
         with time_limit(seconds):
-            return SeenOutputs(data, runs.watched(data, n, SpawnKey.PROBE.sequence(seed, 0, before)))
+            return SeenOutputs(
+                data, runs.outputs_with_effects(data, n, SpawnKey.PROBE.sequence(seed, 0, before))
+            )
     except TimeLimitReached:
         calls = f"one call for {n} lanes" if runs.together else f"{n} calls"
         others = f"; on {before} other data set{'s' * (before > 1)} it ended" if before else ""
         finding = Statement.CALLS_TOO_LONG.finding(
-            calls=calls, data=words_of(data), seconds=seconds, others=others
+            calls=calls, data=describe_data(data), seconds=seconds, others=others
         )
         raise NeverEnds(finding) from None
 
@@ -228,8 +230,8 @@ def _is_none(readings: Readings) -> bool:
     return (
         words is not None
         and len(readings.words) == 1
-        and bool(words.present.all())
-        and words.spoken == {"None"}
+        and bool(words.has_word.all())
+        and words.distinct_words == {"None"}
     )
 
 
@@ -243,7 +245,7 @@ def _unusual_outputs(seen: Sequence[SeenOutputs]) -> Iterator[Finding]:
             error=error.message,
             raised=len(raised.readings.raised),
             draws=len(raised.readings),
-            data=words_of(raised.data),
+            data=describe_data(raised.data),
         )
     missing = next((one for one in seen if _misses_numbers(one.readings)), None)
     if missing is not None:
@@ -251,15 +253,15 @@ def _unusual_outputs(seen: Sequence[SeenOutputs]) -> Iterator[Finding]:
             failing=all(np.isnan(one.readings.values).all() for one in seen),
             count=int(np.isnan(missing.readings.values).any(axis=1).sum()),
             draws=len(missing.readings),
-            data=words_of(missing.data),
+            data=describe_data(missing.data),
         )
     shapes = dict.fromkeys(
-        shown(shape) for one in seen for shape in one.readings.shapes if shape != "nothing"
+        format_shape(shape) for one in seen for shape in one.readings.shapes if shape != "nothing"
     )
     if len(shapes) > 1:
         listed = ", ".join([*list(shapes)[:4], *(["..."] if len(shapes) > 4 else [])])
         yield Statement.SHAPES.finding(shapes=listed)
-    words = (word for one in seen for words in one.readings.words.values() for word in words.spoken)
+    words = (word for one in seen for words in one.readings.words.values() for word in words.distinct_words)
     if any(AN_ADDRESS in word for word in words):
         yield Statement.ADDRESSES.finding()
 

@@ -1,4 +1,4 @@
-"""What a first look at a function shows."""
+"""The result of a first look at a function."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ class SeenOutputs:
 
 @dataclass(frozen=True)
 class Probe:
-    """What a first look showed.
+    """The results of a first probe of a function.
 
     Attributes
     ----------
     layout
         The columns of the view.
     findings
-        What is wrong with the function, or worth knowing.
+        Faults of the function, and remarks.
     repeatable
-        Whether the same data and generator gave the same outputs again.
+        True if the same data and generator gave the same outputs again.
     unlike
         Two data sets with different outputs, if on each the output never varied.
     elsewhere
@@ -47,11 +47,11 @@ class Probe:
 
     @property
     def nothing_to_test(self) -> bool:
-        """Whether no draws would say anything."""
+        """True if draws would show nothing."""
         return any(finding.kind in _NOTHING_TO_TEST for finding in self.findings)
 
 
-def words_of(data: Data) -> str:
+def describe_data(data: Data) -> str:
     """Say a data set."""
     listed = repr(data.tolist())
     return f"data = {listed}" if len(listed) <= 400 else f"data = {listed[:400]}..."

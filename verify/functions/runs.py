@@ -1,4 +1,4 @@
-"""Calling a function that is verified: with randomness that is ours, and whatever it does otherwise contained."""
+"""Calling a function that is verified, with our randomness and with its side effects contained."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from verify.outputs.output_layout import OutputLayout
 from verify.outputs.output_readings import Raised, Readings, UnreadableOutput
 from verify.outputs.read_lanes import read_lanes
 from verify.outputs.read_outputs import read_outputs
-from verify.subject_error import SubjectError, failing_place, words_of_error
+from verify.subject_error import SubjectError, describe_error, failing_place
 
 _LONGEST_MESSAGE = 200  # characters of what an error says that a finding shows
 _EXCERPT = 60  # characters of what a subject prints that a finding shows
@@ -34,7 +34,7 @@ _FEWEST = 64  # outputs that are read at once, however long they are
 
 
 class RaisedInLanes(Exception):
-    """A function raised while it worked on several lanes at once: which lane it was cannot be said."""
+    """A function raised while it worked on several lanes at once, so that the lane is unknown."""
 
 
 @dataclass
@@ -71,7 +71,7 @@ class FunctionRuns:
     together
         Whether one call answers for several lanes; a subject that takes lanes may be asked for one at a time.
     effects
-        What calls did besides, kept up to date by `watched`.
+        What calls did besides, kept up to date by `outputs_with_effects`.
     width
         How many entries outputs have, once a first look has shown it.
     draws, seconds
@@ -146,7 +146,7 @@ class FunctionRuns:
             left -= size
         return ViewSample(np.concatenate(parts), layout.columns)
 
-    def watched(
+    def outputs_with_effects(
         self,
         data: Data,
         n: int,
@@ -154,7 +154,7 @@ class FunctionRuns:
         *,
         global_seed: np.random.SeedSequence | None = None,
     ) -> Readings:
-        """Return outputs as `outputs` does, and note in `effects` what the calls did besides.
+        """Return outputs as `outputs` does, and record the side effects of the calls in `effects`.
 
         `global_seed` is that of NumPy's and Python's global random states, if it is to be another.
         """
@@ -175,7 +175,7 @@ class FunctionRuns:
 
     @property
     def seconds_a_draw(self) -> float:
-        """How long an output took on average; 0 before a second stretch of calls."""
+        """Mean time of an output, in seconds; 0 before a second stretch of calls."""
         return self.seconds / max(self.draws, 1)
 
     @contextmanager
@@ -244,7 +244,7 @@ class FunctionRuns:
 
 
 def key_of(data: Data) -> Any:
-    """Return what tells a data set from others."""
+    """Return a key that two data sets share only if they are equal."""
     return data.dtype.str, data.shape, data.tobytes()
 
 
@@ -288,7 +288,7 @@ def _given(data: Data) -> Any:
 
 def _raised(error: BaseException) -> Raised:
     """Return what was raised, its message on one line and of a length that can be read."""
-    said = " ".join(words_of_error(error).split())
+    said = " ".join(describe_error(error).split())
     said = said if len(said) <= _LONGEST_MESSAGE else f"{said[: _LONGEST_MESSAGE - 3]}..."
     return Raised(type(error).__name__, said, str(failing_place(error)))
 

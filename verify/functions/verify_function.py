@@ -12,18 +12,18 @@ from algorithms.blocks import Serial
 from algorithms.claim import Claim
 from mechanisms.printed_numbers import at_least
 from verify.conduct.conduct import Conduct
-from verify.conduct.progress import stretch
+from verify.conduct.progress import subprogress
 from verify.conduct.spawn_keys import SpawnKey
 from verify.findings import Finding, FindingKind, Statement, UpperBound
-from verify.functions.doubts import doubt_of
+from verify.functions.doubts import dependence_reason
 from verify.functions.draw_budget import DrawBudget
-from verify.functions.draw_plan import expected, fits, plan_draws
-from verify.functions.drifting import without_drift
+from verify.functions.draw_plan import expected_draws, fits_time_limit, plan_draws
+from verify.functions.drifting import drop_drifting_columns
 from verify.functions.function_subject import FunctionSubject
 from verify.functions.gate_replay import replay_gate
 from verify.functions.pairs_to_test import FunctionPairs, known_pairs
 from verify.functions.probe import NeverEnds, probe
-from verify.functions.probe_result import words_of
+from verify.functions.probe_result import describe_data
 from verify.functions.runs import FunctionRuns, RaisedInLanes
 from verify.neighbouring.adjacency import Data, Pair
 from verify.outputs.output_layout import OutputLayout
@@ -63,7 +63,7 @@ def verify_function(
     evidence = Evidence(upper=UpperBound(math.inf, 1.0, "black box"))
     runs = FunctionRuns(subject, together=subject.takes_lanes)
     test = _FunctionTest(runs, claim, conduct, tester, floating_point, evidence)
-    with stopped_in_time(evidence, conduct.seconds, conduct.spent), stopped_by_hand(evidence):
+    with stopped_in_time(evidence, conduct.seconds, conduct.elapsed_seconds), stopped_by_hand(evidence):
         try:
             try:
                 test.run()
@@ -100,7 +100,7 @@ class _FunctionTest:
         known = known_pairs(self.runs)
         looked = probe(self.runs, known, conduct.seed, conduct.seconds)
         if not (looked.repeatable or looked.nothing_to_test):
-            looked = without_drift(self.runs, looked, known[0], conduct.seed)
+            looked = drop_drifting_columns(self.runs, looked, known[0], conduct.seed)
         known = known_pairs(self.runs)  # those without data that a guess was wrong to hold
         evidence.findings.extend(looked.findings)
         if looked.nothing_to_test:
@@ -113,16 +113,16 @@ class _FunctionTest:
         conduct = self._in_one_place(conduct)
         pairs = FunctionPairs(self.runs, looked, self.claim.delta, conduct, self.floating_point)
         before: CountedEvent | None = None
-        told = replace(conduct, progress=stretch(conduct.progress, 0.25, 0.9))
+        told = replace(conduct, progress=subprogress(conduct.progress, 0.25, 0.9))
 
         def there_is_time(draws: int) -> bool:
-            return fits(self.runs, draws, told.seconds - told.spent)
+            return fits_time_limit(self.runs, draws, told.seconds - told.elapsed_seconds)
 
         second = pairs.budget.second
         for result in hold_tests(
             self.tester, pairs, self.claim, told, second=second, there_is_time=there_is_time
         ):
-            doubt = doubt_of(result, self.runs, looked, result.seed, conduct.effort.executor)
+            doubt = dependence_reason(result, self.runs, looked, result.seed, conduct.effort.executor)
             if before is not None and (doubt is not None or not result.interrupted):
                 evidence.lower = evidence.witness = None  # else the better of the two bounds stays
             before = result
@@ -145,13 +145,18 @@ class _FunctionTest:
         conduct = self.conduct
         budget = DrawBudget(self.runs, conduct.effort)
         plan = plan_draws(
-            self.runs, budget, pair.data, seed=conduct.seed, limit=conduct.seconds, spent=conduct.spent
+            self.runs,
+            budget,
+            pair.data,
+            seed=conduct.seed,
+            limit=conduct.seconds,
+            spent=conduct.elapsed_seconds,
         )
         if plan is None:
-            conduct.progress(0.0, expected(self.runs, budget))
+            conduct.progress(0.0, expected_draws(self.runs, budget))
             return conduct
         self.evidence.findings.append(plan.finding)
-        conduct.progress(0.0, plan.words)
+        conduct.progress(0.0, plan.description)
         return conduct.with_samples(plan.draws)
 
     def _in_one_place(self, conduct: Conduct) -> Conduct:
@@ -168,7 +173,7 @@ class _FunctionTest:
         """Test the lowest bits of what does not refute the claim in real arithmetic."""
         if not (pairs.budget.lattice and _has_fractions(pairs.looked.layout, worlds, self.conduct.seed)):
             return
-        told = stretch(pairs.conduct.progress, 0.9, 1.0)
+        told = subprogress(pairs.conduct.progress, 0.9, 1.0)
         conduct = replace(pairs.conduct, progress=told, seed=pairs.conduct.seed + 1)
         result = SingleLook(lattice=True).test(
             pairs.lowest_bits(worlds), conduct, epsilon=self.claim.epsilon, delta=self.claim.delta
@@ -188,7 +193,7 @@ def _wrong_guess(outside: Sequence[tuple[Data, Raised]]) -> Finding:
     return Statement.WRONG_GUESS.finding(
         error.where,
         error=error.message,
-        data=words_of(data),
+        data=describe_data(data),
         more=f" and on {len(outside) - 1:,} other data sets" if len(outside) > 1 else "",
     )
 
@@ -219,7 +224,7 @@ def _lattice_finding(result: CountedEvent, *, counts: bool) -> Finding:
         epsilon=at_least(result.epsilon_lower),
         confidence=result.confidence,
         draws=result.trials,
-        event=result.event.words,
+        event=result.event.description,
         probability=result.probability,
         data=data,
         probability_prime=result.probability_prime,

@@ -1,4 +1,4 @@
-"""Accounting runs: the upper bound that the ledger certifies, what it was spent on, and what the accountant refuses."""
+"""Accounting runs: the upper bound that the ledger certifies, its charges, and the releases that are refused."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ from algorithms.claim import Claim
 from algorithms.play import ActionError, place_of_act
 from mechanisms import Assumption, AssumptionKind, DomainError, Mechanism
 from mechanisms.printed_numbers import as_given, at_most
-from verify.conduct.kept_outside import changed, kept_outside
+from verify.conduct.kept_outside import changed_state, class_state
 from verify.conduct.process_state import own_steps, subjects_own
 from verify.findings import Finding, FindingKind, Statement, UpperBound, add_once
-from verify.learners.internals import internals_named
+from verify.learners.internals import private_attribute_uses
 from verify.learners.ledger_profile import MovedMechanism, larger, largest_counts, ledger_profile
 from verify.learners.payers import Pricing, within
 from verify.learners.public_state import PublicState, is_due, public_state
@@ -95,14 +95,14 @@ class AccountedRun:
 
 @dataclass(frozen=True, eq=False)
 class EnforcedTerms:
-    """What the accountants of a verification enforce.
+    """The terms that the accountants of a verification enforce.
 
     Attributes
     ----------
     budget
-        What each record may lose.
+        The budget of each record.
     trust
-        Who may see records.
+        The trust model: the parties that may see records.
     composition
         The theorem that adds up losses.
     """
@@ -125,22 +125,22 @@ class EnforcedTerms:
 
 @dataclass(frozen=True, eq=False)
 class TapedRun:
-    """A run that went through, to be told again on other data.
+    """A completed run, to be replayed on other data.
 
     Attributes
     ----------
     number
-        Which of the runs.
+        The number of the run.
     terms, seed
         Those of its accountant.
     recording
-        What entered and left.
+        Everything that entered and left.
     steps
-        What the learner did, step by step.
+        The learner's outputs, step by step.
     states
-        What it held in public after some of them, and at the end.
+        Its public state after some of them, and at the end.
     act
-        Where it chooses its actions.
+        The place where it chooses its actions.
     """
 
     number: int
@@ -154,16 +154,16 @@ class TapedRun:
 
 @dataclass
 class Accounting:
-    """What the accounting runs showed.
+    """The result of accounting runs.
 
     Attributes
     ----------
     pricings
-        Who paid most under each theorem that prices all that was released; the first is the accountants' own.
+        The records that paid most under each theorem that prices all releases; the first is the accountants' own.
     refused
-        Whether a run was refused, or did not come to its end.
+        True if a run was refused, or did not come to its end.
     caught
-        Whether a run went on after a release that every accountant refuses, whatever its budget.
+        True if a run went on after a release that every accountant refuses, whatever its budget.
     findings
         Refusals, crashes and declassifications, each with its line.
     mechanisms
@@ -171,11 +171,11 @@ class Accounting:
     alike
         For each kind of release the most that any one record entered, if no record entered several kinds.
     assumptions
-        What any of the runs rests on and nobody checked.
+        Unchecked assumptions of any of the runs.
     releases
-        How many charges there were.
+        Number of charges.
     runs, rounds
-        How many runs of how many rounds.
+        Numbers of runs and of rounds of each.
     learner
         Its class.
     taped
@@ -183,7 +183,7 @@ class Accounting:
     exceeded
         The first release that was refused because its records could not pay.
     enforced
-        Whether accountants with the claim as their budget refused nothing, and it covers every record of runs without
+        True if accountants with the claim as their budget refused nothing, and it covers every record of runs without
         limit, too.
     """
 
@@ -203,16 +203,16 @@ class Accounting:
     enforced: bool = False
 
     @property
-    def own(self) -> Pricing:
-        """Who paid most under the accountants' theorem."""
+    def own_pricing(self) -> Pricing:
+        """The records that paid most under the accountants' theorem."""
         return self.pricings[0]
 
-    def least(self, delta: float) -> Pricing:
+    def least_pricing(self, delta: float) -> Pricing:
         """Return the pricing of the least covering cost at `delta`: one theorem for all records, as accountants have.
 
         Another theorem than the accountants' own counts only if it says less by more than rounding.
         """
-        found = self.own
+        found = self.own_pricing
         for other in self.pricings[1:]:
             if other.cost.delta_up <= delta and (
                 found.cost.delta_up > delta
@@ -228,14 +228,15 @@ class Accounting:
         return [*([refused] if isinstance(refused, int | str) else []), *payers]
 
     def price(self, entries: Sequence[Entry], budget: Budget) -> None:
-        """Add a run: who paid most in it, under each theorem that prices it."""
+        """Add a run: the records that paid most in it, under each theorem that prices it."""
         found = [
-            (pricing, pricing.of_run(entries, budget, own=pricing is self.own)) for pricing in self.pricings
+            (pricing, pricing.of_run(entries, budget, own=pricing is self.own_pricing))
+            for pricing in self.pricings
         ]
         self.pricings = [pricing.with_payers(payers) for pricing, payers in found if payers is not None]
 
-    def together(self, other: Accounting) -> list[Pricing]:
-        """Return who paid most in these runs and others, under each theorem that prices both."""
+    def joint_pricings(self, other: Accounting) -> list[Pricing]:
+        """Return the records that paid most in these runs and others, under each theorem that prices both."""
         theirs = {pricing.theorem.name: pricing.payers for pricing in other.pricings}
         return [
             pricing.with_payers(theirs[pricing.theorem.name])
@@ -244,8 +245,8 @@ class Accounting:
         ]
 
     @property
-    def how(self) -> str:
-        """What holds the learner to the bound, for a sentence; without a budget it is of these runs alone."""
+    def enforcement_description(self) -> str:
+        """The reason why the bound holds, for a sentence; without a budget it is a bound of these runs alone."""
         looked = f"{self.runs} runs of {self.rounds:,} rounds"
         if self.enforced:
             return f"enforced by an accountant with this budget (observed: {looked})"
@@ -262,7 +263,7 @@ def run_accounting(
     rounds: int,
     seed: np.random.SeedSequence,
 ) -> Accounting:
-    """Run a learner under accountants, and collect what it was charged.
+    """Run a learner under accountants, and collect its charges.
 
     Parameters
     ----------
@@ -271,11 +272,11 @@ def run_accounting(
     runs
         Each lets a learner play `rounds` rounds.
     terms
-        What the accountants enforce.
+        The terms that the accountants enforce.
     theorems, budget
-        What else prices the runs, beside the accountants' own theorem, and what totals are compared with.
+        The theorems that price the runs beside the accountants' own, and the budget with which totals are compared.
     rounds
-        How many.
+        Number of rounds.
     seed
         Of all randomness.
     """
@@ -297,7 +298,7 @@ def run_accounting(
                 learner = build(accountant)
             act, result.learner = place_of_act(learner), type(learner)
             if outside is None:
-                outside, named = kept_outside(learner), internals_named(learner)
+                outside, named = class_state(learner), private_attribute_uses(learner)
             steps: list[Any] = []
             states: dict[int, PublicState] = {}
             for number, step in enumerate(own_steps(run.play(learner, accountant)), start=1):
@@ -356,7 +357,7 @@ def run_accounting(
             else:
                 result.mechanisms.setdefault(entry.mechanism, entry.where)
         result.price(accountant.ledger.entries, budget)
-        if outside is not None and (names := changed(outside, kept_outside(learner))):
+        if outside is not None and (names := changed_state(outside, class_state(learner))):
             add_once(result.findings, Statement.KEPT_OUTSIDE.finding(act, what=", ".join(names)))
     result.assumptions += named
     return result
@@ -402,8 +403,8 @@ def enforced_accounting(
             return held
         if kept:
             free = accounted(_no_limit(theorem, claim), theorem)
-            if not free.refused and within(free.own.cost, claim):
-                return replace(held, pricings=held.together(free), enforced=True)
+            if not free.refused and within(free.own_pricing.cost, claim):
+                return replace(held, pricings=held.joint_pricings(free), enforced=True)
         exceeded = exceeded or held.exceeded
     return replace(accounted(_no_limit(theorems[0], claim), theorems[0]), exceeded=exceeded)
 
@@ -437,21 +438,21 @@ def _said_of_neighbours(claim: Claim) -> list[Assumption]:
 
 
 def add_accounting(evidence: Evidence, accounting: Accounting, claim: Claim) -> None:
-    """Add what accounting runs showed of a learner with this claim."""
+    """Add the upper bound and the findings of accounting runs of a learner with this claim."""
     evidence.findings.extend(accounting.findings)
     evidence.assume(*accounting.assumptions, *_said_of_neighbours(claim))
     evidence.declassified += [f.where for f in accounting.findings if f.kind is FindingKind.DECLASSIFIED]
     if accounting.refused:
         evidence.upper = UpperBound(math.inf, 1.0, "a release was refused", every_run=False)
         return
-    pricing = accounting.least(claim.delta)
+    pricing = accounting.least_pricing(claim.delta)
     cost = pricing.cost
     if cost.epsilon is None:
         evidence.upper = UpperBound(math.inf, 1.0, "raw data were used without noise", every_run=False)
     else:
-        method = f"{pricing.theorem.name}, {accounting.how}"
+        method = f"{pricing.theorem.name}, {accounting.enforcement_description}"
         evidence.upper = UpperBound(cost.epsilon_up, cost.delta_up, method, every_run=accounting.enforced)
-    evidence.profile = ledger_profile(accounting.alike, accounting.how)
+    evidence.profile = ledger_profile(accounting.alike, accounting.enforcement_description)
     evidence.details["accounting"] = {
         "releases": accounting.releases,
         "runs": accounting.runs,
@@ -485,7 +486,7 @@ def _exact(amount: Amount) -> dict[str, str]:
 
 
 def add_overspending(evidence: Evidence, accounting: Accounting, claim: Claim) -> None:
-    """Name the lines whose releases together cost a record more than the claim.
+    """Add findings with the lines of the releases that together cost a record more than the claim.
 
     Under basic composition only, where costs are (ε, δ).
     """
@@ -499,7 +500,7 @@ def add_overspending(evidence: Evidence, accounting: Accounting, claim: Claim) -
                 Statement.REFUSED_UNDER_CLAIM.finding(refused.where, why=refused.message)
             )
         return
-    payer = next((each for each in accounting.own.payers if not within(each.cost, claim)), None)
+    payer = next((each for each in accounting.own_pricing.payers if not within(each.cost, claim)), None)
     if payer is None:  # the theorem's own costs are within the claim, and only a budget kept it
         return
     charges = Counter(

@@ -35,24 +35,24 @@ _ONE_LANE_RUNS = 16  # of a learner that works in one lane only
 
 @dataclass(frozen=True)
 class CoupledRun:
-    """What coupled runs showed.
+    """The result of coupled runs.
 
     Attributes
     ----------
     losses
         Shape (neighbours, lanes), of everything that left the gate.
     shown_losses
-        Of the releases that came before anything was drawn of the learner's own randomness, unless that is seen, too; 0
-        in lanes where a declassified value that is not itself shown differed: what is certain for an adversary who sees
-        all that is published.
+        Of the releases before the first draw of the learner's own randomness, unless that is seen, too; 0 in lanes
+        where a declassified value that is not itself shown differed. It is certain for an adversary who sees all that
+        is published.
     divergences
         One of each kind and line.
     more_than_seen
-        Whether the losses are of more than what is released: of noisy values before a function of them.
+        True if the losses are of more than what is released: of noisy values before a function of them.
     in_lanes
-        Whether the learner ran in many lanes at once.
+        True if the learner ran in many lanes at once.
     rests_on_word
-        Whether the losses are made of densities that somebody else's mechanism says of itself.
+        True if the losses are computed from densities that a foreign mechanism declares.
     """
 
     losses: FloatArray
@@ -73,7 +73,7 @@ def try_coupled(
     *,
     sees_draws: bool,
 ) -> CoupledRun | None:
-    """Run coupled, in lanes or else one lane at a time; None with a finding that says why not."""
+    """Run coupled, in lanes or else one lane at a time; None if that fails, with a finding that gives the reason."""
     run = partial(_run_coupled, case, data, neighbours, sees_draws=sees_draws)
     try:
         return run(lanes=effort.coupled_lanes, seed=seed)
@@ -139,7 +139,7 @@ def _run_coupled(
     batches = []
     for start in range(0, len(neighbours), _NEIGHBOURS_AT_ONCE):
         batch = neighbours[start : start + _NEIGHBOURS_AT_ONCE]
-        worlds = np.stack([data, *(neighbour.applied(data) for neighbour in batch)])
+        worlds = np.stack([data, *(neighbour.apply_to(data) for neighbour in batch)])
         gate = Coupled(seed, lanes, len(batch))
         with subjects_own():
             for _ in case.play(case.build(gate), gate, worlds):
@@ -160,12 +160,15 @@ def _run_coupled(
 def played_again(
     case: LearnerCase, data: FloatArray, neighbour: Neighbour, seed: np.random.SeedSequence
 ) -> PlayedAgain:
-    """Return what plays a learner in one lane on D and a neighbour again, some rounds from the first that differs."""
+    """Return the repetition of a learner's play in one lane on D and a neighbour.
+
+    It ends some rounds after the first with a different release.
+    """
 
     def play() -> str:
         gate, left = Watched(seed, 1), _ROUNDS_AGAIN
         with subjects_own():
-            for _ in case.play(case.build(gate), gate, np.stack([data, neighbour.applied(data)])):
+            for _ in case.play(case.build(gate), gate, np.stack([data, neighbour.apply_to(data)])):
                 left -= bool(gate.moves[0])
                 if left == 0:
                     break
@@ -185,10 +188,10 @@ def add_coupled(
     repeats: bool,
     again: Callable[[Neighbour], Again],
 ) -> None:
-    """Offer the privacy loss of all releases as a lower bound, wrong with probability `error`, and what diverged.
+    """Add the privacy loss of all releases as a lower bound, wrong with probability `error`, and the divergences.
 
-    `again` plays on D and a neighbour again. A run that does not repeat with its seed draws from elsewhere, and nobody
-    knows who sees that.
+    `again` plays on D and a neighbour again. A run that does not repeat with its seed draws from elsewhere, and it is
+    not known who sees that.
     """
     of_neighbours = coupled.losses.max(axis=1)
     largest, worst = float(of_neighbours.max()), neighbours[int(of_neighbours.argmax())]

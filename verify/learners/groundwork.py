@@ -1,4 +1,4 @@
-"""What is known of a learner before its view is sampled."""
+"""The knowledge about a learner before its view is sampled."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from verify.verdict.evidence import Evidence
 
 @dataclass(frozen=True, eq=False)
 class Groundwork:
-    """What the layers before showed.
+    """The results of the layers before the test of the view.
 
     Attributes
     ----------
     evidence
-        What was found so far; may be added to.
+        The evidence so far; may be added to.
     drawn
         A data set from the problem's law.
     neighbours, coupled
-        Neighbours of its beginning and what coupled runs on them showed; None if none were possible.
+        Neighbours of its beginning and the coupled runs on them; None if none were possible.
     trusted
-        Whether nothing speaks against the gate's densities.
+        True if there is no evidence against the gate's densities.
     proved
-        Whether the ledger proves the claim and nothing speaks against it.
+        True if the ledger proves the claim and there is no evidence against it.
     """
 
     evidence: Evidence
@@ -38,5 +38,5 @@ class Groundwork:
 
     @property
     def scannable(self) -> bool:
-        """Whether transcripts can be scanned by coupled runs in lanes."""
+        """True if transcripts can be scanned by coupled runs in lanes."""
         return self.coupled is not None and self.coupled.in_lanes

@@ -56,7 +56,7 @@ _CALLED = frozenset({"after"}).union(
 """What runs and verifiers ask of a learner."""
 
 
-def internals_named(learner: object) -> list[Assumption]:
+def private_attribute_uses(learner: object) -> list[Assumption]:
     """Return an assumption for each internal name that a learner's code uses on another object than its own.
 
     Followed is what its methods name: other methods, functions, classes and modules of the same author, to whatever

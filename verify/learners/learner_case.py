@@ -1,4 +1,4 @@
-"""A learner that is held to a claim, and how it plays."""
+"""A learner with a claim, and its plays."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from verify.transcripts.views import LearnerView, message_view, transcript_view
 
 @dataclass(frozen=True, eq=False)
 class LearnerCase:
-    """A learner, what it plays, and what it claims.
+    """A learner, its problem, and its claim.
 
     Attributes
     ----------
@@ -31,7 +31,7 @@ class LearnerCase:
     problem
         The structure it plays on, and the law that data sets are drawn from.
     claim
-        What it claims.
+        Its claim.
     initial
         Whether it observes outcomes before the first round, and whether they are one record.
     adversary
@@ -56,16 +56,16 @@ class LearnerCase:
 
     @property
     def shows_actions(self) -> bool:
-        """Whether the adversary sees actions, and nothing else."""
+        """True if the adversary sees actions, and nothing else."""
         return self.claim.view in (View.ACTIONS.value, View.OTHER_ACTIONS.value)
 
     @property
     def hides_own_action(self) -> bool:
-        """Whether the actions of the changed record's own rounds are hidden."""
+        """True if the actions of the changed record's own rounds are hidden."""
         return self.claim.view == View.OTHER_ACTIONS.value
 
     def view(self, pair: ViewPair, data: FloatArray, *, single_lanes: bool = False) -> LearnerView:
-        """Return what the claim's adversary sees on one of a pair's data sets."""
+        """Return the view of the claim's adversary on one of a pair's data sets."""
         build, problem = self.build, self.problem
         if self.claim.view == View.MESSAGE.value:
             return message_view(build, problem, data, pair.record, single_lanes=single_lanes)
@@ -79,5 +79,5 @@ class LearnerCase:
         return sorted({*rounds_of(name, pair.rounds, self.claim.unit), *differ.tolist()})
 
     def works_in_lanes(self, pair: ViewPair) -> bool:
-        """Whether the learner works on many lanes at once."""
+        """Return True if the learner works on many lanes at once."""
         return self.view(pair, pair.data).works_in_lanes()

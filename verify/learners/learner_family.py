@@ -1,4 +1,4 @@
-"""A family of learners: how one is played, on accountants, on their tapes, and on pairs of data sets side by side."""
+"""A family of learners: their plays on accountants, on replayed tapes, and on pairs of data sets side by side."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ Retold = list[tuple[TapedRun, Play, Sequence[OtherData]]]
 
 
 class LearnerFamily(abc.ABC):
-    """A learner that is held to a claim, and what its family's learners are played on.
+    """A learner with a claim, and the data on which its family's learners are played.
 
     Attributes
     ----------
     claim
-        What it claims.
+        Its claim.
     rounds
         Of every accounting run.
     """
@@ -50,7 +50,7 @@ class LearnerFamily(abc.ABC):
         """Return how it is accounted: on growing data, on the problem's law, and on two kinds of extreme data."""
 
     def remarks(self, accounting: Accounting) -> list[Finding]:
-        """Return what is to be said of the accounting runs."""
+        """Return remarks on the accounting runs."""
         return []
 
     def try_functions(self, evidence: Evidence, seed: np.random.SeedSequence) -> None:
@@ -60,24 +60,24 @@ class LearnerFamily(abc.ABC):
     @property
     @abc.abstractmethod
     def replays(self) -> Replays:
-        """How runs are told again, and what is the same in them."""
+        """The replay of taped runs, and the comparison of their steps."""
 
     @abc.abstractmethod
-    def retold(self, accounting: Accounting, seed: np.random.SeedSequence) -> Retold:
-        """Return on which other data each taped run is told again."""
+    def replay_data(self, accounting: Accounting, seed: np.random.SeedSequence) -> Retold:
+        """Return for each taped run the other data on which it is replayed."""
 
     @abc.abstractmethod
     def add_losses(
         self, evidence: Evidence, accounting: Accounting, conduct: Conduct, seed: np.random.SeedSequence
     ) -> None:
-        """Play it on pairs of data sets, side by side; add what that shows, and which view was tested."""
+        """Play it on pairs of data sets, side by side; add the bounds found, and the view that was tested."""
 
     @abc.abstractmethod
     def source(
         self, evidence: Evidence, conduct: Conduct, tester: Tester, seed: np.random.SeedSequence
     ) -> CandidateSource | None:
-        """Return what a test of the claim's own view draws from; None, with what is to be said, if there is none."""
+        """Return the candidates of a test of the claim's own view; None, with a finding, if there are none."""
 
     def keep(self, evidence: Evidence, result: CountedEvent, conduct: Conduct) -> None:
-        """Keep what a test of the view saw."""
+        """Add the result of a test of the view to the evidence."""
         evidence.keep(result, conduct.reproduce)

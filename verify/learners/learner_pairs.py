@@ -1,4 +1,4 @@
-"""What a test of a learner draws from: early records, telling transcripts, and the worlds of an adversary."""
+"""The candidates of a learner's test: early records, transcripts with large losses, and the worlds of an adversary."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from verify.conduct.spawn_keys import SpawnKey
 from verify.learners.groundwork import Groundwork
 from verify.learners.learner_case import LearnerCase
 from verify.learners.likelihood import SHARE_OF_ERROR, add_likelihood
-from verify.learners.telling_pairs import find_telling_pairs, is_gross
+from verify.learners.telling_pairs import find_distinguishing_pairs, is_clear_violation
 from verify.sampling.tester import Candidates, CandidateSource
 from verify.sampling.worlds import NeighbouringWorlds
 from verify.transcripts.adversary_view import learner_worlds
@@ -53,17 +53,17 @@ _BETS = _Sizes(fewest_of_pair=4_096, single_lane_samples=24_000)
 
 @dataclass
 class LearnerPairs(CandidateSource):
-    """Pairs of data sets on which a learner's view may tell them apart.
+    """Pairs of data sets on which a learner's view may differ in law.
 
     Attributes
     ----------
     case
         The learner. Its adversary takes part if the view is the actions and the learner works in lanes.
     ground
-        What the layers before showed. Where something speaks against the gate's densities, more pairs are looked at
+        The results of the layers before. With evidence against the gate's densities, more pairs are tested
         that no scan chose.
     conduct
-        How the verification is carried out.
+        The conduct of the verification.
     """
 
     case: LearnerCase
@@ -71,20 +71,20 @@ class LearnerPairs(CandidateSource):
     conduct: Conduct
     _in_lanes: bool = False
 
-    def best(self) -> Candidates:
+    def best_candidates(self) -> Candidates:
         """Look for telling transcripts, offer their likelihood ratios, and return the best beside early records."""
         ground, conduct = self.ground, self.conduct
         telling: list[ViewPair] = []
         share_of_error = 1.0
         if ground.scannable:
             conduct.progress(0.2, "looking for telling transcripts")
-            telling = find_telling_pairs(self.case, ground, conduct.effort, conduct.seed)
+            telling = find_distinguishing_pairs(self.case, ground, conduct.effort, conduct.seed)
         if telling and ground.trusted:
             conduct.progress(0.3, "likelihood ratios of actions")
             share_of_error = 1.0 - SHARE_OF_ERROR
             add_likelihood(ground.evidence, self.case, telling, conduct)
         conduct.progress(0.4, "black-box test")
-        is_plain = is_gross(telling, self.case.claim) or (ground.trusted and ground.proved)
+        is_plain = is_clear_violation(telling, self.case.claim) or (ground.trusted and ground.proved)
         effort = _of_a_check(conduct.effort) if is_plain else conduct.effort
         early = self._early(effort, beside_telling=bool(telling) and ground.trusted)
         chosen = _candidates_of(self.case, [*telling[:1], *early], effort, _LOOK, seed=conduct.seed)
@@ -96,7 +96,7 @@ class LearnerPairs(CandidateSource):
         scans = self.case.shows_actions and self._in_lanes and self.ground.scannable
         return self.conduct.effort.scan_lanes if scans else 0
 
-    def known(self, earlier: Sequence[Mapping[str, Any]]) -> Candidates:
+    def known_candidates(self, earlier: Sequence[Mapping[str, Any]]) -> Candidates:
         """Return pairs of early records: all runs find the same ones."""
         pairs = self._early(self.conduct.effort, beside_telling=False)
         self._in_lanes = self.case.works_in_lanes(pairs[0])
@@ -104,7 +104,7 @@ class LearnerPairs(CandidateSource):
             self.case, pairs, self.conduct.effort, _BETS, seed=self.conduct.seed, kind="early record"
         )
 
-    def further(self, left: int) -> Candidates:
+    def further_candidates(self, left: int) -> Candidates:
         """Look for telling transcripts."""
         effort, lanes = self.conduct.effort, 0
 
@@ -114,7 +114,7 @@ class LearnerPairs(CandidateSource):
             return self.case.build(gate)
 
         case = replace(self.case, build=counted)
-        pairs = find_telling_pairs(case, self.ground, effort, self.conduct.seed)[:_TELLING_BETS]
+        pairs = find_distinguishing_pairs(case, self.ground, effort, self.conduct.seed)[:_TELLING_BETS]
         rounds = max((pair.rounds for pair in pairs), default=1)
         most = max(effort.lane_rounds // rounds, effort.samples // 20)
         worlds = [_worlds_of(self.case, pair, in_lanes=True) for pair in pairs]
@@ -132,8 +132,8 @@ class LearnerPairs(CandidateSource):
 
         def corner(record: int, value: FloatArray, opposite: FloatArray) -> None:
             rounds = rounds_of(record, len(data) - 1, self.case.claim.unit)
-            with_value = Neighbour(record, value, "", rounds).applied(data)
-            pairs.append(ViewPair(with_value, Neighbour(record, opposite, "", rounds).applied(data), record))
+            with_value = Neighbour(record, value, "", rounds).apply_to(data)
+            pairs.append(ViewPair(with_value, Neighbour(record, opposite, "", rounds).apply_to(data), record))
 
         corner(1, extremes[1], extremes[0])
         if initial == "one":
@@ -141,7 +141,7 @@ class LearnerPairs(CandidateSource):
             corner(INITIAL_RECORD, extremes[1], extremes[0])
         if initial == "separate":
             flipped = initial_replacements(data, problem.record_domain, initial)[0]
-            pairs.append(ViewPair(data, flipped.applied(data), INITIAL_RECORD))
+            pairs.append(ViewPair(data, flipped.apply_to(data), INITIAL_RECORD))
         if len(extremes) > 3:
             corner(1, extremes[2], extremes[3])
         most = _BESIDE_TELLING + (initial != "none") if beside_telling else _MOST_PAIRS
@@ -150,7 +150,7 @@ class LearnerPairs(CandidateSource):
             for index in np.argsort(-worst, kind="stable"):
                 neighbour = ground.neighbours[index]
                 if max(neighbour.record, *neighbour.rounds, 0) < len(data) and len(pairs) < most:
-                    pairs.append(ViewPair(data, neighbour.applied(data), neighbour.record))
+                    pairs.append(ViewPair(data, neighbour.apply_to(data), neighbour.record))
         return pairs[:most]
 
 
@@ -207,7 +207,9 @@ def _one_super_arm(problem: Problem) -> tuple[FloatArray, FloatArray]:
 def _worlds_of(case: LearnerCase, pair: ViewPair, *, in_lanes: bool) -> NeighbouringWorlds:
     """Return a pair as what a test tells apart."""
     views = [case.view(pair, data, single_lanes=not in_lanes) for data in (pair.data, pair.data_prime)]
-    return NeighbouringWorlds(pair.words, lambda other, n, seed: views[other].sample(n, seed), pair.rounds)
+    return NeighbouringWorlds(
+        pair.descriptions, lambda other, n, seed: views[other].sample(n, seed), pair.rounds
+    )
 
 
 def _numbered(worlds: Sequence[NeighbouringWorlds], kind: str) -> list[NeighbouringWorlds]:

@@ -1,4 +1,4 @@
-"""Learners with a structure as subjects: their problem, whose outcomes come first, and what holds beyond the runs."""
+"""Learners with a structure as subjects: their problem, their initial outcomes, and statements beyond the runs."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from algorithms.problems.problem_settings import check_shared
 from algorithms.theory.linear_plans import LINEAR_PLANNED
 from verify.conduct.effort import Effort
 from verify.conduct.process_state import subjects_own
-from verify.sentences import Sentence, exact, observed, stated
-from verify.subject_error import SubjectError, words_with_place
+from verify.sentences import Sentence, exact, observed, remark
+from verify.subject_error import SubjectError, describe_error_with_location
 from verify.transcripts.neighbours import InitialOutcomes
 
 if TYPE_CHECKING:
@@ -103,7 +103,9 @@ def try_build(build: Callable[[Any], Any], subject: LearnerSubject) -> Any:
     except (Exception, SystemExit) as error:  # whatever a user's constructor raises
         if subject.entry is not None:
             raise
-        raise SubjectError(f"{subject.name} could not be built: {words_with_place(error)}") from error
+        raise SubjectError(
+            f"{subject.name} could not be built: {describe_error_with_location(error)}"
+        ) from error
 
 
 def learner_effort(subject: LearnerSubject, effort: Effort, horizon: int | None) -> Effort:
@@ -119,7 +121,7 @@ def learner_effort(subject: LearnerSubject, effort: Effort, horizon: int | None)
 
 
 def initial_records(build: BuildLearner, subject: LearnerSubject) -> InitialOutcomes:
-    """Ask a learner whether it observes outcomes before the first round, and whose they are.
+    """Return whether a learner observes outcomes before the first round, and whether they are one record.
 
     Raises
     ------
@@ -133,7 +135,7 @@ def initial_records(build: BuildLearner, subject: LearnerSubject) -> InitialOutc
 
 
 def beyond_the_runs(name: str | None, rounds: int) -> tuple[Sentence, ...]:
-    """Return what holds of a learner in runs that were not played, as its accountant enforces the claim.
+    """Return statements about runs of a learner that were not played, as its accountant enforces the claim.
 
     Parameters
     ----------
@@ -149,7 +151,7 @@ def beyond_the_runs(name: str | None, rounds: int) -> tuple[Sentence, ...]:
     if name is None:  # what its author calls a record are words
         return (
             *enforced,
-            stated("Each round was charged to its own record; give rounds of the same record the same name."),
+            remark("Each round was charged to its own record; give rounds of the same record the same name."),
         )
     proof = plan_proof(name)
     if proof is None:
@@ -164,7 +166,7 @@ def beyond_the_runs(name: str | None, rounds: int) -> tuple[Sentence, ...]:
 
 
 def plan_proof(name: str) -> Proved | None:
-    """Return what is proved of a registered learner's plan; None if it has no plan, or the proof did not go through."""
+    """Return the proof of a registered learner's plan; None if it has no plan, or the proof failed."""
     from accountant.plans.symbolic import Proved  # SymPy is loaded for a certificate only
     from algorithms.theory.plans import PLANNED, privacy_proof
 
@@ -184,14 +186,17 @@ class LearnerSubject:
 
     @property
     def form(self) -> ClaimForm:
-        """What the learner claims for every epsilon."""
+        """The form of the learner's claim, for every epsilon."""
         form: ClaimForm = self.make.claim
         return form
 
 
 @contextmanager
-def blaming(subject: LearnerSubject, problem: str | None = None) -> Iterator[None]:
-    """Turn whatever a user's learner raises, or any on the problem of a user's file, into an input error."""
+def attribute_errors_to_subject(subject: LearnerSubject, problem: str | None = None) -> Iterator[None]:
+    """Turn the errors of a user's code into input errors.
+
+    These are all errors of a user's learner, and those of any learner on the problem of a user's file.
+    """
     try:
         yield
     except (Exception, SystemExit) as error:
@@ -199,4 +204,4 @@ def blaming(subject: LearnerSubject, problem: str | None = None) -> Iterator[Non
         if known or (isinstance(error, ValueError) and type(error) is not ValueError):
             raise
         on = "" if problem is None else f" on {problem}"
-        raise SubjectError(f"{subject.name}{on} raised {words_with_place(error)}") from error
+        raise SubjectError(f"{subject.name}{on} raised {describe_error_with_location(error)}") from error

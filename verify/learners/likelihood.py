@@ -1,4 +1,4 @@
-"""What the actions of a learner give away, bounded from the exact likelihood ratios of its releases."""
+"""Lower bounds for the actions of a learner from the exact likelihood ratios of its releases."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _DRAWS = _Draws()
 
 
 def likelihoods_hold(evidence: Evidence, mechanisms: Sequence[Mechanism]) -> bool:
-    """Whether the gate's densities are all there is to the releases: own mechanisms, and no check failed."""
+    """Return True if the gate's densities are those of the releases: own mechanisms, and no check failed."""
     own = not any(map(assumptions_of, mechanisms))
     return own and not any(finding.failing for finding in evidence.findings)
 
@@ -132,7 +132,7 @@ def add_likelihood(
     evidence.offer(lower, _witness(chosen, pair, bound, hits, conduct.reproduce), again)
     evidence.details["likelihood"] = {
         "event": chosen.event.to_dict(),
-        "event_words": chosen.event.words,
+        "event_words": chosen.event.description,
         "swapped": chosen.swapped,
         "rounds": pair.rounds,
         "epsilon_lower": bound.epsilon,
@@ -156,10 +156,10 @@ def _enough(chosen: Chosen, allowed: int) -> int:
 
 def _witness(chosen: Chosen, pair: ViewPair, bound: RatioBound, hits: int, reproduce: str) -> Witness:
     """Return the witness, with plain counts of the event on either side."""
-    data, data_prime = reversed(pair.words) if chosen.swapped else pair.words
+    data, data_prime = reversed(pair.descriptions) if chosen.swapped else pair.descriptions
     return Witness(
         neighbours={"data": data, "data_prime": data_prime},
-        event=chosen.event.words,
+        event=chosen.event.description,
         probability=hits / bound.trials,
         probability_prime=bound.hits / bound.trials,
         reproduce=reproduce,

@@ -123,7 +123,7 @@ def other_records(
     return result
 
 
-def telling_numbers(learner: type, low: float, high: float) -> FloatArray:
+def boundary_values(learner: type, low: float, high: float) -> FloatArray:
     """Return values between `low` and `high` that a learner may treat as special.
 
     The ends, 0, halves and thirds, all numbers that stand in the code of its modules, and whatever lies halfway between

@@ -23,18 +23,18 @@ _ALL = 1.0 - 1e-9  # of a steered path: what rounding leaves of it counts as not
 
 
 class Move(NamedTuple):
-    """A release whose value differs between D and a neighbour.
+    """A release with different values on D and a neighbour.
 
     Attributes
     ----------
     mechanism
-        What it leaves through; None: it leaves as it is.
+        The mechanism of the release; None: it is released as it is.
     value, other
-        What is released on D, and on the neighbour.
+        The values released on D, and on the neighbour.
     first
-        Whether nothing was released before.
+        True if nothing was released before.
     drew
-        Whether the learner drew randomness of its own before.
+        True if the learner drew randomness of its own before.
     """
 
     mechanism: Mechanism | None
@@ -44,8 +44,8 @@ class Move(NamedTuple):
     drew: bool
 
     @property
-    def apart(self) -> FloatArray:
-        """How far each coordinate moves, those that do, ascending."""
+    def distances(self) -> FloatArray:
+        """The distances by which coordinates move, of those that do, ascending."""
         moved = np.abs(np.subtract(self.value, self.other, dtype=np.float64))
         return np.sort(moved[moved > 0.0])
 
@@ -54,25 +54,25 @@ class Move(NamedTuple):
         """The movement in standard deviations of Gaussian noise; None of other noise."""
         if type(self.mechanism) is not Gaussian:
             return None
-        return float(np.linalg.norm(self.apart)) / self.mechanism.sigma
+        return float(np.linalg.norm(self.distances)) / self.mechanism.sigma
 
     def like(self, other: Move) -> bool:
-        """Whether another one has the same noise and, but for rounding, the same distances: the same privacy loss."""
-        own, its = self.apart, other.apart
+        """Return True if another one has the same noise and, but for rounding, the same distances: the same loss."""
+        own, its = self.distances, other.distances
         return (
             self.mechanism == other.mechanism and own.shape == its.shape and np.allclose(own, its, _SAME, 0.0)
         )
 
 
 class Watched(Coupled):
-    """A gate that keeps what moves.
+    """A gate that records the releases that differ between D and its neighbours.
 
     Attributes
     ----------
     moves
         Of each neighbour, in order.
     releases
-        How many releases there were.
+        Number of releases.
     """
 
     def __init__(self, seed: np.random.SeedSequence, neighbours: int) -> None:
@@ -82,7 +82,7 @@ class Watched(Coupled):
 
     @property
     def digest(self) -> str:
-        """Of all that moved, and of what that told."""
+        """The digest of all moves, their privacy losses and the number of releases."""
         moves = [
             [(move.value.tolist(), move.other.tolist(), move.drew) for move in of_pair]
             for of_pair in self.moves
@@ -101,7 +101,7 @@ class Watched(Coupled):
     def declassify(
         self, private: Private | PrivateSums, reason: str, *, shown: bool = True
     ) -> npt.NDArray[Any]:
-        """Publish D's value, and keep whom it tells apart."""
+        """Publish D's value, and record the neighbours with another one."""
         published = super().declassify(private, reason, shown=shown)
         if shown:
             self._keep(None, private._values)
@@ -120,9 +120,9 @@ class Watched(Coupled):
 
 
 class Reflected(Watched):
-    """A gate whose Laplace noise points away from the neighbour: every release shows all that it can.
+    """A gate with Laplace noise that points away from the neighbour: every release has its largest privacy loss.
 
-    Such outputs have a density under the mechanism's law: what comes up here comes up there with positive probability.
+    Such outputs have a density under the mechanism's law: an event seen here has positive probability there.
     So a loss above ε refutes pure ε-differential privacy, as one of a play with the mechanism's own noise does.
     """
 
@@ -145,7 +145,7 @@ class Reflected(Watched):
 
 @dataclass(frozen=True)
 class Steering:
-    """Where plays are steered to: Gaussian releases whose μ² add up to m², seen from a loss of ε on.
+    """The target of steered plays: Gaussian releases with Σ μ² of m², counted from a loss of ε on.
 
     Attributes
     ----------
@@ -177,7 +177,7 @@ class Steering:
 
 
 class SteeredPair(Watched):
-    """A gate of one neighbour that steers the noise of Gaussian releases to where they tell most.
+    """A gate of one neighbour that steers the noise of Gaussian releases to values with large privacy loss.
 
     Theorem. Let releases that move be Gaussian, by μ_j standard deviations, known before the draw; fix m > 0 and ε, and
     let δ_m(ε) = Φ(m/2 - ε/m) - e^ε Φ(-m/2 - ε/m). For T = {Σ μ_j² >= m²} and the law Q of these plays
@@ -192,7 +192,7 @@ class SteeredPair(Watched):
     f = (1 - e^(ε - m²/2 - S(m²)))₊. As S(m²) is N(0, m²), E f = δ_m(ε), and dQ = f / δ_m(ε) dP is a law. Given S(m²),
     everything else is as under D: draw S(m²) from its law under Q first, and let noise bridge to it.
 
-    What the learner draws itself is part of what is released here, or nothing moves any more from there on: plays end
+    The learner's own draws are part of what is released here, or nothing moves any more from there on: plays end
     at the first such draw, which no release after it can hide.
 
     Parameters
@@ -200,16 +200,16 @@ class SteeredPair(Watched):
     seed
         Of all randomness.
     steering
-        Where to.
+        The target.
     sees_draws
-        Whether the learner's own draws are seen.
+        True if the learner's own draws are seen.
 
     Attributes
     ----------
     reached
-        Whether T came to be.
+        True if T has occurred.
     lost
-        Whether it cannot come to be any more.
+        True if T cannot occur any more.
     """
 
     def __init__(self, seed: np.random.SeedSequence, steering: Steering, *, sees_draws: bool) -> None:
@@ -222,7 +222,7 @@ class SteeredPair(Watched):
 
     @property
     def reached(self) -> bool:
-        """Whether Σ μ_j² has come to m²."""
+        """True if Σ μ_j² has reached m²."""
         return self._left <= 0.0 and not self.lost
 
     def _through(self, mechanism: Mechanism, worlds: npt.NDArray[Any]) -> DrawOutput | None:
@@ -263,7 +263,7 @@ class SteeredPair(Watched):
     def declassify(
         self, private: Private | PrivateSums, reason: str, *, shown: bool = True
     ) -> npt.NDArray[Any]:
-        """Publish D's value; where it differs, what follows is no steered play."""
+        """Publish D's value; where it differs, the rest is no steered play."""
         before = len(self.moves[0])
         published = super().declassify(private, reason, shown=shown)
         if len(self.moves[0]) > before or self.hidden.any():

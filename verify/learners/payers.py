@@ -1,4 +1,4 @@
-"""Who paid most under a composition theorem: no other record paid as much in both numbers.
+"""The records that paid most under a composition theorem: no other record paid as much in both numbers.
 
 Costs have no total order: of (0.9, 0) and (0.8, 0.5) none covers the other. All records' costs are within a claim
 exactly if their covering cost is, the largest epsilon beside the largest delta.
@@ -7,7 +7,7 @@ exactly if their covering cost is, the largest epsilon beside the largest delta.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -18,16 +18,16 @@ from mechanisms import Mechanism, Sensitivity
 
 @dataclass(frozen=True)
 class Payer:
-    """A record, and what it paid.
+    """A record, and its cost.
 
     Attributes
     ----------
     record
         Its name.
     cost
-        What its charges amount to.
+        The cost of its charges.
     charges
-        Each release that it was part of, with what that costs under the theorem.
+        Each release that it was part of, with its charge under the theorem.
     """
 
     record: RecordId
@@ -36,7 +36,7 @@ class Payer:
 
 
 def within(cost: Cost, claim: Claim) -> bool:
-    """Whether a cost is within a claim, in both numbers."""
+    """Return True if a cost is within a claim, in both numbers."""
     return cost.epsilon_up <= claim.epsilon and cost.delta_up <= claim.delta
 
 
@@ -51,7 +51,7 @@ def covering(costs: Iterable[Cost]) -> Cost:
 
 
 def maximal(payers: Iterable[Payer]) -> tuple[Payer, ...]:
-    """Return those whose cost no other one's covers (the Pareto set), the largest epsilon first."""
+    """Return the payers with costs that no other one's covers (the Pareto set), the largest epsilon first."""
     kept: list[Payer] = []
     for payer in sorted(payers, key=lambda each: (each.cost.epsilon_up, each.cost.delta_up), reverse=True):
         if not any(each.cost.delta >= payer.cost.delta for each in kept):
@@ -78,7 +78,7 @@ class Pricing:
 
     @property
     def cost(self) -> Cost:
-        """What covers every record of every run."""
+        """The least cost that covers every record of every run."""
         return covering(payer.cost for payer in self.payers)
 
     def with_payers(self, payers: Iterable[Payer]) -> Pricing:
@@ -86,16 +86,16 @@ class Pricing:
         return Pricing(self.theorem, maximal([*self.payers, *payers]))
 
     def of_run(self, entries: Iterable[Entry], budget: Budget, *, own: bool) -> tuple[Payer, ...] | None:
-        """Return who paid most in a run; None if the theorem has no price for a release.
+        """Return the records that paid most in a run; None if the theorem has no price for a release.
 
         Parameters
         ----------
         entries
-            What was charged.
+            The charged entries.
         budget
-            What a total is compared with: where it fits, its cost is at most that.
+            The budget with which a total is compared: where it fits, its cost is at most that.
         own
-            Whether the theorem is the accountant's: then the entries' charges are its prices.
+            True if the theorem is the accountant's: then the entries' charges are its prices.
         """
         prices: dict[tuple[Mechanism | None, Sensitivity | None], Any] = {}
         charges: dict[RecordId, list[Entry]] = {}
@@ -110,7 +110,7 @@ class Pricing:
                 except Exception:  # whatever a user's mechanism raises, too
                     return None
             price = prices[kind]
-            priced = replace(entry, charge=price, records=())
+            priced = entry._replace(charge=price, records=())
             for record in entry.records:
                 charges.setdefault(record, []).append(priced)
                 totals[record] = totals[record] + price if record in totals else price

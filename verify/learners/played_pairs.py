@@ -1,6 +1,6 @@
 """Lower bounds from pairs of data sets that a learner was played on, side by side on coupled gates of one lane.
 
-Whatever is said here of a pair follows from the values that were released on both of its data sets, and never from
+Every statement about a pair follows from the values that were released on both of its data sets, and never from
 what noise is calibrated for. One play of all pairs (a pilot) chooses; bounds are made with other seeds.
 """
 
@@ -134,7 +134,7 @@ class PlayedPairs:
     _known: dict[tuple[object, bytes], ComposedLoss | None] = field(default_factory=dict)
 
     def add(self, evidence: Evidence, seed: np.random.SeedSequence) -> bool | None:
-        """Offer what plays show as lower bounds; return whether anything moved, or None if it could not be played.
+        """Add the lower bounds from plays; return True if any release moved, or None if it could not be played.
 
         Errors are shared: all bounds together are wrong with at most the false alarm of the effort.
         """
@@ -217,7 +217,7 @@ class PlayedPairs:
 
     def _loss(self, move: Move) -> ComposedLoss | None:
         """Return the privacy loss of a release of its own; None if there is no formula for it."""
-        key = (move.mechanism, move.apart.tobytes())
+        key = (move.mechanism, move.distances.tobytes())
         if key not in self._known:
             self._known[key] = None if move.mechanism is None else _composed(move)
         return self._known[key]
@@ -398,9 +398,9 @@ def _length(moves: Sequence[Move]) -> float:
 
 def _composed(move: Move) -> ComposedLoss | None:
     """Return the exact loss of one release: coordinates have independent noise, and each moves by what it moved."""
-    noise, apart = move.mechanism, move.apart.tolist()
+    noise, apart = move.mechanism, move.distances.tolist()
     if type(noise) is Gaussian:
-        size = float(np.linalg.norm(move.apart))
+        size = float(np.linalg.norm(move.distances))
         return compose([(noise.profile(Sensitivity(size, size, size)), 1)])
     if type(noise) is Laplace:
         return compose([(noise.profile(Sensitivity(each, each, each)), 1) for each in apart])

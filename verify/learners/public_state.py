@@ -1,8 +1,8 @@
-"""What a learner holds in public: every number that its attributes lead to, outside of private values.
+"""The public state of a learner: every number that its attributes lead to, outside of private values.
 
-Private data stand in `Private` values and sums, which the gates keep. All else that a learner remembers follows from
-what was released and from public randomness, and so is the same in a replay, bit for bit: also what no action shows
-yet.
+Private data are held by `Private` values and sums, which the gates keep. All else that a learner remembers follows from
+what was released and from public randomness, and so is the same in a replay, bit for bit: also state that no action
+shows yet.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ _MOST = 10_000  # places that are looked at
 
 
 def public_state(learner: object) -> PublicState:
-    """Return what a learner holds in public, by the paths of its attributes.
+    """Return the public state of a learner, by the paths of its attributes.
 
-    With the state of Python's and NumPy's global generators, which a seed made of data would give away. Followed are
-    attributes, slots, containers, what functions enclose and plain objects; not private values, gates, generators of
-    random numbers, classes and modules, and nothing deeper than six steps.
+    It includes the state of Python's and NumPy's global generators, which would reveal a seed made of data. Attributes,
+    slots, containers, variables that functions enclose and plain objects are followed; not private values, gates,
+    generators of random numbers, classes and modules, and nothing deeper than six steps.
     """
     found: dict[str, bytes] = {}
     for path, content in (*_seedable(), *_places(learner, "", 0, set())):
@@ -55,7 +55,7 @@ def _seedable() -> Iterator[tuple[str, bytes]]:
 
 
 def is_due(step: int) -> bool:
-    """Whether a learner's state is looked at after this step of a run, besides the last: 1, 2, 4, 8, ..."""
+    """Return True if a learner's state is compared after this step of a run, besides the last: 1, 2, 4, 8, ..."""
     return step & (step - 1) == 0
 
 
@@ -65,7 +65,7 @@ def first_difference(one: PublicState, other: PublicState, but: frozenset[str] =
     return next((path for path in paths if path not in but and one.get(path) != other.get(path)), "")
 
 
-def differences(one: PublicState, other: PublicState) -> frozenset[str]:
+def state_differences(one: PublicState, other: PublicState) -> frozenset[str]:
     """Return all paths at which two states differ."""
     return frozenset(path for path in {*one, *other} if one.get(path) != other.get(path))
 
@@ -103,14 +103,14 @@ def _parts(value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def enclosed(function: FunctionType) -> Iterator[tuple[str, Any]]:
-    """Yield what a function encloses, by names."""
+    """Yield the variables that a function encloses, by names."""
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
         with contextlib.suppress(ValueError):  # nothing is in it yet
             yield name, cell.cell_contents
 
 
 def attributes(value: object) -> Iterator[tuple[str, Any]]:
-    """Yield what an object holds, by names: in its dictionary and in slots."""
+    """Yield the attributes of an object, by names: those of its dictionary and of its slots."""
     yield from getattr(value, "__dict__", {}).items()
     for name in _slots(type(value)):
         with contextlib.suppress(AttributeError):

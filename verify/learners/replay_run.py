@@ -1,11 +1,11 @@
-"""Replay a learner on other data with the same released values: what still differs is a leak.
+"""Replay a learner on other data with the same released values: a remaining difference is a leak.
 
 The gates cannot see what a learner does in a closure, through attributes or globals, or by catching errors. Its
 behaviour shows it: given the same released values and the same randomness, it must be the same, however many records
-change. So whole runs on real accountants, one lane as in production, are told again with all records changed, and with
+change. So whole runs on real accountants, one lane as in production, are replayed with all records changed, and with
 a random half of them: then what would be released of the others must be the same, too, bit by bit. A difference counts
-only if it comes back every time, and never on the run's own data: a learner that draws from a generator of its own is
-told so, and blamed for nothing else.
+only if it comes back every time, and never on the run's own data: for a learner that draws from a generator of its own
+that is the only finding.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from verify.conduct.process_state import subjects_own
 from verify.findings import Finding, FindingKind, Statement, add_once
 from verify.functions.gate_replay import CONFIRMATIONS
 from verify.learners.accounting_run import Play, TapedRun
-from verify.learners.public_state import differences, first_difference, public_state
+from verify.learners.public_state import first_difference, public_state, state_differences
 from verify.subject_error import failing_place
 from verify.verdict.evidence import Evidence
 
@@ -30,16 +30,16 @@ _ENTRANCES = frozenset({play.__file__, linear_play.__file__, contextual_play.__f
 
 @dataclass(frozen=True)
 class OtherData:
-    """What a taped run is told again on.
+    """Other data on which a taped run is replayed.
 
     Attributes
     ----------
     words
-        Which records change, as in "when all records are others".
+        The records that change, as in "when all records are others".
     play
         Lets the learner play on the changed data.
     steps
-        How much of the run is told again; None for all.
+        Number of steps of the run that are replayed; None for all.
     kept
         The records of which nothing changes.
     """
@@ -52,18 +52,18 @@ class OtherData:
 
 @dataclass(frozen=True)
 class Replays:
-    """How a learner is told its taped runs again.
+    """The replay of a learner's taped runs.
 
     Attributes
     ----------
     build
         Makes the learner on its gate.
     same
-        Whether two steps of its play are the same.
+        Returns True if two steps of its play are the same.
     differs
-        What to say of the first that is not.
+        The statement about the first that is not.
     observed
-        Where a problem that may be a user's says what is observed of a record; None if no user's code says it.
+        Where a problem that may be a user's defines what is observed of a record; None if no user's code does.
     """
 
     build: Callable[[Accountant], Any]
@@ -72,7 +72,7 @@ class Replays:
     observed: Place | None = None
 
     def add(self, evidence: Evidence, runs: Iterable[tuple[TapedRun, Play, Sequence[OtherData]]]) -> None:
-        """Tell each run again, with its own play and on each of its other data; add what is found."""
+        """Replay each run, with its own play and on each of its other data; add the findings."""
         if evidence.does_not_run:
             return
         try:
@@ -126,10 +126,10 @@ class Replays:
             if (observed := self._observed(tape)) is not None:
                 return differing, observed
             if number in run.states and number < len(run.steps):
-                differing |= differences(public_state(learner), run.states[number])
+                differing |= state_differences(public_state(learner), run.states[number])
         if tape.difference is not None:
             return differing, _unrepeatable(Finding.of_gate(tape.difference))
-        return differing | differences(public_state(learner), run.states.get(number, {})), None
+        return differing | state_differences(public_state(learner), run.states.get(number, {})), None
 
     def _told_again(self, run: TapedRun, on: OtherData) -> tuple[Accountant, Retelling]:
         accountant = run.terms.accountant(run.seed)

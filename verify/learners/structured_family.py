@@ -26,7 +26,7 @@ from verify.learners.learner_family import LearnerFamily, Retold
 from verify.learners.learner_pairs import LearnerPairs
 from verify.learners.learner_randomness import draws_elsewhere, is_of_library, shows_draws
 from verify.learners.likelihood import likelihoods_hold
-from verify.learners.other_records import groups_of_records, growing_records, other_records, telling_numbers
+from verify.learners.other_records import boundary_values, groups_of_records, growing_records, other_records
 from verify.learners.played_pairs import PlayedNeighbours, PlayedPairs
 from verify.learners.replay_run import OtherData, Replays
 from verify.sampling.counted_event import CountedEvent
@@ -68,7 +68,7 @@ class StructuredFamily(LearnerFamily):
 
     @property
     def claim(self) -> Claim:  # type: ignore[override]
-        """What it claims."""
+        """The claim of the learner."""
         return self.case.claim
 
     @property
@@ -110,16 +110,16 @@ class StructuredFamily(LearnerFamily):
 
     @property
     def replays(self) -> Replays:
-        """How runs are told again: the actions must be the same."""
+        """The replay of taped runs: the actions must be the same."""
         feedback = self._problem.feedback
         code = getattr(getattr(feedback, "__func__", feedback), "__code__", None)
         place = Place("", 0) if code is None else Place(code.co_filename, code.co_firstlineno)
         return Replays(self.make, np.array_equal, Statement.ROUND_DIFFERS, place)
 
-    def retold(self, accounting: Accounting, seed: np.random.SeedSequence) -> Retold:
-        """Tell the taped runs again with all records changed, and with some of them."""
+    def replay_data(self, accounting: Accounting, seed: np.random.SeedSequence) -> Retold:
+        """Return the data with all records changed, and with some of them, on which each taped run is replayed."""
         rng = np.random.default_rng(seed)
-        numbers = telling_numbers(accounting.learner, 0.0, 1.0)
+        numbers = boundary_values(accounting.learner, 0.0, 1.0)
         return [
             (
                 run,
@@ -209,7 +209,7 @@ class StructuredFamily(LearnerFamily):
         data, neighbours = of_people(drawn, domain, self.claim.unit, people)
 
         def play(learner: Any, gate: Coupled, numbers: Sequence[int]) -> Iterator[object]:
-            worlds = np.stack([data, *(neighbours[number].applied(data) for number in numbers)])
+            worlds = np.stack([data, *(neighbours[number].apply_to(data) for number in numbers)])
             return self.case.play(learner, gate, worlds)
 
         words = [
@@ -254,8 +254,10 @@ class StructuredFamily(LearnerFamily):
         return LearnerPairs(self.case, self._ground, conduct)
 
     def keep(self, evidence: Evidence, result: CountedEvent, conduct: Conduct) -> None:
-        """Keep what a test of the view saw."""
-        result = replace(result, event=with_paths_spelled(result.event, ActionSpace.of(self._problem)))
+        """Add the result of a test of the view to the evidence."""
+        result = replace(
+            result, event=with_paths_spelled(result.event, ActionSpace.from_problem(self._problem))
+        )
         # The confidence is that of this bound and of the likelihood ratios' together.
         lower = replace(result.lower_bound(), confidence=conduct.effort.confidence)
         evidence.keep(result, conduct.reproduce, lower)

@@ -1,4 +1,4 @@
-"""Which data sets make a learner's transcripts tell the most: scans before any test of the view."""
+"""The data sets with the largest privacy loss in a learner's transcripts: scans before any test of the view."""
 
 from __future__ import annotations
 
@@ -54,7 +54,9 @@ class _Scan:
 _SCAN = _Scan()
 
 
-def find_telling_pairs(case: LearnerCase, ground: Groundwork, effort: Effort, seed: int) -> list[ViewPair]:
+def find_distinguishing_pairs(
+    case: LearnerCase, ground: Groundwork, effort: Effort, seed: int
+) -> list[ViewPair]:
     """Scan transcripts on data sets made for it, and return the most telling pairs, the best first.
 
     There are none if actions are not the view, or show nothing.
@@ -90,13 +92,19 @@ def find_telling_pairs(case: LearnerCase, ground: Groundwork, effort: Effort, se
 
     def sampled(where: Sequence[Background], fewer: int, child: np.random.SeedSequence) -> list[ViewPair]:
         few = max(effort.scan_lanes // fewer // BLOCK, 1) * BLOCK
-        return sample_transcripts(draw, where, ActionSpace.of(problem), planned, draws=few, seed=child)
+        return sample_transcripts(
+            draw, where, ActionSpace.from_problem(problem), planned, draws=few, seed=child
+        )
 
     if not ground.trusted:
         found = sampled(around, _SCAN.fewer, sequence)
     else:
         found = scan_transcripts(build, problem, around, planned, lanes=effort.scan_lanes, seed=sequence)
-        if not ground.proved and isinstance(problem.record_domain, Box) and not is_gross(found, claim):
+        if (
+            not ground.proved
+            and isinstance(problem.record_domain, Box)
+            and not is_clear_violation(found, claim)
+        ):
             longer = ground.drawn[: _SCAN.longer * effort.scan_rounds + 1]
             between = _between_tables(draw, problem, problem.record_domain, len(longer) - 1, seed)
             further = sampled(between, _SCAN.fewer // 2, SpawnKey.TABLES.sequence(seed, 0))
@@ -104,8 +112,8 @@ def find_telling_pairs(case: LearnerCase, ground: Groundwork, effort: Effort, se
     return [pair for pair in found if pair.predicted > 0.0][: _SCAN.most_pairs]
 
 
-def is_gross(pairs: Sequence[ViewPair], claim: Claim) -> bool:
-    """Whether a scan expects of the best pair so much more than the claim that it is no near thing."""
+def is_clear_violation(pairs: Sequence[ViewPair], claim: Claim) -> bool:
+    """Return True if the bound that a scan predicts for the best pair is far above the claim."""
     return bool(pairs) and pairs[0].predicted > _GROSS * claim.epsilon
 
 
@@ -119,7 +127,7 @@ def _between_tables(
     table_seed, bisection_seed = (SpawnKey.TABLES.sequence(seed, number) for number in (1, 2))
     tables = anchor_tables(domain, rounds, np.random.default_rng(table_seed))
     found = bisect_tables(
-        draw, tables, ActionSpace.of(problem), draws=_SCAN.bisection_lanes, seed=bisection_seed
+        draw, tables, ActionSpace.from_problem(problem), draws=_SCAN.bisection_lanes, seed=bisection_seed
     )
     late = sorted({rounds - max(rounds >> k, 1) for k in range(1, 6)} - {0})
     for table in tables:

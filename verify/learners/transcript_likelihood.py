@@ -3,7 +3,7 @@
 Let L be the exact log density ratio of a run's releases between D and D' (a coupled run computes it beside the
 actions). For an event E of the actions, ``P_D(E) >= E_D'[1{E} e^L]``: importance sampling, in which whatever D does
 outside the support of D' can only add. So among draws on D' that lie in E, the mean of ``w = e^L`` is at most the
-ratio ``P_D(E) / P_D'(E)``, and a lower confidence bound on that mean is one on the ratio. Where E pins the loss down
+ratio ``P_D(E) / P_D'(E)``, and a lower confidence bound on that mean is one on the ratio. Where E determines the loss
 the weights hardly vary, and a few hundred hits do what counting needs a hundred thousand for.
 
 The confidence bound is the empirical Bernstein bound of Maurer & Pontil (2009, Theorem 4): for n draws in [0, c] with
@@ -16,7 +16,7 @@ Weights are cut at c, which is fixed before the final draws; that only lowers th
 bound on P_D'(E) and half of the error for each.
 
 The bound holds as far as the gate's log densities are those of its samplers, and data reach the actions through it
-alone; `verify_learner` asks for it only where every other layer says so.
+alone; `verify_learner` asks for it only where no other layer has evidence against that.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from verify.events.readings import ColumnValue
 from verify.events.view_sample import ViewSample
 from verify.learners.learner_case import LearnerCase
 from verify.statistics.binomial_bounds import clopper_pearson_lower
-from verify.transcripts.action_features import read
+from verify.transcripts.action_features import read_features
 from verify.transcripts.transcript import Transcript
 from verify.transcripts.view_pair import ViewPair
 from verify.transcripts.views import played_actions
@@ -74,7 +74,7 @@ class Chosen:
 
 @dataclass(frozen=True, slots=True)
 class RatioBound:
-    """What the final draws showed.
+    """The lower bound from the final draws.
 
     Attributes
     ----------
@@ -191,7 +191,7 @@ def _weighted_draws(
         if case.hides_own_action and pair.record != INITIAL_RECORD:
             transcript.hide(pair.record)
         with np.errstate(over="ignore"):
-            yield read(pair.features, transcript), np.exp(-gate.loss[0])
+            yield read_features(pair.features, transcript), np.exp(-gate.loss[0])
 
 
 def _best_event(

@@ -9,7 +9,7 @@ import numpy as np
 from algorithms.claim import Claim
 from verify.conduct.conduct import Conduct
 from verify.conduct.effort import Effort
-from verify.conduct.progress import stretch
+from verify.conduct.progress import subprogress
 from verify.findings import Statement
 from verify.learners.accounting_run import Accounting, add_accounting, add_overspending, enforced_accounting
 from verify.learners.coupled_run import RELEASED_VIEWS
@@ -43,7 +43,7 @@ def verify_learner(family: LearnerFamily, conduct: Conduct, tester: Tester | Non
     evidence = Evidence()
     shared = replace(conduct, effort=_with_shared_error(conduct.effort, family.claim))
     *proof_seeds, view_seed = np.random.SeedSequence(conduct.seed).spawn(7)
-    with stopped_in_time(evidence, conduct.seconds, conduct.spent):
+    with stopped_in_time(evidence, conduct.seconds, conduct.elapsed_seconds):
         accounting = _prove(evidence, family, shared, proof_seeds)
         with stopped_by_hand(evidence):  # what stands in the way of a certificate has been looked at by now
             if tester is not None and not accounting.caught:
@@ -81,7 +81,7 @@ def _prove(
     conduct.progress(0.1, "replays and coupled runs")
     family.try_functions(evidence, trial_seed)  # they say more of a function than replays
     if not evidence.does_not_run:
-        family.replays.add(evidence, family.retold(accounting, replay_seed))
+        family.replays.add(evidence, family.replay_data(accounting, replay_seed))
     if not accounting.caught:
         family.add_losses(evidence, accounting, conduct, coupled_seed)
     return accounting
@@ -95,7 +95,7 @@ def _test_view(
     seed: np.random.SeedSequence,
 ) -> None:
     """Test the claim's own view on the pairs that look worst, and what no proof stands for twice if that is near."""
-    told = replace(conduct, progress=stretch(conduct.progress, 0.4, 1.0))
+    told = replace(conduct, progress=subprogress(conduct.progress, 0.4, 1.0))
     try:
         source = family.source(evidence, conduct, tester, seed)
         if source is None:

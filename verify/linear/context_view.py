@@ -1,4 +1,4 @@
-"""What the actions of other users show of one user of a contextual learner.
+"""The information about one user of a contextual learner in the actions of other users.
 
 The first batch holds that user, who is offered the first unit vector only and earns 1 or -1, and others who are offered
 the same and together bring the released sum to where one user decides. The next one is offered two opposite actions,
@@ -28,9 +28,10 @@ _STANDARD_ERRORS = 4.0  # that a count may be off
 def users_who_tell(
     build: BuildContextual, features: int, *, horizon: int, delta: float, samples: int
 ) -> list[ShownUser]:
-    """Return the user whom the next one's action shows best, and one who shows without noise, whatever noise is said.
+    """Return the user with the largest predicted loss in the next one's action, and the one if there is no noise.
 
-    None at all if nothing is released before the last round.
+    The second is for a learner that declares noise and adds none. None at all if nothing is released before the last
+    round.
     """
     with subjects_own():
         learner = build(Simulation(0, 1))
@@ -56,7 +57,7 @@ def _first_batch(build: BuildContextual, features: int, horizon: int) -> int | N
     nothing = ContextualUsers(np.zeros((horizon, 1, features)), np.zeros((horizon, 1)))
     first = None
     for played, turn in enumerate(play_users(build(gate), nothing, gate)):
-        shown = ShownTurn.of(turn)
+        shown = ShownTurn.from_turn(turn)
         first = (turn.policy, shown) if first is None else first
         if turn.policy is not first[0] or not shown.same_policy(
             first[1]
@@ -96,7 +97,7 @@ class ShownUser:
         return ContextualUsers(contexts, rewards)
 
     def worlds(self) -> NeighbouringWorlds:
-        """Return both worlds, and what the next user's action is in them."""
+        """Return both worlds, with the law of the next user's action in them."""
         column = Column(
             f"action[{self.batch + 1}]",
             f"which of two opposite actions is taken in round {self.batch + 1}",

@@ -21,7 +21,7 @@ def drawn_users(problem: LinearContexts, rounds: int, rng: np.random.Generator) 
 
 
 def growing_users(problem: LinearContexts, rounds: int, rng: np.random.Generator) -> ContextualUsers:
-    """Return users whose actions and rewards grow, from 2^-8: of constant ones a running maximum tells nothing."""
+    """Return users with growing actions and rewards, from 2^-8: on constant ones a running maximum leaks nothing."""
     sizes = np.geomspace(_SMALLEST, 1.0, rounds)
     drawn = problem.draw_contexts(rng, rounds)
     rewards = rng.uniform(0.5, 1.0, drawn.shape[:2])
@@ -29,7 +29,7 @@ def growing_users(problem: LinearContexts, rounds: int, rng: np.random.Generator
 
 
 def constant_users(problem: LinearContexts, rounds: int, reward: float) -> ContextualUsers:
-    """Return users who are all offered the first unit vector only, and earn `reward`."""
+    """Return users with the first unit vector as their only action and the same `reward`."""
     contexts = np.zeros((rounds, problem.actions, problem.features))
     contexts[..., 0] = 1.0
     return ContextualUsers(contexts, np.full((rounds, problem.actions), reward))
@@ -38,7 +38,7 @@ def constant_users(problem: LinearContexts, rounds: int, reward: float) -> Conte
 def other_users(
     users: ContextualUsers, numbers: FloatArray, replaced: BoolArray, rng: np.random.Generator
 ) -> ContextualUsers:
-    """Return users of whom some are others.
+    """Return the users with some of them replaced by others.
 
     Each has the opposite rewards, is at a corner, anywhere inside, or has one of `numbers` in all places or in each
     another one.
@@ -50,9 +50,9 @@ def other_users(
     numbers
         Telling values of a coordinate or a reward.
     replaced
-        Which are others, (rounds,).
+        True for those that are replaced, (rounds,).
     rng
-        Where all choices come from.
+        The source of all choices.
     """
     shape, one_action = users.contexts.shape, users.rewards.shape
     corners = np.eye(shape[2])[rng.integers(shape[2], size=one_action)]
@@ -76,7 +76,7 @@ def other_users(
 
 
 class ShownTurn(NamedTuple):
-    """A turn as it was, whatever its policy's numbers are overwritten by later.
+    """A copy of a turn, independent of later changes of its policy.
 
     Attributes
     ----------
@@ -93,17 +93,17 @@ class ShownTurn(NamedTuple):
     chosen: IntArray
 
     @classmethod
-    def of(cls, turn: ContextualTurn) -> ShownTurn:
-        """Return copies of what a turn shows."""
+    def from_turn(cls, turn: ContextualTurn) -> ShownTurn:
+        """Return a copy of the public numbers of a turn."""
         policy = turn.policy
         estimate, covariance = np.array(policy.estimate), np.array(policy.covariance)
         return cls(estimate, covariance, np.array(policy.width), turn.contexts.copy(), np.array(turn.chosen))
 
     def same_policy(self, other: ShownTurn) -> bool:
-        """Whether the policies have the same numbers, bit by bit."""
+        """Return True if the policies have the same numbers, bit by bit."""
         return all(np.array_equal(own, its) for own, its in zip(self[:3], other[:3], strict=True))
 
-    def same(self, other: ShownTurn) -> bool:
-        """Whether the policies have the same numbers, and chose alike if they were offered the same."""
+    def is_same(self, other: ShownTurn) -> bool:
+        """Return True if the policies have the same numbers, and chose alike if they were offered the same."""
         chose = not np.array_equal(self.contexts, other.contexts) or np.array_equal(self.chosen, other.chosen)
         return chose and self.same_policy(other)

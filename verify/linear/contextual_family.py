@@ -1,7 +1,7 @@
 """Contextual learners: a public policy, and users who take an action by it beside their own contexts.
 
 Only its user sees an action. So a replay compares the policies of all rounds, and the actions of users who stay the
-same, as a policy may remember whom it was shown; and the actions of other users are tested.
+same, as a policy may remember earlier users; and the actions of other users are tested.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from verify.learners.accounting_run import Accounting, Play
 from verify.learners.coupled_run import RELEASED_VIEWS
 from verify.learners.learner_family import LearnerFamily, Retold
 from verify.learners.learner_randomness import is_of_library, shows_draws
-from verify.learners.other_records import groups_of_records, telling_numbers
+from verify.learners.other_records import boundary_values, groups_of_records
 from verify.learners.played_pairs import PlayedNeighbours, PlayedPairs
 from verify.learners.replay_run import OtherData, Replays
 from verify.linear.context_view import users_who_tell
@@ -81,17 +81,19 @@ class ContextualFamily(LearnerFamily):
 
     def _player(self, users: ContextualUsers, names: RecordOf | None = None) -> Play:
         record_of = self.record_of if names is None else names
-        return lambda learner, gate: map(ShownTurn.of, play_users(learner, users, gate, record_of=record_of))
+        return lambda learner, gate: map(
+            ShownTurn.from_turn, play_users(learner, users, gate, record_of=record_of)
+        )
 
     @property
     def replays(self) -> Replays:
-        """How runs are told again: policies must have the same numbers, and choose alike."""
-        return Replays(self.make, ShownTurn.same, Statement.ROUND_DIFFERS)
+        """The replay of taped runs: policies must have the same numbers, and choose alike."""
+        return Replays(self.make, ShownTurn.is_same, Statement.ROUND_DIFFERS)
 
-    def retold(self, accounting: Accounting, seed: np.random.SeedSequence) -> Retold:
-        """Tell the taped runs again with all users changed, and with some of them."""
+    def replay_data(self, accounting: Accounting, seed: np.random.SeedSequence) -> Retold:
+        """Return the data with all users changed, and with some of them, on which each taped run is replayed."""
         rng = np.random.default_rng(seed)
-        numbers = telling_numbers(accounting.learner, -1.0, 1.0)
+        numbers = boundary_values(accounting.learner, -1.0, 1.0)
         told: Retold = []
         for run in accounting.taped:
             users = self._datasets[run.number]
@@ -162,7 +164,7 @@ class ContextualFamily(LearnerFamily):
     def source(
         self, evidence: Evidence, conduct: Conduct, tester: Tester, seed: np.random.SeedSequence
     ) -> CandidateSource | None:
-        """Return users whom the action of the next one shows."""
+        """Return the users with the largest predicted losses in the action of the next one."""
         if self._stopped or self.claim.view != View.OTHER_ACTIONS.value:
             return None
         effort = conduct.effort

@@ -1,4 +1,4 @@
-"""Data sets for learners of linear bandits: what every client would report, whichever actions are played.
+"""Data sets for learners of linear bandits: the reports of all clients, for any actions that are played.
 
 Each is a `Clients` of `algorithms.linear.linear_play`: asked for average rewards when a phase ends.
 """
@@ -35,7 +35,7 @@ class Constant:
 
 @dataclass(eq=False)
 class Growing:
-    """Clients whose rewards grow, from 2^-8 to 1: of constant ones a running maximum gives nothing away.
+    """Clients with growing rewards, from 2^-8 to 1: on constant ones a running maximum leaks nothing.
 
     Attributes
     ----------
@@ -81,12 +81,12 @@ class OneByOne:
 
     @property
     def population(self) -> int:
-        """As the problem's."""
+        """Number of clients of the problem."""
         return self.problem.population
 
     @property
     def replacement(self) -> bool:
-        """As the problem's."""
+        """True if the problem's clients may be drawn several times."""
         return self.problem.replacement
 
     def draw_averages(
@@ -107,7 +107,7 @@ class OneByOne:
 
 @dataclass(eq=False)
 class OtherClients:
-    """As `others`, but a group of the clients has other values.
+    """The clients of `others`, with other values for a group of them.
 
     Each the opposite, a value far beyond every bound, something near, or one of `numbers` in all coordinates or in each
     another one.
@@ -119,9 +119,9 @@ class OtherClients:
     numbers
         Telling values of an average reward.
     replaced
-        Which clients, in the order in which they report; who comes later stays as he is.
+        True for the replaced clients, in the order in which they report; later ones keep their values.
     rng
-        Where all choices come from.
+        The source of all choices.
     """
 
     others: Clients
@@ -132,12 +132,12 @@ class OtherClients:
 
     @property
     def population(self) -> int:
-        """As the others'."""
+        """Number of clients of `others`."""
         return self.others.population
 
     @property
     def replacement(self) -> bool:
-        """As the others'."""
+        """True if the clients of `others` may be drawn several times."""
         return self.others.replacement
 
     def draw_averages(
@@ -164,7 +164,7 @@ class OtherClients:
 
 
 def same_phase(phase: Phase, other: Phase) -> bool:
-    """Whether two phases play the same and ask as many clients."""
+    """Return True if two phases play the same and ask as many clients."""
     return (
         phase.clients == other.clients
         and np.array_equal(phase.support, other.support)

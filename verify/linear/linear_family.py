@@ -26,11 +26,11 @@ from verify.learners.accounting_run import Accounting, Play, TapedRun
 from verify.learners.coupled_run import RELEASED_VIEWS
 from verify.learners.learner_family import LearnerFamily, Retold
 from verify.learners.learner_randomness import is_of_library, shows_draws
-from verify.learners.other_records import RecordGroup, groups_of_records, telling_numbers
+from verify.learners.other_records import RecordGroup, boundary_values, groups_of_records
 from verify.learners.played_pairs import PlayedNeighbours, PlayedPairs
 from verify.learners.replay_run import OtherData, Replays
 from verify.linear.linear_data import HUGE, Constant, Growing, OneByOne, OtherClients, same_phase
-from verify.linear.tipping_view import NEGLIGIBLE, tipping_pairs
+from verify.linear.tipping_view import NEGLIGIBLE, decisive_pairs
 from verify.sampling.tester import Candidates, CandidateSource, Tester
 from verify.verdict.evidence import Evidence
 
@@ -159,20 +159,20 @@ class LinearFamily(LearnerFamily):
         """Say how often a client reported, where it may again."""
         if not self.problem.replacement:
             return []
-        times = max((len(payer.charges) for payer in accounting.own.payers), default=0)
+        times = max((len(payer.charges) for payer in accounting.own_pricing.payers), default=0)
         return [Statement.REPLACEMENT.finding(times=times)]
 
     @property
     def replays(self) -> Replays:
-        """How runs are told again: phases must play the same, and ask as many clients."""
+        """The replay of taped runs: phases must play the same, and ask as many clients."""
         code = getattr(type(self.problem).draw_averages, "__code__", None)
         place = Place("", 0) if code is None else Place(code.co_filename, code.co_firstlineno)
         observed = place if _is_users(self.problem) else None
         return Replays(self.make, same_phase, Statement.PHASE_DIFFERS, observed)
 
-    def retold(self, accounting: Accounting, seed: np.random.SeedSequence) -> Retold:
-        """Tell the taped runs again with all clients changed, and with some of them."""
-        numbers = telling_numbers(accounting.learner, -1.0, 1.0)
+    def replay_data(self, accounting: Accounting, seed: np.random.SeedSequence) -> Retold:
+        """Return the data with all clients changed, and with some of them, on which each taped run is replayed."""
+        numbers = boundary_values(accounting.learner, -1.0, 1.0)
         told: Retold = []
         for run, child in zip(accounting.taped, seed.spawn(len(accounting.taped)), strict=True):
             groups = groups_of_records(run.recording, np.random.default_rng(child))
@@ -284,7 +284,7 @@ class LinearFamily(LearnerFamily):
         self, actions: int, conduct: Conduct, tester: Tester, seed: np.random.SeedSequence
     ) -> Candidates:
         draws, claim = conduct.effort.batch_samples, self.claim
-        pairs = tipping_pairs(self.build, epsilon=claim.epsilon, delta=claim.delta, samples=draws, seed=seed)
+        pairs = decisive_pairs(self.build, epsilon=claim.epsilon, delta=claim.delta, samples=draws, seed=seed)
         history = max((len(pair.drawn_history(draws)) for pair in pairs), default=0)
         cost = (1 + _DRAWS.earlier_phase * history) * actions
         samples = min(draws, max(_DRAWS.fewest, _DRAWS.actions * draws // cost))

@@ -1,4 +1,4 @@
-"""Learners of vectors as subjects: their problem, how any learner is built on one, for how long they are played."""
+"""Learners of vectors as subjects: their problem, the construction of a learner on it, and the length of its runs."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ _VECTORS: Mapping[str, _Vectors] = {
 
 
 def is_linear(subject: LearnerSubject) -> bool:
-    """Whether a learner plays linear bandits."""
+    """Return True if a learner plays linear bandits."""
     return _family(subject) == "linear"
 
 
 def is_contextual(subject: LearnerSubject) -> bool:
-    """Whether a learner has a policy for contexts in place of actions."""
+    """Return True if a learner has a policy for contexts in place of actions."""
     return _family(subject) == "contextual"
 
 
@@ -121,7 +121,7 @@ def _on_vectors(
 
 
 def linear_rounds(effort: Effort, horizon: int | None) -> int:
-    """Return the rounds of every run: the horizon, or what the effort says if there is none."""
+    """Return the rounds of every run: the horizon, or those of the effort if there is none."""
     return _ROUNDS_PER_EFFORT * effort.accounting_rounds if horizon is None else horizon
 
 
@@ -133,14 +133,14 @@ def simulate_linear(
     checkpoints: int,
     **simulation: Any,
 ) -> tuple[Trace, dict[str, Any]]:
-    """Simulate a linear learner; return regret at the checkpoints, and what else is reported.
+    """Simulate a linear learner; return regret at the checkpoints, and the other results of its runs.
 
     Parameters
     ----------
     build, problem
-        Makes the learner on a gate, and what it plays.
+        Makes the learner on a gate, and its problem.
     horizon, checkpoints
-        Rounds of a run, and at how many of them regret is returned.
+        Rounds of a run, and the number of them at which regret is returned.
     simulation
         Runs, seed, workers, store and progress, as `algorithms.linear.linear_play.simulate_phases` takes them.
 

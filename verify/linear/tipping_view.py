@@ -259,7 +259,7 @@ def _open_phases(build: BuildPhased, seed: np.random.SeedSequence) -> Iterator[_
             client += 1
 
 
-def tipping_pairs(
+def decisive_pairs(
     build: BuildPhased, *, epsilon: float, delta: float, samples: int, seed: np.random.SeedSequence
 ) -> list[_TippingPair]:
     """Return the pairs that promise most against a claim of (epsilon, delta), best first; none if no client tips."""

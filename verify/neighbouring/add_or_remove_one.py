@@ -18,7 +18,7 @@ from mechanisms import Domain, Neighbouring
 from mechanisms.parameters import whole
 from verify.neighbouring.adjacency import Data, NotNeighbours, Pair, check_points, first_pairs
 from verify.neighbouring.path import Path
-from verify.neighbouring.point_patterns import rising_point, telling_points
+from verify.neighbouring.point_patterns import extreme_points, rising_point
 from verify.neighbouring.table_patterns import MOST_POINTS, TablePattern, doubling_places, tables_of
 from verify.neighbouring.within import AnyTwo
 
@@ -47,7 +47,7 @@ class AddOrRemoveOne:
         object.__setattr__(self, "records", whole("records", self.records, least=1))
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """One record more or less, and how many there may be."""
         return f"one record (in {self.record}) more or less, of at most {self.records}"
 
@@ -77,7 +77,7 @@ class AddOrRemoveOne:
         shorter, longer = sorted((pair.data, pair.other), key=len)
         if not any(np.array_equal(np.delete(longer, i, axis=0), shorter) for i in range(len(longer))):
             raise NotNeighbours(
-                f"data sets of {len(pair.data)} and {len(pair.other)} records: neighbours are {self.words}"
+                f"data sets of {len(pair.data)} and {len(pair.other)} records: neighbours are {self.description}"
             )
 
     def path(self, start: Data, end: Data) -> Path:
@@ -88,7 +88,7 @@ class AddOrRemoveOne:
 
 def _removals(record: Domain, records: int) -> Iterator[Pair]:
     """Yield tables of at most so many records, and the same without one of them; some of them repeated."""
-    points = [point for _, point in telling_points(record)][:MOST_POINTS]
+    points = [point for _, point in extreme_points(record)][:MOST_POINTS]
 
     def removed(
         points: Sequence[Data], size: int, places: Sequence[int], tables: Sequence[TablePattern]

@@ -1,7 +1,7 @@
-"""Which pairs of data sets are neighbours: what a privacy claim quantifies over.
+"""Adjacencies: the pairs of neighbouring data sets that a privacy claim is about.
 
-An adjacency lists the pairs that tell most on known bugs (`seeds`), generates others for a search (`pairs`),
-and refuses what is no pair of neighbours (`check`). Each is a class in a file of its own, and a line in
+An adjacency lists the pairs with the largest losses on known bugs (`seeds`), generates others for a search (`pairs`),
+and refuses pairs that are no neighbours (`check`). Each is a class in a file of its own, and a line in
 `verify.neighbouring.registry`.
 """
 
@@ -72,8 +72,8 @@ class Adjacency(Protocol):
     """
 
     @property
-    def words(self) -> str:
-        """What neighbours are, as in "one of 10 records replaced"."""
+    def description(self) -> str:
+        """The description of neighbours, as in "one of 10 records replaced"."""
 
     def seeds(self) -> Sequence[Pair]:
         """Return known telling pairs, the most telling first; at least one, at most 48."""

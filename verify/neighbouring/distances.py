@@ -35,7 +35,7 @@ class Distances:
             object.__setattr__(self, name, value)
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """The limits as a clause; empty if there are none."""
         limits = (
             ("no coordinate further apart than", self.linf),

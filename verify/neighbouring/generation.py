@@ -28,7 +28,7 @@ class PairScorer:
     rows: int
     known: dict[bytes, float] = field(default_factory=dict)
 
-    def of(self, pair: Pair) -> float:
+    def score(self, pair: Pair) -> float:
         """Return the score of a pair.
 
         Raises
@@ -37,7 +37,7 @@ class PairScorer:
             If the draws for it are not left.
         """
         if pair.key not in self.known:
-            worlds = self.draws.of(pair, self.rows, 0)
+            worlds = self.draws.draw_within_budget(pair, self.rows, 0)
             if worlds is None:
                 raise _Spent
             score = score_pair(*halves(worlds), self.test, coupled=bool(self.draws.coupled))
@@ -52,12 +52,12 @@ def climb(adjacency: Adjacency, scorer: PairScorer, examples: int, seed: int) ->
     seen: dict[bytes, tuple[float, Pair]] = {}
 
     def look(pair: Pair) -> None:
-        score = scorer.of(pair)
+        score = scorer.score(pair)
         if math.isfinite(score):
             seen.setdefault(pair.key, (score, pair))
             hypothesis.target(score)
 
-    scorer.draws.left = 2 * scorer.rows * examples
+    scorer.draws.remaining_draws = 2 * scorer.rows * examples
     with contextlib.suppress(_Spent):
         _run(adjacency, look, examples, seed, shrinks=False)
     return sorted(seen.values(), key=lambda entry: -entry[0])
@@ -74,7 +74,7 @@ def shrink(adjacency: Adjacency, scorer: PairScorer, enough: float, examples: in
     plainest: list[Pair] = []
 
     def look(pair: Pair) -> None:
-        score = scorer.of(pair)
+        score = scorer.score(pair)
         if score >= enough:
             plainest.append(pair)
             raise _Found

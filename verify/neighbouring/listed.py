@@ -33,11 +33,11 @@ class Listed:
         self._keys = {pair.key for pair in listed}
 
     def __repr__(self) -> str:
-        return f"Listed({self.words})"
+        return f"Listed({self.description})"
 
     @property
-    def words(self) -> str:
-        """How many pairs are listed."""
+    def description(self) -> str:
+        """The description of neighbours, with the number of pairs."""
         return "the listed pair" if len(self._pairs) == 1 else f"one of {len(self._pairs)} listed pairs"
 
     def seeds(self) -> Sequence[Pair]:
@@ -54,7 +54,7 @@ class Listed:
         """Raise `NotNeighbours` unless the pair is listed, in either order."""
         if pair.key not in self._keys:
             raise NotNeighbours(
-                f"{pair.data.tolist()} and {pair.other.tolist()}: neighbours are {self.words}"
+                f"{pair.data.tolist()} and {pair.other.tolist()}: neighbours are {self.description}"
             )
 
 

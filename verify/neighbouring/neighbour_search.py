@@ -1,4 +1,4 @@
-"""Search for the pair of neighbours whose worlds are told apart best: known patterns first, then Hypothesis.
+"""Search for the pair of neighbours with the largest predicted bound: known patterns first, then Hypothesis.
 
 1. *Seeds.* The adjacency's known pairs are compared in rounds (`verify.neighbouring.successive_halving`); before them
    pairs of points that differ more (`verify.neighbouring.point_profiles`).
@@ -9,7 +9,7 @@
    keeps it.
 
 Nothing here decides about a claim: the search hands a few pairs over, and draws of its own decide. Its effort is a
-number of draws, not of seconds; `verify.neighbouring.pair_draws` says why it repeats bit by bit.
+number of draws, not of seconds; `verify.neighbouring.pair_draws` explains why it repeats bit by bit.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from algorithms.blocks import Executor, Serial
-from verify.conduct.progress import Progress, silent
+from verify.conduct.progress import Progress, no_progress
 from verify.neighbouring.adjacency import Adjacency, Pair
 from verify.neighbouring.generation import PairScorer, climb, shrink
 from verify.neighbouring.pair_draws import Draw, PairDraws
@@ -75,7 +75,7 @@ _PLAN = _Plan()
 
 @dataclass(frozen=True)
 class SearchResult:
-    """What the search found.
+    """The result of a search for neighbours.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ class SearchResult:
     samples
         Draws that were spent, both worlds of all pairs.
     generated
-        How many pairs were looked at that are no seeds.
+        Number of pairs tried that are no seeds.
     """
 
     pairs: tuple[Pair, ...]
@@ -101,17 +101,17 @@ def search_neighbours(
     seed: int,
     seeds: int = 40,
     examples: int = MOST_EXAMPLES,
-    tell: Progress = silent,
+    tell: Progress = no_progress,
     executor: Executor | None = None,
 ) -> SearchResult:
-    """Return the pairs of neighbours that are told apart best.
+    """Return the pairs of neighbours with the largest predicted bounds.
 
     Parameters
     ----------
     adjacency
-        Which data sets are neighbours.
+        The adjacency.
     draw
-        Draws of what the adversary sees, with no randomness but the seed's.
+        Draws of the adversary's view, with no randomness but the seed's.
     test
         The coming test.
     samples
@@ -120,11 +120,11 @@ def search_neighbours(
     seed
         Of everything random.
     seeds
-        How many of the adjacency's known pairs to look at.
+        Number of the adjacency's known pairs to try.
     examples
         The largest number of pairs to generate; three times as many of views with at most four columns.
     tell
-        Called with the share done and what is being done.
+        Called with the share done and the name of the current stage.
     executor
         Where known pairs are compared, by default in this process; the result does not depend on it.
     """
@@ -134,7 +134,7 @@ def search_neighbours(
     listed = list(adjacency.seeds())[:seeds]
     profiled = profiled_pairs(adjacency, listed, draws, int(_PLAN.profiles * samples), elsewhere)
     listed, samples = [*profiled, *listed], samples - draws.spent
-    known = comparison.best(listed, _PLAN.compared, int(_PLAN.seeds * samples), tell)
+    known = comparison.best_pairs(listed, _PLAN.compared, int(_PLAN.seeds * samples), tell)
 
     budget = int(_PLAN.generated * samples)
     most = examples * (_PLAN.narrow_examples if draws.columns <= _PLAN.narrow else 1)
@@ -151,19 +151,19 @@ def search_neighbours(
     known = known[: _PLAN.compared]
     taken = {one.pair.key for one in known}
     fresh = [ComparedPair(pair) for _, pair in generated if pair.key not in taken][: _PLAN.compared]
-    comparison.look(known, playoff)
-    comparison.look(fresh, playoff)
+    comparison.score_pairs(known, playoff)
+    comparison.score_pairs(fresh, playoff)
     ranked = _ranked(known)
     best = max(fresh, key=lambda one: one.score.lower, default=None)
     if best is not None and best.score.lower > _beaten(ranked[0].score.lower):
         tell(0.75, "shrinking the best pair")
         # The smaller of the two estimates: the one that won the climb was lucky more often than not.
         reached = min(best.score.lower, scorer.known[best.pair.key])
-        draws.left = int(2 * rows * count * _PLAN.shrinks)
+        draws.remaining_draws = int(2 * rows * count * _PLAN.shrinks)
         shrunk = shrink(adjacency, scorer, _kept(reached), count, seed)
         if shrunk is not None:
             plain = ComparedPair(shrunk)
-            comparison.look([plain], playoff)
+            comparison.score_pairs([plain], playoff)
             if plain.score.lower >= _kept(best.score.lower):
                 best = plain
         ranked = [best, *ranked]

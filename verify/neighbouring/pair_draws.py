@@ -1,9 +1,9 @@
 """Draws of both worlds of a pair of neighbours, while pairs are compared.
 
-Both worlds of a pair are drawn with the same random numbers (`verify.sampling.draws` says why), where these do not go
-against each other; what decides is drawn independently. The draws for a pair depend on nothing but the seed, the pair's
-canonical bytes and the look that they are for, so that an example that is run again is the same bit by bit (otherwise
-Hypothesis would call it flaky), and the whole search repeats for a seed.
+Both worlds of a pair are drawn with the same random numbers (`verify.sampling.draws` explains why), where these are
+not negatively correlated; the draws that decide are independent. The draws for a pair depend on nothing but the seed,
+the pair's canonical bytes and the look that they are for, so that an example that is run again is the same bit by bit
+(otherwise Hypothesis would call it flaky), and the whole search repeats for a seed.
 """
 
 from __future__ import annotations
@@ -46,21 +46,24 @@ class PairDraws:
 
     draw: Draw
     seed: int
-    left: int = 0
+    remaining_draws: int = 0
     spent: int = 0
     coupled: bool | None = None
     columns: int = 0
 
-    def of(self, pair: Pair, rows: int, look: int) -> WorldSamples | None:
+    def draw_within_budget(self, pair: Pair, rows: int, look: int) -> WorldSamples | None:
         """Return `rows` draws of each world of a pair, others for each number of a look; None if they are not left."""
-        if 2 * rows > self.left:
+        if 2 * rows > self.remaining_draws:
             return None
-        self.left -= 2 * rows
+        self.remaining_draws -= 2 * rows
         self.spent += 2 * rows
-        return self.drawn(pair, rows, look)
+        return self.draw_pair(pair, rows, look)
 
-    def drawn(self, pair: Pair, rows: int, look: int) -> WorldSamples:
-        """Return `rows` draws of each world of a pair, whatever is left; the first ones show how worlds are drawn."""
+    def draw_pair(self, pair: Pair, rows: int, look: int) -> WorldSamples:
+        """Return `rows` draws of each world of a pair, of any budget left.
+
+        The first ones decide whether both worlds are drawn with the same random numbers.
+        """
         first, second = self._world(pair, rows, look, False), self._world(pair, rows, look, True)
         self.columns = len(first.columns)
         if self.coupled is None:
@@ -70,8 +73,8 @@ class PairDraws:
                 second = self._world(pair, rows, look, True)
         return first, second
 
-    def alone(self, point: Data, rows: int, look: int = 0) -> ViewSample:
-        """Return `rows` draws of one data set, others for each look, whatever is left; the caller counts them."""
+    def draw_point(self, point: Data, rows: int, look: int = 0) -> ViewSample:
+        """Return `rows` draws of one data set, others for each look, of any budget left; the caller counts them."""
         world = self._world(Pair(point, point), rows, look, False)
         self.columns = len(world.columns)
         return world
@@ -89,5 +92,5 @@ def _against(first: ViewSample, second: ViewSample) -> bool:
     worse than from independent draws.
     """
     fit, fresh = halves((first, second))
-    ours, theirs = map(fitted_score(fit).of, fresh)
+    ours, theirs = map(fitted_score(fit).values, fresh)
     return float(np.mean((ours - ours.mean()) * (theirs - theirs.mean()))) < 0.0

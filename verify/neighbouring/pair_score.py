@@ -146,7 +146,7 @@ def _fitted_scores(fit: WorldSamples) -> list[AdditiveScore]:
 
 
 def _drawn(fit: WorldSamples) -> Draws:
-    return Draws.of((len(fit[0].values), len(fit[1].values)))
+    return Draws.from_sizes((len(fit[0].values), len(fit[1].values)))
 
 
 def _divergence(score: AdditiveScore, fresh: WorldSamples) -> float:
@@ -154,7 +154,7 @@ def _divergence(score: AdditiveScore, fresh: WorldSamples) -> float:
 
     The score counts twice what two columns say; `slope` takes that back.
     """
-    ours, theirs = score.of(fresh[0]), score.of(fresh[1])
+    ours, theirs = score.values(fresh[0]), score.values(fresh[1])
     spread = math.sqrt(float((ours - theirs).var()) / len(ours))
     least = slope(ours, theirs) * (float(ours.mean()) - float(theirs.mean()) - spread)
     return math.sqrt(least) if least > 0.0 else least

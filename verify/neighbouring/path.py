@@ -26,7 +26,7 @@ def path(adjacency: Adjacency, start: Data, end: Data) -> Path | None:
 
 
 def first_change(along: Path, reading: Callable[[Data], object], adjacency: Adjacency) -> Pair | None:
-    """Return neighbours on a path whose readings differ, by bisection; None if those of its ends are equal."""
+    """Return neighbours on a path with different readings, by bisection; None if the readings of its ends are equal."""
     low, high = 0, along.steps
     first = reading(along.at(low))
     if first == reading(along.at(high)):

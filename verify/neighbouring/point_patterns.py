@@ -73,7 +73,7 @@ SHRINK = (1.0, 1.0 - 2.0**-48)
 """Factors of a move that are tried in turn: the second where rounding made the first too long."""
 
 
-def telling_points(domain: Domain) -> list[tuple[str, Data]]:
+def extreme_points(domain: Domain) -> list[tuple[str, Data]]:
     """Return named points: the two opposite ends first, then the middle and further extreme points."""
     ends = ends_of(domain)
     if ends is None:
@@ -84,11 +84,11 @@ def telling_points(domain: Domain) -> list[tuple[str, Data]]:
     named = [("lowest", low), ("highest", high), ("in the middle", middle)]
     named += [(f"{value:g}", np.full(low.shape, value)) for value in (0.0, 1.0)]
     inside = [(words, point) for words, point in named if (low <= point).all() and (point <= high).all()]
-    return _distinct([(words, typed(domain, point)) for words, point in inside])
+    return _distinct([(words, as_domain_data(domain, point)) for words, point in inside])
 
 
 def rising_point(domain: Domain) -> list[Data]:
-    """Return the point of a box whose coordinates rise evenly from the lowest to the highest; none of a number.
+    """Return the point of a box with coordinates that rise evenly from the lowest to the highest; none of a number.
 
     The ends have equal coordinates: where these are keys, one record has several only if they differ.
     """
@@ -97,7 +97,7 @@ def rising_point(domain: Domain) -> list[Data]:
         return []
     low, high = ends
     share = np.linspace(0.0, 1.0, low.size).reshape(low.shape)
-    return [typed(domain, _whole(domain, low + share * (high - low)))]
+    return [as_domain_data(domain, _whole(domain, low + share * (high - low)))]
 
 
 def ends_of(domain: Domain) -> tuple[FloatArray, FloatArray] | None:
@@ -113,8 +113,8 @@ def ends_of(domain: Domain) -> tuple[FloatArray, FloatArray] | None:
     return np.full(domain.shape, low), np.full(domain.shape, high)
 
 
-def telling_moves(domain: Domain, distances: Distances) -> Iterator[Pair]:
-    """Yield two points no further apart than `distances`, and what they are; the most telling first.
+def extreme_moves(domain: Domain, distances: Distances) -> Iterator[Pair]:
+    """Yield pairs of points no further apart than `distances`, with descriptions, by decreasing expected loss.
 
     Points may coincide, and pairs repeat; pairs of a domain that is no box may be too far apart.
     """
@@ -251,7 +251,7 @@ def _move(
     for shrink in SHRINK:
         start, end = moved_inside(low, high, centre, shrink * step * direction)
         if step > 0 and distances.allow(start, end):
-            yield Pair(typed(domain, start), typed(domain, end), words)
+            yield Pair(as_domain_data(domain, start), as_domain_data(domain, end), words)
             return
 
 
@@ -284,8 +284,12 @@ def _even_moves(domain: Domain, distances: Distances) -> Iterator[Pair]:
         np.where(places == place, high.ravel(), 0.0).reshape(domain.shape) for place in (0, high.size - 1)
     )
     for pair in (
-        Pair(typed(domain, axis), typed(domain, other), "two axes"),
-        Pair(typed(domain, np.zeros(domain.shape)), typed(domain, high), "all above, from zero"),
+        Pair(as_domain_data(domain, axis), as_domain_data(domain, other), "two axes"),
+        Pair(
+            as_domain_data(domain, np.zeros(domain.shape)),
+            as_domain_data(domain, high),
+            "all above, from zero",
+        ),
     ):
         if distances.allow(pair.data, pair.other):
             yield pair
@@ -293,7 +297,7 @@ def _even_moves(domain: Domain, distances: Distances) -> Iterator[Pair]:
 
 def _short_moves(domain: Domain, distances: Distances) -> Iterator[Pair]:
     """Yield moves of all coordinates at once between the ends, the middle, 0 and 1, and of a hair at an end."""
-    points = telling_points(domain)
+    points = extreme_points(domain)
     for (words, first), (other_words, second) in combinations(points, 2):
         if distances.allow(first, second):
             yield Pair(first, second, f"{words} / {other_words}")
@@ -349,7 +353,7 @@ def _whole(domain: Domain, point: FloatArray) -> FloatArray:
     return np.floor(point) if isinstance(domain, Integers) else point
 
 
-def typed(domain: Domain, point: FloatArray) -> Data:
+def as_domain_data(domain: Domain, point: FloatArray) -> Data:
     """Return a point as the data of a domain: whole numbers of `Integers`, and no negative zeros."""
     return point.astype(np.int64) if isinstance(domain, Integers) else np.asarray(point + 0.0)
 

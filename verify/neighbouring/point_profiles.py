@@ -27,7 +27,7 @@ from verify.events.readings import ColumnValue
 from verify.events.view_sample import ViewSample
 from verify.neighbouring.adjacency import Adjacency, Data, Pair
 from verify.neighbouring.pair_draws import PairDraws
-from verify.neighbouring.point_patterns import ends_of, typed
+from verify.neighbouring.point_patterns import as_domain_data, ends_of
 from verify.neighbouring.within import Within
 
 
@@ -98,7 +98,7 @@ def profiled_pairs(
     first = int(_PROFILE.first * samples)
     if not others or first < BLOCK + _PROFILE.rows[0] * len(points):
         return []
-    draws.alone(points[0], BLOCK)  # shows how many columns there are
+    draws.draw_point(points[0], BLOCK)  # shows how many columns there are
     draws.spent += BLOCK
     differ, _ = _looked_at(points, draws, 0, first - BLOCK, executor)
     place = {_key(point): i for i, point in enumerate(points)}
@@ -123,7 +123,7 @@ def _looked_at(
     affordable = min(samples, _PROFILE.values // draws.columns) // len(points)
     rows = min(max(affordable, least), most) // BLOCK * BLOCK
     draws.spent += rows * len(points)
-    with executor.open(partial(draws.alone, rows=rows, look=look), most=len(points)) as pool:
+    with executor.open(partial(draws.draw_point, rows=rows, look=look), most=len(points)) as pool:
         differ, variance = _differences(list(pool.results(points)))
     # Where x are the log ratios, the estimate varies by 2 x for every draw of either point, and x² is about J.
     return differ, lambda size: math.sqrt(variance + 8.0 * max(size, 0.0) / rows)
@@ -140,7 +140,7 @@ def _points(domain: Domain) -> list[Data]:
     low, high = (float(end.ravel()[0]) for end in ends)
     whole = np.arange(math.ceil(low), math.floor(high) + 1.0) if high - low < most else np.empty(0)
     values = whole if len(whole) >= least else np.linspace(low, high, _PROFILE.grid)
-    return [typed(domain, np.full(domain.shape, value)) for value in values.tolist()]
+    return [as_domain_data(domain, np.full(domain.shape, value)) for value in values.tolist()]
 
 
 def _key(point: Data) -> bytes:
@@ -152,7 +152,7 @@ def _differences(worlds: Sequence[ViewSample]) -> tuple[FloatArray, float]:
     rows, total, freedom = len(worlds[0].values), np.zeros((len(worlds), len(worlds))), 0
     for column in worlds[0].columns:
         reading = ColumnValue(column)
-        feature = feature_of(reading, np.concatenate([reading.of(world) for world in worlds]))
+        feature = feature_of(reading, np.concatenate([reading.values(world) for world in worlds]))
         bins = feature.bins.reshape(len(worlds), rows)
         counts = np.stack([np.bincount(row, minlength=feature.size) for row in bins]) + 0.5
         shares = counts / counts.sum(axis=1, keepdims=True)

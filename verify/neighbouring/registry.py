@@ -75,7 +75,7 @@ def adjacency_from_words(text: str) -> Adjacency:
     --------
     >>> adjacency_from_words("within(box(-10, 10, 5), linf=1)").linf
     1.0
-    >>> adjacency_from_words("interval(0, 1)").words
+    >>> adjacency_from_words("interval(0, 1)").description
     'any two points of [0, 1]'
     """
     try:

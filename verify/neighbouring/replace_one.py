@@ -21,7 +21,7 @@ from mechanisms import Domain, Neighbouring
 from mechanisms.parameters import whole
 from verify.neighbouring.adjacency import Data, NotNeighbours, Pair, check_points, first_pairs
 from verify.neighbouring.path import Path
-from verify.neighbouring.point_patterns import ends_of, typed
+from verify.neighbouring.point_patterns import as_domain_data, ends_of
 from verify.neighbouring.table_patterns import TablePattern, doubling_places, tables_of
 from verify.neighbouring.within import AnyTwo
 
@@ -49,7 +49,7 @@ class ReplaceOne:
         object.__setattr__(self, "records", whole("records", self.records, least=1))
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """One of how many records is replaced by which."""
         if self.records == 1:
             return f"the one record (in {self.record}) replaced"
@@ -82,7 +82,7 @@ class ReplaceOne:
         different = np.flatnonzero((pair.data != pair.other).reshape(self.records, -1).any(axis=1))
         if different.size != 1:
             raise NotNeighbours(
-                f"data and other differ in {different.size} records: neighbours are {self.words}"
+                f"data and other differ in {different.size} records: neighbours are {self.description}"
             )
 
     def path(self, start: Data, end: Data) -> Path:
@@ -132,9 +132,9 @@ def _split_replacements(record: Domain, records: int) -> Iterator[Pair]:
     for count in dict.fromkeys(count for count in counts if 0 < count < size):
         first = (np.arange(size) < count).reshape(record.shape)
         up, down = np.where(first, high, low), np.where(first, low, high)
-        splits.append((count, typed(record, down), typed(record, up)))
+        splits.append((count, as_domain_data(record, down), as_domain_data(record, up)))
     others = records - 1
-    below, above = typed(record, low), typed(record, high)
+    below, above = as_domain_data(record, low), as_domain_data(record, high)
     for which, (count, down, up) in product(range(5), splits):
         words, rest = (
             ("equal to the new one", [up] * others),

@@ -12,7 +12,7 @@ from hypothesis.strategies import SearchStrategy
 from mechanisms import Ball, Categories, Domain, Integers
 from verify.neighbouring.adjacency import Data, Pair
 from verify.neighbouring.distances import Distances
-from verify.neighbouring.point_patterns import SHRINK, ends_of, moved_inside, telling_points
+from verify.neighbouring.point_patterns import SHRINK, ends_of, extreme_points, moved_inside
 
 _PARTS = 64  # steps of the grid between a domain's ends that coordinates lie on: short to say, exact to add
 _MOST_EXTREMES = 64  # extreme points of a domain without ends, of which pairs are listed
@@ -23,7 +23,7 @@ def points(domain: Domain) -> SearchStrategy[Data]:
     """Points of a domain: telling ones, then coordinates on a grid between its ends."""
     if isinstance(domain, Categories):
         return st.integers(0, domain.size - 1).map(np.array)
-    telling = st.sampled_from([point for _, point in telling_points(domain)])
+    telling = st.sampled_from([point for _, point in extreme_points(domain)])
     if isinstance(domain, Ball) and domain.order != math.inf:
         vectors = st.lists(st.integers(-_PARTS, _PARTS), min_size=domain.size, max_size=domain.size)
         return telling | vectors.map(lambda vector: domain.clip(domain.radius / _PARTS * np.array(vector)))

@@ -56,14 +56,14 @@ _ROUNDS = _Rounds()
 
 @dataclass(eq=False)
 class ComparedPair:
-    """What is known of a pair.
+    """A pair of neighbours, with its results in the comparison.
 
     Attributes
     ----------
     pair
         The pair.
     rounds
-        In how many rounds draws of it were looked at.
+        Number of rounds in which it was drawn.
     score
         Of the last of them.
     kept
@@ -84,8 +84,8 @@ class PairComparison:
     test: FinalTest
     executor: Executor = field(default_factory=Serial)
 
-    def look(self, pairs: Sequence[ComparedPair], rows: int, *, keep: bool = False) -> None:
-        """Look at `rows` new draws of each world of each pair, and keep them, if they are few enough."""
+    def score_pairs(self, pairs: Sequence[ComparedPair], rows: int, *, keep: bool = False) -> None:
+        """Score each pair by `rows` new draws of each of its worlds; keep these if `keep` and they are few enough."""
         self.draws.spent += 2 * rows * len(pairs)
         alone = [] if self.draws.coupled is not None else pairs[:1]  # it shows how worlds are drawn
         for group, executor in ((alone, Serial()), (pairs[len(alone) :], self.executor)):
@@ -96,14 +96,16 @@ class PairComparison:
 
     def _looked(self, rows: int, keep: bool, one: ComparedPair) -> tuple[PairScore, WorldSamples | None]:
         """Return the score of a pair by new draws, and the draws if they are to be kept."""
-        new = self.draws.drawn(one.pair, rows, one.rounds)
+        new = self.draws.draw_pair(one.pair, rows, one.rounds)
         sample, fresh = halves(new)
         if one.kept is not None and len(one.kept[0].values) >= len(sample[0].values):
             sample, fresh = one.kept, new
         score = score_pair(sample, fresh, self.test, coupled=bool(self.draws.coupled))
         return score, new if keep and rows * self.draws.columns <= _MOST_KEPT else None
 
-    def best(self, pairs: Sequence[Pair], least: int, samples: int, tell: Progress) -> list[ComparedPair]:
+    def best_pairs(
+        self, pairs: Sequence[Pair], least: int, samples: int, tell: Progress
+    ) -> list[ComparedPair]:
         """Return the best of some pairs after three rounds, at least so many.
 
         Parameters
@@ -126,7 +128,7 @@ class PairComparison:
             if len(left) == 1 or rows == 0:
                 break
             tell(0.11 * number, f"comparing {len(left)} known pairs")
-            self.look(left, rows, keep=number == len(_ROUNDS.shares) - 1)
+            self.score_pairs(left, rows, keep=number == len(_ROUNDS.shares) - 1)
             places = max(least, math.ceil(len(left) * go_on))
             scores = [each.score for each in left]
             orders = zip(*((one.lower, one.upper, one.divergence) for one in scores), strict=True)

@@ -1,4 +1,4 @@
-"""Telling tables of records: all equal, alternating, tied, half and half; and the places of which one changes."""
+"""Telling tables of records: all equal, alternating, tied, half and half; and the places where one record changes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from mechanisms import Domain
 from mechanisms.arrays import BoolArray
 from verify.neighbouring.adjacency import Data
-from verify.neighbouring.point_patterns import ends_of, telling_points
+from verify.neighbouring.point_patterns import ends_of, extreme_points
 
 MOST_POINTS = 3
 """Values of a record that is removed."""
@@ -21,7 +21,7 @@ _LEAST_SWINGING = 4  # records of which there are two batches of two
 
 
 class TablePattern(NamedTuple):
-    """Records, and what they are in words."""
+    """Records, with their description."""
 
     data: Data
     words: str
@@ -37,8 +37,8 @@ def doubling_places(records: int) -> list[int]:
 
 
 def tables_of(record: Domain, records: int) -> Iterator[TablePattern]:
-    """Yield data sets whose records are all equal, alternate (ties), or all but one equal (gaps of 1/n)."""
-    points = telling_points(record)
+    """Yield data sets with records that are all equal, alternate (ties), or are all but one equal (gaps of 1/n)."""
+    points = extreme_points(record)
     for words, point in points[:3]:
         yield TablePattern(np.repeat(point[None], records, axis=0), f"all {words}")
     if len(points) > 1 and records > 1:

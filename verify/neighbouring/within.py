@@ -2,7 +2,7 @@
 
 >>> from mechanisms import Box
 >>> adjacency = Within(Box(-10, 10, 5), linf=1)
->>> print(adjacency.words)
+>>> print(adjacency.description)
 two points of [-10, 10]^5, no coordinate further apart than 1
 >>> adjacency.seeds()[0].data, adjacency.seeds()[0].other
 (array([0., 0., 0., 0., 0.]), array([1., 1., 1., 1., 1.]))
@@ -22,7 +22,7 @@ from mechanisms.parameters import ParameterError
 from verify.neighbouring.adjacency import Data, NotNeighbours, Pair, check_points, first_pairs
 from verify.neighbouring.distances import Distances
 from verify.neighbouring.path import Path
-from verify.neighbouring.point_patterns import telling_moves
+from verify.neighbouring.point_patterns import extreme_moves
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -62,9 +62,9 @@ class Within:
         return Distances(self.l1, self.l2, self.linf)
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """Two points of the domain, and how far they may be apart."""
-        limits = self.distances.words
+        limits = self.distances.description
         return f"two points of {self.domain}, {limits}" if limits else f"any two points of {self.domain}"
 
     def seeds(self) -> Sequence[Pair]:
@@ -85,7 +85,7 @@ class Within:
             raise NotNeighbours(f"data and other are the same point, {pair.data.tolist()}")
         if not self.distances.allow(pair.data, pair.other):
             raise NotNeighbours(
-                f"{pair.data.tolist()} and {pair.other.tolist()}: neighbours are {self.words}"
+                f"{pair.data.tolist()} and {pair.other.tolist()}: neighbours are {self.description}"
             )
 
     def path(self, start: Data, end: Data) -> Path | None:
@@ -102,7 +102,7 @@ class Within:
         return None if most < 1 else _one_by_one(start, end, most)
 
     def _known_pairs(self) -> Iterator[Pair]:
-        return filter(self._fits, telling_moves(self.domain, self.distances))
+        return filter(self._fits, extreme_moves(self.domain, self.distances))
 
     def _fits(self, pair: Pair) -> bool:
         return bool(np.any(pair.data != pair.other)) and self.distances.allow(pair.data, pair.other)

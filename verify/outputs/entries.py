@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from verify.outputs.output_readings import UnreadableOutput, as_float
-from verify.outputs.shapes import fields_of, shape_of
+from verify.outputs.shapes import dataclass_values, shape_of
 
 DEEPEST = 50
 """How deep lists may lie within lists."""
@@ -44,7 +44,7 @@ def entries_of(output: Any, name: str = "", depth: int = 0) -> Iterator[tuple[st
         signals = isinstance(output, Decimal) and output.is_nan()
         yield name, math.nan if signals else as_float(output)
     elif is_dataclass(output) and not isinstance(output, type):
-        yield from entries_of(fields_of(output), name, depth)
+        yield from entries_of(dataclass_values(output), name, depth)
     elif isinstance(output, Mapping):
         _check_depth(depth)
         for key in output:

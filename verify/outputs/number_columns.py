@@ -78,7 +78,7 @@ def number_columns(places: Sequence[SeenPlace]) -> tuple[_NumberColumns, _LowBit
     offsets: dict[str, int] = {}
     low: dict[str, Column] = {}
     for place in places:
-        key, said = place.key, f"{place.said} as a number" if place.holds_words else place.said
+        key, said = place.key, f"{place.description} as a number" if place.holds_words else place.description
         numbers = [(r.values[:, at], r.whole.get(at)) for r, at in place.outputs]
         values = np.concatenate([floats for floats, _ in numbers])
         if any(whole is not None for _, whole in numbers):

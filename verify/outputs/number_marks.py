@@ -1,4 +1,4 @@
-"""What tells equal numbers apart when they are printed: True, 1 and 1.0, or -0.0 and 0.0, are not written alike."""
+"""Differences in print between equal numbers: True, 1 and 1.0, or -0.0 and 0.0, are not written alike."""
 
 from __future__ import annotations
 
@@ -78,14 +78,16 @@ class _MarkedNumbers:
 
 
 def marked_numbers(places: Sequence[SeenPlace]) -> list[_MarkedNumbers]:
-    """Return the columns of what some of the numbers at these places have, and others have not."""
+    """Return columns for the marks that some of the numbers at these places have, and others have not."""
     found = []
     for mark in _MARKS:
         marked = [place for place in places if _mixed(place, mark)]
         if not marked:
             continue
         columns = [
-            Column(f"{place.key}:{mark.key}", f"whether {place.said} is {mark.said}", "category", _SAID)
+            Column(
+                f"{place.key}:{mark.key}", f"whether {place.description} is {mark.said}", "category", _SAID
+            )
             for place in marked
         ]
         if len(marked) > _MOST_ALONE:

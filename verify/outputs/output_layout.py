@@ -57,7 +57,7 @@ class Steps:
     before: npt.NDArray[Any]
     units: Mapping[int, float]
 
-    def of(self, values: FloatArray, before: FloatArray) -> FloatArray:
+    def apply(self, values: FloatArray, before: FloatArray) -> FloatArray:
         """Return values, of these columns less those before."""
         changed = np.array(values)
         for i, unit in self.units.items():
@@ -65,7 +65,7 @@ class Steps:
             changed[:, i] = np.round(change / unit) * unit if unit else change
         return changed
 
-    def named(self, columns: Sequence[Column]) -> list[Column]:
+    def step_columns(self, columns: Sequence[Column]) -> list[Column]:
         """Return the columns, these as changes."""
         named = list(columns)
         for i in self.units:
@@ -78,12 +78,12 @@ class Steps:
 
 @dataclass(frozen=True, eq=False)
 class OutputLayout:
-    """Which column holds what.
+    """The columns of a view, with their sources.
 
     Attributes
     ----------
     sources
-        Where the columns come from, in order.
+        The sources of the columns, in order.
     places
         Names of all places that were seen.
     left_out
@@ -100,7 +100,7 @@ class OutputLayout:
     @cached_property
     def columns(self) -> tuple[Column, ...]:
         """All columns."""
-        every = self._every_column if self.steps is None else self.steps.named(self._every_column)
+        every = self._every_column if self.steps is None else self.steps.step_columns(self._every_column)
         return tuple(every[i] for i in self._kept)
 
     @cached_property
@@ -121,19 +121,19 @@ class OutputLayout:
 
     @property
     def width(self) -> int:
-        """How many places outputs have."""
+        """Number of places of the outputs."""
         return max(1, len(self.places))
 
     @property
-    def varied(self) -> bool:
-        """Whether words are taken apart, or outputs have several shapes: a few outputs hardly show all of these."""
+    def has_varied_shapes(self) -> bool:
+        """True if words are taken apart, or outputs have several shapes: a few outputs hardly show all of these."""
         return any(isinstance(source, _SpelledColumns | _OutputShape) for source in self.sources)
 
     def sample(self, readings: Readings, before: Readings | None = None) -> ViewSample:
         """Return the view that n outputs are, shape (n, columns); steps are those since the n outputs `before`."""
         values = self._values(readings)
         if self.steps is not None and before is not None:
-            values = self.steps.of(values, self._values(before))
+            values = self.steps.apply(values, self._values(before))
         return ViewSample(values[:, self._kept] if self.left_out else values, self.columns)
 
     def _values(self, readings: Readings) -> FloatArray:
@@ -160,28 +160,30 @@ def layout_of(seen: Sequence[Readings]) -> OutputLayout:
     ]
     telling = [places[name] for name in most_telling_names(numbered, seen)]
     numbers, low_bits = number_columns(telling)
-    codes = WordCodes.of(word for place in spoken for word in place.words)
+    codes = WordCodes.from_words(word for place in spoken for word in place.seen_words)
     labels: list[_ColumnSource] = []
     spelled: list[_ColumnSource] = []
     for place in spoken:
-        spelling = Spelling.of(*place.words_apart) if len(spoken) <= _MOST_SPELLED else None
+        spelling = Spelling.from_words(*place.words_apart) if len(spoken) <= _MOST_SPELLED else None
         labels.append(_label_column(place, codes, closed=spelling is not None))
         if spelling is not None:
-            spelled.append(_SpelledColumns(place.name, spelling.columns(place.key, place.said), spelling))
+            spelled.append(
+                _SpelledColumns(place.name, spelling.columns(place.key, place.description), spelling)
+            )
     sources: list[_ColumnSource] = [numbers, *labels, *spelled, low_bits, *marked_numbers(telling)]
     if len(numbered) > MOST_PLACES:
-        sources.append(BlockSums.of(numbered))
+        sources.append(BlockSums.from_names(numbered))
     orders = _codes(r.orders for r in seen)
     if len({frozenset(order.split(", ")) for order in orders.codes}) < len(orders):
         column = Column("order", "the order of the output's keys", "category", orders.labels())
-        sources.append(_WordColumn(column, attrgetter("orders"), orders.number))
-    shapes = WordCodes.of(shape for r in seen for shape in r.shapes)
+        sources.append(_WordColumn(column, attrgetter("orders"), orders.code_of))
+    shapes = WordCodes.from_words(shape for r in seen for shape in r.shapes)
     if len(shapes) > 1:
         sources.append(_OutputShape(shapes, frozenset(places)))
     errors = _codes(r.errors for r in seen)
     if len(errors):
         column = Column("raised", "what the call raised", "category", errors.labels())
-        sources.append(_WordColumn(column, attrgetter("errors"), errors.number))
+        sources.append(_WordColumn(column, attrgetter("errors"), errors.code_of))
     return OutputLayout(tuple(source for source in sources if source.columns), tuple(places))
 
 
@@ -218,18 +220,20 @@ class _WordColumn:
 
 def _label_column(place: SeenPlace, codes: WordCodes, *, closed: bool) -> _WordColumn:
     """Return the words at a place as labels; one label for all that were not seen at first, if `closed`."""
-    key, said = place.key, place.said
+    key, said = place.key, place.description
     if place.holds_numbers:  # they have a column, too
         key, said = f"{key}:word", f"{said} as a word"
     another = ((_ANOTHER, "another word than those seen at first"),) if closed else ()
     column = Column(key, said, "category", (*another, *codes.labels()))
-    number = partial(codes.number, unseen=_ANOTHER) if closed else codes.number
+    number = partial(codes.code_of, unseen=_ANOTHER) if closed else codes.code_of
     return _WordColumn(column, methodcaller("words_at", place.name), number)
 
 
 def _codes(columns: Iterable[Words | None]) -> WordCodes:
     """Return a code for each word that occurs."""
-    return WordCodes.of(word for words in columns if words is not None for word in words.spoken)
+    return WordCodes.from_words(
+        word for words in columns if words is not None for word in words.distinct_words
+    )
 
 
 @dataclass(frozen=True)
@@ -265,12 +269,12 @@ class _OutputShape:
 
     def values(self, readings: Readings) -> FloatArray:
         """Return the shapes' codes, and the counts; shape (n, 2)."""
-        shapes = [self.codes.number(shape) for shape in readings.shape_of_each]
+        shapes = [self.codes.code_of(shape) for shape in readings.shape_of_each]
         count = np.zeros(len(readings)) if readings.beyond is None else readings.beyond.astype(np.float64)
         for place, name in enumerate(readings.names):
             if name not in self.places:
                 present = ~np.isnan(readings.values[:, place])
                 if place in readings.words:
-                    present |= readings.words[place].present
+                    present |= readings.words[place].has_word
                 count += present
         return np.stack([shapes, count], axis=1)

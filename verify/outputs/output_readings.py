@@ -1,4 +1,4 @@
-"""What n outputs of a function are read as: numbers and words at numbered places."""
+"""The readings of n outputs of a function: numbers and words at numbered places."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class Readings:
 
     @property
     def errors(self) -> Words | None:
-        """The names of what was raised in place of outputs; None if nothing was."""
+        """The names of the errors raised in place of outputs; None if there are none."""
         if not self.raised:
             return None
         return Words.of_list(self.raised[i].error if i in self.raised else None for i in range(len(self)))

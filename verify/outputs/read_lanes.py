@@ -1,4 +1,4 @@
-"""What a function returned for several lanes at once, read as `verify.outputs.read_outputs` does."""
+"""The value that a function returned for several lanes at once, read as `verify.outputs.read_outputs` does."""
 
 from __future__ import annotations
 
@@ -30,8 +30,9 @@ _WANTED = (
 
 
 def read_lanes(result: Any, lanes: int, known: Collection[str] | None = None) -> Readings:
-    """Read what a function returned for several lanes: an array, arrays in a tuple or dictionary, or a list of outputs.
+    """Read the value that a function returned for several lanes.
 
+    It is an array, arrays in a tuple or dictionary, or a list of outputs.
     `known` is as for `read_outputs`; arrays have no other entries.
 
     Raises

@@ -1,4 +1,4 @@
-"""What was seen at one place of a function's outputs, on several data sets."""
+"""The readings at one place of a function's outputs, on several data sets."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ class SeenPlace:
 
     @cached_property
     def holds_numbers(self) -> bool:
-        """Whether a number was seen, or nothing at all."""
+        """True if a number was seen, or nothing at all."""
         return not any(at in r.words for r, at in self.outputs) or not all(
             np.isnan(r.values[:, at]).all() for r, at in self.outputs
         )
 
     @cached_property
     def holds_words(self) -> bool:
-        """Whether a word was seen."""
+        """True if a word was seen."""
         return any(at in r.words for r, at in self.outputs)
 
     @cached_property
-    def words(self) -> set[str]:
+    def seen_words(self) -> set[str]:
         """All words that were seen."""
-        return {word for r, at in self.outputs if at in r.words for word in r.words[at].spoken}
+        return {word for r, at in self.outputs if at in r.words for word in r.words[at].distinct_words}
 
     @property
     def words_apart(self) -> list[list[str]]:
@@ -57,13 +57,13 @@ class SeenPlace:
         return "output" if self.single and self.name == "[1]" else f"output{self.name}"
 
     @property
-    def said(self) -> str:
+    def description(self) -> str:
         """The place in words, such as "output 2"; a member of a set as "3 in the output"."""
         return _said(self.name, self.single)
 
 
 def seen_places(seen: Sequence[Readings]) -> list[SeenPlace]:
-    """Return all places of outputs: in order those of the outputs with most, then what the others add."""
+    """Return all places of outputs: in order those of the outputs with most, then the further ones of the others."""
     by_length = sorted(seen, key=lambda each: -len(each.names))
     names = list(dict.fromkeys(name for each in by_length for name in each.names))
     # Entries of a dictionary come in the order in which outputs happen to show them, as members of a set do.

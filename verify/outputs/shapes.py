@@ -28,11 +28,11 @@ def shape_of(output: Any) -> str:
     if isinstance(output, Mapping):
         return _keys({key: shape_of(value) for key, value in output.items()})
     if is_dataclass(output):
-        return shape_of(fields_of(output))
+        return shape_of(dataclass_values(output))
     return ""
 
 
-def fields_of(output: Any) -> dict[str, Any]:
+def dataclass_values(output: Any) -> dict[str, Any]:
     """Return the fields of a dataclass's instance by name."""
     return {field.name: getattr(output, field.name) for field in fields(output)}
 
@@ -47,7 +47,7 @@ def entries_in_words(shape: tuple[int, ...]) -> str:
     return f"{entries} entries" if entries != "1" else "1 entry"
 
 
-def shown(shape: str) -> str:
+def format_shape(shape: str) -> str:
     """Return a shape as messages show it, a long one cut short."""
     if len(shape) <= _LONGEST_SHAPE:
         return shape or "a single value"
@@ -65,7 +65,7 @@ def _pattern(output: Any) -> str:
     if isinstance(output, set | frozenset):
         return _listed([_pattern(item) for item in sorted(output, key=repr)])
     if is_dataclass(output):
-        return _pattern(fields_of(output))
+        return _pattern(dataclass_values(output))
     if isinstance(output, Mapping):
         return _keys(
             {key: "" if _pattern(value) == "·" else _pattern(value) for key, value in output.items()}

@@ -1,7 +1,7 @@
 """Words as sequences: the numbers they write, the parts they list, or the letters they are made of.
 
-A word among many is hardly ever seen twice, and a table of such words says nothing. What tells is often one letter,
-the first parts, how many there are, or a number that is written out.
+A word among many is hardly ever seen twice, and a table of such words shows nothing. A difference is often in one
+letter, the first parts, their number, or a number that is written out.
 """
 
 from __future__ import annotations
@@ -41,22 +41,22 @@ _PARTS = re.compile(r"[^\s,;|=:/\[\](){}<>\"']+")
 
 @dataclass(frozen=True)
 class Spelling:
-    """How the words at one place are taken apart.
+    """The division of the words at one place into parts.
 
     Attributes
     ----------
     unit
-        What a word is made of; "number" if it is one itself.
+        The unit of the parts; "number" if a word is one itself.
     places
-        Which parts are columns: the first ones, and further ones that differ between data sets.
+        The parts that are columns: the first ones, and further ones that differ between data sets.
     numeric
-        For each of these, whether it is a number.
+        For each of these, True if it is a number.
     codes
         Of the parts that are no numbers.
     long
-        Whether how many parts there are is a column.
+        True if the number of parts is a column.
     forms
-        Of how a word is written around its digits or its parts: a space behind a number is none of the number; None
+        Of the form of a word around its digits or its parts: a space behind a number is not part of the number; None
         for letters, of which nothing is left out.
     """
 
@@ -68,7 +68,7 @@ class Spelling:
     forms: WordCodes | None
 
     @classmethod
-    def of(cls, *apart: Sequence[str]) -> Spelling | None:
+    def from_words(cls, *apart: Sequence[str]) -> Spelling | None:
         """Return how words like those seen are taken apart; None if they are few, or have nothing in them.
 
         Parameters
@@ -93,14 +93,14 @@ class Spelling:
         numeric = tuple(
             unit != "letter" and _all_numbers([p for p in column if p is not None]) for column in columns
         )
-        codes = WordCodes.of(
+        codes = WordCodes.from_words(
             part
             for column, number in zip(columns, numeric, strict=True)
             if not number
             for part in column
             if part is not None
         )
-        forms = None if unit == "letter" else WordCodes.of(_form(word, unit) for word in seen)
+        forms = None if unit == "letter" else WordCodes.from_words(_form(word, unit) for word in seen)
         return cls(unit, tuple(places), numeric, codes, len(lengths) > 1, forms)
 
     @property
@@ -139,9 +139,9 @@ class Spelling:
             parts = _parts_of(word, self.unit)
             for i, (place, numeric) in enumerate(zip(self.places, self.numeric, strict=True)):
                 if place < len(parts):
-                    row[i] = _number(parts[place]) if numeric else self.codes.number(parts[place])
+                    row[i] = _number(parts[place]) if numeric else self.codes.code_of(parts[place])
             beside = [float(len(parts))] if self.long else []
-            beside += [self.forms.number(_form(word, self.unit))] if self.forms is not None else []
+            beside += [self.forms.code_of(_form(word, self.unit))] if self.forms is not None else []
             beside += [float(len(word))] if self._whole else []
             row[first:] = beside
         return np.asarray(table[words.codes])

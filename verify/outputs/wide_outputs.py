@@ -1,8 +1,8 @@
-"""Outputs with very many entries: which of them to look at one by one, and sums for the others.
+"""Outputs with very many entries: a choice of entries with columns of their own, and sums for the others.
 
-A search for events looks at every column; with thousands of them it would spend its time on places where nothing
-differs. Whatever is looked at is a function of the output, so that bounds hold; they may be smaller than they would be
-if every entry were looked at by itself.
+A search for events reads every column; with thousands of them it would spend its time on places where nothing
+differs. All columns are functions of the output, so that bounds hold; they may be smaller than they would be
+if every entry had a column of its own.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class BlockSums:
     names: tuple[tuple[str, ...], ...]
 
     @classmethod
-    def of(cls, names: Sequence[str]) -> BlockSums:
+    def from_names(cls, names: Sequence[str]) -> BlockSums:
         """Divide places into blocks of neighbours."""
         ends = np.linspace(0, len(names), BLOCKS + 1).astype(int).tolist()
         return cls(tuple(tuple(names[start:stop]) for start, stop in pairwise(ends) if stop > start))
@@ -70,9 +70,9 @@ class BlockSums:
 
 
 def most_telling_names(names: Sequence[str], seen: Sequence[Readings]) -> list[str]:
-    """Return all names, or of more than 256 the 128 whose entries differ most between the data sets, in order.
+    """Return all names, or of more than 256 the 128 with entries that differ most between the data sets, in order.
 
-    Compared are means, spreads and how often an entry is there at all, each in its standard errors.
+    Means, spreads and the frequency with which an entry is present are compared, each in its standard errors.
     """
     if len(names) <= MOST_PLACES:
         return list(names)

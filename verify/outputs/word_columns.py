@@ -1,4 +1,4 @@
-"""Words at one place of many outputs, each different word held once, and the numbers that stand for words."""
+"""Words at one place of many outputs, each different word held once, and the codes of words."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
 from verify.events.event import mixed_keys
-from verify.outputs.shapes import shown
+from verify.outputs.shapes import format_shape
 
 NO_WORD = -1  # the code of an output that holds no word at the place
 _UNSEEN = 2.0**32  # numbers of words that were not seen when the layout was made lie above
@@ -47,7 +47,7 @@ class Words:
 
     @classmethod
     def of_array(cls, array: npt.NDArray[Any]) -> Words:
-        """Return the words of a one-dimensional array of fixed-width text, or of bytes, which are said in hexadecimal.
+        """Return the words of a one-dimensional array of fixed-width text, or of bytes in hexadecimal.
 
         Equal words are found by comparing the array's bytes, so that no Python object is made for an entry.
         """
@@ -76,13 +76,13 @@ class Words:
         return (listed[code] for code in self.codes.tolist())
 
     @property
-    def present(self) -> BoolArray:
-        """Whether each output holds a word."""
+    def has_word(self) -> BoolArray:
+        """True for each output with a word, shape (n,)."""
         held: BoolArray = self.codes != NO_WORD
         return held
 
     @property
-    def spoken(self) -> set[str]:
+    def distinct_words(self) -> set[str]:
         """Return the words that occur."""
         return {self.vocabulary[code] for code in np.unique(self.codes).tolist() if code != NO_WORD}
 
@@ -103,19 +103,19 @@ class Words:
 
 @dataclass(frozen=True)
 class WordCodes:
-    """The numbers that stand for words in a column: fixed when a layout is made, in the order of the alphabet."""
+    """The codes of words in a column: fixed when a layout is made, in the order of the alphabet."""
 
     codes: Mapping[str, int]
 
     @classmethod
-    def of(cls, words: Iterable[str]) -> WordCodes:
+    def from_words(cls, words: Iterable[str]) -> WordCodes:
         """Return a code for each different word."""
         return cls({word: code for code, word in enumerate(sorted(set(words)))})
 
     def __len__(self) -> int:
         return len(self.codes)
 
-    def number(self, word: str, unseen: float | None = None) -> float:
+    def code_of(self, word: str, unseen: float | None = None) -> float:
         """Return a word's code; of one not seen before `unseen`, or a number that depends on nothing but the word."""
         if word in self.codes:
             return float(self.codes[word])
@@ -123,7 +123,9 @@ class WordCodes:
 
     def labels(self, empty: str = "") -> tuple[tuple[float, str], ...]:
         """Return the words of all codes, as a column's labels."""
-        return tuple((float(code), shown(word) if word else empty) for word, code in self.codes.items())
+        return tuple(
+            (float(code), format_shape(word) if word else empty) for word, code in self.codes.items()
+        )
 
 
 def _coded(keys: npt.NDArray[np.uint64]) -> tuple[IntArray, list[int]]:

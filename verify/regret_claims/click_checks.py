@@ -1,8 +1,8 @@
-"""What the regret proofs of learners of ranked lists rest on, read from a running one.
+"""Checks of the assumptions of regret proofs for learners of ranked lists, on a running one.
 
 The same as for means (`verify.regret_claims.mean_checks`), for the estimating equation: an item of attraction w with n
 displays has clicks C and examinations E, estimated from noisy click vectors, and ``C - w E`` has mean 0. The checker
-draws the clicks and knows w, so it knows the noise of every release, and Q, what E estimates.
+draws the clicks and knows w, so it knows the noise of every release, and Q, the mean of E.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from verify.regret_claims.proof_run import (
     TOLERANCE,
     ProofCheck,
     StructuredRun,
-    allotted,
+    good_event_failure,
     rounded,
-    spread,
+    scatter_masked,
 )
 
 BuildLists = Callable[[Gate], ExplainedLists]
@@ -39,7 +39,7 @@ _CHERNOFF_TOLERANCE = 1e-6
 
 
 class ClickRun(StructuredRun[ClickConfidence]):
-    """What has been seen so far of a learner of lists.
+    """The checked state of a learner of lists, up to the current round.
 
     Attributes
     ----------
@@ -60,10 +60,10 @@ class ClickRun(StructuredRun[ClickConfidence]):
             raise ValueError("bound: its theorem says nothing of clicks and examinations")
         if not isinstance(problem, Cascade):
             raise ValueError(f"problem={problem!r}: must be a cascade")
-        super().__init__(bound, instance, lanes, allotted(theorem.failure, bound, instance))
+        super().__init__(bound, instance, lanes, good_event_failure(theorem.failure, bound, instance))
         values = bound.values(instance)
         self.theorem, self.problem = theorem, problem
-        self.exponent = bound.number(x, self.levelled)
+        self.exponent = bound.number(x, self.level_instance)
         self.radius = theorem.radius_on(values, bound.definitions)
         self.first = replace(theorem, radii=theorem.radii[:1]).radius_on(values, bound.definitions)
         self.scarcity = theorem.scarcity_on(values, bound.definitions)
@@ -94,13 +94,13 @@ class ClickRun(StructuredRun[ClickConfidence]):
     def checks(self, error: float) -> tuple[ProofCheck, ...]:
         """Return the checks once all rounds are played."""
         sides = None if self.theorem.phases else 1.0
-        return self.tested(error, (self.noise.p, self.noise.words), sides)
+        return self.all_checks(error, (self.noise.p, self.noise.description), sides)
 
     def state(self, learner: ExplainedLists) -> ClickConfidence:
         """Return the sums and indices."""
         return learner.click_confidence().copy()
 
-    def acted(self, state: ClickConfidence, learner: ExplainedLists, shown: IntArray) -> None:
+    def check_action(self, state: ClickConfidence, learner: ExplainedLists, shown: IntArray) -> None:
         """Check a list against the indices, and its items against the gap lemma."""
         self.round += 1
         fresh = self.left == 0
@@ -132,10 +132,10 @@ class ClickRun(StructuredRun[ClickConfidence]):
         gap = self.problem.benchmark - self.problem.expected_reward(shown)
         self.regret += np.where(self.failed, 0.0, gap)
 
-    def observed(
+    def check_feedback(
         self, before: ClickConfidence, after: ClickConfidence, shown: IntArray, clicks: FloatArray
     ) -> None:
-        """Check sums and indices after the feedback, and note what is random."""
+        """Check sums and indices after the feedback, and record the random quantities."""
         self.open += clicks
         self.left = self.left - 1
         ending = self.left == 0
@@ -168,15 +168,15 @@ class ClickRun(StructuredRun[ClickConfidence]):
             lambda lane, arm: "its sums moved without a release",
         )
         levelled = due
-        if self.renewed:
-            self.exponent = self.bound.number(x, self.levelled)
+        if self.epoch_ends:
+            self.exponent = self.bound.number(x, self.level_instance)
             levelled = self.displays > 0
         self.refuse_arm(
             "bookkeeping",
             ~levelled & (after.index != before.index),
             lambda lane, arm: "its index moved without a release",
         )
-        earlier = np.full(before.index.shape, np.nan) if self.renewed else before.index
+        earlier = np.full(before.index.shape, np.nan) if self.epoch_ends else before.index
         self._check_index(after, levelled, earlier)
         self._note(after, due, levelled)
 
@@ -234,7 +234,7 @@ class ClickRun(StructuredRun[ClickConfidence]):
         )
         self.refuse_arm(
             "radius",
-            spread(wrong, due),
+            scatter_masked(wrong, due),
             lambda lane, arm: (
                 f"index {after.index[lane, arm]:.6g} is not the theorem's for {after.clicks[lane, arm]:.6g} clicks and "
                 f"{after.examinations[lane, arm]:.6g} examinations in {after.displays[lane, arm]:g} displays with "
@@ -272,7 +272,7 @@ class ClickRun(StructuredRun[ClickConfidence]):
     def _rejected_above(self, due: BoolArray, mixed: BoolArray, index: FloatArray) -> BoolArray:
         """Say whether the mixture exceeds its level at these indices and at a few attractions above them."""
         assert self.theorem.index_level is not None
-        instance = self.levelled
+        instance = self.level_instance
         level = self.bound.number(self.theorem.index_level, instance)
         s = mixture_grid(int(self.bound.number(T, instance)))
         clicked, above = self.symbols[:, due][:, mixed, np.newaxis]

@@ -1,16 +1,16 @@
-"""What the regret proofs of successive elimination rest on, read from a running learner.
+"""Checks of the assumptions of regret proofs for successive elimination, on a running learner.
 
 The learner shows its means, counts and which arms are left (`algorithms.learner.ExplainedLearner`: the index of another
 is -infinity); the data it is fed are drawn here. In the order of the proof:
 
 - *bookkeeping*: counts are those of the theorem's batches, and means and arms change at releases only;
-- *radius*: arms are removed where the theorem's inequality says so, computed again, and no others;
-- *oracle*: what is played is an arm that is left and not yet played so often in this phase; in the end the last one;
+- *radius*: arms are removed where the theorem's inequality requires it, computed again, and no others;
+- *oracle*: the arm played is left and not yet played so often in this phase; in the end the last one;
 - *noise*, *estimates*: their laws, as for learners on means;
-- *good event*: the best arm is left, and where the theorem says so all means are within their radii, as often as it
-  says;
-- *gap lemma*: what is left after a phase is worse than the best arm by no more than the radii and what the two means
-  are off by; on the good event by no more than the theorem says;
+- *good event*: the best arm is left, and where the theorem states it all means are within their radii, as often as it
+  states;
+- *gap lemma*: an arm left after a phase is worse than the best arm by no more than the radii and the errors of the two
+  means; on the good event by no more than the theorem states;
 - *path*: so is a lane's regret, where the theorem is about it.
 """
 
@@ -31,9 +31,9 @@ from verify.regret_claims.proof_run import (
     TOLERANCE,
     ProofCheck,
     StructuredRun,
-    allotted,
+    good_event_failure,
     rounded,
-    spread,
+    scatter_masked,
 )
 
 _CLOSE = 1e-5  # relative: so little above equality an arm may be left, and so little below it removed
@@ -41,18 +41,18 @@ _UNSURE = 1e-3  # the same of exponents below which a learner's search ends
 
 
 class EliminationRun(StructuredRun[Confidence]):
-    """What has been seen so far of a learner.
+    """The checked state of a learner by elimination, up to the current round.
 
     Attributes
     ----------
     left
-        Which arms are, as the learner says; shape (lanes, arms).
+        True for the arms that are left, as the learner shows them; shape (lanes, arms).
     phase
         Of each lane, from 1; shape (lanes, 1).
     filled, open
-        How many outcomes of an arm its open batch has, and their sum.
+        Number of outcomes of an arm in its open batch, and their sum.
     count
-        How many values are in the mean of an arm.
+        Number of values in the mean of an arm.
 
     Raises
     ------
@@ -66,7 +66,7 @@ class EliminationRun(StructuredRun[Confidence]):
             raise ValueError("bound: its theorem is not about elimination")
         if not isinstance(problem, SemiBandit) or not isinstance(problem.structure, Arms):
             raise ValueError(f"problem={problem!r}: must be arms")
-        super().__init__(bound, instance, lanes, allotted(theorem.failure, bound, instance))
+        super().__init__(bound, instance, lanes, good_event_failure(theorem.failure, bound, instance))
         self.theorem, self.problem = theorem, problem
         self.radius = theorem.radius_on(bound.values(instance), bound.definitions)
         self.scale = bound.number(theorem.scale, instance)
@@ -89,9 +89,9 @@ class EliminationRun(StructuredRun[Confidence]):
             f"exact in {self.round:,} rounds, in which {phases.min():g} to {phases.max():g} phases of each run ended "
             f"and {removed:,} arms were removed"
         )
-        noise = self.noise.p, self.noise.words
+        noise = self.noise.p, self.noise.description
         lemmas = ("gap lemma",) if self.theorem.largest is None else ("gap lemma", "path")
-        return self.tested(error, noise, self.theorem.sides, lemmas=lemmas, radius=seen)
+        return self.all_checks(error, noise, self.theorem.sides, lemmas=lemmas, radius=seen)
 
     def _begin_phase(self, lanes: BoolArray) -> None:
         """Set how many values each arm's batch of the phase has in some lanes, and their x."""
@@ -105,7 +105,7 @@ class EliminationRun(StructuredRun[Confidence]):
         """Return the means, counts and indices."""
         return learner.confidence().copy()
 
-    def acted(self, shown: Confidence, learner: ExplainedLearner, action: IntArray) -> None:
+    def check_action(self, shown: Confidence, learner: ExplainedLearner, action: IntArray) -> None:
         """Check that an arm that is played is left, and is to be played."""
         self.round += 1
         playable = self.left & ((self.filled < self.batch) | self._decided)
@@ -126,7 +126,9 @@ class EliminationRun(StructuredRun[Confidence]):
         """In which lanes one arm is left; shape (lanes, 1)."""
         return np.asarray(self.left.sum(axis=1, keepdims=True) == 1)
 
-    def observed(self, before: Confidence, after: Confidence, action: IntArray, feedback: FloatArray) -> None:
+    def check_feedback(
+        self, before: Confidence, after: Confidence, action: IntArray, feedback: FloatArray
+    ) -> None:
         """Check counts and means after the feedback, at the end of a phase which arms are removed."""
         fed = (np.arange(self.left.shape[1]) == action) & ~self._decided
         self.filled += fed
@@ -183,7 +185,7 @@ class EliminationRun(StructuredRun[Confidence]):
             others = here & (behind > 0)
             counts = self.count[others], self.releases[others]
             apart = search_separation(*counts, mean[others], (mean + behind)[others], scale=self.scale)
-            found = spread(apart, others)
+            found = scatter_masked(apart, others)
         now = after.index > -np.inf
         late = 1.0 + (_UNSURE if theorem.apart == "separation" else _CLOSE)
         self.refuse_arm(
@@ -242,7 +244,7 @@ class EliminationRun(StructuredRun[Confidence]):
         )
         return values[which.ravel()].reshape(next(iter(numbers.values())).shape)
 
-    def ended(self) -> None:
-        """Check that no lane on the good event has lost more than the bound, if the proof says so."""
+    def check_end(self) -> None:
+        """Check that no lane on the good event has lost more than the bound, if the proof states that."""
         if self.theorem.largest is not None:
-            super().ended()
+            super().check_end()

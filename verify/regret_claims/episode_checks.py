@@ -1,4 +1,4 @@
-"""What the regret proof of a learner by doubling episodes rests on, read from a running one.
+"""Checks of the assumptions of the regret proof for a learner by doubling episodes, on a running one.
 
 An arm is played until it has been played twice as often; then the last episode's mean counts alone, and in round t the
 arm of largest index is next (`algorithms.theory.published_bandit_regret`). With N plays of an arm, x the theorem's
@@ -12,7 +12,7 @@ exponent in round t, and n values of level y in its estimate, ``y / n = 2 x / N`
   radius, but in as many of the episodes that start in a round as the proof allots to it;
 - *gap lemma*: on it, the gap of an arm that is chosen is at most twice its radius.
 
-There is no statement of a single lane's regret: the proof adds up what rare events cost.
+There is no statement of a single lane's regret: the proof adds up the costs of rare events.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from algorithms.learner import Confidence
 from algorithms.theory.regret_bound import Instance, RegretBound
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
 from verify.regret_claims.mean_checks import MeanRun
-from verify.regret_claims.proof_run import TOLERANCE, spread
+from verify.regret_claims.proof_run import TOLERANCE, scatter_masked
 
 _HALVINGS = 60
 _INDEX_TOLERANCE = 1e-6  # of what halving finds, where the learner makes twelve of Newton's steps from above
 
 
 class EpisodeRun(MeanRun):
-    """What has been seen so far of a learner that plays episodes.
+    """The checked state of a learner that plays episodes, up to the current round.
 
     Attributes
     ----------
     begins
-        In which lanes an episode starts.
+        True for the lanes in which an episode starts.
     level
         The exponent of the round in which each lane's episode has started; shape (lanes, 1).
     """
@@ -48,8 +48,8 @@ class EpisodeRun(MeanRun):
         self.level: FloatArray = np.zeros((lanes, 1))
         self._index: FloatArray | None = None
 
-    def ended(self) -> None:
-        """Say nothing of a lane's regret."""
+    def check_end(self) -> None:
+        """Check nothing: the theorem has no statement about a single lane's regret."""
 
     def _enter_round(self, shown: Confidence) -> None:
         """Check the indices where an episode starts, and that no others have moved."""
@@ -68,7 +68,7 @@ class EpisodeRun(MeanRun):
         here = some & self.begins[:, np.newaxis]
         rate = self._levels()[here] / shown.count[here]
         mean = np.clip(shown.estimate[here] + self.scale * rate, 0.0, 1.0)
-        expected = spread(_divergence_upper(mean, rate), here)
+        expected = scatter_masked(_divergence_upper(mean, rate), here)
         self.refuse_arm(
             "radius",
             here & ~(np.abs(shown.index - expected) <= _INDEX_TOLERANCE),

@@ -1,15 +1,15 @@
-"""What the regret proofs of learners by empirical divergence rest on, read from a running one.
+"""Checks of the assumptions of regret proofs for learners by empirical divergence, on a running one.
 
-Their indices are what speaks against an arm, ``H(J_i(largest estimate)) + ln n_i``, J an exponent I less what noisy
-data below 0 say against every mean and ``H(v) = v + 0.4 w ln(1 + 4 pi v)``, and the arm of least index is played
+Their indices are the evidence against an arm, ``H(J_i(largest estimate)) + ln n_i``, J an exponent I less the evidence
+of noisy data below 0 against every mean and ``H(v) = v + 0.4 w ln(1 + 4 pi v)``, and the arm of least index is played
 (`algorithms.theory.bandit_regret`). Bookkeeping, noise and estimates are checked as for learners on means; further
 
 - *radius*: J_i is of Chernoff's exponent, or that of the exact law of the noises, computed again in another way;
 - *estimates*: at its true mean u, ``P(I(u) > x) <= e^-x``, and no estimate is above its radius of level x more often;
-- *gap lemma*: what is played has ``J(u) <= ln T``, so for every z with ``u >= mu* - z`` and ``y <= n (mu + z)`` its gap
+- *gap lemma*: the arm played has ``J(u) <= ln T``, so for every z with ``u >= mu* - z`` and ``y <= n (mu + z)`` its gap
   is at most its radius of level ln T and 2 z.
 
-There is no good event, and no statement of a single lane's regret: the proof adds up what rare events cost.
+There is no good event, and no statement of a single lane's regret: the proof adds up the costs of rare events.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from algorithms.semi_bandits.dp_bandit import EXCUSED
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
 from verify.regret_claims.mean_checks import MeanRun
 from verify.regret_claims.noise_tests import AdditiveNoise
-from verify.regret_claims.proof_run import TOLERANCE, rounded, spread
+from verify.regret_claims.proof_run import TOLERANCE, rounded, scatter_masked
 
 _EXPONENT_TOLERANCE = 1e-4  # of what two searches find of one maximum, where the learner makes twelve steps
 _ALL_ALIKE = 1e-9  # a mean of bits this near 0 or 1 is 0 or 1 but for rounding
@@ -32,7 +32,7 @@ _POINTS = 3000
 
 
 class EvidenceRun(MeanRun):
-    """What has been seen so far of a learner that plays the arm of least index."""
+    """The checked state of a learner that plays the arm of least index, up to the current round."""
 
     def _check_oracle(self, shown: Confidence, action: IntArray) -> None:
         """Check that no index is below that of the arm played."""
@@ -74,7 +74,7 @@ class EvidenceRun(MeanRun):
         if self.theorem.exact:  # which is to be found as far as this, and but for so much
             computed = np.maximum(np.minimum(against, FAR - EXCUSED) - OFF, 0.0)
         share, size = self._share(after, here), np.log(after.count[here])
-        least, most = (spread(_sharpened(each, share) + size, here) for each in (computed, against))
+        least, most = (scatter_masked(_sharpened(each, share) + size, here) for each in (computed, against))
         shown, least, most = (np.minimum(each, 1e9) for each in (after.index, least, most))
         slack = _EXPONENT_TOLERANCE * (1 + np.abs(most))  # a bit rejects a mean of 1 for good
         self.refuse_arm(
@@ -174,7 +174,7 @@ class EvidenceRun(MeanRun):
     def _note(self, after: Confidence, count: FloatArray, releases: FloatArray, due: BoolArray) -> None:
         """Note how much speaks against the true means, and how far estimates are above them."""
         means = np.broadcast_to(self.problem.means, due.shape)
-        against = spread(self._evidence(after, due, means[due]), due)
+        against = scatter_masked(self._evidence(after, due, means[due]), due)
         off = after.estimate - means
         seldom = self.theorem.counting == "growing batches"
         here = due if seldom else due & (np.log2(np.maximum(count, 1.0)) % 1.0 == 0)

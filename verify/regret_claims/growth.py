@@ -1,11 +1,11 @@
-"""How regret grows with the horizon: like log T, or like a power of it?
+"""A test of the growth of regret with the horizon: like log T, or like a power of it.
 
-Learners know their horizon, so regret along one run saturates and tells nothing: independent runs are played for T0,
+Learners know their horizon, so regret along one run saturates and shows nothing: independent runs are played for T0,
 q T0 and q^2 T0 rounds instead. For regret ``a + b log T`` the two increments are the same, for ``c T^a`` the second is
 q^a times the first. The null hypothesis is that it is at most twice the first in expectation. With one run of each,
 ``Z = g3 - 3 g2 + 2 g1`` has an expectation of at most 0 then, and is never below ``-3 q T0`` times the gap: a betting
-test of that is exact for any distribution of regret. It follows from no theorem: it is a question of its own. What it
-asks has an answer only beyond the rounds that a learner needs to tell the arms apart.
+test of that is exact for any distribution of regret. It follows from no theorem: it is a question of its own. It has an
+answer only beyond the rounds that a learner needs to distinguish the arms.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 
 from algorithms.blocks import BlockStore, Executor
 from algorithms.theory.regret_bound import Instance
-from verify.conduct.progress import Progress, silent
+from verify.conduct.progress import Progress, no_progress
 from verify.regret_claims.plain_problem import plain_problem
 from verify.regret_claims.simulated_regret import check_numbers, simulated_regret
 from verify.regret_claims.speaking_instances import StatedBound, smallest_horizon
@@ -65,7 +65,7 @@ class GrowthReport:
 
     @property
     def faster(self) -> bool:
-        """Whether regret grows faster than log T, but with probability `error`."""
+        """True if regret grows faster than log T; wrong with probability at most `error`."""
         return self.excess > 0
 
 
@@ -80,7 +80,7 @@ def measure_growth(
     error: float = 1e-4,
     workers: int | Executor = 1,
     store: BlockStore | None = None,
-    progress: Progress = silent,
+    progress: Progress = no_progress,
 ) -> GrowthReport:
     """Play a learner at three horizons.
 

@@ -1,4 +1,4 @@
-"""What regret alone says of local privacy: too little of it is impossible (`algorithms.theory.lower_bounds`).
+"""A test of local privacy by regret alone: too little of it is impossible (`algorithms.theory.lower_bounds`).
 
 A learner is played on two instances of two arms that differ in one mean. A locally private one cannot do well on both:
 if upper limits on both regrets fall below the two-point bound at the claimed epsilon, the claim is false, whatever the
@@ -21,18 +21,18 @@ from verify.statistics.betting_means import mean_at_most
 
 @dataclass(frozen=True)
 class LocalPrivacyAudit:
-    """What was found.
+    """The result of a test of local privacy by regret.
 
     Attributes
     ----------
     claim
         The epsilon of local privacy that was tested.
     gap, horizon, runs
-        How far apart the two arms are, for how many rounds they were played, and how often.
+        The gap of the two arms, the number of rounds of a run, and the number of runs.
     regrets
         Upper limits on the expected regret on either instance.
     least
-        What they add up to at least for a learner that keeps the claim.
+        Least sum of both regrets of a learner that keeps the claim.
     error
         The probability that a true claim is called impossible, at most.
     """
@@ -47,7 +47,7 @@ class LocalPrivacyAudit:
 
     @property
     def impossible(self) -> bool:
-        """Whether no learner of the claimed privacy has so little regret."""
+        """True if no learner of the claimed privacy has so little regret."""
         return sum(self.regrets) < self.least
 
 

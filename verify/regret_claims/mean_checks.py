@@ -1,15 +1,15 @@
-"""What the regret proofs of learners on means rest on, read from a running one.
+"""Checks of the assumptions of regret proofs for learners on means, on a running one.
 
 The learner shows its estimates, counts and indices (`algorithms.learner.ExplainedLearner`); the data it is fed are
 drawn here, so all that it shows can be computed again. In the order of the proof:
 
-- *bookkeeping*: counts are what the feeds make them, and estimates change with releases only;
+- *bookkeeping*: counts are those of the outcomes fed, and estimates change with releases only;
 - *radius*: the index is the theorem's, of these estimates;
 - *oracle*: the action is an answer of the oracle to the index;
-- *noise*: what is left of a release without its data has the law that the radius knows;
-- *estimates*: for each arm, count and level, no more lanes are off by the radius of that level than it says;
+- *noise*: a release without its data has the law that the radius assumes;
+- *estimates*: for each arm, count and level, no more lanes are off by the radius of that level than it states;
 - *good event*: no more lanes leave it than the proof allots;
-- *gap lemma* and *path*: on the good event the gap of a bad action, and the regret of a lane, are what they may be.
+- *gap lemma* and *path*: on the good event the gap of a bad action, and the regret of a lane, are within their bounds.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from verify.regret_claims.proof_run import (
     TOLERANCE,
     ProofCheck,
     StructuredRun,
-    allotted,
+    good_event_failure,
     rounded,
-    spread,
+    scatter_masked,
 )
 
 BuildExplained = Callable[[Gate], ExplainedLearner]
@@ -44,13 +44,13 @@ _GAP = ("gap lemma",)
 
 
 class MeanRun(StructuredRun[Confidence]):
-    """What has been seen so far of a learner.
+    """The checked state of a learner on means, up to the current round.
 
     Attributes
     ----------
     feeds, total, open
-        How many outcomes of each arm were fed, what they sum to, and what those that wait for a release do (those of a
-        tree always wait); shape (lanes, arms).
+        Number of outcomes of each arm that were fed, their sum, and the sum of those that wait for a release (those of
+        a tree always wait); shape (lanes, arms).
 
     Raises
     ------
@@ -72,7 +72,7 @@ class MeanRun(StructuredRun[Confidence]):
                 f"problem={problem!r}: must be a semi-bandit with a linear reward, on sets, a matroid or disjoint "
                 "paths"
             )
-        failure = None if theorem.failure is None else allotted(theorem.failure, bound, instance)
+        failure = None if theorem.failure is None else good_event_failure(theorem.failure, bound, instance)
         super().__init__(bound, instance, lanes, failure)
         values = bound.values(instance)
         self.theorem: ConfidenceTheorem = theorem
@@ -102,11 +102,13 @@ class MeanRun(StructuredRun[Confidence]):
         """Return the checks once all rounds are played."""
         theorem, sampled = self.theorem, self.theorem.index == "sampled"
         level = error / (4 if sampled else 3)
-        return self.tested(
+        return self.all_checks(
             3 * level,
-            (1.0, "by the theorem: none") if theorem.noise == "none" else (self.noise.p, self.noise.words),
+            (1.0, "by the theorem: none")
+            if theorem.noise == "none"
+            else (self.noise.p, self.noise.description),
             theorem.sides,
-            further=(ProofCheck("samples", self.samples.p, level, self.in_runs(self.samples.words)),)
+            further=(ProofCheck("samples", self.samples.p, level, self.in_runs(self.samples.description)),)
             if sampled
             else (),
             lemmas={"none": (), "evidence": _GAP, "episode": _GAP}.get(theorem.lemma, (*_GAP, "path")),
@@ -115,7 +117,7 @@ class MeanRun(StructuredRun[Confidence]):
 
     def _set_levels(self) -> None:
         """Set the exponents of the radii, and of the indices if they have others."""
-        there = self.levelled
+        there = self.level_instance
         defined = any(symbol == x for symbol, _ in self.bound.definitions)
         self.exponent = self.bound.number(x, there) if defined else 1.0
         level = self.theorem.index_level
@@ -125,7 +127,7 @@ class MeanRun(StructuredRun[Confidence]):
         """Return the estimates, counts and indices."""
         return learner.confidence().copy()
 
-    def started(self, state: Confidence, outcomes: FloatArray) -> None:
+    def check_start(self, state: Confidence, outcomes: FloatArray) -> None:
         """Take a learner's first values: they count like any others."""
         self.feeds += 1.0
         self.total += outcomes
@@ -136,7 +138,7 @@ class MeanRun(StructuredRun[Confidence]):
         else:
             self._take((state.estimate - outcomes)[everywhere], np.zeros(everywhere.size), everywhere)
 
-    def acted(self, shown: Confidence, learner: ExplainedLearner, action: IntArray) -> None:
+    def check_action(self, shown: Confidence, learner: ExplainedLearner, action: IntArray) -> None:
         """Check an action against the index, and its gap against the radii."""
         self.round += 1
         if self.theorem.index == "sampled":
@@ -227,8 +229,10 @@ class MeanRun(StructuredRun[Confidence]):
         n = shown.count[some]
         self.samples.add((shown.index[some] - shown.estimate[some] - self.shift / n) * np.sqrt(n))
 
-    def observed(self, before: Confidence, after: Confidence, action: IntArray, feedback: FloatArray) -> None:
-        """Check counts, estimates and indices after the feedback, and note what is random."""
+    def check_feedback(
+        self, before: Confidence, after: Confidence, action: IntArray, feedback: FloatArray
+    ) -> None:
+        """Check counts, estimates and indices after the feedback, and record the random quantities."""
         lanes, fed = np.arange(len(action))[:, np.newaxis], self.fed
         place = (action[:, np.newaxis, :] == fed[:, :, np.newaxis]).argmax(axis=2)
         here = fed >= 0
@@ -249,7 +253,7 @@ class MeanRun(StructuredRun[Confidence]):
             "bookkeeping", "estimate", ~due & (had > 0) & moved, before.estimate, after.estimate
         )
         levelled = due
-        if self.renewed:
+        if self.epoch_ends:
             self._set_levels()
             levelled = count > 0
         if self.theorem.exponent is None and self.theorem.index != "sampled":
@@ -327,10 +331,10 @@ class MeanRun(StructuredRun[Confidence]):
             wrong[lowered] = self._invalid(
                 count[lowered], releases, estimate[lowered], index[lowered], exponent
             )
-        numbers = spread(np.stack([radius, expected], axis=1), due)
+        numbers = scatter_masked(np.stack([radius, expected], axis=1), due)
         self.refuse_arm(
             "radius",
-            spread(wrong, due),
+            scatter_masked(wrong, due),
             lambda lane, arm: (
                 f"index {after.index[lane, arm]:.6g} where estimate {after.estimate[lane, arm]:.6g} and radius "
                 f"{numbers[lane, arm, 0]:.6g} of {after.count[lane, arm]:g} values make {numbers[lane, arm, 1]:.6g}"
@@ -385,10 +389,10 @@ class MeanRun(StructuredRun[Confidence]):
         bits = (released - 0.5) / gain + 0.5
         nearest = np.round(bits)
         off = (np.abs(bits - nearest) > 1e-5) | ((nearest != 0) & (nearest != 1))
-        values = spread(released, due)
+        values = scatter_masked(released, due)
         self.refuse_arm(
             "noise",
-            spread(off, due),
+            scatter_masked(off, due),
             lambda lane, arm: (
                 f"a debiased bit is {values[lane, arm]:.6g}, not {0.5 - gain / 2:.6g} or {0.5 + gain / 2:.6g}"
             ),

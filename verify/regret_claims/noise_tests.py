@@ -1,8 +1,8 @@
 """Exact tests of the noise in released numbers, however many there were: e-values.
 
-A checker that drew the data knows what was summed, so what is left of a release is its noise. How many releases there
-are may depend on what came out; so each test is a product of factors of expectation 1, one a release, which exceeds
-1 / p with probability at most p whenever it is looked at (Ville). Averages of such products are one again.
+A checker that drew the data knows the sums, so the rest of a release is its noise. The number of releases may depend on
+the outcomes; so each test is a product of factors of expectation 1, one a release, which ever exceeds
+1 / p with probability at most p (Ville). Averages of such products are one again.
 """
 
 from __future__ import annotations
@@ -81,8 +81,8 @@ class AdditiveNoise:
         return p_value(logs)
 
     @property
-    def words(self) -> str:
-        """What was seen."""
+    def description(self) -> str:
+        """The statistics of the noise, in words."""
         if not self._trials:
             return "nothing was released"
         seen = ", ".join(
@@ -94,7 +94,7 @@ class AdditiveNoise:
 
 @dataclass
 class RandomizedTruth:
-    """Messages about a bit, each of which is untrue with the same known probability, whatever the bit."""
+    """Messages about a bit, each of which is untrue with the same known probability for both values."""
 
     chance: float
     _trials: list[int] = field(default_factory=lambda: [0, 0])
@@ -119,8 +119,8 @@ class RandomizedTruth:
         )
 
     @property
-    def words(self) -> str:
-        """What was seen."""
+    def description(self) -> str:
+        """The share of flipped messages for either value, in words."""
         rates = " and ".join(
             f"{percent(lies / max(trials, 1))} of {trials:,} messages with value {value}"
             for value, (trials, lies) in enumerate(zip(self._trials, self._lies, strict=True))

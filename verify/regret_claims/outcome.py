@@ -1,8 +1,8 @@
 """The outcome: regret at checkpoints, with limits that hold at all of them at once, against the bound.
 
 Pseudo-regret is a sum of differences of expected rewards, at least 0 (against an exact oracle) and at most T times the
-largest of a round, and runs are independent: so betting limits are exact (`verify.statistics.betting_means`). What
-shows a violation is the lower limit, which knows no range; what shows that regret is below a bound is the upper one.
+largest of a round, and runs are independent: so betting limits are exact (`verify.statistics.betting_means`). A
+violation is shown by the lower limit, which needs no range; that regret is below a bound, by the upper one.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Checkpoint:
 
     @property
     def verdict(self) -> CheckpointVerdict:
-        """What the limits say of the bound."""
+        """The verdict on the bound by the limits."""
         if self.lower > self.bound:
             return "violated"
         if self.bound >= self.trivial:
@@ -61,12 +61,12 @@ def _error_shares(checkpoints: int) -> list[float]:
 
 
 def allowed_at_most(trace: ContextualTrace, ceiling: float, error: float) -> FloatArray:
-    """Return what the radii of runs allow in expectation at every checkpoint, at most; but with probability `error`.
+    """Return upper limits on the expected regret that the radii allow; wrong with probability at most `error`.
 
     Parameters
     ----------
     trace
-        What they allow in every run.
+        The regret that they allow in every run, at every checkpoint.
     ceiling
         The largest regret of one round.
     error

@@ -1,11 +1,11 @@
-"""What the regret proofs of phased elimination rest on, read from running learners of linear bandits.
+"""Checks of the assumptions of regret proofs for phased elimination, on running learners of linear bandits.
 
 After each phase a learner shows what it has learned (`algorithms.linear.linear_phases.Learned`); the clients' rewards
 are drawn here, and theta* is known. *Bookkeeping*: lengths, clients, estimates, and a design under which no action's
-variance exceeds ``2 d / h``. *Radius*: variances and widths are the theorem's. *Oracle*: what is kept is what widths
-leave. *Noise*, *good event*, and *gap lemma*: on the event the best action is kept, and no survivor is worse than its
-width and the best action's, twice; the action played to the end, of the largest estimate, no worse than both widths
-once.
+variance exceeds ``2 d / h``. *Radius*: variances and widths are the theorem's. *Oracle*: the actions kept are those
+that the widths leave. *Noise*, *good event*, and *gap lemma*: on the event the best action is kept, and no survivor is
+worse than its width and the best action's, twice; the action played to the end, of the largest estimate, no worse than
+both widths once.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ BuildPhases = Callable[[Gate], LinearLearner]
 def check_phases(
     build: BuildPhases, bound: RegretBound, instance: Instance, *, lanes: int, seed: int, error: float
 ) -> tuple[ProofCheck, ...]:
-    """Play learners and check what their regret proof rests on, until the first counterexample.
+    """Play learners and check the assumptions of their regret proof, until the first counterexample.
 
     Parameters, results and errors are those of `verify.regret_claims.proof_run.check_rounds`, on a `LinearBandit` with
     rewards that are signs; a lane is a learner of its own.
@@ -44,8 +44,8 @@ def check_phases(
     if contradiction is not None:
         return (contradiction,)
     law = run.theorem.law
-    words = run.noise.words if law == "Gaussian" else f"its law is not tested: {law}"
-    return run.tested(error, (run.noise.p, words), None)
+    words = run.noise.description if law == "Gaussian" else f"its law is not tested: {law}"
+    return run.all_checks(error, (run.noise.p, words), None)
 
 
 def play_phases_checked(
@@ -66,17 +66,17 @@ def play_phases_checked(
             gate = Simulation(own, 1)
             learner = build(gate)
             clients = ask(learner)
-            run.started(lane)
+            run.begin_lane(lane)
             for phase in play_linear(learner, clients, gate, np.random.default_rng(drawn), together=True):
                 run.phased(learner, phase, clients)
-        run.ended()
+        run.check_end()
     except Contradiction as contradiction:
         return contradiction.check
     return None
 
 
 class AskedClients:
-    """The clients of a problem, with what they have reported of each action in the open phase."""
+    """The clients of a problem, with their reports of each action in the open phase."""
 
     def __init__(self, problem: LinearBandit) -> None:
         self.problem = problem
@@ -100,7 +100,7 @@ class AskedClients:
 
 
 class PhaseRun(ProofRun):
-    """What has been seen so far of learners in phases; `round` counts the phases of a lane.
+    """The checked state of learners in phases, up to the current one; `round` counts the phases of a lane.
 
     Attributes
     ----------
@@ -126,7 +126,7 @@ class PhaseRun(ProofRun):
         self.noise = AdditiveNoise("Gaussian", 1.0)
         self.lane, self.attained = 0, 0.0
 
-    def started(self, lane: int) -> None:
+    def begin_lane(self, lane: int) -> None:
         """Begin a lane."""
         self.lane, self.round = lane, 0
 

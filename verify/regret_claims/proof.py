@@ -1,4 +1,4 @@
-"""What a regret proof rests on, checked on an instance of the proof's own, if the learner shows it."""
+"""The assumptions of a regret proof, checked on an instance of the proof's own, if the learner shows its state."""
 
 from __future__ import annotations
 
@@ -57,10 +57,10 @@ _SHUFFLED_EPSILON = 10.0
 def check_proof(
     make: type[Any], bound: RegretBound, played: Instance, *, seed: int, error: float
 ) -> tuple[ProofCheck, ...]:
-    """Check what a theorem rests on, at the learner's epsilon; nothing if neither says it.
+    """Check the assumptions of a theorem, at the learner's epsilon; nothing if theorem or learner do not show them.
 
     Two of four arms (of a bandit one) are played for 256 rounds in 128 lanes, one of six vectors for 512 rounds in 24:
-    proofs speak at any horizon, where bounds do not. A learner by epochs is played until the third one, one that
+    proofs hold at any horizon, where bounds may be vacuous. A learner by epochs is played until the third one, one that
     restarts as in each of its epochs; one by elimination among four arms for 512 rounds in 64 lanes, or among three for
     20,500, where a phase takes thousands. One on moments plays four actions of R^2, drawn anew for each of 256 rounds,
     in 64 lanes; up to 4,096 rounds where the first batches are long.

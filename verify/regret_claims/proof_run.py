@@ -1,8 +1,8 @@
-"""What the checks of every regret proof share: rounds, lanes on the good event, counterexamples, and what is reported.
+"""The common part of the checks of all regret proofs: rounds, lanes on the good event, counterexamples, and reports.
 
-A proof is a good event, which fails as often as it says, and statements that hold on it without exception. So there are
-*statements*, of which one lane is a counterexample, and *tests* of what is random, each at a share of the error. Lanes
-are never left out of a count: that an arm was played often depends on what came out before.
+A proof is a good event, which fails as often as it states, and statements that hold on it without exception. So there
+are *statements*, of which one lane is a counterexample, and *tests* of random quantities, each at a share of the error.
+Lanes are never left out of a count: that an arm was played often depends on earlier outcomes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from algorithms.learner import Learner
 from algorithms.play import checked_action, start_warm
 from algorithms.theory.regret_bound import Instance, RegretBound
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
-from verify.sentences import Basis, Sentence, exact, stated
+from verify.sentences import Basis, Sentence, exact, remark
 
 State = TypeVar("State")
 
@@ -36,7 +36,7 @@ _LEVELS = np.array([1.0, 2.0, 3.0, 4.5])
 """Exponents at which the law of the estimates is tested."""
 
 _TESTS = 3  # noise, estimates, good event
-_NOT_TESTED = stated("not tested by itself")
+_NOT_TESTED = remark("not tested by itself")
 
 
 @dataclass(frozen=True)
@@ -64,28 +64,28 @@ class ProofCheck:
     binding: bool = True
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """The sentence's text."""
         return self.sentence.text
 
     @property
-    def named(self) -> Sentence:
-        """The sentence with the name of what was checked, as a reason for a verdict."""
-        return replace(self.sentence, text=f"{self.name}: {self.words}.")
+    def named_sentence(self) -> Sentence:
+        """The sentence with the name of the check, as a reason for a verdict."""
+        return replace(self.sentence, text=f"{self.name}: {self.description}.")
 
     @property
     def violated(self) -> bool:
-        """Whether what was seen contradicts the proof."""
+        """True if the observations contradict the proof."""
         return self.p <= self.level
 
     @property
-    def tested(self) -> bool:
-        """Whether it was looked at by itself."""
+    def was_tested(self) -> bool:
+        """True if it was tested by itself."""
         return self.sentence != _NOT_TESTED
 
 
 class Contradiction(Exception):
-    """A statement is false: the check that says so."""
+    """A statement is false; `check` is the failed check."""
 
     def __init__(self, name: str, words: str) -> None:
         super().__init__(name)
@@ -93,16 +93,16 @@ class Contradiction(Exception):
 
 
 class ProofRun:
-    """What has been seen so far of a learner on an instance.
+    """The checked state of a learner on an instance, up to the current round.
 
     Attributes
     ----------
     round
         The rounds so far.
     failed
-        Which lanes have left the good event; where it is one of each round, which are outside of this round's.
+        True for the lanes that have left the good event; where it is one of each round, those outside of this round's.
     regret
-        What each lane has lost on the good event.
+        The regret of each lane on the good event.
     """
 
     def __init__(self, bound: RegretBound, instance: Instance, lanes: int, failure: float | None) -> None:
@@ -119,18 +119,18 @@ class ProofRun:
         self._counts: set[int] = set()
 
     @property
-    def levelled(self) -> Instance:
-        """The instance whose confidence levels a learner has after the rounds so far."""
+    def level_instance(self) -> Instance:
+        """The instance with the horizon that sets a learner's confidence levels after the rounds so far."""
         by_epochs = self.instance.anytime and self.bound.levels
         return replace(self.instance, horizon=self.round + 1) if by_epochs else self.instance
 
     @property
-    def renewed(self) -> bool:
-        """Whether an epoch ends with this round, and all indices get another level."""
+    def epoch_ends(self) -> bool:
+        """True if an epoch ends with this round, and all indices get another level."""
         by_epochs = self.instance.anytime and self.bound.levels
         return by_epochs and bool(epoch_of(self.round) != epoch_of(self.round - 1))
 
-    def ended(self) -> None:
+    def check_end(self) -> None:
         """Check that no lane on the good event has lost more than the bound; without one that is no statement."""
         if self.failure is None:
             return
@@ -148,7 +148,7 @@ class ProofRun:
         self.failed = failed
         self._rounds_failed.append((int(failed.sum()), min(1.0, allotted)))
 
-    def tested(
+    def all_checks(
         self,
         error: float,
         noise: tuple[float, str],
@@ -194,7 +194,7 @@ class ProofRun:
         )
 
     def in_runs(self, words: str) -> Sentence:
-        """Return what the runs showed as a sentence."""
+        """Return the words as a sentence with the number of runs."""
         lanes = len(self.failed)
         return Sentence(f"{words} ({lanes:,} runs)", Basis.OBSERVED, draws=lanes)
 
@@ -252,7 +252,7 @@ class ProofRun:
     def note_radii(
         self, count: FloatArray, here: BoolArray, off: FloatArray, radius: Callable[[float], FloatArray]
     ) -> None:
-        """As `note_levels`, of estimates that are off by so much, with radii of each level for either side."""
+        """Count as `note_levels` the estimates that are off by more than the radius of each level, for either side."""
 
         def far(level: float) -> tuple[BoolArray, BoolArray]:
             most = radius(level)
@@ -298,7 +298,7 @@ class ProofRun:
         after: FloatArray,
         when: str = "without a release",
     ) -> None:
-        """Refuse that what is shown of an arm has moved."""
+        """Refuse a change of a quantity of an arm, such as its count, where none is due."""
         self.refuse_arm(
             name,
             moved,
@@ -319,7 +319,7 @@ class ProofRun:
 
 
 class StructuredRun(ProofRun, abc.ABC, Generic[State]):
-    """What has been seen so far of a learner that plays round by round, and shows its state."""
+    """The checked state of a learner that plays round by round and shows its state."""
 
     @abc.abstractmethod
     def checks(self, error: float) -> tuple[ProofCheck, ...]:
@@ -327,19 +327,19 @@ class StructuredRun(ProofRun, abc.ABC, Generic[State]):
 
     @abc.abstractmethod
     def state(self, learner: Any) -> State:
-        """Return what a learner shows, in arrays of its own."""
+        """Return the shown state of a learner, in arrays of its own."""
 
-    def started(self, state: State, outcomes: FloatArray) -> None:
-        """Check what a learner makes of one outcome of every arm; refuse it if the proofs start on nothing."""
+    def check_start(self, state: State, outcomes: FloatArray) -> None:
+        """Check the state after one outcome of every arm; refuse it if the proofs start on nothing."""
         raise ValueError("learner: starts on outcomes that its theorem does not know")
 
     @abc.abstractmethod
-    def acted(self, state: State, learner: Any, action: IntArray) -> None:
-        """Check an action against what the learner showed before it."""
+    def check_action(self, state: State, learner: Any, action: IntArray) -> None:
+        """Check an action against the state of the learner before it."""
 
     @abc.abstractmethod
-    def observed(self, before: State, after: State, action: IntArray, feedback: FloatArray) -> None:
-        """Check what a learner makes of feedback, and note what is random."""
+    def check_feedback(self, before: State, after: State, action: IntArray, feedback: FloatArray) -> None:
+        """Check the state of a learner after feedback, and record the random quantities."""
 
 
 def check_rounds(
@@ -352,13 +352,13 @@ def check_rounds(
     seed: int,
     error: float,
 ) -> tuple[ProofCheck, ...]:
-    """Play a learner and check what its regret proof rests on, until the first counterexample.
+    """Play a learner and check the assumptions of its regret proof, until the first counterexample.
 
     Parameters
     ----------
     make_run
-        What checks the rounds, as the theorem's `confidence` needs it: `MeanRun`, `EvidenceRun`, `EpisodeRun`,
-        `ClickRun` or `EliminationRun`.
+        The class that checks the rounds, as the theorem's `confidence` needs it: `MeanRun`, `EvidenceRun`,
+        `EpisodeRun`, `ClickRun` or `EliminationRun`.
     build
         Makes the learner on a gate: one that shows its state (`ExplainedLearner`, `ExplainedLists`).
     bound, instance
@@ -401,27 +401,27 @@ def play_checked(
         if hasattr(learner, "observe_initial"):
             outcomes = problem.draw_records(environment, lanes)  # type: ignore[union-attr]
             start_warm(learner, gate, problem, outcomes)  # type: ignore[arg-type]
-            run.started(run.state(learner), outcomes)
+            run.check_start(run.state(learner), outcomes)
         for record in range(1, run.instance.horizon + 1):
             before = run.state(learner)
             action = checked_action(learner, problem, lanes)  # type: ignore[arg-type]
-            run.acted(before, learner, action)
+            run.check_action(before, learner, action)
             feedback = draw(action)
             learner.observe(gate.private(feedback, learner.feedback_domain, record))
-            run.observed(before, run.state(learner), action, feedback)
-        run.ended()
+            run.check_feedback(before, run.state(learner), action, feedback)
+        run.check_end()
     except Contradiction as contradiction:
         return contradiction.check
     return None
 
 
-def allotted(failure: sp.Expr, bound: RegretBound, instance: Instance) -> float:
+def good_event_failure(failure: sp.Expr, bound: RegretBound, instance: Instance) -> float:
     """Return with which probability the good event of any epoch fails, or of the first round."""
     there = instance.epochs() if instance.anytime and bound.levels else [instance]
     return sum(bound.number(failure, each, t=1.0) for each in there)
 
 
-def spread(values: np.ndarray, where: BoolArray) -> Any:
+def scatter_masked(values: np.ndarray, where: BoolArray) -> Any:
     """Return values of those in a mask in an array of all, in which the others have 0."""
     full = np.zeros((*where.shape, *values.shape[1:]), dtype=values.dtype)
     full[where] = values

@@ -18,7 +18,7 @@ from verify.document.elements import (
     TextTable,
     Tone,
 )
-from verify.sentences import Sentence, confident, exact, stated
+from verify.sentences import Sentence, confident, exact, remark
 from verify.verdict.common_sections import assumptions_section, provenance_section, references_section
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def regret_document(report: RegretReport, **files: str) -> Document:
-    """Return what is said of a regret report; `files` are digests of what it was read from, by name."""
+    """Return a regret report as a document; `files` are digests of the files it was read from, by name."""
     sections = [
         _theorem(report),
         Section("Why", (Bullets(report.reasons),)),
@@ -37,7 +37,7 @@ def regret_document(report: RegretReport, **files: str) -> Document:
         assumptions_section(
             (
                 Paragraph(
-                    stated(
+                    remark(
                         "Simulated outcomes and NumPy noise. Privacy is a separate claim (dpwitness verify)."
                     )
                 ),
@@ -46,7 +46,7 @@ def regret_document(report: RegretReport, **files: str) -> Document:
         _certainty(report),
         Section(
             "Reproduce",
-            (Code(report.reproduce), Paragraph(stated("Another seed is an independent check."))),
+            (Code(report.reproduce), Paragraph(remark("Another seed is an independent check."))),
         ),
         provenance_section(report.provenance, **files),
         references_section((report.theorem.source,)),
@@ -125,7 +125,7 @@ def _theorem(report: RegretReport) -> Section:
         ("Correction", theorem.correction),
         ("Not proved", theorem.unproved),
     )
-    said = stated("(pseudo-)regret R(T) = Σ_t (μ* − μ(a_t)); claimed bound on its expectation:")
+    said = remark("(pseudo-)regret R(T) = Σ_t (μ* − μ(a_t)); claimed bound on its expectation:")
     return Section("The claim", (Paragraph(said), Facts(tuple(pair for pair in pairs if pair[1]))))
 
 
@@ -180,7 +180,7 @@ def _proof(report: RegretReport) -> Section | None:
     if not report.proof:
         return None
     rows = tuple((check.name, check.sentence, _p_value(check), _check_words(check)) for check in report.proof)
-    said = stated(
+    said = remark(
         "Statements that the theorem's proof uses, tested in separate runs of the learner; p-values are of exact "
         "tests, corrected for all looks. On the good event estimates are off by at most their radii; the oracle finds "
         "the best action for given weights."
@@ -191,12 +191,14 @@ def _proof(report: RegretReport) -> Section | None:
 def _p_value(check: ProofCheck) -> str:
     if not check.level:
         return "deterministic"
-    return at_most(check.p, 2) if check.tested else "-"
+    return at_most(check.p, 2) if check.was_tested else "-"
 
 
 def _check_words(check: ProofCheck) -> str:
     if not check.violated:
-        return ("not rejected" if check.level else "holds in these runs") if check.tested else "not tested"
+        return (
+            ("not rejected" if check.level else "holds in these runs") if check.was_tested else "not tested"
+        )
     return "violated" if check.binding else "false as printed (not used)"
 
 

@@ -1,4 +1,4 @@
-"""What is reported of a regret claim: the theorem, what its proof rests on, the outcome, and one verdict."""
+"""The report on a regret claim: the theorem, the checks of its proof, the outcome, and one verdict."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from mechanisms.printed_numbers import at_least, at_most, nearest
 from verify.document.html_page import fragment
 from verify.regret_claims.outcome import Checkpoint, CheckpointVerdict
 from verify.regret_claims.proof_run import ProofCheck
-from verify.sentences import Sentence, confident, exact, read_sentence, stated
-from verify.verdict.answer import fields_of
+from verify.sentences import Sentence, confident, exact, read_sentence, remark
+from verify.verdict.answer import dataclass_reader
 from verify.verdict.json_form import json_able
 
 FORMAT = "dpwitness regret, version 1"
@@ -112,7 +112,7 @@ class RegretReport(FromJson):
 
     @property
     def verdict(self) -> RegretVerdict:
-        """What the layers say together: the first that applies of `reasons`."""
+        """The joint verdict of the layers: the first that applies of `reasons`."""
         if any(check.violated and check.binding for check in self.proof):
             return "violated"
         if any(checkpoint.verdict == "violated" for checkpoint in self.outcome):
@@ -135,9 +135,9 @@ class RegretReport(FromJson):
 
     @property
     def reasons(self) -> tuple[Sentence, ...]:
-        """Why, the deciding reason first."""
+        """The reasons for the verdict, the deciding one first."""
         theorem, last = self.theorem, self.outcome[-1]
-        said = [check.named for check in self.proof if check.violated and check.binding]
+        said = [check.named_sentence for check in self.proof if check.violated and check.binding]
         said += [
             confident(
                 "Expected regret after {round:,} rounds is at least {lower} ({confidence} confidence), above the bound "
@@ -179,7 +179,7 @@ class RegretReport(FromJson):
             }
             said.append(confident(words, self.confidence, self.lanes, **numbers))
         said += [
-            check.named.with_words(
+            check.named_sentence.with_words(
                 f" The lemma is {'rejected' if check.level else 'false'}; the corrected bound does not use it."
             )
             for check in self.proof
@@ -194,7 +194,7 @@ class RegretReport(FromJson):
                 )
             )
         if theorem.unproved:
-            said.append(stated("The bound is not fully proved: {why}.", why=theorem.unproved))
+            said.append(remark("The bound is not fully proved: {why}.", why=theorem.unproved))
         return tuple(said)
 
     def _vacuous(self) -> Sentence:
@@ -238,7 +238,7 @@ class RegretReport(FromJson):
             lanes=read.whole("lanes"),
             seed=read.whole("seed"),
             error=read.number("error"),
-            theorem=read.object("theorem", fields_of(TheoremValue)),
+            theorem=read.object("theorem", dataclass_reader(TheoremValue)),
             proof=tuple(read.entries("proof", _read_check)),
             outcome=tuple(read.entries("outcome", _read_checkpoint)),
             reproduce=read.text("reproduce"),
@@ -272,14 +272,14 @@ class RegretReport(FromJson):
 
 
 def _read_check(read: JsonObject) -> ProofCheck:
-    check = fields_of(ProofCheck)(read)
+    check = dataclass_reader(ProofCheck)(read)
     if read.flag("violated") != check.violated:
         raise JsonError("violated of one of proof must say whether p is at most level")
     return check
 
 
 def _read_checkpoint(read: JsonObject) -> Checkpoint:
-    checkpoint = fields_of(Checkpoint)(read)
+    checkpoint = dataclass_reader(Checkpoint)(read)
     if checkpoint.round >= 1 << 63:
         raise JsonError("round of one of outcome must be below 2^63")
     if read.one_of("verdict", get_args(CheckpointVerdict)) != checkpoint.verdict:

@@ -19,7 +19,7 @@ from algorithms.learner import LARGEST_EPSILON, LEAST_EPSILON, Family
 from algorithms.problems import Problem, ProblemError, SettingError
 from algorithms.theory.regret_bound import Instance
 from mechanisms.arrays import FloatArray
-from verify.conduct.progress import Progress, silent
+from verify.conduct.progress import Progress, no_progress
 from verify.regret_claims.plain_problem import plain_problem
 from verify.regret_claims.simulated_regret import check_numbers, simulated_regret
 from verify.regret_claims.speaking_instances import StatedBound, smallest_horizon
@@ -83,7 +83,7 @@ def fit_scaling(
     seed: int = 0,
     workers: int | Executor = 1,
     store: BlockStore | None = None,
-    progress: Progress = silent,
+    progress: Progress = no_progress,
 ) -> ScalingReport:
     """Play a learner on a grid, and fit an exponent to its regret.
 

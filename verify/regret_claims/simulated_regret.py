@@ -1,4 +1,4 @@
-"""How a learner is built for an instance, and its regret there: what every question about regret is judged by."""
+"""The construction of a learner for an instance, and its regret there, for all questions about regret."""
 
 from __future__ import annotations
 
@@ -65,12 +65,12 @@ def check_numbers(
     error: float | None = None,
     seed: int = 0,
 ) -> None:
-    """Refuse what every question about regret is asked with, where it is given and out of range.
+    """Refuse the numbers of a question about regret that are given and out of range.
 
     Raises
     ------
     SettingError
-        Which number, and what it must be.
+        With the name of the number, and the rule.
     """
     try:
         if epsilon is not None:

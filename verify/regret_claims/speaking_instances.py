@@ -1,4 +1,4 @@
-"""Instances on which a regret bound says something: where it is at most a third of the worst possible regret."""
+"""Instances on which a regret bound is not vacuous: where it is at most a third of the worst possible regret."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _EPSILONS = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0, 2000.
 _MEANS = (0.05, 0.95)  # the best arm last: ties go to the lowest id, so to the worst
 
 
-def speaking_problem(family: Family, *, dimension: int = 1) -> Problem | LinearBandit | LinearContexts:
+def nonvacuous_problem(family: Family, *, dimension: int = 1) -> Problem | LinearBandit | LinearContexts:
     """Return the easiest problem of a family: two arms, one at a time, far apart.
 
     A bound divided by T times the largest regret grows with 1 / gap^2 and with K, so that nothing speaks earlier.
@@ -62,7 +62,7 @@ def smallest_horizon(bound: StatedBound, instance: Instance, most: int) -> int |
     return high
 
 
-def speaking_instance(
+def nonvacuous_instance(
     bound: StatedBound,
     covers: Callable[[Instance], bool],
     start: Instance,
@@ -70,7 +70,7 @@ def speaking_instance(
     epsilon: float | None,
     most: int,
 ) -> Instance | None:
-    """Return the instance of least epsilon and horizon on which a bound speaks; None if there is none up to `most`.
+    """Return the nonvacuous instance of least epsilon and horizon of a bound; None if there is none up to `most`.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def speaking_instance(
     Raises
     ------
     GapsUnavailable
-        If the problem's gaps cannot be had.
+        If the problem's gaps are not available.
     """
     for number in _EPSILONS if epsilon is None else (epsilon,):
         there = replace(start, epsilon=number, horizon=most)

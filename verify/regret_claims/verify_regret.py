@@ -1,4 +1,4 @@
-"""`regret`: whether a learner keeps what is proved of its regret."""
+"""`regret`: the test of a learner's regret against its theorem."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from algorithms.simulate import checkpoint_rounds
 from algorithms.theory.gaps import GapsUnavailable
 from algorithms.theory.regret import BOUNDS, WITHOUT_BOUND
 from algorithms.theory.regret_bound import Instance, RegretBound
-from verify.conduct.progress import Progress, silent
-from verify.learners.learner_subject import AnyProblem, LearnerSubject, blaming
+from verify.conduct.progress import Progress, no_progress
+from verify.learners.learner_subject import AnyProblem, LearnerSubject, attribute_errors_to_subject
 from verify.linear.linear_subject import build_learner, is_contextual, is_linear
 from verify.regret_claims.outcome import allowed_at_most, outcome
 from verify.regret_claims.proof import check_proof
@@ -38,12 +38,12 @@ from verify.regret_claims.regret_report import RegretReport, TheoremValue
 from verify.regret_claims.simulated_regret import check_numbers, simulated_regret
 from verify.regret_claims.speaking_instances import (
     StatedBound,
+    nonvacuous_instance,
+    nonvacuous_problem,
     smallest_horizon,
-    speaking_instance,
-    speaking_problem,
     with_clients,
 )
-from verify.subject_error import SubjectError, failing_place, words_of_error
+from verify.subject_error import SubjectError, describe_error, failing_place
 from verify.subjects.own_problem import loaded_problem, problem_file
 from verify.subjects.resolve import names_file, resolve
 
@@ -82,7 +82,7 @@ def regret(
     seed: int = 0,
     workers: int | Executor = 1,
     store: BlockStore | None = None,
-    progress: Progress = silent,
+    progress: Progress = no_progress,
 ) -> RegretReport:
     """Check a learner's regret against its theorem.
 
@@ -142,7 +142,7 @@ def regret(
     rounds = checkpoint_rounds(played.horizon, _CHECKPOINTS)
     stated = told.about(played)
     proof: tuple[ProofCheck, ...] = ()
-    with blaming(subject, problem_file(problem)):
+    with attribute_errors_to_subject(subject, problem_file(problem)):
         if isinstance(stated, RegretBound) and stated.claimed(played):
             proof = check_proof(subject.make, stated, played, seed=seed, error=error / 2)
         trace = simulated_regret(
@@ -252,7 +252,7 @@ def _value_of(bound: StatedBound, instance: Instance) -> float:
         raise
     except Exception as error:  # whatever a user's bound raises
         raise SubjectError(
-            f"regret_bound raised {words_of_error(error)} at horizon {instance.horizon} (at {failing_place(error)})"
+            f"regret_bound raised {describe_error(error)} at horizon {instance.horizon} (at {failing_place(error)})"
         ) from error
     if isinstance(stated, bool) or not isinstance(stated, int | float | np.number | sp.Number):
         raise SettingError(f"regret_bound={stated!r}: must return a number")
@@ -285,7 +285,7 @@ def _check_stated(bound: object) -> None:
 
 
 def stated_value(subject: LearnerSubject) -> StatedBound | None:
-    """Return a learner's own bound as a function of an instance, infinite where it says nothing; None without one."""
+    """Return a learner's own bound as a function of an instance, infinite where it does not apply; None without one."""
     theorem = _stated(subject, None)
     return None if theorem.bound is None else theorem.value
 
@@ -321,7 +321,7 @@ def _choose(
             epsilon = _PRINTED_EPSILON if printed and theorem.bound is not None else 1.0
         horizon = horizon or _CONTEXTS
     if easiest:
-        played: AnyProblem = speaking_problem(subject.make.family, dimension=3 if linear and printed else 1)
+        played: AnyProblem = nonvacuous_problem(subject.make.family, dimension=3 if linear and printed else 1)
         name = _EASIEST.get(subject.make.family, "two arms of means 0.05 and 0.95, one played at a time")
     else:
         _, played, name = build_learner(
@@ -334,7 +334,7 @@ def _choose(
             kind = "printed linear" if printed and easiest else "linear"
         with suppress(GapsUnavailable):
             spoken = (
-                speaking_instance(theorem.value, theorem.covers, instance, epsilon=epsilon, most=most)
+                nonvacuous_instance(theorem.value, theorem.covers, instance, epsilon=epsilon, most=most)
                 for most in _LONGEST[kind]
             )
             instance = next((each for each in spoken if each is not None), instance)

@@ -1,16 +1,16 @@
-"""What the regret proof of optimism on released moments rests on, read from a running learner.
+"""Checks of the assumptions of the regret proof for optimism on released moments, on a running learner.
 
-The checker draws contexts and rewards, so it knows the sums G and u of the moments that a release is of; what is left
-of it is its noise (`algorithms.theory.confidence_theorem.WidthTheorem` has the symbols).
+The checker draws contexts and rewards, so it knows the sums G and u of the moments that a release is of; the rest of it
+is its noise (`algorithms.theory.confidence_theorem.WidthTheorem` has the symbols).
 
-- *bookkeeping*: something is released in the rounds that the theorem says, and in no others; V and theta are those of
+- *bookkeeping*: something is released in the rounds that the theorem states, and in no others; V and theta are those of
   all that was released, and of nothing else;
 - *radius*: the width is the theorem's;
-- *oracle*: what is played has the largest estimate and radius of what is offered;
+- *oracle*: the action played has the largest estimate and radius of those offered;
 - *noise*: its law;
 - *good event*: ``|theta - theta*|_V <= width`` at all times, but in as many runs as the proof allows;
 - *gap lemma*: on it, no estimate of an action that is offered is off by more than its radius, and a round costs twice
-  the radius of what is played at most;
+  the radius of the action played at most;
 - *path*: on it, a run's regret is at most the sum of these, or of the largest regret of a round where that is less.
 """
 
@@ -38,7 +38,7 @@ _SOLVED = 1e-6  # relative: what rounding may do to an inverse
 def check_widths(
     build: BuildContextual, bound: RegretBound, instance: Instance, *, lanes: int, seed: int, error: float
 ) -> tuple[ProofCheck, ...]:
-    """Play a learner and check what its regret proof rests on, until the first counterexample.
+    """Play a learner and check the assumptions of its regret proof, until the first counterexample.
 
     Parameters
     ----------
@@ -69,11 +69,11 @@ def check_widths(
             run.played(played)
             run.released([sent for _, sent in gate.published], learner.policy)
             gate.published.clear()
-        run.ended()
+        run.check_end()
     except Contradiction as contradiction:
         return (contradiction.check,)
     exact = (1.0, f"none in {len(run.spans)} releases of each run")
-    return run.tested(error, (run.noise.p, run.noise.words) if run.scale > 0 else exact, None)
+    return run.all_checks(error, (run.noise.p, run.noise.description) if run.scale > 0 else exact, None)
 
 
 class _WidthRun(ProofRun):
@@ -213,7 +213,7 @@ class _WidthRun(ProofRun):
             )
         self.made(policy)
 
-    def ended(self) -> None:
+    def check_end(self) -> None:
         """Check that no run on the good event has lost more than what its radii allow."""
         self.refuse(
             "path",

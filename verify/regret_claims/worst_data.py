@@ -1,8 +1,8 @@
-"""The worst data inside the good event: a test of a proof's lemmas, and of what they add up to, not of a learner.
+"""The worst data inside the good event: a test of a proof's lemmas and of their sum, not of a learner.
 
-What a proof says of the good event it says of any data in it. So an adversary chooses the outcomes: ones of the bad arm
-and zeros of the best one, for as long as the estimates stay within their radii. Data drawn at random never come near a
-lemma's constant; these do, and a lemma that is wrong by a factor of two shows.
+The statements of a proof about the good event are about any data in it. So an adversary chooses the outcomes: ones of
+the bad arm and zeros of the best one, for as long as the estimates stay within their radii. Data drawn at random never
+come near a lemma's constant; these do, and a lemma that is wrong by a factor of two shows.
 """
 
 from __future__ import annotations
@@ -72,14 +72,14 @@ def check_worst_data(
 
 
 def worst_found(run: ProofRun, contradiction: ProofCheck | None, words: str) -> tuple[ProofCheck, ...]:
-    """Return what a run of a single lane on the worst data says; nothing where that is another check's business.
+    """Return the result of a run of a single lane on the worst data; nothing where that is the part of another check.
 
     Parameters
     ----------
     run, contradiction
         The run that has ended, and with which counterexample, if there was one.
     words
-        What was played, to be followed by "regret is ...".
+        The play in words, to be followed by "regret is ...".
     """
     if contradiction is not None:
         lemma = contradiction.name in ("gap lemma", "path")

@@ -77,7 +77,7 @@ def check_worst_rewards(
             check,
             sentence=exact(
                 "{words}; survivors' gaps reach {share} of what widths allow",
-                words=check.words,
+                words=check.description,
                 share=percent(attained),
             ),
         )

@@ -32,7 +32,7 @@ import numpy as np
 
 from algorithms.blocks import Executor, Serial
 from mechanisms import BLOCK
-from verify.conduct.progress import Progress, silent
+from verify.conduct.progress import Progress, no_progress
 from verify.events.event import Event
 from verify.events.view_sample import ViewSample
 from verify.sampling.black_box_result import BlackBoxResult
@@ -137,7 +137,7 @@ def black_box_test(
     for name, level in (("confidence", confidence), ("significance", significance)):
         if not 0.0 < level < 1.0:
             raise ValueError(f"{name} must lie in (0, 1), got {level}")
-    tell = progress if progress is not None else silent
+    tell = progress if progress is not None else no_progress
     sizes = stage_sizes(len(candidates), samples)
     error = (1.0 - confidence) * (1.0 - STOPPED_EARLY)  # of a test that runs to its end
     strict_error = significance * (1.0 - STOPPED_EARLY)

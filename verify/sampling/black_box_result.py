@@ -1,4 +1,4 @@
-"""What a black-box test saw, and what follows from it."""
+"""The result of a black-box test, and its consequences."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NEAR = 0.01  # chance with which these would refute, from which on a claim is n
 
 @dataclass(frozen=True)
 class BlackBoxResult(CountedEvent):
-    """What the final test saw.
+    """The result of the final test.
 
     Attributes
     ----------
@@ -31,16 +31,16 @@ class BlackBoxResult(CountedEvent):
     confidence
         Of the two bounds, which hold together, and of the band (as a statement of its own).
     refuted
-        Whether `strict_epsilon_lower` exceeds the claim by more than what rounding may add (`Event.rounding`), and the
+        True if `strict_epsilon_lower` exceeds the claim by more than what rounding may add (`Event.rounding`), and the
         final draws are not `dependent`. Nothing else decides it.
     delta_lower
         Lower bound on δ at the claimed ε, at `confidence`; at least 0.
     inverted_by
-        How the counts became the two bounds, fixed before the final draws.
+        The inversion of the counts to the two bounds, fixed before the final draws.
     strict_epsilon_lower
         The bound on ε at error `significance`.
     strictly_inverted_by
-        How the counts became that one, also fixed beforehand.
+        The inversion of the counts to that one, also fixed beforehand.
     share_of_error
         The share of each error that was spent; the rest is for the looks that could have been (see
         `verify.sampling.final_test.share_of_error`).
@@ -70,7 +70,7 @@ class BlackBoxResult(CountedEvent):
 
     @property
     def varied(self) -> bool:
-        """Whether draws of one of the worlds differed, as any counted event tells."""
+        """True if draws of one of the worlds differed, as any counted event shows."""
         counts = [count for one in self.band.events for count in (one.hits, one.hits_prime)]
         return super().varied or any(0 < count < self.band.trials for count in counts)
 
@@ -106,7 +106,7 @@ class BlackBoxResult(CountedEvent):
 
     @property
     def near_claim(self) -> Sentence | None:
-        """How likely another seed, and more draws, would reject the claim, if many times the draws well might."""
+        """The predicted power of another seed, and of more draws; None unless ten times the draws may well reject."""
         counts = CountsOfEvent(self.hits, self.hits_prime, max(self.trials, 1))
         claim = self.claim_epsilon + self.event.rounding, self.claim_delta
         now, more = (

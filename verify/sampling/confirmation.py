@@ -1,19 +1,19 @@
 """The third stage of a black-box test: count the listed events on fresh draws, and fix the one to be tested.
 
 It has a second round where the choice is uncertain. The first judges every event two and a half standard errors below
-its estimate, as the luckiest of some dozens may be. By that a rare event loses to a frequent one that says less: the
+its estimate, as the luckiest of some dozens may be. By that a rare event loses to a frequent one that shows less: the
 event of probability 4e-4 on which a sparse vector technique that answers without end shows most is seen 200 times in
 half a million draws, so that as many standard errors are more than a quarter of a unit of ε. So if the leader or
 another event is, one standard error below its estimate, worth a quarter more than the leader is safe for, the leader
 and a few others are counted once more, on draws that would have gone to the final test, and judged one and a half
-standard errors below what these show. Elsewhere nothing is spent.
+standard errors below these counts. Elsewhere nothing is spent.
 
 Where no event is safe for a tenth of the claim, there is nothing to lose: then the one that seems best is taken. A
-handful of hits in one world and none in the other are next to nothing, or what refutes.
+few hits in one world and none in the other are next to nothing, or refute the claim.
 
-Neither round costs validity. The final test looks at one event that is fixed before the first of its draws, which
-are independent of all draws of this stage, and so of how many there were and of what they showed; what changes is how
-many draws are left to it, and that is fixed by then, too.
+Neither round costs validity. The final test is of one event that is fixed before the first of its draws, which
+are independent of all draws of this stage, and so of their number and their counts; the round changes the number of
+draws that are left to it, and that is fixed by then, too.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ class _Confirmed:
 
 @dataclass(frozen=True, slots=True)
 class Confirmation:
-    """How events are confirmed.
+    """The confirmation of events on fresh draws.
 
     Attributes
     ----------
@@ -164,7 +164,7 @@ class Confirmation:
     error, strict_error
         Of the bound that is reported, and of the one that refutes.
     tell
-        Told how far it is.
+        Called with the progress.
     """
 
     pool: Workers

@@ -12,20 +12,20 @@ from verify.events.view_sample import ReadOnce, ViewSample
 
 
 def count_events(events: Sequence[Event], sample: ViewSample) -> IntArray:
-    """How many draws lie in each event; shape (events,)."""
+    """Return the number of draws in each event; shape (events,)."""
     return counted_and_marked(events, sample)[0]
 
 
 def counted_and_marked(events: Sequence[Event], sample: ViewSample) -> tuple[IntArray, BoolArray]:
-    """How many draws lie in each event, shape (events,); and which lie in the first one."""
-    once = ReadOnce.of(sample)
+    """Return the number of draws in each event, shape (events,); and True for each draw in the first one."""
+    once = ReadOnce.from_sample(sample)
     marks = events[0].holds(once)
     counts = [np.count_nonzero(marks), *(np.count_nonzero(event.holds(once)) for event in events[1:])]
     return np.array(counts, dtype=np.int64), marks
 
 
 def count_pairs(events: Sequence[Event], first: ViewSample, second: ViewSample) -> tuple[IntArray, IntArray]:
-    """How many draws of two samples lie in each event, and how many pairs of rows (i, i) it splits.
+    """Return the number of draws of two samples in each event, and the number of pairs of rows (i, i) that it splits.
 
     Returns
     -------
@@ -42,7 +42,7 @@ def count_pairs(events: Sequence[Event], first: ViewSample, second: ViewSample) 
             f"samples must have one size, got {len(first.values)} and {len(second.values)} draws"
         )
     hits, split = np.zeros((2, len(events)), dtype=np.int64), np.zeros(len(events), dtype=np.int64)
-    once = ReadOnce.of(first), ReadOnce.of(second)
+    once = ReadOnce.from_sample(first), ReadOnce.from_sample(second)
     for i, event in enumerate(events):
         ours, theirs = (event.holds(sample) for sample in once)
         hits[:, i] = np.count_nonzero(ours), np.count_nonzero(theirs)

@@ -1,4 +1,4 @@
-"""What every test of a claim says: the event that it counted in two worlds, a bound and a witness."""
+"""The common result of every test of a claim: the event that it counted in two worlds, a bound and a witness."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ _MOST_BLOCKS = 8
 
 @dataclass(frozen=True)
 class CountedEvent(ABC):
-    """What a test says, and of which event.
+    """The result of a test, and its event.
 
     Attributes
     ----------
     kind
-        Under which name a report keeps it.
+        The name under which a report keeps it.
     looked_for_dependence
-        Whether it looks if the draws that it counted are independent.
+        True if it tests whether the draws that it counted are independent.
     candidate, worlds
         The pair of worlds, and its number among those that were tested.
     swapped
-        Whether D′ is the world in which the event is likelier: then "first world" is D′.
+        True if D′ is the world in which the event is likelier: then "first world" is D′.
     event
         The event.
     hits, hits_prime, trials
-        How many draws of the first and of the second world lie in it, and of how many.
+        Numbers of draws of the first and of the second world in it, and of all draws of each.
     claim_epsilon, claim_delta
         The claim.
     epsilon_lower
@@ -47,9 +47,9 @@ class CountedEvent(ABC):
     confidence
         Of the bounds.
     refuted
-        Whether the claim is refuted.
+        True if the claim is refuted.
     significance
-        The largest probability with which a true claim is.
+        The largest probability with which a true claim is refuted.
     samples
         Draws spent, both worlds of all pairs.
     search_samples
@@ -57,10 +57,10 @@ class CountedEvent(ABC):
     seed
         From which everything can be drawn again.
     interrupted
-        Whether it was stopped before its end.
+        True if it was stopped before its end.
     dependent
-        How the counted draws hang together (`verify.sampling.independence`): then no bound holds. None if they seem to
-        be independent, or nobody looked.
+        The dependence of the counted draws (`verify.sampling.independence`): then no bound holds. None if they seem to
+        be independent, or that was not tested.
     """
 
     kind: ClassVar[str]
@@ -87,7 +87,7 @@ class CountedEvent(ABC):
     @property
     @abstractmethod
     def interruption(self) -> Finding | None:
-        """What is to be said of that; None if nothing is."""
+        """The finding that it was interrupted; None if there is none."""
 
     @property
     @abstractmethod
@@ -96,12 +96,12 @@ class CountedEvent(ABC):
 
     @property
     def varied(self) -> bool:
-        """Whether draws of one of the worlds differed, as a counted event tells."""
+        """True if draws of one of the worlds differed, as a counted event shows."""
         return any(0 < hits < self.trials for hits in (self.hits, self.hits_prime))
 
     @property
     def near_claim(self) -> Sentence | None:
-        """How likely another seed rejects a claim that this leaves in doubt; None if it does not, or cannot say."""
+        """The predicted power of another seed, if this result leaves the claim in doubt; None if not, or unknown."""
         return None
 
     @property
@@ -172,7 +172,7 @@ class CountedEvent(ABC):
         return self.hits_prime / max(1, self.trials)
 
     @property
-    def again(self) -> CountedAgain:
+    def repetition(self) -> CountedAgain:
         """Counts the event again in a few draws."""
         draws = _BLOCK * min(max(self.trials // _FEWER // _BLOCK, 1), _MOST_BLOCKS)
 
@@ -191,7 +191,7 @@ class CountedEvent(ABC):
         data, data_prime = self.likelier_first
         return Witness(
             neighbours={"data": data, "data_prime": data_prime},
-            event=self.event.words,
+            event=self.event.description,
             probability=self.probability,
             probability_prime=self.probability_prime,
             reproduce=reproduce,
@@ -205,11 +205,11 @@ class CountedEvent(ABC):
         """Everything that a re-run needs and gives, as JSON-able data."""
         return {
             "candidate": self.candidate,
-            "label": self.worlds.label,
+            "label": self.worlds.pair_label,
             "rounds": self.worlds.rounds,
             "swapped": self.swapped,
             "event": self.event.to_dict(),
-            "event_words": self.event.words,
+            "event_words": self.event.description,
             "hits": self.hits,
             "hits_prime": self.hits_prime,
             "trials": self.trials,

@@ -24,7 +24,7 @@ from scipy import special
 from mechanisms.arrays import FloatArray
 from mechanisms.printed_numbers import at_least
 from verify.events.event import Event
-from verify.sentences import Sentence, confident, stated
+from verify.sentences import Sentence, confident, remark
 from verify.statistics.binomial_bounds import clopper_pearson_lower, clopper_pearson_upper
 
 MOST_EVENTS = 32
@@ -135,10 +135,10 @@ class DeltaBand:
         return max(self.renyi(order) / order for order in _RENYI_ORDERS)
 
     @property
-    def said(self) -> Sentence:
+    def sentence(self) -> Sentence:
         """The band as a sentence."""
         if not self.events:
-            return stated("Privacy profile: not drawn.")
+            return remark("Privacy profile: not drawn.")
         reach = float(self.epsilon(0.0))
         at = [0.0, 0.25 * reach, 0.5 * reach, 0.75 * reach] if reach > 0.0 else [0.0]
         points = ", ".join(f"δ({at_least(x, 3)}) ≥ {at_least(float(self.delta(x)), 3)}" for x in at)
@@ -154,14 +154,14 @@ class DeltaBand:
     def to_dict(
         self, upper: Callable[[float], float] | None = None, *, upper_by: str = "", reach: float = 0.0
     ) -> dict[str, Any]:
-        """As JSON-able data: events, curves, parameters.
+        """Return the band as JSON-able data: events, curves, parameters.
 
         Parameters
         ----------
         upper
             An upper bound on δ at every ε ≥ 0, if one is known, to be written beside the lower one.
         upper_by
-            What proves it.
+            The theorem or method that proves it.
         reach
             The ε to which the curves extend at least.
         """
@@ -170,7 +170,7 @@ class DeltaBand:
         return {
             "confidence": self.confidence,
             "trials": self.trials,
-            "said": self.said.to_dict(),
+            "said": self.sentence.to_dict(),
             "epsilon": grid.tolist(),
             "delta_lower": self.delta(grid).tolist(),
             "delta_upper": None if upper is None else [float(upper(float(x))) for x in grid],
@@ -181,7 +181,7 @@ class DeltaBand:
             "events": [
                 {
                     "event": one.event.to_dict(),
-                    "words": one.event.words,
+                    "words": one.event.description,
                     "swapped": one.swapped,
                     "hits": one.hits,
                     "hits_prime": one.hits_prime,

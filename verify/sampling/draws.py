@@ -73,7 +73,7 @@ class WorldStream:
         sample = self.candidate.draw(self.world, size, sequence)
         if len(sample.values) != size:
             raise ValueError(
-                f"draw must return {size} views, got {len(sample.values)} ({self.candidate.label})"
+                f"draw must return {size} views, got {len(sample.values)} ({self.candidate.pair_label})"
             )
         return sample
 

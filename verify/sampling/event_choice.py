@@ -49,7 +49,7 @@ class WorldDraws:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Searched:
-    """What was found, and the counts of all found events on the draws they were chosen on.
+    """The events found by a search, and the counts of all of them on the draws they were chosen on.
 
     `events` are `found.shortlist` and then `found.band`; `hits` has shape (2, events), data D
     first.
@@ -80,7 +80,7 @@ def search(
     )
     if first.columns != second.columns:
         raise ValueError(
-            f"candidates must draw views with the same columns from both worlds ({candidates[task.index].label})"
+            f"candidates must draw views with the same columns from both worlds ({candidates[task.index].pair_label})"
         )
     drawn = len(first.values)
     half = drawn // 2
@@ -106,7 +106,7 @@ def search(
 def choose_events(
     processes: Workers, candidates: int, sizes: StageSizes, samples: int, tell: Progress
 ) -> tuple[list[tuple[int, Searched]], int]:
-    """Run the two stages; the pairs' indices, what was found on each, and the draws spent."""
+    """Run the two stages; return the pairs' indices with the search of each, and the draws spent."""
     finalists, spent = list(range(candidates)), 0
     if sizes.scan:
         ranked: list[tuple[float, int]] = []

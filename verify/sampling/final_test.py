@@ -1,4 +1,4 @@
-"""The one look that decides: events fixed beforehand, counted on fresh draws of both worlds."""
+"""The one deciding test: events fixed beforehand, counted on fresh draws of both worlds."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ STOPPED_EARLY = 0.2
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Batch:
-    """How many of `size` draws lie in each event, and which lie in the first: eight in a byte."""
+    """The numbers of `size` draws in each event, and the draws in the first: eight in a byte."""
 
     counts: IntArray
     packed: npt.NDArray[np.uint8]
     size: int
 
     @property
-    def marks(self) -> BoolArray:
-        """Whether each draw lies in the first event, in the order of drawing."""
+    def in_event(self) -> BoolArray:
+        """True for each draw that lies in the first event, in the order of drawing."""
         return np.unpackbits(self.packed, count=self.size).view(np.bool_)
 
 
@@ -85,7 +85,7 @@ class _FinalCounts:
     @property
     def dependence(self) -> str | None:
         """How draws of the first event hang together; None if nothing speaks against their independence."""
-        return dependence([[batch.marks for batch in world] for world in self.batches])
+        return dependence([[batch.in_event for batch in world] for world in self.batches])
 
     @property
     def share_of_error(self) -> float:
@@ -94,11 +94,11 @@ class _FinalCounts:
 
 
 def share_of_error(batches: int, planned: int) -> float:
-    """How much of an error a bound may spend that is computed after `batches` of `planned` batches.
+    """Return the share of an error that a bound may spend if it is computed after `batches` of `planned` batches.
 
-    Whoever can stop a test can do so after any batch, and what made him stop may hang together with the
-    draws. So each batch's end is a look of its own: the last one has 1 - `STOPPED_EARLY` of the error, the
-    b-th before it ``STOPPED_EARLY · 6 / (π² b²)``; together they spend no more than the error.
+    A test may be stopped after any batch, and the reason for that may depend on the draws. So each batch's end is a
+    look of its own: the last one has 1 - `STOPPED_EARLY` of the error, the b-th before it
+    ``STOPPED_EARLY · 6 / (π² b²)``; together they spend no more than the error.
     """
     return 1.0 - STOPPED_EARLY if batches == planned else STOPPED_EARLY * 6.0 / (math.pi * batches) ** 2
 

@@ -1,4 +1,4 @@
-"""Are the draws on which an event was counted independent? Counts of draws that hang together prove too much.
+"""Are the draws on which an event was counted independent? Counts of dependent draws prove too much.
 
 A subject whose single output has the right law may still share noise between outputs: a pool of noises per call, a coin
 that is kept for a while, a table of noises dealt in turn. An event's count then scatters more than a binomial one, and
@@ -10,7 +10,7 @@ bounds computed from it are too high. Such draws are recognised by where the eve
 - *Lags*: pairs of draws at one distance agree too often, within a world; or disagree too often, between the worlds. The
   sum of the products of what is centred is a martingale, and Freedman's inequality (1975, Annals of Probability 3)
   bounds its tail by exp(-v h(d/v)), where v = n p (1-p) p' (1-p') and h(u) = (1+u) log(1+u) - u. All distances are
-  looked at, by fast Fourier transforms.
+  tested, by fast Fourier transforms.
 
 Draws that scatter less (antithetic or stratified ones) make bounds lower than they could be, and do no harm.
 """
@@ -56,13 +56,13 @@ _MOST_LAGS = 1 << 18  # draws of each world that are compared at all distances
 
 
 def dependence(marks: Sequence[Sequence[BoolArray]]) -> str | None:
-    """Return how draws hang together, as a clause; None if nothing speaks against their independence.
+    """Return the dependence between draws, as a clause; None if there is no evidence against their independence.
 
     Parameters
     ----------
     marks
-        For each of the two worlds, for each batch, whether the event occurred in each draw; both worlds have batches of
-        the same sizes and were drawn in turn.
+        For each of the two worlds, for each batch, True for each draw in which the event occurred; both worlds have
+        batches of the same sizes and were drawn in turn.
     """
     worlds = [np.concatenate(batches) if batches else np.zeros(0, dtype=np.bool_) for batches in marks]
     batches = np.array([batch.size for batch in marks[0]], dtype=np.int64)

@@ -1,12 +1,12 @@
-"""A second test where the first leaves a claim in doubt: its counts speak against it, but not at the strict level.
+"""A second test where the first leaves a claim in doubt: its counts contradict it, but not at the strict level.
 
 Such a claim is either false and was tested on too few draws, or true and had bad luck. The second test, on many times
 as many draws, is another black-box test of the pair that the first one chose, from the choice of the event on.
 
 It is paid for beforehand: of every error (1 - confidence, and the false alarm) the first test has most, the second
-the rest, whether it is held or not. By the union bound all that both of them say holds together at the errors asked
+the rest, whether it is held or not. By the union bound all statements of both hold together at the errors asked
 for, although the first one's counts decide whether there is a second; and so does whichever of the two is reported. Its
-draws come from a seed of its own, and how many there are does not depend on what the first one saw.
+draws come from a seed of its own, and their number does not depend on the first one's counts.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 from algorithms.claim import Claim
 from verify.conduct.conduct import Conduct
 from verify.conduct.effort import Effort
-from verify.conduct.progress import stretch
+from verify.conduct.progress import subprogress
 from verify.conduct.spawn_keys import SpawnKey
 from verify.sampling.black_box_result import BlackBoxResult
 from verify.sampling.counted_event import CountedEvent
@@ -45,7 +45,7 @@ _TIMES = 4  # draws of a second test for each of the first
 
 
 def second_unless(known: bool, effort: Effort) -> Callable[[int], int]:
-    """Return the draws of a second test: none if all is `known` without it, or the caller said how many there are."""
+    """Return the number of draws of a second test: 0 if all is `known` without it, or the caller gave the number."""
     times = 0 if known or effort.given else _TIMES
     return lambda first: times * first
 
@@ -84,13 +84,13 @@ def hold_tests(
     if tester.anytime:
         yield tester.test(source, conduct, epsilon=claim.epsilon, delta=claim.delta)
         return
-    candidates, told = source.best(), conduct.progress
+    candidates, told = source.best_candidates(), conduct.progress
     more = second(candidates.samples)
     first = _hold(
         tester,
         candidates,
         claim,
-        replace(conduct, progress=stretch(told, 0.2, 0.4 if more else 1.0)),
+        replace(conduct, progress=subprogress(told, 0.2, 0.4 if more else 1.0)),
         share=_SHARES.first if more else 1.0,
     )
     yield first
@@ -99,7 +99,7 @@ def hold_tests(
             tester,
             replace(candidates, worlds=[first.worlds], samples=more),
             claim,
-            replace(conduct, seed=_second_seed(conduct.seed), progress=stretch(told, 0.4, 1.0)),
+            replace(conduct, seed=_second_seed(conduct.seed), progress=subprogress(told, 0.4, 1.0)),
             share=_SHARES.second,
             looks=2,
         )

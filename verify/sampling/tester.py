@@ -1,8 +1,8 @@
-"""What a test is made of: where its pairs of worlds come from, and who tests them.
+"""The parts of a test: the source of its pairs of worlds, and their tester.
 
-A layer that knows which worlds may give a claim away is a `CandidateSource`; where there is nothing to wait for, that
-is the `Candidates` themselves. A `Tester` draws from them and says what it saw (`verify.sampling.counted_event`). There
-are two: the `SingleLook` of this module has the source find all that is worth a test, and looks once; the bets of
+A layer that knows worlds which may give a claim away is a `CandidateSource`; where there is nothing to wait for, that
+is the `Candidates` themselves. A `Tester` draws from them and returns a result (`verify.sampling.counted_event`). There
+are two: the `SingleLook` of this module has the source find all that is worth a test, and tests once; the bets of
 `verify.betting.bets` begin with what is known, and have the source search only where that shows nothing.
 """
 
@@ -22,30 +22,30 @@ from verify.sampling.worlds import NeighbouringWorlds
 
 
 class CandidateSource(ABC):
-    """Where a test gets its pairs of worlds from: all at once for a single look, one after the other for bets."""
+    """The source of a test's pairs of worlds: all at once for a single look, one after the other for bets."""
 
     @property
     def search_samples(self) -> int:
-        """About how many draws `further` spends; 0 if there is nothing to search for."""
+        """Approximate number of draws that `further_candidates` spends; 0 if there is nothing to search for."""
         return 0
 
     @property
     def calls_are_dear(self) -> bool:
-        """Whether a call costs so much that as many draws as possible should come of each."""
+        """True if a call costs so much that as many draws as possible should come of each."""
         return False
 
     @property
     def share_of_wealth(self) -> float:
-        """Of what bets may stake, that those on this source may: the rest is kept for another."""
+        """Share of the wealth that bets on this source may stake: the rest is kept for another."""
         return 1.0
 
     @abstractmethod
-    def best(self) -> Candidates:
+    def best_candidates(self) -> Candidates:
         """Search, and return all that is worth a single look."""
 
     @abstractmethod
-    def known(self, earlier: Sequence[Mapping[str, Any]]) -> Candidates:
-        """Return what can be bet on without a search.
+    def known_candidates(self, earlier: Sequence[Mapping[str, Any]]) -> Candidates:
+        """Return the candidates that can be bet on without a search.
 
         Parameters
         ----------
@@ -58,7 +58,7 @@ class CandidateSource(ABC):
             If these are no pairs of the source's.
         """
 
-    def further(self, left: int) -> Candidates:
+    def further_candidates(self, left: int) -> Candidates:
         """Search for more pairs to bet on, beside those that are known, where so many draws are left."""
         raise NotImplementedError(f"{type(self).__name__} has nothing to search for")
 
@@ -88,11 +88,11 @@ class Candidates(CandidateSource):
     share_of_false_alarm: float = 1.0
     negligible: float = 0.0
 
-    def best(self) -> Candidates:
+    def best_candidates(self) -> Candidates:
         """Return these: there are no others."""
         return self
 
-    def known(self, earlier: Sequence[Mapping[str, Any]]) -> Candidates:
+    def known_candidates(self, earlier: Sequence[Mapping[str, Any]]) -> Candidates:
         """Return these: there are no others."""
         return self
 
@@ -125,12 +125,12 @@ class Tester(Protocol):
 
 @dataclass(frozen=True)
 class SingleLook:
-    """One look at one event that is fixed before: see `verify.sampling.black_box`.
+    """The test of one event that is fixed before: see `verify.sampling.black_box`.
 
     Attributes
     ----------
     lattice
-        Look only at how numbers lie on the floating-point lattice.
+        If True, only the place of numbers on the floating-point lattice is tested.
     """
 
     anytime: ClassVar[bool] = False  # it says nothing before its end, or less
@@ -140,7 +140,7 @@ class SingleLook:
         self, source: CandidateSource, conduct: Conduct, *, epsilon: float, delta: float
     ) -> BlackBoxResult:
         """Search first, then test all pairs together; see `Tester`."""
-        chosen, effort = source.best(), conduct.effort
+        chosen, effort = source.best_candidates(), conduct.effort
         result = black_box_test(
             chosen.worlds,
             claim_epsilon=epsilon,

@@ -1,4 +1,4 @@
-"""Two neighbouring worlds: what a test of a claim tells apart."""
+"""Two neighbouring worlds, between which a test of a claim distinguishes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _DrawWorld = Callable[[bool, int, np.random.SeedSequence], ViewSample]
 
 @dataclass(frozen=True, eq=False)
 class NeighbouringWorlds:
-    """Two neighbouring worlds, how to say them, and how to draw what the adversary sees in each.
+    """Two neighbouring worlds, with their descriptions and the draws of the adversary's view in each.
 
     Attributes
     ----------
@@ -25,9 +25,9 @@ class NeighbouringWorlds:
     draw
         Draws of the view in one of the worlds, with no randomness but the seed's. Asked for multiples of 64.
     rounds
-        Rounds of a run that are played for a draw; None for what has no rounds.
+        Rounds of a run that are played for a draw; None without rounds.
     name
-        Which pair of a verification this is, where the words alone do not say it in every run.
+        The name of this pair in a verification, where the words alone do not identify it in every run.
     found
         Plain data from which a later run can make them again; None if that finds them anyway.
     """
@@ -39,7 +39,7 @@ class NeighbouringWorlds:
     found: Mapping[str, Any] | None = None
 
     @property
-    def label(self) -> str:
+    def pair_label(self) -> str:
         """Both worlds in one line."""
         both = " / ".join(self.words)
         return f"{self.name}: {both}" if self.name else both

@@ -1,4 +1,4 @@
-"""How likely more draws of an event would refute a claim, judged by its counts."""
+"""The predicted power of more draws of an event to refute a claim, from its counts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _CASES = 4_096  # probabilities are right to about a percent
 
 @dataclass(frozen=True, slots=True)
 class CountsOfEvent:
-    """How often an event was seen in `trials` draws of the world where it is likelier, and of the other."""
+    """The counts of an event in `trials` draws of the world where it is likelier, and of the other."""
 
     hits: int
     other: int

@@ -1,4 +1,4 @@
-"""What a test of a given size could not have seen."""
+"""The smallest violation that a test of a given size can detect."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Detectable:
     epsilon: float
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON-able data."""
+        """Return the probability and the epsilon as JSON-able data."""
         return {"mass": self.mass, "epsilon": self.epsilon if math.isfinite(self.epsilon) else "inf"}
 
 

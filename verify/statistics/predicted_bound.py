@@ -1,7 +1,7 @@
-"""What a test of an event would report: the bound to expect, quickly and for thousands of events at once.
+"""The predicted bound of a test of an event, quickly and for thousands of events at once.
 
 Estimates of probabilities come from the draws that an event was chosen on, and are moved towards the harmless side
-before a bound is expected of them: `moved_apart` for all events of a search, `promised_epsilon` for one.
+before a bound is predicted from them: `wilson_shifted_pair` for all events of a search, `promised_epsilon` for one.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def promised_epsilon(
     return float(predicted_epsilon(p_moved, q_moved, n, delta, error))
 
 
-def moved_apart(
+def wilson_shifted_pair(
     p: FloatArray,
     q: FloatArray,
     trials: tuple[FloatArray, FloatArray],
@@ -113,7 +113,7 @@ def moved_apart(
     delta: float,
     caution: float,
 ) -> tuple[FloatArray, FloatArray]:
-    """Estimates of p and q of each event, moved by what luck gives to the best of them.
+    """Return estimates of p and q of each event, corrected for the selection of the best of them.
 
     The best of many noisy estimates is too good on average (the winner's curse): among K unrelated ones by
     about sqrt(2 ln K) standard errors. So ln((p - δ)/q) is moved by as many; p and q share the move in

@@ -112,7 +112,7 @@ class Stouffer:
 
 
 def stouffer_weight(p: float, q: float, delta: float) -> float:
-    """The weight with which the combination tells ln((p - δ) / q) best, for equal sample sizes.
+    """Return the weight with which the combination has most power for ln((p - δ) / q), for equal sample sizes.
 
     The standard errors of ln(p - δ) and of ln q, √(p(1-p)/n) / (p - δ) and √((1-q)/(nq)), are the legs of a
     right triangle; the weight is the first over the hypotenuse. It makes the edge of the region parallel to

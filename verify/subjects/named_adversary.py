@@ -34,8 +34,12 @@ def named_adversary(words: str) -> Adversary:
                 found = found()
             except TypeError as error:
                 raise AdversaryError(f"{words}: could not be made without arguments: {error}") from error
-        if not callable(getattr(found, "turn", None)) or not isinstance(getattr(found, "words", None), str):
-            raise AdversaryError(f"{words} is no adversary: must have words and a method turn(actions, arms)")
+        if not callable(getattr(found, "turn", None)) or not isinstance(
+            getattr(found, "description", None), str
+        ):
+            raise AdversaryError(
+                f"{words} is no adversary: must have a description and a method turn(actions, arms)"
+            )
         adversary: Adversary = found  # type: ignore[assignment]
         return adversary
     try:

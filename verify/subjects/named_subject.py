@@ -14,7 +14,7 @@ from verify.subjects.resolve import Named
 def named_subject(
     subject: str | None, command: str | None, data: str | None
 ) -> tuple[str | Named | FunctionSubject, Adjacency | None]:
-    """Return what to verify, and the adjacency if the command line says one; nothing of the subject's is imported.
+    """Return the subject of a command line, and the adjacency if one is given; no code of the subject's is imported.
 
     Parameters
     ----------

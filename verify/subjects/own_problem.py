@@ -13,7 +13,7 @@ import numpy as np
 from algorithms.problems import LinearBandit, LinearContexts, Problem, ProblemError, SuperArms
 from algorithms.problems.super_arms import check_super_arms
 from verify.learners.learner_subject import AnyProblem
-from verify.subject_error import SubjectError, words_with_place
+from verify.subject_error import SubjectError, describe_error_with_location
 from verify.subjects.resolve import load_object, names_file
 
 _OF_PROBLEM = ("structure", "means", "draw_feedback", "expected_reward")
@@ -33,7 +33,7 @@ _ROUNDING = 1e-9
 
 
 def loaded_problem(problem: AnyProblem | str | None) -> AnyProblem | str | None:
-    """Return a problem; of the name of one in a file, what the file has or makes.
+    """Return a problem; for the name of one in a file, the problem that the file holds or makes.
 
     Raises
     ------
@@ -77,13 +77,13 @@ def own_problem(reference: str) -> AnyProblem:
     except ProblemError:
         raise
     except Exception as error:  # whatever a user's code raises
-        raise SubjectError(f"{reference} raised {words_with_place(error)}") from error
+        raise SubjectError(f"{reference} raised {describe_error_with_location(error)}") from error
     own: AnyProblem = found
     return own
 
 
 def own_structure(reference: str) -> Problem | LinearContexts:
-    """Return the problem that a user's file has or makes, whose structure or contexts are to be played.
+    """Return the problem with a structure or contexts that a user's file holds or makes.
 
     Raises
     ------
@@ -96,7 +96,7 @@ def own_structure(reference: str) -> Problem | LinearContexts:
     return found
 
 
-def placed(reference: str) -> str:
+def absolute_object_path(reference: str) -> str:
     """Return the name of an object in a file so that it leads there from every folder."""
     file, _, attribute = reference.rpartition(":")
     return f"{Path(file).resolve()}:{attribute}"

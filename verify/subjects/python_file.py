@@ -1,4 +1,4 @@
-"""Importing a user's Python file: what is run is what the file says now, not byte code that was kept of it."""
+"""Importing a user's Python file: the current text of the file is run, not byte code that was kept of it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from types import CodeType, ModuleType
 
 from accountant.provenance import IMPORTED_AS, LIBRARY
 from verify.conduct.process_state import subjects_own
-from verify.subject_error import SubjectError, words_of_error
+from verify.subject_error import SubjectError, describe_error
 
 
 class _FromSource(SourceFileLoader):
@@ -70,7 +70,7 @@ def import_file(path: Path) -> ModuleType:
             )
         elif not isinstance(error, SyntaxError):
             hint = "; the whole file is run: what is verified may need a file of its own"
-        raise SubjectError(f"{path}{line} does not import: {words_of_error(error)}{hint}") from error
+        raise SubjectError(f"{path}{line} does not import: {describe_error(error)}{hint}") from error
     finally:
         with suppress(ValueError):  # the file has changed the path itself
             sys.path.remove(str(path.parent))
@@ -102,7 +102,7 @@ def of_users(names: Collection[str]) -> list[ModuleType]:
 
 
 def is_package_of_users(name: str) -> bool:
-    """Whether a top-level module or package that need not be loaded would be found in a user's file or folder."""
+    """Return True if a top-level module or package that need not be loaded is found in a user's file or folder."""
     spec = None if name in _NO_USERS or name in sys.builtin_module_names else PathFinder.find_spec(name)
     if spec is None:
         return False

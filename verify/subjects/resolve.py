@@ -1,4 +1,4 @@
-"""How a subject is found: by a registered name, as ``zoo/<name>``, as ``path.py:object``, or as an object."""
+"""The resolution of a subject: by a registered name, as ``zoo/<name>``, as ``path.py:object``, or as an object."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Named:
 
 
 def names_file(name: str) -> bool:
-    """Whether a name is that of an object in a file of code, which is to be imported (of a notebook: refused)."""
+    """Return True if a name is that of an object in a file of code to be imported (of a notebook: to be refused)."""
     return any(f"{ending}:" in name or name.endswith(ending) for ending in (".py", ".ipynb"))
 
 
@@ -76,7 +76,7 @@ def _parts_of(reference: str) -> tuple[str, str]:
 
 
 def is_registered(subject: object) -> bool:
-    """Whether a subject is the name of a learner or specimen of this library."""
+    """Return True if a subject is the name of a learner or specimen of this library."""
     return isinstance(subject, str) and (subject in every_learner or subject.startswith(_ZOO))
 
 
@@ -115,7 +115,7 @@ def resolve(subject: object, neighbours: Domain | Adjacency | None = None) -> Su
     if not isinstance(found, FunctionSubject):
         raise SubjectError(f"{found.name} is no function: it takes no neighbours")
     arguments = subject.arguments if isinstance(subject, Named) else found.arguments
-    form = replace(found.form, neighbours=relation_of(adjacency), differ=adjacency.words)
+    form = replace(found.form, neighbours=relation_of(adjacency), differ=adjacency.description)
     return replace(found, neighbours=adjacency, form=form, guessed=False, arguments=arguments)
 
 

@@ -1,4 +1,4 @@
-"""What a subject is made of, so that evidence on one is never counted for another."""
+"""The identity of a subject's code and parameters, so that evidence on one is never counted for another."""
 
 from __future__ import annotations
 
@@ -139,8 +139,8 @@ def _distributions() -> Mapping[str, list[str]]:
     return metadata.packages_distributions()
 
 
-def unreadable(subject: object) -> str | None:
-    """Return the name of a class, or base class, whose source cannot be read; None if all can, or it is no class."""
+def class_without_source(subject: object) -> str | None:
+    """Return the name of a class, or base class, with unreadable source; None if all can be read, or it is no class."""
     for base in subject.__mro__ if inspect.isclass(subject) else ():
         if base.__module__.partition(".")[0] not in sys.stdlib_module_names:
             try:
@@ -167,7 +167,7 @@ def _bandit_source(bandit: PlainBandit) -> str:
 
 def adversary_words(adversary: Any) -> str:
     """Return an adversary's words and code."""
-    return f"{adversary.words}\n{_class_source(type(adversary))}"
+    return f"{adversary.description}\n{_class_source(type(adversary))}"
 
 
 def _class_source(made: type[Any]) -> str:

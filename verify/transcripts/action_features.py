@@ -1,4 +1,4 @@
-"""What an adversary reads in a sequence of actions: features of a transcript, in words that can be checked.
+"""The features that an adversary reads in a sequence of actions, in words that can be checked.
 
 The features here are functions of the actions, so an event of a feature is an event of the adversary's view. Private
 learners act on noisy batch means, and a change of one record shows in *when* an arm is played again: so besides
@@ -38,11 +38,11 @@ class ActionFeature(Protocol):
         ...
 
     @property
-    def last(self) -> int:
+    def last_round(self) -> int:
         """The last round that it depends on."""
         ...
 
-    def of(self, transcript: Transcript) -> IntArray:
+    def values(self, transcript: Transcript) -> IntArray:
         """Its value in every draw, shape (draws,)."""
         ...
 
@@ -68,21 +68,21 @@ class ActionAt:
         return Column(name, words, "category")
 
     @property
-    def last(self) -> int:
+    def last_round(self) -> int:
         return self.round
 
-    def of(self, transcript: Transcript) -> IntArray:
+    def values(self, transcript: Transcript) -> IntArray:
         return transcript.actions[:, self.round - 1, self.place - 1].astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True)
 class PlayTime:
-    """The round of the n-th play of an arm after a round; `last` + 1 if it comes later than `last`."""
+    """The round of the n-th play of an arm after a round; `last_round` + 1 if it is later than that."""
 
     arm: int
     number: int
     after: int
-    last: int
+    last_round: int
 
     @property
     def column(self) -> Column:
@@ -90,13 +90,13 @@ class PlayTime:
         since = f" after round {self.after}" if self.after else ""
         return Column(
             f"time[{self.arm},{self.number},{self.after}]",
-            f"the round of the {nth} play of arm {self.arm}{since} (as {self.last + 1} if after round "
-            f"{self.last})",
+            f"the round of the {nth} play of arm {self.arm}{since} (as {self.last_round + 1} if after round "
+            f"{self.last_round})",
             "real",
         )
 
-    def of(self, transcript: Transcript) -> IntArray:
-        counts = transcript.counts(self.arm)[:, self.after : self.last]
+    def values(self, transcript: Transcript) -> IntArray:
+        counts = transcript.counts(self.arm)[:, self.after : self.last_round]
         needed = transcript.plays_until(self.arm, self.after) + self.number
         found: IntArray = (counts < needed[:, np.newaxis]).sum(axis=1) + self.after + 1
         return found
@@ -104,43 +104,43 @@ class PlayTime:
 
 @dataclass(frozen=True, slots=True)
 class PlayCount:
-    """How often an arm is played in rounds first .. last."""
+    """The number of plays of an arm in rounds first .. last."""
 
     arm: int
     first: int
-    last: int
+    last_round: int
 
     @property
     def column(self) -> Column:
         return Column(
-            f"count[{self.arm},{self.first},{self.last}]",
-            f"the number of plays of arm {self.arm} in rounds {self.first} to {self.last}",
+            f"count[{self.arm},{self.first},{self.last_round}]",
+            f"the number of plays of arm {self.arm} in rounds {self.first} to {self.last_round}",
             "real",
         )
 
-    def of(self, transcript: Transcript) -> IntArray:
-        until, before = (transcript.plays_until(self.arm, last) for last in (self.last, self.first - 1))
+    def values(self, transcript: Transcript) -> IntArray:
+        until, before = (transcript.plays_until(self.arm, last) for last in (self.last_round, self.first - 1))
         return (until - before).astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True)
 class FirstSwitch:
-    """The first round after `after` whose action is not that of the round before; `last` + 1 if none is."""
+    """The first round after `after` with another action than the round before; `last_round` + 1 if there is none."""
 
     after: int
-    last: int
+    last_round: int
 
     @property
     def column(self) -> Column:
         return Column(
             f"switch[{self.after}]",
             f"the first round after round {self.after} whose action is not that of the round before (as "
-            f"{self.last + 1} if none is up to round {self.last})",
+            f"{self.last_round + 1} if none is up to round {self.last_round})",
             "real",
         )
 
-    def of(self, transcript: Transcript) -> IntArray:
-        window = transcript.actions[:, self.after - 1 : self.last]
+    def values(self, transcript: Transcript) -> IntArray:
+        window = transcript.actions[:, self.after - 1 : self.last_round]
         same = np.cumprod((window[:, 1:] == window[:, :-1]).all(axis=2), axis=1, dtype=np.int32)
         switched: IntArray = same.sum(axis=1) + self.after + 1
         return switched
@@ -148,22 +148,24 @@ class FirstSwitch:
 
 @dataclass(frozen=True, slots=True)
 class PlaysOfSame:
-    """How often the action of a round is repeated until round `last`."""
+    """The number of repetitions of the action of a round until round `last_round`."""
 
     record: int
-    last: int
+    last_round: int
 
     @property
     def column(self) -> Column:
         return Column(
-            f"repeats[{self.record},{self.last}]",
-            f"in how many of rounds {self.record + 1} to {self.last} the action is that of round {self.record}",
+            f"repeats[{self.record},{self.last_round}]",
+            f"in how many of rounds {self.record + 1} to {self.last_round} the action is that of round {self.record}",
             "real",
         )
 
-    def of(self, transcript: Transcript) -> IntArray:
+    def values(self, transcript: Transcript) -> IntArray:
         actions = transcript.actions
-        same = (actions[:, self.record : self.last] == actions[:, self.record - 1, np.newaxis]).all(axis=2)
+        same = (actions[:, self.record : self.last_round] == actions[:, self.record - 1, np.newaxis]).all(
+            axis=2
+        )
         found: IntArray = same.sum(axis=1)
         return found
 
@@ -177,19 +179,19 @@ class ActionPath:
     """
 
     first: int
-    last: int
+    last_round: int
     arms: int
 
     @property
     def column(self) -> Column:
         return Column(
-            f"path[{self.first},{self.last}]",
-            f"the path of rounds {self.first} to {self.last} (arm + 1 as digits in base {self.arms + 1})",
+            f"path[{self.first},{self.last_round}]",
+            f"the path of rounds {self.first} to {self.last_round} (arm + 1 as digits in base {self.arms + 1})",
             "category",
         )
 
-    def of(self, transcript: Transcript) -> IntArray:
-        window = transcript.actions[:, self.first - 1 : self.last].reshape(len(transcript.actions), -1)
+    def values(self, transcript: Transcript) -> IntArray:
+        window = transcript.actions[:, self.first - 1 : self.last_round].reshape(len(transcript.actions), -1)
         number = np.zeros(len(window), dtype=np.int64)
         for place in range(window.shape[1]):
             number = number * (self.arms + 1) + window[:, place] + 1
@@ -202,9 +204,9 @@ class ActionPath:
         return None if match is None else cls(int(match[1]), int(match[2]), arms)
 
     def actions(self, number: int, size: int) -> list[int] | list[list[int]]:
-        """Return the actions that a number stands for: arms, or lists of up to `size` arms without padding."""
+        """Return the actions that a number encodes: arms, or lists of up to `size` arms without padding."""
         digits = []
-        for _ in range((self.last - self.first + 1) * size):
+        for _ in range((self.last_round - self.first + 1) * size):
             number, digit = divmod(number, self.arms + 1)
             digits.append(digit - 1)
         arms = digits[::-1]
@@ -264,7 +266,7 @@ def first_actions(rounds: int, space: ActionSpace, *, first: int = 1) -> list[Ac
 def features_for(
     transcript: Transcript, space: ActionSpace, record: int | None, *, general: bool = True
 ) -> list[ActionFeature]:
-    """Return the features that a scan looks at: general ones, those anchored at a record's round, or both."""
+    """Return the features for a scan: general ones, those anchored at a record's round, or both."""
     played = np.bincount(transcript.actions[transcript.actions >= 0].astype(np.int64), minlength=space.arms)
     shown = sorted(np.argsort(-played, kind="stable")[:_MOST_ARMS].tolist())
     found: list[ActionFeature] = []
@@ -276,11 +278,11 @@ def features_for(
     return found
 
 
-def read(features: Sequence[ActionFeature], transcript: Transcript) -> ViewSample:
+def read_features(features: Sequence[ActionFeature], transcript: Transcript) -> ViewSample:
     """Read features of every draw: a view of one column each."""
     values = np.empty((len(transcript.actions), len(features)))
     for index, feature in enumerate(features):
-        values[:, index] = feature.of(transcript)
+        values[:, index] = feature.values(transcript)
     return ViewSample(values, tuple(feature.column for feature in features))
 
 
@@ -291,14 +293,14 @@ def without_repeats(features: Iterable[ActionFeature]) -> tuple[ActionFeature, .
 
 
 def with_paths_spelled(event: Event, space: ActionSpace) -> Event:
-    """Return the same event with its paths said as lists of actions, not as the numbers that label them.
+    """Return the same event with its paths as lists of actions, not as the numbers that label them.
 
     Parameters
     ----------
     event
         An event of a view of features.
     space
-        What actions are made of.
+        The space of actions.
     """
     if not isinstance(event, RowTable):
         return event
@@ -311,6 +313,6 @@ def with_paths_spelled(event: Event, space: ActionSpace) -> Event:
             continue
         values = sorted({row[place] for row in event.rows})
         labels = tuple((value, str(path.actions(int(value), space.size))) for value in values)
-        words = f"the sequence of arms of rounds {path.first} to {path.last}"
+        words = f"the sequence of arms of rounds {path.first} to {path.last_round}"
         readings[place] = replace(reading, column=replace(reading.column, words=words, labels=labels))
     return replace(event, readings=tuple(readings))

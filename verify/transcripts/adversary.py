@@ -1,9 +1,9 @@
-"""An interactive adversary: it sees past actions, picks the next rewards, and once a pair of rewards to be told apart.
+"""An interactive adversary: it sees past actions, picks the next rewards, and once two alternative rewards.
 
 Differential privacy of an online algorithm is claimed against data that were fixed beforehand, or against an
-adversary that reacts; a private learner must stand up to both. In every round the adversary names the outcome of
-every arm. Once in a run it names two: in the one world the first happens, in the other the second. All else is a
-function of the actions that both worlds show, so what tells the worlds apart is one record.
+adversary that reacts; a private learner must stand up to both. In every round the adversary chooses the outcome of
+every arm. Once in a run it chooses two: in the one world the first happens, in the other the second. All else is a
+function of the actions that both worlds show, so the worlds differ in one record.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ class Adversary(Protocol):
     """A strategy that plays many lanes side by side; it must treat each by its own past alone."""
 
     @property
-    def words(self) -> str:
-        """What it does, as in "pays 0 until arm 0 is played twice, then ..."."""
+    def description(self) -> str:
+        """The strategy in words, as in "pays 0 until arm 0 is played twice, then ..."."""
         ...
 
     def turn(self, actions: ActionArray, arms: int) -> Turn:
@@ -83,8 +83,8 @@ class ChallengeOnPlay:
     others: float = 0.0
 
     @property
-    def words(self) -> str:
-        """When it challenges, and with what."""
+    def description(self) -> str:
+        """The time and the rewards of the challenge, in words."""
         after = f"after arm {self.arm} has been played {self.number} times" if self.number else "in round 1"
         return f"an adversary pays {self.others:g}, and once, {after}, {self.high:g} (in the other world {self.low:g})"
 

@@ -1,4 +1,4 @@
-"""What an interactive adversary reads of a bandit in the two worlds of its challenge."""
+"""The view of an interactive adversary on a bandit in the two worlds of its challenge."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mechanisms import BLOCK
 from verify.conduct.process_state import subjects_own
 from verify.events.view_sample import ViewSample
 from verify.sampling.worlds import NeighbouringWorlds
-from verify.transcripts.action_features import features_for, first_actions, read, without_repeats
+from verify.transcripts.action_features import features_for, first_actions, read_features, without_repeats
 from verify.transcripts.adversary import Adversary, Interaction
 from verify.transcripts.transcript import ActionArray, ActionSpace, Transcript
 
@@ -50,7 +50,7 @@ _SIZE = _ViewSize()
 def adversary_worlds(
     adversary: Adversary, play: _PlayWorld, space: ActionSpace, seed: np.random.SeedSequence
 ) -> NeighbouringWorlds:
-    """Return the adversary's two worlds as what a test tells apart.
+    """Return the adversary's two worlds for a test.
 
     Parameters
     ----------
@@ -59,23 +59,23 @@ def adversary_worlds(
     play
         Plays a bandit against it.
     space
-        What actions are made of.
+        The space of actions.
     seed
-        Of a few draws that tell which features vary.
+        Of a few draws that show which features vary.
     """
     transcript = Transcript(np.concatenate([play(other, _SIZE.probed, seed) for other in (False, True)]))
     varying = [
         feature
         for feature in features_for(transcript, space, None)
-        if np.unique(feature.of(transcript)).size > 1
+        if np.unique(feature.values(transcript)).size > 1
     ]
     shown = max(1, min(transcript.rounds, _SIZE.actions) // space.size)
     features = without_repeats([*varying[-_SIZE.features :], *first_actions(shown, space)])
 
     def draw(other: bool, n: int, child: np.random.SeedSequence) -> ViewSample:
-        return read(features, Transcript(play(other, n, child)))
+        return read_features(features, Transcript(play(other, n, child)))
 
-    words = f"{adversary.words}: first world", f"{adversary.words}: second world"
+    words = f"{adversary.description}: first world", f"{adversary.description}: second world"
     return NeighbouringWorlds(words, draw, transcript.rounds)
 
 
@@ -98,7 +98,7 @@ def learner_worlds(
             ]
         )
 
-    return adversary_worlds(adversary, play, ActionSpace.of(problem), seed)
+    return adversary_worlds(adversary, play, ActionSpace.from_problem(problem), seed)
 
 
 @subjects_own()

@@ -79,7 +79,7 @@ def _scan_one(
     """Scan one background; None if no feature of its actions ever varies."""
     data, neighbours = background.data, background.neighbours
     gate = Coupled(seed, lanes, len(neighbours))
-    worlds = np.stack([data, *(neighbour.applied(data) for neighbour in neighbours)])
+    worlds = np.stack([data, *(neighbour.apply_to(data) for neighbour in neighbours)])
     transcript = Transcript(played_actions(build, problem, gate, worlds))
     records = sorted({neighbour.record for neighbour in neighbours})
     if planned.hidden:
@@ -90,7 +90,7 @@ def _scan_one(
         weights = np.minimum(np.exp(-gate.loss), 1e300)  # of each draw, on each neighbour
 
     scored: list[list[ScoredFeature]] = [[] for _ in neighbours]
-    space = ActionSpace.of(problem)
+    space = ActionSpace.from_problem(problem)
     everywhere = features_for(transcript, space, None)
     _score(everywhere, range(len(neighbours)), transcript, weights, planned, scored)
     for record in records:
@@ -116,7 +116,7 @@ def _score(
         return _careful_bound(*event, draws=draws, final=final, delta=planned.delta, more=more)
 
     for feature in features:
-        values, index, hits = distinct_values(feature, feature.of(transcript))
+        values, index, hits = distinct_values(feature, feature.values(transcript))
         k = len(values)
         if k == 1:
             continue

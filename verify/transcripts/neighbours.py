@@ -61,7 +61,7 @@ class Neighbour:
     words: str
     rounds: tuple[int, ...] = ()
 
-    def applied(self, data: FloatArray) -> FloatArray:
+    def apply_to(self, data: FloatArray) -> FloatArray:
         """Return D with the record replaced."""
         changed = data.copy()
         changed[list(self.rounds or (self.record,))] = self.value
@@ -152,7 +152,7 @@ def spread_records(rounds: int) -> list[int]:
 
 
 def initial_replacements(data: FloatArray, domain: Domain, how: InitialOutcomes) -> list[Neighbour]:
-    """Replace what a learner with a warm start observes before the first round.
+    """Return the neighbours in which outcomes before the first round are replaced, for a learner with a warm start.
 
     The whole vector where it is one record; one arm's outcome where each is a record of its own.
     """
@@ -208,7 +208,7 @@ def rounds_of(name: int, rounds: int, unit: Unit) -> tuple[int, ...]:
 
 
 def record_words(record: int, value: FloatArray, rounds: Sequence[int] = ()) -> str:
-    """Say one record of a data set in words; of a person, who has it in several rounds."""
+    """Describe one record of a data set in words; of a person, with all of its rounds."""
     if len(rounds) > 1:
         listed = ", ".join([*map(str, rounds[:4]), *(["..."] if len(rounds) > 4 else [])])
         return f"the person of rounds {listed} has {describe_record(value)} in each of them"

@@ -90,14 +90,14 @@ def best_events(
         The final test.
     """
     neighbours, k = sums[1].shape
-    last = np.full(k, feature.last)
+    last = np.full(k, feature.last_round)
     if feature.column.kind == "category":  # the values of lowest ratio together, and of highest
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = np.where(sums[0] > 0.0, sums[1] / sums[0], np.inf)
         order = np.argsort(ratio, axis=1, kind="stable")
         sums = [np.take_along_axis(each, order, axis=1) for each in sums]
     elif isinstance(feature, PlayTime | FirstSwitch):  # "at most t" is known in round t
-        last = np.minimum(values, feature.last)
+        last = np.minimum(values, feature.last_round)
     below = [np.cumsum(each, axis=1) for each in sums]
     above = [each[:, -1:] - each[:, :-1] for each in below]
     below = [each[:, :-1] for each in below]
@@ -178,7 +178,7 @@ def best_pair(
     data = background.data[: rounds + 1]
     return ViewPair(
         data,
-        neighbour.applied(data),
+        neighbour.apply_to(data),
         neighbour.record,
         background.others,
         without_repeats([*features, *last]),
@@ -188,6 +188,6 @@ def best_pair(
 
 def _cut(feature: ActionFeature, rounds: int) -> ActionFeature:
     """Return a feature of the first rounds only."""
-    if isinstance(feature, PlayTime | FirstSwitch) and feature.last > rounds:
-        return replace(feature, last=rounds)
+    if isinstance(feature, PlayTime | FirstSwitch) and feature.last_round > rounds:
+        return replace(feature, last_round=rounds)
     return feature

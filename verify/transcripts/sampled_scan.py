@@ -62,7 +62,7 @@ def sample_transcripts(
         seeds = child.spawn(1 + len(background.neighbours))
         first = draw(background.data, draws, seeds[0])
         scored = [
-            _scored(first, draw(neighbour.applied(background.data), draws, own), neighbour, space, planned)
+            _scored(first, draw(neighbour.apply_to(background.data), draws, own), neighbour, space, planned)
             for neighbour, own in zip(background.neighbours, seeds[1:], strict=True)
         ]
         pair = best_pair(background, scored, space)
@@ -92,7 +92,7 @@ def _scored(
 
     found = []
     for feature in features_for(both, space, neighbour.record):
-        values, index, _ = distinct_values(feature, feature.of(both))
+        values, index, _ = distinct_values(feature, feature.values(both))
         k = len(values)
         if k == 1:
             continue

@@ -40,11 +40,11 @@ class _SeparatingEvent:
     @property
     def rank(self) -> tuple[float, int]:
         """Larger gaps first, to a tenth; then fewer rounds, which are cheaper to play."""
-        return -round(self.gap, 1), self.feature.last
+        return -round(self.gap, 1), self.feature.last_round
 
     def share(self, transcript: Transcript) -> float:
         """Return the share of the draws in it."""
-        values = self.feature.of(transcript)
+        values = self.feature.values(transcript)
         inside = values == self.value if self.feature.column.kind == "category" else values <= self.value
         return float(inside.mean())
 
@@ -113,7 +113,7 @@ def _separating_events(
     tables, draws = len(played), len(played[0])
     found: dict[tuple[int, int], _SeparatingEvent] = {}
     for feature in features_for(both, space, None):
-        values, index, hits = np.unique(feature.of(both), return_inverse=True, return_counts=True)
+        values, index, hits = np.unique(feature.values(both), return_inverse=True, return_counts=True)
         if len(values) == 1:
             continue
         cells = np.repeat(np.arange(tables), draws) * len(values) + index
@@ -145,7 +145,7 @@ def _bisect(
 
     None if the tables are the same in all rounds of the event.
     """
-    last = event.feature.last  # later rows are read by no action of the event
+    last = event.feature.last_round  # later rows are read by no action of the event
     begin, goal = start.data[: last + 1], end.data[: last + 1]
     differing = [row for row in range(1, last + 1) if not np.array_equal(begin[row], goal[row])]
     if not differing:  # the two differ by luck

@@ -18,16 +18,16 @@ MOST_ARMS = 1 << 15
 
 @dataclass(frozen=True)
 class ActionSpace:
-    """What actions are made of.
+    """The space of actions.
 
     Attributes
     ----------
     arms
-        How many arms there are.
+        Number of arms.
     size
-        How many places an action has.
+        Number of places of an action.
     ranked
-        Whether their order counts.
+        True if their order counts.
     """
 
     arms: int
@@ -35,14 +35,14 @@ class ActionSpace:
     ranked: bool = False
 
     @classmethod
-    def of(cls, problem: Problem) -> ActionSpace:
+    def from_problem(cls, problem: Problem) -> ActionSpace:
         """Return that of a problem."""
         structure = problem.structure
         return cls(structure.arms, structure.size, isinstance(structure, RankedLists))
 
 
 class Transcript:
-    """Actions of many independent draws; what several features need is computed once.
+    """Actions of many independent draws; quantities that several features need are computed once.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class Transcript:
     actions
         The array.
     rounds
-        How many rounds it has.
+        Number of rounds.
     """
 
     def __init__(self, actions: ActionArray) -> None:
@@ -63,13 +63,13 @@ class Transcript:
         self._counts: dict[int, npt.NDArray[np.int32]] = {}
 
     def counts(self, arm: int) -> npt.NDArray[np.int32]:
-        """How often the arm was played up to each round, shape (draws, rounds)."""
+        """Return the number of plays of the arm up to each round, shape (draws, rounds)."""
         if arm not in self._counts:
             self._counts[arm] = np.cumsum((self.actions == arm).any(axis=2), axis=1, dtype=np.int32)
         return self._counts[arm]
 
     def plays_until(self, arm: int, last: int) -> npt.NDArray[np.int32]:
-        """How often the arm was played in rounds 1 .. last, shape (draws,)."""
+        """Return the number of plays of the arm in rounds 1 .. last, shape (draws,)."""
         if last == 0:
             return np.zeros(len(self.actions), dtype=np.int32)
         return self.counts(arm)[:, min(last, self.rounds) - 1]

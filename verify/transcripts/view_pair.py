@@ -1,4 +1,4 @@
-"""Two data sets of a learner's rounds that are neighbours, and what is read of the actions on them."""
+"""Two data sets of a learner's rounds that are neighbours, and the features that are read of the actions on them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from verify.transcripts.neighbours import record_words
 
 @dataclass(frozen=True, eq=False)
 class ViewPair:
-    """Two neighbouring data sets and what is read of the actions on them.
+    """Two neighbouring data sets and the features of the actions on them.
 
     Attributes
     ----------
@@ -25,10 +25,10 @@ class ViewPair:
     others
         All other records in words, "" if they are drawn from the problem's law.
     features
-        Features of the transcript, the most telling first; none: all actions as they are.
+        Features of the transcript, by decreasing predicted bound; none: all actions as they are.
     predicted
-        The lower bound on epsilon that a scan expects of the final test, minus infinity if none looked. It ranks pairs
-        and decides nothing.
+        The lower bound on epsilon that a scan predicts for the final test, minus infinity without a scan. It ranks
+        pairs and decides nothing.
     """
 
     data: FloatArray
@@ -39,7 +39,7 @@ class ViewPair:
     predicted: float = -math.inf
 
     @property
-    def words(self) -> tuple[str, str]:
+    def descriptions(self) -> tuple[str, str]:
         """D and D' in words."""
         more = f"; {self.others}" if self.others else ""
         differ = np.flatnonzero((self.data != self.data_prime).any(axis=1)).tolist()
@@ -50,5 +50,5 @@ class ViewPair:
 
     @property
     def rounds(self) -> int:
-        """How many rounds are played."""
+        """Number of rounds that are played."""
         return len(self.data) - 1

@@ -1,4 +1,4 @@
-"""Sampling what the adversary of a claim sees, on given data."""
+"""Draws of the view of a claim's adversary, on given data."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mechanisms import BLOCK
 from mechanisms.arrays import FloatArray
 from verify.conduct.process_state import subjects_own
 from verify.events.view_sample import Column, ViewSample
-from verify.transcripts.action_features import ActionFeature, first_actions, read
+from verify.transcripts.action_features import ActionFeature, first_actions, read_features
 from verify.transcripts.transcript import ActionArray, ActionSpace, Transcript
 
 _MOST_LANES = 1 << 14  # side by side: their state stays in the processor's cache
@@ -25,17 +25,17 @@ _LANE_ROUNDS = 1 << 20  # actions of all of them: bounds memory
 
 @dataclass(frozen=True)
 class LearnerView:
-    """What the adversary sees of a learner on one data set.
+    """The adversary's view of a learner on one data set.
 
     Attributes
     ----------
     watch
         Runs the learner on a gate and returns the view: one row for each lane.
     single_lanes
-        Whether to run one lane at a time, answering reads of raw values: for learners that read what they
+        If True, one lane is run at a time, answering reads of raw values: for learners that read what they
         must not, which works on no more than one lane.
     rounds
-        How many rounds a run takes, which sets how many lanes run side by side.
+        Number of rounds of a run, which sets how many lanes run side by side.
     """
 
     watch: Callable[[Simulation], ViewSample]
@@ -97,13 +97,13 @@ def transcript_view(
     single_lanes
         See `LearnerView`.
     """
-    features = features or first_actions(len(data) - 1, ActionSpace.of(problem))
+    features = features or first_actions(len(data) - 1, ActionSpace.from_problem(problem))
 
     def watch(gate: Simulation) -> ViewSample:
         transcript = Transcript(played_actions(build, problem, gate, data))
         for number in hidden:
             transcript.hide(number)
-        return read(features, transcript)
+        return read_features(features, transcript)
 
     return LearnerView(watch, single_lanes, len(data) - 1)
 

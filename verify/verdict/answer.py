@@ -1,4 +1,4 @@
-"""What the layers answer about a subject, in one value, and as JSON data: all that leaves the process of a subject.
+"""The answer of the layers about a subject, in one value, and as JSON data: all that leaves the process of a subject.
 
 The process that ran the subject sends the data; the process that waits reads them, every key and type checked, and
 decides.
@@ -26,12 +26,12 @@ _Written = TypeVar("_Written")
 
 
 class AnswerError(ValueError):
-    """Data are no answer, or none to what was asked."""
+    """Data are no answer, or the answer to another inquiry."""
 
 
 @unique
 class SubjectKind(StrEnum):
-    """What a subject is, and with that, what can be proved of it."""
+    """The kind of a subject, on which the possible proofs depend."""
 
     LEARNER = "learner"
     MECHANISM = "mechanism"
@@ -45,20 +45,20 @@ BLACK_BOXES = frozenset({SubjectKind.BANDIT, SubjectKind.FUNCTION})
 
 @dataclass(frozen=True)
 class Answer:
-    """What was found about a subject, before anything is decided.
+    """The findings about a subject, before anything is decided.
 
     Attributes
     ----------
     subject
         Its name.
     claim
-        What it is held to.
+        Its claim.
     seed
         Of everything random.
     kind
-        What it is. Of a learner, the evidence says how many rounds were looked at.
+        The kind of the subject. Of a learner, the evidence has the number of rounds that were played.
     mechanism
-        A mechanism's parameters, as its ``to_dict`` says them; of others None.
+        A mechanism's parameters, as its ``to_dict`` returns them; of others None.
     digest
         Of the subject's own code and parameters; "" if they have none that can be read.
     modules
@@ -156,7 +156,7 @@ class Answer:
         return answer
 
     def agrees_with(self, later: Answer) -> bool:
-        """Whether a later answer is about the same; what is played may say more of what one record is."""
+        """Return True if a later answer is about the same; its unit and comment may say more about a record."""
         same = dataclasses.replace(later.claim, unit=self.claim.unit, comment=self.claim.comment)
         return dataclasses.replace(self, evidence=later.evidence) == dataclasses.replace(later, claim=same)
 
@@ -209,7 +209,7 @@ def claim_data(claim: Claim) -> dict[str, Any]:
 
 
 def read_stated_claim(read: JsonObject) -> Claim:
-    """Return what `claim_data` wrote; `ValueError` if a value is wrong or the words are not those of the relation."""
+    """Read the claim that `claim_data` wrote; `ValueError` if a value is wrong or the words are not the relation's."""
     claim = _read_claim(read, relation="relation")
     read.one_of("neighbours", [claim.neighbour_words])
     return claim
@@ -231,14 +231,14 @@ _TAKEN: Mapping[Any, Callable[[JsonObject, str], Any]] = {
 """How a value of a type is taken from a JSON object."""
 
 
-def fields_of(kind: type[_Written]) -> Callable[[JsonObject], _Written]:
-    """Return what reads a data class that was written by its fields."""
+def dataclass_reader(kind: type[_Written]) -> Callable[[JsonObject], _Written]:
+    """Return the function that reads a data class from the JSON object of its fields."""
     types = get_type_hints(kind)
     return lambda read: kind(**{name: _TAKEN[its_type](read, name) for name, its_type in types.items()})
 
 
-read_upper = fields_of(UpperBound)
-read_lower = fields_of(LowerBound)
-read_witness = fields_of(Witness)
-read_finding = fields_of(Finding)
-read_assumption = fields_of(Assumption)
+read_upper = dataclass_reader(UpperBound)
+read_lower = dataclass_reader(LowerBound)
+read_witness = dataclass_reader(Witness)
+read_finding = dataclass_reader(Finding)
+read_assumption = dataclass_reader(Assumption)

@@ -12,7 +12,7 @@ from algorithms.unit import OnePerson
 from mechanisms import Neighbouring
 from mechanisms.printed_numbers import as_given, at_most, percent_at_most
 from verify.document.elements import Block, Bullets, Facts, Paragraph, Section
-from verify.sentences import Sentence, exact, stated
+from verify.sentences import Sentence, exact, remark
 from verify.verdict.answer import BLACK_BOXES, SubjectKind
 from verify.verdict.references import references
 from verify.verdict.verdict import Verdict, claim_words
@@ -28,8 +28,8 @@ _DIGESTS = {
     "file": "SHA-256: input file",
     "subject": "SHA-256: code and parameters (16 digits)",
 }
-_TRUSTED = stated("dpwitness (digest below), Python and the libraries listed below work as documented.")
-ADVERSARY = stated(
+_TRUSTED = remark("dpwitness (digest below), Python and the libraries listed below work as documented.")
+ADVERSARY = remark(
     "The adversary sees only the output named above: timing, memory, logs and crash reports are left out."
 )
 
@@ -56,7 +56,7 @@ def claim_section(subject: str, claim: Claim, arithmetic: str = "", problem: str
         ("Author's comment", claim.comment),
         ("Test problem", problem),
     ]
-    said = stated(
+    said = remark(
         "Claim: {subject} is ({epsilon}, {delta})-differentially private ({model} model). Unit of privacy: {unit}. "
         "Neighbours: {relation}. The adversary sees {view}.",
         subject=subject,
@@ -81,12 +81,12 @@ def claim_section(subject: str, claim: Claim, arithmetic: str = "", problem: str
 
 
 def unit_words(claim: Claim) -> str:
-    """Return what a claim protects in two words."""
+    """Return the unit of privacy of a claim in two words."""
     return "one person" if isinstance(claim.unit, OnePerson) else "one report"
 
 
 def protected_words(claim: Claim) -> str:
-    """Return what somebody guesses who sees the output of what a claim is about."""
+    """Return the protected fact, which an adversary guesses from the output, in words."""
     if claim.neighbours is not Neighbouring.REPLACE_ONE:
         return f"whether {unit_words(claim)} is in the data"
     if isinstance(claim.unit, OnePerson):
@@ -95,7 +95,7 @@ def protected_words(claim: Claim) -> str:
 
 
 def person_section(claim: Claim, verdict: Verdict) -> Section:
-    """Return what a claim means for a person, if it holds.
+    """Return the section on the meaning of a claim for a person, if it holds.
 
     Of two neighbours that are equally likely beforehand the better guess is right with probability at most
     (e^ε + δ)/(1 + e^ε) (Kairouz, Oh and Viswanath 2015): with the probabilities p and q of an event it is
@@ -143,13 +143,13 @@ def arithmetic_words(kind: SubjectKind, *, counted: bool = False) -> str:
 
 
 def assumptions_section(blocks: Sequence[Block], *more: Sentence) -> Section:
-    """Return what a result rests on: its own, and what every result does; `more` is trusted beside."""
-    trusted = (Paragraph(stated("Trusted, as in all results:")), Bullets((_TRUSTED, *more)))
+    """Return the section of a result's assumptions: its own, and those of every result; `more` is trusted beside."""
+    trusted = (Paragraph(remark("Trusted, as in all results:")), Bullets((_TRUSTED, *more)))
     return Section("Assumptions", (), (*blocks, *trusted))
 
 
 def provenance_section(provenance: Provenance, **files: str) -> Section:
-    """Return when and by which code a result was made; `files` are digests of what it was read from, by name."""
+    """Return the section with date and code of a result; `files` are digests of the files it was read from, by name."""
     pairs = [("Date", _utc(provenance.date) or "not known"), ("Versions", versions_words(provenance))]
     pairs += [
         (_DIGESTS.get(name, f"SHA-256: code of {name}"), digest)
@@ -160,7 +160,7 @@ def provenance_section(provenance: Provenance, **files: str) -> Section:
 
 
 def versions_words(provenance: Provenance) -> str:
-    """Return the versions of what made a result."""
+    """Return the versions of the packages that made a result."""
     return ", ".join(f"{name} {version}" for name, version in provenance.versions.items())
 
 
@@ -173,7 +173,7 @@ def references_section(names: tuple[str, ...]) -> Section | None:
     """Return where theorems and methods are published, by their names; None if none of them is known."""
     found = references(names)
     return (
-        Section("References", (), (Bullets(tuple(stated("{line}", line=line) for line in found)),))
+        Section("References", (), (Bullets(tuple(remark("{line}", line=line) for line in found)),))
         if found
         else None
     )

@@ -1,4 +1,4 @@
-"""What the layers of a verification find, collected for the verdict rules."""
+"""The findings of the layers of a verification, collected for the verdict rules."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _STOPPING = frozenset(
 
 @dataclass(frozen=True)
 class UpperProfile:
-    """An upper bound on δ at every ε ≥ 0, and what proves it."""
+    """An upper bound on δ at every ε ≥ 0, and the method that proves it."""
 
     delta: Callable[[float], float]
     method: str
@@ -59,15 +59,15 @@ class Evidence:
 
     @property
     def does_not_run(self) -> bool:
-        """Whether a finding says why the subject stops: no further layer needs to repeat it."""
+        """True if a finding gives the reason why the subject stops: no further layer needs to repeat it."""
         return any(finding.kind in _STOPPING for finding in self.findings)
 
     def assume(self, *assumptions: Assumption) -> None:
-        """Keep what an upper bound rests on and nobody checked, each once."""
+        """Add unchecked assumptions of an upper bound, each once."""
         self.assumptions += [each for each in dict.fromkeys(assumptions) if each not in self.assumptions]
 
     def keep(self, result: CountedEvent, reproduce: str, lower: LowerBound | None = None) -> None:
-        """Keep what a test saw: its record, and unless its draws depend on each other, its bounds.
+        """Add the result of a test: its record, and unless its draws depend on each other, its bounds.
 
         Parameters
         ----------
@@ -87,7 +87,7 @@ class Evidence:
             )
             return
         self.tested = result
-        self.offer(lower or result.lower_bound(), result.witness(reproduce), result.again)
+        self.offer(lower or result.lower_bound(), result.witness(reproduce), result.repetition)
         rounding = result.event.rounding
         if rounding > 0.0 and result.epsilon_lower > result.claim_epsilon and not result.refuted:
             said = Statement.MAY_BE_ROUNDING.finding(
@@ -111,7 +111,7 @@ class Evidence:
             self.findings.append(result.interruption)
 
     def doubt(self, result: CountedEvent, why: Finding) -> None:
-        """Keep the record of a test whose draws are in doubt, and no bound."""
+        """Add the record of a test with doubtful draws, and no bound."""
         self._record(result)
         self.findings.append(why)
 
@@ -122,7 +122,7 @@ class Evidence:
         self.details[result.kind] = result.to_dict()
 
     def proves(self, claim: Claim) -> bool:
-        """Whether the upper bound is within the claim, and nothing that was found so far speaks against it."""
+        """Return True if the upper bound is within the claim, and no finding so far contradicts it."""
         return (
             self.upper is not None
             and self.upper.proves(claim)
@@ -140,7 +140,7 @@ class Evidence:
         known = self.profile.delta
         return UpperProfile(lambda epsilon: min(known(epsilon), bounds(epsilon)), self.profile.method)
 
-    def interrupted(self) -> None:
+    def note_interruption(self) -> None:
         """Note that a black-box test was stopped before it had drawn anything that could decide."""
         self.details["interrupted"] = True
         before = self.tested is not None
@@ -153,12 +153,15 @@ class Evidence:
             self.lower, self.witness, self.again = lower, witness, again
 
     def refutes(self, claim: Claim) -> bool:
-        """Whether the lower bound alone refutes the claim."""
+        """Return True if the lower bound alone refutes the claim."""
         lower = self.lower
         return lower is not None and lower.exceeds(claim) and lower.in_view and lower.decisive
 
     def depend_on_process(self) -> None:
-        """Note that what the lower bound rests on differs from process to process: who knows that, sees more."""
+        """Mark the lower bound as one that differs from process to process, with a finding.
+
+        It is no bound for the claim's adversary: one who knows the state of the process sees more.
+        """
         assert self.lower is not None
         self.lower = replace(self.lower, in_view=False)
         self.findings.append(Statement.PROCESSES_DIFFER.finding())

@@ -48,4 +48,4 @@ def stopped_by_hand(evidence: Evidence) -> Iterator[None]:
     except TimeLimitReached:
         raise
     except KeyboardInterrupt:
-        evidence.interrupted()
+        evidence.note_interruption()

@@ -25,7 +25,7 @@ from mechanisms import Assumption
 from mechanisms.printed_numbers import as_given, at_most, nearest
 from verify.conduct.exit_codes import BAD, GOOD, OPEN
 from verify.findings import Finding, LowerBound, UpperBound, Witness
-from verify.sentences import Sentence, exact, stated
+from verify.sentences import Sentence, exact, remark
 
 Verdict = Literal["certified", "refuted", "unproven"]
 
@@ -80,7 +80,7 @@ def decide(
         claimed δ or a larger one, and shown by a witness. If such a bound meets an upper bound within the
         claim, the accounting rests on something untrue, and the refutation stands.
     """
-    in_the_way = [stated("Unchecked assumption: {assumption}", assumption=each) for each in assumptions]
+    in_the_way = [remark("Unchecked assumption: {assumption}", assumption=each) for each in assumptions]
     if declassified:
         places = "; ".join(declassified)
         in_the_way.append(
@@ -119,7 +119,7 @@ def decide(
         return Decision("unproven", tuple(in_the_way))
     assert upper is not None
     said = "Upper bound {bound} is within the claim; checks and tests did not contradict it."
-    return Decision("certified", (exact(said, bound=upper.words),))
+    return Decision("certified", (exact(said, bound=upper.description),))
 
 
 def claim_words(claim: Claim) -> str:
@@ -130,15 +130,15 @@ def claim_words(claim: Claim) -> str:
 def _not_proved(claim: Claim, upper: UpperBound | None) -> list[Sentence]:
     """Return why the upper bound proves nothing; none if it is within the claim."""
     if upper is None:
-        return [stated("Upper bound: none; the accounting did not finish.")]
+        return [remark("Upper bound: none; the accounting did not finish.")]
     if upper.proves(claim):
         return []
     if math.isinf(upper.epsilon):
-        return [stated("Upper bound: none ({why}).", why=upper.method)]
+        return [remark("Upper bound: none ({why}).", why=upper.method)]
     if upper.epsilon <= claim.epsilon and upper.delta <= claim.delta:
         said = "Upper bound {bound} is of these runs only: the claim was not enforced for all records."
-        return [exact(said, bound=upper.words)]
-    bound = upper.words
+        return [exact(said, bound=upper.description)]
+    bound = upper.description
     if at_most(claim.epsilon) == nearest(
         upper.epsilon
     ):  # rounded, the two would differ by more, or not at all

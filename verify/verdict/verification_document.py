@@ -1,4 +1,4 @@
-"""A verification as a document: the verdict first, then what a stranger needs to judge it, and to see it again."""
+"""A verification as a document: the verdict first, then all that a reader needs to judge it, and to repeat it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from verify.document.elements import (
 )
 from verify.document.terminal_text import print_document
 from verify.findings import Finding, FindingKind, LowerBound, UpperBound, Witness
-from verify.sentences import Sentence, confident, exact, observed, sentence_of, stated
+from verify.sentences import Sentence, confident, exact, observed, remark, sentence_of
 from verify.verdict.answer import BLACK_BOXES, SubjectKind
 from verify.verdict.bounds_picture import draw_bounds
 from verify.verdict.common_sections import (
@@ -59,7 +59,7 @@ _OBSERVER = (
 
 
 def verification_document(verification: Verification, **files: str) -> Document:
-    """Return what is said of a verification; `files` are digests of what it was read from, by name."""
+    """Return a verification as a document; `files` are digests of the files it was read from, by name."""
     claim = verification.claim
     sections = [
         person_section(claim, verification.verdict),
@@ -89,7 +89,7 @@ def verification_document(verification: Verification, **files: str) -> Document:
 
 
 def print_verification(verification: Verification, console: Console, *, verbose: bool = False) -> None:
-    """Print what is said of a verification; `verbose` if with what is for specialists."""
+    """Print a verification; if `verbose`, with the parts for specialists."""
     made = "; ".join(filter(None, (f"seed {verification.seed}", versions_words(verification.provenance))))
     print_document(verification_document(verification), console, made, unfolded=verbose)
 
@@ -123,7 +123,7 @@ def _first_line(verification: Verification) -> Sentence:
         )
     if lower is not None and _passed_tests(verification):
         return _passed(verification, lower)
-    return stated("Open: neither proved nor disproved that {view} protects {unit} as claimed.", **said)
+    return remark("Open: neither proved nor disproved that {view} protects {unit} as claimed.", **said)
 
 
 def _passed(verification: Verification, lower: LowerBound) -> Sentence:
@@ -187,7 +187,7 @@ def _bounds(verification: Verification) -> Section:
         above = "no upper bound" if math.isinf(high) else "upper bound from these runs only"
         caption = f"lower bound from tests; {above}"
     drawn = interval(claim, low, high, words, caption=caption, proved=_proved(verification))
-    summary = stated("Bounds: {words}.", words=words) if lower is None else _summary(lower, words)
+    summary = remark("Bounds: {words}.", words=words) if lower is None else _summary(lower, words)
     return Section("Privacy loss", (Picture(drawn, summary, plain), Bullets(said)))
 
 
@@ -208,17 +208,17 @@ def _upper_sentence(verification: Verification) -> Sentence:
     """Return the upper bound, and how it was found."""
     upper = verification.upper
     if upper is None:
-        return stated("Upper bound: none")
+        return remark("Upper bound: none")
     if math.isinf(upper.epsilon):
-        return stated("Upper bound: none ({why})", why=upper.method)
+        return remark("Upper bound: none ({why})", why=upper.method)
     where = "Upper bound" if upper.every_run else "Upper bound of these runs only"
-    return exact("{where}: {bound} ({method})", where=where, bound=upper.words, method=upper.method)
+    return exact("{where}: {bound} ({method})", where=where, bound=upper.description, method=upper.method)
 
 
 def _lower_sentence(lower: LowerBound | None, upper: UpperBound | None) -> Sentence:
     """Return the lower bound, how it was found, and how sure it is; also where it lies above a proved one."""
     if lower is None:
-        return stated("Lower bound: none; no test finished")
+        return remark("Lower bound: none; no test finished")
     more = "" if lower.in_view else "; for a stronger adversary than claimed (does not count)"
     if upper is not None and lower.exceeds(upper) and lower.samples and not lower.decisive:
         more += "; above the upper bound, but not significant at the level of a rejection"
@@ -233,7 +233,7 @@ def _tested_sentences(verification: Verification) -> Iterator[Sentence]:
         largest = at_least(float(coupled["largest_loss"]))
         yield exact("Largest privacy loss in coupled runs, all messages included: {loss}", loss=largest)
     if "tested_view" in details:
-        yield stated("Tested output: {view}", view=details["tested_view"])
+        yield remark("Tested output: {view}", view=details["tested_view"])
     if "anytime" in details:
         yield sentence_of(details["anytime"]["said"])
 
@@ -369,7 +369,7 @@ def _event_meaning(witness: Witness, claim: Claim, lower: LowerBound) -> Iterato
         if isinstance(delta, float) and delta > 0.0:
             also = f"δ ≥ {at_least(delta)} at ε = {as_given(claim.epsilon)}, and "
         said = "With {confidence} confidence: {also}{bound}."
-        yield confident(said, lower.confidence, lower.samples, also=also, bound=lower.words)
+        yield confident(said, lower.confidence, lower.samples, also=also, bound=lower.description)
 
 
 def _findings(verification: Verification) -> Section | None:
@@ -392,16 +392,16 @@ def _weight(finding: Finding) -> str:
 
 
 def _assumptions(verification: Verification) -> Section:
-    drawn = stated(
+    drawn = remark(
         "The generator's draws are independent and uniform; misuse by the function under test is checked for."
     )
     lower = verification.lower
     trusted = [ADVERSARY] if lower is None or not lower.samples else [ADVERSARY, drawn]
     if verification.subject.startswith("published/"):
-        trusted.append(stated("algorithms/published transcribes the printed algorithm correctly."))
+        trusted.append(remark("algorithms/published transcribes the printed algorithm correctly."))
     if verification.assumptions:
-        unchecked = Bullets(tuple(stated("{each}", each=each) for each in verification.assumptions))
-        return assumptions_section((Paragraph(stated("Assumed, not checked:")), unchecked), *trusted)
+        unchecked = Bullets(tuple(remark("{each}", each=each) for each in verification.assumptions))
+        return assumptions_section((Paragraph(remark("Assumed, not checked:")), unchecked), *trusted)
     if verification.verdict == "certified":
         said = (
             exact("No unchecked assumption. The proof covers the mechanism with these parameters.")
@@ -412,9 +412,9 @@ def _assumptions(verification: Verification) -> Section:
             )
         )
     elif verification.verdict == "refuted":
-        said = stated("Only the counterexample. The command below reproduces it.")
+        said = remark("Only the counterexample. The command below reproduces it.")
     else:
-        said = stated("Nothing was proved. The test results assume:")
+        said = remark("Nothing was proved. The test results assume:")
     return assumptions_section((Paragraph(said),), *trusted)
 
 
@@ -424,7 +424,7 @@ def _certainty(verification: Verification) -> Section:
     details = verification.details
     found = [sentence_of(details[key]) for key in shown[verification.verdict] if key in details]
     if found and verification.verdict == "certified":
-        blocks.append(Paragraph(stated("Without the proof, the tests alone:")))
+        blocks.append(Paragraph(remark("Without the proof, the tests alone:")))
     blocks += [Paragraph(each) for each in found]
     technical: list[Block] = []
     band = details.get("band")
@@ -434,9 +434,9 @@ def _certainty(verification: Verification) -> Section:
         technical.append(Paragraph(sentence_of(details["detection_power"])))
     if band is not None:
         said = "The band holds for all ε simultaneously; at a single ε it is slightly wider than the bound above."
-        technical.append(Paragraph(stated(said)))
+        technical.append(Paragraph(remark(said)))
         if band["delta_upper_by"] is not None:
-            technical.append(Paragraph(stated("Upper curve: {method}.", method=band["delta_upper_by"])))
+            technical.append(Paragraph(remark("Upper curve: {method}.", method=band["delta_upper_by"])))
         technical += [_profile(verification, band), _trade_off(band)]
     if technical:
         blocks.append(Details("Privacy profile δ(ε)", tuple(technical)))
@@ -462,11 +462,11 @@ def _certainty_sentence(verification: Verification) -> Sentence:
             share=_false_positives(verification),
         )
     if _passed_tests(verification):
-        return stated(
+        return remark(
             "These tests search for the neighbours and the event with the largest privacy loss. A violation that they "
             "did not search for may remain."
         )
-    return stated("No conclusion; see Why.")
+    return remark("No conclusion; see Why.")
 
 
 def _false_positives(verification: Verification) -> float:
@@ -532,7 +532,7 @@ def _numbers(values: list[Any]) -> list[float]:
 def _again(verification: Verification) -> Section:
     witness = verification.witness
     commands = (Code(witness.reproduce),) if witness is not None and witness.reproduce else ()
-    said = stated(
+    said = remark(
         "Seed {seed}; the same code and versions give the same numbers. Another seed is an independent check.",
         seed=verification.seed,
     )

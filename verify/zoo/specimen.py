@@ -1,4 +1,4 @@
-"""What the zoo knows of a mechanism: its claim and its true privacy loss."""
+"""The specimens of the zoo: mechanisms with their claims and their true privacy losses."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ class Specimen:
 
     @property
     def correct(self) -> bool:
-        """Whether the claim is true in real arithmetic."""
+        """True if the claim is true in real arithmetic."""
         return self.true_epsilon <= self.epsilon * (1.0 + 1e-12)
 
     @property
     def refutable(self) -> bool:
-        """Whether sampling can show that the claim is false in real arithmetic."""
+        """True if sampling can show that the claim is false in real arithmetic."""
         return not self.correct and not self.hidden
 
 
@@ -73,7 +73,7 @@ def specimen(
     floating_point: bool = False,
     hidden: bool = False,
 ) -> Callable[[_Subject], _Subject]:
-    """Register what it is put on, a function or a class, as a specimen; the parameters are `Specimen`'s.
+    """Register the decorated function or class as a specimen; the parameters are `Specimen`'s.
 
     Raises
     ------

@@ -25,7 +25,7 @@ from accountant import (
     RenyiComposition,
     ZeroConcentratedComposition,
 )
-from accountant.filters.units import INFINITE, UNIT, Units, minus, vector_of, vector_text
+from accountant.filters.units import INFINITE, UNIT, Units, minus
 from accountant.stores import sql_store
 from accountant.stores.opening import verify_store
 from mechanisms import Interval, Laplace, Sensitivity
@@ -79,7 +79,7 @@ def test_sums_are_taken_back_exactly_in_any_order(values: list[Fraction | None],
     for each in prices:
         total = UNITS.plus(total, each)
     assert (UNITS.amount(total).epsilon is None) == (None in values)
-    assert vector_of(vector_text(total)) == total
+    assert UNITS.read(UNITS.text(total)) == total
     chosen.shuffle(prices)
     while prices:
         total = minus(total, prices.pop())
@@ -91,9 +91,30 @@ def test_units_are_these() -> None:
     assert 2**256 * math.lcm(*range(1, 1_001, 2)) == UNIT
     assert UNIT % 1_000 == 0
     assert INFINITE == 2**4_096
-    assert vector_text((UNIT, 0)) == f"1{'0' * 64} 0"
-    assert vector_text((INFINITE + 1, 2 * INFINITE)) == "0+1*1 0*2"
+    assert UNITS.text((UNIT, 0)) == f"1{'0' * 64} 0"
+    assert UNITS.text((INFINITE + 1, 2 * INFINITE)) == "0+1*1 0*2"
     assert price(Fraction(1, 1_009)) * 1_009 - UNIT == -UNIT % 1_009
+
+
+@given(st.lists(st.integers(0, 2**80) | st.none(), min_size=2, max_size=2), st.integers(1, 9))
+def test_the_numbers_of_a_theorem_with_units_of_its_own_are_written_alike(
+    values: list[int | None], times: int
+) -> None:
+    """Rényi divergences are multiples of 2^-60, and stores hold the same text whatever they are counted in."""
+    theorem = RenyiComposition(orders=(2.0, 8.0))
+    units = Units(theorem)
+    divergences = [None if value is None else Fraction(value, 2**60) for value in values]
+    total = units.zero
+    for _ in range(times):
+        total = units.plus(total, units.price(theorem.amount((Fraction(1, 4), *divergences))))
+    expected = (None if value is None else times * value for value in divergences)
+    assert units.amount(total).values == (Fraction(times, 4), *expected)
+    alike = [price(Fraction(times, 4)), *(times * price(value) for value in divergences)]
+    written = [UNITS.text((each, 0)).split()[0] for each in alike]
+    assert units.text(total) == " ".join(written)
+    assert units.read(units.text(total)) == total
+    with pytest.raises(ValueError):
+        units.read(" ".join(written[1:]))
 
 
 def test_n_charges_of_an_nth_part_fit_n_times() -> None:

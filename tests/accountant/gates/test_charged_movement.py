@@ -364,17 +364,17 @@ def _last_added(self: Traced, other: Any) -> Traced:
 
 
 def _largest_of(self: Traced) -> Traced:
-    of = {who: Influence((moved.sensitivity().linf,)) for who, moved in self.influences.items()}
+    of = {who: Influence((moved.sensitivity.linf,)) for who, moved in self.influences.items()}
     return Traced(of, self.bounds.summed(9))
 
 
 def _stretched_by_largest(self: Traced, stability: float, size: int, offset: float, units: int) -> Traced:
-    of = {who: Influence((stability * m.sensitivity().linf,) * size) for who, m in self.influences.items()}
+    of = {who: Influence((stability * m.sensitivity.linf,) * size) for who, m in self.influences.items()}
     return Traced(of, self.bounds.stretched(stability, 9, offset, units))
 
 
 def _capped_once(self: TracedSums, record: Any, moved: Influence) -> None:
-    self._caps[record] = (moved.sensitivity().l1, moved.sensitivity().l2)
+    self._caps[record] = (moved.sensitivity.l1, moved.sensitivity.l2)
 
 
 FAULTS: dict[str, tuple[Any, str, Any, Any]] = {

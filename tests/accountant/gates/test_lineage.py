@@ -98,7 +98,7 @@ def test_sums_and_norms_never_round_down(widths, other):
     mine = Influence(tuple(widths)).plus(Influence(tuple(other[: len(widths)])))
     exact = [Fraction(a) + Fraction(b) for a, b in zip(widths, other, strict=False)]
     assert all(Fraction(width) >= true for width, true in zip(mine.widths, exact, strict=True))
-    found = mine.sensitivity()
+    found = mine.sensitivity
     assert Fraction(found.l1) >= sum(exact)
     assert Fraction(found.l2) ** 2 >= sum(true * true for true in exact)
 
@@ -118,7 +118,7 @@ def test_scaling_never_rounds_down(width, factor):
     "domain", [*DOMAINS, OneHot(1), Ball(0.3, 2, order=math.inf), Box(0, 0.1, 7)], ids=repr
 )
 def test_a_fresh_record_moves_as_its_domain_says(domain):
-    assert Influence.of_domain(domain).sensitivity() == domain.sensitivity
+    assert Influence.of_domain(domain).sensitivity == domain.sensitivity
 
 
 def test_records_that_cannot_move_a_value_are_not_in_it():

@@ -33,7 +33,7 @@ from accountant.filters.units import Units
 from accountant.rules import clock, limits
 from accountant.rules.clock import DAY, ClockAhead
 from accountant.rules.limits import Limits, NotPermitted
-from accountant.rules.scope import Scope, current_scope
+from accountant.rules.scope import CURRENT_SCOPE, Scope
 from accountant.stores.export import read_export
 from accountant.stores.imports import import_ledger
 from accountant.stores.opening import open_store, verify_store
@@ -84,12 +84,12 @@ def spend(accountant: Accountant, *records: str, request: str | None = None) -> 
 
 
 def test_a_scope_is_said_around_what_it_is_for() -> None:
-    assert current_scope() == Scope()
+    assert CURRENT_SCOPE.get() == Scope()
     with spending_on("ads"), spending_on(tenant="shop"):
-        assert current_scope() == Scope("ads", "shop")
+        assert CURRENT_SCOPE.get() == Scope("ads", "shop")
         with spending_on("care"):
-            assert current_scope() == Scope("care", "shop")
-    assert current_scope() == Scope()
+            assert CURRENT_SCOPE.get() == Scope("care", "shop")
+    assert CURRENT_SCOPE.get() == Scope()
     with pytest.raises(ValueError, match="purpose=''"), spending_on(""):
         pass
 

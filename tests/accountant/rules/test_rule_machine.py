@@ -18,7 +18,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from accountant import Accountant, Budget, BudgetExceeded, PurposeRefused, Rule, spending_on
 from accountant.rules import clock
 from accountant.rules.clock import DAY, ClockAhead, RunningClock
-from accountant.rules.scope import Scope, current_scope
+from accountant.rules.scope import CURRENT_SCOPE, Scope
 from accountant.stores.export import read_export
 from accountant.stores.folding import NothingToFold, fold
 from mechanisms import Interval, Laplace
@@ -191,7 +191,7 @@ class RulesMachine(RuleBasedStateMachine):
         last = self.store.verify().replay
         if last.limits.windows and last.drift + self.now - last.clock > last.limits.longest_drift:
             with spending_on("care"), pytest.raises(ClockAhead):
-                self.store.charge([], lambda _: True, scope=current_scope())
+                self.store.charge([], lambda _: True, scope=CURRENT_SCOPE.get())
             self.store.confirm_clock("ann", "a holiday")
         self.store.charge([], lambda _: True, scope=Scope("care"))
         self.store._witness = RunningClock()

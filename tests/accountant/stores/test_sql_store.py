@@ -242,7 +242,7 @@ def test_what_is_read_again_has_what_the_same_transaction_wrote(path: Path) -> N
         charge_in(work, entries, hold=False)
         put_rules_in(work, [Rule(Budget(0.5))], "ann", "why")
     assert store.standings(["ann"])[0].counted[0][1].epsilon == Fraction(1, 2)
-    endless = [replace(entry, mechanism=None, charge=store.terms.composition.infinite) for entry in entries]
+    endless = [entry._replace(mechanism=None, charge=store.terms.composition.infinite) for entry in entries]
     with store.working(()) as work:
         work.put_rules((), {"rules": [], "by": "ann", "reason": "why", "opened": [], "at": work.time()})
         charge_in(work, endless, hold=False)

@@ -13,7 +13,7 @@ from algorithms.claim import View
 from verify import PlainBandit, verify
 from verify.bandits import message_search
 from verify.bandits.calling.bandit_calls import BanditError
-from verify.bandits.message_search import _column_bounds, telling_messages
+from verify.bandits.message_search import _column_bounds, distinguishing_messages
 from verify.conduct.effort import EFFORTS
 
 SEED = np.random.SeedSequence(5)
@@ -88,7 +88,7 @@ class Contextual(Local):
 
 def search(make: type, claim: float = 1.0, **more: Any) -> Any:
     bandit = PlainBandit(make, arms=2, rounds=24, message="send", **more)
-    return telling_messages(bandit, bandit.form.at(claim), EFFORTS["quick"], SEED)
+    return distinguishing_messages(bandit, bandit.form.at(claim), EFFORTS["quick"], SEED)
 
 
 def test_bounds_are_those_of_the_best_half_line_or_value() -> None:

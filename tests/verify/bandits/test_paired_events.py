@@ -71,7 +71,7 @@ def test_a_hidden_action_stands_in_no_feature():
     for each in hidden:
         each.hide(1)
     for feature in pair.features:
-        assert np.array_equal(feature.of(hidden[0]), feature.of(hidden[1]))
+        assert np.array_equal(feature.values(hidden[0]), feature.values(hidden[1]))
 
 
 def test_an_event_of_one_arms_runs_alone_is_predicted_for_the_arms_reward():

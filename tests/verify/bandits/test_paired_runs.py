@@ -68,7 +68,7 @@ def test_pairs_tell_of_every_change_of_the_round(swapped):
         data, (neighbour,) = background.data, background.neighbours
         assert (data[1] == change.first).all()
         worlds = played.worlds(change)
-        for table, actions in zip((data, neighbour.applied(data)), worlds, strict=True):
+        for table, actions in zip((data, neighbour.apply_to(data)), worlds, strict=True):
             assert np.array_equal(actions, BANDIT.actions(table, 200, player_of().seed))
 
 

@@ -30,13 +30,13 @@ class Finds(CandidateSource):
     def search_samples(self):
         return self.costs
 
-    def best(self):
+    def best_candidates(self):
         raise NotImplementedError
 
-    def known(self, earlier):
+    def known_candidates(self, earlier):
         raise NotImplementedError
 
-    def further(self, left):
+    def further_candidates(self, left):
         self.asked.append(left)
         return self.found
 
@@ -257,7 +257,7 @@ def test_a_stopped_run_says_what_it_has_seen(error, stopped):
     assert part.bets[-1].start == whole.bets[bets - 1].start
     assert part.bets[-1].draws < whole.bets[bets - 1].draws
     assert part.log_wealth == pytest.approx(math.log(mixture(part)))
-    assert f"p ≤ {at_most(part.p_value, 2)}" in part.said.text
+    assert f"p ≤ {at_most(part.p_value, 2)}" in part.sentence.text
 
 
 def test_a_run_that_is_stopped_before_it_bets_has_no_result():

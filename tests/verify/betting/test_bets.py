@@ -28,10 +28,10 @@ FOUND = {"data": 0, "data_prime": 1}
 class Source(CandidateSource):
     """Knows one pair; those of earlier runs must be `FOUND`."""
 
-    def best(self):
+    def best_candidates(self):
         raise AssertionError("only a single look asks for all at once")
 
-    def known(self, earlier):
+    def known_candidates(self, earlier):
         if any(pair != FOUND for pair in earlier):
             raise ValueError("they differ in two records")
         return Candidates([NeighbouringWorlds(("zero", "one"), draw, found=FOUND)], 10_000, searched=7)
@@ -65,8 +65,8 @@ def test_what_was_not_kept_is_not_saved(tmp_path):
 
 def test_pairs_in_the_file_that_are_none_are_named(tmp_path):
     class Other(Source):
-        def known(self, earlier):
-            return super().known([{"data": 2}] if earlier else earlier)
+        def known_candidates(self, earlier):
+            return super().known_candidates([{"data": 2}] if earlier else earlier)
 
     file = tmp_path / "wealth.json"
     evidence, first = Evidence(), Bets(3, open_account(file, "it", "", CLAIM, {}), file)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verify.betting.e_process import LARGEST_SHARE, Payoff, moved, outcome_counts
+from verify.betting.e_process import LARGEST_SHARE, Payoff, outcome_counts, wilson_shifted
 
 chances = st.floats(0.0, 1.0)
 epsilons = st.floats(0.0, 8.0)
@@ -16,7 +16,7 @@ epsilons = st.floats(0.0, 8.0)
 @given(chances, chances, epsilons, st.floats(0.0, 0.5))
 def test_no_claim_that_holds_can_be_bet_on_with_profit(q, share, epsilon, delta):
     """For every p <= e^ε q + δ the expectation of 1 + λ g is at most 1, whatever λ."""
-    payoff = Payoff.of(epsilon, delta)
+    payoff = Payoff.for_claims(epsilon, delta)
     p = share * min(1.0, math.exp(epsilon) * q + delta)
     for stake in (payoff.largest_stake, payoff.stake(0.9, 0.001), payoff.quick_stake(0.9, 0.001)):
         factors = 1.0 + stake * payoff.outcomes
@@ -27,7 +27,7 @@ def test_no_claim_that_holds_can_be_bet_on_with_profit(q, share, epsilon, delta)
 
 @given(chances, chances, epsilons, st.floats(0.0, 0.5))
 def test_the_stake_grows_fastest(p, q, epsilon, delta):
-    payoff = Payoff.of(epsilon, delta)
+    payoff = Payoff.for_claims(epsilon, delta)
     stake = payoff.stake(p, q)
     best = payoff.expected_growth(stake, p, q)
     for share in np.linspace(0.0, 1.0, 23):
@@ -39,14 +39,14 @@ def test_the_stake_grows_fastest(p, q, epsilon, delta):
 
 
 def test_the_quick_stake_is_nearly_as_good():
-    payoff = Payoff.of(0.1, 0.0)
+    payoff = Payoff.for_claims(0.1, 0.0)
     for p, q in ((0.5, 0.4), (0.05, 0.001), (0.05, 0.0), (0.9, 0.5), (0.01, 0.005)):
         best = payoff.expected_growth(payoff.stake(p, q), p, q)
         assert payoff.expected_growth(payoff.quick_stake(p, q), p, q) >= 0.9 * best
 
 
 def test_wealth_is_the_product_draw_by_draw():
-    payoff = Payoff.of([0.3, 1.0], 0.01)
+    payoff = Payoff.for_claims([0.3, 1.0], 0.01)
     rng = np.random.default_rng(1)
     x, y = rng.random(1000) < 0.4, rng.random(1000) < 0.2
     stake = np.array([0.2, 0.1])
@@ -65,12 +65,12 @@ def test_wealth_is_the_product_draw_by_draw():
 
 
 def test_wilsons_bounds():
-    assert moved(0, 10, 1.0) == pytest.approx(1 / 11)
-    assert moved(10, 10, -1.0) == pytest.approx(10 / 11)
-    assert moved([0, 5], 10, 0.0).tolist() == [0.0, 0.5]
+    assert wilson_shifted(0, 10, 1.0) == pytest.approx(1 / 11)
+    assert wilson_shifted(10, 10, -1.0) == pytest.approx(10 / 11)
+    assert wilson_shifted([0, 5], 10, 0.0).tolist() == [0.0, 0.5]
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(-1, 0), (math.nan, 0), (700, 0), (1, -0.1), (1, 1.0)])
 def test_claims_are_checked(epsilon, delta):
     with pytest.raises(ValueError, match="must lie in"):
-        Payoff.of(epsilon, delta)
+        Payoff.for_claims(epsilon, delta)

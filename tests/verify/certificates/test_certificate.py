@@ -11,7 +11,7 @@ import pytest
 
 from mechanisms import Laplace
 from verify import Certificate, certify
-from verify.certificates.certificate import differences, said_options
+from verify.certificates.certificate import certificate_differences, said_options
 from verify.options import Options
 
 QUICK: dict[str, Any] = {"effort": "quick", "samples": 5_000}
@@ -63,14 +63,16 @@ def test_options_without_words_are_refused_before_any_work() -> None:
 
 def test_differences_are_those_of_every_value_with_its_type_and_place() -> None:
     one = {"a": {"b": [1, {"c": None}]}, "d": {}, "e.f": 2, "e": {"f": 2}}
-    assert differences(one, copy.deepcopy(one)) == []
+    assert certificate_differences(one, copy.deepcopy(one)) == []
     for other in (1.0, True, "1", [1]):
         changed = copy.deepcopy(one)
         changed["a"]["b"][0] = other
-        assert differences(changed, one)[0].startswith("a.b[0]")
-    assert differences(one | {"e.f": 3}, one) == ["e.f is 3 in the certificate, and 2 here"]
-    assert differences({"a": 1, "b": None}, {"b": None}) == ["a is 1 in the certificate, and missing here"]
-    assert differences({"d": {}}, {"d": {"x": 1}}) == [
+        assert certificate_differences(changed, one)[0].startswith("a.b[0]")
+    assert certificate_differences(one | {"e.f": 3}, one) == ["e.f is 3 in the certificate, and 2 here"]
+    assert certificate_differences({"a": 1, "b": None}, {"b": None}) == [
+        "a is 1 in the certificate, and missing here"
+    ]
+    assert certificate_differences({"d": {}}, {"d": {"x": 1}}) == [
         "d is {} in the certificate, and missing here",
         "d.x is missing in the certificate, and 1 here",
     ]

@@ -19,7 +19,7 @@ from verify.certificates import certificate_check
 from verify.certificates.certificate import certifying
 from verify.certificates.proof_code import is_of_proof_code
 from verify.options import Options
-from verify.verification import verified
+from verify.verification import run_verification
 
 pytestmark = pytest.mark.usefixtures("small_searches")
 QUICK: dict[str, Any] = {"effort": "quick", "samples": 5_000}
@@ -99,10 +99,10 @@ def test_no_value_can_be_changed(certificate: Certificate, monkeypatch: pytest.M
         subject: object, options: Any, *, tests: bool
     ) -> Any:  # the proof of one question is always the same
         key = f"{subject} {options} {tests}"
-        proofs[key] = proofs.get(key) or verified(subject, options, tests=tests)
+        proofs[key] = proofs.get(key) or run_verification(subject, options, tests=tests)
         return proofs[key]
 
-    monkeypatch.setattr(certificate_check, "verified", once)
+    monkeypatch.setattr(certificate_check, "run_verification", once)
     data = certificate.json()
     code = [path for path in paths(data) if path[0] == "digests" and is_of_proof_code(path[1])]
     assert len(code) > 100
@@ -162,7 +162,7 @@ def test_figures_may_end_with_other_digits_and_no_more(monkeypatch: pytest.Monke
 
 
 def test_a_black_box_gets_no_certificate_and_what_is_proved_of_it_is_nothing() -> None:
-    result = verified("zoo/svt1", Options(effort="quick"), tests=False)
+    result = run_verification("zoo/svt1", Options(effort="quick"), tests=False)
     assert (result.verdict, result.upper.epsilon) == ("unproven", math.inf)
     assert "black box" in result.decision.reasons[0].text
 

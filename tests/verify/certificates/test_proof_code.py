@@ -18,7 +18,7 @@ from accountant.provenance import LIBRARY
 from algorithms import code_fingerprint
 from mechanisms import Gaussian, Interval, Laplace, Sensitivity
 from verify import Certificate, certify
-from verify.verification import verified
+from verify.verification import run_verification
 
 pytestmark = pytest.mark.usefixtures("small_searches")
 ROOT = Path(__file__).resolve().parents[3]
@@ -168,7 +168,7 @@ def test_all_code_that_runs_in_a_proof_is_reached(name: str) -> None:
     before = sys.getprofile()
     sys.setprofile(note)
     try:
-        verified(subject, certificate.asked, tests=False)
+        run_verification(subject, certificate.requested_options, tests=False)
     finally:
         sys.setprofile(before)
     ours = {str(Path(file).relative_to(ROOT)) for file in ran if Path(file).is_relative_to(ROOT)}

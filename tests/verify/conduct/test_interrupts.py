@@ -10,7 +10,7 @@ import pytest
 import verify.verification
 from mechanisms import Interval
 from verify import verify as verified
-from verify.conduct.interrupts import interrupts
+from verify.conduct.interrupts import count_interrupts
 
 
 def press() -> None:
@@ -19,7 +19,7 @@ def press() -> None:
 
 def test_three_presses() -> None:
     before = signal.getsignal(signal.SIGINT)
-    with interrupts() as outer, interrupts() as inner:
+    with count_interrupts() as outer, count_interrupts() as inner:
         assert inner is outer
         with pytest.raises(KeyboardInterrupt):
             press()
@@ -30,7 +30,7 @@ def test_three_presses() -> None:
 
 
 def test_a_report_that_follows_takes_three() -> None:
-    with interrupts() as presses:
+    with count_interrupts() as presses:
         presses.report_follows()
         press()
         press()
@@ -41,7 +41,7 @@ def test_a_report_that_follows_takes_three() -> None:
 def test_what_is_ignored_stays_ignored() -> None:
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        with interrupts():
+        with count_interrupts():
             press()
             assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
     finally:
@@ -52,7 +52,7 @@ def test_other_threads_change_nothing() -> None:
     handlers = []
 
     def within() -> None:
-        with interrupts():
+        with count_interrupts():
             handlers.append(signal.getsignal(signal.SIGINT))
 
     thread = threading.Thread(target=within)

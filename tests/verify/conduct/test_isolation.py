@@ -17,7 +17,7 @@ import pytest
 from verify import verify
 from verify.conduct import isolation
 from verify.conduct.isolation import OwnFault, in_own_process
-from verify.conduct.progress import silent
+from verify.conduct.progress import no_progress
 from verify.findings import Finding
 from verify.subject_error import SubjectError
 
@@ -90,11 +90,11 @@ def raises(error):
 )
 def test_errors_are_raised_here(error, kind, words) -> None:
     with pytest.raises(kind, match=words):
-        in_own_process(raises(error), silent, 10.0, errors=(SubjectError, ValueError))
+        in_own_process(raises(error), no_progress, 10.0, errors=(SubjectError, ValueError))
 
 
 def test_memory_that_runs_out_is_a_finding() -> None:
-    found = in_own_process(raises(MemoryError()), silent, 10.0)
+    found = in_own_process(raises(MemoryError()), no_progress, 10.0)
     assert isinstance(found, Finding)
     assert "ran out of memory" in found.message
 
@@ -106,7 +106,7 @@ def test_a_death_is_seen_even_if_children_hold_its_pipe_open() -> None:
         os._exit(4)
 
     start = time.monotonic()
-    found = in_own_process(work, silent, 100.0)
+    found = in_own_process(work, no_progress, 100.0)
     assert isinstance(found, Finding)
     assert "exit status 4" in found.message
     assert time.monotonic() - start < 20.0
@@ -120,7 +120,7 @@ def test_a_death_is_seen_even_if_children_hold_its_pipe_open() -> None:
     ],
 )
 def test_a_death_is_a_finding(end, words) -> None:
-    found = in_own_process(lambda reports: end(), silent, 10.0)
+    found = in_own_process(lambda reports: end(), no_progress, 10.0)
     assert isinstance(found, Finding)
     assert found.kind == "ends-process"
     assert words in found.message
@@ -138,7 +138,7 @@ def test_what_never_returns_from_c_is_killed_with_its_workers(monkeypatch) -> No
         return sum(itertools.count())
 
     start = time.monotonic()
-    found = in_own_process(work, silent, 0.2)
+    found = in_own_process(work, no_progress, 0.2)
     assert time.monotonic() - start < 10.0
     assert isinstance(found, Finding)
     assert found.kind == "time-limit"
@@ -160,7 +160,7 @@ def test_it_does_not_outlive_the_process_that_waits() -> None:
 
     waits = os.fork()
     if waits == 0:
-        in_own_process(loops, silent, 1000.0)
+        in_own_process(loops, no_progress, 1000.0)
     assert os.read(reading, 100) == b"running"
     os.close(writing)
     os.kill(waits, signal.SIGKILL)
@@ -210,7 +210,7 @@ def test_what_it_writes_is_shown_printable_and_line_by_line(capsys) -> None:
         os.system("printf 'four\\n\\377'")
         threading.Thread(target=lambda: time.sleep(1.0) or print("late"), daemon=True).start()
 
-    in_own_process(work, silent, 10.0)
+    in_own_process(work, no_progress, 10.0)
     shown = capsys.readouterr()
     assert shown.out == ""
     assert shown.err.splitlines() == [
@@ -225,7 +225,7 @@ def test_endless_output_is_shown_up_to_a_point(monkeypatch, capsys) -> None:
         for _ in range(1_000):
             os.write(2, b"x" * 999 + b"\n")
 
-    assert in_own_process(work, silent, 10.0) is None
+    assert in_own_process(work, no_progress, 10.0) is None
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 11
     assert lines[-1] == "subject: (more is not shown)"
@@ -238,7 +238,7 @@ class _Unspeakable(Exception):
 
 def test_an_error_without_a_message_is_still_said() -> None:
     with pytest.raises(OwnFault, match=r"_Unspeakable: \(its message cannot be read\)"):
-        in_own_process(raises(_Unspeakable()), silent, 10.0)
+        in_own_process(raises(_Unspeakable()), no_progress, 10.0)
 
 
 def test_standard_streams_may_be_closed_in_it() -> None:
@@ -247,13 +247,13 @@ def test_standard_streams_may_be_closed_in_it() -> None:
         reports.progress(0.5, "half")
         return "done"
 
-    assert in_own_process(work, silent, 10.0) == "done"
+    assert in_own_process(work, no_progress, 10.0) == "done"
 
 
 def test_whose_words_they_are_is_said_once(capsys) -> None:
     def work(reports):
         print("outside")
-        return in_own_process(lambda reports: print("inside"), silent, 10.0)
+        return in_own_process(lambda reports: print("inside"), no_progress, 10.0)
 
-    in_own_process(work, silent, 10.0)
+    in_own_process(work, no_progress, 10.0)
     assert capsys.readouterr().err.splitlines() == ["subject: outside", "subject: inside"]

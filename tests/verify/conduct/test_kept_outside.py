@@ -9,7 +9,7 @@ import pytest
 
 from verify import PlainBandit, verify
 from verify.bandits.calling.run_generators import RunGenerators
-from verify.conduct.kept_outside import caches_of, changed, kept_outside
+from verify.conduct.kept_outside import changed_state, class_state, function_caches
 from verify.subjects.python_file import import_file
 
 pytestmark = pytest.mark.usefixtures("small_searches")
@@ -77,7 +77,7 @@ def test_caches_are_emptied_before_every_run():
     table = np.zeros((7, 2))
     actions = bandit.actions(table, 200, np.random.SeedSequence(0))
     assert np.unique(actions[:, 1, 0]).size == 2
-    assert caches_of(Cached())
+    assert function_caches(Cached())
     cached_noise(0)
     result = verify(bandit, epsilon=1.0, effort="quick", samples=20_000)
     assert result.verdict == "unproven"
@@ -113,9 +113,9 @@ def test_generators_are_no_state():
         def noise(self):
             return self.rng.laplace()
 
-    before = kept_outside(Own())
+    before = class_state(Own())
     Own.rng.laplace()
-    assert changed(before, kept_outside(Own())) == []
+    assert changed_state(before, class_state(Own())) == []
 
 
 @pytest.mark.parametrize("draw", [lambda: np.random.random(), lambda: __import__("random").random()])
@@ -143,6 +143,6 @@ def test_caches_are_found_in_the_class_own_module_when_a_namesake_was_imported_s
     first, _ = import_file(file), import_file(file)
     bandit = first.Bandit()
     bandit.select_arm()
-    for clear in caches_of(bandit):
+    for clear in function_caches(bandit):
         clear()
     assert first.noise.cache_info().currsize == 0

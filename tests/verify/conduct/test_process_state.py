@@ -13,7 +13,7 @@ import scipy.special
 from algorithms import CUCBBatchLeast
 from mechanisms import Categories, Interval, Laplace
 from verify import PlainBandit, claimed, verify
-from verify.conduct.process_state import judging, own_steps, subjects_own
+from verify.conduct.process_state import ignore_float_errors, own_steps, subjects_own
 
 CHANGES = {
     "errors of NumPy": lambda: np.seterr(all="raise"),
@@ -51,7 +51,7 @@ def _all_state():
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
 def test_what_a_subject_changes_is_for_its_calls_alone(change):
     before = _all_state()
-    with judging():
+    with ignore_float_errors():
         judges = _all_state()
         with subjects_own():
             change()
@@ -71,7 +71,7 @@ def test_steps_are_done_in_the_subjects_own_state():
         yield np.geterr()["over"]
         yield np.geterr()["over"]
 
-    with judging():
+    with ignore_float_errors():
         seen = [(theirs, np.geterr()["over"]) for theirs in own_steps(steps())]
     assert seen == [("warn", "ignore"), ("raise", "ignore"), ("raise", "ignore")]
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from verify.conduct.progress import stretch
+from verify.conduct.progress import subprogress
 
 
 def test_a_stage_takes_its_stretch_of_the_whole() -> None:
     told: list[tuple[float, str]] = []
-    stage = stretch(lambda share, doing: told.append((share, doing)), 0.25, 0.75)
+    stage = subprogress(lambda share, doing: told.append((share, doing)), 0.25, 0.75)
     for share in (0.0, 0.5, 1.0):
         stage(share, "final test")
     assert told == [(0.25, "final test"), (0.5, "final test"), (0.75, "final test")]
@@ -15,6 +15,6 @@ def test_a_stage_takes_its_stretch_of_the_whole() -> None:
 
 def test_stretches_nest() -> None:
     told: list[float] = []
-    outer = stretch(lambda share, doing: told.append(share), 0.5, 1.0)
-    stretch(outer, 0.0, 0.5)(1.0, "scan")
+    outer = subprogress(lambda share, doing: told.append(share), 0.5, 1.0)
+    subprogress(outer, 0.0, 0.5)(1.0, "scan")
     assert told == [0.75]

@@ -22,7 +22,7 @@ def test_what_is_written_arrives() -> None:
         assert out.fileno() == writing
         assert out.write(b"abc") == 3
         assert os.read(reading, 10) == b"abc"
-        assert out.lost == ""
+        assert out.write_error == ""
     os.close(reading)
     os.close(writing)
 
@@ -33,7 +33,7 @@ def test_a_reader_who_has_gone_has_read_enough() -> None:
     out = outlet(writing)
     assert [out.write(b"abc"), out.write(b"de")] == [3, 2]
     assert isinstance(out.error, BrokenPipeError)
-    assert out.lost == ""
+    assert out.write_error == ""
     os.close(writing)
 
 
@@ -42,7 +42,7 @@ def test_a_full_disk_is_remembered() -> None:
     full = os.open("/dev/full", os.O_WRONLY)
     out = outlet(full)
     assert out.write(b"abc") == 3
-    assert out.lost == "No space left on device"
+    assert out.write_error == "No space left on device"
     os.close(full)
 
 

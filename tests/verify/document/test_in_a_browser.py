@@ -20,7 +20,7 @@ from playwright.sync_api import Browser
 from seen_page import inaccessible, lost_on_paper, misplaced, opened, printed_pages, unreachable
 
 from verify.document.elements import Document
-from verify.document.html_page import page
+from verify.document.html_page import render_html
 
 KINDS = [
     *verifications(),
@@ -59,7 +59,9 @@ def documents(kind: str, folder: Path) -> list[Document]:
 @pytest.fixture
 def address(request: pytest.FixtureRequest, folder: Path) -> str:
     file = folder / "report.html"
-    file.write_text(page(documents(request.param, folder), "Written today by dpwitness."), encoding="utf-8")
+    file.write_text(
+        render_html(documents(request.param, folder), "Written today by dpwitness."), encoding="utf-8"
+    )
     return file.as_uri()
 
 

@@ -25,9 +25,9 @@ from verify.document.elements import (
     TextTable,
     Tone,
 )
-from verify.document.html_page import fragment, page
+from verify.document.html_page import fragment, render_html
 from verify.document.markdown_text import markdown
-from verify.sentences import stated
+from verify.sentences import remark
 
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -104,7 +104,7 @@ def document(text: str) -> Document:
         [Area(text, [(0.0, 0.1, 0.5), (2.0, 0.1, 0.2)])],
         text,
     )
-    sentence = stated("{text}", text=text)
+    sentence = remark("{text}", text=text)
     blocks = (
         Paragraph(sentence),
         Bullets((sentence, sentence)),
@@ -120,7 +120,7 @@ def document(text: str) -> Document:
 @pytest.mark.parametrize("text", HOSTILE)
 @pytest.mark.parametrize("count", [1, 2])
 def test_a_page_says_hostile_text_and_does_nothing_else(text: str, count: int) -> None:
-    written = page([document(text)] * count, text)
+    written = render_html([document(text)] * count, text)
     read = Read(written)
     assert read.tags <= _TAGS
     assert read.names <= _ATTRIBUTES
@@ -137,12 +137,12 @@ def test_a_page_says_hostile_text_and_does_nothing_else(text: str, count: int) -
 @settings(max_examples=30)
 @given(st.text())
 def test_any_text_makes_a_page_that_is_well_formed(text: str) -> None:
-    read = Read(page([document(text)], text))
+    read = Read(render_html([document(text)], text))
     assert read.tags <= _TAGS
 
 
 def test_a_page_forbids_what_it_does_not_have() -> None:
-    written = page([document("x")], "made")
+    written = render_html([document("x")], "made")
     assert "default-src 'none'; style-src 'unsafe-inline'" in written
     assert "prefers-color-scheme:dark" in written
     assert "@media print" in written
@@ -150,13 +150,13 @@ def test_a_page_forbids_what_it_does_not_have() -> None:
 
 
 def test_the_verdict_comes_first_and_is_said_in_more_than_colour() -> None:
-    good = Document("CERTIFIED", "good", "mine", stated("It is so."), ())
-    bad = Document("REFUTED", "bad", "yours", stated("It is false."), ())
-    said = "".join(Read(page([good, bad], "made")).said)
+    good = Document("CERTIFIED", "good", "mine", remark("It is so."), ())
+    bad = Document("REFUTED", "bad", "yours", remark("It is false."), ())
+    said = "".join(Read(render_html([good, bad], "made")).said)
     assert "1" not in said.split("results")[1].split("mine")[0].strip()
     assert "✓ CERTIFIED" in said
     assert "✗ REFUTED" in said
-    one = "".join(Read(page([good], "made")).said).split("CERTIFIED: mine")[1]
+    one = "".join(Read(render_html([good], "made")).said).split("CERTIFIED: mine")[1]
     assert one.split() == ["✓", "CERTIFIED", "mine", "It", "is", "so.", "made"]
 
 
@@ -178,7 +178,7 @@ def test_markdown_says_hostile_text_and_nothing_in_it_is_a_mark(text: str) -> No
 
 def test_markdown_leaves_numbers_alone() -> None:
     facts = Facts((("on D", "0.391 % (1 of 256 draws)"), ("then", "1. this")))
-    written = markdown([Document("V", "good", "n", stated("m"), (Section("s", (facts,)),))], "made")
+    written = markdown([Document("V", "good", "n", remark("m"), (Section("s", (facts,)),))], "made")
     assert "| on D | 0.391 % (1 of 256 draws) |" in written
     assert "| then | 1\\. this |" in written
 
@@ -231,8 +231,8 @@ def test_ticks_are_round_numbers_on_the_axis() -> None:
 
 @pytest.mark.parametrize("tone", get_args(Tone))
 def test_every_tone_has_its_sign_beside_its_colour(tone: Tone) -> None:
-    judged = Document("V", tone, "n", stated("m"), ())
-    assert f"{SIGNS[tone]} V" in page([judged], "made")
+    judged = Document("V", tone, "n", remark("m"), ())
+    assert f"{SIGNS[tone]} V" in render_html([judged], "made")
 
 
 def test_a_bar_that_is_no_proof_is_faint() -> None:

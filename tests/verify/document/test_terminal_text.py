@@ -21,28 +21,28 @@ from verify.document.elements import (
     TextTable,
 )
 from verify.document.terminal_text import print_document
-from verify.sentences import stated
+from verify.sentences import remark
 
 LINE = "dpwitness verify " + "long/" * 30
 BLOCKS: tuple[Block, ...] = (
-    Paragraph(stated("a [b]paragraph[/b]")),
-    Bullets((stated("a bullet"),)),
+    Paragraph(remark("a [b]paragraph[/b]")),
+    Bullets((remark("a bullet"),)),
     Facts((("[name]", "a fact"),)),
     TextTable(("[heading]", "other"), (("[red]cell", "[/x]"),)),
     Code(LINE),
-    Picture("<svg/>", stated("a drawing in words"), "├█┤"),
-    Picture("<svg/>", stated("a drawing for pages")),
-    Photo(b"", stated("a photo for pages")),
-    Details("For specialists", (Paragraph(stated("a detail")),)),
+    Picture("<svg/>", remark("a drawing in words"), "├█┤"),
+    Picture("<svg/>", remark("a drawing for pages")),
+    Photo(b"", remark("a photo for pages")),
+    Details("For specialists", (Paragraph(remark("a detail")),)),
 )
 DOCUMENT = Document(
     "SEEN",
     "open",
     "[it]",
-    stated("What it means, which takes more than a line."),
+    remark("What it means, which takes more than a line."),
     (
-        Section("Shown", BLOCKS, (Paragraph(stated("for strangers")),)),
-        Section("Hidden", (), (Paragraph(stated("origins")),)),
+        Section("Shown", BLOCKS, (Paragraph(remark("for strangers")),)),
+        Section("Hidden", (), (Paragraph(remark("origins")),)),
     ),
 )
 

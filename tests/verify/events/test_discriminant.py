@@ -50,7 +50,7 @@ def test_the_direction_is_the_best_there_is(spread):
 def test_thresholds_of_the_discriminant_reach_the_exact_error_of_the_best_test():
     """Φ(t) and Φ(t - 1) are all that any event can reach (Neyman and Pearson)."""
     fit, choose = samples(0.03, 40_000)
-    discriminant = Discriminant.of(fit, fit[0].columns)
+    discriminant = Discriminant.from_samples(fit, fit[0].columns)
     assert discriminant is not None
     family = discriminant.family(fit, choose)
     assert family.trials == (80_000 - MOST_FITTED,) * 2
@@ -93,7 +93,7 @@ def test_there_is_no_discriminant_without_numbers_draws_or_a_difference():
     assert not _fisher_direction(values[:23], values[24:47])[0].any()
     assert not _fisher_direction(np.ones((100, 3)), np.zeros((100, 3)))[0].any()
     view = ViewSample(values[:, :1], COLUMNS[:1])
-    assert Discriminant.of((view, view), view.columns) is None
+    assert Discriminant.from_samples((view, view), view.columns) is None
 
 
 def test_exact_relations_are_left_to_others():

@@ -121,14 +121,14 @@ def test_event_holds_and_says_so(event: Event, expected: list[bool], words: str)
     holds = event.holds(SAMPLE)
     assert holds.dtype == np.bool_
     assert holds.tolist() == expected
-    assert words in event.words
+    assert words in event.description
 
 
 @pytest.mark.parametrize(("event", "expected", "words"), CASES)
 def test_event_survives_json(event: Event, expected: list[bool], words: str) -> None:
     again = event_from_dict(json.loads(json.dumps(event.to_dict(), allow_nan=False)), COLUMNS)
     assert again.holds(SAMPLE).tolist() == expected
-    assert again.words == event.words
+    assert again.description == event.description
     assert again.to_dict() == event.to_dict()
 
 
@@ -204,7 +204,7 @@ def test_events_of_outputs_are_said_of_their_entries():
         columns = tuple(Column(name, name, "real") for name in names)
         event = ReportCount(limit, at_least, columns)
         assert event_from_dict(event.to_dict(), columns) == event
-        return event.words
+        return event.description
 
     assert said(1, True, "output") == "the output is present"
     assert said(0, False, "output") == "the output is absent"

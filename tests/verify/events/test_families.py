@@ -11,7 +11,7 @@ from verify.events.families import Pairs
 from verify.events.search import search_events
 from verify.events.tried_families import all_families, lattice_families
 from verify.events.view_sample import Column, ViewSample, WorldSamples
-from verify.statistics.predicted_bound import moved_apart
+from verify.statistics.predicted_bound import wilson_shifted_pair
 
 
 def real(count: int) -> tuple[Column, ...]:
@@ -63,7 +63,7 @@ def test_families_count_the_pairs_that_their_events_split(seed: int) -> None:
 
 
 def test_worlds_of_different_size_are_not_paired_up() -> None:
-    assert Pairs.of(np.zeros(3), np.zeros(4)) is None
+    assert Pairs.from_arrays(np.zeros(3), np.zeros(4)) is None
 
 
 def test_estimates_are_surer_where_few_pairs_are_split_and_as_before_where_draws_are_independent() -> None:
@@ -71,7 +71,7 @@ def test_estimates_are_surer_where_few_pairs_are_split_and_as_before_where_draws
 
     def log_ratio(split: float) -> float:
         one, other, share, drawn = (np.array([x]) for x in (p, q, split, float(n)))
-        low, up = moved_apart(one, other, (drawn, drawn), share, np.array([9.0]), 0.0, 1.25)
+        low, up = wilson_shifted_pair(one, other, (drawn, drawn), share, np.array([9.0]), 0.0, 1.25)
         return float(np.log(low / up)[0])
 
     unknown, independent, coupled, against = map(log_ratio, (np.nan, p + q - 2 * p * q, 0.003, 1.0))

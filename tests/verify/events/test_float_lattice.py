@@ -53,7 +53,9 @@ def test_lattice_events_hold_say_so_and_survive_json() -> None:
     sample = ViewSample(np.array([[1.0], [0.1], [-3.0], [math.inf]]), (COLUMN,))
     zeros = LatticeReading("trailing zeros", ColumnValue(COLUMN))
     event = HalfLine(zeros, 7.0, True)
-    assert event.words == "the number of trailing zero bits of the 52-bit mantissa of the noisy count ≥ 7"
+    assert (
+        event.description == "the number of trailing zero bits of the 52-bit mantissa of the noisy count ≥ 7"
+    )
     assert event.holds(sample).tolist() == [True, False, True, False]
     again = event_from_dict(json.loads(json.dumps(event.to_dict())), (COLUMN,))
     assert again == event
@@ -61,6 +63,9 @@ def test_lattice_events_hold_say_so_and_survive_json() -> None:
     assert table.holds(sample).tolist() == [False, False, True, False]
     for aspect in ("sign", "exponent", "lowest bit"):
         reading = LatticeReading(aspect, ColumnValue(COLUMN))  # type: ignore[arg-type]
-        assert "of the noisy count" in reading.words or "the noisy count is a whole multiple" in reading.words
+        assert (
+            "of the noisy count" in reading.description
+            or "the noisy count is a whole multiple" in reading.description
+        )
     with pytest.raises(ValueError, match="aspect must be one of"):
         reading_from_dict({**zeros.to_dict(), "aspect": "moon"}, (COLUMN,))

@@ -30,11 +30,11 @@ def test_of_running_sums_they_are_the_steps():
     found = innovations(both, both[0].columns)
     assert [each.columns for each in found] == [both[0].columns[: i + 1] for i in range(4)]
     assert [len(each.weights) for each in found] == [1, 2, 3, 4]
-    shifts = [abs(float(each.of(both[0]).mean() - each.of(both[1]).mean())) for each in found]
+    shifts = [abs(float(each.values(both[0]).mean() - each.values(both[1]).mean())) for each in found]
     assert shifts[2] == pytest.approx(1 / np.sqrt(2), abs=0.1)
     assert max(shifts[0], shifts[1], shifts[3]) < 0.1
     for each in found:
-        assert np.concatenate([each.of(world) for world in both]).std() == pytest.approx(1.0, abs=0.1)
+        assert np.concatenate([each.values(world) for world in both]).std() == pytest.approx(1.0, abs=0.1)
 
 
 def test_they_do_not_depend_on_units():
@@ -44,7 +44,7 @@ def test_they_do_not_depend_on_units():
     for plain, changed in zip(
         innovations(both, both[0].columns), innovations(scaled, scaled[0].columns), strict=True
     ):
-        np.testing.assert_allclose(changed.of(scaled[0]), plain.of(both[0]), rtol=1e-6, atol=1e-6)
+        np.testing.assert_allclose(changed.values(scaled[0]), plain.values(both[0]), rtol=1e-6, atol=1e-6)
 
 
 def test_what_says_nothing_new_is_left_out():

@@ -42,7 +42,7 @@ def test_a_table_of_noise_is_told_by_all_its_values_together(size):
 def test_the_most_frequent_values_are_listed_if_they_are_too_many(monkeypatch):
     monkeypatch.setattr(one_sided, "MOST_LISTED", 100)
     fit, choose = samples(from_table(1_500))
-    view = Sorted.of(ColumnValue(COLUMN), fit, choose)
+    view = Sorted.from_reading(ColumnValue(COLUMN), fit, choose)
     (family,) = one_sided_families(view)
     tables = [np.array(family.build(at).rows)[:, 0] for at in range(family.hits.size)]
     assert {table.size for table in tables} == {100}
@@ -56,14 +56,14 @@ def test_the_most_frequent_values_are_listed_if_they_are_too_many(monkeypatch):
 
 def test_continuous_noise_has_no_values_that_come_again():
     fit, choose = samples(lambda rng: rng.laplace(size=ROWS))
-    assert not list(one_sided_families(Sorted.of(ColumnValue(COLUMN), fit, choose)))
+    assert not list(one_sided_families(Sorted.from_reading(ColumnValue(COLUMN), fit, choose)))
     fit, choose = samples(lambda rng: rng.random(ROWS, dtype=np.float32).astype(float))
-    assert not list(one_sided_families(Sorted.of(ColumnValue(COLUMN), fit, choose)))
+    assert not list(one_sided_families(Sorted.from_reading(ColumnValue(COLUMN), fit, choose)))
 
 
 def test_values_of_both_worlds_are_not_listed():
     fit, choose = samples(lambda rng: np.round(rng.laplace(size=ROWS)))
-    for family in one_sided_families(Sorted.of(ColumnValue(COLUMN), fit, choose)):
+    for family in one_sided_families(Sorted.from_reading(ColumnValue(COLUMN), fit, choose)):
         for at in range(family.hits.size):
             for (value,) in family.build(at).rows:
                 assert min(int((world.values == value).sum()) for world in fit) == 0

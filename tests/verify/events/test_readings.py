@@ -20,7 +20,7 @@ from verify.events.readings import (
     Combination,
     Reading,
     Where,
-    listed,
+    join_names,
     reading_from_dict,
 )
 from verify.events.summaries import ColumnSummary, SummaryOperation
@@ -83,16 +83,16 @@ def summary(operation: SummaryOperation) -> ColumnSummary:
 @given(ROWS)
 def test_summaries_are_what_a_literal_program_reads(values: npt.NDArray[np.float64]) -> None:
     for operation in get_args(SummaryOperation):
-        read = summary(operation).of(ViewSample(values, COLUMNS))
+        read = summary(operation).values(ViewSample(values, COLUMNS))
         expected = [float(LITERAL[operation](row.tolist())) for row in values]
         np.testing.assert_array_equal(read, expected, err_msg=operation)
-    exact = ColumnSummary("place of largest", COLUMNS).of(ViewSample(values, COLUMNS))
+    exact = ColumnSummary("place of largest", COLUMNS).values(ViewSample(values, COLUMNS))
     np.testing.assert_array_equal(exact, [place(row, largest(present(row))) for row in values.tolist()])
 
 
 def test_summaries_of_many_draws_are_read_in_blocks() -> None:
     values = np.random.default_rng(0).normal(size=(10_001, 4))
-    np.testing.assert_array_equal(summary("largest").of(ViewSample(values, COLUMNS)), values.max(axis=1))
+    np.testing.assert_array_equal(summary("largest").values(ViewSample(values, COLUMNS)), values.max(axis=1))
 
 
 def test_summaries_of_more_columns_than_a_byte_can_count() -> None:
@@ -106,20 +106,20 @@ def test_summaries_of_more_columns_than_a_byte_can_count() -> None:
         ("first of", [1.0, 300.0, 0.0]),
         ("first change", [0.0, 300.0, 0.0]),
     ):
-        read = ColumnSummary(operation, columns, 1.0).of(ViewSample(values, columns))
+        read = ColumnSummary(operation, columns, 1.0).values(ViewSample(values, columns))
         assert read.tolist() == expected, operation
 
 
 @given(ROWS)
 def test_differences_are_absent_where_a_value_is(values: npt.NDArray[np.float64]) -> None:
-    read = Combination.difference(COLUMNS[2], COLUMNS[0]).of(ViewSample(values, COLUMNS))
+    read = Combination.difference(COLUMNS[2], COLUMNS[0]).values(ViewSample(values, COLUMNS))
     with np.errstate(invalid="ignore"):
         np.testing.assert_array_equal(read, values[:, 2] - values[:, 0])
 
 
 @given(ROWS)
 def test_restricted_readings_are_absent_elsewhere(values: npt.NDArray[np.float64]) -> None:
-    read = Where(ColumnValue(COLUMNS[0]), ColumnValue(COLUMNS[1]), 2.0).of(ViewSample(values, COLUMNS))
+    read = Where(ColumnValue(COLUMNS[0]), ColumnValue(COLUMNS[1]), 2.0).values(ViewSample(values, COLUMNS))
     np.testing.assert_array_equal(read, [row[0] if row[1] == 2.0 else NAN for row in values])
 
 
@@ -146,7 +146,7 @@ CASES: list[tuple[Reading, str]] = [
 
 @pytest.mark.parametrize(("reading", "words"), CASES)
 def test_readings_say_what_they_are_and_survive_json(reading: Reading, words: str) -> None:
-    assert words in reading.words
+    assert words in reading.description
     data = json.loads(json.dumps(reading.to_dict(), allow_nan=False))
     assert reading_from_dict(data, COLUMNS) == reading
 
@@ -158,7 +158,9 @@ def test_readings_follow_their_columns_by_name() -> None:
         if not isinstance(reading, ColumnSummary) or len(reading.columns) == 2:
             elsewhere = ViewSample(np.roll(values, 2, axis=1), COLUMNS[2:] + COLUMNS[:2])
             for one in (moved, reading):
-                np.testing.assert_array_equal(one.of(elsewhere), reading.of(ViewSample(values, COLUMNS)))
+                np.testing.assert_array_equal(
+                    one.values(elsewhere), reading.values(ViewSample(values, COLUMNS))
+                )
 
 
 def test_unknown_readings_are_refused() -> None:
@@ -171,6 +173,6 @@ def test_unknown_readings_are_refused() -> None:
 
 
 def test_long_lists_end_in_a_number() -> None:
-    assert listed(["a"], 3) == "a"
-    assert listed(["a", "b", "c"], 3) == "a, b and c"
-    assert listed(["a", "b", "c", "d"], 2) == "a, b and 2 more"
+    assert join_names(["a"], 3) == "a"
+    assert join_names(["a", "b", "c"], 3) == "a, b and c"
+    assert join_names(["a", "b", "c", "d"], 2) == "a, b and 2 more"

@@ -31,11 +31,11 @@ def total(rng, world, n):
 def test_a_combination_is_what_it_says():
     combination = Combination((COLUMNS[0], COLUMNS[2]), (-1.0, 2.5))
     values = np.array([[1.0, 9.0, 2.0], [NAN, 9.0, 2.0], [math.inf, 9.0, math.inf]])
-    np.testing.assert_equal(combination.of(view(values)), [4.0, NAN, NAN])
-    assert combination.words == "(− output 1 + 2.5·output 3)"
+    np.testing.assert_equal(combination.values(view(values)), [4.0, NAN, NAN])
+    assert combination.description == "(− output 1 + 2.5·output 3)"
     again = reading_from_dict(json.loads(json.dumps(combination.to_dict(), allow_nan=False)), COLUMNS)
     assert again == combination
-    assert Combination(COLUMNS, (1.0,) * 8).words.endswith("output 6 + … 2 more terms)")
+    assert Combination(COLUMNS, (1.0,) * 8).description.endswith("output 6 + … 2 more terms)")
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e-6, 1e8])
@@ -149,7 +149,7 @@ def test_a_relation_that_fails_now_and_then_in_one_world_is_told_by_its_failing(
     assert family.hits.tolist() == [family.trials[0], 0]
     assert 0.09 < family.hits_prime[1] / family.trials[1] < 0.11
     failing = family.build(1)
-    assert failing.words.startswith("|(3·output 1 − output 2 + 2·output 3 − output 4) − 0| >")
+    assert failing.description.startswith("|(3·output 1 − output 2 + 2·output 3 − output 4) − 0| >")
     assert event_from_dict(json.loads(json.dumps(failing.to_dict())), COLUMNS) == failing
 
 
@@ -207,9 +207,10 @@ def test_a_combination_is_the_same_whatever_the_batch():
     rng = np.random.default_rng(13)
     combination = Combination(COLUMNS, tuple(rng.normal(size=8).tolist()))
     values = rng.normal(size=(1_003, 8))
-    whole = combination.of(view(values))
+    whole = combination.values(view(values))
     parts = [
-        combination.of(view(np.asfortranarray(values[start : start + 17]))) for start in range(0, 1_003, 17)
+        combination.values(view(np.asfortranarray(values[start : start + 17])))
+        for start in range(0, 1_003, 17)
     ]
     assert np.array_equal(whole, np.concatenate(parts))
 

@@ -20,15 +20,15 @@ def sample(values):
 def test_remainders_and_digit_sums_of_whole_numbers_alone():
     view = sample([1234.0, -7.0, 0.5, np.nan, np.inf, 2.0**60, 99.0])
     nan = np.nan
-    np.testing.assert_array_equal(Residue(VALUE, 5).of(view), [4, 3, nan, nan, nan, nan, 4])
-    np.testing.assert_array_equal(Residue(VALUE, 10, True).of(view), [0, 7, nan, nan, nan, nan, 8])
+    np.testing.assert_array_equal(Residue(VALUE, 5).values(view), [4, 3, nan, nan, nan, nan, 4])
+    np.testing.assert_array_equal(Residue(VALUE, 10, True).values(view), [0, 7, nan, nan, nan, nan, 8])
 
 
 @pytest.mark.parametrize("of_digits", [False, True])
 def test_a_residue_is_data(of_digits):
     residue = Residue(VALUE, 10, of_digits)
     assert reading_from_dict(residue.to_dict(), (COLUMN,)) == residue
-    assert "mod 10" in residue.words
+    assert "mod 10" in residue.description
 
 
 def families(first, second):

@@ -10,7 +10,7 @@ import pytest
 from mechanisms import Interval
 from verify import verify
 from verify.events.event import event_from_dict
-from verify.events.readings import listed
+from verify.events.readings import join_names
 from verify.events.rounded_columns import OfRounded, _Offset, _Roundoff, _roundoff_of
 from verify.events.scores import AdditiveScore, TreeScore
 from verify.events.search import search_events
@@ -45,7 +45,7 @@ def test_values_in_other_orders_of_addition_become_one():
     values = np.concatenate([0.3 + 0.1 * steps, 0.2 + 0.1 * (steps + 1)])
     assert np.unique(values).size > 40
     found = _roundoff_of(values)
-    assert np.unique(found.of(values)).size == 40
+    assert np.unique(found.values(values)).size == 40
 
 
 def test_what_is_left_of_one_becomes_zero():
@@ -54,11 +54,11 @@ def test_what_is_left_of_one_becomes_zero():
     shares /= shares.sum(axis=1, keepdims=True)
     rest = 1.0 - shares[:, 0] - shares[:, 1]
     assert np.unique(rest[shares[:, 2] == 0.0]).size > 1
-    assert (_roundoff_of(rest).of(rest)[shares[:, 2] == 0.0] == 0.0).all()
+    assert (_roundoff_of(rest).values(rest)[shares[:, 2] == 0.0] == 0.0).all()
 
 
 def test_absent_and_infinite_values_stay():
-    found = _Roundoff(1e-13, 42).of(np.array([np.nan, np.inf, -np.inf, -1e-14, 0.1, 5e-324]))
+    found = _Roundoff(1e-13, 42).values(np.array([np.nan, np.inf, -np.inf, -1e-14, 0.1, 5e-324]))
     np.testing.assert_array_equal(found[:4], [np.nan, np.inf, -np.inf, 0.0])
     assert abs(found[4] - 0.1) <= 0.1 * 2.0**-42
     assert found[5] == 0.0
@@ -84,13 +84,13 @@ def test_rounding_tells_nothing():
     assert isinstance(event, OfRounded)
     rebuilt = event_from_dict(json.loads(json.dumps(event.to_dict())), fit[0].columns)
     assert rebuilt == event
-    assert rebuilt.words == event.words
+    assert rebuilt.description == event.description
     for sample in fresh:
         np.testing.assert_array_equal(rebuilt.holds(sample), event.holds(sample))
 
 
 def test_a_list_of_nothing_can_be_said():
-    assert listed([], 3) == "nothing"
+    assert join_names([], 3) == "nothing"
 
 
 def test_equal_numbers_have_one_place():
@@ -99,13 +99,13 @@ def test_equal_numbers_have_one_place():
     columns = tuple(Column(name, name, "real") for name in "xy")
     sample = ViewSample(np.column_stack([noise, (noise + 7.0) - 7.0]), columns)
     for operation in ("place of largest", "place of smallest"):
-        exact, equal = (ColumnSummary(operation, columns, value).of(sample) for value in (0.0, 1e-11))
+        exact, equal = (ColumnSummary(operation, columns, value).values(sample) for value in (0.0, 1e-11))
         assert set(exact) == {1.0, 2.0}
         assert set(equal) == {1.0}
 
 
 def test_a_score_without_readings_can_be_said():
-    assert "nothing" in TreeScore(AdditiveScore(()), (), ()).words
+    assert "nothing" in TreeScore(AdditiveScore(()), (), ()).description
 
 
 @pytest.mark.parametrize("large", [1e11, 1e12, 1e13, 1e14, -1e14, 1e14 / 3.0])
@@ -114,7 +114,7 @@ def test_draws_beside_a_large_number_are_read_without_it(large):
     found = _roundoff_of(large + noise)
     assert isinstance(found, _Offset)
     assert found.step <= 0.125
-    assert np.abs(found.of(large + noise) - (noise + (large - found.large))).max() <= found.step
+    assert np.abs(found.values(large + noise) - (noise + (large - found.large))).max() <= found.step
 
 
 def test_sums_in_other_orders_beside_a_large_number_stay_one():
@@ -128,13 +128,13 @@ def test_what_is_one_but_for_the_rounding_of_many_terms_is_one():
     weights = np.random.default_rng(7).exponential(size=(N // 4, 300))
     values = np.cumsum(weights / weights.sum(axis=1, keepdims=True), axis=1)[:, -1]
     assert np.unique(values).size > 8
-    assert np.unique(_roundoff_of(values).of(values)).size == 1
+    assert np.unique(_roundoff_of(values).values(values)).size == 1
 
 
 def test_far_apart_values_beside_a_large_number_are_read_exactly():
     values = 1e14 + 0.25 * np.random.default_rng(8).integers(-20, 20, N)
     found = _roundoff_of(values)
-    np.testing.assert_array_equal(found.of(values), values - 1e14)
+    np.testing.assert_array_equal(found.values(values), values - 1e14)
     assert found.adds == 0.0
 
 
@@ -148,10 +148,10 @@ def test_an_event_beside_a_large_number_is_said_without_it():
     found = search_events(fit, choose, final_samples=N, delta=0.0, error=0.05)
     event = found.best[0].event
     assert found.best[0].predicted > 2.5
-    assert event.words.startswith("the output minus 100000000000000 ")
+    assert event.description.startswith("the output minus 100000000000000 ")
     assert event.rounding > 0.3
     rebuilt = event_from_dict(json.loads(json.dumps(event.to_dict())), fit[0].columns)
-    assert (rebuilt, rebuilt.words, rebuilt.rounding) == (event, event.words, event.rounding)
+    assert (rebuilt, rebuilt.description, rebuilt.rounding) == (event, event.description, event.rounding)
     for sample in fresh:
         np.testing.assert_array_equal(rebuilt.holds(sample), event.holds(sample))
 

@@ -24,23 +24,23 @@ def view(values):
 def test_a_shift_is_one_number(shift, scale):
     y = np.random.default_rng(1).laplace(size=10_000) * scale
     sample = view(np.column_stack([y, y + shift * scale]))
-    rounded = Rounding([sample]).applied(STEP)
-    (value,) = np.unique(rounded.of(sample))
+    rounded = Rounding([sample]).round_reading(STEP)
+    (value,) = np.unique(rounded.values(sample))
     assert abs(value - shift * scale) < 1e-10 * scale
-    assert rounded.words == STEP.words
+    assert rounded.description == STEP.description
     assert reading_from_dict(json.loads(json.dumps(rounded.to_dict())), COLUMNS) == rounded
 
 
 def test_whole_numbers_stay_as_they_are():
     sample = view([[1.0, 2.0**50], [3.0, -7.0]])
-    assert Rounding([sample]).applied(STEP) is STEP
-    assert isinstance(Rounding([sample, view([[0.5, 1.0]])]).applied(STEP), Rounded)
+    assert Rounding([sample]).round_reading(STEP) is STEP
+    assert isinstance(Rounding([sample, view([[0.5, 1.0]])]).round_reading(STEP), Rounded)
 
 
 def test_absent_and_infinite_values_are_passed_over():
     sample = view([[np.nan, 1.5], [np.inf, -np.inf], [0.25, np.nan]])
-    rounded = Rounding([sample]).applied(STEP)
-    np.testing.assert_equal(rounded.of(sample), [np.nan, -np.inf, np.nan])
+    rounded = Rounding([sample]).round_reading(STEP)
+    np.testing.assert_equal(rounded.values(sample), [np.nan, -np.inf, np.nan])
 
 
 @pytest.mark.few(1)

@@ -50,7 +50,7 @@ def test_the_logistic_score_is_the_optimum_of_the_penalised_likelihood(
 ) -> None:
     fit = worlds(apart)
     found = features(fit, [ColumnValue(column) for column in fit[0].columns])
-    draws = Draws.of((DRAWS, DRAWS))
+    draws = Draws.from_sizes((DRAWS, DRAWS))
     rows = np.concatenate([np.eye(feature.size)[feature.bins[draws.train]] for feature in found], axis=1)
     label = draws.label[draws.train]
     monkeypatch.setattr(score_fit, "SETTINGS", _Regression(negligible=0.0))  # every reading is kept

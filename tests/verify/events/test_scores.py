@@ -63,9 +63,11 @@ def literal_tree(tree: dict[str, Any], values: list[float]) -> float:
 @given(ROWS)
 def test_scores_add_what_their_tables_and_trees_say(values: npt.NDArray[np.float64]) -> None:
     sample = ViewSample(values, COLUMNS)
-    largest = TABLES[1].binned.reading.of(sample)
+    largest = TABLES[1].binned.reading.values(sample)
     trees = TREES.to_dict()["trees"]
-    for row, big, additive, both in zip(values, largest, ADDITIVE.of(sample), TREES.of(sample), strict=True):
+    for row, big, additive, both in zip(
+        values, largest, ADDITIVE.values(sample), TREES.values(sample), strict=True
+    ):
         expected = literal_table(TABLES[0], row[0]) + literal_table(TABLES[1], big)
         assert additive == expected
         assert both == expected + sum(literal_tree(tree, row.tolist()) for tree in trees)
@@ -76,14 +78,14 @@ def test_scores_survive_json(score: Reading) -> None:
     data = json.loads(json.dumps(score.to_dict(), allow_nan=False))
     again = reading_from_dict(data, COLUMNS)
     sample = ViewSample(np.random.default_rng(0).normal(size=(50, 3)), COLUMNS)
-    np.testing.assert_array_equal(again.of(sample), score.of(sample))
-    assert again.words == score.words
+    np.testing.assert_array_equal(again.values(sample), score.values(sample))
+    assert again.description == score.description
     assert again.to_dict() == score.to_dict()
 
 
 def test_scores_say_what_they_weigh_most() -> None:
-    assert "for each of 2 readings (largest weights first: the largest of" in ADDITIVE.words
-    assert "2 decision trees (first questions: value b and value a)" in TREES.words
+    assert "for each of 2 readings (largest weights first: the largest of" in ADDITIVE.description
+    assert "2 decision trees (first questions: value b and value a)" in TREES.description
 
 
 def test_tables_are_checked() -> None:
@@ -119,7 +121,9 @@ def worlds(
     first: npt.NDArray[np.float64], second: npt.NDArray[np.float64]
 ) -> tuple[tuple[ViewSample, ViewSample], Draws]:
     columns = tuple(Column(f"x[{i}]", f"value {i}", "real") for i in range(first.shape[1]))
-    return (ViewSample(first, columns), ViewSample(second, columns)), Draws.of((len(first), len(second)))
+    return (ViewSample(first, columns), ViewSample(second, columns)), Draws.from_sizes(
+        (len(first), len(second))
+    )
 
 
 def readings(fit: tuple[ViewSample, ViewSample]) -> list[Reading]:
@@ -136,9 +140,9 @@ def test_logistic_regression_knows_that_readings_repeat_each_other() -> None:
     assert fitted is not None
     ends = ViewSample(np.array([[0.0] * 3, [1.0] * 3]), fit[0].columns)
     expected = 2.0 * math.log(0.6 / 0.4)
-    assert np.diff(fitted[0].of(ends))[0] == pytest.approx(expected, abs=0.1)
-    assert np.diff(naive_bayes(found, draws).of(ends))[0] == pytest.approx(3.0 * expected, abs=0.3)
-    np.testing.assert_allclose(fitted[1], np.concatenate([fitted[0].of(world) for world in fit]))
+    assert np.diff(fitted[0].values(ends))[0] == pytest.approx(expected, abs=0.1)
+    assert np.diff(naive_bayes(found, draws).values(ends))[0] == pytest.approx(3.0 * expected, abs=0.3)
+    np.testing.assert_allclose(fitted[1], np.concatenate([fitted[0].values(world) for world in fit]))
 
 
 def test_readings_that_add_next_to_nothing_are_dropped_and_others_kept() -> None:
@@ -150,7 +154,7 @@ def test_readings_that_add_next_to_nothing_are_dropped_and_others_kept() -> None
     fitted = logistic(features(fit, readings(fit)), draws)
     assert fitted is not None
     assert [table.binned.reading for table in fitted[0].tables] == [readings(fit)[1], readings(fit)[4]]
-    np.testing.assert_allclose(fitted[1], np.concatenate([fitted[0].of(world) for world in fit]))
+    np.testing.assert_allclose(fitted[1], np.concatenate([fitted[0].values(world) for world in fit]))
 
 
 def test_smooth_tables_find_a_loss_that_free_ones_drown_in_noise() -> None:
@@ -162,9 +166,9 @@ def test_smooth_tables_find_a_loss_that_free_ones_drown_in_noise() -> None:
     assert fitted is not None
     fresh = ViewSample(rng.laplace(0.0, 20.0, (20_000, 6)), fit[0].columns)
     true = ((np.abs(fresh.values - 1.0) - np.abs(fresh.values)) / 20.0).sum(axis=1)
-    naive = naive_bayes(features(fit, readings(fit)), draws).of(fresh)
-    assert np.corrcoef(fitted[0].of(fresh), true)[0, 1] > 0.85
-    assert np.corrcoef(fitted[0].of(fresh), true)[0, 1] > np.corrcoef(naive, true)[0, 1] + 0.05
+    naive = naive_bayes(features(fit, readings(fit)), draws).values(fresh)
+    assert np.corrcoef(fitted[0].values(fresh), true)[0, 1] > 0.85
+    assert np.corrcoef(fitted[0].values(fresh), true)[0, 1] > np.corrcoef(naive, true)[0, 1] + 0.05
 
 
 def test_nothing_is_learned_from_equal_worlds() -> None:
@@ -175,7 +179,7 @@ def test_nothing_is_learned_from_equal_worlds() -> None:
     for score in (logistic(found, draws), boosted_trees(found, draws, *zero)):
         if score is not None:  # chance may let a little through, never much
             reading = score if isinstance(score, TreeScore) else score[0]
-            assert np.std(reading.of(fit[0])) < 0.2
+            assert np.std(reading.values(fit[0])) < 0.2
 
 
 def test_trees_see_readings_that_matter_only_together() -> None:
@@ -194,9 +198,9 @@ def test_trees_see_readings_that_matter_only_together() -> None:
     trees = boosted_trees(found, draws, AdditiveScore(()), np.zeros(40_000))
     assert trees is not None
     fresh = ViewSample(draw(0.7), fit[0].columns)
-    score, agree = trees.of(fresh), np.sign(fresh.values[:, 0]) == np.sign(fresh.values[:, 1])
+    score, agree = trees.values(fresh), np.sign(fresh.values[:, 0]) == np.sign(fresh.values[:, 1])
     assert score[agree].mean() - score[~agree].mean() > 1.0, "the true difference is 2 ln(7/3) = 1.69"
-    assert {binned.reading.words for binned in trees.readings} >= {"value 0", "value 1"}
+    assert {binned.reading.description for binned in trees.readings} >= {"value 0", "value 1"}
 
 
 def test_the_most_telling_readings_are_kept_in_order() -> None:
@@ -206,7 +210,7 @@ def test_the_most_telling_readings_are_kept_in_order() -> None:
     first[:, 3] += 2.0
     fit, draws = worlds(first, second)
     kept = most_telling(features(fit, readings(fit)), draws, 2)
-    assert [feature.binned.reading.words for feature in kept] == ["value 1", "value 3"]
+    assert [feature.binned.reading.description for feature in kept] == ["value 1", "value 3"]
 
 
 def test_constant_readings_are_left_out() -> None:
@@ -216,5 +220,5 @@ def test_constant_readings_are_left_out() -> None:
 
 def test_a_score_of_one_reading_is_said_plainly():
     table = ScoreTable(Binned(ColumnValue(Column("a", "value a", "real")), (0.0,)), (1.0, 2.0), 0.0)
-    assert AdditiveScore((table,)).words == "f(value a)"
-    assert "each of 2 readings" in AdditiveScore((table, table)).words
+    assert AdditiveScore((table,)).description == "f(value a)"
+    assert "each of 2 readings" in AdditiveScore((table, table)).description

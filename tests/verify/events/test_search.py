@@ -83,7 +83,7 @@ def test_one_noise_draw_shared_is_found_in_a_difference() -> None:
         return lambda n, r: np.array([x, 0.0]) + r.laplace(0.0, 1000.0, (n, 1))
 
     for chosen in search(real(2), draw(0.0), draw(1.0)):
-        assert "(value 2 − value 1)" in chosen.event.words
+        assert "(value 2 − value 1)" in chosen.event.description
         assert (
             chosen.predicted > 7.0
         )  # 20,000 draws cannot promise more of an event never seen in the other world
@@ -115,7 +115,7 @@ def test_steps_of_a_running_sum_are_found_by_an_additive_score() -> None:
         n=40_000,
     )
     for chosen in (first, second):
-        assert "score" in chosen.event.words
+        assert "score" in chosen.event.description
         assert chosen.predicted > 2.5
 
 
@@ -186,7 +186,7 @@ def test_all_but_a_frequent_value_is_an_event() -> None:
 
     first, _ = search(category(1), draw(0.5), draw(0.95))
     assert isinstance(first.event, RowTable)
-    assert first.event.words == "the item shown in round 1 ≠ 700000"
+    assert first.event.description == "the item shown in round 1 ≠ 700000"
     assert first.predicted == pytest.approx(math.log(10), abs=0.2)
 
 
@@ -284,7 +284,7 @@ def test_a_sequence_that_stops_is_told_by_its_length() -> None:
 
     first, second = search(real(12), draw(0.2), draw(0.1))
     for chosen in (first, second):
-        assert "score" not in chosen.event.words
+        assert "score" not in chosen.event.description
         assert chosen.predicted > 0.55
 
 
@@ -302,7 +302,7 @@ def test_naive_laplace_noise_leaks_on_the_lattice_only() -> None:
     lattice = search_events(fit, choose, final_samples=200_000, delta=0.0, error=1e-4, lattice=True)  # type: ignore[arg-type]
     first = lattice.best[0]
     assert first.predicted > 5.0
-    assert "multiple" in first.event.words or "bits" in first.event.words
+    assert "multiple" in first.event.description or "bits" in first.event.description
     fresh = [float(first.event.holds(ViewSample(draw(x)(n, rng), real(1))).mean()) for x in (0.0, 1.0)]
     assert fresh[0] > 0.05
     assert fresh[1] == 0.0

@@ -171,6 +171,6 @@ def test_a_difference_is_that_of_a_column_and_one_before_it() -> None:
         if isinstance(event, HalfLine) and isinstance(event.reading, Rounded)
         and isinstance(event.reading.reading, Combination)
     ]  # fmt: skip
-    pairs = [tuple(fit[0].at(reading.columns)) for reading in differences]
+    pairs = [tuple(fit[0].places_of(reading.columns)) for reading in differences]
     assert sorted(pairs) == [(1, 0), (2, 0), (2, 1), (3, 0), (3, 1), (3, 2)]
     assert pairs[:3] == [(1, 0), (2, 1), (3, 2)], "neighbours first"

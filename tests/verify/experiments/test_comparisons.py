@@ -36,26 +36,36 @@ RESULTS = {
 @pytest.mark.parametrize(
     ("rule", "holds"),
     [
-        (comparisons.ordered("high", "low"), True),
-        (comparisons.ordered("low", "high"), False),
-        (comparisons.ordered("wide", "low"), None),
-        (comparisons.below("low", "high"), True),
-        (comparisons.below("high", "low"), False),
-        (comparisons.below("low", "wide"), None),
+        (comparisons.has_falling_order("high", "low"), True),
+        (comparisons.has_falling_order("low", "high"), False),
+        (comparisons.has_falling_order("wide", "low"), None),
+        (comparisons.has_less_regret("low", "high"), True),
+        (comparisons.has_less_regret("high", "low"), False),
+        (comparisons.has_less_regret("low", "wide"), None),
         (comparisons.within("high", "low", 2.5), True),
         (comparisons.within("high", "low", 1.5), False),
         (comparisons.near_optimum("low", 0.99), True),
         (comparisons.near_optimum("linear", 0.99), False),
-        (comparisons.falls("falling"), True),
-        (comparisons.falls("bump"), False),
-        (comparisons.straight("falling", lambda x: 1 / x), True),
-        (comparisons.straight("bump", lambda x: 1 / x), False),
+        (comparisons.decreases_along("falling"), True),
+        (comparisons.decreases_along("bump"), False),
+        (comparisons.is_linear_in("falling", lambda x: 1 / x), True),
+        (comparisons.is_linear_in("bump", lambda x: 1 / x), False),
         (comparisons.logarithmic("log"), True),
         (comparisons.logarithmic("linear"), False),
         (comparisons.levels("log"), True),
         (comparisons.levels("linear"), False),
-        (comparisons.every(comparisons.ordered("high", "low"), comparisons.ordered("wide", "low")), None),
-        (comparisons.every(comparisons.ordered("low", "high"), comparisons.ordered("wide", "low")), False),
+        (
+            comparisons.all_of(
+                comparisons.has_falling_order("high", "low"), comparisons.has_falling_order("wide", "low")
+            ),
+            None,
+        ),
+        (
+            comparisons.all_of(
+                comparisons.has_falling_order("low", "high"), comparisons.has_falling_order("wide", "low")
+            ),
+            False,
+        ),
     ],
 )
 def test_what_a_rule_says(rule, holds):
@@ -66,8 +76,8 @@ def test_what_a_rule_says(rule, holds):
 
 def test_what_is_equal_is_not_told_apart():
     values = np.array([1.0, 2.0])
-    assert comparisons.larger(values, values) is None
-    assert comparisons.larger(np.array([3.0]), np.array([1.0])) is None  # one run tells nothing
+    assert comparisons.is_larger(values, values) is None
+    assert comparisons.is_larger(np.array([3.0]), np.array([1.0])) is None  # one run tells nothing
     assert comparisons.in_words(np.array([3.0])) == "3"
 
 

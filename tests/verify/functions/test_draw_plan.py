@@ -10,7 +10,7 @@ from mechanisms import Interval
 from verify import AnyTwo, verify
 from verify.conduct.effort import EFFORTS
 from verify.functions.draw_budget import DrawBudget
-from verify.functions.draw_plan import expected, plan_draws
+from verify.functions.draw_plan import expected_draws, plan_draws
 from verify.functions.function_subject import FunctionSubject
 from verify.functions.runs import FunctionRuns
 
@@ -71,9 +71,9 @@ def test_nothing_is_planned_where_all_fits_or_the_caller_said_how_many(monkeypat
 def test_how_long_calls_take_is_announced(monkeypatch):
     clock = Clock(monkeypatch)
     _, runs = planned(clock.half_noise(1e-5))
-    assert expected(runs, DrawBudget(runs, EFFORT)) == "400,000 draws, whose calls take about 6 s"
+    assert expected_draws(runs, DrawBudget(runs, EFFORT)) == "400,000 draws, whose calls take about 6 s"
     _, runs = planned(clock.lanes(1e-7, 5e-3), lanes=True)
-    assert expected(runs, DrawBudget(runs, EFFORT)) == "10,000,000 draws"
+    assert expected_draws(runs, DrawBudget(runs, EFFORT)) == "10,000,000 draws"
 
 
 def test_a_call_of_many_lanes_is_timed_where_a_call_of_few_is_mostly_overhead(monkeypatch):

@@ -16,7 +16,7 @@ class Calls:
     def __init__(self, outputs):
         self.outputs, self.asked = outputs, []
 
-    def watched(self, data, n, sequence, global_seed=None):
+    def outputs_with_effects(self, data, n, sequence, global_seed=None):
         self.asked.append(n)
         return SimpleNamespace(rows=self.outputs[(len(self.asked) - 1) % len(self.outputs)])
 

@@ -10,7 +10,7 @@ from accountant import Place, Recording
 from accountant.gates.taped import Published
 from mechanisms import Box
 from verify import verify
-from verify.learners.other_records import groups_of_records, growing_records, other_records, telling_numbers
+from verify.learners.other_records import boundary_values, groups_of_records, growing_records, other_records
 
 SUBJECTS = Path(__file__).parent.parent / "subjects" / "flows.py"
 FEW = {"effort": "quick", "samples": 6_000, "horizon": 40}
@@ -146,10 +146,10 @@ def test_telling_numbers_are_those_of_the_code_and_what_lies_between() -> None:
     module.Learner = Learner  # type: ignore[attr-defined]
     with pytest.MonkeyPatch.context() as patched:
         patched.setitem(__import__("sys").modules, "of_a_test", module)
-        numbers = telling_numbers(Learner, 0.0, 1.0)
-        of_more = telling_numbers(Learner, 0.0, 6e5).tolist()
+        numbers = boundary_values(Learner, 0.0, 1.0)
+        of_more = boundary_values(Learner, 0.0, 6e5).tolist()
         patched.setattr("verify.learners.other_records._MOST_NUMBERS", 3)
-        assert telling_numbers(Learner, 0.0, 1.0).tolist() == [0.0, 0.125, 0.25, 0.0625, 0.1875]
+        assert boundary_values(Learner, 0.0, 1.0).tolist() == [0.0, 0.125, 0.25, 0.0625, 0.1875]
     known = {0.0, 1.0, 0.5, 1 / 3, 2 / 3, 0.25, 0.75, 0.125}
     assert known <= set(numbers)
     assert 3.0 not in numbers

@@ -19,7 +19,7 @@ from accountant import Simulation
 from algorithms.problems.top_k import TopK
 from algorithms.semi_bandits.cucb_ldp import CUCBLDP1
 from mechanisms import AssumptionKind
-from verify.learners.internals import internals_named
+from verify.learners.internals import private_attribute_uses
 from verify.subjects.python_file import import_file
 
 HERE = __file__.rpartition("/")[2]
@@ -149,7 +149,7 @@ class InAProperty(Plain):
     ],
 )
 def test_an_internal_name_is_an_assumption_with_its_line(learner: type[Plain], name: str, where: str) -> None:
-    (assumption,) = internals_named(learner())
+    (assumption,) = private_attribute_uses(learner())
     assert assumption.kind is AssumptionKind.INTERNALS
     assert assumption.message.startswith(f"{name}, which your code names,")
     assert assumption.where.endswith(
@@ -158,12 +158,12 @@ def test_an_internal_name_is_an_assumption_with_its_line(learner: type[Plain], n
 
 
 def test_a_getter_of_attributes_has_no_line() -> None:
-    (assumption,) = internals_named(ByAGetter())
+    (assumption,) = private_attribute_uses(ByAGetter())
     assert assumption.where == "a getter of attributes"
 
 
 def test_what_is_a_learners_own_is_no_assumption() -> None:
-    assert internals_named(Plain()) == []
+    assert private_attribute_uses(Plain()) == []
 
 
 @pytest.mark.usefixtures("faults_as_library")
@@ -171,7 +171,7 @@ def test_this_librarys_learners_may_name_them_with_a_fault_or_without() -> None:
     """So that a mutant is caught by what it does, not by how it was planted."""
     gate = Simulation(0, 1)
     for make in (CUCBLDP1, planted_learner(CUCBLDP1, LEARNER_FAULTS["raw-value"])):
-        assert internals_named(make(TopK(3, 1), gate, epsilon=1.0, horizon=10)) == []
+        assert private_attribute_uses(make(TopK(3, 1), gate, epsilon=1.0, horizon=10)) == []
 
 
 def test_what_a_function_imports_is_followed_whether_or_not_it_ran(tmp_path: Path) -> None:
@@ -189,10 +189,10 @@ def test_what_a_function_imports_is_followed_whether_or_not_it_ran(tmp_path: Pat
     )
     file = tmp_path / "hidden_of_test.py"
     learner = vars(import_file(file))["Hidden"]()
-    unloaded = internals_named(learner)
+    unloaded = private_attribute_uses(learner)
     importlib.import_module("peeks_of_test")
     importlib.import_module("between_of_test")
-    loaded = internals_named(learner)
+    loaded = private_attribute_uses(learner)
     for name in ("peeks_of_test", "between_of_test"):
         del sys.modules[name]
     for found in (unloaded, loaded):

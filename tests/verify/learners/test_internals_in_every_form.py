@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from verify.learners.internals import internals_named
+from verify.learners.internals import private_attribute_uses
 from verify.subjects.python_file import import_file
 
 NAMED = (
@@ -231,9 +231,9 @@ def learner(folder: Path, name: str, text: str) -> Any:
 def named(folder: Path, body: str) -> list[tuple[str, str]]:
     """Return which names were found in a body and where; of a module that is loaded, and of one that is not."""
     made = learner(folder, "loaded", OBSERVE + textwrap.indent(body, " " * 8) + "\n")
-    loaded = [(one.message.partition(",")[0], one.where) for one in internals_named(made)]
+    loaded = [(one.message.partition(",")[0], one.where) for one in private_attribute_uses(made)]
     user = learner(folder, "user", OBSERVE + "        import loaded\n")
-    unloaded = [(one.message.partition(",")[0], one.where) for one in internals_named(user)]
+    unloaded = [(one.message.partition(",")[0], one.where) for one in private_attribute_uses(user)]
     assert loaded == unloaded
     return loaded
 
@@ -258,5 +258,5 @@ def test_an_attribute_of_the_learner_itself_is_its_own_however_it_is_written(
 
 @pytest.mark.parametrize("text", CONSTANTS.values(), ids=CONSTANTS)
 def test_a_constant_text_is_found_wherever_it_stands(tmp_path: Path, text: str) -> None:
-    (found,) = internals_named(learner(tmp_path, "constant", text.format(own=OBSERVE)))
+    (found,) = private_attribute_uses(learner(tmp_path, "constant", text.format(own=OBSERVE)))
     assert (found.message.partition(",")[0], found.where) == ("_values", "a text")

@@ -29,7 +29,7 @@ MANY = replace(SIZES, fewest_of_pair=30_000)
 def pairs(number: int, rounds: int = 50) -> list[ViewPair]:
     data = np.zeros((rounds + 1, 2))
     return [
-        ViewPair(Neighbour(record, np.ones(2), "").applied(data), data, record)
+        ViewPair(Neighbour(record, np.ones(2), "").apply_to(data), data, record)
         for record in range(1, number + 1)
     ]
 
@@ -76,9 +76,9 @@ def test_an_adversary_takes_part_where_all_actions_are_seen(view: str, more: int
 def test_pairs_of_a_kind_have_labels_of_their_own() -> None:
     same = pairs(1) * 2
     found = _candidates_of(CASE, same, QUICK, SIZES, seed=1, kind="early record").worlds
-    assert [one.label.partition(":")[0] for one in found] == ["early record 1", "early record 2"]
+    assert [one.pair_label.partition(":")[0] for one in found] == ["early record 1", "early record 2"]
     plain = _candidates_of(CASE, same, QUICK, SIZES, seed=1).worlds
-    assert plain[0].label == plain[1].label
+    assert plain[0].pair_label == plain[1].pair_label
 
 
 def test_an_adversary_needs_draws_and_rounds_of_its_own() -> None:

@@ -12,7 +12,7 @@ from accountant import Simulation
 from mechanisms import Interval
 from tests.verify.subjects import learners
 from verify import verify
-from verify.learners.public_state import differences, first_difference, is_due, public_state
+from verify.learners.public_state import first_difference, is_due, public_state, state_differences
 
 
 class Holder:
@@ -36,7 +36,7 @@ def test_every_bit_shape_and_type_counts(value):
     one, other = (public_state(Holder(mean=each, same=1)) for each in (np.zeros(2), value))
     assert first_difference(one, other) == ".mean"
     assert first_difference(one, other, frozenset({".mean"})) == ""
-    assert differences(one, other) == {".mean"}
+    assert state_differences(one, other) == {".mean"}
     assert first_difference(one, one) == ""
 
 

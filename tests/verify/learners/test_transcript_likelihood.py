@@ -26,7 +26,7 @@ BUILD = learner_builder(EpisodicUCB, PROBLEM, epsilon=1.0, horizon=64)
 def pair_on_zeros(rounds=6):
     data = np.zeros((rounds + 1, 2))
     features = (PlayTime(0, 2, 0, rounds), *first_actions(rounds, ActionSpace(2, 1)))
-    return ViewPair(Neighbour(1, np.ones(2), "").applied(data), data, 1, features=features)
+    return ViewPair(Neighbour(1, np.ones(2), "").apply_to(data), data, 1, features=features)
 
 
 def test_weights_of_a_coupled_run_have_mean_one_and_give_the_other_world():

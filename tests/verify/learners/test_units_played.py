@@ -102,7 +102,7 @@ def test_the_rounds_of_people_differ_together() -> None:
     below, neighbours = of_people(data, Box(0, 1, 3), OnePerson(4), [1, 3, 9, 1])
     assert [neighbour.rounds for neighbour in neighbours] == [(1, 5, 9, 13), (3, 7, 11, 15)]
     for neighbour in neighbours:
-        differ = np.flatnonzero((neighbour.applied(below) != below).any(axis=1))
+        differ = np.flatnonzero((neighbour.apply_to(below) != below).any(axis=1))
         assert tuple(differ.tolist()) == neighbour.rounds
         assert (below[list(neighbour.rounds)] == 0).all()
     below, (everybody, *_) = of_people(data, Box(0, 1, 3), OnePerson(), [1])

@@ -10,7 +10,7 @@ from scipy.special import ndtr
 from accountant import Simulation
 from algorithms.catalogue.linear_entries import linear_learners
 from algorithms.problems import LinearBandit, linear_problems
-from verify.linear.tipping_view import _distinct, _open_phases, tipping_pairs
+from verify.linear.tipping_view import _distinct, _open_phases, decisive_pairs
 
 AXES = linear_problems["linear"].build(layout="axes", actions=2, dimension=2)
 
@@ -18,7 +18,7 @@ AXES = linear_problems["linear"].build(layout="axes", actions=2, dimension=2)
 def pairs(problem: LinearBandit, name: str = "published/dp-dpe-central", horizon: int = 1000):
     build = linear_learners[name].build(problem, epsilon=10.0, delta=0.25, horizon=horizon)
     seed = np.random.SeedSequence(1)
-    return build, tipping_pairs(build, epsilon=10.0, delta=0.25, samples=10**6, seed=seed)
+    return build, decisive_pairs(build, epsilon=10.0, delta=0.25, samples=10**6, seed=seed)
 
 
 def test_on_two_unit_vectors_the_action_shows_all_that_the_release_shows() -> None:

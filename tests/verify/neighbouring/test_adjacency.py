@@ -270,5 +270,5 @@ def test_minus_zero_is_zero():
 
 
 def test_a_single_record_is_no_one_of_some() -> None:
-    assert ReplaceOne(Interval(0, 1), 1).words == "the one record (in [0, 1]) replaced"
-    assert ReplaceOne(Interval(0, 1), 3).words == "one of 3 records (each in [0, 1]) replaced"
+    assert ReplaceOne(Interval(0, 1), 1).description == "the one record (in [0, 1]) replaced"
+    assert ReplaceOne(Interval(0, 1), 3).description == "one of 3 records (each in [0, 1]) replaced"

@@ -18,7 +18,7 @@ class Looks(PairScorer):
         super().__init__(PairDraws(lambda *given: pytest.fail("drawn"), 0), FinalTest(0.0, 1e-4, 1_000), 64)
         self.budget, self.asked, self.spent = budget, [], 0
 
-    def of(self, pair):
+    def score(self, pair):
         if self.spent:
             self.spent += 1
         self.asked.append(pair)

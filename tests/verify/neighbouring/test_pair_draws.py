@@ -26,17 +26,17 @@ class CountedDraws:
 @pytest.mark.parametrize("mirrored", [False, True])
 def test_every_draw_is_counted(mirrored):
     source = CountedDraws(mirrored)
-    draws = PairDraws(source, seed=1, left=1_000)
-    first, second = draws.of(PAIR, 200, look=0)
+    draws = PairDraws(source, seed=1, remaining_draws=1_000)
+    first, second = draws.draw_within_budget(PAIR, 200, look=0)
     assert draws.coupled is not mirrored
     assert draws.spent == source.rows == (600 if mirrored else 400)
     assert np.allclose(second.values, first.values + 0.2) is not mirrored
-    draws.of(PAIR, 200, look=1)
+    draws.draw_within_budget(PAIR, 200, look=1)
     assert draws.spent == source.rows, "how worlds are drawn is known"
 
 
 def test_what_is_not_left_is_not_drawn():
     source = CountedDraws(mirrored=False)
-    draws = PairDraws(source, seed=1, left=399)
-    assert draws.of(PAIR, 200, look=0) is None
-    assert (draws.spent, source.rows, draws.left) == (0, 0, 399)
+    draws = PairDraws(source, seed=1, remaining_draws=399)
+    assert draws.draw_within_budget(PAIR, 200, look=0) is None
+    assert (draws.spent, source.rows, draws.remaining_draws) == (0, 0, 399)

@@ -32,7 +32,7 @@ ADJACENCIES: list[Adjacency] = [
 
 
 @pytest.mark.few(5)
-@pytest.mark.parametrize("adjacency", ADJACENCIES, ids=lambda adjacency: adjacency.words)
+@pytest.mark.parametrize("adjacency", ADJACENCIES, ids=lambda adjacency: adjacency.description)
 @settings(max_examples=10)
 @given(data=st.data())
 def test_every_step_is_one_between_neighbours(adjacency: Adjacency, data: st.DataObject) -> None:

@@ -6,7 +6,7 @@ import pytest
 from mechanisms import Ball, Box, Categories, Integers
 from verify import AnyTwo, ReplaceOne
 from verify.neighbouring.distances import Distances
-from verify.neighbouring.point_patterns import telling_moves
+from verify.neighbouring.point_patterns import extreme_moves
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ from verify.neighbouring.point_patterns import telling_moves
     ],
 )
 def test_labels_are_paired_by_neighbours_ends_powers_and_complements_first(size, order):
-    moves = [(int(move.data), int(move.other)) for move in telling_moves(Categories(size), Distances())]
+    moves = [(int(move.data), int(move.other)) for move in extreme_moves(Categories(size), Distances())]
     different = list(dict.fromkeys(pair for pair in moves if pair[0] != pair[1]))
     assert different[: len(order)] == order
     assert set(different) == {*order, *((i, j) for j in range(min(8, size)) for i in range(j))}
@@ -47,7 +47,7 @@ def test_labels_are_paired_by_neighbours_ends_powers_and_complements_first(size,
 )
 def test_all_coordinates_cross_a_half_where_each_moves_by_less_than_one(domain, distances, crossed):
     """Data that are rounded before noise is added move by 1 in every coordinate, wherever that is."""
-    early = list(telling_moves(domain, distances))[:6]
+    early = list(extreme_moves(domain, distances))[:6]
     across = [pair for pair in early if "across 1/2" in pair.words]
     assert len(across) == crossed
     assert all((np.round(pair.other) - np.round(pair.data) == 1.0).all() for pair in across)

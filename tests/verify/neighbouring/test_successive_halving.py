@@ -90,9 +90,9 @@ def test_kept_draws_find_events_that_all_new_draws_count(monkeypatch):
     monkeypatch.setattr(successive_halving, "score_pair", watched)
     comparison = PairComparison(PairDraws(rare_leak, 0), FinalTest(0.0, 1e-4, 10_000))
     pairs = [ComparedPair(pair) for pair in Labels().seeds()[:1]]
-    comparison.look(pairs, 512, keep=True)
-    comparison.look(pairs, 640)
-    comparison.look(pairs, 640)
+    comparison.score_pairs(pairs, 512, keep=True)
+    comparison.score_pairs(pairs, 640)
+    comparison.score_pairs(pairs, 640)
     sizes = [(len(sample[0].values), len(fresh[0].values)) for sample, fresh in looks]
     assert sizes == [(256, 256), (512, 640), (320, 320)]
     drawn = [fresh[0].values for _, fresh in looks]
@@ -105,5 +105,5 @@ def test_draws_that_are_too_many_are_not_kept(monkeypatch):
     monkeypatch.setattr(successive_halving, "_MOST_KEPT", 500)
     comparison = PairComparison(PairDraws(rare_leak, 0), FinalTest(0.0, 1e-4, 10_000))
     pairs = [ComparedPair(pair) for pair in Labels().seeds()[:1]]
-    comparison.look(pairs, 512, keep=True)
+    comparison.score_pairs(pairs, 512, keep=True)
     assert pairs[0].kept is None

@@ -32,20 +32,20 @@ def table(spelling, words):
     ],
 )  # fmt: skip
 def test_words_are_numbers_parts_or_letters(words, unit, numeric):
-    spelling = Spelling.of(words)
+    spelling = Spelling.from_words(words)
     assert (spelling.unit, spelling.numeric) == (unit, numeric)
     assert len(spelling.columns("output", "the output")) == spelling.width
 
 
 def test_few_words_are_labels():
-    assert Spelling.of([f"{i:03b}" for i in range(FEW_WORDS)]) is None
-    assert Spelling.of(["", *"abcdefgh"]) is not None
-    assert Spelling.of([]) is None
+    assert Spelling.from_words([f"{i:03b}" for i in range(FEW_WORDS)]) is None
+    assert Spelling.from_words(["", *"abcdefgh"]) is not None
+    assert Spelling.from_words([]) is None
 
 
 @given(st.lists(st.text("01", max_size=7) | st.none(), min_size=1, max_size=30))
 def test_letters_and_length_are_in_their_columns(words):
-    spelling = Spelling.of(BITS)
+    spelling = Spelling.from_words(BITS)
     names = [column.name for column in spelling.columns("output", "the output")]
     assert names == [*(f"output:letter[{i}]" for i in range(1, 6)), "output:letters"]
     for word, row in zip(words, table(spelling, words), strict=True):
@@ -57,7 +57,7 @@ def test_letters_and_length_are_in_their_columns(words):
 
 
 def test_parts_that_are_numbers_are_read_as_such_and_others_keep_their_codes():
-    spelling = Spelling.of([f"{word} {i / 4}" for i in range(8) for word in ("up", "down")])
+    spelling = Spelling.from_words([f"{word} {i / 4}" for i in range(8) for word in ("up", "down")])
     rows = table(spelling, ["up 2.5", "down -1e3", "up x", "", None, "left 1"])
     assert [column.name for column in spelling.columns("o", "o")] == ["o:part[1]", "o:part[2]", "o:form"]
     np.testing.assert_equal(rows[:3, 0], [1.0, 0.0, 1.0])
@@ -67,7 +67,7 @@ def test_parts_that_are_numbers_are_read_as_such_and_others_keep_their_codes():
 
 
 def test_how_a_number_is_written_is_told_beside_what_it_is():
-    spelling = Spelling.of([f"{i / 7:.3f}" + " " * (i % 2) for i in range(20)])
+    spelling = Spelling.from_words([f"{i / 7:.3f}" + " " * (i % 2) for i in range(20)])
     columns = spelling.columns("o", "it")
     assert [column.name for column in columns] == ["o:number", "o:form", "o:letters"]
     assert dict(columns[1].labels) == {0.0: "'0.0'", 1.0: "'0.0 '"}
@@ -79,7 +79,7 @@ def test_how_a_number_is_written_is_told_beside_what_it_is():
 
 
 def test_what_stands_between_parts_is_told_beside_them():
-    spelling = Spelling.of([f"{i}, {i}" for i in range(20)])
+    spelling = Spelling.from_words([f"{i}, {i}" for i in range(20)])
     rows = table(spelling, ["3, 4", "30, 40", "3,4", "3, 4 "])
     np.testing.assert_equal(rows[:, 0], [3.0, 30.0, 3.0, 3.0])
     assert rows[0, -1] == rows[1, -1]
@@ -87,7 +87,7 @@ def test_what_stands_between_parts_is_told_beside_them():
 
 
 def test_long_words_are_told_by_their_beginning_and_their_length():
-    spelling = Spelling.of(["a" * i for i in range(1, 100)])
+    spelling = Spelling.from_words(["a" * i for i in range(1, 100)])
     row = table(spelling, ["a" * 90])[0]
     assert len(spelling.numeric) == MOST_PARTS
     np.testing.assert_equal(row, [0.0] * MOST_PARTS + [90.0])
@@ -99,7 +99,7 @@ def test_of_long_words_letters_are_columns_where_data_sets_differ():
         letters[:, 500], letters[:50, 550] = told, told
         return ["".join(row) for row in letters.tolist()]
 
-    spelling = Spelling.of(seen(0, "a"), seen(1, "b"))
+    spelling = Spelling.from_words(seen(0, "a"), seen(1, "b"))
     assert spelling.places == (*range(MOST_PARTS), 500, 550)
     names = [column.name for column in spelling.columns("o", "o")]
     assert names[-2:] == ["o:letter[501]", "o:letter[551]"]
@@ -107,7 +107,8 @@ def test_of_long_words_letters_are_columns_where_data_sets_differ():
     np.testing.assert_equal(rows[:, -2:], [[0.0, 0.0], [1.0, 1.0], [0.0, math.nan]])
     for seed in range(20):
         assert (
-            len(Spelling.of(*(seen(100 + 2 * seed + other, "a") for other in range(2))).places) == MOST_PARTS
+            len(Spelling.from_words(*(seen(100 + 2 * seed + other, "a") for other in range(2))).places)
+            == MOST_PARTS
         )
 
 

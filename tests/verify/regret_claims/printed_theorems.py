@@ -1,8 +1,8 @@
-"""The papers' theorems that are wrong as printed, each on an instance where that shows.
+"""The papers' theorems that are wrong as printed, each on an instance that shows it.
 
 A theorem is *violated* where regret exceeds it, where the good event that its proof takes for granted fails, or where
 data break a lemma of its proof; it is *out of regime* where it gives no number, or none about the learner that is run.
-Nothing is decided beforehand: every instance is run, and its report says.
+Nothing is decided beforehand: every instance is run, and its report gives the verdict.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ PRINTED_THEOREMS: tuple[PrintedTheorem, ...] = (
 
 @dataclass(frozen=True)
 class PrintedFinding:
-    """What was seen of a printed theorem on its instance."""
+    """The result of the test of a printed theorem on its instance."""
 
     theorem: PrintedTheorem
     report: RegretReport
@@ -115,11 +115,11 @@ class PrintedFinding:
         return self.report.verdict
 
     @property
-    def seen(self) -> Sentence:
-        """Why; and what holds all the same."""
+    def explanation(self) -> Sentence:
+        """The reason for the verdict; with the verdict on the corrected bound if a lemma is false."""
         false = [check for check in self.report.proof if check.violated and not check.binding]
         if false and self.verdict != self.report.verdict:
-            return false[0].named.with_words(f" The corrected bound is {self.report.verdict}.")
+            return false[0].named_sentence.with_words(f" The corrected bound is {self.report.verdict}.")
         return self.report.reasons[0]
 
     def json(self) -> dict[str, Any]:
@@ -130,7 +130,7 @@ class PrintedFinding:
             "printed": theorem.says,
             "wrong": theorem.wrong,
             "verdict": self.verdict,
-            "seen": json_able(self.seen),
+            "seen": json_able(self.explanation),
             "report": self.report.json(),
         }
 

@@ -162,7 +162,7 @@ def test_a_mixture_of_a_smaller_level_is_seen():
 @pytest.mark.parametrize("epsilon", [1e-6, 1e3])
 def test_no_epsilon_is_too_small_or_too_large(epsilon):
     assert [
-        check.words for check in checks("cascade-ucb-rr", horizon=64, epsilon=epsilon) if check.violated
+        check.description for check in checks("cascade-ucb-rr", horizon=64, epsilon=epsilon) if check.violated
     ] == []
 
 

@@ -60,7 +60,7 @@ def test_dp_se_passes(epsilon):
     found = checks("published/dp-se", played=replace(PLAYED["published/dp-se"], epsilon=epsilon))
     assert [check.name for check in found] == [*STATEMENTS, "path"]
     assert not any(check.violated for check in found)
-    assert ("0 to 0 phases" in found[1].words) == (epsilon == 0.01)
+    assert ("0 to 0 phases" in found[1].description) == (epsilon == 0.01)
 
 
 @pytest.mark.slow
@@ -355,7 +355,7 @@ def test_one_epoch_of_dp_se_passes():
     found = checks("published/dp-se", played=played)
     assert not any(check.violated for check in found)
     removed = re.search(
-        r"in which 1 to 1 phases of each run ended and (\d+) arms were removed", found[1].words
+        r"in which 1 to 1 phases of each run ended and (\d+) arms were removed", found[1].description
     )
     assert 0 < int(removed[1]) < 64
 

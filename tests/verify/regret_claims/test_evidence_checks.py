@@ -218,4 +218,4 @@ def test_no_epsilon_is_too_small_or_too_large(name, epsilon):
     played = replace(PLAYED, epsilon=epsilon)
     build = learner_builder(learners[name].make, played.problem, epsilon=epsilon, horizon=played.horizon)
     found = check_rounds(EvidenceRun, build, BOUNDS[name], played, lanes=64, seed=7, error=1e-4)
-    assert [check.words for check in found if check.violated] == []
+    assert [check.description for check in found if check.violated] == []

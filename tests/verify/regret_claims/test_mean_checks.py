@@ -431,7 +431,7 @@ def test_raw_first_values_are_learned_as_they_are():
 def test_a_report_says_that_no_radius_was_small_enough_to_be_seen():
     radius = checks("published/cucb-dp", epsilon=1.0)[1]
     assert (radius.name, radius.violated) == ("radius", False)
-    assert "all indices were 1" in radius.words
+    assert "all indices were 1" in radius.description
 
 
 def test_a_printed_radius_beyond_its_regime_leaves_the_good_event():

@@ -32,7 +32,7 @@ def checks(name, make=None, *, seed=3, lanes=8, horizon=HORIZON):
 @pytest.mark.parametrize("name", CHECKED)
 def test_true_learners_pass(name):
     found = checks(name, lanes=2 if name.endswith("shuffle") else 8)
-    assert [check.words for check in found if check.violated] == []
+    assert [check.description for check in found if check.violated] == []
     assert len(found) == 8
 
 

@@ -26,10 +26,10 @@ def test_each_shows_on_its_instance(name):
     assert ALL[name].says
     assert finding.report.reproduce.startswith(f"dpwitness regret {ALL[name].learner} ")
     if name in BEYOND:
-        assert finding.seen.text.startswith("good event")
+        assert finding.explanation.text.startswith("good event")
     if name == LEMMA:
         assert finding.report.verdict == "consistent"
-        assert "The corrected bound is consistent." in finding.seen.text
+        assert "The corrected bound is consistent." in finding.explanation.text
 
 
 @pytest.mark.parametrize("verdict", ["consistent", "undecided", "vacuous"])
@@ -39,7 +39,7 @@ def test_what_was_seen_is_what_the_verdict_is_for(verdict):
     report = SimpleNamespace(verdict=verdict, proof=(false,), reasons=(exact("undecided"),))
     finding = PrintedFinding(ALL[LEMMA], report)
     assert finding.verdict == "violated"
-    assert str(finding.seen) == f"gap lemma: false in 3 runs. The corrected bound is {verdict}."
+    assert str(finding.explanation) == f"gap lemma: false in 3 runs. The corrected bound is {verdict}."
 
 
 def test_a_theorem_that_is_corrected_says_so_in_its_bound():

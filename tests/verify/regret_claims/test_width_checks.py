@@ -60,7 +60,7 @@ def test_true_learners_pass(name, epsilon, norm, features):
         "path",
     ]
     assert not any(check.violated for check in found)
-    assert "releases" in found[3].words
+    assert "releases" in found[3].description
 
 
 @pytest.mark.parametrize("horizon", [1, 2, 3])

@@ -34,7 +34,7 @@ def test_clicks_mislead_and_stay_inside_of_the_good_event():
     """The bad item is shown in 9 of 10 rounds; with clicks drawn at random it is in fewer than half of them."""
     (found,) = checks("cascade-ucb-rr", horizon=400)
     assert not found.violated
-    shown = int(found.words.split("is shown ")[1].split(" times")[0])
+    shown = int(found.description.split("is shown ")[1].split(" times")[0])
     assert shown > 0.9 * 400
 
 
@@ -50,4 +50,4 @@ def test_constants_that_are_too_small_are_violated(name, share):
     (found,) = checks(name, share)
     assert found.violated
     assert found.name == "worst data"
-    assert "on the good event lost" in found.words
+    assert "on the good event lost" in found.description

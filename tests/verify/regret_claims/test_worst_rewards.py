@@ -31,7 +31,7 @@ def checks(name, bound=None):
 
 
 def attained(check):
-    return float(check.words.split("gaps reach ")[1].split(" %")[0])
+    return float(check.description.split("gaps reach ")[1].split(" %")[0])
 
 
 @pytest.mark.slow
@@ -54,7 +54,7 @@ def test_a_bound_that_is_too_small_is_violated():
     (found,) = checks("pe", replace(bound, constant=0.1 * bound.constant))
     assert found.violated
     assert found.name == "worst data"
-    assert "on the good event lost" in found.words
+    assert "on the good event lost" in found.description
 
 
 def test_a_learner_that_keeps_bad_actions_contradicts_its_theorem():

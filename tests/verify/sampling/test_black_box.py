@@ -74,7 +74,7 @@ def test_randomized_response_of_twice_the_epsilon_is_refuted() -> None:
     result = run(randomized_response(2.0), "category")
     assert result.refuted
     assert 1.9 <= result.epsilon_lower <= 2.0
-    assert result.event.words in {"value 1 = 0", "value 1 = 1"}
+    assert result.event.description in {"value 1 = 0", "value 1 = 1"}
 
 
 def test_a_number_of_reports_that_tells_the_input_is_refuted() -> None:
@@ -89,14 +89,14 @@ def test_a_number_of_reports_that_tells_the_input_is_refuted() -> None:
     assert result.refuted
     assert (result.probability, result.probability_prime) == (1.0, 0.0)
     assert result.delta_lower > 0.999
-    assert "number of reports" in result.event.words
+    assert "number of reports" in result.event.description
 
 
 def test_one_noise_draw_shared_by_all_coordinates_is_refuted_massively() -> None:
     result = run(lambda x, n, rng: np.array([x, 0.0, 0.0]) + rng.laplace(0.0, 1.0, (n, 1)))
     assert result.refuted
     assert result.epsilon_lower > 8.0
-    assert "(value 2 − value 1)" in result.event.words
+    assert "(value 2 − value 1)" in result.event.description
 
 
 def test_a_gaussian_is_judged_at_its_delta() -> None:
@@ -184,7 +184,7 @@ def test_both_orders_are_tried() -> None:
         result = run(mechanism, "category")
         assert result.refuted
         assert result.swapped == bool(leaky)
-        assert result.event.words == "value 1 = 1"
+        assert result.event.description == "value 1 = 1"
 
 
 def test_the_final_test_can_be_repeated_from_its_record() -> None:

@@ -89,12 +89,12 @@ def test_what_events_share_is_read_once() -> None:
     class Noting(ReadOnce):
         """Notes what is read."""
 
-        def read(self, reading):
+        def read_values(self, reading):
             if id(reading) not in self.known:
                 taken.append(type(reading).__name__)
-            return super().read(reading)
+            return super().read_values(reading)
 
-    sample = Noting.of(ViewSample(np.random.default_rng(0).normal(size=(50, 3)), THREE))
+    sample = Noting.from_sample(ViewSample(np.random.default_rng(0).normal(size=(50, 3)), THREE))
     for event in EVENTS:
         event.holds(sample)
     assert taken.count("Binned") == 3, "four scores and their trees ask for three readings in bins"
@@ -104,12 +104,12 @@ def test_what_events_share_is_read_once() -> None:
 
 def test_what_was_read_is_not_mixed_up() -> None:
     """Two readings that do not live at the same time may have one identity; what was read of one is kept with it."""
-    sample = ReadOnce.of(ViewSample(np.arange(200.0).reshape(2, 100), tuple(many(100))))
+    sample = ReadOnce.from_sample(ViewSample(np.arange(200.0).reshape(2, 100), tuple(many(100))))
 
     def fresh(index: int) -> Reading:
         return ColumnValue(sample.columns[index])
 
-    assert [sample.read(fresh(i))[0] for i in range(100)] == list(range(100))
+    assert [sample.read_values(fresh(i))[0] for i in range(100)] == list(range(100))
 
 
 def many(number: int) -> list[Column]:

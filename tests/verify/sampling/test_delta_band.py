@@ -164,9 +164,9 @@ def test_json_has_both_curves() -> None:
     assert len(data["epsilon"]) == len(data["delta_lower"]) == len(data["delta_upper"])
     assert all(low <= up + 1e-12 for low, up in zip(data["delta_lower"], data["delta_upper"], strict=True))
     assert band.to_dict()["delta_upper"] is None
-    assert band.said.text.startswith("δ(0) ≥ 0.")
-    assert band.said.confidence == 0.95
-    assert data["events"][0]["words"] == some_event().words
+    assert band.sentence.text.startswith("δ(0) ≥ 0.")
+    assert band.sentence.confidence == 0.95
+    assert data["events"][0]["words"] == some_event().description
 
 
 def test_a_pairs_profile_is_that_of_randomized_response() -> None:

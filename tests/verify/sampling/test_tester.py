@@ -28,8 +28,8 @@ def look(source):
 
 
 def test_a_label_has_both_worlds_and_the_name_of_the_pair():
-    assert WORLDS.label == "the first / the second"
-    assert replace(WORLDS, name="pair 2").label == "pair 2: the first / the second"
+    assert WORLDS.pair_label == "the first / the second"
+    assert replace(WORLDS, name="pair 2").pair_label == "pair 2: the first / the second"
 
 
 def test_the_result_says_both_worlds_the_likelier_first_and_what_the_search_took():
@@ -60,12 +60,12 @@ def test_it_spends_the_errors_that_are_left_to_it(change, confidence, significan
 
 def test_a_source_is_asked_for_what_is_best():
     class Source(CandidateSource):
-        def best(self):
+        def best_candidates(self):
             return CANDIDATES
 
-        def known(self, earlier):
+        def known_candidates(self, earlier):
             raise AssertionError("only bets begin with what is known")
 
     assert look(Source()).worlds is WORLDS
     with pytest.raises(NotImplementedError, match="Source has nothing to search for"):
-        Source().further(1)
+        Source().further_candidates(1)

@@ -14,9 +14,9 @@ from verify.statistics.predicted_bound import (
     _coupled_variance,
     approximate_lower,
     approximate_upper,
-    moved_apart,
     predicted_epsilon,
     promised_epsilon,
+    wilson_shifted_pair,
 )
 
 
@@ -53,7 +53,7 @@ def moved(
 ) -> tuple[float, float]:
     """Of estimates of one event, a standard error at a time."""
     one = [np.array([x]) for x in (p, q, n, split, alternatives)]
-    both = moved_apart(one[0], one[1], (one[2], one[2]), one[3], one[4], delta, 1.0)
+    both = wilson_shifted_pair(one[0], one[1], (one[2], one[2]), one[3], one[4], delta, 1.0)
     return float(both[0][0]), float(both[1][0])
 
 

@@ -17,7 +17,7 @@ from verify.transcripts.action_features import (
     _general_features,
     _longest_path,
     first_actions,
-    read,
+    read_features,
     with_paths_spelled,
     without_repeats,
 )
@@ -44,14 +44,14 @@ def rounds_played(row, arm, first, last):
 )
 def test_times_counts_and_switches_are_what_their_words_say(rows, arm, number, after, within):
     transcript = Transcript(np.array(rows, dtype=np.int16))
-    times = PlayTime(arm, number, after, within).of(transcript)
-    counts = PlayCount(arm, after + 1, within).of(transcript)
+    times = PlayTime(arm, number, after, within).values(transcript)
+    counts = PlayCount(arm, after + 1, within).values(transcript)
     for row, time, count in zip(rows, times, counts, strict=True):
         played = rounds_played(row, arm, after + 1, within)
         assert time == (played[number - 1] if len(played) >= number else within + 1)
         assert count == len(played)
     if after >= 1:
-        for row, switch in zip(rows, FirstSwitch(after, within).of(transcript), strict=True):
+        for row, switch in zip(rows, FirstSwitch(after, within).values(transcript), strict=True):
             changed = [t for t in range(after + 1, within + 1) if row[t - 1] != row[t - 2]]
             assert switch == (changed[0] if changed else within + 1)
 
@@ -59,7 +59,7 @@ def test_times_counts_and_switches_are_what_their_words_say(rows, arm, number, a
 @given(actions_of_size)
 def test_a_path_has_a_digit_for_every_place_and_paths_differ_where_actions_do(rows):
     transcript = Transcript(np.array(rows, dtype=np.int16))
-    numbers = ActionPath(2, 4, ARMS).of(transcript)
+    numbers = ActionPath(2, 4, ARMS).values(transcript)
     for row, number in zip(rows, numbers, strict=True):
         digits = [arm + 1 for played in row[1:4] for arm in played]
         assert number == sum(d * (ARMS + 1) ** k for k, d in enumerate(reversed(digits)))
@@ -87,7 +87,7 @@ def test_a_hidden_round_changes_no_feature():
         transcript = Transcript(actions)
         assert transcript.counts(0).shape == (50, ROUNDS)  # cached before the round is hidden
         transcript.hide(3)
-        samples.append(read(features, transcript))
+        samples.append(read_features(features, transcript))
     assert np.array_equal(samples[0].values, samples[1].values)
 
 
@@ -99,14 +99,14 @@ def test_columns_have_names_of_their_own_and_read_no_later_round():
             *first_actions(16, ActionSpace(4, 2)),
         ]
     )
-    sample = read(features, Transcript(np.zeros((64, 16, 2), dtype=np.int16)))
+    sample = read_features(features, Transcript(np.zeros((64, 16, 2), dtype=np.int16)))
     assert len(sample.columns) == len(features)
     rng = np.random.default_rng(2)
     actions = rng.integers(0, 4, (20, 16, 2)).astype(np.int16)
     for feature in features:
         cut = actions.copy()
-        cut[:, feature.last :] = 0
-        assert np.array_equal(feature.of(Transcript(actions)), feature.of(Transcript(cut))), feature
+        cut[:, feature.last_round :] = 0
+        assert np.array_equal(feature.values(Transcript(actions)), feature.values(Transcript(cut))), feature
 
 
 @pytest.mark.parametrize("ranked", [True, False])
@@ -119,30 +119,30 @@ def test_action_columns_speak_of_items_and_arms(ranked):
 def test_a_path_s_number_gives_its_actions_back(rows):
     path = ActionPath(2, 5, ARMS)
     size = len(rows[0][0])
-    for row, number in zip(rows, path.of(Transcript(np.array(rows, dtype=np.int16))), strict=True):
+    for row, number in zip(rows, path.values(Transcript(np.array(rows, dtype=np.int16))), strict=True):
         expected = row[1:5] if size > 1 else [arms[0] for arms in row[1:5]]
         assert path.actions(int(number), size) == expected
 
 
 def test_padding_is_left_out_of_a_path_s_actions():
     path = ActionPath(1, 2, ARMS)
-    number = path.of(Transcript(np.array([[[2, -1], [-1, -1]]], dtype=np.int16)))[0]
+    number = path.values(Transcript(np.array([[[2, -1], [-1, -1]]], dtype=np.int16)))[0]
     assert path.actions(int(number), 2) == [[2], []]
 
 
 def test_events_of_paths_are_said_as_lists_of_arms_and_stay_the_same_events():
     features = [ActionPath(1, 3, 2), ActionAt(1, 1, 1)]
     transcript = Transcript(np.array([[[0], [1], [1]], [[1], [0], [0]], [[0], [0], [0]]], dtype=np.int16))
-    sample = read(features, transcript)
+    sample = read_features(features, transcript)
     path, action = (ColumnValue(column) for column in sample.columns)
     numbers = sample.values[:, 0].tolist()
     one = RowTable((path,), ((numbers[0],),))
     spelled = with_paths_spelled(one, ActionSpace(2, 1))
-    assert spelled.words == "the sequence of arms of rounds 1 to 3 = [0, 1, 1]"
+    assert spelled.description == "the sequence of arms of rounds 1 to 3 = [0, 1, 1]"
     two = with_paths_spelled(
         RowTable((path,), ((numbers[0],), (numbers[1],)), complement=True), ActionSpace(2, 1)
     )
-    assert two.words == "the sequence of arms of rounds 1 to 3 not in {[0, 1, 1], [1, 0, 0]}"
+    assert two.description == "the sequence of arms of rounds 1 to 3 not in {[0, 1, 1], [1, 0, 0]}"
     assert spelled.holds(sample).tolist() == one.holds(sample).tolist() == [True, False, False]
     assert event_from_dict(spelled.to_dict(), sample.columns) == one
     other = HalfLine(action, 0.0, False)

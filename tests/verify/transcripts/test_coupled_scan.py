@@ -25,4 +25,4 @@ def test_a_scan_finds_a_telling_pair_and_names_its_rounds():
     for pair in pairs:
         assert 1 <= pair.record <= pair.rounds <= 16
         assert (pair.data != pair.data_prime).any(axis=1).nonzero()[0].tolist() == [pair.record]
-        assert all(feature.last <= pair.rounds for feature in pair.features)
+        assert all(feature.last_round <= pair.rounds for feature in pair.features)

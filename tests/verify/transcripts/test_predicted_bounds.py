@@ -31,7 +31,9 @@ def literal_events(feature, values, ratio):
     """Sets of places that may be an event, with the rounds that it takes: half-lines, or labels by their ratio."""
     order = np.argsort(ratio, kind="stable") if feature.column.kind == "category" else np.arange(len(values))
     for cut in range(1, len(values)):
-        known = min(values[cut - 1], feature.last) if isinstance(feature, PlayTime) else feature.last
+        known = (
+            min(values[cut - 1], feature.last_round) if isinstance(feature, PlayTime) else feature.last_round
+        )
         yield order[:cut], known
         yield order[cut:], known
 
@@ -95,7 +97,7 @@ def test_the_most_telling_neighbour_is_kept_with_the_features_that_its_rounds_sh
     assert (pair.data != pair.data_prime).any(axis=1).sum() == 1
     names = [feature.column.name for feature in pair.features]
     assert names == ["time[1,1,0]", *(f"action[{number}]" for number in range(2, 8))]
-    assert pair.features[0].last == 7
+    assert pair.features[0].last_round == 7
 
 
 def test_a_pair_is_played_past_its_changed_record():

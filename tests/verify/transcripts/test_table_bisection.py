@@ -32,7 +32,7 @@ def test_every_bisection_ends_at_the_one_step_that_tells(needed, decided):
     assert found
     for background in found:
         (neighbour,) = background.neighbours
-        other = neighbour.applied(background.data)
+        other = neighbour.apply_to(background.data)
         assert (background.data != other).any(axis=1).sum() == 1
         sums = {int(table[1 : decided + 1, 0].sum()) for table in (background.data, other)}
         assert sums == {needed - 1, needed}

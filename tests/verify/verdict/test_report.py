@@ -15,7 +15,7 @@ from accountant.provenance import Provenance
 from algorithms.claim import Claim
 from mechanisms import Neighbouring
 from verify.findings import Finding, FindingKind, LowerBound, UpperBound, Witness
-from verify.sentences import exact, stated
+from verify.sentences import exact, remark
 from verify.verdict.answer import SubjectKind
 from verify.verdict.bounds_picture import draw_bounds
 from verify.verdict.result import Verification
@@ -206,7 +206,7 @@ def test_floor_and_coupled_loss_are_shown_when_known() -> None:
     details = {
         "detection_floor": FLOOR.to_dict(),
         "band": {
-            "said": stated("The curve is flat.").to_dict(),
+            "said": remark("The curve is flat.").to_dict(),
             "confidence": 0.95,
             "epsilon": [0.0, 1.0],
             "delta_lower": [0.5, 0.0],
@@ -225,7 +225,7 @@ def test_floor_and_coupled_loss_are_shown_when_known() -> None:
 
 
 def test_a_claim_that_stays_in_doubt_is_said_to_be_near_unless_it_is_proved() -> None:
-    details = {"detection_floor": FLOOR.to_dict(), "near_claim": stated("This is near the claim.").to_dict()}
+    details = {"detection_floor": FLOOR.to_dict(), "near_claim": remark("This is near the claim.").to_dict()}
     doubtful = verification(UpperBound(math.inf, 1.0, "none"), None, details=details)
     assert f"This is near the claim. {FLOOR}" in words(shown(doubtful))
     assert "near the claim" not in shown(

@@ -18,7 +18,7 @@ from accountant.provenance import Provenance
 from algorithms.claim import ClaimForm, View
 from mechanisms import Assumption, AssumptionKind
 from verify.findings import Finding, FindingKind, LowerBound, UpperBound, Witness
-from verify.sentences import exact, stated
+from verify.sentences import exact, remark
 from verify.verdict.answer import SubjectKind
 from verify.verdict.result import Verification
 from verify.verdict.verdict import Decision
@@ -146,7 +146,7 @@ def test_a_result_loads_back_exactly(result: Verification, tmp_path: Path) -> No
 )
 def test_every_number_and_text_comes_back(epsilon: float, delta: float, text: str, count: int) -> None:
     result = verification(
-        Decision("unproven", (stated("{text}", text=text),)),
+        Decision("unproven", (remark("{text}", text=text),)),
         subject=text,
         upper=UpperBound(epsilon, delta, text),
         lower=LowerBound(epsilon, delta, 1.0, text, count, in_view=False),

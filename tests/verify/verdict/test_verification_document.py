@@ -14,7 +14,7 @@ from accountant.provenance import Provenance
 from algorithms.claim import ClaimForm, View
 from mechanisms import Assumption, AssumptionKind
 from verify.document.elements import Bullets
-from verify.document.html_page import page
+from verify.document.html_page import render_html
 from verify.document.markdown_text import markdown
 from verify.findings import Finding, FindingKind, LowerBound, UpperBound, Witness
 from verify.sentences import Basis, confident, exact
@@ -177,7 +177,7 @@ def test_what_the_last_bits_tell_is_said_first() -> None:
 
 def test_only_a_proof_is_drawn_as_the_place_of_the_true_one() -> None:
     def caption(result: Verification) -> bool:
-        return "the true ε lies in the bar" in page([verification_document(result)], "made now")
+        return "the true ε lies in the bar" in render_html([verification_document(result)], "made now")
 
     assert caption(CERTIFIED)
     assert not any(map(caption, (REFUTED, PASSED, UNPROVEN)))
@@ -270,7 +270,7 @@ def test_whatever_loads_can_be_shown(place: tuple[Any, ...], value: Any) -> None
     except ValueError:
         return
     assert said(loaded)
-    assert page([verification_document(loaded)], "made")
+    assert render_html([verification_document(loaded)], "made")
     assert str(loaded)
 
 

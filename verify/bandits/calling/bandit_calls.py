@@ -41,11 +41,11 @@ _ARM_TAILS = ("", "id", "idx", "index", "ix", "number", "i")
 
 
 class BanditError(ValueError):
-    """A bandit cannot be called as it was said."""
+    """A bandit cannot be called in the given way."""
 
 
 class WrongArm(BanditError):
-    """What a bandit returned is no arm."""
+    """A bandit returned a value that is no arm."""
 
 
 class ArgumentsError(ValueError):
@@ -54,7 +54,7 @@ class ArgumentsError(ValueError):
 
 @dataclass(frozen=True)
 class Arguments:
-    """What a method's arguments are, by position and by name."""
+    """The roles of the arguments of a method call, by position and by name."""
 
     positional: tuple[Role, ...]
     named: tuple[tuple[str, Role], ...] = ()
@@ -65,7 +65,7 @@ class Arguments:
         return (*self.positional, *(role for _, role in self.named))
 
     @classmethod
-    def of(cls, parameters: Sequence[inspect.Parameter], roles: Mapping[str, Role]) -> Arguments:
+    def from_parameters(cls, parameters: Sequence[inspect.Parameter], roles: Mapping[str, Role]) -> Arguments:
         """Give parameters their roles by position, as far as those before them have some, and else by name."""
         known = [each for each in parameters if each.name in roles]
         leading = [
@@ -91,7 +91,7 @@ def plain_name(name: str) -> str:
 
 
 def role_of(name: str) -> Role | None:
-    """Return what an argument of this name is, None if that is not known."""
+    """Return the role of an argument of this name, None if the name is unknown."""
     plain = plain_name(name)
     for role, names in _NAMES.items():
         if plain in names:
@@ -122,17 +122,17 @@ def required(parameters: Iterable[inspect.Parameter]) -> list[inspect.Parameter]
 def arguments_of(
     function: Callable[..., Any], offered: Sequence[Role], otherwise: Sequence[Role]
 ) -> Arguments:
-    """Say what to call a method with.
+    """Return the arguments with which to call a method.
 
     Parameters
     ----------
     function
         The method.
     offered
-        What there is to give.
+        The roles whose values are available.
     otherwise
-        What required arguments are, in this order, if their names do not say; and what a method gets that does not
-        name its arguments at all.
+        The roles of required arguments, in this order, if their names do not tell them; and those that are passed to a
+        method that does not name its arguments at all.
 
     Raises
     ------
@@ -158,7 +158,7 @@ def arguments_of(
             if elsewhere or not left:
                 raise ArgumentsError(_unknown(each.name, offered))
             roles[each.name] = left.pop(0)
-    found = Arguments.of(parameters, roles)
+    found = Arguments.from_parameters(parameters, roles)
     if _takes_any(function) and not found.named:  # update(arm_id, *rewards)
         more = (role for role in otherwise if role not in found.positional)
         return Arguments((*found.positional, *more))
@@ -204,18 +204,18 @@ def methods_of(bandit: Any) -> list[str]:
 
 
 def arm_of(returned: Any, arms: int, number: int, name: str) -> int:
-    """Return what a bandit returned as the number of an arm.
+    """Return the value that a bandit returned as the number of an arm.
 
     Parameters
     ----------
     returned
         A whole number, of Python or NumPy; as a float, too.
     arms
-        How many arms there are.
+        Number of arms.
     number
         The round, counted from 0.
     name
-        Of what returned it.
+        Name of the function that returned it.
 
     Raises
     ------

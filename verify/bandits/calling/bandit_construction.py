@@ -1,4 +1,4 @@
-"""How a bandit class of others is made: what its constructor is given, and what is called before the first round."""
+"""The construction of bandits of foreign classes: the constructor's arguments, and a call before the first round."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ _STARTS = ("startGame", "start_game", "initialize")  # what must be called befor
 
 
 class MissingArguments(BanditError):
-    """What makes a bandit requires arguments that nothing is known of.
+    """The constructor of a bandit requires arguments with names of unknown meaning.
 
     Parameters
     ----------
     make
-        What was called.
+        The constructor.
     known
-        Required arguments that are numbers and known, by their names.
+        Required arguments that are known numbers, by their names.
     missing
         The names of the others.
     claim
@@ -122,7 +122,7 @@ class Maker:
         if others:
             numbers = {name: self._numbers[role] for name, role in roles.items() if role in self._numbers}
             raise MissingArguments(make, numbers, [each.name for each in others])
-        self._arguments, self._roles = Arguments.of(parameters, roles), frozenset(roles.values())
+        self._arguments, self._roles = Arguments.from_parameters(parameters, roles), frozenset(roles.values())
         self._listed = any(
             word in str(each.annotation).lower()
             for each in needed
@@ -152,7 +152,7 @@ class Maker:
         return self._arguments.call(self._make, values)
 
     def starter(self, made: Any) -> Callable[[Any], object] | None:
-        """Return what a bandit's class wants to be called once before the first round, None if nothing of a usual name.
+        """Return the call that a bandit's class wants once before the first round, None if it has no such method.
 
         That is a method of a usual name, if it requires no more than the numbers of arms and rounds.
         """
@@ -172,7 +172,7 @@ def _drawn_role(name: str) -> Role | None:
 
 
 def known_role(name: str) -> Role | None:
-    """Return what a required parameter of this name is given, None if nothing is."""
+    """Return the role of a required parameter of this name if its value is known, None otherwise."""
     return _named(plain_name(name), _KNOWN)
 
 

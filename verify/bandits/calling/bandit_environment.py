@@ -1,4 +1,4 @@
-"""Bandits that play by themselves: the environment that they pull arms of, and how they are let play."""
+"""Bandits that play by themselves: the environment of which they pull arms, and the run of their loop."""
 
 from __future__ import annotations
 
@@ -39,18 +39,18 @@ def _pays_nothing(number: int, arm: int) -> float:
 
 
 class Environment:
-    """What a bandit that plays by itself pulls arms of.
+    """The environment of which a bandit that plays by itself pulls arms.
 
     ``pull(arm)``, which goes by the other usual names, too, returns the arm's reward.
 
     Parameters
     ----------
     arms, rounds
-        How many arms there are, and after how many rounds the play is over.
+        Numbers of arms and of rounds, after which the play is over.
     reward
-        What an arm pays.
+        The reward of an arm, a function of the round and the arm.
     horizon
-        How many rounds the bandit is told that there are; `rounds` by default.
+        The number of rounds that the environment states to the bandit; `rounds` by default.
     round_ends
         Called with the number of every round, from 0, when the next one begins or the play ends.
 
@@ -59,7 +59,7 @@ class Environment:
     pulled
         The arms that were pulled, in order.
     raised
-        What `pull` raised when it was called from C.
+        The exception that `pull` raised when it was called from C.
     """
 
     def __init__(
@@ -78,8 +78,8 @@ class Environment:
         self.raised: BaseException | None = None
 
     @classmethod
-    def idle(cls, arms: int, rounds: int) -> Environment:
-        """Return one that is not to be played in: nobody said that the bandit plays by itself."""
+    def without_rewards(cls, arms: int, rounds: int) -> Environment:
+        """Return an environment that pays nothing, for a bandit that is not known to play by itself."""
         return cls(arms, rounds, _pays_nothing)
 
     def pull(self, arm: Any) -> float:
@@ -101,14 +101,14 @@ class Environment:
         return self.reward_of(number, chosen)
 
     def end_round(self) -> None:
-        """Say that the last round that was played is over, if nobody did."""
+        """Report the end of the last round played, unless it was reported."""
         if self._ended < len(self.pulled):
             self._ended = len(self.pulled)
             self._round_ends(self._ended - 1)
 
     @functools.cached_property
     def pointer(self) -> Any:
-        """``double pull(long arm)`` as a C function, for bandits whose loop is compiled.
+        """``double pull(long arm)`` as a C function, for bandits with a compiled loop.
 
         Compiled code cannot be stopped from within: after the last round it is paid 0, and what it plays then is not
         part of the run. What `pull` raises is raised once the play is over.
@@ -124,7 +124,7 @@ class Environment:
         return 0.0
 
     def raise_what_was_raised(self) -> None:
-        """Raise what `pull` raised when it was called from C."""
+        """Raise the exception that `pull` raised when it was called from C, if any."""
         if self.raised is not None:
             raise self.raised
 

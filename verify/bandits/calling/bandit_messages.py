@@ -1,4 +1,4 @@
-"""The messages of a bandit's rounds: what a method of its own returned, or what can be read of it after each round."""
+"""The messages of a bandit's rounds: values that one of its methods returns, or those read of it after each round."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class MessageLog:
             ) from None
 
     def end_round(self, bandit: Any, number: int) -> None:
-        """Note what can be read of the bandit after a round."""
+        """Record the message that is read of the bandit after a round."""
         if not isinstance(self.message, str) and number in self._sent:
             self._note(number, self.message(bandit))
 

@@ -1,4 +1,4 @@
-"""How bandits of others are played round by round: which methods select an arm and are told its reward."""
+"""Round-by-round calls of foreign bandits: the methods that select an arm and receive its reward."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _STEPS = ("step", "act", "next", "choose", "select_arm")
 
 @dataclass(frozen=True)
 class Calls:
-    """Which methods of a bandit class are called in every round, and with what; said once for all of its bandits.
+    """The methods of a bandit class that are called in every round, with their arguments: one value for all bandits.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class Calls:
     step: tuple[str, Arguments] | None = None
 
     @classmethod
-    def of(
+    def from_bandit(
         cls,
         bandit: Any,
         *,
@@ -73,12 +73,12 @@ class Calls:
         step: str | None,
         contexts: bool = False,
     ) -> Calls:
-        """Find out how a bandit is called; what is not said is found by the names that are in use.
+        """Find the methods of a bandit; those that are not given are found by the usual names.
 
         Raises
         ------
         BanditError
-            If it has no such method, or one requires what nobody has.
+            If it has no such method, or one requires an argument that is not available.
         """
         if step is None and select is None and update is None:
             step = _step_of(bandit)
@@ -101,7 +101,7 @@ class Calls:
         )
 
     def bound(self, bandit: Any, arms: int, contexts: Sequence[Any] | None = None) -> tuple[Select, Update]:
-        """Return how one bandit is asked for an arm, and told its reward; `contexts` has one for each round."""
+        """Return the functions that ask a bandit for an arm and pass it the reward; `contexts` has one a round."""
         if self.step is not None:
             return _stepper(bandit, *self.step, arms, contexts)
         assert self.select is not None

@@ -39,12 +39,12 @@ class BanditRecords:
 
     @property
     def private(self) -> bool:
-        """Whether a row has a context."""
+        """True if a row has a context."""
         return bool(self.context)
 
     @property
     def places(self) -> int:
-        """How many entries a row has."""
+        """Number of entries of a row."""
         return self.arms + (math.prod(self.context) if self.context else 0)
 
     def context_of(self, row: FloatArray) -> Any:
@@ -76,7 +76,10 @@ class BanditRecords:
         return np.hstack([rewards, contexts[rng.integers(len(contexts), size=rounds + 1)]])
 
     def alternatives(self, row: FloatArray) -> list[FloatArray]:
-        """Return what a row is replaced by: the farther end of the range for every arm; another context, or both."""
+        """Return the rows that replace a row in neighbouring tables, all different from it.
+
+        Every arm pays the farther end of the range; where contexts are private, the context is another, too, or alone.
+        """
         rewards = row[: self.arms]
         opposite = np.where(rewards <= 0.5 * (self.low + self.high), self.high, self.low)
         if not self.private:
@@ -90,7 +93,7 @@ class BanditRecords:
     def changed_stretch(
         self, table: FloatArray, first: int, last: int, rng: np.random.Generator
     ) -> FloatArray:
-        """Return a table in whose rounds first .. last one arm or all pay something else, or the context is another."""
+        """Return a copy of a table with other rewards, of one arm or all, or another context in rounds first..last."""
         changed = table.copy()
         if self.private and rng.random() < 0.4:
             contexts = self._contexts()

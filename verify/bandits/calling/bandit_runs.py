@@ -12,7 +12,7 @@ from verify.bandits.calling.bandit_environment import Environment, Reward, play_
 from verify.bandits.calling.bandit_messages import MessageLog
 from verify.bandits.calling.bandit_methods import Calls, Select, Update
 from verify.bandits.calling.run_generators import RunGenerators
-from verify.conduct.kept_outside import caches_of
+from verify.conduct.kept_outside import function_caches
 
 if TYPE_CHECKING:
     from verify.bandits.calling.plain_bandit import PlainBandit
@@ -25,13 +25,13 @@ class BanditRuns:
         self.bandit, self.generators = bandit, generators
         self.make = Maker(bandit.make, bandit.arms, bandit.rounds)
         self._contexts = None if bandit.contexts is None else list(np.atleast_1d(bandit.contexts))
-        self._idle = Environment.idle(bandit.arms, bandit.rounds)
+        self._idle = Environment.without_rewards(bandit.arms, bandit.rounds)
         self._known = False  # whether one bandit was made and looked at
         self._calls: Calls | None = None
         self._start: Callable[[Any], object] | None = None
         self._caches: list[Callable[[], object]] = []
 
-    def begun(self, numbers: Sequence[int]) -> Iterator[int]:
+    def start_runs(self, numbers: Sequence[int]) -> Iterator[int]:
         """Begin runs, each with the random numbers of its own number; yield their places, from 0."""
         for place, number in enumerate(numbers):
             for clear in self._caches:
@@ -39,7 +39,7 @@ class BanditRuns:
             self.generators.begin(number)
             yield place
 
-    def started(self) -> Any:
+    def start_bandit(self) -> Any:
         """Return a fresh bandit that is ready for its first round."""
         made = self._made(self._idle)
         if self._start is not None:
@@ -47,15 +47,15 @@ class BanditRuns:
         return made
 
     def methods(self, made: Any, contexts: Sequence[Any] | None = None) -> tuple[Select, Update]:
-        """Return how a bandit is asked for an arm, and told its reward; `contexts` in place of those all know."""
+        """Return the functions that ask a bandit for an arm and pass it the reward; `contexts` replace public ones."""
         assert self._calls is not None
         return self._calls.bound(made, self.bandit.arms, self._contexts if contexts is None else contexts)
 
-    def asked(
+    def play_rounds(
         self, rewards: Sequence[Sequence[float]], contexts: Sequence[Any] | None, log: MessageLog | None
     ) -> list[int]:
-        """Ask a fresh bandit for an arm and tell it the reward, round by round; the arms."""
-        made = self.started()
+        """Play a fresh bandit round by round on rewards, and return the arms that it selects."""
+        made = self.start_bandit()
         played: list[int] = []
         if log is not None:
             log.begin(made, lambda: len(played))
@@ -68,8 +68,8 @@ class BanditRuns:
             played.append(arm)
         return played
 
-    def alone(self, rounds: int, reward: Reward, log: MessageLog | None = None) -> list[int]:
-        """Let a fresh bandit play by itself; so many arms that it pulled, or what follows if it may stop by itself."""
+    def play_by_itself(self, rounds: int, reward: Reward, log: MessageLog | None = None) -> list[int]:
+        """Let a fresh bandit play by itself, and return its arms; of one that may stop as `play_until_it_stops`."""
         own = self.bandit
         assert own.play is not None
         made: Any = None
@@ -96,11 +96,11 @@ class BanditRuns:
         if not self._known:
             own = self.bandit
             self._start = self.make.starter(made)
-            self._caches = caches_of(made)
+            self._caches = function_caches(made)
             for clear in self._caches:
                 clear()
             if own.play is None:
-                self._calls = Calls.of(
+                self._calls = Calls.from_bandit(
                     made,
                     select=own.select,
                     update=own.update,

@@ -1,4 +1,4 @@
-"""Bandits written without this library: any class that selects an arm and is told its reward.
+"""Bandits written without this library: any class that selects an arm and receives its reward.
 
 >>> import numpy as np
 >>> class Greedy:
@@ -166,28 +166,28 @@ class PlainBandit:
 
     @property
     def rewards_are_guessed(self) -> bool:
-        """Whether nobody said which rewards there are."""
+        """True if the possible rewards were not given."""
         return self.rewards is type(self).rewards and self.adversary is None
 
     @property
     def action_space(self) -> ActionSpace:
-        """What its actions are made of: the arms and, if it stops by itself, none as the last."""
+        """The space of its actions: the arms and, if it stops by itself, "no arm" as the last."""
         return ActionSpace(self.arms + int(self.stops), 1)
 
     @property
     def places(self) -> int:
-        """How many actions a transcript has at most: one of each round, and what it returns if it stops by itself."""
+        """Largest number of actions of a transcript: one a round, and the returned value if it stops by itself."""
         return self.rounds + int(self.stops)
 
     @property
     def name(self) -> str:
-        """The name of its class; of the one that a lambda calls, as far as can be told without calling it."""
+        """The name of its class; for a lambda, of the class that it calls, as far as is known without a call."""
         made = self._class
         return "bandit" if made is None else str(made.__qualname__)
 
     @property
     def call(self) -> str:
-        """A Python expression that makes it, for whoever has its class; ``...`` is what a lambda gives, and arrays."""
+        """A Python expression that makes it; ``...`` replaces arrays and the arguments that a lambda passes."""
         made, make = self._class, self.make
         name = "" if made is None else made.__name__
         shown = [name if make is made else "lambda: ..." if made is None else f"lambda: {name}(...)"]
@@ -218,10 +218,10 @@ class PlainBandit:
 
     @property
     def form(self) -> ClaimForm:
-        """What is claimed of it: central privacy of one round's rewards in the view of all actions.
+        """The form of its claim: central privacy of one round's rewards in the view of all actions.
 
         Where contexts are private: joint privacy of one round's context and rewards in the view of all other actions.
-        With messages these are seen, too; and what is claimed is local privacy, if nobody says otherwise.
+        With messages these are in the view, too, and the claim is local privacy, unless the caller gives another model.
         """
         private = bool(self.private_context)
         if self.message is None:
@@ -237,7 +237,7 @@ class PlainBandit:
 
     @property
     def records(self) -> BanditRecords:
-        """What one round's row of a table can be."""
+        """The set of possible rows of a table, one row a round."""
         low, *between, high = (float(reward) for reward in self.rewards)
         return BanditRecords(self.arms, low, high, self.private_context, tuple(between))
 
@@ -248,7 +248,7 @@ class PlainBandit:
 
     @subjects_own()
     def fresh(self) -> Any:
-        """Return one bandit that plays nothing: what its class keeps can be looked at.
+        """Return one bandit that has played nothing, for inspection of the attributes of its class.
 
         Raises
         ------
@@ -256,7 +256,9 @@ class PlainBandit:
             If it cannot be made.
         """
         with RunGenerators(np.random.SeedSequence(0)) as generators:
-            return BanditRuns(self, generators).make(generators.rng, Environment.idle(self.arms, self.rounds))
+            return BanditRuns(self, generators).make(
+                generators.rng, Environment.without_rewards(self.arms, self.rounds)
+            )
 
     def against(self, adversary: Adversary) -> PlainBandit:
         """Return the same bandit, played against an adversary."""
@@ -336,13 +338,13 @@ class PlainBandit:
         rewards, contexts = self._rows(data[0])
         with RunGenerators(seed) as generators:
             runs = BanditRuns(self, generators)
-            for draw in runs.begun(numbers):
+            for draw in runs.start_runs(numbers):
                 if len(data) > 1:
                     rewards, contexts = self._rows(data[draw])
                 if self.play is not None:
-                    actions[draw, :, 0] = runs.alone(len(rewards), partial(_paid, rewards), log)
+                    actions[draw, :, 0] = runs.play_by_itself(len(rewards), partial(_paid, rewards), log)
                 else:
-                    actions[draw, :, 0] = runs.asked(rewards, contexts, log)
+                    actions[draw, :, 0] = runs.play_rounds(rewards, contexts, log)
                 if log is not None:
                     log.end()
         return actions
@@ -359,7 +361,7 @@ class PlainBandit:
         actions = np.empty((draws, self.rounds, 1), dtype=np.int16)
         with RunGenerators(seed) as generators:
             runs = BanditRuns(self, generators)
-            for draw in runs.begun(range(draws)):
+            for draw in runs.start_runs(range(draws)):
                 interaction = Interaction(
                     self.adversary,
                     rounds=self.rounds,
@@ -375,9 +377,9 @@ class PlainBandit:
                     return float(outcomes[0, arm])
 
                 if self.play is not None:
-                    runs.alone(self.rounds, reward)
+                    runs.play_by_itself(self.rounds, reward)
                 else:
-                    select, update = runs.methods(runs.started())
+                    select, update = runs.methods(runs.start_bandit())
                     for number in range(self.rounds):
                         arm = select(number)
                         update(arm, reward(number, arm))

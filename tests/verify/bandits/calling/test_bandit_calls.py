@@ -289,7 +289,7 @@ import numpy as np
 from verify.transcripts.adversary import Turn
 
 class Once:
-    words = "pays 0, and 1 once in round 2"
+    description = "pays 0, and 1 once in round 2"
     def turn(self, actions, arms):
         nothing = np.zeros((len(actions), arms))
         return Turn(nothing, nothing + 1.0) if actions.shape[1] == 1 else Turn(nothing)

@@ -311,7 +311,7 @@ def test_what_only_tells_the_worlds_apart_is_read_of_an_adversarys_run():
 
 
 class Greedy:
-    words = "challenges in every round"
+    description = "challenges in every round"
 
     def turn(self, actions, arms):
         outcomes = np.zeros((len(actions), arms))
@@ -319,7 +319,7 @@ class Greedy:
 
 
 class WrongShape:
-    words = "speaks of one arm too few"
+    description = "speaks of one arm too few"
 
     def turn(self, actions, arms):
         return Turn(np.zeros((len(actions), arms - 1)))
