@@ -127,7 +127,7 @@ class RenyiComposition(DeclaredFailures):
 
     @functools.cached_property
     def denominators(self) -> tuple[int, ...]:
-        """How many units are one: counted in units as small as others', sums of all orders would be long numbers."""
+        """Units in a charge of 1: `UNIT` for δ, and 2^60 for divergences, which keeps their sums short."""
         return (UNIT, *(_UNIT,) * len(self.orders))
 
     @functools.cached_property

@@ -29,7 +29,7 @@ from accountant.filters.composition_theorem import Composition
 
 _ODD = math.lcm(*range(1, 1_001, 2))
 UNIT = 2**256 * _ODD
-"""So many units are one, for each number of a theorem that does not name a coarser unit of its own (`denominators`)."""
+"""Units in a charge of 1, for each number of a theorem without a coarser unit of its own (`denominators`)."""
 INFINITE = 2**4_096
 """An infinite number in units, above every limit. Sums tell how often it was paid, and give it back."""
 
@@ -60,7 +60,7 @@ class Units:
     zero
         Nothing.
     denominators
-        How many units are one, for each of the theorem's numbers.
+        Units in a charge of 1, for each of the theorem's numbers.
     """
 
     def __init__(self, composition: Composition) -> None:
@@ -125,12 +125,12 @@ class Units:
             )
         )
 
-    def text(self, total: Vector) -> str:
+    def format_vector(self, total: Vector) -> str:
         """Return units as text: whole parts of 2^-256, and what is left of them, in hexadecimal digits."""
         return " ".join(map(_text, total, self.denominators))
 
-    def read(self, text: str) -> Vector:
-        """Return the units that `text` wrote."""
+    def parse_vector(self, text: str) -> Vector:
+        """Return the units that `format_vector` wrote."""
         numbers = zip(text.split(" "), self.denominators, strict=True)
         return tuple([_read(number, one) for number, one in numbers])
 

@@ -405,7 +405,7 @@ class Limits:
     def _tell(self, found: list[Nearest], tally: Mapping[tuple[int, tuple[str, ...]], _Alike]) -> None:
         for (i, _), alike in tally.items():
             spent = self._units.zero
-            for amount in map(self._units.read, alike.amounts):
+            for amount in map(self._units.parse_vector, alike.amounts):
                 spent = self._units.plus(spent, amount)
             found[i] = self._nearer(i, found[i], (alike.key,), spent, alike.count)
 
@@ -444,14 +444,14 @@ class Limits:
         return row
 
     def _written(self, amounts: Mapping[int, Vector]) -> dict[str, str]:
-        return {str(key): self._units.text(amounts[key]) for key in sorted(amounts)}
+        return {str(key): self._units.format_vector(amounts[key]) for key in sorted(amounts)}
 
     def _read(self, written: Mapping[str, str | Sequence[str | None]]) -> dict[int, Vector]:
         return {int(key): self._vector(amount) for key, amount in written.items()}
 
     def _vector(self, written: str | Sequence[str | None]) -> Vector:
         if isinstance(written, str):
-            return self._units.read(written)
+            return self._units.parse_vector(written)
         values = (None if value is None else Fraction(value) for value in written)  # of an earlier version
         return self._units.price(self._units.composition.amount(tuple(values)))
 

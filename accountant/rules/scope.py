@@ -39,7 +39,7 @@ def check_word(name: str, word: object) -> None:
 
 
 CURRENT_SCOPE: ContextVar[Scope] = ContextVar("scope", default=Scope())  # noqa: B039 (immutable)
-"""What charges are for here, as `spending_on` says it."""
+"""The purpose and tenant of charges in this context, which `spending_on` sets."""
 
 
 @contextmanager

@@ -41,5 +41,5 @@ class Texts:
         if known is None:
             if len(self._read) >= self._most:
                 self._read.clear()
-            known = self._read[text] = self.units.read(text)
+            known = self._read[text] = self.units.parse_vector(text)
         return known

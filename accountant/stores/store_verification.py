@@ -246,7 +246,7 @@ def compare_tables(replay: ReplayedEntries, connection: Connection) -> int:
         if commitment(stored_bytes(salt), name) != replay.commitments.get(number):
             raise LedgerDamaged(f"account {number} is not of the record that its entries commit it to")
         account = replay.account(number)
-        if spent != replay.units.text(account.spent):
+        if spent != replay.units.format_vector(account.spent):
             raise LedgerDamaged(f"account {number} has not spent what the entries say")
         if counted != (None if replay.limits is None else replay.limits.text(account.counted)):
             raise LedgerDamaged(f"rules do not count of account {number} what the entries say")

@@ -48,7 +48,7 @@ def _count_in_units(connection: Connection) -> None:
     for number, name, salt in accounts:
         account = replay.account(number)
         counted = None if replay.limits is None else replay.limits.text(account.counted)
-        row = int(number), name, stored_bytes(salt), replay.units.text(account.spent), counted
+        row = int(number), name, stored_bytes(salt), replay.units.format_vector(account.spent), counted
         digest = row_digest(*row)
         mass += mass_of(digest)
         _run(

@@ -648,7 +648,7 @@ class Work(State):
             row = self._numbered[number]
             if number in self._changed:
                 account = self.account(number)
-                row.spent = self.units.text(account.spent)
+                row.spent = self.units.format_vector(account.spent)
                 row.counted = None if self.limits is None else self.limits.text(account.counted)
             values = number, row.name, row.salt, row.spent, row.counted
             digest = row_digest(*values)

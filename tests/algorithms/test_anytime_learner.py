@@ -412,7 +412,7 @@ def test_what_the_proof_rests_on_holds_over_epochs(name: str, epochs_of_proofs: 
     checks = proof(learners[name].make, name)
     assert len(checks) > 5
     assert [check.name for check in checks if check.violated] == []
-    assert any("288 rounds" in check.words for check in checks) is (name in BY_EPOCHS)
+    assert any("288 rounds" in check.description for check in checks) is (name in BY_EPOCHS)
 
 
 def test_indices_that_stay_as_they_were_are_found_out(epochs_of_proofs: None) -> None:
@@ -422,7 +422,7 @@ def test_indices_that_stay_as_they_were_are_found_out(epochs_of_proofs: None) ->
 
     (found,) = proof(Forgets, "cucb-batch-least")
     assert (found.name, found.violated) == ("radius", True)
-    assert found.words.startswith("round 16,")
+    assert found.description.startswith("round 16,")
 
 
 @pytest.mark.slow

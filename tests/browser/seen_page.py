@@ -57,7 +57,7 @@ _HIDDEN = """() => [...document.querySelectorAll('p, td, th, li, figure, pre, sv
   .map(e => e.textContent.slice(0, 60))"""
 _CUT_SCROLLS = """() => [...document.querySelectorAll('.scrolls')]
   .filter(e => e.scrollWidth > e.clientWidth + 1).map(e => e.textContent.slice(0, 60))"""
-_TARGETS = "a[href], summary, [tabindex]"
+_TARGETS = "a[href], summary, [tabindex], input, button"
 _FOCUSED = f"""() => {{
   const e = document.activeElement, style = getComputedStyle(e);
   const at = [...document.querySelectorAll('{_TARGETS}')].indexOf(e);
@@ -110,7 +110,7 @@ def inaccessible(page: Page) -> list[str]:
 
 
 def unreachable(page: Page) -> list[str]:
-    """Return the folds and links that Tab does not come to, or shows no focus of."""
+    """Return the folds, links and fields that Tab does not come to, or shows no focus of."""
     page.evaluate("document.activeElement.blur()")
     count = page.locator(_TARGETS).count()
     reached = {}

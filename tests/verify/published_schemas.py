@@ -38,6 +38,12 @@ _SENTENCES = schema_of(list[Sentence])
 _RELATION = schema_of(Neighbouring)
 
 
+def _finding() -> Schema:
+    """Return the schema of a finding; its message is the text of its sentence."""
+    found = schema_of(Finding)
+    return closed({**found["properties"], "message": _TEXT})
+
+
 def _verification() -> Schema:
     event = schema_of(Witness)
     return titled(
@@ -54,7 +60,7 @@ def _verification() -> Schema:
                 "lower": nullable(schema_of(LowerBound)),
                 "witness": nullable(event),
                 "best_event": nullable(event),
-                "findings": schema_of(list[Finding]),
+                "findings": {"type": "array", "items": _finding()},
                 "assumptions": schema_of(list[Assumption]),
                 "seed": _COUNT,
                 **_provenance(),

@@ -171,7 +171,7 @@ def test_of_very_long_outputs_few_columns_are_looked_at(monkeypatch):
 @pytest.mark.slow
 def test_very_long_outputs_are_summed_up():
     result, findings = checked("long", neighbours=Listed([(0.0, 1.0)]))
-    assert "outputs have 300 entries" in findings["wide"].message
+    assert "300 entries per output" in findings["wide"].message
     assert result.verdict == "refuted"
     assert "188 more" in result.witness.event  # of 128 entries and 64 sums
 

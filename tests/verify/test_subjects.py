@@ -236,5 +236,5 @@ def test_a_word_is_an_output():
 
     result = verify(mood, epsilon=1.0, effort="quick")
     assert result.verdict == "refuted"
-    assert result.witness.event in ("the output is high", "the output is low")
+    assert result.witness.event in ("the output = high", "the output = low")
     assert not result.findings

@@ -156,7 +156,6 @@ def test_the_classical_gaussian_is_refuted_for_large_epsilon():
     assert result.lower.epsilon > 10.0
 
 
-@pytest.mark.slow
 def test_json_is_plain_and_complete():
     verified = verify("cucb", epsilon=1.0, **SHORTEST)
     result = json.loads(json.dumps(verified.json(), allow_nan=False))

@@ -144,7 +144,7 @@ class Verification(FromJson):
             "upper": self.upper and asdict(self.upper),
             "lower": self.lower and asdict(self.lower),
             "witness": best_event if self.verdict == "refuted" else None,
-            "findings": list(map(asdict, self.findings)),
+            "findings": [{**asdict(one), "message": one.message} for one in self.findings],
             "assumptions": list(map(asdict, self.assumptions)),
             "seed": self.seed,
             **self.provenance.json(),
@@ -181,7 +181,7 @@ class Verification(FromJson):
             upper=read.perhaps("upper", read_upper),
             lower=read.perhaps("lower", read_lower),
             witness=read.perhaps("best_event", read_witness),
-            findings=tuple(read.entries("findings", read_finding)),
+            findings=tuple(read.entries("findings", _read_finding)),
             seed=read.whole("seed"),
             provenance=Provenance.read(read),
             assumptions=tuple(read.entries("assumptions", read_assumption)),
@@ -190,6 +190,13 @@ class Verification(FromJson):
         _check_verdict(result, refuting)
         _check_shown(result.details)
         return result
+
+
+def _read_finding(read: JsonObject) -> Finding:
+    """Read a finding, whose message repeats the text of its sentence for those who read nothing else."""
+    finding = read_finding(read)
+    read.one_of("message", [finding.message])
+    return finding
 
 
 def _check_verdict(result: Verification, refuting: Witness | None) -> None:

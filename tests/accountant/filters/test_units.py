@@ -79,7 +79,7 @@ def test_sums_are_taken_back_exactly_in_any_order(values: list[Fraction | None],
     for each in prices:
         total = UNITS.plus(total, each)
     assert (UNITS.amount(total).epsilon is None) == (None in values)
-    assert UNITS.read(UNITS.text(total)) == total
+    assert UNITS.parse_vector(UNITS.format_vector(total)) == total
     chosen.shuffle(prices)
     while prices:
         total = minus(total, prices.pop())
@@ -91,8 +91,8 @@ def test_units_are_these() -> None:
     assert 2**256 * math.lcm(*range(1, 1_001, 2)) == UNIT
     assert UNIT % 1_000 == 0
     assert INFINITE == 2**4_096
-    assert UNITS.text((UNIT, 0)) == f"1{'0' * 64} 0"
-    assert UNITS.text((INFINITE + 1, 2 * INFINITE)) == "0+1*1 0*2"
+    assert UNITS.format_vector((UNIT, 0)) == f"1{'0' * 64} 0"
+    assert UNITS.format_vector((INFINITE + 1, 2 * INFINITE)) == "0+1*1 0*2"
     assert price(Fraction(1, 1_009)) * 1_009 - UNIT == -UNIT % 1_009
 
 
@@ -110,11 +110,11 @@ def test_the_numbers_of_a_theorem_with_units_of_its_own_are_written_alike(
     expected = (None if value is None else times * value for value in divergences)
     assert units.amount(total).values == (Fraction(times, 4), *expected)
     alike = [price(Fraction(times, 4)), *(times * price(value) for value in divergences)]
-    written = [UNITS.text((each, 0)).split()[0] for each in alike]
-    assert units.text(total) == " ".join(written)
-    assert units.read(units.text(total)) == total
+    written = [UNITS.format_vector((each, 0)).split()[0] for each in alike]
+    assert units.format_vector(total) == " ".join(written)
+    assert units.parse_vector(units.format_vector(total)) == total
     with pytest.raises(ValueError):
-        units.read(" ".join(written[1:]))
+        units.parse_vector(" ".join(written[1:]))
 
 
 def test_n_charges_of_an_nth_part_fit_n_times() -> None:

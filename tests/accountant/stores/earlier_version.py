@@ -11,7 +11,7 @@ from accountant.filters.units import INFINITE, UNIT, Units
 def as_earlier(connection: sqlite3.Connection) -> None:
     """Give the tables of a store the columns that they had in version 6, with the same totals, and no answers."""
     for number, text in connection.execute("SELECT number, spent FROM account").fetchall():
-        units = Units(BasicComposition()).read(text)
+        units = Units(BasicComposition()).parse_vector(text)
         spent = [None if each >= INFINITE else str(Fraction(each, UNIT)) for each in units]
         connection.execute("UPDATE account SET spent = ? WHERE number = ?", (json.dumps(spent), number))
     connection.execute("UPDATE request SET answer = NULL")

@@ -633,7 +633,7 @@ def test_a_loss_of_the_other_data_set_alone_is_kept() -> None:
         for x in (34.3, 34.7):
             totals = [added_up([side, _response(second, 2), _response(second, 2)], x) for side in sides]
             exact = max(total.delta(x) for total in totals if total is not None)
-            interval = loss.delta(x)
+            interval = loss.product_delta(x)
             assert interval.lower <= exact <= interval.upper
 
 

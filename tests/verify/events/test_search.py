@@ -115,7 +115,7 @@ def test_steps_of_a_running_sum_are_found_by_an_additive_score() -> None:
         n=40_000,
     )
     for chosen in (first, second):
-        assert "score" in chosen.event.description
+        assert "table entry" in chosen.event.description
         assert chosen.predicted > 2.5
 
 

@@ -47,7 +47,7 @@ def test_vectors_are_read_and_printed():
 @pytest.mark.slow
 def test_a_command_that_takes_no_seed_cannot_be_repeated():
     _, findings = checked("own-seed")
-    assert "results cannot be repeated" in findings["foreign-randomness"].message
+    assert "results are not reproducible" in findings["foreign-randomness"].message
 
 
 @pytest.mark.slow

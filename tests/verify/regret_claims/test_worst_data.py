@@ -46,7 +46,7 @@ def test_a_constant_that_is_a_tenth_too_small_is_violated(name):
     (found, *_) = checks(name, replace(bound, **smaller))
     assert found.violated
     assert found.name == "worst data"
-    assert ", bound " in found.description
+    assert "the bound is " in found.description
 
 
 @pytest.mark.slow

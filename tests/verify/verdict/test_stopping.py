@@ -34,7 +34,7 @@ def test_a_learner_that_never_ends_is_stopped_and_its_line_named() -> None:
     result = verify(f"{LEARNERS}:NeverEnds", epsilon=1.0, effort="quick", time_limit=3.0)
     assert result.verdict == "unproven"
     stopped = findings_of(result)["time-limit"]
-    assert "after the time limit of 3 s" in stopped.message
+    assert "time limit of 3 s reached" in stopped.message
     assert Path(stopped.where).name in loop_in(LEARNERS, "# never ends")
 
 
