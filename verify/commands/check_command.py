@@ -116,6 +116,7 @@ def _again(said: Verification, subject: str | None) -> Verification:
     """
     from verify.commands.command_table import COMMANDS
     from verify.commands.verify_command import asked_verification
+    from verify.verification import run_verification
 
     assert said.witness is not None
     line = said.witness.reproduce

@@ -11,13 +11,14 @@ from typing import Any
 import click
 from click.shell_completion import shell_complete
 
-from verify.commands.command_table import COMMANDS, GROUPS, Run
+from verify.commands.command_table import COMMANDS, GROUPS, CommandRun
+from verify.commands.old_names import OLD_NAMES, renamed
 from verify.conduct.exit_codes import GOOD, INPUT_ERROR, INTERRUPTED, OWN_ERROR
 from verify.printable import print_on_stderr, printable
 
 
 def _shows_traceback(ctx: click.Context, option: click.Parameter, given: bool) -> None:
-    ctx.ensure_object(Run).debug |= given
+    ctx.ensure_object(CommandRun).debug |= given
 
 
 def _with_debug(command: click.Command) -> click.Command:
@@ -46,6 +47,21 @@ class _Group(click.Group):
             return _with_debug(COMMANDS[path].command(cmd_name))
         return _Group(f"{path} ", name=cmd_name, help=GROUPS[path]) if path in GROUPS else None
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        typed = [" ".join(args[:count]) for count in (2, 1)]  # "keys add" is old, "keys" is not
+        for name in typed:
+            if f"{self._prefix}{name}" in OLD_NAMES and not ctx.resilient_parsing:
+                raise click.UsageError(renamed(self._prefix.strip(), name), ctx)
+        if not (ctx.resilient_parsing or args[0].startswith("-")):
+            known = self.list_commands(ctx)
+            if args[0] not in known:
+                from algorithms.problems import known_name
+
+                known_name("command", args[0], known)
+        return super().resolve_command(ctx, args)
+
 
 cli = click.version_option(package_name="dpwitness")(
     _with_debug(
@@ -64,7 +80,7 @@ _COMPLETE = "_DPWITNESS_COMPLETE"
 
 def exit_code() -> int:
     """Run the command that the arguments of this process name, or complete them; return the exit code."""
-    run = Run()
+    run = CommandRun()
     try:
         if asked := os.environ.get(_COMPLETE):
             return shell_complete(cli, {}, "dpwitness", _COMPLETE, asked)
@@ -72,6 +88,10 @@ def exit_code() -> int:
         return code if isinstance(code, int) else GOOD
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message(), err=True)
+        return INPUT_ERROR
+    except click.NoSuchOption as error:
+        path = error.ctx.command_path.partition(" ")[2] if error.ctx else ""
+        print_on_stderr(renamed(path, error.option_name) or error.format_message())
         return INPUT_ERROR
     except click.ClickException as error:
         print_on_stderr(error.format_message())
@@ -118,7 +138,7 @@ def with_flags(message: str, flags: Mapping[str, str]) -> str:
     return message if flag is None else f"{flag} {found[2]}: {message[found.end() :]}"
 
 
-def _print_traceback(run: Run) -> None:
+def _print_traceback(run: CommandRun) -> None:
     """Print the traceback of the error that is being handled, if it was asked for."""
     if run.debug:
         for line in traceback.format_exc().splitlines():

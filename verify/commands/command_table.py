@@ -13,7 +13,7 @@ from verify.commands.option_table import FIGURE, FILE, LEARNER, SUBJECT, options
 
 
 @dataclass
-class Run:
+class CommandRun:
     """One run of the command line.
 
     Attributes
@@ -55,7 +55,7 @@ class Argument:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Command:
+class TableCommand:
     """A command.
 
     Attributes
@@ -80,7 +80,7 @@ class Command:
 
         def run(**values: Any) -> None:
             context = click.get_current_context()
-            context.ensure_object(Run).flags = {
+            context.ensure_object(CommandRun).flags = {
                 str(each.name): each.opts[0] for each in parameters if isinstance(each, click.Option)
             }
             module, function = self.function.split(":")
@@ -96,7 +96,7 @@ GROUPS = {"ledger": "Create, show and change ledgers that last: files, databases
 """Groups of commands, and what they are about."""
 
 COMMANDS = {
-    "verify": Command(
+    "verify": TableCommand(
         function="verify_command:verify_command",
         help="""Verify a claim of differential privacy.
 
@@ -110,7 +110,7 @@ COMMANDS = {
         options="command data unit epsilon delta composition problem set horizon effort samples significance "
         "floating-point anytime adversary time-limit seed workers certificate output json",
     ),
-    "check": Command(
+    "check": TableCommand(
         function="check_command:check_command",
         help="""Check a certificate, a witness or a ledger again.
 
@@ -124,7 +124,7 @@ COMMANDS = {
         arguments=(Argument(name="file"),),
         options="subject anchor json",
     ),
-    "audit": Command(
+    "audit": TableCommand(
         function="audit_command:audit_command",
         help="""Compute the total privacy loss of releases.
 
@@ -139,7 +139,7 @@ COMMANDS = {
         arguments=(Argument(name="files", kind=FILE, many=True),),
         options="delta epsilon budget neighbors group-size output json",
     ),
-    "calibrate": Command(
+    "calibrate": TableCommand(
         function="audit_command:calibrate_command",
         help="""Find the least noise with which releases meet a target.
 
@@ -148,7 +148,7 @@ COMMANDS = {
         arguments=(Argument(name="file", kind=FILE),),
         options="epsilon delta advantage rates neighbors group-size json",
     ),
-    "regret": Command(
+    "regret": TableCommand(
         function="regret_command:regret_command",
         help="""Test a learner's regret against its theorem.
 
@@ -163,7 +163,7 @@ COMMANDS = {
         arguments=(Argument(name="learner", kind=LEARNER),),
         options="test problem set epsilon delta horizon runs significance seed workers cache output json",
     ),
-    "simulate": Command(
+    "simulate": TableCommand(
         function="simulate_command:simulate_command",
         help="""Simulate learners and report their regret, or replay a log.
 
@@ -177,7 +177,7 @@ COMMANDS = {
         arguments=(Argument(name="learners", kind=LEARNER, many=True),),
         options="problem set epsilon delta horizon runs log delay seed workers cache output json",
     ),
-    "reproduce": Command(
+    "reproduce": TableCommand(
         function="reproduce_command:reproduce_command",
         help="""Reproduce figures and tables of the papers; without FIGURES, list them.
 
@@ -187,7 +187,7 @@ COMMANDS = {
         arguments=(Argument(name="figures", kind=FIGURE, many=True, required=False),),
         options="scale movielens output-dir workers json",
     ),
-    "list": Command(
+    "list": TableCommand(
         function="list_command:list_command",
         help="""List learners and problems; or what WORDS describe, published learners and the zoo too.
 
@@ -197,7 +197,7 @@ COMMANDS = {
         arguments=(Argument(name="words", many=True, required=False),),
         options="for trust epsilon verbose json",
     ),
-    "report": Command(
+    "report": TableCommand(
         function="report_command:report_command",
         help="""Combine stored results into one report.
 
@@ -207,7 +207,7 @@ COMMANDS = {
         arguments=(Argument(name="files", kind=FILE, many=True),),
         options="output",
     ),
-    "ledger create": Command(
+    "ledger create": TableCommand(
         function="ledger_command:create_command",
         help="""Create a ledger that lasts, or a durable run of a learner.
 
@@ -219,7 +219,7 @@ COMMANDS = {
         arguments=(Argument(name="store"),),
         options="epsilon delta composition trust strict rules name-keys from learner problem set purpose tenant",
     ),
-    "ledger show": Command(
+    "ledger show": TableCommand(
         function="ledger_command:show_command",
         help="""Show spending, limits, open reservations and actions that wait for feedback.
 
@@ -229,7 +229,7 @@ COMMANDS = {
         arguments=(Argument(name="store"), Argument(name="records", many=True, required=False)),
         options="name-keys output json",
     ),
-    "ledger amend": Command(
+    "ledger amend": TableCommand(
         function="ledger_command:amend_command",
         help="""Make exactly one administrative change in STORE.
 
@@ -240,7 +240,7 @@ COMMANDS = {
         options="author reason rules erase allow-return rotate-keys accept-clock promote cancel expire name-keys "
         "anchor",
     ),
-    "serve": Command(
+    "serve": TableCommand(
         function="serve_command:serve_command",
         help="""Serve ledgers and learners over HTTP.
 
@@ -249,7 +249,7 @@ COMMANDS = {
         start without a key: dpwitness keys STORE --add NAME.""",
         arguments=(Argument(name="config", kind=FILE),),
     ),
-    "keys": Command(
+    "keys": TableCommand(
         function="serve_command:keys_command",
         help="""List, add or revoke the keys of a service.
 

@@ -27,7 +27,7 @@ _MOST_WORKERS = 1_000
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}  # seconds
 
 
-class Name(ParameterType):
+class NameType(ParameterType):
     """A name of the catalogue, which the shell completes without importing it; who takes it checks it.
 
     Parameters
@@ -54,7 +54,7 @@ class Name(ParameterType):
         return found or ([CompletionItem(incomplete, type="file")] if self._files else [])
 
 
-class Workers(ParameterType):
+class WorkersType(ParameterType):
     """A number of processes, or a Dask cluster."""
 
     name = "N|dask[:ADDRESS]"
@@ -77,7 +77,7 @@ class Workers(ParameterType):
         return [CompletionItem("dask")] if "dask".startswith(incomplete) else []
 
 
-class Bets(ParameterType):
+class BetsType(ParameterType):
     """Whether to bet: False, True if the flag stands alone, or the file of winnings."""
 
     name = "[FILE]"
@@ -87,7 +87,7 @@ class Bets(ParameterType):
         return value if isinstance(value, bool) else str(value) or True
 
 
-class Setting(ParameterType):
+class SettingType(ParameterType):
     """A parameter by name; whose it is checks the value."""
 
     name = "NAME=VALUE"
@@ -102,7 +102,7 @@ class Setting(ParameterType):
         return name.strip(), given.strip()
 
 
-class Duration(ParameterType):
+class DurationType(ParameterType):
     """A time with its unit, in milliseconds."""
 
     name = "90s|30m|12h|2d"
@@ -166,7 +166,7 @@ class Option:
             type=self.kind,
             help=self.help,
             show_default=self.default is not None and self.default is not False,
-            callback=_unique if isinstance(self.kind, Setting) else None,
+            callback=_unique if isinstance(self.kind, SettingType) else None,
             **settings,
         )
 
@@ -191,10 +191,10 @@ RATE = click.FloatRange(0, 1)
 EPSILON = click.FloatRange(0)
 POSITIVE = click.FloatRange(0, min_open=True)
 COUNT = click.IntRange(1)
-LEARNER = Name("learner")
-SUBJECT = Name("learner", "specimen")
-PROBLEM = Name("problem")
-FIGURE = Name("figure", files=False)
+LEARNER = NameType("learner")
+SUBJECT = NameType("learner", "specimen")
+PROBLEM = NameType("problem")
+FIGURE = NameType("figure", files=False)
 
 
 def _table(*options: Option) -> dict[str, Option]:
@@ -214,7 +214,7 @@ OPTIONS = _table(
     Option(flag="--anchor", kind=NEW_FILE, help="File outside the store that records its latest position."),
     Option(
         flag="--anytime",
-        kind=Bets(),
+        kind=BetsType(),
         default=False,
         alone="",
         help="Bet against the claim, stop once it is refuted; FILE carries the winnings from run to run.",
@@ -254,7 +254,7 @@ OPTIONS = _table(
     ),
     Option(
         flag="--expire",
-        kind=Duration(),
+        kind=DurationType(),
         help="Withdraw a run's actions that have waited for feedback as long as this.",
     ),
     Option(flag="--floating-point", kind=bool, help="What only floating-point arithmetic leaks counts, too."),
@@ -329,7 +329,7 @@ OPTIONS = _table(
         help="What the key allows.",
     ),
     Option(flag="--seed", kind=click.IntRange(0), default=0, help="Seed of all randomness."),
-    Option(flag="--set", name="settings", kind=Setting(), many=True, help="Parameter, by name."),
+    Option(flag="--set", name="settings", kind=SettingType(), many=True, help="Parameter, by name."),
     Option(
         flag="--significance",
         kind=click.FloatRange(0, 0.5, min_open=True),
@@ -356,7 +356,7 @@ OPTIONS = _table(
     Option(flag="--verbose", kind=bool, short="-v", help="Sources and parameters, too."),
     Option(
         flag="--workers",
-        kind=Workers(),
+        kind=WorkersType(),
         default=1,
         help="Processes, or a Dask cluster; no result depends on it.",
     ),

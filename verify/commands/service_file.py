@@ -10,12 +10,14 @@ from typing import Any
 from accountant.files.data_files import DataFileError, from_toml, text_of
 from algorithms.problems import SettingError, known_name
 
-_TYPES: Mapping[str, Mapping[str, type]] = {
+KEYS: Mapping[str, Mapping[str, type]] = {
     "": {"store": str, "keys": str, "host": str, "port": int, "anchor": str, "name_keys": str},
     "run": {"name": str, "where": str, "build": str, "accept_code": str},
     "tls": {"certfile": str, "keyfile": str, "behind_proxy": bool},
     "limits": {"requests_per_second": float, "timeout": float, "max_body": int},
 }
+"""The keys of the file and of its tables, and the types of their values."""
+
 _WORDS = {str: "a text", int: "a whole number", float: "a number", bool: "true or false"}
 
 
@@ -134,7 +136,7 @@ def _run(path: Path, table: Any) -> ServedRun:
 
 def _checked(path: Path, table: str, given: Any) -> dict[str, Any]:
     """Return the keys of a table, each of its type."""
-    known = _TYPES[table]
+    known = KEYS[table]
     where = f"{path}: [{table}] " if table else f"{path}: "
     if not isinstance(given, dict):
         raise SettingError(f"{where}must be a table")
