@@ -196,7 +196,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Measure a service under load.")
     parser.add_argument("--folder", help="Where stores lie [default: temporary files].")
     with tempfile.TemporaryDirectory(dir=parser.parse_args().folder) as folder:
-        keys = KeyFile(Path(folder) / "keys")
+        keys = KeyFile(Path(folder) / "bench.keys")
         key = keys.add("bench", [KeyScope.SPEND, KeyScope.ACT, KeyScope.OBSERVE])
         ledger, run = Path(folder) / "ledger.db", Path(folder) / "run"
         Accountant(Budget(1.0), store=ledger).ledger.close()  # type: ignore[attr-defined]

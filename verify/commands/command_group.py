@@ -12,7 +12,7 @@ import click
 from click.shell_completion import shell_complete
 
 from verify.commands.command_table import COMMANDS, GROUPS, CommandRun
-from verify.commands.old_names import OLD_NAMES, renamed
+from verify.commands.old_names import renamed
 from verify.conduct.exit_codes import GOOD, INPUT_ERROR, INTERRUPTED, OWN_ERROR
 from verify.printable import print_on_stderr, printable
 
@@ -50,11 +50,10 @@ class _Group(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        typed = [" ".join(args[:count]) for count in (2, 1)]  # "keys add" is old, "keys" is not
-        for name in typed:
-            if f"{self._prefix}{name}" in OLD_NAMES and not ctx.resilient_parsing:
-                raise click.UsageError(renamed(self._prefix.strip(), name), ctx)
         if not (ctx.resilient_parsing or args[0].startswith("-")):
+            for words in (args[:2], args[:1]):  # "keys add" is old, "keys" is not
+                if said := renamed(self._prefix.strip(), " ".join(words)):
+                    raise click.UsageError(said, ctx)
             known = self.list_commands(ctx)
             if args[0] not in known:
                 from algorithms.problems import known_name
@@ -84,7 +83,7 @@ def exit_code() -> int:
     try:
         if asked := os.environ.get(_COMPLETE):
             return shell_complete(cli, {}, "dpwitness", _COMPLETE, asked)
-        code: Any = cli.main(standalone_mode=False, obj=run)
+        code: Any = cli.main(prog_name="dpwitness", standalone_mode=False, obj=run)
         return code if isinstance(code, int) else GOOD
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message(), err=True)

@@ -106,7 +106,9 @@ def read_service_file(path: Path) -> ServiceFile:
         if store is None and name in own:
             raise SettingError(f"{path}: {name} = {own[name]!r}: is a ledger's, so store must be given")
     keys = own.pop("keys", None)
-    own["keys"] = key_file(store, f"{path}: keys") if keys is None else Path(keys)
+    if keys is not None and not keys.endswith(".keys"):
+        raise SettingError(f"{path}: keys = {keys!r}: must end in .keys, as dpwitness keys writes it")
+    own["keys"] = key_file(store if keys is None else keys, f"{path}: keys")
     if "anchor" in own:
         own["anchor"] = Path(own["anchor"])
     tls, limits = (_checked(path, name, table) for name, table in tables.items())

@@ -70,7 +70,7 @@ def test_no_ticket_and_no_feedback_is_lost_on_postgresql(tmp_path: Path, url: st
 
 def check_killed(where: str, tmp_path: Path, trust: Trust, kills: int) -> None:
     """Two servers, of which one has the run and the other takes over, and kill -9 of them and of eight clients."""
-    keys = KeyFile(tmp_path / "keys")
+    keys = KeyFile(tmp_path / "web.keys")
     learner = NamedLearner("cucb-ldp-bit", "top-k", 1.0, 10**6, settings={"arms": 5, "size": 2})
     begin_named_run(where, learner, Accountant(Budget(1.0), trust=trust)).close()
     key = keys.add("web", [KeyScope.ACT, KeyScope.OBSERVE])

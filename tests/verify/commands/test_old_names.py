@@ -14,7 +14,8 @@ from verify.commands.service_file import KEYS
 def _typed(old: str) -> list[list[str]]:
     """Return the command lines in which an old name may stand."""
     if not old.startswith("--"):
-        return [[*old.split(), "ledger.db", "--json"]]
+        command, _, option = old.partition(" --")
+        return [[command, "x", f"--{option}"] if option else [old, "ledger.db", "--json"]]
     return [[name, old, "x"] for name in ("verify", "simulate", "ledger show")]
 
 
