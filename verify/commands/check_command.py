@@ -57,6 +57,8 @@ def _kind(file: str) -> tuple[str, Any]:
         return "certificate", data
     if known.startswith("dpwitness verification,"):
         return "witness", data
+    if known.startswith("dpwitness "):
+        raise SettingError(f"{file}: is no certificate, refutation or ledger, but of format {known!r}")
     return "ledger", data
 
 

@@ -124,7 +124,14 @@ def exit_code() -> int:
 
 
 _PARAMETER = re.compile(r"^(\w+) ?= ?(.{1,80}?): ", flags=re.DOTALL)
-_OTHER_NAMES = {"error": "significance", "neighbours": "neighbors", "store": "cache", "by": "author"}
+_OTHER_NAMES = {
+    "error": "significance",
+    "neighbours": "neighbors",
+    "store": "cache",
+    "by": "author",
+    "true_positive_rate": "rates",
+    "false_positive_rate": "rates",
+}
 """Parameters in Python that the command line calls otherwise."""
 
 

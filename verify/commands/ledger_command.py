@@ -166,7 +166,9 @@ def show_command(
     data, render = _standing(store, records, name_keys)
     parts = [render]
     if not records:
-        for more, words in (_limits(store), _reservations(store), _waiting(store)):
+        data["waiting"] = None
+        further = [_limits(store), _reservations(store), *([_waiting(store)] if _is_run(store) else [])]
+        for more, words in further:
             data |= more
             parts.append(words)
 
@@ -296,8 +298,6 @@ def _waiting(store: str) -> _Shown:
     from accountant.stores.store_refusals import StoreRefused
     from verify.commands.begun_run import waiting_actions
 
-    if not _is_run(store):
-        return {"waiting": None}, lambda console: None
     try:
         waiting = waiting_actions(store)
     except (StoreRefused, ValueError) as refused:

@@ -100,5 +100,6 @@ def renamed(path: str, name: str) -> str:
     """
     for key in (f"{path} {name}".strip(), name if name.startswith("-") else ""):
         if key in OLD_NAMES:
-            return f"{key} is now {OLD_NAMES[key]}"
+            now = OLD_NAMES[key]
+            return f"{key} is {now if now.startswith('gone: ') else f'now {now}'}"
     return ""

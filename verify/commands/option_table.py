@@ -54,6 +54,26 @@ class NameType(ParameterType):
         return found or ([CompletionItem(incomplete, type="file")] if self._files else [])
 
 
+class NumberType(click.FloatRange):
+    """A number in a range."""
+
+    name = "number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return it; of several, say where they are taken."""
+        if param is not None and "," in str(value):
+            self.fail(
+                f"{value!r} must be one number; several are given as --set {param.name}={value}", param, ctx
+            )
+        return super().convert(value, param, ctx)
+
+
+class IntegerType(click.IntRange):
+    """A whole number in a range."""
+
+    name = "integer"
+
+
 class WorkersType(ParameterType):
     """A number of processes, or a Dask cluster."""
 
@@ -165,7 +185,8 @@ class Option:
             flags,
             type=self.kind,
             help=self.help,
-            show_default=self.default is not None and self.default is not False,
+            show_default=self.default not in (None, False, ""),
+            metavar=self.kind.name if isinstance(self.kind, WorkersType | DurationType) else None,
             callback=_unique if isinstance(self.kind, SettingType) else None,
             **settings,
         )
@@ -187,10 +208,10 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 NEW_FILE = click.Path(path_type=Path)
 EXISTING_FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
 FOLDER = click.Path(path_type=Path, file_okay=False)
-RATE = click.FloatRange(0, 1)
-EPSILON = click.FloatRange(0)
-POSITIVE = click.FloatRange(0, min_open=True)
-COUNT = click.IntRange(1)
+RATE = NumberType(0, 1)
+EPSILON = NumberType(0)
+POSITIVE = NumberType(0, min_open=True)
+COUNT = IntegerType(1)
 LEARNER = NameType("learner")
 SUBJECT = NameType("learner", "specimen")
 PROBLEM = NameType("problem")
@@ -235,7 +256,7 @@ OPTIONS = _table(
     Option(flag="--data", kind=str, help="Data domain, or which data are neighbours: 'interval(0, 1)'."),
     Option(
         flag="--delay",
-        kind=click.IntRange(0),
+        kind=IntegerType(0),
         default=0,
         help="Rounds until a logged reward reaches the learner.",
     ),
@@ -328,11 +349,11 @@ OPTIONS = _table(
         many=True,
         help="What the key allows.",
     ),
-    Option(flag="--seed", kind=click.IntRange(0), default=0, help="Seed of all randomness."),
+    Option(flag="--seed", kind=IntegerType(0), default=0, help="Seed of all randomness."),
     Option(flag="--set", name="settings", kind=SettingType(), many=True, help="Parameter, by name."),
     Option(
         flag="--significance",
-        kind=click.FloatRange(0, 0.5, min_open=True),
+        kind=NumberType(0, 0.5, min_open=True),
         default=1e-4,
         help="Largest probability that a true claim is rejected.",
     ),

@@ -291,7 +291,7 @@ def test_calibrate_to_what_attacks_may_reach(run, file):
         (("--rates", "0.1"), "'--rates' requires 2 arguments"),
         (("--epsilon", "1", "--advantage", "0.1"), "give one target"),
         (("--advantage", "2"), "'--advantage': 2.0 is not in the range"),
-        (("--rates", "0.02", "0.001"), "true_positive_rate"),
+        (("--rates", "0.02", "0.001"), "--rates 0.001: must be above the false positive rate"),
     ):
         code, _, err = run("calibrate", path, *arguments)
         assert code == 2

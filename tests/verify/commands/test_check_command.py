@@ -78,3 +78,9 @@ def test_options_of_other_files_are_refused(refuted: Path) -> None:
     assert str(run("check", refuted, "--anchor", "a").exception) == (
         f"--anchor a: is a store's, and {refuted} holds a witness"
     )
+
+
+def test_other_results_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "simulated.json"
+    run("simulate", "cucb", "--horizon", "10", "--runs", "1", "-o", file)
+    assert "is no certificate, refutation or ledger" in str(run("check", file).exception)

@@ -108,3 +108,15 @@ def test_the_names_that_are_completed_are_those_of_the_catalogue() -> None:
     ]
     text = "\n".join(rows) + "\n"
     assert NAMES.read_text() == text, f"write this to {NAMES.name}:\n{text}"
+
+
+def test_several_numbers_are_refused_by_where_they_are_taken() -> None:
+    with pytest.raises(click.BadParameter, match="several are given as --set epsilon=1,5"):
+        COMMANDS["simulate"].command("simulate").make_context("simulate", ["cucb", "--epsilon", "1,5"])
+
+
+def test_the_help_names_types_by_words() -> None:
+    for path, command in COMMANDS.items():
+        shown = command.command(path).get_help(click.Context(click.Command(path)))
+        assert "RANGE" not in shown
+        assert '[default: ""]' not in shown
