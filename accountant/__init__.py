@@ -25,7 +25,7 @@ from accountant.ledger.ledger import Ledger
 from accountant.ledger.quote import Quote, Reservation
 from accountant.ledger.summary import Line, Summary
 from accountant.place import Place, calling_place
-from accountant.plans.plan import Plan, Step
+from accountant.plans.plan import Plan, PlanStep
 from accountant.recorded import RecordedMechanism
 from accountant.refusals import (
     AssumptionRefused,
@@ -98,6 +98,7 @@ __all__ = [
     "OtherNeighbours",
     "Place",
     "Plan",
+    "PlanStep",
     "Private",
     "PrivateSums",
     "PurposeRefused",
@@ -119,7 +120,6 @@ __all__ = [
     "RunningLoss",
     "SensitivityExceeded",
     "Simulation",
-    "Step",
     "Summary",
     "TheoremMissing",
     "Trust",

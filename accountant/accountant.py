@@ -204,7 +204,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
 
     @property
     def trust(self) -> Trust:
-        """Whom records trust with their raw values."""
+        """The trust model: the parties that see raw values."""
         return self._trust
 
     def __reduce__(self) -> NoReturn:
@@ -256,7 +256,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
                 f"{domain.shape} or {(1, *domain.shape)}"
             )
         if self._tape is not None:
-            self._tape.entered(record, array)
+            self._tape.enters(record, array)
         return Private(
             self,
             array,
@@ -509,7 +509,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         check_source(mechanism, self._noise)
 
     def price(self, mechanism: Mechanism, private: Private | PrivateSums, where: Mask | None = None) -> Quote:
-        """Check a release and say what it would charge whom; nothing is charged or sampled.
+        """Check a release and return its charge to each record; nothing is charged or sampled.
 
         Raises
         ------
@@ -563,10 +563,10 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
 
         Examples
         --------
-        >>> from accountant import Plan, Step
+        >>> from accountant import Plan, PlanStep
         >>> from mechanisms import Laplace
         >>> noise = Laplace(scale=50.0)
-        >>> accountant = Accountant(Budget(2.0, delta=1e-6), plan=Plan((Step(noise, count=50),)))
+        >>> accountant = Accountant(Budget(2.0, delta=1e-6), plan=Plan((PlanStep(noise, count=50),)))
         >>> accountant.room(noise, record="user-17")
         50
         """
@@ -587,7 +587,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         return most_that_fit(fits)
 
     def reserve(self, quote: Quote, *, request: str | None = None) -> Reservation:
-        """Charge what was quoted, so that it can be released; an error from here on keeps the charge.
+        """Charge a quote, so that it can be released; an error from here on keeps the charge.
 
         Parameters
         ----------
@@ -662,7 +662,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
             self._check_holders(movements, place)
             self._check_shuffler(None, private, None, place)
             records = [record for _, group in movements for record in group]
-            entries = [declassification(records, place, reason, self.composition.infinite)]
+            entries = [declassification(records, place, reason, self.composition.infinite_spend)]
             values = _leaving(private)
             self._assume_for(())
         self._pay(entries, place)
@@ -691,7 +691,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
 
     def close(self, why: str, where: Place) -> None:
         """Shut the gate, and the store that it releases from; the first reason stays."""
-        first = self.closed is None
+        first = self.closure is None
         super().close(why, where)
         if first:
             self._ledger.note_closed(why, where)
@@ -714,11 +714,11 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
 
     @property
     def refused(self) -> Refusal | None:
-        """The first release that was refused for how far a record moves it, or for who sees it; other gates draw it."""
+        """The first release that was refused for a record's effect on it, or for its audience; other gates draw it."""
         return self._refused
 
     def examine_mechanism(self, mechanism: Mechanism) -> GateMechanism:
-        """Return a copy of a mechanism that nobody else holds, and what releases ask of it.
+        """Return a private copy of a mechanism, and the assumptions of its releases.
 
         What was learnt of it is believed for as long as the mechanism and the noise source hold the same objects, and
         their classes what they were imported with. A tape sees what is drawn, and could write into it.
@@ -739,10 +739,10 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         if copy is None:
             shown, assumptions = self.examine(checked)
             drawn = shown if assumptions or self._tape is not None else rebuilt(checked)
-            return GateMechanism.of(drawn, assumptions, shown=shown)
+            return GateMechanism.of_mechanism(drawn, assumptions, shown=shown)
         if len(self._owned) >= _MOST_OWNED:
             self._owned.clear()
-        found = GateMechanism.of(rebuilt(checked), shown=copy.value, examination=seen)
+        found = GateMechanism.of_mechanism(rebuilt(checked), shown=copy.value, examination=seen)
         self._owned[id(checked)] = found
         return found
 
@@ -776,7 +776,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
                 if leaves:
                     self._check_shuffler(mechanism, private, where, place)
             origin: Any = private._provenance
-            if own.whole_values and private._values.dtype.kind not in "iu" and not origin.whole(where):
+            if own.whole_values and private._values.dtype.kind not in "iu" and not origin.has_integers(where):
                 raise SensitivityExceeded(
                     f"{type(mechanism).__name__} takes whole numbers, and the released values are not known to be "
                     "whole: let them in through Integers or OneHot, and scale them by whole numbers only",
@@ -821,20 +821,20 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
     # --- summary and durable state ---------------------------------------------------------------
 
     def summary(self) -> Summary:
-        """Summarise who paid what for which release, the worst record and what is left."""
+        """Summarise the charges by release and record, the worst record and the remaining budget."""
         return summarise(self._ledger, self.budget, self.composition, self.trust, self.assumptions)
 
     def terms(self) -> Terms:
-        """Return what charges are held to."""
+        """Return the terms of charges: budget, composition theorem and neighbouring relation."""
         return Terms(self.budget, self.composition, self.trust, self.strict)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all that the ledger says as JSON-able data, exact to the last bit; for reading."""
+        """Return the whole ledger as JSON-able data, exact to the last bit; for reading."""
         return {
             **self.terms().to_dict(),
             "ledger": entries_to_dict(self._ledger.entries),
             "assumptions": self.assumed_terms(),
-            "closed": None if self.closed is None else [self.closed[0], *self.closed[1]],
+            "closed": None if self.closure is None else [self.closure[0], *self.closure[1]],
         }
 
     def export(self, path: str | Path) -> None:
@@ -849,7 +849,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         """
         from accountant.stores.export import export_ledger
 
-        export_ledger(self._ledger, self.terms(), self.assumptions, self.closed, path)
+        export_ledger(self._ledger, self.terms(), self.assumptions, self.closure, path)
 
 
 _MOST_OWNED = 1024

@@ -17,7 +17,7 @@ from mechanisms.rounding import up
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What one record may lose in total: (epsilon, delta)-differential privacy.
+    """The largest total privacy loss of one record: (epsilon, delta)-differential privacy.
 
     Parameters
     ----------
@@ -54,11 +54,11 @@ class Budget:
 
     @classmethod
     def unlimited(cls) -> Budget:
-        """Return the budget that never refuses: for measuring what a run costs."""
+        """Return the budget that never refuses: for measuring the cost of a run."""
         return cls(math.inf, 1.0)
 
     def for_group(self, size: int) -> Budget:
-        """Return what groups of up to ``size`` records lose together, if each loses at most this.
+        """Return the budget of groups of up to ``size`` records together, if each record has this one.
 
         (kε, δ (e^{kε} - 1) / (e^ε - 1)), rounded up; see `mechanisms.for_group`.
 
@@ -77,7 +77,7 @@ class Budget:
 
 
 class Amount(Protocol):
-    """Exact numbers in the currency of a composition theorem: what a record has spent, or a release costs."""
+    """Exact numbers in the currency of a composition theorem: the spend of a record, or the cost of a release."""
 
     @property
     def values(self) -> tuple[Fraction | None, ...]:
@@ -92,7 +92,7 @@ class Amount(Protocol):
 
     @property
     def words_left(self) -> str:
-        """The same of what is left of a budget: rounded down."""
+        """The numbers, rounded down, as the rest of a budget."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +136,7 @@ class Cost:
         return iter((("epsilon", self.epsilon), ("delta", self.delta)))
 
     def within(self, budget: Budget) -> bool:
-        """Whether this cost fits in `budget`, compared exactly."""
+        """Return True if this cost is within `budget`, compared exactly."""
         if math.isinf(budget.epsilon):
             return budget.delta == 1.0 or _at_most(self.delta, budget.delta)
         return (
@@ -163,7 +163,7 @@ class Cost:
 
     @property
     def words_left(self) -> str:
-        """Both numbers, rounded down, as what is left of a budget."""
+        """Both numbers, rounded down, as the rest of a budget."""
         delta = f", delta = {written_left(min(self.delta, Fraction(1)))}" if self.delta else ""
         return f"epsilon = {written_left(self.epsilon)}{delta}"
 
@@ -186,12 +186,12 @@ def _downwards(value: Fraction | None) -> float:
 
 
 def written_left(value: Fraction | None) -> str:
-    """Return a number of what is left of a budget as a text, rounded down; ∞ for None."""
+    """Return one number of the rest of a budget as a text, rounded down; ∞ for None."""
     return at_least(_downwards(value))
 
 
 def asked_and_left(asked: Amount, left: Amount) -> tuple[str, str]:
-    """Return what a release asks for, rounded up, and what is left, rounded down: what is short looks short.
+    """Return the request of a release, rounded up, and the rest, rounded down: if it is too little, it looks so.
 
     Numbers that are not asked for are left out. Where one number suffices (a Rényi order), only the one that is nearest
     to being enough is named, or the first number, which must be enough beside it (delta), if it is not.

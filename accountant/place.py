@@ -13,7 +13,7 @@ _OWN_PACKAGES = frozenset({"accountant", "mechanisms", "numpy", "contextlib", "c
 
 
 class Place(NamedTuple):
-    """A line of source code: ``file`` and 1-based ``line``; line 0 is no line, but whoever asked (`acting_for`)."""
+    """A line of source code: ``file`` and 1-based ``line``; with line 0 the name of an actor (`acting_for`)."""
 
     file: str
     line: int
@@ -45,7 +45,7 @@ _ACTING_FOR: ContextVar[Place | None] = ContextVar("acting for", default=None)
 
 @contextmanager
 def acting_for(who: str) -> Iterator[None]:
-    """Let what happens in this block have been asked for by `who`, and not by a line of code."""
+    """Attribute the calls in this block to an actor by name, not to a line of code."""
     token = _ACTING_FOR.set(Place(who, 0))
     try:
         yield
@@ -54,7 +54,7 @@ def acting_for(who: str) -> Iterator[None]:
 
 
 def calling_place() -> Place:
-    """Return the innermost line outside the packages that act for their caller, or who is `acting_for`."""
+    """Return the innermost line outside the packages that act for their caller, or the actor of `acting_for`."""
     asked = _ACTING_FOR.get()
     if asked is not None:
         return asked

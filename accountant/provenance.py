@@ -46,8 +46,8 @@ class Provenance:
         return {"versions": dict(self.versions), "date": self.date, "digests": dict(self.digests)}
 
     @classmethod
-    def read(cls, read: JsonObject) -> Provenance:
-        """Return what `json` wrote among the keys of an object.
+    def from_fields(cls, read: JsonObject) -> Provenance:
+        """Return the provenance that `json` wrote among the keys of an object.
 
         Raises
         ------
@@ -59,7 +59,7 @@ class Provenance:
             raise JsonError(
                 f"date={date[:40]!r}: must be a time in UTC like 2026-01-31T12:00:00+00:00, or empty"
             )
-        return cls(date, read.words("versions"), read.words("digests"))
+        return cls(date, read.text_mapping("versions"), read.text_mapping("digests"))
 
 
 def _is_date(text: str) -> bool:

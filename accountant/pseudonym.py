@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class Pseudonym(str):
-    """What a store shows in the place of a record's name: a hash by a key, or that the name was erased.
+    """The substitute of a record's name in a store: a keyed hash of it, or a mark that the name was erased.
 
     It is a text, so that whatever counts and shows names takes it; but it is equal to no name, and nothing can be
     released of a record called so.

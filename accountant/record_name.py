@@ -65,7 +65,7 @@ def canonical_name(name: object, parameter: str = "record") -> int | str:
 
 
 def nearest_name(text: str) -> str:
-    """Return a text without what a name must not have; "" if nothing is left of it."""
+    """Return a text without the characters that a name must not have; "" if no other is left."""
     seen = (" " if each.isspace() else each for each in unicodedata.normalize("NFC", text))
     kept = "".join(each for each in seen if not _is_invisible(each))
     return unicodedata.normalize("NFC", " ".join(kept.split()))

@@ -65,7 +65,7 @@ class RecordedMechanism:
         raise DensityUnavailable(f"{self!r} was loaded from a ledger: its density is unknown")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what was saved."""
+        """Return the description that was saved."""
         saved: dict[str, Any] = json.loads(self.description)
         return saved
 

@@ -95,7 +95,7 @@ class PurposeRefused(Refusal):
 
 
 class RecordWaiting(Refusal):
-    """A record came back while what it gave before still waits, uncharged, for its release.
+    """A record came back while its earlier contribution still waits, uncharged, for its release.
 
     Attributes
     ----------
@@ -132,7 +132,7 @@ class OtherNeighbours(Refusal):
 
 
 class AssumptionRefused(Refusal):
-    """A strict gate was to release what rests on something that nobody checked.
+    """A strict gate refused a release that rests on an unchecked assumption.
 
     Attributes
     ----------
@@ -146,11 +146,11 @@ class AssumptionRefused(Refusal):
 
 
 class GateClosed(Refusal):
-    """An earlier error told something about private data; nothing more is let in or out."""
+    """An earlier error revealed something about private data; nothing more is let in or out."""
 
 
 class GateBusy(Refusal):
-    """A gate was used inside of a release, by a function that is said to see released values only."""
+    """A gate was used inside a release, by a function that must see released values only."""
 
 
 class ForeignValue(Refusal):

@@ -41,7 +41,7 @@ def ledger_of(accountant: Accountant) -> Ledger:
 
 
 def scope_state(accountant: Accountant) -> dict[str, Any]:
-    """Return what an accountant's charges are for."""
+    """Return the purpose and the tenant of an accountant's charges, for a file."""
     return {"spends_on": [accountant._spends_on.purpose, accountant._spends_on.tenant]}
 
 
@@ -56,7 +56,7 @@ def randomness(accountant: Accountant) -> dict[str, Any]:
 
 
 def set_randomness(accountant: Accountant, state: dict[str, Any]) -> None:
-    """Set all NumPy generators to what `randomness` returned; noise from elsewhere on purpose stays."""
+    """Set all NumPy generators to the state that `randomness` returned; noise from another source stays."""
     noise = _generator(accountant._noise)
     if noise is not None and state["noise"] is not None:
         _set_state(noise, state["noise"])
@@ -69,7 +69,7 @@ def undisturbed(accountant: Accountant) -> AbstractContextManager[object]:
 
 
 def appoint(accountant: Accountant) -> Tenure:
-    """Bind an accountant to this process, and return what ends it.
+    """Bind an accountant to this process, and return the tenure that ends the binding.
 
     Raises
     ------
@@ -177,7 +177,7 @@ def _set_state(generator: np.random.Generator, state: dict[str, Any]) -> None:
 def private_state(
     value: Private | PrivateSums, notes: Notes | None = None
 ) -> tuple[dict[str, Any], AnyArray]:
-    """Return whose data a private value holds and how far each record moves it, and the raw numbers.
+    """Return the records of a private value with their influences, and its raw numbers.
 
     With `notes`, they take whose data wait in sums, which are described by their number there.
     """

@@ -21,7 +21,15 @@ from mechanisms import (
     noise_source,
 )
 
-_THEOREM = ("charge", "check", "fits", "guarantee", "left", "amount", "zero")  # what the accounts call
+_THEOREM = (
+    "charge",
+    "check",
+    "fits",
+    "guarantee",
+    "remaining_spend",
+    "amount",
+    "zero_spend",
+)  # what the accounts call
 _DRAWS = ("laplace", "gaussian", "randomized_response")  # what tells a noise source
 
 
@@ -44,7 +52,7 @@ def checked_theorem(composition: object, plan: object) -> Composition:
         if composition is not None:
             raise ValueError("give a composition or a plan, not both: a plan has its own theorem")
         if not isinstance(plan, Plan):
-            raise ValueError(f"plan={plan!r}: must be a Plan, such as Plan((Step(mechanism, count=3),))")
+            raise ValueError(f"plan={plan!r}: must be a Plan, such as Plan((PlanStep(mechanism, count=3),))")
         return PlannedComposition(plan)
     if composition is None:
         return BasicComposition()
@@ -96,7 +104,7 @@ def checked_noise(noise: Any, *, strict: bool = False) -> NoiseSource:
 
 
 def seed_assumptions(noise: NoiseSource) -> tuple[Assumption, ...]:
-    """Return what noise of a NumPy generator rests on; nothing for another source.
+    """Return the assumption on the seed of noise from a NumPy generator; none for another source.
 
     Whether a generator was given a seed cannot be seen: its state is known to whoever holds it.
     """

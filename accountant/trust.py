@@ -13,7 +13,7 @@ _GATE = ("lanes", "private", "sums", "release")  # what tells a gate
 
 
 class Trust(Enum):
-    """Who sees raw data.
+    """The party that sees raw data.
 
     CENTRAL
         A server collects raw records; a released value may hold many of them.
@@ -30,7 +30,7 @@ class Trust(Enum):
 
 
 def check_gate(gate: object, model: str, learner: str) -> None:
-    """Refuse to build a learner on what is no gate, or on one that does not trust it.
+    """Refuse to build a learner on an object that is no gate, or on a gate that does not trust the learner's model.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def check_gate(gate: object, model: str, learner: str) -> None:
 
 
 def check_message(holders: int) -> None:
-    """Refuse to add up, under `Trust.SHUFFLE`, what is no message of one record: a shuffler gets nothing else.
+    """Refuse to add up, under `Trust.SHUFFLE`, a value of several records: a shuffler gets messages of one.
 
     Raises
     ------
@@ -97,7 +97,7 @@ def check_holders(holders: int, place: Place) -> None:
 def check_shuffler(
     mechanism: Mechanism | None, messages: Sequence[Sequence[int | str]] | None, place: Place
 ) -> None:
-    """Refuse to let out, under `Trust.SHUFFLE`, what is no number of ones among shuffled bits.
+    """Refuse to release, under `Trust.SHUFFLE`, a value that is no number of ones among shuffled bits.
 
     A shuffler's noise is the bits that its clients add to their messages: of every coordinate that is released, each
     of the mechanism's clients has sent a message, once, and nobody else has.

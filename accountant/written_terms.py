@@ -35,7 +35,7 @@ class Terms:
     strict: bool
 
     def fits(self, total: Any) -> bool:
-        """Whether a record that has spent this is within the budget."""
+        """Return True if a record with this total spend is within the budget."""
         return self.composition.fits(total, self.budget)
 
     def to_dict(self) -> dict[str, Any]:
@@ -51,7 +51,7 @@ class Terms:
 
     @classmethod
     def from_dict(cls, saved: Mapping[str, Any]) -> Terms:
-        """Return what `to_dict` described.
+        """Return the terms that `to_dict` described.
 
         Raises
         ------

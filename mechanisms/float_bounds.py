@@ -67,18 +67,18 @@ class FloatBounds:
         return math.isinf(self.error)
 
     @property
-    def whole(self) -> bool:
+    def are_integers(self) -> bool:
         """True if all numbers are integers."""
         return self.exponent >= 0 and not self.overflowed
 
-    def plus(self, other: FloatBounds) -> FloatBounds:
+    def add(self, other: FloatBounds) -> FloatBounds:
         """Return the bounds of sums."""
         magnitude = add_up(self.magnitude, other.magnitude)
         exponent = min(self.exponent, other.exponent)
         error = add_up(self.error, other.error) if self.error or other.error else 0.0
         return _rounded(magnitude, error, exponent)
 
-    def summed(self, count: int) -> FloatBounds:
+    def sum_coordinates(self, count: int) -> FloatBounds:
         """Return the bounds of sums of ``count`` numbers, added in any order."""
         magnitude = multiply_up(self.magnitude, float(count))
         total = _rounded(magnitude, multiply_up(self.error, float(count)), self.exponent)
@@ -86,11 +86,11 @@ class FloatBounds:
             return FloatBounds(total.magnitude, multiply_up(total.error, float(count)), total.exponent)
         return total
 
-    def shifted(self, numbers: npt.NDArray[np.float64]) -> FloatBounds:
+    def shift_by(self, numbers: npt.NDArray[np.float64]) -> FloatBounds:
         """Return the bounds after public numbers are added."""
-        return self.plus(FloatBounds(_largest(numbers), 0.0, _lowest_bit(numbers)))
+        return self.add(FloatBounds(_largest(numbers), 0.0, _lowest_bit(numbers)))
 
-    def scaled(self, factors: npt.NDArray[np.float64]) -> FloatBounds:
+    def scale_by(self, factors: npt.NDArray[np.float64]) -> FloatBounds:
         """Return the bounds after multiplication by public factors.
 
         A product of multiples of 2^a and 2^b is one of 2^(a+b), and a float if it is at most 2^53 as large. What may
@@ -104,7 +104,7 @@ class FloatBounds:
             return FloatBounds(magnitude, error, exponent)
         return FloatBounds(magnitude, add_up(error, _unit(magnitude)), NO_GRID)
 
-    def stretched(self, stability: float, size: int, offset: float, units: int) -> FloatBounds:
+    def stretch_by(self, stability: float, size: int, offset: float, units: int) -> FloatBounds:
         """Return the bounds of a function's results.
 
         Parameters

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from accountant.audit import About, Audit
-from accountant.audit.releases import ChosenUnder
+from accountant.audit import Audit, FileMetadata
+from accountant.audit.releases import EnforcedBudget
 from mechanisms import Neighbouring
 from mechanisms.losses.enclosure import Bound, Enclosure, lower_end
 from mechanisms.losses.risk import Risk
@@ -89,7 +89,7 @@ def audit_document(audited: Audit, **files: str) -> Document:
 def _first_line(audited: Audit) -> Sentence:
     """Return the total loss, the budget it is compared with, and the relation."""
     _, other = _symbols(audited)
-    said = f"{_ends(audited)} at {other} = {as_given(audited.question.given)}"
+    said = f"{_ends(audited)} at {other} = {as_given(audited.question.fixed_value)}"
     if audited.remaining is not None:
         said += f"; budget: ε = {as_given(audited.remaining.budget)} at the same δ"
     if audited.chosen_under is not None:
@@ -101,7 +101,7 @@ def _first_line(audited: Audit) -> Sentence:
 
 
 def _symbols(audited: Audit) -> tuple[str, str]:
-    return ("ε", "δ") if audited.question.asked == "epsilon" else ("δ", "ε")
+    return ("ε", "δ") if audited.question.quantity == "epsilon" else ("δ", "ε")
 
 
 def _ends(audited: Audit) -> str:
@@ -156,10 +156,10 @@ def _person(audited: Audit) -> Section:
         share = correct_guesses(chosen.budget.epsilon, chosen.budget.delta)
     elif audited.risk is not None:
         share = audited.risk.accuracy.upper
-    elif question.asked == "epsilon":
-        share = correct_guesses(answer.upper, question.given)
+    elif question.quantity == "epsilon":
+        share = correct_guesses(answer.upper, question.fixed_value)
     else:
-        share = correct_guesses(question.given, answer.upper)
+        share = correct_guesses(question.fixed_value, answer.upper)
     said = exact(
         "{someone} who guesses {guessed}, and is right half of the time without the releases, is right at most {share} "
         "of the time with them, whatever else they know.",
@@ -179,12 +179,12 @@ def _guessed(relation: Neighbouring) -> str:
 def _claim(audited: Audit) -> Section:
     said = remark("No budget given.")
     if audited.remaining is not None:
-        budget, delta = as_given(audited.remaining.budget), as_given(audited.question.given)
+        budget, delta = as_given(audited.remaining.budget), as_given(audited.question.fixed_value)
         said = remark("Budget: ε = {budget} at δ = {delta}.", budget=budget, delta=delta)
     return Section("The claim", (), (Paragraph(said),))
 
 
-def _about(about: About) -> Section | None:
+def _about(about: FileMetadata) -> Section | None:
     released = "" if about.first is None else f"{about.first} to {about.last}"
     pairs = (
         ("title", about.title),
@@ -214,7 +214,7 @@ def _meaning(audited: Audit) -> Section:
         "Total privacy loss {symbol} of the worst-case record at {other} = {given}.",
         symbol=symbol,
         other=other,
-        given=as_given(audited.question.given),
+        given=as_given(audited.question.fixed_value),
     )
     return Section("Privacy loss", (Paragraph(said), Facts(tuple(pairs))))
 
@@ -243,9 +243,9 @@ def _released(audited: Audit) -> Section:
         )
         for each in audited.released
     )
-    if any(each.movement for each in audited.released):  # of sampled releases alone
+    if any(each.sensitivity_text for each in audited.released):  # of sampled releases alone
         heading += ("Sensitivity",)
-        rows = tuple((*row, each.movement) for row, each in zip(rows, audited.released, strict=True))
+        rows = tuple((*row, each.sensitivity_text) for row, each in zip(rows, audited.released, strict=True))
     said = remark("Noise is in units of the query; sensitivity is 1 unless stated.")
     return Section("Releases", (Paragraph(said), TextTable(heading, rows)))
 
@@ -256,7 +256,8 @@ def _theorems(audited: Audit) -> Section:
         for name, found in audited.theorems.items()
     )
     said = exact(
-        "The result is the smallest upper bound ({best}); the others are for comparison.", best=audited.best
+        "The result is the smallest upper bound ({best}); the others are for comparison.",
+        best=audited.best_theorem,
     )
     return Section(
         "Bounds by theorem", (Paragraph(said), TextTable(("Theorem", "Lower bound", "Upper bound"), rows))
@@ -325,7 +326,7 @@ def _assumptions(audited: Audit) -> Section:
     return assumptions_section(blocks, ADVERSARY)
 
 
-def _limit(chosen: ChosenUnder) -> str:
+def _limit(chosen: EnforcedBudget) -> str:
     """Return what an accountant kept each record within, and by which theorem."""
     budget = chosen.budget
     within = "no limit"

@@ -154,12 +154,12 @@ def filled(words: str, basis: Basis, values: Mapping[str, Any]) -> Sentence:
 
 def read_sentence(read: JsonObject) -> Sentence:
     """Return a sentence from its JSON form, an object of its fields; `ValueError` if its words are too strong."""
-    confidence = read.take("confidence", int, float, type(None))
+    confidence = read.pop("confidence", int, float, type(None))
     return Sentence(
         read.text("text"),
         Basis(read.one_of("basis", [each.value for each in Basis])),
         None if confidence is None else float(confidence),
-        read.perhaps_whole("draws"),
+        read.optional_integer("draws"),
         tuple(read.texts("quoted")),
     )
 

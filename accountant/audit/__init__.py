@@ -4,19 +4,20 @@ A release file is TOML or JSON with ``[[release]]`` tables, or a ledger that `Ac
 
 >>> from pathlib import Path
 >>> from tempfile import TemporaryDirectory
->>> from accountant.audit import Question, audit, calibrate, read_releases
+>>> from accountant.audit import AuditQuestion, audit, calibrate, read_releases
 >>> with TemporaryDirectory() as folder:
 ...     path = Path(folder) / "releases.toml"
 ...     _ = path.write_text('[[release]]\nmechanism = "laplace"\nscale = 4.0\ncount = 2\n')
 ...     releases = read_releases(path)
->>> audit(releases, Question(delta=0.0)).answer.upper
+>>> audit(releases, AuditQuestion(delta=0.0)).answer.upper
 0.5
 >>> calibrate(releases, epsilon=0.25, delta=0.0).parameters
 {'1: laplace scale=4': {'scale': 8.0}}
 """
 
 from accountant.audit.audit_of_releases import audit
-from accountant.audit.audit_result import Audit, Released, Remaining
+from accountant.audit.audit_question import AuditQuestion
+from accountant.audit.audit_result import Audit, ReleaseSummary, RemainingBudget
 from accountant.audit.dp_events import dp_event_as_dict, from_dp_event, to_dp_event
 from accountant.audit.loss_distributions import (
     from_loss_distribution,
@@ -26,13 +27,12 @@ from accountant.audit.loss_distributions import (
 from accountant.audit.noise_for_target import Calibration, calibrate, calibrate_advantage, calibrate_risk
 from accountant.audit.opacus_history import from_opacus
 from accountant.audit.plot_privacy import plot_privacy, trade_off
-from accountant.audit.question import Question
 from accountant.audit.release_file import read_releases
 from accountant.audit.releases import (
-    About,
-    ChosenUnder,
-    Counted,
+    EnforcedBudget,
+    FileMetadata,
     Group,
+    ProfileCounts,
     Release,
     ReleaseFileError,
     Releases,
@@ -40,18 +40,18 @@ from accountant.audit.releases import (
 )
 
 __all__ = [
-    "About",
     "Audit",
+    "AuditQuestion",
     "Calibration",
-    "ChosenUnder",
-    "Counted",
+    "EnforcedBudget",
+    "FileMetadata",
     "Group",
-    "Question",
+    "ProfileCounts",
     "Release",
     "ReleaseFileError",
-    "Released",
+    "ReleaseSummary",
     "Releases",
-    "Remaining",
+    "RemainingBudget",
     "audit",
     "calibrate",
     "calibrate_advantage",

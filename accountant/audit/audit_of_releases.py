@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-from accountant.audit.audit_result import Audit, Released, Remaining
-from accountant.audit.losing_most import AttackAccuracy, LosingMost, TruePositiveRate, losing_most
-from accountant.audit.question import Question
+from accountant.audit.audit_question import AuditQuestion
+from accountant.audit.audit_result import Audit, ReleaseSummary, RemainingBudget
 from accountant.audit.releases import Group, Releases
+from accountant.audit.worst_group import AttackAccuracy, TruePositiveRate, WorstGroup, find_worst_group
 from accountant.provenance import made_now
 from mechanisms.losses.deadline import deadline, time_is_over
 from mechanisms.losses.enclosure import Bound, Enclosure, lower_end
@@ -18,7 +18,7 @@ from mechanisms.losses.theorems import EXACT
 
 def audit(
     releases: Releases,
-    question: Question,
+    question: AuditQuestion,
     budget: float | None = None,
     *,
     risk: bool = False,
@@ -50,7 +50,7 @@ def audit(
     if budget is not None:
         if not 0 <= budget < math.inf:
             raise ValueError(f"budget={budget!r}: must be a finite number of at least 0")
-        if question.asked != "epsilon":
+        if question.quantity != "epsilon":
             raise ValueError(
                 f"budget={budget!r}: is an epsilon; it goes with a given delta, not a given epsilon"
             )
@@ -58,8 +58,8 @@ def audit(
         return _answered(releases, question, budget, risk)
 
 
-def _answered(releases: Releases, question: Question, budget: float | None, risk: bool) -> Audit:
-    most = losing_most(releases, question, every_theorem=True)
+def _answered(releases: Releases, question: AuditQuestion, budget: float | None, risk: bool) -> Audit:
+    most = find_worst_group(releases, question, every_theorem=True)
     answer, worst = most.answer, most.group
     return Audit(
         question=question,
@@ -74,7 +74,7 @@ def _answered(releases: Releases, question: Question, budget: float | None, risk
         complete=not time_is_over(),
         about=releases.about,
         released=tuple(
-            Released(kind.name, worst.counts.get(i, 0), kind.movement, kind.mechanism)
+            ReleaseSummary(kind.name, worst.counts.get(i, 0), kind.sensitivity_text, kind.mechanism)
             for i, kind in enumerate(releases.kinds)
         ),
         group_size=releases.group_size,
@@ -85,28 +85,28 @@ def _answered(releases: Releases, question: Question, budget: float | None, risk
 def _risk(releases: Releases) -> Risk:
     """Return the largest of each number over all groups of records."""
 
-    def largest(asked: Question | AttackAccuracy | TruePositiveRate) -> Enclosure | Bound:
-        return losing_most(releases, asked, every_theorem=True).answer.stated_for(releases.neighbouring)
+    def largest(asked: AuditQuestion | AttackAccuracy | TruePositiveRate) -> Enclosure | Bound:
+        return find_worst_group(releases, asked, every_theorem=True).answer.stated_for(releases.neighbouring)
 
     return Risk(
-        largest(Question(epsilon=0.0)),
+        largest(AuditQuestion(epsilon=0.0)),
         largest(AttackAccuracy()),
         {rate: largest(TruePositiveRate(rate)) for rate in FALSE_POSITIVE_RATES},
     )
 
 
-def _theorems(most: LosingMost, question: Question) -> dict[str, Enclosure | Bound]:
-    if lower_end(most.answer) == (math.inf if question.asked == "epsilon" else 1.0):
+def _theorems(most: WorstGroup, question: AuditQuestion) -> dict[str, Enclosure | Bound]:
+    if lower_end(most.answer) == (math.inf if question.quantity == "epsilon" else 1.0):
         return {EXACT: most.answer}  # no theorem has a number for what has none
     return question.theorems(most.loss)
 
 
 def _remaining(
-    releases: Releases, worst: Group, question: Question, answer: Enclosure | Bound, budget: float
-) -> Remaining:
-    running = RunningLoss(releases.counted(worst))
+    releases: Releases, worst: Group, question: AuditQuestion, answer: Enclosure | Bound, budget: float
+) -> RemainingBudget:
+    running = RunningLoss(releases.profile_counts(worst))
     more = {
-        kind.name: running.room(kind.build(1.0), epsilon=budget, delta=question.given)
+        kind.name: running.room(kind.build(1.0), epsilon=budget, delta=question.fixed_value)
         for kind in releases.kinds
     }
-    return Remaining(budget, max(0.0, budget - answer.upper), more)
+    return RemainingBudget(budget, max(0.0, budget - answer.upper), more)

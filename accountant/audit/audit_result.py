@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from accountant.audit.question import Question
-from accountant.audit.releases import NOTHING_SAID, About, ChosenUnder, Group
+from accountant.audit.audit_question import AuditQuestion
+from accountant.audit.releases import NO_METADATA, EnforcedBudget, FileMetadata, Group
 from accountant.budget import Budget
 from accountant.files.json_object import FromJson, JsonError, JsonObject
 from accountant.provenance import Provenance
@@ -22,8 +22,8 @@ FORMAT = "dpwitness audit, version 1"
 
 
 @dataclass(frozen=True)
-class Remaining:
-    """What is left of an epsilon budget for the records of the worst group.
+class RemainingBudget:
+    """The rest of an epsilon budget for the records of the worst group.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class Remaining:
 
 
 @dataclass(frozen=True)
-class Released:
+class ReleaseSummary:
     """One kind of release of an audited file.
 
     Attributes
@@ -51,7 +51,7 @@ class Released:
         What reports call it.
     count
         How often the worst group is part of it.
-    movement
+    sensitivity_text
         Of a sampled release, what its sensitivity is of, in words.
     mechanism
         The mechanism with its noise, in words; "" if only a curve is known.
@@ -59,7 +59,7 @@ class Released:
 
     name: str
     count: int
-    movement: str = ""
+    sensitivity_text: str = ""
     mechanism: str = ""
 
 
@@ -101,26 +101,26 @@ class Audit(FromJson):
         When and by which code it was made.
     """
 
-    question: Question
+    question: AuditQuestion
     answer: Enclosure | Bound
     theorems: Mapping[str, Enclosure | Bound]
     worst: Group
     groups: int
-    remaining: Remaining | None
+    remaining: RemainingBudget | None
     neighbouring: Neighbouring
-    chosen_under: ChosenUnder | None
+    chosen_under: EnforcedBudget | None
     risk: Risk | None = None
     group_size: int = 1
     complete: bool = True
-    about: About = NOTHING_SAID
-    released: tuple[Released, ...] = ()
+    about: FileMetadata = NO_METADATA
+    released: tuple[ReleaseSummary, ...] = ()
     name: str = ""
     repeat: str = ""
     provenance: Provenance = field(default_factory=Provenance, compare=False)
 
     @property
     def within(self) -> bool | None:
-        """Whether the releases are within the budget, as far as one was given; None if both are possible."""
+        """True if the releases are within the budget or none was given; None if the bounds do not decide it."""
         if self.remaining is None or self.answer.upper <= self.remaining.budget:
             return True
         return False if (lower_end(self.answer) or 0.0) > self.remaining.budget else None
@@ -131,7 +131,7 @@ class Audit(FromJson):
         return self.neighbouring.of_groups(self.group_size)
 
     @property
-    def best(self) -> str:
+    def best_theorem(self) -> str:
         """The theorem with the smallest upper bound."""
         return min(self.theorems, key=lambda name: self.theorems[name].upper)
 
@@ -144,16 +144,16 @@ class Audit(FromJson):
             **_about_data(self.about),
             "neighbours": self.neighbouring.value,
             "group_size": self.group_size,
-            "delta": given.delta if given.asked == "epsilon" else _interval(self.answer),
-            "epsilon": given.epsilon if given.asked == "delta" else _interval(self.answer),
+            "delta": given.delta if given.quantity == "epsilon" else _interval(self.answer),
+            "epsilon": given.epsilon if given.quantity == "delta" else _interval(self.answer),
             "theorems": {name: _interval(found) for name, found in self.theorems.items()},
-            "best": self.best,
+            "best": self.best_theorem,
             "worst": {"group": self.worst.name, "alike": self.worst.records, "groups": self.groups},
             "released": [
                 {
                     "name": each.name,
                     "count": each.count,
-                    "sensitivity": each.movement,
+                    "sensitivity": each.sensitivity_text,
                     "mechanism": each.mechanism,
                 }
                 for each in self.released
@@ -194,21 +194,23 @@ class Audit(FromJson):
         relation = Neighbouring(read.one_of("neighbours", [each.value for each in Neighbouring]))
         read_interval = functools.partial(_read_interval, relation=relation)
         if isinstance(data.get("delta"), dict):
-            question = Question(epsilon=read.number("epsilon"))
+            question = AuditQuestion(epsilon=read.real_number("epsilon"))
             answer = read.object("delta", read_interval)
         else:
-            question = Question(delta=read.number("delta"))
+            question = AuditQuestion(delta=read.real_number("delta"))
             answer = read.object("epsilon", read_interval)
-        worst = read.object("worst", lambda one: (one.text("group"), one.whole("alike"), one.whole("groups")))
+        worst = read.object(
+            "worst", lambda one: (one.text("group"), one.integer("alike"), one.integer("groups"))
+        )
         released = tuple(
             read.entries(
                 "released",
-                lambda one: Released(
-                    one.text("name"), one.whole("count"), one.text("sensitivity"), one.text("mechanism")
+                lambda one: ReleaseSummary(
+                    one.text("name"), one.integer("count"), one.text("sensitivity"), one.text("mechanism")
                 ),
             )
         )
-        within, remaining = read.perhaps("remaining", _read_remaining) or (True, None)
+        within, remaining = read.optional("remaining", _read_remaining) or (True, None)
         best = read.text("best")
         theorems = JsonObject(read.mapping("theorems"), "theorems")
         audit = cls(
@@ -219,20 +221,20 @@ class Audit(FromJson):
             groups=worst[2],
             remaining=remaining,
             neighbouring=relation,
-            chosen_under=read.perhaps("chosen_under", _read_chosen),
-            risk=read.perhaps("risk", functools.partial(_read_risk, relation=relation)),
-            group_size=read.whole("group_size"),
+            chosen_under=read.optional("chosen_under", _read_chosen),
+            risk=read.optional("risk", functools.partial(_read_risk, relation=relation)),
+            group_size=read.integer("group_size"),
             complete=read.flag("complete"),
             about=_read_about(read),
             released=released,
             name=read.text("name"),
             repeat=read.text("repeat"),
-            provenance=read.object("made", Provenance.read),
+            provenance=read.object("made", Provenance.from_fields),
         )
         read.end()
         if audit.group_size < 1:
             raise JsonError("group_size of the audit must be at least 1")
-        if not audit.theorems or best != audit.best:
+        if not audit.theorems or best != audit.best_theorem:
             raise JsonError("best of the audit must be the theorem with the least upper end")
         if within != audit.within:
             raise JsonError(f"within of remaining must follow from the answer and the budget: {audit.within}")
@@ -241,7 +243,7 @@ class Audit(FromJson):
         return audit
 
 
-def _about_data(about: About) -> dict[str, Any]:
+def _about_data(about: FileMetadata) -> dict[str, Any]:
     dates = {"date": about.date, "first": about.first, "last": about.last}
     return {
         "title": about.title,
@@ -250,14 +252,14 @@ def _about_data(about: About) -> dict[str, Any]:
     }
 
 
-def _read_about(read: JsonObject) -> About:
-    return About(
+def _read_about(read: JsonObject) -> FileMetadata:
+    return FileMetadata(
         read.text("title"), read.text("notes"), _date(read, "date"), _date(read, "first"), _date(read, "last")
     )
 
 
 def _date(read: JsonObject, key: str) -> datetime.date | None:
-    written = read.take(key, str, type(None))
+    written = read.pop(key, str, type(None))
     try:
         return None if written is None else datetime.date.fromisoformat(written)
     except ValueError:
@@ -282,7 +284,7 @@ def _read_risk(read: JsonObject, relation: Neighbouring) -> Risk:
         read.object("accuracy", interval),
         dict(
             read.entries(
-                "true_positive_rates", lambda one: (one.number("false_positive_rate"), interval(one))
+                "true_positive_rates", lambda one: (one.real_number("false_positive_rate"), interval(one))
             )
         ),
     )
@@ -306,14 +308,14 @@ def _method(found: Enclosure | Bound) -> str:
 
 
 def _read_interval(read: JsonObject, relation: Neighbouring) -> Enclosure | Bound:
-    upper, by = read.number("upper"), read.text("upper_by")
+    upper, by = read.real_number("upper"), read.text("upper_by")
     found: Enclosure | Bound = Bound(upper, by, relation)
-    if (attained_by := read.take("lower_by", str, type(None))) is None:
-        read.take("lower", type(None))
+    if (attained_by := read.pop("lower_by", str, type(None))) is None:
+        read.pop("lower", type(None))
         if not upper >= 0.0:
             raise JsonError(f"upper must be at least 0, got {upper!r}")
     else:
-        lower = read.number("lower")
+        lower = read.real_number("lower")
         if not 0 <= lower <= upper:
             raise JsonError(f"lower and upper must be 0 <= lower <= upper, got {lower!r} and {upper!r}")
         found = Enclosure(lower, upper, attained_by, by, relation)
@@ -321,16 +323,20 @@ def _read_interval(read: JsonObject, relation: Neighbouring) -> Enclosure | Boun
     return found
 
 
-def _read_chosen(read: JsonObject) -> ChosenUnder:
-    return ChosenUnder(read.text("theorem"), Budget(read.number("epsilon"), read.number("delta")))
+def _read_chosen(read: JsonObject) -> EnforcedBudget:
+    return EnforcedBudget(
+        read.text("theorem"), Budget(read.real_number("epsilon"), read.real_number("delta"))
+    )
 
 
-def _read_remaining(read: JsonObject) -> tuple[bool | None, Remaining]:
-    within = read.take("within", bool, type(None))
+def _read_remaining(read: JsonObject) -> tuple[bool | None, RemainingBudget]:
+    within = read.pop("within", bool, type(None))
     more = read.mapping("more")
     counts = JsonObject(more, "more")
-    return within, Remaining(
-        read.number("budget"), read.number("epsilon"), {name: counts.number(name) for name in more}
+    return within, RemainingBudget(
+        read.real_number("budget"),
+        read.real_number("epsilon"),
+        {name: counts.real_number(name) for name in more},
     )
 
 

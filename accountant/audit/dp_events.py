@@ -18,7 +18,7 @@ from types import ModuleType
 from typing import Any
 
 from accountant.audit.release_tables import from_tables
-from accountant.audit.releases import Counted, ReleaseFileError, Releases
+from accountant.audit.releases import ProfileCounts, ReleaseFileError, Releases
 from mechanisms import (
     AtomicProfile,
     DiscreteLaplaceProfile,
@@ -117,13 +117,13 @@ def dp_event_as_dict(event: Any) -> dict[str, Any]:
     }
 
 
-def to_dp_event(composition: Counted) -> Any:
+def to_dp_event(composition: ProfileCounts) -> Any:
     """Write a composition as an event tree of dp-accounting, to be read under its own neighbouring relation.
 
     Parameters
     ----------
     composition
-        Profiles, each with how often it occurs; of a file, ``releases.counted(group)``.
+        Profiles, each with how often it occurs; of a file, ``releases.profile_counts(group)``.
 
     Raises
     ------

@@ -12,7 +12,7 @@ _TOKEN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[{}\[\]:,]')  # possessive: lo
 
 
 class LineNumbers(Protocol):
-    """Where tables and keys stand."""
+    """The line numbers of the tables and keys of a release file."""
 
     def key(self, table: int, key: str | None) -> int:
         """Return the line of a key of the `table`-th release, or of the table itself."""
@@ -22,7 +22,7 @@ class LineNumbers(Protocol):
 
 
 @dataclass(frozen=True)
-class Rows:
+class RowLineNumbers:
     """Line numbers of tables that are rows.
 
     Attributes
@@ -42,7 +42,7 @@ class Rows:
         return 1
 
 
-class Lines:
+class TomlLineNumbers:
     """Line numbers of the ``release`` tables of a file that has been parsed without error; read when one is asked for.
 
     Parameters

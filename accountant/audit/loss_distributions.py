@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from accountant.audit.releases import EVERYONE, Group, Release, ReleaseFileError, Releases, unchanging
+from accountant.audit.releases import EVERYONE, Group, Release, ReleaseFileError, Releases, fixed_release
 from mechanisms import AtomicProfile, ParameterError, PrivacyProfile
 from mechanisms.arrays import FloatArray
 from mechanisms.neighbouring import Neighbouring
@@ -130,7 +130,7 @@ def from_loss_distribution(saved: Mapping[str, Any], neighbours: Neighbouring | 
 
 
 def is_loss_distribution(content: Mapping[str, Any]) -> bool:
-    """Whether an object of a JSON file is a distribution."""
+    """Return True if an object of a JSON file is a privacy loss distribution."""
     return _MASSES in content
 
 
@@ -142,7 +142,7 @@ def releases_of_distribution(
         profile = _profile(saved, Neighbouring.named(neighbours))
     except ParameterError as error:
         raise ReleaseFileError(f"{source}: {error}") from None
-    release = Release(f"1: {_PESSIMISTIC}", unchanging(profile))
+    release = Release(f"1: {_PESSIMISTIC}", fixed_release(profile))
     return Releases((release,), (Group(EVERYONE, 1, {0: 1}),))
 
 

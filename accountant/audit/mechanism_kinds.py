@@ -50,7 +50,7 @@ _LONGEST = 10**7
 
 
 class TableError(ValueError):
-    """What is wrong with a table, and the key it is wrong with (None: the table)."""
+    """A table of a release file breaks a rule at a key (None: the table as a whole)."""
 
     def __init__(self, key: str | None, message: str) -> None:
         super().__init__(message)
@@ -58,8 +58,8 @@ class TableError(ValueError):
 
 
 @dataclass(frozen=True)
-class Kind:
-    """What a table of one mechanism may say, and the profile it stands for.
+class MechanismKind:
+    """A kind of mechanism: the keys of its table in a release file, and the privacy profile that it describes.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class Kind:
         The keys that take whole numbers, and those that may be null.
     most
         The largest values of keys that have one.
-    moved
+    default_sensitivity
         From the parameters to how far a record moves the value, if the table does not say it.
     """
 
@@ -84,10 +84,10 @@ class Kind:
     whole: frozenset[str] = frozenset()
     optional: frozenset[str] = frozenset()
     most: Mapping[str, int] = field(default_factory=dict)
-    moved: Callable[[Mapping[str, Any]], Sensitivity] = lambda _: UNIT
+    default_sensitivity: Callable[[Mapping[str, Any]], Sensitivity] = lambda _: UNIT
 
 
-def _built_in(mechanism: type[Any]) -> Kind:
+def _built_in(mechanism: type[Any]) -> MechanismKind:
     fields = {field.name: field for field in dataclasses.fields(mechanism)}
     keys = [name for name in fields if name != "sensitivity"]
     required = tuple(name for name in keys if fields[name].default is dataclasses.MISSING)
@@ -106,26 +106,26 @@ def _built_in(mechanism: type[Any]) -> Kind:
     integers = {name for name in keys if str(fields[name].type).startswith("int")}
     optional = {name for name in keys if fields[name].default is None}
 
-    def moved(parameters: Mapping[str, Any]) -> Sensitivity:
+    def default_sensitivity(parameters: Mapping[str, Any]) -> Sensitivity:
         if calibrated:
             return UNIT
         own: Sensitivity = mechanism(**parameters).sensitivity  # of Binomial, `shift` and `dimension` say it
         return own
 
-    return Kind(
+    return MechanismKind(
         (*keys, *aliases),
         required,
         profile,
         whole=frozenset(integers),
         optional=frozenset(optional),
         most={"trials": MOST_TRIALS} if "trials" in keys else {},
-        moved=moved,
+        default_sensitivity=default_sensitivity,
     )
 
 
 def _notion(
     name: str, keys: tuple[str, ...], curve: Callable[[Mapping[str, Any]], PrivacyProfile]
-) -> tuple[str, Kind]:
+) -> tuple[str, MechanismKind]:
     """Return a privacy notion as a kind: its curve holds for the relation it is stated for."""
 
     def profile(
@@ -133,7 +133,7 @@ def _notion(
     ) -> PrivacyProfile:
         return stated(curve(parameters), neighbouring)
 
-    return name, Kind(keys, keys, profile, moves=False)
+    return name, MechanismKind(keys, keys, profile, moves=False)
 
 
 def _epsilon(parameters: Mapping[str, Any]) -> Fraction:
@@ -148,7 +148,7 @@ def _selection(
     required: tuple[str, ...],
     priced: Callable[[Mapping[str, Any], Sensitivity], PrivacyProfile],
     *optional: str,
-) -> tuple[str, Kind]:
+) -> tuple[str, MechanismKind]:
     """Return a mechanism that is priced by a theorem as a kind."""
 
     def profile(
@@ -156,10 +156,10 @@ def _selection(
     ) -> PrivacyProfile:
         return stated(priced(parameters, sensitivity), neighbouring)
 
-    return name, Kind((*required, *optional), required, profile, whole=frozenset({"positives"}))
+    return name, MechanismKind((*required, *optional), required, profile, whole=frozenset({"positives"}))
 
 
-def _counter(name: str, counter: type[ToeplitzCounter], *own: str) -> tuple[str, Kind]:
+def _counter(name: str, counter: type[ToeplitzCounter], *own: str) -> tuple[str, MechanismKind]:
     """Return a counter of running sums with Gaussian noise as a kind."""
 
     def profile(
@@ -172,7 +172,7 @@ def _counter(name: str, counter: type[ToeplitzCounter], *own: str) -> tuple[str,
         return stated(counter(mechanism=noise, sensitivity=sensitivity, **given).profile(), neighbouring)
 
     numbers = ("horizon", *own, "participations", "separation")
-    return name, Kind(
+    return name, MechanismKind(
         ("sigma", *numbers),
         ("sigma", "horizon", *own),
         profile,
@@ -197,13 +197,13 @@ def _concentrated(parameters: Mapping[str, Any]) -> PrivacyProfile:
     return ZeroConcentratedProfile(nonnegative("rho", parameters["rho"]))
 
 
-def mechanism_kinds() -> Mapping[str, Kind]:
+def mechanism_kinds() -> Mapping[str, MechanismKind]:
     """Return every mechanism that is described by numbers alone, and privacy notions: the last gives none."""
     return _kinds(tuple(BuiltInMechanism._registry.values()))
 
 
 @cache
-def _kinds(built_in: tuple[type[Any], ...]) -> Mapping[str, Kind]:
+def _kinds(built_in: tuple[type[Any], ...]) -> Mapping[str, MechanismKind]:
     simple = (int, float, str)
     found = {}
     for mechanism in built_in:
@@ -237,8 +237,8 @@ def _kinds(built_in: tuple[type[Any], ...]) -> Mapping[str, Kind]:
     return MappingProxyType(found | dict(notions) | dict((*of_scores, sparse, tested)) | dict(counters))
 
 
-def kind_of(name: Any) -> Kind:
-    """Return the kind of mechanism that a name stands for, however it is spelt.
+def find_kind(name: Any) -> MechanismKind:
+    """Return the kind of mechanism with a name, in any of its spellings.
 
     Raises
     ------
@@ -253,12 +253,12 @@ def kind_of(name: Any) -> Kind:
     plain = plain if plain in kinds else parted
     if plain not in kinds:
         raise TableError(
-            "mechanism", f"unknown mechanism {name!r}{hint(plain, kinds)}; known: {', '.join(kinds)}"
+            "mechanism", f"unknown mechanism {name!r}{suggest_kind(plain, kinds)}; known: {', '.join(kinds)}"
         )
     return kinds[plain]
 
 
-def hint(word: str, known: Iterable[str]) -> str:
+def suggest_kind(word: str, known: Iterable[str]) -> str:
     """Suggest the known word that is closest; nothing if none is close."""
     near = difflib.get_close_matches(word, list(known), 1)
     return f" (did you mean {near[0]!r}?)" if near else ""

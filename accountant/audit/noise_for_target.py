@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from accountant.audit.losing_most import LossNumber, TruePositiveRate, at_most, losing_most
-from accountant.audit.question import Question
-from accountant.audit.releases import POWER, Counted, Group, Releases, is_within
+from accountant.audit.audit_question import AuditQuestion
+from accountant.audit.releases import POWER, Group, ProfileCounts, Releases, is_within
+from accountant.audit.worst_group import LossNumber, TruePositiveRate, at_most, find_worst_group
 from mechanisms.losses.deadline import OutOfTime, deadline, time_is_over
 from mechanisms.losses.least_noise import (
     MOST_EPSILON,
@@ -25,7 +25,7 @@ from mechanisms.parameters import ParameterError
 
 @dataclass(frozen=True)
 class Calibration:
-    """How much noise it takes.
+    """The noise of a composition that meets a target.
 
     Attributes
     ----------
@@ -78,7 +78,9 @@ def calibrate(
     if not 0 <= delta < 1:
         raise ValueError(f"delta={delta!r}: must lie in [0, 1)")
     target = f"epsilon={epsilon:g} at delta={delta:g}"
-    number, limit = (Question(delta=0.0), epsilon) if delta == 0.0 else (Question(epsilon=epsilon), delta)
+    number, limit = (
+        (AuditQuestion(delta=0.0), epsilon) if delta == 0.0 else (AuditQuestion(epsilon=epsilon), delta)
+    )
     goal = _Goal(target, lambda at: least_noise(at, epsilon, delta), number, limit)
     found = _calibrated(releases, goal, delta, time_limit)
     return replace(found, epsilon=min(epsilon, found.epsilon))
@@ -87,7 +89,7 @@ def calibrate(
 def calibrate_advantage(
     releases: Releases, advantage: float, delta: float, *, time_limit: float = math.inf
 ) -> Calibration:
-    """Return the least common factor with which no attack tells a record's presence by more than ``advantage``.
+    """Return the least common factor of the noise at which no attack has a larger ``advantage``.
 
     Parameters
     ----------
@@ -105,7 +107,7 @@ def calibrate_advantage(
     if not 0 < advantage < 1:
         raise ValueError(f"advantage={advantage!r}: must lie in (0, 1)")
     target = f"advantage={advantage:g}"
-    goal = _Goal(target, lambda at: least_noise(at, 0.0, advantage), Question(epsilon=0.0), advantage)
+    goal = _Goal(target, lambda at: least_noise(at, 0.0, advantage), AuditQuestion(epsilon=0.0), advantage)
     return _calibrated(releases, goal, delta, time_limit)
 
 
@@ -158,7 +160,7 @@ def _calibrated(releases: Releases, goal: _Goal, delta: float, time_limit: float
         with deadline(time_limit):
             factor = _least_factor(releases, goal)
             complete = not time_is_over()
-            reached = losing_most(releases, Question(delta=delta), factor).answer.upper
+            reached = find_worst_group(releases, AuditQuestion(delta=delta), factor).answer.upper
     except OutOfReach as error:
         fixed = [repr(kind.name) for kind in releases.kinds if not kind.parameters]
         why = (
@@ -169,7 +171,7 @@ def _calibrated(releases: Releases, goal: _Goal, delta: float, time_limit: float
         raise ValueError(f"no amount of noise was found that gives {goal.words}{why}") from None
     except OutOfTime:
         raise ValueError(f"no noise was proved to give {goal.words} within {time_limit:g} s") from None
-    parameters = {kind.name: kind.at(factor) for kind in releases.kinds}
+    parameters = {kind.name: kind.noise_parameters(factor) for kind in releases.kinds}
     return Calibration(
         factor, parameters, reached, delta, releases.neighbouring, complete, releases.group_size
     )
@@ -184,9 +186,9 @@ def _least_factor(releases: Releases, goal: _Goal) -> float:
     worst = left[int(np.argmax(at_most(releases, goal.number)))]
     few: list[Group] = []
 
-    def compositions(factor: float) -> list[Counted]:
+    def compositions(factor: float) -> list[ProfileCounts]:
         try:
-            return [releases.counted(group, factor) for group in few]
+            return [releases.profile_counts(group, factor) for group in few]
         except ParameterError as error:
             raise OutOfReach(f"{factor:g} times the noise would be {error}") from None
 
@@ -196,7 +198,7 @@ def _least_factor(releases: Releases, goal: _Goal) -> float:
         factor = goal.search(compositions)
         if not left:
             return factor
-        most = losing_most(replace(releases, groups=left), goal.number, factor)
+        most = find_worst_group(replace(releases, groups=left), goal.number, factor)
         if most.answer.upper <= goal.limit:
             return factor
         worst = most.group

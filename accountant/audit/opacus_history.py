@@ -15,7 +15,7 @@ _STATE = ("history", "mechanism")
 
 
 def from_opacus(state: Any, neighbours: Neighbouring | str) -> Releases:
-    """Read what an accountant of Opacus, which need not be installed, has counted.
+    """Return the releases that an accountant of Opacus has counted; Opacus need not be installed.
 
     Its steps are what its documentation says: each adds Gaussian noise of ``noise_multiplier`` times the norm to which
     gradients are clipped, on a batch that each record joins by itself with probability ``sample_rate``. A loader
@@ -39,7 +39,7 @@ def from_opacus(state: Any, neighbours: Neighbouring | str) -> Releases:
 
 
 def is_opacus_state(content: Mapping[str, Any]) -> bool:
-    """Whether an object of a JSON file is an accountant's state."""
+    """Return True if an object of a JSON file is the state of an accountant of Opacus."""
     return "history" in content
 
 

@@ -41,7 +41,7 @@ def trade_off(grid: FloatArray, delta: FloatArray, alpha: FloatArray) -> FloatAr
 
 
 def plot_privacy(counted: tuple[tuple[PrivacyProfile, int], ...], title: str, path: Path) -> None:
-    """Draw the privacy profile and the trade-off curve of a composition to a PNG file; the title says the relation.
+    """Draw the privacy profile and the trade-off curve of a composition to a PNG file.
 
     Parameters
     ----------

@@ -7,19 +7,19 @@ from pathlib import Path
 from typing import Any, cast
 
 from accountant.audit.dp_events import releases_of_event
-from accountant.audit.line_numbers import Lines
+from accountant.audit.line_numbers import TomlLineNumbers
 from accountant.audit.loss_distributions import is_loss_distribution, releases_of_distribution
 from accountant.audit.opacus_history import is_opacus_state, releases_of_history
 from accountant.audit.release_rows import from_rows
 from accountant.audit.release_tables import from_tables
 from accountant.audit.releases import (
-    About,
-    ChosenUnder,
+    EnforcedBudget,
+    FileMetadata,
     Release,
     ReleaseFileError,
     Releases,
-    grouped,
-    unchanging,
+    fixed_release,
+    group_records,
 )
 from accountant.files.data_files import from_json, from_toml, text_of
 from accountant.files.sqlite_file import is_sqlite
@@ -78,7 +78,7 @@ def _read(path: Path, neighbours: Neighbouring | None) -> Releases:
 
 
 def _from_toml(path: Path, text: str, neighbours: Neighbouring | None) -> Releases:
-    return from_tables(str(path), from_toml(text), Lines(text, toml=True), neighbours)
+    return from_tables(str(path), from_toml(text), TomlLineNumbers(text, toml=True), neighbours)
 
 
 def _from_json(path: Path, text: str, neighbours: Neighbouring | None) -> Releases:
@@ -92,7 +92,7 @@ def _from_json(path: Path, text: str, neighbours: Neighbouring | None) -> Releas
             return releases_of_distribution(str(path), content, _needed(path, neighbours))
         if str(content.get("format", "")).startswith("dpwitness-ledger"):
             return _from_ledger(path)
-    return from_tables(str(path), content, Lines(text, toml=False), neighbours)
+    return from_tables(str(path), content, TomlLineNumbers(text, toml=False), neighbours)
 
 
 def _from_csv(path: Path, text: str, neighbours: Neighbouring | None) -> Releases:
@@ -131,11 +131,11 @@ def _from_ledger(path: Path) -> Releases:
             name, profile = "declassified", cast(PrivacyProfile, NoPrivacy())
             if entry.mechanism is not None:
                 name, profile = repr(entry.mechanism), entry.mechanism.profile(entry.sensitivity)
-            releases.append(Release(f"{len(releases) + 1}: {name}", unchanging(profile), mechanism=name))
+            releases.append(Release(f"{len(releases) + 1}: {name}", fixed_release(profile), mechanism=name))
         for record in entry.records:
             counts = members.setdefault(record, {})
             counts[kinds[key]] = counts.get(kinds[key], 0) + 1
     if not members:
         raise ReleaseFileError(f"{path}: the ledger holds no release")
-    chosen = ChosenUnder(terms.composition.name, terms.budget)
-    return Releases(tuple(releases), grouped(members), chosen, About(notes=lacking))
+    chosen = EnforcedBudget(terms.composition.name, terms.budget)
+    return Releases(tuple(releases), group_records(members), chosen, FileMetadata(notes=lacking))

@@ -9,7 +9,7 @@ import csv
 import io
 from typing import Any
 
-from accountant.audit.line_numbers import Rows
+from accountant.audit.line_numbers import RowLineNumbers
 from accountant.audit.release_tables import from_tables
 from accountant.audit.releases import ReleaseFileError, Releases
 from accountant.files.data_files import DataFileError, float_of
@@ -81,7 +81,7 @@ def from_rows(source: str, text: str, neighbours: Neighbouring | None = None) ->
         raise ReleaseFileError(f"{source}: line {reader.line_num}: not valid CSV: {error}") from None
     except DataFileError as error:
         raise ReleaseFileError(f"{source}: line {reader.line_num}: {error}") from None
-    return from_tables(source, {"release": tables}, Rows(lines), neighbours, labels)
+    return from_tables(source, {"release": tables}, RowLineNumbers(lines), neighbours, labels)
 
 
 def _labels(cell: str) -> str | list[str]:

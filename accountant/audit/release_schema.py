@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from accountant.audit.mechanism_kinds import ALIASES, Kind, mechanism_kinds
+from accountant.audit.mechanism_kinds import ALIASES, MechanismKind, mechanism_kinds
 from accountant.audit.release_tables import MOST
-from accountant.files.json_schema import Schema, nullable, titled
+from accountant.files.json_schema import Schema, nullable, root_schema
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.sampling import Sampling
 
@@ -40,7 +40,7 @@ _OF_NOTIONS: Mapping[str, Schema] = {
 
 
 def release_schema() -> Schema:
-    """Return the schema of a release file in JSON, and of what a TOML file holds with its dates as texts."""
+    """Return the JSON schema of a release file; of a TOML file it describes the content with dates as texts."""
     outside = {
         "release": {"type": "array", "minItems": 1, "items": {"anyOf": list(_tables())}},
         "neighbours": _spelt(*(each.value for each in Neighbouring)),
@@ -48,7 +48,7 @@ def release_schema() -> Schema:
         "date": _DATE,
         "notes": _TEXT,
     }
-    return titled(
+    return root_schema(
         "Releases, as dpwitness audits them",
         {"type": "object", "properties": outside, "required": ["release"], "additionalProperties": False},
     )
@@ -58,7 +58,7 @@ def _tables() -> list[Schema]:
     return [_table(name, kind) for name, kind in mechanism_kinds().items()]
 
 
-def _table(name: str, kind: Kind) -> Schema:
+def _table(name: str, kind: MechanismKind) -> Schema:
     properties = {
         "mechanism": _spelt(name, camel=True),
         **{key: _parameter(ALIASES.get(key, key), kind) for key in kind.keys},
@@ -92,7 +92,7 @@ def _table(name: str, kind: Kind) -> Schema:
     }
 
 
-def _parameter(name: str, kind: Kind) -> Schema:
+def _parameter(name: str, kind: MechanismKind) -> Schema:
     if name in kind.whole:
         most = {"maximum": kind.most[name]} if name in kind.most else {}
         schema: Schema = {"type": "integer", "minimum": 1, **most}

@@ -28,16 +28,16 @@ from dataclasses import replace
 from typing import Any
 
 from accountant.audit.line_numbers import LineNumbers
-from accountant.audit.mechanism_kinds import ALIASES, TableError, hint, kind_of
+from accountant.audit.mechanism_kinds import ALIASES, TableError, find_kind, suggest_kind
 from accountant.audit.releases import (
     EVERYONE,
     POWER,
-    About,
+    FileMetadata,
     Release,
     ReleaseFileError,
     Releases,
-    grouped,
-    scaled,
+    group_records,
+    scale_noise,
 )
 from accountant.gates.lineage import RecordId
 from mechanisms import ParameterError, PrivacyProfile, Sensitivity
@@ -77,7 +77,7 @@ def from_tables(
     neighbours: Neighbouring | None = None,
     labels: Sequence[tuple[str | None, Any]] | None = None,
 ) -> Releases:
-    """Read what a TOML or JSON file holds, or tables that were made of something else.
+    """Return the releases that the content of a TOML or JSON file, or tables from another source, describe.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def from_tables(
         raise ReleaseFileError(f"{source}: must hold at least one [[release]] table")
     try:
         of_file = _neighbours(content) or neighbours
-        about = About(_text(content, "title"), _text(content, "notes"), _date(content))
+        about = FileMetadata(_text(content, "title"), _text(content, "notes"), _date(content))
     except TableError as problem:
         raise ReleaseFileError(f"{source}: {_line(lines, problem.key)}{problem}") from None
     kinds: dict[str, tuple[int, Release]] = {}
@@ -151,7 +151,7 @@ def from_tables(
     if dates:
         about = replace(about, first=min(dates), last=max(dates))
     found = tuple(release for _, release in kinds.values())
-    return Releases(found, grouped(members or {EVERYONE: everyone}), about=about)
+    return Releases(found, group_records(members or {EVERYONE: everyone}), about=about)
 
 
 def _named(table: Mapping[str, Any]) -> tuple[str | None, Any]:
@@ -226,12 +226,13 @@ def _check_one_relation(
 def _kind_of_release(table: Mapping[str, Any], index: int, neighbours: Neighbouring | None) -> Release:
     if "mechanism" not in table:
         raise TableError(None, "no key 'mechanism'")
-    kind = kind_of(table["mechanism"])
+    kind = find_kind(table["mechanism"])
     for key in table:
         if key not in _COMMON and key not in kind.keys:
             keys = (*kind.keys, *_COMMON)
             raise TableError(
-                key, f"unknown key {key!r}{hint(key, keys[:-2]) or '; the only ones are ' + ', '.join(keys)}"
+                key,
+                f"unknown key {key!r}{suggest_kind(key, keys[:-2]) or '; the only ones are ' + ', '.join(keys)}",
             )
     for alias, key in ALIASES.items():
         if alias in table and key in table:
@@ -274,9 +275,11 @@ def _kind_of_release(table: Mapping[str, Any], index: int, neighbours: Neighbour
     def build(factor: float) -> PrivacyProfile:
         if factor == 1.0 and as_written is not None:
             return as_written
-        noise = {} if factor == 1.0 else scaled(parameters, factor)
+        noise = {} if factor == 1.0 else scale_noise(parameters, factor)
         given = parameters | noise
-        base = kind.profile(given, kind.moved(given) if sensitivity is None else sensitivity, needed)
+        base = kind.profile(
+            given, kind.default_sensitivity(given) if sensitivity is None else sensitivity, needed
+        )
         own = sampled(base, rate, relation, sampling, coordinates=coordinates)
         return own if clients is None else shuffled(own, clients)
 

@@ -17,7 +17,7 @@ from mechanisms.parameters import whole
 EVERYONE = "every record"
 """The name of the one group of releases that name no records."""
 
-Counted = tuple[tuple[PrivacyProfile, int], ...]
+ProfileCounts = tuple[tuple[PrivacyProfile, int], ...]
 """Profiles, each with how often it occurs."""
 
 POWER = {
@@ -33,10 +33,10 @@ POWER = {
 
 
 class ReleaseFileError(ValueError):
-    """A release file breaks a rule; the message says where, and which."""
+    """A release file breaks a rule; the message names the line and the rule."""
 
 
-def scaled(parameters: Mapping[str, Any], factor: float) -> dict[str, float]:
+def scale_noise(parameters: Mapping[str, Any], factor: float) -> dict[str, float]:
     """Return the noise parameters among some, with all noise multiplied by a factor."""
     return {name: value * factor ** POWER[name] for name, value in parameters.items() if name in POWER}
 
@@ -53,7 +53,7 @@ class Release:
         Returns the profile of one release with all noise multiplied by a factor.
     parameters
         Noise parameters by name, as written.
-    movement
+    sensitivity_text
         Of a sampled release, what its sensitivity is of, in words.
     mechanism
         The mechanism with its noise, in words; "" if only a curve is known.
@@ -62,12 +62,12 @@ class Release:
     name: str
     build: Callable[[float], PrivacyProfile]
     parameters: Mapping[str, float] = field(default_factory=dict)
-    movement: str = ""
+    sensitivity_text: str = ""
     mechanism: str = ""
 
-    def at(self, factor: float) -> dict[str, float]:
+    def noise_parameters(self, factor: float) -> dict[str, float]:
         """Return the noise parameters with all noise multiplied by a factor."""
-        return scaled(self.parameters, factor)
+        return scale_noise(self.parameters, factor)
 
 
 @dataclass(frozen=True)
@@ -90,8 +90,8 @@ class Group:
 
 
 @dataclass(frozen=True)
-class About:
-    """What a file says about itself, for its readers: no number depends on it.
+class FileMetadata:
+    """The title, dates and notes of a release file, for its readers: no number depends on them.
 
     Attributes
     ----------
@@ -110,12 +110,12 @@ class About:
     last: datetime.date | None = None
 
 
-NOTHING_SAID = About()
+NO_METADATA = FileMetadata()
 
 
 @dataclass(frozen=True)
-class ChosenUnder:
-    """What an accountant promised for releases that its run chose on the way.
+class EnforcedBudget:
+    """The budget that an accountant enforced while its run chose the releases one after another.
 
     What the releases of such a run cost, taken for a composition fixed in advance, is no guarantee: the outcome had a
     part in which they are. The budget is.
@@ -134,7 +134,7 @@ class ChosenUnder:
 
 @dataclass(frozen=True)
 class Releases:
-    """All kinds of releases in a file, and who is part of which.
+    """All kinds of releases in a file, and the groups of records that take part in them.
 
     Attributes
     ----------
@@ -155,8 +155,8 @@ class Releases:
 
     kinds: tuple[Release, ...]
     groups: tuple[Group, ...]
-    chosen_under: ChosenUnder | None = None
-    about: About = NOTHING_SAID
+    chosen_under: EnforcedBudget | None = None
+    about: FileMetadata = NO_METADATA
     group_size: int = 1
 
     def __post_init__(self) -> None:
@@ -168,7 +168,7 @@ class Releases:
         return common_neighbouring(kind.build(1.0) for kind in self.kinds)
 
     def for_groups_of(self, size: int) -> Releases:
-        """Return the same releases, with what they cost groups of up to ``size`` records together.
+        """Return the same releases, each with its cost to groups of up to ``size`` records together.
 
         The records of such a group take part in the same releases, as people of one household or all records of one
         person do, and are all replaced, all removed, all added or all zeroed out.
@@ -191,13 +191,13 @@ class Releases:
             group_size=k,
         )
 
-    def counted(self, group: Group, factor: float = 1.0) -> Counted:
+    def profile_counts(self, group: Group, factor: float = 1.0) -> ProfileCounts:
         """Return (profile, count) for every kind of release that a group is part of."""
         return tuple((self.kinds[i].build(factor), count) for i, count in group.counts.items())
 
 
-def unchanging(profile: PrivacyProfile) -> Callable[[float], PrivacyProfile]:
-    """Return how to build a release whose noise is given."""
+def fixed_release(profile: PrivacyProfile) -> Callable[[float], PrivacyProfile]:
+    """Return a builder for a release with fixed noise; it refuses every factor but 1."""
 
     def build(factor: float) -> PrivacyProfile:
         if factor != 1.0:
@@ -234,7 +234,7 @@ def from_mechanisms(composition: Iterable[tuple[Mechanism, int]]) -> Releases:
         kinds.append(
             Release(
                 f"{i + 1}: {type(mechanism).__name__}",
-                unchanging(mechanism.profile()),
+                fixed_release(mechanism.profile()),
                 mechanism=repr(mechanism),
             )
         )
@@ -245,11 +245,11 @@ def from_mechanisms(composition: Iterable[tuple[Mechanism, int]]) -> Releases:
 
 
 def is_within(group: Group, other: Group) -> bool:
-    """Whether a group takes part in no kind of release more often than another one."""
+    """Return True if a group takes part in no kind of release more often than another one."""
     return all(count <= other.counts.get(kind, 0) for kind, count in group.counts.items())
 
 
-def grouped(members: Mapping[RecordId, Mapping[int, int]]) -> tuple[Group, ...]:
+def group_records(members: Mapping[RecordId, Mapping[int, int]]) -> tuple[Group, ...]:
     """Put records that are part of the same releases together.
 
     Parameters

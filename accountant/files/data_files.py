@@ -14,11 +14,11 @@ _DEEPEST = 200
 
 
 class DataFileError(ValueError):
-    """A text is not valid JSON or TOML, or holds what a file of plain data must not; the message is one line."""
+    """A text is not valid JSON or TOML, or has content that plain data must not have; the message is one line."""
 
 
 def text_of(path: Path) -> str:
-    """Return what a text file in UTF-8 holds; spreadsheets and editors put a byte order mark in front.
+    """Return the content of a text file in UTF-8 without a byte order mark, which spreadsheets and editors write.
 
     Raises
     ------
@@ -34,7 +34,7 @@ def text_of(path: Path) -> str:
 
 
 def from_json(text: str, made: Callable[[dict[str, Any]], Any] | None = None) -> Any:
-    """Return what a JSON text holds.
+    """Return the content of a JSON text.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def from_json(text: str, made: Callable[[dict[str, Any]], Any] | None = None) ->
 
 
 def from_toml(text: str) -> dict[str, Any]:
-    """Return what a TOML text holds.
+    """Return the content of a TOML text.
 
     Raises
     ------

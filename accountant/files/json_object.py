@@ -17,11 +17,11 @@ _Read = TypeVar("_Read")
 
 
 class JsonError(ValueError):
-    """JSON data are not what they must be; the message names the field and the rule."""
+    """JSON data break a rule; the message names the field and the rule."""
 
 
-def loaded(path: str | Path, read: Callable[[str], _Read]) -> _Read:
-    """Return what is read of a file of text.
+def load_text_file(path: str | Path, read: Callable[[str], _Read]) -> _Read:
+    """Read a text file in UTF-8 and return the result of `read` on its content.
 
     Raises
     ------
@@ -39,18 +39,18 @@ def loaded(path: str | Path, read: Callable[[str], _Read]) -> _Read:
 
 
 class FromJson(ABC):
-    """What loads back from the JSON that it wrote."""
+    """Base class of objects that are loaded from the JSON that they were written to."""
 
     __slots__ = ()
 
     @classmethod
     @abstractmethod
     def from_json(cls, data: Any) -> Self:
-        """Return what was written as this JSON data; `ValueError` if it was not."""
+        """Return the object that was written as these JSON data; `ValueError` if none was."""
 
     @classmethod
     def loads(cls, text: str) -> Self:
-        """Return what a JSON text holds.
+        """Return the object in a JSON text.
 
         Raises
         ------
@@ -61,7 +61,7 @@ class FromJson(ABC):
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Return what a file holds that the command line's ``--json`` or `json` wrote.
+        """Return the object in a file that the command line's ``--json`` or `json` wrote.
 
         Raises
         ------
@@ -70,11 +70,11 @@ class FromJson(ABC):
         OSError
             If it cannot be read.
         """
-        return loaded(path, cls.loads)
+        return load_text_file(path, cls.loads)
 
 
 class JsonObject:
-    """An object of JSON data whose keys are taken one by one, each once and of a known type."""
+    """An object of JSON data; its keys are taken one by one, each once and with its type."""
 
     def __init__(self, data: Any, what: str) -> None:
         if type(data) is not dict:
@@ -82,7 +82,7 @@ class JsonObject:
         self._left = dict(data)
         self._what = what
 
-    def take(self, key: str, *types: type) -> Any:
+    def pop(self, key: str, *types: type) -> Any:
         """Take a value of one of these types exactly; of any if none is named."""
         if key not in self._left:
             raise JsonError(f"{self._what} has no {key}")
@@ -91,12 +91,12 @@ class JsonObject:
             raise JsonError(f"{key} of {self._what} is of type {type(value).__name__}")
         return value
 
-    def rest(self) -> dict[str, Any]:
+    def pop_remaining(self) -> dict[str, Any]:
         """Take all that is left, as it is."""
         found, self._left = self._left, {}
         return found
 
-    def words(self, key: str) -> dict[str, str]:
+    def text_mapping(self, key: str) -> dict[str, str]:
         """Take an object of texts."""
         return {
             checked_text(name, key): checked_text(value, key) for name, value in self.mapping(key).items()
@@ -109,11 +109,11 @@ class JsonObject:
 
     def text(self, key: str) -> str:
         """Take a text."""
-        return checked_text(self.take(key), key)
+        return checked_text(self.pop(key), key)
 
     def flag(self, key: str) -> bool:
         """Take true or false."""
-        found: bool = self.take(key, bool)
+        found: bool = self.pop(key, bool)
         return found
 
     def one_of(self, key: str, known: Sequence[str]) -> str:
@@ -125,13 +125,13 @@ class JsonObject:
             )
         return found
 
-    def whole(self, key: str) -> int:
+    def integer(self, key: str) -> int:
         """Take a whole number of at least 0."""
-        return self._counted(key, self.take(key, int))
+        return self._counted(key, self.pop(key, int))
 
-    def perhaps_whole(self, key: str) -> int | None:
+    def optional_integer(self, key: str) -> int | None:
         """Take a whole number of at least 0, or null."""
-        found = self.take(key, int, type(None))
+        found = self.pop(key, int, type(None))
         return None if found is None else self._counted(key, found)
 
     def _counted(self, key: str, found: int) -> int:
@@ -139,15 +139,15 @@ class JsonObject:
             raise JsonError(f"{key} of {self._what} is negative")
         return found
 
-    def number(self, key: str) -> float:
+    def real_number(self, key: str) -> float:
         """Take a number; infinity is the string "inf"."""
-        return self._number(key, self.take(key, int, float, str))
+        return self._number(key, self.pop(key, int, float, str))
 
-    def numbers(self, key: str) -> list[float]:
+    def real_numbers(self, key: str) -> list[float]:
         """Take a list of numbers."""
         return [self._number(key, each) for each in self._list(key)]
 
-    def named_number(self, key: str) -> tuple[str, float]:
+    def labelled_number(self, key: str) -> tuple[str, float]:
         """Take a list of a text and a number."""
         found = self._list(key)
         if len(found) != 2:
@@ -166,7 +166,7 @@ class JsonObject:
 
     def mapping(self, key: str) -> dict[str, Any]:
         """Take an object as it is."""
-        found: dict[str, Any] = self.take(key, dict)
+        found: dict[str, Any] = self.pop(key, dict)
         return found
 
     def texts(self, key: str) -> list[str]:
@@ -174,20 +174,20 @@ class JsonObject:
         return [checked_text(each, key) for each in self._list(key)]
 
     def object(self, key: str, read: Callable[[JsonObject], _Read]) -> _Read:
-        """Take what is read of an object."""
-        return _read(self.take(key), key, read)
+        """Take an object and return the result of `read` on it."""
+        return _read(self.pop(key), key, read)
 
-    def perhaps(self, key: str, read: Callable[[JsonObject], _Read]) -> _Read | None:
-        """Take what is read of an object, or null."""
-        found = self.take(key, dict, type(None))
+    def optional(self, key: str, read: Callable[[JsonObject], _Read]) -> _Read | None:
+        """Take an object or null; return the result of `read` on it, None for null."""
+        found = self.pop(key, dict, type(None))
         return None if found is None else _read(found, key, read)
 
     def entries(self, key: str, read: Callable[[JsonObject], _Read]) -> list[_Read]:
-        """Take a list of what is read of objects."""
+        """Take a list of objects and return the results of `read` on them."""
         return [_read(each, f"one of {key}", read) for each in self._list(key)]
 
     def _list(self, key: str) -> list[Any]:
-        found: list[Any] = self.take(key, list)
+        found: list[Any] = self.pop(key, list)
         if len(found) > _MOST_ENTRIES:
             raise JsonError(f"{key} of {self._what} has {len(found):,} entries")
         return found

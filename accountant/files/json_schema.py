@@ -44,7 +44,7 @@ def schema_of(kind: Any) -> Schema:
         return {"enum": [each.value for each in kind]}
     if dataclasses.is_dataclass(kind):
         hints = get_type_hints(kind)
-        return closed({field.name: schema_of(hints[field.name]) for field in dataclasses.fields(kind)})
+        return object_schema({field.name: schema_of(hints[field.name]) for field in dataclasses.fields(kind)})
     origin, arguments = get_origin(kind), get_args(kind)
     if origin is Literal:
         return {"enum": list(arguments)}
@@ -60,7 +60,7 @@ def schema_of(kind: Any) -> Schema:
     raise TypeError(f"{kind!r}: has no schema")
 
 
-def closed(properties: Mapping[str, Schema], *, open_ended: bool = False) -> Schema:
+def object_schema(properties: Mapping[str, Schema], *, open_ended: bool = False) -> Schema:
     """Return the schema of an object that has all of these keys, and no others unless it is `open_ended`."""
     schema: Schema = {"type": "object", "properties": dict(properties), "required": list(properties)}
     return schema if open_ended else {**schema, "additionalProperties": False}
@@ -71,6 +71,6 @@ def nullable(schema: Schema) -> Schema:
     return {"anyOf": [schema, {"type": "null"}]}
 
 
-def titled(title: str, schema: Schema) -> Schema:
+def root_schema(title: str, schema: Schema) -> Schema:
     """Return a whole schema, with its dialect."""
     return {"$schema": _DIALECT, "title": title, **schema}

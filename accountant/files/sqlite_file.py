@@ -15,7 +15,7 @@ _opened: set[Opened] = set()  # added to and taken from in one step each: no loc
 
 
 def note_opened(path: str | Path) -> Opened:
-    """Note that this process has opened SQLite's file of a name; return what `note_closed` takes."""
+    """Note that this process has opened an SQLite file of a name; return the argument for `note_closed`."""
     opened = (*_number(path), next(_openings))
     _opened.add(opened)
     return opened
@@ -27,7 +27,7 @@ def note_closed(opened: Opened) -> None:
 
 
 def is_sqlite(path: str | Path) -> bool:
-    """Whether a file begins as an SQLite database does.
+    """Return True if a file begins as an SQLite database does.
 
     One that this process has open is not read: a process that closes any handle of a file loses all locks that it
     has on it, SQLite's, too, and another one would remove its log.

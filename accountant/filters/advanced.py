@@ -46,13 +46,13 @@ class AdvancedComposition(DeclaredFailures):
         return Spend(_NAMES, (total, squares, delta))
 
     @property
-    def zero(self) -> Spend:
+    def zero_spend(self) -> Spend:
         """Nothing spent."""
         return self.amount((Fraction(0), Fraction(0), Fraction(0)))
 
     @property
-    def infinite(self) -> Spend:
-        """What a declassification costs."""
+    def infinite_spend(self) -> Spend:
+        """The spend of a declassification."""
         return self.amount((None, None, Fraction(0)))
 
     def charge(self, mechanism: Mechanism, sensitivity: Sensitivity) -> Spend:
@@ -89,8 +89,8 @@ class AdvancedComposition(DeclaredFailures):
         within = epsilon_at(budget, epsilon, self.fits(spent, budget))
         return Cost(total if within is None else min(total, within), Fraction(budget.delta))
 
-    def left(self, spent: Spend, budget: Budget) -> Spend:
-        """Return what is left of Σ ε, Σ ε² (one of them suffices) and Σ δ."""
+    def remaining_spend(self, spent: Spend, budget: Budget) -> Spend:
+        """Return the rest of Σ ε, Σ ε² (one of them suffices) and Σ δ."""
         return difference(_NAMES, self._limits(budget), spent)
 
     def _limits(self, budget: Budget) -> tuple[Fraction | None, Fraction | None, Fraction | None]:
@@ -100,7 +100,7 @@ class AdvancedComposition(DeclaredFailures):
         return Fraction(budget.epsilon), squares, self.failure_limit(budget)
 
     def exceeds(self, spent: Spend, other: Spend) -> bool:
-        """Whether one total is worse than another: by Σ ε², then Σ ε, then Σ δ."""
+        """Return True if one total is worse than another: by Σ ε², then Σ ε, then Σ δ."""
         return _rank(spent) > _rank(other)
 
     def odometer(self, spent: Spend, delta: float) -> Cost:

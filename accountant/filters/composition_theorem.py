@@ -38,12 +38,12 @@ class Composition(Protocol):
         """
 
     @property
-    def zero(self) -> Any:
+    def zero_spend(self) -> Any:
         """Nothing spent."""
 
     @property
-    def infinite(self) -> Any:
-        """What a declassification costs: more than every finite budget."""
+    def infinite_spend(self) -> Any:
+        """The spend of a declassification: more than every finite budget."""
 
     def settings(self) -> dict[str, Any]:
         """Return the theorem's parameters as JSON-able data, exact to the last bit."""
@@ -56,7 +56,7 @@ class Composition(Protocol):
         """Raise `ValueError` if the theorem can guarantee nothing under this budget."""
 
     def charge(self, mechanism: Mechanism, sensitivity: Sensitivity) -> Any:
-        """Return what one release costs a record that moves the value by `sensitivity`.
+        """Return the cost of one release for a record that moves the value by `sensitivity`.
 
         Raises
         ------
@@ -65,7 +65,7 @@ class Composition(Protocol):
         """
 
     def fits(self, spent: Any, budget: Budget) -> bool:
-        """Compare what a record has spent with `budget`: True if it is within it, whatever came adaptively.
+        """Return True if a total spend is within `budget`, also if the releases were chosen adaptively.
 
         A theorem may have a method ``boxes(budget)``, too, which returns the `NumberLimits` that each suffice alone, so
         that most totals need not be asked for.
@@ -77,14 +77,14 @@ class Composition(Protocol):
         It is what a run with this total as its limit would guarantee.
         """
 
-    def left(self, spent: Any, budget: Budget) -> Any:
-        """Return what a record may still spend."""
+    def remaining_spend(self, spent: Any, budget: Budget) -> Any:
+        """Return the spend that is left to a record."""
 
     def exceeds(self, spent: Any, other: Any) -> bool:
-        """Whether one total is worse than another."""
+        """Return True if one total is worse than another."""
 
     def odometer(self, spent: Any, delta: float) -> Cost:
-        """Return the (epsilon, delta) of the run so far, at whatever moment one looks or stops by what was released.
+        """Return the (epsilon, delta) of the run so far, valid at every stopping time that depends on released values.
 
         With L the loss and ε the reading then, E(1 - e^{ε-L})^+ <= δ, whatever the rule for stopping.
 
@@ -175,12 +175,12 @@ class BasicComposition:
         return Cost(epsilon, delta)
 
     @property
-    def zero(self) -> Cost:
+    def zero_spend(self) -> Cost:
         """Nothing spent."""
         return Cost(Fraction(0), Fraction(0))
 
     @property
-    def infinite(self) -> Cost:
+    def infinite_spend(self) -> Cost:
         """No finite epsilon."""
         return Cost(None, Fraction(0))
 
@@ -211,7 +211,7 @@ class BasicComposition:
         return spent
 
     def exceeds(self, spent: Cost, other: Cost) -> bool:
-        """Whether one total is worse than another: by epsilon, then by delta."""
+        """Return True if one total is worse than another: by epsilon, then by delta."""
         if spent.epsilon is None or other.epsilon is None:
             return other.epsilon is not None or (spent.epsilon is None and spent.delta > other.delta)
         return (spent.epsilon, spent.delta) > (other.epsilon, other.delta)
@@ -232,10 +232,10 @@ class BasicComposition:
         return spent
 
     def promise(self, budget: Budget, delta: float) -> Bound:
-        """Return what (epsilon, delta)-DP of the budget implies."""
-        return promised(self.name, budget, delta)
+        """Return the epsilon at `delta` that (epsilon, delta)-DP of the budget implies."""
+        return implied_epsilon(self.name, budget, delta)
 
-    def left(self, spent: Cost, budget: Budget) -> Cost:
+    def remaining_spend(self, spent: Cost, budget: Budget) -> Cost:
         """Return the difference, at least 0; epsilon is None where the budget sets no limit."""
         delta = max(Fraction(0), Fraction(budget.delta) - spent.delta)
         if budget.epsilon == float("inf"):
@@ -245,7 +245,7 @@ class BasicComposition:
         return Cost(max(Fraction(0), Fraction(budget.epsilon) - spent.epsilon), delta)
 
 
-def promised(theorem: str, budget: Budget, delta: float) -> Bound:
+def implied_epsilon(theorem: str, budget: Budget, delta: float) -> Bound:
     """Return the epsilon that the budget implies at `delta`.
 
     Raises

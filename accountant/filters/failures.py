@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 from accountant.budget import Budget
-from accountant.filters.composition_theorem import NumberLimits, UnsupportedCharge, is_within, promised
+from accountant.filters.composition_theorem import NumberLimits, UnsupportedCharge, implied_epsilon, is_within
 from accountant.filters.spend import Spend
 from mechanisms import Mechanism
 from mechanisms.losses.enclosure import Bound
@@ -36,7 +36,7 @@ class DeltaSplit:
 
 @dataclass(frozen=True)
 class DeclaredFailures(abc.ABC):
-    """What all filters have in common that split δ between failures and losses.
+    """Base class of the filters that split δ between failures and losses.
 
     A release with a δ_i of its own is, but for probability δ_i, one that the theorem has a cost for: an
     (ε_i, δ_i)-DP pair is a post-processing of one that gives everything away with probability δ_i and else is
@@ -97,8 +97,8 @@ class DeclaredFailures(abc.ABC):
             )
 
     def promise(self, budget: Budget, delta: float) -> Bound:
-        """Return what (epsilon, delta)-DP of the budget implies."""
-        return promised(self.name, budget, delta)
+        """Return the epsilon at `delta` that (epsilon, delta)-DP of the budget implies."""
+        return implied_epsilon(self.name, budget, delta)
 
     @abc.abstractmethod
     def boxes(self, budget: Budget) -> Sequence[NumberLimits]:
@@ -113,7 +113,7 @@ class DeclaredFailures(abc.ABC):
         return _split(self.failures, delta)
 
     def failure_limit(self, budget: Budget) -> Fraction | None:
-        """Return what the releases' own δ may sum to; None for no limit.
+        """Return the largest sum of the releases' own δ; None for no limit.
 
         Without a limit on ε it is all of δ: the loss of a run in which nothing failed is finite.
         """
@@ -171,5 +171,5 @@ def epsilon_at(budget: Budget, epsilon: float, fits: bool) -> Fraction | None:
 
 
 def limits_nothing(budget: Budget) -> bool:
-    """Whether every loss is within the budget, so that only failures count, if anything does."""
+    """Return True if every loss is within the budget, so that failures alone count, if any do."""
     return math.isinf(budget.epsilon)

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from accountant.budget import Budget, Cost
-from accountant.filters.composition_theorem import NumberLimits, UnsupportedCharge, promised
+from accountant.filters.composition_theorem import NumberLimits, UnsupportedCharge, implied_epsilon
 from accountant.filters.failures import DeclaredFailures, epsilon_at, limits_nothing
 from accountant.filters.spend import Spend, difference
 from accountant.filters.zero_concentrated import ZeroConcentratedComposition
@@ -44,13 +44,13 @@ class GaussianComposition(DeclaredFailures):
         return Spend(_NAMES, (square, delta))
 
     @property
-    def zero(self) -> Spend:
+    def zero_spend(self) -> Spend:
         """Nothing spent."""
         return self.amount((Fraction(0), Fraction(0)))
 
     @property
-    def infinite(self) -> Spend:
-        """What a declassification costs."""
+    def infinite_spend(self) -> Spend:
+        """The spend of a declassification."""
         return self.amount((None, Fraction(0)))
 
     def charge(self, mechanism: Mechanism, sensitivity: Sensitivity) -> Spend:
@@ -98,7 +98,7 @@ class GaussianComposition(DeclaredFailures):
         epsilon = math.inf if math.isinf(mu) else GaussianProfile(mu).epsilon(share)
         return Cost(epsilon_at(budget, epsilon, self.fits(spent, budget)), Fraction(budget.delta))
 
-    def left(self, spent: Spend, budget: Budget) -> Spend:
+    def remaining_spend(self, spent: Spend, budget: Budget) -> Spend:
         """Return the μ² and delta that are left."""
         return difference(_NAMES, self._limits(budget), spent)
 
@@ -112,7 +112,7 @@ class GaussianComposition(DeclaredFailures):
         return -up(-self.split(delta).losses)
 
     def exceeds(self, spent: Spend, other: Spend) -> bool:
-        """Whether one total is worse than another."""
+        """Return True if one total is worse than another."""
         return _rank(spent) > _rank(other)
 
     def odometer(self, spent: Spend, delta: float) -> Cost:
@@ -128,10 +128,10 @@ class GaussianComposition(DeclaredFailures):
     def promise(self, budget: Budget, delta: float) -> Bound:
         """Return epsilon at any delta above that for failures: but for those a run within the budget is μ-GDP."""
         if limits_nothing(budget):
-            return promised(self.name, budget, delta)
+            return implied_epsilon(self.name, budget, delta)
         rest = -up(self.split(budget.delta).failures - Fraction(delta))
         if rest <= 0.0:
-            return promised(self.name, budget, delta)
+            return implied_epsilon(self.name, budget, delta)
         mu = square_root_up(square_limit(budget.epsilon, self._for_losses(budget.delta)))
         return Bound(GaussianProfile(mu).epsilon(rest), f"budget of the {self.name}")
 
@@ -143,5 +143,5 @@ def _rank(spent: Spend) -> tuple[bool, Fraction, Fraction]:
 
 
 def square_limit(epsilon: float, delta: float) -> Fraction:
-    """Return the square of the largest μ whose Gaussian profile is proved to be (epsilon, delta)-DP."""
+    """Return the square of the largest μ for which the Gaussian profile is proved to be (epsilon, delta)-DP."""
     return Fraction(largest_mu(epsilon, delta)) ** 2

@@ -33,7 +33,7 @@ def check_groups(composition: Composition, budget: Budget) -> None:
 
 
 def spent_together(units: Units, totals: Sequence[Vector]) -> Vector:
-    """Return what a group has spent whose members have spent this, rounded up; `check_groups` takes the theorem.
+    """Return the spend of a group from its members' spends, rounded up; `check_groups` takes the theorem.
 
     Σ ε under basic composition; (Σ √ρ)², (Σ √μ²)² under the others. Infinite if a release had a delta of its own.
 

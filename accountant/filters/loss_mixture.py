@@ -115,7 +115,7 @@ def epsilon_of_mixture(
 def loss_at_every_moment(
     orders: Sequence[float], weights: Sequence[float], divergences: Iterable[float], delta: float
 ) -> float:
-    """Return what the loss exceeds at some moment with probability at most δ, rounded up; parameters as above."""
+    """Return a bound that the loss never exceeds but for probability δ, rounded up; parameters as above."""
     terms = _Terms.of(orders, weights, divergences, delta)
     if terms is None:
         return math.inf

@@ -141,13 +141,13 @@ class RenyiComposition(DeclaredFailures):
         return Spend(self._names, values, any_suffices=True)
 
     @property
-    def zero(self) -> Spend:
+    def zero_spend(self) -> Spend:
         """Nothing spent."""
         return self.amount((Fraction(0),) * len(self._names))
 
     @property
-    def infinite(self) -> Spend:
-        """What a declassification costs."""
+    def infinite_spend(self) -> Spend:
+        """The spend of a declassification."""
         return self.amount((Fraction(0), *(None,) * len(self.orders)))
 
     def settings(self) -> dict[str, Any]:
@@ -195,7 +195,7 @@ class RenyiComposition(DeclaredFailures):
         )
 
     def fits(self, spent: Spend, budget: Budget) -> bool:
-        """Whether delta is within its limit and the mixture of all orders implies the budget's epsilon."""
+        """Return True if delta is within its limit and the mixture of all orders implies the budget's epsilon."""
         if any(is_within(spent.values, box) for box in self.boxes(budget)):
             return True
         delta, most = spent.values[0], self.failure_limit(budget)
@@ -228,8 +228,8 @@ class RenyiComposition(DeclaredFailures):
         epsilon = self._epsilon(spent, budget.delta)
         return Cost(epsilon_at(budget, epsilon, self.fits(spent, budget)), Fraction(budget.delta))
 
-    def left(self, spent: Spend, budget: Budget) -> Spend:
-        """Return what each order has left by itself; all orders together may allow a little more."""
+    def remaining_spend(self, spent: Spend, budget: Budget) -> Spend:
+        """Return the rest of each order by itself; all orders together may allow a little more."""
         if limits_nothing(budget):
             limits: tuple[Fraction | None, ...] = (None,) * len(self.orders)
         else:
@@ -237,7 +237,7 @@ class RenyiComposition(DeclaredFailures):
         return difference(self._names, (self.failure_limit(budget), *limits), spent)
 
     def exceeds(self, spent: Spend, other: Spend) -> bool:
-        """Whether one total is worse than another: by its best epsilon at delta = 1e-6."""
+        """Return True if one total is worse than another: by its best epsilon at delta = 1e-6."""
         return self._rank(spent) > self._rank(other)
 
     def _rank(self, spent: Spend) -> tuple[float, Fraction]:

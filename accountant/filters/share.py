@@ -20,7 +20,7 @@ def share_spent(composition: Composition, spent: Amount, budget: Budget) -> floa
     """
     if getattr(spent, "any_suffices", False) or budget == Budget.unlimited():
         return None
-    left = composition.left(spent, budget)
+    left = composition.remaining_spend(spent, budget)
     shares = [
         Fraction(1) if used is None else used / (used + rest)
         for (_, used), (_, rest) in zip(spent.parts(), left.parts(), strict=True)

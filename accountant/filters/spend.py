@@ -15,7 +15,7 @@ from mechanisms.rounding import up
 
 @dataclass(frozen=True, slots=True)
 class Spend:
-    """What a record has spent, or what a release costs it: named exact numbers that add up one by one.
+    """The spend of a record, or the cost of a release: named exact numbers that add up one by one.
 
     The composition theorem says what the numbers mean: rho of zCDP, the square of a Gaussian mu, a Rényi
     divergence for each order, how often a planned mechanism was used.
@@ -68,7 +68,7 @@ class Spend:
 
     @property
     def words_left(self) -> str:
-        """The numbers, rounded down, as what is left of a budget."""
+        """The numbers, rounded down, as the rest of a budget."""
         return self._written(written_left)
 
     def _written(self, rounded: Callable[[Fraction | None], str]) -> str:
@@ -82,7 +82,7 @@ class Spend:
 
 
 def difference(names: tuple[str, ...], limits: tuple[Fraction | None, ...], spent: Spend) -> Spend:
-    """Return what is left of limits, at least 0; None (no limit) stays None."""
+    """Return the rest of the limits, at least 0; None (no limit) stays None."""
     left: list[Fraction | None] = []
     for limit, value in zip(limits, spent.values, strict=True):
         if limit is None:

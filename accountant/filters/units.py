@@ -8,7 +8,7 @@ downwards, and be valid for any predictable upper bounds c_i of the releases' co
 while Σ ĉ_i / UNIT lies in F is valid for the same budget: ĉ_i / UNIT is at least c_i, and a function of it, so
 predictable; and what costs c costs whatever is more, since all these notions are monotone. So the run is one of costs
 ĉ_i / UNIT that stays in F. Roundings of different numbers of a charge (ε and ε², one divergence for each order) need
-not go together: the theorems use upper bounds of each alone. What is read from a total (`guarantee`, `left`,
+not go together: the theorems use upper bounds of each alone. What is read from a total (`guarantee`, `remaining_spend`,
 `odometer`) does not fall in any of its numbers, and stays an upper bound.
 
 **Loss.** n charges are counted by less than n units too much, 2^-1684 n. None is where 1 / UNIT divides: floats from
@@ -65,7 +65,7 @@ class Units:
 
     def __init__(self, composition: Composition) -> None:
         self.composition = composition
-        self.zero: Vector = (0,) * len(composition.zero.values)
+        self.zero: Vector = (0,) * len(composition.zero_spend.values)
         self.denominators: tuple[int, ...] = getattr(composition, "denominators", None) or tuple(
             [UNIT] * len(self.zero)
         )
@@ -126,7 +126,7 @@ class Units:
         )
 
     def format_vector(self, total: Vector) -> str:
-        """Return units as text: whole parts of 2^-256, and what is left of them, in hexadecimal digits."""
+        """Return units as text: integer multiples of 2^-256, and the exact remainder, in hexadecimal digits."""
         return " ".join(map(_text, total, self.denominators))
 
     def parse_vector(self, text: str) -> Vector:

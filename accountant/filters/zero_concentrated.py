@@ -49,13 +49,13 @@ class ZeroConcentratedComposition(DeclaredFailures):
         return Spend(_NAMES, (rho, delta))
 
     @property
-    def zero(self) -> Spend:
+    def zero_spend(self) -> Spend:
         """Nothing spent."""
         return self.amount((Fraction(0), Fraction(0)))
 
     @property
-    def infinite(self) -> Spend:
-        """What a declassification costs."""
+    def infinite_spend(self) -> Spend:
+        """The spend of a declassification."""
         return self.amount((None, Fraction(0)))
 
     def charge(self, mechanism: Mechanism, sensitivity: Sensitivity) -> Spend:
@@ -98,7 +98,7 @@ class ZeroConcentratedComposition(DeclaredFailures):
         epsilon = epsilon_of_rho(up(rho), float(split.losses) * (1 - 1e-15))
         return Cost(epsilon_at(budget, epsilon, self.fits(spent, budget)), Fraction(budget.delta))
 
-    def left(self, spent: Spend, budget: Budget) -> Spend:
+    def remaining_spend(self, spent: Spend, budget: Budget) -> Spend:
         """Return the rho and delta that are left."""
         return difference(_NAMES, self._limits(budget), spent)
 
@@ -108,7 +108,7 @@ class ZeroConcentratedComposition(DeclaredFailures):
         return rho_limit(budget.epsilon, self.split(budget.delta).losses), self.failure_limit(budget)
 
     def exceeds(self, spent: Spend, other: Spend) -> bool:
-        """Whether one total is worse than another: by rho, then by delta."""
+        """Return True if one total is worse than another: by rho, then by delta."""
         return _rank(spent) > _rank(other)
 
     def odometer(self, spent: Spend, delta: float) -> Cost:

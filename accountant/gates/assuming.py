@@ -16,23 +16,23 @@ from mechanisms.assumptions import examined
 
 
 class Assuming:
-    """What gates do whose results are guarantees: they keep each assumption once, in order, or refuse if strict."""
+    """Mixin of gates that give guarantees: it keeps each assumption once, in order, or refuses if strict."""
 
     strict: bool = False
     _assumed: tuple[Assumption, ...] = ()
 
     @property
     def assumptions(self) -> tuple[Assumption, ...]:
-        """What this run rests on and nobody checked, once each, in the order in which it was met."""
+        """The unchecked assumptions of this run, once each, in order of their first use."""
         return self._assumed
 
     def examine(self, value: Value) -> tuple[Value, tuple[Assumption, ...]]:
-        """Return a copy of the value that nobody else holds, and what it rests on."""
+        """Return a copy of the value to which no caller has a reference, and its assumptions."""
         return examined(value)
 
     def examine_mechanism(self, mechanism: Mechanism) -> GateMechanism:
-        """Return a copy of the mechanism that nobody else holds, and what releases ask of it."""
-        return GateMechanism.of(*self.examine(checked_mechanism(mechanism)))
+        """Return a copy of the mechanism to which no caller has a reference, and its properties for releases."""
+        return GateMechanism.of_mechanism(*self.examine(checked_mechanism(mechanism)))
 
     def assume(self, *assumptions: Assumption) -> None:
         """Keep assumptions that a release, a transformation or the gate itself rests on.

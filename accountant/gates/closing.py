@@ -10,7 +10,7 @@ from accountant.refusals import GateBusy, GateClosed
 
 
 class Closing:
-    """What every gate does when code around private data fails.
+    """Mixin of all gates: it shuts the gate when code around private data fails.
 
     Whether a function of private data fails can depend on the data. A caller that catches the error would
     learn it for free; so the gate shuts, and everything that follows is refused.
@@ -23,8 +23,8 @@ class Closing:
     _drawing: int | None = None  # the thread in which a mechanism draws
 
     @property
-    def closed(self) -> tuple[str, Place] | None:
-        """Why and where the gate was shut; None while it is open."""
+    def closure(self) -> tuple[str, Place] | None:
+        """The reason and the place for which the gate was shut; None while it is open."""
         return self._closed
 
     def close(self, why: str, where: Place) -> None:

@@ -42,7 +42,7 @@ from mechanisms.float_bounds import on_grid
 
 @dataclass(frozen=True, slots=True)
 class Divergence:
-    """A public value that differs between neighbours, or a movement beyond what was declared.
+    """A public value that differs between neighbours, or a movement beyond the declared bound.
 
     Attributes
     ----------
@@ -116,7 +116,7 @@ class Coupled(Closing, Assuming, OnTape):
 
     @property
     def divergences(self) -> Sequence[Divergence]:
-        """What differed between neighbours although it should not, in order of appearance."""
+        """The differences between neighbours that must not occur, in order of appearance."""
         return list(self._divergences.values())
 
     @property
@@ -203,7 +203,7 @@ class Coupled(Closing, Assuming, OnTape):
     def declassify(
         self, private: Private | PrivateSums, reason: str, *, shown: bool = True
     ) -> npt.NDArray[Any]:
-        """Publish D's value; neighbours that differ are told apart with certainty."""
+        """Publish D's value; neighbours on which it differs get an infinite loss."""
         self.check_open()
         check_owner(self, private)
         values = private._values

@@ -77,7 +77,7 @@ def check_feedback(
 
 
 def lies_in(given: Domain | None, domain: Domain) -> bool:
-    """Whether every value of one domain is known to lie in another, coordinate by coordinate."""
+    """Return True if every value of one domain is known to lie in another, coordinate by coordinate."""
     if given is None:
         return False
     if given == domain:

@@ -33,11 +33,11 @@ Value = TypeVar("Value")
 
 
 class Gate(Protocol):
-    """What a learner may do with private data."""
+    """The interface through which a learner uses private data."""
 
     @property
     def lanes(self) -> int:
-        """How many independent runs stand side by side on the leading axis."""
+        """The number of independent runs, the length of the leading axis."""
 
     @property
     def random(self) -> Randomness:
@@ -96,14 +96,14 @@ class Gate(Protocol):
         """
 
     def examine(self, value: Value) -> tuple[Value, tuple[Assumption, ...]]:
-        """Return what is used in place of a mechanism, transformation or domain, and what that rests on.
+        """Return the object that is used in place of a mechanism, transformation or domain, and its assumptions.
 
         A gate whose results are guarantees uses a copy that nobody else holds (`mechanisms.assumptions.examined`); one
         that only samples uses the value as it is, and notes nothing.
         """
 
     def examine_mechanism(self, mechanism: Mechanism) -> GateMechanism:
-        """Return what is used in place of a mechanism, as `examine` does, and what releases ask of it.
+        """Return the mechanism that is used in place of one, as `examine` does, and its properties for releases.
 
         Raises
         ------
@@ -112,7 +112,7 @@ class Gate(Protocol):
         """
 
     def assume(self, *assumptions: Assumption) -> None:
-        """Keep what a release rests on and nobody checked; a strict gate refuses."""
+        """Keep the unchecked assumptions of a release; a strict gate refuses."""
 
     def try_function(
         self, function: Callable[[Any], Any], values: npt.NDArray[Any], domain: Domain | None
@@ -123,13 +123,13 @@ class Gate(Protocol):
         """Take note that an operation with these public operands is about to take a private value."""
 
     def close(self, why: str, where: Place) -> None:
-        """Shut the gate: an error has told something about private data."""
+        """Shut the gate: an error has revealed something about private data."""
 
     def check_open(self) -> None:
         """Raise `GateClosed` if the gate was shut."""
 
     def check_stability(self, values: npt.NDArray[Any], results: npt.NDArray[Any], stability: float) -> None:
-        """Compare a map's declared stability with what is known (coupled gates know neighbours)."""
+        """Compare a map's declared stability with the known values (coupled gates know neighbours)."""
 
     def raw_read(self, private: Private, how: str, where: Place) -> npt.NDArray[Any]:
         """Answer an attempt to read a private value outside `release` and `declassify`."""

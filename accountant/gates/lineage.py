@@ -29,27 +29,27 @@ the numbers); None where cleared."""
 
 
 class Lineage(Protocol):
-    """How a value's origin follows the operations on the value."""
+    """The provenance of a private value: it follows the operations on the value."""
 
     def take(self, index: np.ndarray) -> Lineage:
         """Follow ``value[index]``; a negative index is padding and holds nothing."""
 
-    def plus(self, other: Lineage) -> Lineage:
+    def add(self, other: Lineage) -> Lineage:
         """Follow the sum of two private values of the same shape."""
 
-    def shifted(self, numbers: np.ndarray) -> Lineage:
+    def shift_by(self, numbers: np.ndarray) -> Lineage:
         """Follow the coordinate-wise sum with public numbers."""
 
-    def scaled(self, factor: np.ndarray) -> Lineage:
+    def scale_by(self, factor: np.ndarray) -> Lineage:
         """Follow the coordinate-wise product with a public factor."""
 
-    def summed(self) -> Lineage:
+    def sum_coordinates(self) -> Lineage:
         """Follow the sum over the last axis."""
 
-    def mapped(self, domain: Domain) -> Lineage:
-        """Follow a function of one record whose values lie in `domain`."""
+    def map_to_domain(self, domain: Domain) -> Lineage:
+        """Follow a function of one record with values in `domain`."""
 
-    def stretched(self, stability: float, size: int, offset: float, units: int) -> Lineage:
+    def stretch_by(self, stability: float, size: int, offset: float, units: int) -> Lineage:
         """Follow a map to `size` coordinates that stretches L1 distances at most by `stability`.
 
         `offset` is the largest size of what it makes of zeros, `units` how many units in the last place it rounds off
@@ -67,27 +67,27 @@ class Untracked:
         """Return itself."""
         return self
 
-    def plus(self, other: Lineage) -> Untracked:
+    def add(self, other: Lineage) -> Untracked:
         """Return itself."""
         return self
 
-    def shifted(self, numbers: np.ndarray) -> Untracked:
+    def shift_by(self, numbers: np.ndarray) -> Untracked:
         """Return itself."""
         return self
 
-    def scaled(self, factor: np.ndarray) -> Untracked:
+    def scale_by(self, factor: np.ndarray) -> Untracked:
         """Return itself."""
         return self
 
-    def summed(self) -> Untracked:
+    def sum_coordinates(self) -> Untracked:
         """Return itself."""
         return self
 
-    def mapped(self, domain: Domain) -> Untracked:
+    def map_to_domain(self, domain: Domain) -> Untracked:
         """Return itself."""
         return self
 
-    def stretched(self, stability: float, size: int, offset: float, units: int) -> Untracked:
+    def stretch_by(self, stability: float, size: int, offset: float, units: int) -> Untracked:
         """Return itself."""
         return self
 
@@ -101,7 +101,7 @@ UNTRACKED = Untracked()
 
 @dataclass(frozen=True)
 class Influence:
-    """How far one record can move each coordinate of a value, and the value as a whole.
+    """Bounds on the movement that one record causes, of each coordinate of a value and of the value as a whole.
 
     Replacing the record moves coordinate ``i`` by at most ``widths[i]``, and the whole value by at
     most ``l1_cap`` in L1 and ``l2_cap`` in L2 norm (a one-hot vector moves two coordinates, not all).
@@ -124,7 +124,7 @@ class Influence:
         return _sensitivity_of(self.widths, self.l1_cap, self.l2_cap)
 
     @functools.lru_cache(maxsize=4096)  # noqa: B019 (values, few of them)
-    def at(self, coordinates: tuple[int, ...]) -> Influence:
+    def restrict_to(self, coordinates: tuple[int, ...]) -> Influence:
         """Restrict to `coordinates`; a negative one is padding.
 
         Projection shortens distances; a coordinate taken m times makes them at most m times as long.
@@ -143,11 +143,11 @@ class Influence:
 
     @classmethod
     def from_list(cls, saved: list[Any]) -> Influence:
-        """Return what `to_list` described."""
+        """Return the influence that `to_list` described."""
         widths, *caps = saved
         return cls(tuple(map(float.fromhex, widths)), *map(float.fromhex, caps))
 
-    def plus(self, other: Influence) -> Influence:
+    def add(self, other: Influence) -> Influence:
         """Return the influence on a sum of two values (triangle inequality)."""
         mine, others = self.sensitivity, other.sensitivity
         return Influence(
@@ -178,7 +178,7 @@ def _influence_of(domain: Any) -> Influence:
 
 
 class Traced:
-    """The records of a value, the influence of each (one lane), and what is known in public of its numbers."""
+    """The records of a value, the influence of each (one lane), and public bounds on its numbers."""
 
     __slots__ = ("bounds", "influences")
 
@@ -190,24 +190,24 @@ class Traced:
         """Restrict every record to the coordinates of `index`, shape (1, k)."""
         coordinates = tuple(index[0].tolist())
         return Traced(
-            {record: moved.at(coordinates) for record, moved in self.influences.items()}, self.bounds
+            {record: moved.restrict_to(coordinates) for record, moved in self.influences.items()}, self.bounds
         )
 
-    def plus(self, other: Lineage) -> Traced:
+    def add(self, other: Lineage) -> Traced:
         """Unite the records; a record in both moves the sum by both."""
         assert isinstance(other, Traced)
         united = dict(self.influences)
         for record, moved in other.influences.items():
             mine = united.get(record)
-            united[record] = moved if mine is None else mine.plus(moved)
-        return Traced(united, self.bounds.plus(other.bounds))
+            united[record] = moved if mine is None else mine.add(moved)
+        return Traced(united, self.bounds.add(other.bounds))
 
-    def shifted(self, numbers: np.ndarray) -> Traced:
+    def shift_by(self, numbers: np.ndarray) -> Traced:
         """Keep every record's movement."""
-        return Traced(self.influences, self.bounds.shifted(numbers))
+        return Traced(self.influences, self.bounds.shift_by(numbers))
 
-    def scaled(self, factor: np.ndarray) -> Traced:
-        """Scale every record's movement by ``|factor|``; 0 times what may have overflowed depends on whether it has."""
+    def scale_by(self, factor: np.ndarray) -> Traced:
+        """Scale every record's movement by ``|factor|``; an overflow times 0 is NaN, so that movement is infinite."""
         times = _times_overflowed if self.bounds.overflowed else multiply_up
         result = {}
         for record, moved in self.influences.items():
@@ -218,28 +218,28 @@ class Traced:
                 _times(largest, moved.l1_cap),
                 _times(largest, moved.l2_cap),
             )
-        return Traced(result, self.bounds.scaled(factor))
+        return Traced(result, self.bounds.scale_by(factor))
 
-    def summed(self) -> Traced:
-        """A sum moves by at most the L1 movement of what is summed."""
+    def sum_coordinates(self) -> Traced:
+        """Follow the sum over the last axis: it moves by at most the L1 movement of the summands."""
         size = max((len(moved.widths) for moved in self.influences.values()), default=0)
         return Traced(
             {record: Influence((moved.sensitivity.l1,)) for record, moved in self.influences.items()},
-            self.bounds.summed(size),
+            self.bounds.sum_coordinates(size),
         )
 
-    def mapped(self, domain: Domain) -> Traced:
+    def map_to_domain(self, domain: Domain) -> Traced:
         """Any function of one record moves by at most the diameter of its range."""
         return Traced(dict.fromkeys(self.influences, Influence.of_domain(domain)), bounds_of(domain))
 
-    def stretched(self, stability: float, size: int, offset: float, units: int) -> Traced:
+    def stretch_by(self, stability: float, size: int, offset: float, units: int) -> Traced:
         """Every coordinate, and their L1 norm, move by at most ``stability * l1``."""
         result, taken = {}, 0
         for record, moved in self.influences.items():
             distance = multiply_up(moved.sensitivity.l1, stability)
             result[record] = Influence((distance,) * size, distance, distance)
             taken = max(taken, len(moved.widths))
-        return Traced(result, self.bounds.stretched(stability, taken, offset, units))
+        return Traced(result, self.bounds.stretch_by(stability, taken, offset, units))
 
     def rounding(self, where: np.ndarray | None) -> float:
         """Return how much further than its movement, in L1 norm, floating point may take a record."""
@@ -248,9 +248,9 @@ class Traced:
         size = max((len(moved.widths) for moved in self.influences.values()), default=0)
         return _both_sides(self.bounds.error, size if where is None else int(where.sum()))
 
-    def whole(self, where: np.ndarray | None) -> bool:
-        """Whether the numbers in the coordinates `where` are known to be whole."""
-        return self.bounds.whole
+    def has_integers(self, where: np.ndarray | None) -> bool:
+        """Return True if the numbers in the coordinates `where` are known to be integers."""
+        return self.bounds.are_integers
 
     def movements(self, where: np.ndarray | None) -> list[Movement]:
         """Group the records by their sensitivity on the coordinates `where`, shape (1, n)."""
@@ -258,10 +258,10 @@ class Traced:
         groups: dict[Sensitivity, list[RecordId]] = {}
         if len(self.influences) == 1:  # most values: nothing to group
             ((record, moved),) = self.influences.items()
-            alone = (moved if chosen is None else moved.at(chosen)).sensitivity
+            alone = (moved if chosen is None else moved.restrict_to(chosen)).sensitivity
             return [(alone, (record,))] if alone.linf > 0 else []
         for record, moved in self.influences.items():
-            sensitivity = (moved if chosen is None else moved.at(chosen)).sensitivity
+            sensitivity = (moved if chosen is None else moved.restrict_to(chosen)).sensitivity
             if sensitivity.linf > 0:
                 groups.setdefault(sensitivity, []).append(record)
         return list(groups.items())
@@ -322,14 +322,16 @@ class TracedSums:
         coordinates = at[0].tolist()
         bounds = origin.bounds
         for record, moved in origin.influences.items():
-            self.put(record, moved, bounds, coordinates)
+            self.add_record(record, moved, bounds, coordinates)
             bounds = NOTHING  # the numbers are added once, whoever is in them
 
-    def put(self, record: RecordId, moved: Influence, bounds: FloatBounds, coordinates: list[int]) -> None:
+    def add_record(
+        self, record: RecordId, moved: Influence, bounds: FloatBounds, coordinates: list[int]
+    ) -> None:
         """Add one record, and numbers of these bounds, at some coordinates; negative is padding."""
         for coordinate in coordinates if bounds.magnitude or bounds.error else ():
             if coordinate >= 0:
-                self._bounds[coordinate] = self._bounds[coordinate].plus(bounds)
+                self._bounds[coordinate] = self._bounds[coordinate].add(bounds)
         for coordinate, width in zip(coordinates, moved.widths, strict=True):
             if coordinate >= 0 and width > 0:
                 self._entries[coordinate].append((record, width))
@@ -384,7 +386,7 @@ class TracedSums:
             del self.changes[: sum(serial <= last for serial, _, _ in self.changes)]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what the sums hold as JSON-able data, exact to the last bit."""
+        """Return the contents of the sums as JSON-able data, exact to the last bit."""
         return {
             "entries": [[[record, width.hex()] for record, width in entries] for entries in self._entries],
             "caps": [[record, l1.hex(), l2.hex()] for record, (l1, l2) in self._caps.items()],
@@ -394,7 +396,7 @@ class TracedSums:
 
     @classmethod
     def from_dict(cls, saved: dict[str, Any]) -> TracedSums:
-        """Return what `to_dict` described."""
+        """Return the sums that `to_dict` described."""
         sums = cls(len(saved["entries"]))
         for mine, entries in zip(sums._entries, saved["entries"], strict=True):
             mine += [(record, float.fromhex(width)) for record, width in entries]
@@ -432,9 +434,9 @@ class TracedSums:
         errors = [each.error for each in self._bounds_at(where) if each.error]
         return _both_sides(max(errors), len(errors)) if errors else 0.0
 
-    def whole(self, where: np.ndarray | None) -> bool:
-        """Whether the numbers in the coordinates `where` are known to be whole."""
-        return all(each.whole for each in self._bounds_at(where))
+    def has_integers(self, where: np.ndarray | None) -> bool:
+        """Return True if the numbers in the coordinates `where` are known to be integers."""
+        return all(each.are_integers for each in self._bounds_at(where))
 
     def _bounds_at(self, where: np.ndarray | None) -> list[FloatBounds]:
         return self._bounds if where is None else [self._bounds[i] for i in np.flatnonzero(where[0]).tolist()]

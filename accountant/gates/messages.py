@@ -22,7 +22,7 @@ DRAWN_ELSEWHERE = Assumption(
 
 
 def some_value(domain: Domain) -> Any:
-    """Return a value of a domain, the same each time: what a release of it costs depends on the domain alone."""
+    """Return an arbitrary value of a domain, the same each time: the cost of a release depends on the domain alone."""
     if isinstance(domain, Categories):
         return 0
     zeros = np.zeros(domain.shape)

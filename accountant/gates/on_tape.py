@@ -11,12 +11,12 @@ if TYPE_CHECKING:
 
 
 class OnTape:
-    """What every gate does with operations on its private values: it tells them to its tape, if it has one."""
+    """Mixin of all gates: it reports the operations on private values to the gate's tape, if it has one."""
 
     _tape: Tape | None = None
 
     def on_tape(self, tape: Tape) -> None:
-        """Keep on a tape what enters and leaves from now on, or answer from one: for verifiers."""
+        """Attach a tape that records inputs and outputs from now on, or that replays them: for verifiers."""
         self._tape = tape
 
     def operates(self, value: Private | PrivateSums, *public: object) -> None:

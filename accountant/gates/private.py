@@ -119,7 +119,7 @@ class Private:
         self._gate.operates(self)
         with np.errstate(all="ignore"):
             total = self._values.sum(axis=-1, keepdims=True)
-        return Private(self._gate, total, self._provenance.summed())
+        return Private(self._gate, total, self._provenance.sum_coordinates())
 
     def map(
         self,
@@ -195,7 +195,7 @@ class Private:
             results, offset = self._apply_in_form(function)
         self._gate.try_function(function, self._values, self._domain)
         self._gate.check_stability(self._values, results, stability)
-        origin = self._provenance.stretched(stability, results.shape[-1], offset, 0)
+        origin = self._provenance.stretch_by(stability, results.shape[-1], offset, 0)
         return Private(self._gate, results, origin)
 
     def _transformed(self, transformation: Transformation) -> Private:
@@ -232,7 +232,7 @@ class Private:
             self._gate.check_stability(self._values, results, transformation.stability)
         offset = float(np.abs(transformation.apply(np.zeros((1, 1, self.shape[-1])))).max(initial=0.0))
         units = self.shape[-1] + 2  # law 2 of transformations
-        origin = self._provenance.stretched(transformation.stability, results.shape[-1], offset, units)
+        origin = self._provenance.stretch_by(transformation.stability, results.shape[-1], offset, units)
         return Private(self._gate, results, origin)
 
     def _shaped(self, domain: Domain, results: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -255,7 +255,7 @@ class Private:
 
     def _in(self, domain: Domain, results: npt.NDArray[Any]) -> Private:
         categories = domain.size if isinstance(domain, Categories) else 0
-        origin = self._provenance.mapped(domain)
+        origin = self._provenance.map_to_domain(domain)
         return Private(self._gate, results, origin, categories=categories, domain=domain)
 
     @contextlib.contextmanager
@@ -294,7 +294,7 @@ class Private:
             number = self._public(other)
             self._gate.operates(self, number)
             with np.errstate(all="ignore"):
-                return Private(self._gate, self._values + number, self._provenance.shifted(number))
+                return Private(self._gate, self._values + number, self._provenance.shift_by(number))
         other._check_number("added to")
         if other._gate is not self._gate:
             raise ForeignValue("two private values of different gates cannot be combined", calling_place())
@@ -306,7 +306,7 @@ class Private:
             total = self._values + other._values
         domain = self._domain if self._domain == other._domain else None
         parts = self._parts + other._parts
-        origin = self._provenance.plus(other._provenance)
+        origin = self._provenance.add(other._provenance)
         return Private(self._gate, total, origin, domain=domain, parts=parts)
 
     __radd__ = __add__
@@ -319,7 +319,7 @@ class Private:
         self._gate.operates(self, factor)
         with np.errstate(all="ignore"):
             product = self._values * factor
-        return Private(self._gate, product, self._provenance.scaled(factor))
+        return Private(self._gate, product, self._provenance.scale_by(factor))
 
     __rmul__ = __mul__
 

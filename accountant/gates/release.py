@@ -46,7 +46,7 @@ def check_domain(domain: object) -> None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GateMechanism:
-    """A mechanism as a gate uses it, and what releases ask of it.
+    """A mechanism as a gate uses it, and its properties for releases.
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ class GateMechanism:
     examination: Examination | None = None
 
     @classmethod
-    def of(
+    def of_mechanism(
         cls,
         mechanism: Mechanism,
         assumptions: tuple[Assumption, ...] = (),
@@ -88,7 +88,7 @@ class GateMechanism:
         shown: Mechanism | None = None,
         examination: Examination | None = None,
     ) -> GateMechanism:
-        """Return what releases ask of a mechanism; by default it is shown itself."""
+        """Return the properties of a mechanism for releases; by default `shown` is the mechanism itself."""
         categorical = is_categorical(mechanism)
         return cls(
             mechanism,
@@ -148,7 +148,7 @@ def _check_metric(own: GateMechanism, private: Private | PrivateSums) -> None:
 
 
 def checked_mechanism(mechanism: Mechanism) -> Mechanism:
-    """Return what draws noise, if it is a mechanism: behind its transformations, if it has any.
+    """Return the mechanism that draws noise, behind its transformations if it has any.
 
     Raises
     ------

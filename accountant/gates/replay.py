@@ -25,7 +25,7 @@ from mechanisms.mechanism import is_categorical
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One recorded release: the mechanism, the raw value, what it made of it, and the line.
+    """One recorded release: the mechanism, the raw value, the output and the line.
 
     Attributes
     ----------

@@ -118,8 +118,8 @@ class Simulation(Closing, OnTape):
         return value, ()
 
     def examine_mechanism(self, mechanism: Mechanism) -> GateMechanism:
-        """Return the mechanism as it is, with what releases ask of it."""
-        return GateMechanism.of(checked_mechanism(mechanism))
+        """Return the mechanism as it is, with its properties for releases."""
+        return GateMechanism.of_mechanism(checked_mechanism(mechanism))
 
     def assume(self, *assumptions: Assumption) -> None:
         """Keep nothing."""

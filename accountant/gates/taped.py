@@ -96,9 +96,9 @@ class Published:
 
 
 class Tape(Protocol):
-    """What an accountant tells as it lets values in and out."""
+    """The observer of an accountant: it sees each value that enters or leaves."""
 
-    def entered(self, record: RecordId, values: npt.NDArray[Any]) -> None:
+    def enters(self, record: RecordId, values: npt.NDArray[Any]) -> None:
         """Take note of data of a record that enter."""
 
     def operates(self, value: Private | PrivateSums, public: tuple[object, ...]) -> None:
@@ -112,11 +112,11 @@ class Tape(Protocol):
         place: Place,
         draw: _DrawNoise,
     ) -> npt.NDArray[Any]:
-        """Return what comes out of a call that is checked and paid for."""
+        """Return the output of a call that is checked and paid for."""
 
 
 class Recording:
-    """Keeps what enters and leaves, in order.
+    """A tape that keeps all that enters and leaves, in order.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ class Recording:
         self.published: list[Published] = []
         self._altered = altered
 
-    def entered(self, record: RecordId, values: npt.NDArray[Any]) -> None:
+    def enters(self, record: RecordId, values: npt.NDArray[Any]) -> None:
         """Keep a record's values."""
         self.inputs.append((record, values.copy()))
 
@@ -150,7 +150,7 @@ class Recording:
         place: Place,
         draw: _DrawNoise,
     ) -> npt.NDArray[Any]:
-        """Draw, and keep what comes out."""
+        """Draw noise, and keep the output."""
         noisy: list[npt.NDArray[Any]] = []
 
         def kept(function: Function) -> Function:
@@ -170,7 +170,7 @@ class Recording:
 
 
 class Retelling:
-    """Answers with what left in a recorded run, and compares.
+    """A tape that answers with the outputs of a recorded run, and compares the inputs with that run's.
 
     Parameters
     ----------
@@ -204,8 +204,8 @@ class Retelling:
         self._changed: set[RecordId] = set()
         self.difference: Difference | None = None
 
-    def entered(self, record: RecordId, values: npt.NDArray[Any]) -> None:
-        """See whether the record's values are others than they were."""
+    def enters(self, record: RecordId, values: npt.NDArray[Any]) -> None:
+        """Compare the values of a record that enters with those of the recorded run."""
         known, before = next(self._inputs, (record, None))
         if known != record:
             self._note("raw-flow", calling_place(), "which record enters here depends on raw data")
@@ -219,7 +219,7 @@ class Retelling:
                 )
 
     def operates(self, value: Private | PrivateSums, public: tuple[object, ...]) -> None:
-        """See whether the operation is what it was, and its value, if none of its records changed."""
+        """Compare an operation with the recorded one, and its value, if none of the value's records changed."""
         if self.difference is not None:
             return
         taped = next(self._operations, None)
@@ -240,7 +240,7 @@ class Retelling:
         place: Place,
         draw: _DrawNoise,
     ) -> npt.NDArray[Any]:
-        """Return what came out then."""
+        """Return the output of the recorded run."""
         taped = next(self._published, None)
         if taped is None:
             self._note("more-calls", place, "on other data this line releases once more")

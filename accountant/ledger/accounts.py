@@ -81,7 +81,7 @@ class Accounts:
 
     @property
     def budget(self) -> Budget:
-        """What each record may lose in total."""
+        """The total that each record may lose."""
         return self._budget
 
     @property
@@ -167,7 +167,7 @@ class Accounts:
 
     def _refusal(self, refused: CannotPay, place: Place, entries: Sequence[Entry]) -> BudgetExceeded:
         rule = refused.rule
-        left = self.composition.left(refused.spent, self.budget if rule is None else rule.budget)
+        left = self.composition.remaining_spend(refused.spent, self.budget if rule is None else rule.budget)
         words = asked_and_left(refused.charge, left)
         limit, bounds = "its budget" if rule is None else str(rule), ""
         if rule is not None and (rule.purpose is not None or rule.tenant is not None):
@@ -225,11 +225,11 @@ class Accounts:
         return self.composition.guarantee(self._ledger.spent(record), self.budget)
 
     def left(self, record: RecordId) -> Any:
-        """Return what `record` may still spend, in the theorem's currency.
+        """Return the amount that `record` may still spend, in the theorem's currency.
 
         Under basic composition a `Cost`, whose epsilon is None where the budget sets no limit.
         """
-        return self.composition.left(self._ledger.spent(record), self.budget)
+        return self.composition.remaining_spend(self._ledger.spent(record), self.budget)
 
     @property
     def rules(self) -> Sequence[Rule]:
@@ -237,18 +237,18 @@ class Accounts:
         return self._ledger.rules
 
     def left_by_rule(self, record: RecordId) -> dict[Rule, Any]:
-        """Return what `record`, or its group, may still spend now under each rule that counts its charges.
+        """Return the remaining amount of `record`, or its group, under each rule that counts its charges.
 
         A charge needs room in the budget (`left`) and in every rule that counts it.
         """
         return {
-            rule: self.composition.left(spent, rule.budget)
+            rule: self.composition.remaining_spend(spent, rule.budget)
             for standing in self._ledger.standings([record])
             for rule, spent in standing.counted
         }
 
     def check_permitted(self) -> None:
-        """Refuse unless the rules permit charges for what is charged for here.
+        """Refuse unless the rules permit charges for the current purpose and tenant.
 
         Raises
         ------
@@ -258,7 +258,7 @@ class Accounts:
         self._first_refused((), calling_place())
 
     def odometer(self, record: RecordId, delta: float | None = None) -> Cost:
-        """Return the (epsilon, delta) that covers what `record` has lost so far, whenever one looks.
+        """Return the (epsilon, delta) that covers the loss of `record` so far, valid at any time.
 
         Parameters
         ----------
@@ -300,7 +300,7 @@ class Accounts:
             raise TheoremMissing(self._for_relation(str(error)), calling_place()) from None
 
     def worst(self) -> tuple[RecordId | None, Cost]:
-        """Return the record that has spent most, and what it has lost as `spent` says it."""
+        """Return the record that has spent most, and its loss in the form of `spent`."""
         record, total = self._ledger.worst()
         return record, self.composition.guarantee(total, self.budget)
 

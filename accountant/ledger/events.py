@@ -61,7 +61,7 @@ class Settle(NamedTuple):
 
 
 class KeepAnswer(NamedTuple):
-    """What a request is to be answered, unless another answer is kept."""
+    """The answer to a request, kept unless another answer is."""
 
     request: str
     answer: bytes
@@ -138,7 +138,7 @@ class Answered(NamedTuple):
 
 
 class Ruled(NamedTuple):
-    """Limits beside the budget that are in force from here on; who set them, why, and when, by what clock."""
+    """Limits beside the budget, in force from here on, with their author, reason, time and clock."""
 
     rules: tuple[Rule, ...]
     by: str
@@ -148,7 +148,7 @@ class Ruled(NamedTuple):
 
 
 class ClockConfirmed(NamedTuple):
-    """Somebody's word that the clock is right, however far it is ahead of the last event; it has not drifted then."""
+    """A statement that the clock is right, however far it is ahead of the last event; it has not drifted then."""
 
     at: int
     by: str

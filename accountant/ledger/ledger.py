@@ -112,7 +112,7 @@ class Ledger(State):
         return ledger
 
     def resume(self, witness: RunningClock) -> None:
-        """Go on now, after what was charged last.
+        """Go on now, after the last charge.
 
         Raises
         ------
@@ -122,7 +122,7 @@ class Ledger(State):
         self._clock = ProcessClock(self.clock)
         if self.limits is not None and self.limits.windows:
             now = self._clock.now()
-            self.drift = self.limits.drift(self.drift, self.clock, now, witness.since(self.clock))
+            self.drift = self.limits.drift(self.drift, self.clock, now, witness.elapsed_since(self.clock))
             self.clock = now
 
     @property
@@ -141,18 +141,18 @@ class Ledger(State):
         return tuple(entry for charged in self.charged() for entry in charged.entries)
 
     def now(self) -> int | None:
-        """Return the time; None if no rule looks at it."""
+        """Return the time; None if no rule needs it."""
         return None if self.limits is None or not self.limits.windows else self._clock.now()
 
     def charged(self) -> Iterator[Charged]:
-        """Yield what was charged together, but for reservations that were given back."""
+        """Yield the charges that were made together, without reservations that were given back."""
         returned = {each.position for each in self.events if isinstance(each, Settlement) and each.returned}
         for event in self.events:  # alone: interrupted (Ctrl-C), what else is kept may be a step behind
             if isinstance(event, Charged) and event.position not in returned:
                 yield event
 
     def is_reserved(self, position: int) -> bool:
-        """Whether a charge is a reservation that is neither drawn nor given back."""
+        """True if a charge is a reservation that is neither drawn nor given back."""
         return self.reservation(position) == "reserved"
 
     def __len__(self) -> int:
@@ -177,7 +177,7 @@ class Ledger(State):
         return (record for record, account in self.accounts.items() if account.times)
 
     def spent(self, record: RecordId) -> Any:
-        """Return what `record` has spent in the theorem's currency."""
+        """Return the amount that `record` has spent, in the theorem's currency."""
         return self.units.amount(self.account(canonical_name(record)).spent)
 
     def first_refused(self, entries: Sequence[Entry], fits: Fits, scope: Scope = ANY) -> CannotPay | None:
@@ -188,12 +188,12 @@ class Ledger(State):
         return None if self.limits is None else Now(self._clock.now())
 
     def together(self, records: Sequence[RecordId], waiting: Sequence[Collection[RecordId]]) -> set[RecordId]:
-        """Return those who wait and are in a group of these records; see `Store`."""
-        mates = set() if self.limits is None else self.limits.together(records)
+        """Return the waiting records that are in a group of these records; see `Store`."""
+        mates = set() if self.limits is None else self.limits.other_members(records)
         return {mate for mate in mates if any(mate in each for each in waiting)}
 
     def standings(self, records: Sequence[RecordId]) -> list[Standing]:
-        """Return how records stand; see `Store`."""
+        """Return the standing of each record; see `Store`."""
         limits, names = self.limits, list(map(canonical_name, records))
         now = self._clock.now()
         return [
@@ -233,11 +233,11 @@ class Ledger(State):
         return found
 
     def next_position(self) -> int:
-        """Return where the next charge will stand."""
+        """Return the position of the next charge."""
         return self._last + 1
 
     def apply(self, event: LedgerEvent) -> None:
-        """Let something happen, whatever records have left: a charge, or what becomes of one."""
+        """Apply an event, a charge or its outcome, however much records have left."""
         if self.write_ahead is not None:
             self.write_ahead(event)
         apply(self, event)
@@ -263,7 +263,7 @@ class Ledger(State):
         self._do(Settle(position, returned=True))
 
     def worst(self) -> tuple[RecordId | None, Any]:
-        """Return the record that has spent most, and what it has spent; it looks at every different total."""
+        """Return the record that has spent most, and its total; every different total is compared."""
         found: tuple[RecordId | None, Any] = (None, self.units.amount(self.units.zero))
         seen: set[Vector] = set()
         for record, account in self.accounts.items():
@@ -275,7 +275,7 @@ class Ledger(State):
         return found
 
     def charges(self, record: RecordId) -> list[Entry]:
-        """List what `record` was charged for."""
+        """List the charges of `record`."""
         name = canonical_name(record)
         return [entry for entry in self.entries if name in entry.records]
 
@@ -284,7 +284,7 @@ class Ledger(State):
         return [entry for entry in self.entries if entry.mechanism is None]
 
     def note_assumptions(self, assumptions: Sequence[Assumption]) -> None:
-        """Say that they are made, if somebody writes it down; the accountant keeps them."""
+        """Report assumptions to the journal, if there is one; the accountant keeps them."""
         if self.write_ahead is not None:
             for assumption in assumptions:
                 self.write_ahead(assumption)

@@ -33,7 +33,7 @@ from accountant.rules.scope import Scope
 
 
 class Account(NamedTuple):
-    """What a record has paid.
+    """The payments of a record.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class Request(NamedTuple):
 
 
 class State:
-    """What events have led to, in dictionaries; a storage that has more than fits them overrides how it is looked up.
+    """The state after events, in dictionaries; a storage that has more than fits them overrides how it is looked up.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ class State:
         self.accounts[record] = account
 
     def reservation(self, position: int) -> str | None:
-        """Return what became of a reservation; None if none was made there."""
+        """Return the outcome of a reservation; None if none was made there."""
         return self.reservations.get(position)
 
     def set_reservation(self, position: int, state: str) -> None:
@@ -143,18 +143,18 @@ class State:
         self.named[charged.position] = charged
 
     def next_position(self) -> int:
-        """Return where the next charge will stand; 0 if the storage says so when it is written."""
+        """Return the position of the next charge; 0 if the storage assigns it when it is written."""
         return 0
 
     def happens(self, event: LedgerEvent) -> None:
-        """Keep an event: from here on it has happened, also for whoever is interrupted now (Ctrl-C)."""
+        """Keep an event: from here on it has happened, also for a caller that is interrupted now (Ctrl-C)."""
 
     def set_rules(self, ruled: Ruled) -> None:
-        """Put rules in force; what they count of earlier charges is the storage's to find, who has them."""
+        """Put rules in force; the storage, which has the earlier charges, finds their counts."""
         self.limits = Limits(ruled.rules, self.units) if ruled.rules else None
 
     def counted(self, record: RecordId) -> Row:
-        """Return what rules count of a record."""
+        """Return the counts of the rules for a record."""
         assert self.limits is not None
         return self.account(record).counted or self.limits.zero
 
@@ -165,9 +165,9 @@ class State:
         for record in entry.records:
             row = self.counted(record)
             row = (
-                limits.charged(record, row, price, counting, at)
+                limits.with_charge(record, row, price, counting, at)
                 if held is None
-                else limits.reserved(record, row, price, counting, held)
+                else limits.with_reservation(record, row, price, counting, held)
             )
             self.put(record, self.account(record)._replace(counted=row))
 
@@ -176,7 +176,7 @@ class State:
 
 
 def decide(state: State, command: LedgerCommand, now: Now | None) -> Receipt:
-    """Return what a command leads to, and what is said of it; nothing has happened yet.
+    """Return the event that a command leads to, and its receipt; nothing has happened yet.
 
     A storage that numbers charges when they are written says later where one stands.
 
@@ -215,7 +215,7 @@ def decide(state: State, command: LedgerCommand, now: Now | None) -> Receipt:
 
 
 def stamp(state: State, now: Now | None) -> tuple[int | None, int]:
-    """Return the stamp of an event, and the clock's drift; where a rule looks at the time, it never goes back."""
+    """Return the stamp of an event, and the clock's drift; where a rule needs the time, it never goes back."""
     if now is None:
         return None, state.drift
     limits = state.limits
@@ -271,7 +271,7 @@ def _repeated(state: State, command: Charge, earlier: Request, now: Now | None) 
 
 
 def is_stale(state: State, request: Request, now: Now | None) -> bool:
-    """Whether what a request was charged for is of an earlier day than what is drawn now, and a rule counts days."""
+    """True if a request was charged on an earlier day than it is drawn, and a rule counts days."""
     limits = state.limits
     if limits is None or not limits.windows or now is None:
         return False
@@ -401,9 +401,9 @@ def _settle(state: State, event: Settlement) -> None:
                 state.put(record, Account(minus(before.spent, price), before.times - 1, before.counted))
     if limits is not None:
         settled: Callable[[Row], Row] = (
-            (lambda row: limits.returned(row, position))
+            (lambda row: limits.without_reservation(row, position))
             if event.returned
-            else (lambda row: limits.drawn(row, position, event.at or 0))
+            else (lambda row: limits.with_draw(row, position, event.at or 0))
         )
         for record in {record for entry in charged.entries for record in entry.records}:
             state.put(record, state.account(record)._replace(counted=settled(state.counted(record))))
@@ -419,7 +419,7 @@ def _settle(state: State, event: Settlement) -> None:
 def repeated_command(
     state: State, event: Charged | Settlement | DrawnAgain, holds: Callable[[Vector], bool]
 ) -> LedgerCommand:
-    """Return the command that an event was decided for: whoever verifies decides it again."""
+    """Return the command that an event was decided for: a verification decides it again."""
     if isinstance(event, Settlement):
         return Settle(event.position, event.returned)
     if isinstance(event, DrawnAgain):

@@ -36,7 +36,7 @@ class _Reserving(Protocol):
 
 @dataclass(frozen=True)
 class Quote:
-    """What a release would charge; made by `Accountant.price`, charged by `Accountant.reserve`.
+    """The charge of a release; made by `Accountant.price`, charged by `Accountant.reserve`.
 
     Attributes
     ----------
@@ -61,12 +61,12 @@ class Quote:
 
     @property
     def mechanism(self) -> Mechanism:
-        """What would be released through."""
+        """The mechanism of the release."""
         return self._own.shown
 
     @property
     def affordable(self) -> bool:
-        """Whether every record could pay when it was priced."""
+        """True if every record could pay when it was priced."""
         return self.refused is None
 
     def __str__(self) -> str:
@@ -96,7 +96,7 @@ class Reservation:
 
     @property
     def position(self) -> int:
-        """Where it stands in the ledger: what names it on the command line."""
+        """Its position in the ledger, which is its name on the command line."""
         return self._position
 
     @property

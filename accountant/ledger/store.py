@@ -23,7 +23,7 @@ Fits = Callable[[Any], bool]
 
 
 class CannotPay(Exception):
-    """A record's account does not hold what it is asked for; nothing was charged.
+    """A record's account has less than the charge; nothing was charged.
 
     Attributes
     ----------
@@ -75,7 +75,7 @@ class AnswerErased(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What a record has paid by now.
+    """The payments of a record by now.
 
     Attributes
     ----------
@@ -90,7 +90,7 @@ class Standing:
 
 
 class Tally(NamedTuple):
-    """How often a ledger has an entry, but for reservations that were given back.
+    """The number of equal entries of a ledger, without reservations that were given back.
 
     Attributes
     ----------
@@ -109,7 +109,7 @@ class Tally(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RuleStanding:
-    """How near a rule's limit is to those whom it counts.
+    """The distance of a rule's limit from the records that it counts.
 
     Attributes
     ----------
@@ -131,7 +131,7 @@ class RuleStanding:
 
 
 class Receipt(NamedTuple):
-    """What a ledger says of what it was asked to do.
+    """The answer of a ledger to a command.
 
     Attributes
     ----------
@@ -215,7 +215,7 @@ class Store(Protocol):
         """
 
     def answered(self, request: str, answer: bytes) -> bytes:
-        """Keep what a request is to be answered, unless another answer is kept; return the one that is kept.
+        """Keep the answer to a request, unless another answer is kept; return the one that is kept.
 
         Raises
         ------
@@ -245,22 +245,22 @@ class Store(Protocol):
         """Return the `CannotPay` that `charge` would raise now; changes nothing."""
 
     def together(self, records: Sequence[RecordId], waiting: Sequence[Collection[RecordId]]) -> Set[RecordId]:
-        """Return those who wait and are in a group of these records, by the rules."""
+        """Return the waiting records that are in a group of these records, by the rules."""
 
     def standings(self, records: Sequence[RecordId]) -> list[Standing]:
-        """Return how these records stand, all at one moment."""
+        """Return the standing of each of these records, all at one moment."""
 
     def rule_standings(self) -> list[RuleStanding]:
-        """Return how near each rule's limit is, all at one moment; it looks at every account."""
+        """Return the distance to each rule's limit, all at one moment; every account is read."""
 
     def spent(self, record: RecordId) -> Any:
-        """Return what `record` has spent, what is reserved included."""
+        """Return the amount that `record` has spent, reservations included."""
 
     def tallies(self) -> Iterable[Tally]:
         """Return how often there was each kind of charge; a ledger that lasts keeps count."""
 
     def worst(self) -> tuple[RecordId | None, Any]:
-        """Return the record that has spent most, and what it has spent."""
+        """Return the record that has spent most, and its total."""
 
     def count_records(self) -> int:
         """Return how many records have paid for anything."""
@@ -269,13 +269,13 @@ class Store(Protocol):
         """Iterate over the records that have paid for anything."""
 
     def charges(self, record: RecordId) -> list[Entry]:
-        """List what `record` was charged for."""
+        """List the charges of `record`."""
 
     def declassifications(self) -> list[Entry]:
         """List the places where data left unprotected."""
 
     def note_assumptions(self, assumptions: Sequence[Assumption]) -> None:
-        """Keep what releases rest on and nobody checked."""
+        """Keep the unchecked assumptions of releases."""
 
     def note_closed(self, why: str, where: Place) -> None:
         """Keep that the gate was shut: no charge is made any more."""

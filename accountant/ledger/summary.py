@@ -41,7 +41,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """Who paid what for which release, the worst record, and what is left.
+    """The charges by release and record, the worst record, and the remaining budget.
 
     ``str()`` of a summary is a table for people. `failures` is the share of delta that the theorem declares for
     releases that fail, 0 for one that has none.
@@ -116,7 +116,7 @@ def summarise(
         records=ledger.count_records(),
         worst_record=worst_record,
         worst_cost=composition.guarantee(worst_total, budget),
-        left=composition.left(worst_total, budget),
+        left=composition.remaining_spend(worst_total, budget),
         lines=tuple(
             Line(mechanism, where, count, paid, largest, noise)
             for (mechanism, where, noise), (count, paid, largest) in groups.items()

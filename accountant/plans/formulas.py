@@ -5,9 +5,9 @@ A formula is a tree of SymPy's own, unmodified classes; what each node means is 
 conclude of it (`simplify`, assumptions, comparisons) is used. What is no part of the language is never guessed at.
 
 **Reading.** A formula becomes a quotient of polynomials over the rationals. A declared symbol is its bound plus an
-offset, which is at least 0 (`Whole`) or above 0 (`Above`); a root, a floor or a logarithm is one more unknown, of
-which only the sign is used. `Min` and `Max` are, wherever they are looked at, one of their arguments: a statement that
-holds with each of them holds.
+offset, which is at least 0 (`IntegerRange`) or above 0 (`RealAbove`); a root, a floor or a logarithm is one more
+unknown, of which only the sign is used. `Min` and `Max` are replaced by one of their arguments at a time: a statement
+that holds with each of them holds.
 
 **Signs.** A polynomial without a negative coefficient in unknowns that are at least 0 is at least 0, and above 0 if
 one of its terms has none but positive unknowns. A divisor has to be shown to be nonzero on the whole domain before
@@ -34,12 +34,12 @@ _MOST_CASES = 64
 _DIGITS = 60
 
 
-class NotShown(Exception):
+class ConditionUnproved(Exception):
     """A requirement of a formula that is not shown to hold on the whole domain, or that is no part of the language."""
 
 
-class Undefined(ArithmeticError):
-    """A formula has no real value at a point, or none that could be told."""
+class UndefinedValue(ArithmeticError):
+    """A formula has no real value at a point, or none could be computed."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def check_declared(name: str, expression: sp.Expr, declared: Iterable[sp.Symbol]
 
 
 class Sign(IntEnum):
-    """What is known of an unknown or a polynomial on the whole domain."""
+    """The proved sign of a symbol or a polynomial on the whole domain."""
 
     ANY = 0
     NOT_NEGATIVE = 1
@@ -122,7 +122,7 @@ def _language() -> frozenset[type]:
 def _check_language(node: sp.Expr) -> None:
     """Check the exact class: a subclass, and what is equal to another node by its own word, may mean anything."""
     if type(node) not in _language():
-        raise NotShown(f"what {node} is: the language has no {type(node).__name__}")
+        raise ConditionUnproved(f"what {node} is: the language has no {type(node).__name__}")
 
 
 def _unknowns(expressions: Iterable[sp.Expr]) -> tuple[dict[Hashable, sp.Expr], list[sp.Expr]]:
@@ -162,32 +162,32 @@ class PlanStatement:
 
         Raises
         ------
-        NotShown
+        ConditionUnproved
             If it is no part of the language.
         """
         reading = _Reading(self._domain, self._unknowns, self._choices, {}, shifted=False)
         return reading.written(reading.read(expression))
 
-    def cases(self) -> Iterator[Case]:
+    def cases(self) -> Iterator[FormulaCase]:
         """Iterate over cases of which each point of the domain lies in one: which argument each Min and Max is.
 
         Raises
         ------
-        NotShown
+        ConditionUnproved
             If there are too many.
         """
         if math.prod(len(node.args) for node in self._choices) > _MOST_CASES:
-            raise NotShown(f"more than {_MOST_CASES} cases of Min and Max")
+            raise ConditionUnproved(f"more than {_MOST_CASES} cases of Min and Max")
         for chosen in itertools.product(*(node.args for node in self._choices)):
-            yield Case(self._domain, self._unknowns, dict(zip(self._choices, chosen, strict=True)))
+            yield FormulaCase(self._domain, self._unknowns, dict(zip(self._choices, chosen, strict=True)))
 
 
-class Case:
+class FormulaCase:
     """A statement where each Min and Max is one of its arguments.
 
     Raises
     ------
-    NotShown
+    ConditionUnproved
         By every method, if the formula is not shown to have a value on the whole domain.
     """
 
@@ -201,22 +201,22 @@ class Case:
         self._shifted = _Reading(domain, unknowns, (), chosen, shifted=True)
 
     def is_positive(self, expression: sp.Expr) -> bool:
-        """Whether it is shown that a formula is above 0."""
+        """Return True if a formula is proved to be above 0."""
         return self._shifted.has_sign(self._shifted.read(expression), Sign.POSITIVE)
 
     def is_not_negative(self, expression: sp.Expr) -> bool:
-        """Whether it is shown that a formula is at least 0."""
+        """Return True if a formula is proved to be at least 0."""
         return self._shifted.has_sign(self._shifted.read(expression), Sign.NOT_NEGATIVE)
 
     def is_never_above(self, small: sp.Expr, large: sp.Expr) -> bool:
-        """Whether it is shown that one formula is at most another; each has a value of its own."""
+        """Return True if one formula is proved to be at most another; each has a value of its own."""
         difference = self._shifted.read(large) - self._shifted.read(small)
         return self._shifted.has_sign(difference, Sign.NOT_NEGATIVE)
 
-    def is_whole(self, expression: sp.Expr) -> bool:
-        """Whether it is shown that a formula is a whole number: a polynomial with whole coefficients in such."""
+    def is_integer(self, expression: sp.Expr) -> bool:
+        """Return True if a formula is proved to be an integer: a polynomial in integers with integer coefficients."""
         self._shifted.read(expression)  # it has a value
-        return self._plain.is_whole(self._plain.read(expression))
+        return self._plain.is_integer(self._plain.read(expression))
 
 
 class _Reading:
@@ -286,11 +286,11 @@ class _Reading:
                 f"{node.args[0]}, of which there is a logarithm, is above 0",
             )
             return self._unknown(node, self._sign_of(inner - self._field.one))
-        raise NotShown(f"what {node} is")
+        raise ConditionUnproved(f"what {node} is")
 
     def _power(self, base: sp.Expr, power: int, root: int) -> Any:
         if abs(power) > _MOST_POWER:
-            raise NotShown(f"what the {power}-th power of {base} is: powers go to {_MOST_POWER}")
+            raise ConditionUnproved(f"what the {power}-th power of {base} is: powers go to {_MOST_POWER}")
         value = self.read(base)
         if root != 1:
             self._need(
@@ -299,14 +299,14 @@ class _Reading:
             value = self._unknown((base, root), self._sign_of(value))
         if power < 0:
             if not value:
-                raise NotShown(f"{base}, which is a divisor, is not 0")
+                raise ConditionUnproved(f"{base}, which is a divisor, is not 0")
             nonzero = self.has_sign(value, Sign.POSITIVE) or self.has_sign(-value, Sign.POSITIVE)
             self._need(nonzero, f"{base}, which is a divisor, is not 0")
         return value**power
 
     def _need(self, shown: bool, what: str) -> None:
         if self._shifted and not shown:
-            raise NotShown(what)
+            raise ConditionUnproved(what)
 
     def _unknown(self, key: Hashable, sign: Sign, *, whole: bool = False) -> Any:
         place = self._place[key]
@@ -337,7 +337,7 @@ class _Reading:
                 best = Sign.POSITIVE
         return best
 
-    def is_whole(self, value: Any) -> bool:
+    def is_integer(self, value: Any) -> bool:
         """Whether an element is a polynomial with whole coefficients in whole unknowns."""
         if not value.denom.is_ground:
             return False
@@ -386,26 +386,26 @@ class RealInterval:
     def reciprocal(self) -> RealInterval:
         """Return 1 over the number."""
         if self.lower <= 0 <= self.upper:
-            raise Undefined("division by what may be 0")
+            raise UndefinedValue("division by what may be 0")
         return RealInterval(1 / self.upper, 1 / self.lower)
 
     def root(self, degree: int) -> RealInterval:
         """Return the root of the number, which is at least 0."""
         if self.lower < 0:
-            raise Undefined("a root of what may be below 0")
+            raise UndefinedValue("a root of what may be below 0")
         return RealInterval(_root(self.lower, degree)[0], _root(self.upper, degree)[1])
 
     def logarithm(self) -> RealInterval:
         """Return the natural logarithm of the number, which is above 0."""
         if self.lower <= 0:
-            raise Undefined("a logarithm of what may not be above 0")
+            raise UndefinedValue("a logarithm of what may not be above 0")
         return RealInterval(_logarithm(self.lower).lower, _logarithm(self.upper).upper)
 
     def floor(self) -> RealInterval:
         """Return the largest whole number that is not above the number."""
         low, high = math.floor(self.lower), math.floor(self.upper)
         if low != high:
-            raise Undefined("a floor that could not be told")
+            raise UndefinedValue("a floor that could not be told")
         return RealInterval(Fraction(low), Fraction(low))
 
 
@@ -444,9 +444,9 @@ def enclose(expression: sp.Expr, point: Mapping[sp.Symbol, Fraction]) -> RealInt
 
     Raises
     ------
-    Undefined
+    UndefinedValue
         If it has none, or none that could be told.
-    NotShown
+    ConditionUnproved
         If it is no part of the language.
     """
     import sympy as sp
@@ -476,7 +476,7 @@ def enclose(expression: sp.Expr, point: Mapping[sp.Symbol, Fraction]) -> RealInt
             return value(node.args[0]).logarithm()
         if kind is sp.floor:
             return _floor(node.args[0], value)
-        raise NotShown(f"what {node} is")
+        raise ConditionUnproved(f"what {node} is")
 
     return value(expression)
 

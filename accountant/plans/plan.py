@@ -6,7 +6,7 @@ import functools
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -23,7 +23,7 @@ from mechanisms.printed_numbers import at_most
 
 
 @dataclass(frozen=True)
-class Step:
+class PlanStep:
     """One kind of release of a plan, and how many of it one record may be part of.
 
     Parameters
@@ -56,15 +56,15 @@ class Step:
             )
 
     @property
-    def moved(self) -> Sensitivity:
-        """How far one record moves the value."""
+    def effective_sensitivity(self) -> Sensitivity:
+        """The sensitivity of the value: how far one record moves it, in each norm."""
         assert self.sensitivity is not None
         return self.sensitivity
 
     @functools.cached_property
     def profile(self) -> PrivacyProfile:
         """The profile of one such release."""
-        return self.mechanism.profile(self.moved)
+        return self.mechanism.profile(self.effective_sensitivity)
 
     def uses(self, moved: Sensitivity) -> int | None:
         """Return how many of these releases cover one that moves this far; None if no number does.
@@ -75,10 +75,12 @@ class Step:
         as `LaplaceProfile` shows, and the extreme points of those movements move n coordinates by c). So
         the release costs no more than n releases of one coordinate.
         """
-        if self.moved.covers(moved):
+        if self.effective_sensitivity.covers(moved):
             return 1
-        one = self.moved.linf
-        independent = getattr(self.mechanism, "log_concave", False) and self.moved.moves_one_coordinate
+        one = self.effective_sensitivity.linf
+        independent = (
+            getattr(self.mechanism, "log_concave", False) and self.effective_sensitivity.moves_one_coordinate
+        )
         if not independent or moved.linf > one or math.isinf(moved.l1):
             return None
         return math.ceil(Fraction(moved.l1) / Fraction(one))
@@ -86,7 +88,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Plan:
-    """What the releases of every single record will be: a fixed collection of mechanisms with counts.
+    """The releases that every single record will take part in: a fixed collection of mechanisms with counts.
 
     The inputs of the mechanisms, their order, and whether all are used, may depend on everything that was
     released; the collection may not. That is enough for the tight theorems. Let D, D′ be neighbours,
@@ -111,10 +113,10 @@ class Plan:
         If the profiles of two steps are for different neighbouring relations.
     """
 
-    steps: tuple[Step, ...]
+    steps: tuple[PlanStep, ...]
 
     def __post_init__(self) -> None:
-        merged: dict[Mechanism, Step] = {}
+        merged: dict[Mechanism, PlanStep] = {}
         for step in self.steps:
             known = merged.get(step.mechanism)
             merged[step.mechanism] = step if known is None else _together(known, step)
@@ -152,7 +154,7 @@ class Plan:
         if [step.count for step in self.steps] == list(counts):
             return self
         steps = tuple(
-            Step(step.mechanism, count, step.sensitivity)
+            PlanStep(step.mechanism, count, step.sensitivity)
             for step, count in zip(self.steps, counts, strict=True)
             if count
         )
@@ -166,7 +168,7 @@ class Plan:
                 {
                     "mechanism": json.loads(describe(step.mechanism)),
                     "count": step.count,
-                    "sensitivity": [norm.hex() for norm in (step.moved.l1, step.moved.l2, step.moved.linf)],
+                    "sensitivity": [norm.hex() for norm in astuple(step.effective_sensitivity)],
                 }
                 for step in self.steps
             ],
@@ -186,7 +188,7 @@ class Plan:
         for row in saved["steps"]:
             mechanism = mechanism_from_dict(row["mechanism"])
             sensitivity = Sensitivity(*map(float.fromhex, row["sensitivity"]))
-            steps.append(Step(mechanism, row["count"], sensitivity))
+            steps.append(PlanStep(mechanism, row["count"], sensitivity))
         plan = cls(tuple(steps))
         if plan.neighbouring is not Neighbouring.named(saved.get("neighbours", Neighbouring.REPLACE_ONE)):
             raise ParameterError(
@@ -195,10 +197,10 @@ class Plan:
         return plan
 
 
-def _together(step: Step, other: Step) -> Step:
-    mine, others = step.moved, other.moved
+def _together(step: PlanStep, other: PlanStep) -> PlanStep:
+    mine, others = step.effective_sensitivity, other.effective_sensitivity
     larger = Sensitivity(max(mine.l1, others.l1), max(mine.l2, others.l2), max(mine.linf, others.linf))
-    return Step(step.mechanism, step.count + other.count, larger)
+    return PlanStep(step.mechanism, step.count + other.count, larger)
 
 
 @dataclass(frozen=True)
@@ -223,13 +225,13 @@ class PlannedComposition:
         return Spend(self._names, values)
 
     @property
-    def zero(self) -> Spend:
+    def zero_spend(self) -> Spend:
         """Nothing used."""
         return self.amount((Fraction(0),) * len(self.plan.steps))
 
     @property
-    def infinite(self) -> Spend:
-        """What a declassification costs: no plan holds one."""
+    def infinite_spend(self) -> Spend:
+        """The spend of a declassification, which no plan contains."""
         return self.amount((None,) * len(self.plan.steps))
 
     def settings(self) -> dict[str, Any]:
@@ -281,8 +283,8 @@ class PlannedComposition:
                 used = step.uses(sensitivity)
                 if used is None:
                     raise UnsupportedCharge(
-                        f"in the plan {mechanism!r} is for records that move the value by {step.moved}, "
-                        f"not {sensitivity}"
+                        f"in the plan {mechanism!r} is for records that move the value by "
+                        f"{step.effective_sensitivity}, not {sensitivity}"
                     )
                 counts[i] = Fraction(used)
                 return self.amount(tuple(counts))
@@ -296,13 +298,13 @@ class PlannedComposition:
         return (tuple(Fraction(step.count) for step in self.plan.steps),)
 
     def fits(self, spent: Spend, budget: Budget) -> bool:
-        """Whether nothing was used more often than planned."""
+        """Return True if a record used no release more often than planned."""
         if None in spent.values:
             return math.isinf(budget.epsilon)
         return is_within(spent.values, *self.boxes(budget))
 
     def guarantee(self, spent: Spend, budget: Budget) -> Cost:
-        """Return the (epsilon, delta) of a plan of just what was used, at the budget's delta."""
+        """Return the (epsilon, delta) of a plan of exactly the releases that were used, at the budget's delta."""
         if None in spent.values:
             return Cost(None, Fraction(budget.delta))
         if budget.delta == 1.0:
@@ -311,12 +313,12 @@ class PlannedComposition:
         upper = 0.0 if used is None else used.epsilon(budget.delta).upper
         return Cost(None if math.isinf(upper) else Fraction(upper), Fraction(budget.delta))
 
-    def left(self, spent: Spend, budget: Budget) -> Spend:
+    def remaining_spend(self, spent: Spend, budget: Budget) -> Spend:
         """Return how many of each release are left."""
         return difference(self._names, tuple(Fraction(step.count) for step in self.plan.steps), spent)
 
     def exceeds(self, spent: Spend, other: Spend) -> bool:
-        """Whether one record used more releases than another, counting each by its share of the plan."""
+        """Return True if one record used more releases than another, counting each by its share of the plan."""
         return self._share(spent) > self._share(other)
 
     def _share(self, spent: Spend) -> Fraction | float:

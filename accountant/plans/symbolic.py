@@ -2,14 +2,14 @@
 
 >>> import sympy as sp
 >>> K, L, eps = sp.symbols("K L epsilon")
->>> values = Values({eps: Above(0), K: Whole(least=1), L: Whole(least=K)})
+>>> values = SymbolDomain({eps: RealAbove(0), K: IntegerRange(least=1), L: IntegerRange(least=K)})
 >>> plan = SymbolicPlan(values, {"one round": (SymbolicStep(SymbolicLaplace(K / eps), count=K),)})
 >>> plan.costs()["one round"]
 epsilon
 >>> prove(plan, eps)
-Proved(...)
+ProofFound(...)
 >>> prove(plan, K * eps / L)
-Refuted(...)
+CounterexampleFound(...)
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
 
 from accountant.plans.formulas import (
-    Case,
-    NotShown,
+    ConditionUnproved,
+    FormulaCase,
     PlanStatement,
     RealInterval,
-    Undefined,
+    UndefinedValue,
     check_declared,
     enclose,
     formula,
 )
-from accountant.plans.plan import Plan, Step
-from accountant.plans.values import Above, Values, Whole, exact_number
+from accountant.plans.plan import Plan, PlanStep
+from accountant.plans.values import IntegerRange, RealAbove, SymbolDomain, exact_number
 from mechanisms import Gaussian, Laplace, Mechanism, RandomizedResponse, Sensitivity
 from mechanisms.rounding import square_root_up, up
 from mechanisms.sensitivity import UNIT
@@ -40,20 +40,20 @@ if TYPE_CHECKING:
     pass
 
 __all__ = [
-    "Above",
-    "Computed",
-    "Declassified",
-    "Proved",
-    "Refuted",
+    "CounterexampleFound",
+    "DeclassifiedStep",
+    "IntegerRange",
+    "NumericClaim",
+    "ProofFound",
+    "ProofUnknown",
+    "RealAbove",
+    "SymbolDomain",
     "SymbolicCalibrated",
     "SymbolicGaussian",
     "SymbolicLaplace",
     "SymbolicPlan",
     "SymbolicResponse",
     "SymbolicStep",
-    "Unknown",
-    "Values",
-    "Whole",
     "prove",
 ]
 
@@ -84,16 +84,16 @@ class SymbolicLaplace:
         return None
 
     @property
-    def positive(self) -> Mapping[str, Any]:
-        """What has to be above 0, by name."""
+    def positive_expressions(self) -> Mapping[str, Any]:
+        """The expressions that must be above 0, by name."""
         return {"the scale": self.scale, "the number of coordinates": self.coordinates}
 
     @property
-    def whole(self) -> Mapping[str, Any]:
-        """What has to be a whole number, by name."""
+    def integer_expressions(self) -> Mapping[str, Any]:
+        """The expressions that must be integers, by name."""
         return {"the number of coordinates": self.coordinates}
 
-    def at(self, point: Mapping[Any, Any]) -> tuple[Mechanism | None, Sensitivity]:
+    def evaluate(self, point: Mapping[Any, Any]) -> tuple[Mechanism | None, Sensitivity]:
         """Return the mechanism, its scale rounded up to a float, and the movement of one coordinate."""
         scale = up(_number(self.scale, point))
         size = int(_number(self.coordinates, point))
@@ -126,16 +126,16 @@ class SymbolicGaussian:
         return 1 / formula("variance", self.variance)
 
     @property
-    def positive(self) -> Mapping[str, Any]:
-        """What has to be above 0, by name."""
+    def positive_expressions(self) -> Mapping[str, Any]:
+        """The expressions that must be above 0, by name."""
         return {"the variance": self.variance, "the number of coordinates": self.coordinates}
 
     @property
-    def whole(self) -> Mapping[str, Any]:
-        """What has to be a whole number, by name."""
+    def integer_expressions(self) -> Mapping[str, Any]:
+        """The expressions that must be integers, by name."""
         return {"the number of coordinates": self.coordinates}
 
-    def at(self, point: Mapping[Any, Any]) -> tuple[Mechanism | None, Sensitivity]:
+    def evaluate(self, point: Mapping[Any, Any]) -> tuple[Mechanism | None, Sensitivity]:
         """Return the mechanism, its sigma rounded up to a float, and the movement of one coordinate."""
         size = int(_number(self.coordinates, point))
         sigma = square_root_up(_number(self.variance, point))
@@ -155,16 +155,16 @@ class SymbolicResponse:
         return None
 
     @property
-    def positive(self) -> Mapping[str, Any]:
-        """What has to be above 0, by name."""
+    def positive_expressions(self) -> Mapping[str, Any]:
+        """The expressions that must be above 0, by name."""
         return {"epsilon": self.epsilon, "one less than the number of categories": self.size - 1}
 
     @property
-    def whole(self) -> Mapping[str, Any]:
-        """What has to be a whole number, by name."""
+    def integer_expressions(self) -> Mapping[str, Any]:
+        """The expressions that must be integers, by name."""
         return {"the number of categories": self.size}
 
-    def at(self, point: Mapping[Any, Any]) -> tuple[Mechanism | None, Sensitivity]:
+    def evaluate(self, point: Mapping[Any, Any]) -> tuple[Mechanism | None, Sensitivity]:
         """Return the mechanism, its epsilon rounded down to a float."""
         below = -up(-_number(self.epsilon, point))
         mechanism = RandomizedResponse(size=int(_number(self.size, point)), epsilon=below)
@@ -176,7 +176,7 @@ class SymbolicCalibrated:
     """A release that its maker calibrates numerically to epsilon, at a delta that all releases together stay within.
 
     That it does so for all values cannot be proved from outside: what is proved of a plan rests on it
-    (`Proved.rests_on`). At given values it is checked.
+    (`ProofFound.rests_on`). At given values it is checked.
 
     Parameters
     ----------
@@ -195,16 +195,16 @@ class SymbolicCalibrated:
         return None
 
     @property
-    def positive(self) -> Mapping[str, Any]:
-        """What has to be above 0, by name."""
+    def positive_expressions(self) -> Mapping[str, Any]:
+        """The expressions that must be above 0, by name."""
         return {"epsilon": self.epsilon}
 
     @property
-    def whole(self) -> Mapping[str, Any]:
+    def integer_expressions(self) -> Mapping[str, Any]:
         """Nothing."""
         return {}
 
-    def at(self, point: Mapping[Any, Any]) -> tuple[Mechanism | None, Sensitivity]:
+    def evaluate(self, point: Mapping[Any, Any]) -> tuple[Mechanism | None, Sensitivity]:
         """Return the mechanism at these values.
 
         Raises
@@ -223,7 +223,7 @@ class SymbolicCalibrated:
 
 
 @dataclass(frozen=True)
-class Declassified:
+class DeclassifiedStep:
     """A value that is published as it is."""
 
     reason: str
@@ -239,32 +239,32 @@ class Declassified:
         return math.inf
 
     @property
-    def positive(self) -> Mapping[str, Any]:
+    def positive_expressions(self) -> Mapping[str, Any]:
         """Nothing: it has no parameters."""
         return {}
 
     @property
-    def whole(self) -> Mapping[str, Any]:
+    def integer_expressions(self) -> Mapping[str, Any]:
         """Nothing: it has no parameters."""
         return {}
 
-    def at(self, point: Mapping[Any, Any]) -> tuple[Mechanism | None, Sensitivity]:
+    def evaluate(self, point: Mapping[Any, Any]) -> tuple[Mechanism | None, Sensitivity]:
         """Return no mechanism."""
         return None, Sensitivity(float("inf"), float("inf"), float("inf"))
 
 
 @dataclass(frozen=True)
 class SymbolicStep:
-    """So many releases of one kind; what a record may be part of at most."""
+    """Releases of one kind: the largest number of them in which a record may take part."""
 
-    release: SymbolicLaplace | SymbolicGaussian | SymbolicResponse | SymbolicCalibrated | Declassified
+    release: SymbolicLaplace | SymbolicGaussian | SymbolicResponse | SymbolicCalibrated | DeclassifiedStep
     count: Any = 1
     reason: str = ""
 
 
 @dataclass(frozen=True)
 class SymbolicPlan:
-    """What every record of each kind is part of, with symbols for numbers.
+    """The releases in which a record of each kind takes part, with symbols for numbers.
 
     Parameters
     ----------
@@ -279,7 +279,7 @@ class SymbolicPlan:
         What adds up: ``"epsilon"`` (basic composition of pure losses) or ``"mu_squared"`` (Gaussian DP).
     """
 
-    values: Values
+    values: SymbolDomain
     records: Mapping[str, tuple[SymbolicStep, ...]]
     source: str = ""
     currency: Literal["epsilon", "mu_squared"] = "epsilon"
@@ -290,9 +290,9 @@ class SymbolicPlan:
         if self.currency not in ("epsilon", "mu_squared"):
             raise ValueError(f"currency={self.currency!r}: it must be 'epsilon' or 'mu_squared'")
         object.__setattr__(self, "records", {kind: tuple(steps) for kind, steps in self.records.items()})
-        if type(self.values) is not Values:
+        if type(self.values) is not SymbolDomain:
             raise ValueError(
-                f"values={self.values!r}: it must be Values({{symbol: Whole(...) or Above(...)}})"
+                f"values={self.values!r}: it must be SymbolDomain({{symbol: IntegerRange(...) or RealAbove(...)}})"
             )
         for kind, steps in self.records.items():
             for step in steps:
@@ -305,7 +305,7 @@ class SymbolicPlan:
                     check_declared(name, formula(name, value), self.values.symbols)
 
     def costs(self) -> dict[str, Any]:
-        """Return what each kind of record pays in total, as an expression; None where there is no formula for it."""
+        """Return the total cost of each kind of record, as an expression; None where there is no formula for it."""
         return {kind: self._cost(steps) for kind, steps in self.records.items()}
 
     def _cost(self, steps: tuple[SymbolicStep, ...]) -> Any:
@@ -316,22 +316,22 @@ class SymbolicPlan:
             return None if total is None else sp.oo
         try:
             return PlanStatement(self.values.declared, [total]).normal_form(total)
-        except NotShown:
+        except ConditionUnproved:
             return total
 
-    def at(self, point: Mapping[Any, Any], kind: str) -> Plan | None:
+    def evaluate(self, point: Mapping[Any, Any], kind: str) -> Plan | None:
         """Return the plan of one kind of record at given values, to hold a run to; None if it declassifies."""
         steps = []
         for step in self.records[kind]:
-            mechanism, moved = step.release.at(point)
+            mechanism, moved = step.release.evaluate(point)
             if mechanism is None:
                 return None
-            steps.append(Step(mechanism, int(_number(step.count, point)), moved))
+            steps.append(PlanStep(mechanism, int(_number(step.count, point)), moved))
         return Plan(tuple(steps))
 
 
 @dataclass(frozen=True)
-class Proved:
+class ProofFound:
     """The claim holds for all values of the domain.
 
     Attributes
@@ -350,7 +350,7 @@ class Proved:
 
 
 @dataclass(frozen=True)
-class Refuted:
+class CounterexampleFound:
     """The claim fails: a counterexample, checked in exact arithmetic.
 
     Attributes
@@ -377,7 +377,7 @@ class Refuted:
 
 
 @dataclass(frozen=True)
-class Unknown:
+class ProofUnknown:
     """Neither a proof nor a counterexample was found. It is not a proof.
 
     Attributes
@@ -390,7 +390,7 @@ class Unknown:
 
 
 @dataclass(frozen=True)
-class Computed:
+class NumericClaim:
     """A claim that is known as a bound at given values only: it can be refuted, and is never proved.
 
     Parameters
@@ -408,7 +408,7 @@ class Computed:
         return self.name
 
 
-def prove(plan: SymbolicPlan, claim: Any) -> Proved | Refuted | Unknown:
+def prove(plan: SymbolicPlan, claim: Any) -> ProofFound | CounterexampleFound | ProofUnknown:
     """Decide whether every record's cost is at most `claim` for all values of the domain.
 
     Every symbol is written as its bound plus an offset. Before anything is proved, every formula is shown to have
@@ -422,7 +422,7 @@ def prove(plan: SymbolicPlan, claim: Any) -> Proved | Refuted | Unknown:
     plan
         The plan.
     claim
-        An expression in the plan's symbols, a whole number or a `fractions.Fraction`; or `Computed`.
+        An expression in the plan's symbols, a whole number or a `fractions.Fraction`; or `NumericClaim`.
 
     Raises
     ------
@@ -431,7 +431,7 @@ def prove(plan: SymbolicPlan, claim: Any) -> Proved | Refuted | Unknown:
     """
     if type(plan) is not SymbolicPlan:
         raise ValueError(f"plan={plan!r}: it must be a SymbolicPlan")
-    if type(claim) is not Computed:
+    if type(claim) is not NumericClaim:
         claim = formula("claim", claim)
         check_declared("claim", claim, plan.values.symbols)
     try:
@@ -439,19 +439,19 @@ def prove(plan: SymbolicPlan, claim: Any) -> Proved | Refuted | Unknown:
         if refuted is not None:
             return refuted
         return _proof(plan, claim)
-    except NotShown as doubt:
-        return Unknown(f"it is not shown for all values that {doubt}")
-    except Undefined as error:
-        return Unknown(f"the claim {claim} or the plan has no value that could be told: {error}")
+    except ConditionUnproved as doubt:
+        return ProofUnknown(f"it is not shown for all values that {doubt}")
+    except UndefinedValue as error:
+        return ProofUnknown(f"the claim {claim} or the plan has no value that could be told: {error}")
 
 
-def _refutation(plan: SymbolicPlan, claim: Any) -> Refuted | None:
+def _refutation(plan: SymbolicPlan, claim: Any) -> CounterexampleFound | None:
     """Return a point where the steps can be made and cost more than is claimed, if one of the first ones is."""
     import sympy as sp
 
     totals = {kind: _total(steps, plan.currency) for kind, steps in plan.records.items()}
     for point in plan.values.samples():
-        claimed = claim.at_most(point) if isinstance(claim, Computed) else enclose(claim, point).upper
+        claimed = claim.at_most(point) if isinstance(claim, NumericClaim) else enclose(claim, point).upper
         for kind, steps in plan.records.items():
             total = totals[kind]
             if total is None or not all(_can_be_made(step, point) for step in steps):
@@ -469,23 +469,23 @@ def _refutation(plan: SymbolicPlan, claim: Any) -> Refuted | None:
             if sure:
                 shown = {symbol: sp.Rational(value) for symbol, value in point.items()}
                 cost = plan.costs()[kind]
-                stated = sp.Float(float(claimed)) if isinstance(claim, Computed) else claim.subs(shown)
+                stated = sp.Float(float(claimed)) if isinstance(claim, NumericClaim) else claim.subs(shown)
                 exact = (
                     sp.Rational(paid.exact)
                     if paid.exact is not None and total != math.inf
                     else cost.subs(shown)
                 )
-                return Refuted(kind, shown, exact, stated, cost)
+                return CounterexampleFound(kind, shown, exact, stated, cost)
     return None
 
 
-def _proof(plan: SymbolicPlan, claim: Any) -> Proved | Unknown:
+def _proof(plan: SymbolicPlan, claim: Any) -> ProofFound | ProofUnknown:
     totals = {kind: _total(steps, plan.currency) for kind, steps in plan.records.items()}
-    if isinstance(claim, Computed):
-        return Unknown(f"no counterexample was found, and {claim} is known at given values only")
+    if isinstance(claim, NumericClaim):
+        return ProofUnknown(f"no counterexample was found, and {claim} is known at given values only")
     for kind, total in totals.items():
         if total is None or total == math.inf:
-            return Unknown(f"{kind}: there is no formula for its cost")
+            return ProofUnknown(f"{kind}: there is no formula for its cost")
     of_steps = [
         formula(name, value)
         for steps in plan.records.values()
@@ -496,16 +496,18 @@ def _proof(plan: SymbolicPlan, claim: Any) -> Proved | Unknown:
     for case in statement.cases():
         for kind, steps in plan.records.items():
             for doubt in (doubt for step in steps for doubt in _doubts(step, case)):
-                return Unknown(f"{kind}: it is not shown for all values that {doubt}")
+                return ProofUnknown(f"{kind}: it is not shown for all values that {doubt}")
             if not case.is_never_above(totals[kind], claim):
-                return Unknown(f"{kind}: neither proved nor refuted that {plan.costs()[kind]} <= {claim}")
+                return ProofUnknown(
+                    f"{kind}: neither proved nor refuted that {plan.costs()[kind]} <= {claim}"
+                )
     made = dict.fromkeys(
         f"noise is calibrated to epsilon = {step.release.epsilon} for all values, by {_named(step.release.make)}"
         for steps in plan.records.values()
         for step in steps
         if isinstance(step.release, SymbolicCalibrated)
     )
-    return Proved(
+    return ProofFound(
         plan.costs(), "claim - cost has no negative coefficient in nonnegative symbols", tuple(made)
     )
 
@@ -514,12 +516,12 @@ def _named(function: Callable[..., Any]) -> str:
     return getattr(function, "__qualname__", type(function).__name__)
 
 
-_RELEASES = (SymbolicLaplace, SymbolicGaussian, SymbolicResponse, SymbolicCalibrated, Declassified)
+_RELEASES = (SymbolicLaplace, SymbolicGaussian, SymbolicResponse, SymbolicCalibrated, DeclassifiedStep)
 
 
 def _formulas(step: SymbolicStep) -> dict[str, Any]:
     """Return every formula of a step, by name."""
-    return {"the count": step.count, **step.release.positive, **step.release.whole}
+    return {"the count": step.count, **step.release.positive_expressions, **step.release.integer_expressions}
 
 
 def _total(steps: tuple[SymbolicStep, ...], currency: str) -> Any:
@@ -534,20 +536,20 @@ def _total(steps: tuple[SymbolicStep, ...], currency: str) -> Any:
     return sp.Add(*(formula("the count", step.count) * cost for step, cost in zip(steps, costs, strict=True)))
 
 
-def _doubts(step: SymbolicStep, case: Case) -> Iterator[str]:
+def _doubts(step: SymbolicStep, case: FormulaCase) -> Iterator[str]:
     """Iterate over requirements of a step that are not shown to hold on the whole domain.
 
     Costs of impossible steps (half a release, noise of negative scale) would cancel those of real ones.
     """
     count = formula("the count", step.count)
-    if not case.is_whole(count):
+    if not case.is_integer(count):
         yield f"the count {step.count} is a whole number"
     if not case.is_not_negative(count):
         yield f"the count {step.count} is at least 0"
-    for name, value in step.release.whole.items():
-        if not case.is_whole(formula(name, value)):
+    for name, value in step.release.integer_expressions.items():
+        if not case.is_integer(formula(name, value)):
             yield f"{name} {value} is a whole number"
-    for name, value in step.release.positive.items():
+    for name, value in step.release.positive_expressions.items():
         if not case.is_positive(formula(name, value)):
             yield f"{name} {value} is above 0"
 
@@ -557,11 +559,14 @@ def _can_be_made(step: SymbolicStep, point: Mapping[Any, Fraction]) -> bool:
     count = enclose(formula("the count", step.count), point).exact
     if count is None or count < 0 or count.denominator != 1:
         return False
-    sizes = [enclose(formula(name, value), point).exact for name, value in step.release.whole.items()]
+    sizes = [
+        enclose(formula(name, value), point).exact for name, value in step.release.integer_expressions.items()
+    ]
     if any(size is None or size.denominator != 1 for size in sizes):
         return False
     return all(
-        enclose(formula(name, value), point).lower > 0 for name, value in step.release.positive.items()
+        enclose(formula(name, value), point).lower > 0
+        for name, value in step.release.positive_expressions.items()
     )
 
 

@@ -2,7 +2,7 @@
 
 >>> import sympy as sp
 >>> K, L = sp.symbols("K L")
->>> Values({K: Whole(1), L: Whole(K)}).holds({K: 3, L: 2})
+>>> SymbolDomain({K: IntegerRange(1), L: IntegerRange(K)}).holds({K: 3, L: 2})
 False
 """
 
@@ -17,10 +17,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from accountant.plans.formulas import (
+    ConditionUnproved,
     DeclaredSymbol,
-    NotShown,
     PlanStatement,
-    Undefined,
+    UndefinedValue,
     check_declared,
     enclose,
     formula,
@@ -31,22 +31,22 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Whole:
+class IntegerRange:
     """A whole number that is at least `least`, a number or an expression in earlier symbols."""
 
     least: Any
 
 
 @dataclass(frozen=True)
-class Above:
+class RealAbove:
     """A real number above `bound`, a number or an expression in earlier symbols."""
 
     bound: Any
 
 
 @dataclass(frozen=True)
-class Values:
-    """The domain of a statement: what each symbol may be, in an order in which bounds refer backwards.
+class SymbolDomain:
+    """The domain of a statement: the values that each symbol may take.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class Values:
         refers to a symbol that is not declared before it, or is not shown to have a value.
     """
 
-    symbols: Mapping[Any, Whole | Above]
+    symbols: Mapping[Any, IntegerRange | RealAbove]
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "symbols", dict(self.symbols))
@@ -78,12 +78,14 @@ class Values:
                 raise ValueError(f"symbols: {symbol!r} is a {type(symbol).__name__}, not a Symbol of SymPy")
             if any(symbol.name == other.symbol.name for other in earlier):
                 raise ValueError(f"symbols: there are two symbols with the name {symbol}; rename one of them")
-            if type(kind) not in (Whole, Above):
-                raise ValueError(f"symbols: {symbol} is {kind!r}; it must be Whole(...) or Above(...)")
+            if type(kind) not in (IntegerRange, RealAbove):
+                raise ValueError(
+                    f"symbols: {symbol} is {kind!r}; it must be IntegerRange(...) or RealAbove(...)"
+                )
             name = f"the bound of {symbol}"
-            bound = formula(name, kind.least if isinstance(kind, Whole) else kind.bound)
+            bound = formula(name, kind.least if isinstance(kind, IntegerRange) else kind.bound)
             check_declared(name, bound, (other.symbol for other in earlier))
-            declared = DeclaredSymbol(symbol, isinstance(kind, Whole), bound)
+            declared = DeclaredSymbol(symbol, isinstance(kind, IntegerRange), bound)
             _check_assumptions(declared, earlier)
             earlier.append(declared)
         return tuple(earlier)
@@ -102,7 +104,7 @@ class Values:
             yield point
 
     def holds(self, point: Mapping[Any, Any]) -> bool:
-        """Whether a point lies in the domain; of a bound that is not rational, whether it surely does."""
+        """Return True if a point lies in the domain; a bound that is not rational is rounded up first."""
         exact = {symbol: Fraction(exact_number(value)) for symbol, value in point.items()}
         for declared in self.declared:
             value, bound = exact[declared.symbol], enclose(declared.bound, exact).upper
@@ -130,7 +132,7 @@ def _check_assumptions(declared: DeclaredSymbol, earlier: list[DeclaredSymbol]) 
         cases = list(statement.cases())
         positive = all(case.is_positive(declared.bound) for case in cases)
         not_negative = all(case.is_not_negative(declared.bound) for case in cases)
-    except (NotShown, Undefined) as error:
+    except (ConditionUnproved, UndefinedValue) as error:
         raise ValueError(
             f"the bound {declared.bound} of {declared.symbol}: it is not shown for all values that {error}"
         ) from None

@@ -11,7 +11,7 @@ DAY = 86_400_000
 
 
 class ClockAhead(ValueError):
-    """The clock is far ahead of the last charge: somebody has to say that so much time has really passed."""
+    """The clock is far ahead of the last charge: an operator has to confirm that so much time has really passed."""
 
 
 def wall() -> int:
@@ -20,7 +20,7 @@ def wall() -> int:
 
 
 def running() -> int:
-    """Return milliseconds by a clock that nobody can set, from a moment of its own; Linux's goes on in suspension."""
+    """Return milliseconds of a clock that cannot be set, from a moment of its own; Linux's goes on in suspension."""
     found = time.monotonic_ns() if _BOOTTIME is None else time.clock_gettime_ns(_BOOTTIME)
     return found // 1_000_000
 
@@ -38,7 +38,7 @@ def _boot() -> str:
 
 
 class RunningClock:
-    """A running clock that nobody can set, and how far it is behind a ledger's.
+    """A running clock that cannot be set, and how far it is behind a ledger's.
 
     The processes of a machine share it until the machine is started again, and note in the ledger what it said.
     """
@@ -47,20 +47,20 @@ class RunningClock:
         self._behind: int | None = None
 
     def saw(self, text: str | None, at: int) -> None:
-        """Take note of the time of the last entry, and of what another process has noted of its running clock."""
+        """Take account of the time of the last entry, and of the clock state that another process noted there."""
         boot, _, behind = (text or "").rpartition(" ")
         known = [at - running()] if self._behind is None else [self._behind, at - running()]
         if boot and boot == _boot():
             known.append(int(behind))
         self._behind = max(known)
 
-    def since(self, at: int) -> int:
+    def elapsed_since(self, at: int) -> int:
         """Return how much time has been seen to pass since then."""
         assert self._behind is not None
         return max(0, running() + self._behind - at)
 
     def text(self) -> str | None:
-        """Return what is noted in the ledger; None if nothing is known that others understand."""
+        """Return the state of the clock as text for the ledger; None without a boot id by which others know it."""
         return f"{_boot()} {self._behind}" if _boot() and self._behind is not None else None
 
 

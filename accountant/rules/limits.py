@@ -32,7 +32,7 @@ class NotPermitted(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class RuleCount:
-    """What one rule counts of one record.
+    """The charges of one record that one rule counts.
 
     Attributes
     ----------
@@ -45,25 +45,25 @@ class RuleCount:
     days: Mapping[int, Vector] = field(default_factory=dict)
     held: Mapping[int, Vector] = field(default_factory=dict)
 
-    def charged(self, units: Units, price: Vector, day: int, since: int) -> RuleCount:
+    def with_charge(self, units: Units, price: Vector, day: int, since: int) -> RuleCount:
         """Return this with a charge on a day; days before `since` count no more."""
         days = {each: amount for each, amount in self.days.items() if each >= since}
         days[day] = units.plus(days[day], price) if day in days else price
         return RuleCount(days, self.held)
 
-    def reserved(self, units: Units, price: Vector, position: int) -> RuleCount:
+    def with_reservation(self, units: Units, price: Vector, position: int) -> RuleCount:
         """Return this with a reservation."""
         known = self.held.get(position)
         return RuleCount(
             self.days, {**self.held, position: price if known is None else units.plus(known, price)}
         )
 
-    def without(self, position: int) -> RuleCount:
+    def without_reservation(self, position: int) -> RuleCount:
         """Return this without a reservation."""
         return RuleCount(self.days, {each: held for each, held in self.held.items() if each != position})
 
     def total(self, units: Units, since: int) -> Vector:
-        """Return what counts from a day on."""
+        """Return the total of the charges since a day, and of all reservations."""
         found = units.zero
         for day, amount in self.days.items():
             if day >= since:
@@ -77,7 +77,7 @@ Row = tuple[RuleCount, ...]
 """What each of the rules counts of a record."""
 
 
-def renumbered(row: Row, numbers: Mapping[int, int]) -> Row:
+def renumber_row(row: Row, numbers: Mapping[int, int]) -> Row:
     """Return a record's counts in a ledger that has other positions of reservations."""
     return tuple(
         RuleCount(counted.days, {numbers[position]: held for position, held in counted.held.items()})
@@ -85,8 +85,8 @@ def renumbered(row: Row, numbers: Mapping[int, int]) -> Row:
     )
 
 
-class Refused(NamedTuple):
-    """Why a charge has no room.
+class LimitRefusal(NamedTuple):
+    """A charge that a rule refuses.
 
     Attributes
     ----------
@@ -106,8 +106,8 @@ class Refused(NamedTuple):
     again: datetime | None
 
 
-class Nearest(NamedTuple):
-    """Who is nearest to a rule's limit.
+class NearestToLimit(NamedTuple):
+    """The record, or the group, that is nearest to a rule's limit.
 
     Attributes
     ----------
@@ -197,7 +197,7 @@ class Limits:
         return tuple(i for i in found if self.rules[i].days is not None) if windows_only else found
 
     def drift(self, drift: int, last: int, now: int, witnessed: int) -> int:
-        """Return by how much the clock may have run ahead unseen by now: what no other clock has witnessed adds up.
+        """Return by how much the clock may have run ahead unseen by now: unwitnessed time adds up.
 
         Stamps of two releases at true times t < u differ by at most u - t + `longest_drift` then, so that in every true
         interval that is shorter than a window by that the window's limit holds; in the window, with a right clock.
@@ -228,7 +228,7 @@ class Limits:
         return found
 
     def stale(self, stamped: int, now: int) -> bool:
-        """Whether what was charged then is of another day than what is drawn now, and that matters."""
+        """Return True if the charge was stamped on another day than now and the rules count by days."""
         return self.windows and stamped // DAY != now // DAY
 
     # --- counting ----------------------------------------------------------------------------------
@@ -239,7 +239,7 @@ class Limits:
         row_of: Callable[[Any], Row],
         counting: Sequence[int],
         now: int,
-    ) -> Refused | None:
+    ) -> LimitRefusal | None:
         """Return why the first of some charges has no room, all those before it being made; None if all have.
 
         Parameters
@@ -256,7 +256,7 @@ class Limits:
         rows: dict[Any, Row] = {}
         for which, (key, price) in enumerate(asked):
             before = rows[key] if key in rows else row_of(key)
-            after = self.charged(key, before, price, counting, now)
+            after = self.with_charge(key, before, price, counting, now)
             for i in counting:
                 group = self._members(i, key)
                 if group is None:
@@ -266,8 +266,8 @@ class Limits:
                 since = _since(limit, now)
                 if not self._fits(i, [*others, after[i]], since):
                     spent = self._spent([*others, before[i]], since)
-                    again = self._again(i, [*others, before[i].reserved(self._units, price, -1)], now)
-                    return Refused(which, limit, spent, again)
+                    again = self._again(i, [*others, before[i].with_reservation(self._units, price, -1)], now)
+                    return LimitRefusal(which, limit, spent, again)
             rows[key] = after
         return None
 
@@ -275,8 +275,8 @@ class Limits:
         """Return who is counted together with somebody by a rule; None if it does not count them."""
         return self._group[i].get(key) if self.rules[i].groups else (key,)
 
-    def together(self, keys: Iterable[Any]) -> set[Any]:
-        """Return the records whose counts tell whether these can pay, besides their own."""
+    def other_members(self, keys: Iterable[Any]) -> set[Any]:
+        """Return the other members of the records' groups: with the records' own counts, theirs decide on a charge."""
         return {each for groups in self._group for key in keys for each in groups.get(key, ())}
 
     def _spent(self, counted: Sequence[RuleCount], since: int) -> Vector:
@@ -299,7 +299,7 @@ class Limits:
                 return datetime.fromtimestamp((day + days + 1) * 86_400, UTC)
         return None
 
-    def charged(
+    def with_charge(
         self,
         key: Any,
         row: Row,
@@ -309,25 +309,27 @@ class Limits:
     ) -> Row:
         """Return a record's counts after a charge."""
         return tuple(
-            counted.charged(self._units, price, self._day(i, now), _since(self.rules[i], now))
+            counted.with_charge(self._units, price, self._day(i, now), _since(self.rules[i], now))
             if i in counting and self._members(i, key) is not None
             else counted
             for i, counted in enumerate(row)
         )
 
-    def reserved(self, key: Any, row: Row, price: Vector, counting: Sequence[int], position: int) -> Row:
+    def with_reservation(
+        self, key: Any, row: Row, price: Vector, counting: Sequence[int], position: int
+    ) -> Row:
         """Return a record's counts after a reservation."""
         return tuple(
-            counted.reserved(self._units, price, position)
+            counted.with_reservation(self._units, price, position)
             if i in counting and self._members(i, key) is not None
             else counted
             for i, counted in enumerate(row)
         )
 
-    def drawn(self, row: Row, position: int, now: int) -> Row:
+    def with_draw(self, row: Row, position: int, now: int) -> Row:
         """Return a record's counts when a reservation of theirs is drawn: it is of today from here on."""
         return tuple(
-            counted.without(position).charged(
+            counted.without_reservation(position).with_charge(
                 self._units, counted.held[position], self._day(i, now), _since(self.rules[i], now)
             )
             if position in counted.held
@@ -335,7 +337,7 @@ class Limits:
             for i, counted in enumerate(row)
         )
 
-    def pruned(self, row: Row, now: int) -> Row:
+    def without_old_days(self, row: Row, now: int) -> Row:
         """Return a record's counts without days that count no more."""
         return tuple(
             RuleCount(
@@ -345,12 +347,12 @@ class Limits:
             for rule, counted in zip(self.rules, row, strict=True)
         )
 
-    def returned(self, row: Row, position: int) -> Row:
+    def without_reservation(self, row: Row, position: int) -> Row:
         """Return a record's counts when a reservation of theirs is given back."""
-        return tuple(counted.without(position) for counted in row)
+        return tuple(counted.without_reservation(position) for counted in row)
 
     def counts(self, key: Any, row_of: Callable[[Any], Row], now: int) -> list[tuple[Rule, Any]]:
-        """Return what each rule that counts somebody's charges counts now: with their group, if they are in one."""
+        """Return the count of each rule that applies to a record: of its group, if it is in one."""
         found = []
         for i, rule in enumerate(self.rules):
             group = self._members(i, key)
@@ -362,8 +364,8 @@ class Limits:
 
     def nearest(
         self, texts: Iterable[tuple[Any, str | None, int]], row_of: Callable[[Any], Row], now: int
-    ) -> list[Nearest]:
-        """Return who is nearest to the limit of each rule.
+    ) -> list[NearestToLimit]:
+        """Return the record or group nearest to the limit of each rule.
 
         Parameters
         ----------
@@ -376,7 +378,9 @@ class Limits:
             The time.
         """
         found = [
-            self._nearer(i, Nearest((), self._units.amount(self._units.zero), 0), (), self._units.zero, 0)
+            self._nearer(
+                i, NearestToLimit((), self._units.amount(self._units.zero), 0), (), self._units.zero, 0
+            )
             for i in range(len(self.rules))
         ]
         since = [_since(rule, now) for rule in self.rules]
@@ -402,14 +406,16 @@ class Limits:
                 found[i] = self._nearer(i, found[i], group, spent, 1)
         return found
 
-    def _tell(self, found: list[Nearest], tally: Mapping[tuple[int, tuple[str, ...]], _Alike]) -> None:
+    def _tell(self, found: list[NearestToLimit], tally: Mapping[tuple[int, tuple[str, ...]], _Alike]) -> None:
         for (i, _), alike in tally.items():
             spent = self._units.zero
             for amount in map(self._units.parse_vector, alike.amounts):
                 spent = self._units.plus(spent, amount)
             found[i] = self._nearer(i, found[i], (alike.key,), spent, alike.count)
 
-    def _nearer(self, i: int, found: Nearest, keys: tuple[Any, ...], total: Vector, count: int) -> Nearest:
+    def _nearer(
+        self, i: int, found: NearestToLimit, keys: tuple[Any, ...], total: Vector, count: int
+    ) -> NearestToLimit:
         """Return who is nearer to a rule's limit: who was found, or these."""
         composition, spent = self._units.composition, self._units.amount(total)
         share = share_spent(composition, spent, self.rules[i].budget)
@@ -417,8 +423,8 @@ class Limits:
             None if share is None or found.nearly is None else found.nearly + count * (share >= NEARLY_SPENT)
         )
         if composition.exceeds(spent, found.spent):
-            return Nearest(keys, spent, nearly)
-        return Nearest(found.keys, found.spent, nearly)
+            return NearestToLimit(keys, spent, nearly)
+        return NearestToLimit(found.keys, found.spent, nearly)
 
     def _day(self, i: int, now: int) -> int:
         return _FOR_EVER if self.rules[i].days is None else now // DAY
@@ -434,7 +440,7 @@ class Limits:
             separators=(",", ":"),
         )
 
-    def read(self, text: str | None) -> Row:
+    def parse_row(self, text: str | None) -> Row:
         """Return the counts that `text` described."""
         if text is None:
             return ()

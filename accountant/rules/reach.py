@@ -29,7 +29,7 @@ from accountant.rules.rule import Rule
 
 
 def check_reach(rules: Sequence[Rule], composition: Composition, budget: Budget) -> None:
-    """Refuse rules that say who reaches a tenant, unless what is promised for that holds.
+    """Refuse rules with a ``reached_by`` list for a tenant, unless the promise that goes with it holds.
 
     Raises
     ------
@@ -85,7 +85,10 @@ def _check_shared(
                 "refuse one for what others were told, and that tells of it"
             )
     for rule in shared:
-        if rule.groups and composition.left(composition.zero, rule.budget).values[0] is not None:
+        if (
+            rule.groups
+            and composition.remaining_spend(composition.zero_spend, rule.budget).values[0] is not None
+        ):
             raise ValueError(
                 f"rules: reached_by: {rule} counts the charges of all tenants, of several records together: it would "
                 "refuse one for what others were told; give each tenant such a rule"
@@ -93,7 +96,7 @@ def _check_shared(
 
 
 def words_of_rule(rule: Rule, rules: Sequence[Rule], composition: Composition, budget: Budget) -> str:
-    """Return what a rule bounds, as a clause.
+    """Return the quantity that a rule bounds, as a clause.
 
     Parameters
     ----------
@@ -147,5 +150,7 @@ def _reach(rule: Rule, own: Collection[str]) -> set[str]:
 
 
 def _sum_of(tenants: Collection[str], own: Mapping[str, Rule], composition: Composition) -> Any:
-    limits = [composition.left(composition.zero, own[tenant].budget).values for tenant in tenants]
+    limits = [
+        composition.remaining_spend(composition.zero_spend, own[tenant].budget).values for tenant in tenants
+    ]
     return composition.amount(tuple(sum(each, Fraction(0)) for each in zip(*limits, strict=True)))

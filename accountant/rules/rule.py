@@ -118,7 +118,7 @@ class Rule:
         object.__setattr__(self, "reached_by", tuple(given))
 
     def counts(self, scope: Scope) -> bool:
-        """Whether the rule counts charges for this."""
+        """Return True if the rule counts charges for this purpose and tenant."""
         return self.purpose in (None, scope.purpose) and self.tenant in (None, scope.tenant)
 
     def __str__(self) -> str:
@@ -141,7 +141,7 @@ class Rule:
 
     @classmethod
     def from_dict(cls, saved: Mapping[str, Any]) -> Rule:
-        """Return what `to_dict` described."""
+        """Return the rule that `to_dict` described."""
         return cls(
             Budget(*(float.fromhex(number) for number in saved["budget"])),
             saved["purpose"],

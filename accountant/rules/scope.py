@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What charges are for.
+    """The purpose and the tenant of charges.
 
     Attributes
     ----------

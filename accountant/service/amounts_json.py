@@ -19,7 +19,7 @@ def _account_json(
     accountant: Accountant, rules: Sequence[Rule], record: RecordId, standing: Standing
 ) -> dict[str, Any]:
     """Return what a record has spent and has left, in all and by rule, in the numbers of the composition theorem."""
-    left = accountant.composition.left
+    left = accountant.composition.remaining_spend
     return {
         "record": record,
         "spent": _parts(standing.spent, up),
@@ -38,14 +38,14 @@ def _account_json(
 def accounts_json(
     accountant: Accountant, records: Sequence[RecordId], standings: Sequence[Standing]
 ) -> dict[str, Any]:
-    """Return what records have spent and have left."""
+    """Return the spent and the remaining amounts of records."""
     rules = accountant.rules
     found = [_account_json(accountant, rules, *each) for each in zip(records, standings, strict=True)]
     return {"neighbours": str(accountant.neighbouring), "records": found}
 
 
 def summary_json(accountant: Accountant) -> dict[str, Any]:
-    """Return who paid what for which release, and the worst record."""
+    """Return the charges by release, and the worst record."""
     found = accountant.summary()
     worst = found.worst_record
     return {

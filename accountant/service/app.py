@@ -57,7 +57,7 @@ _ROUTE, _CLIENT, _KIND = "dpwitness.route", "dpwitness.client", "dpwitness.kind"
 
 
 def make_app(parts: Sequence[ServicePart], keys: KeyFile, limits: ServiceLimits | None = None) -> ASGIApp:
-    """Return the application: what its parts do, and what is asked of all of them together."""
+    """Return the application: the routes of its parts, and the checks that all of them share."""
     limits = ServiceLimits() if limits is None else limits
     metrics, front = Metrics(), _Front(keys, limits)
     operations = [each for part in parts for each in part.operations] + _of_all(parts, metrics)

@@ -158,7 +158,7 @@ def read_records(body: Mapping[str, Any], limits: ServiceLimits) -> tuple[Record
 def read_room(
     body: Mapping[str, Any], limits: ServiceLimits
 ) -> tuple[Mechanism, Domain, tuple[RecordId, ...]]:
-    """Return the mechanism, the domain and the records of whom a body asks how many more they can pay for.
+    """Return the mechanism, the domain and the records of a body that asks for the number of affordable releases.
 
     Raises
     ------
@@ -174,7 +174,7 @@ def read_room(
 
 
 def read_form(content: bytes) -> dict[str, str]:
-    """Return what a form holds, each name once.
+    """Return the fields of a form, each name once.
 
     Raises
     ------

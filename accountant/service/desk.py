@@ -78,7 +78,7 @@ class Desk:
         return {"request": asked.request, "outputs": outputs}
 
     def reserve(self, client: str, asked: Asked) -> dict[str, Any]:
-        """Charge for a release whose values are not known yet."""
+        """Charge for a release of values that are not known yet."""
 
         def reserve() -> int:
             quote = self._priced(asked)
@@ -87,7 +87,7 @@ class Desk:
         return {"request": asked.request, "reservation": self._asking(client, reserve)}
 
     def commit(self, client: str, asked: Asked) -> dict[str, Any]:
-        """Draw what is reserved; the charge is final from here on."""
+        """Draw a reserved release; the charge is final from here on."""
         self._reserved(client, asked.request)
         return self.release(client, asked)
 
@@ -195,14 +195,14 @@ class Desk:
     # --- reading ---------------------------------------------------------------------------------
 
     def left(self, client: str, records: tuple[RecordId, ...]) -> dict[str, Any]:
-        """Return what records have spent, rounded up, and have left, rounded down; None is no limit."""
+        """Return the amounts that records have spent, rounded up, and have left, rounded down; None is no limit."""
         standings = self._asking(client, lambda: self.store.standings(records))
         return accounts_json(self._accountant, records, standings)
 
     def room(
         self, client: str, mechanism: Mechanism, domain: Domain, records: tuple[RecordId, ...]
     ) -> dict[str, Any]:
-        """Return how many more releases through a mechanism records can pay for, whose values lie in a domain."""
+        """Return the number of further releases through a mechanism that records can afford, of values in a domain."""
         moved = domain.sensitivity
 
         def look() -> list[float]:
@@ -214,7 +214,7 @@ class Desk:
         return {"records": found}
 
     def find_record(self, client: str, record: RecordId) -> RecordFound:
-        """Return what a record has spent and has left, and how many more of each release it can pay for."""
+        """Return a record's spent and remaining amounts, and the number of each release it can still pay for."""
         (standing,) = self._asking(client, lambda: self.store.standings((record,)))
         terms, composition = self.store.terms, self.store.terms.composition
         # Which rules for purposes and tenants count depends on who asks.
@@ -234,16 +234,16 @@ class Desk:
         return RecordFound(
             record,
             composition.guarantee(standing.spent, terms.budget).words,
-            composition.left(standing.spent, terms.budget).words_left,
+            composition.remaining_spend(standing.spent, terms.budget).words_left,
             [
-                (str(rule), composition.left(spent, rule.budget).words_left)
+                (str(rule), composition.remaining_spend(spent, rule.budget).words_left)
                 for rule, spent in standing.counted
             ],
             [(line, more(line.charge)) for line in self.summary(client).lines],
         )
 
     def summary(self, client: str = "") -> Summary:
-        """Summarise who paid what for which release."""
+        """Summarise the charges by release."""
         found: Summary = self._asking(client, self._accountant.summary)
         return found
 
@@ -253,7 +253,7 @@ class Desk:
         return found
 
     def most_spent(self, count: int, client: str = "") -> list[tuple[RecordId, str, str, float | None]]:
-        """Return who has spent most: record, spent and left in words, and the share that is spent."""
+        """Return the records that have spent most: record, spent and left in words, and the share that is spent."""
         found = self._asking(client, lambda: self.store.most_spent(count))
         terms = self.store.terms
         composition, budget = terms.composition, terms.budget
@@ -261,14 +261,14 @@ class Desk:
             (
                 record,
                 composition.guarantee(spent, budget).words,
-                composition.left(spent, budget).words_left,
+                composition.remaining_spend(spent, budget).words_left,
                 share_spent(composition, spent, budget),
             )
             for record, spent in found
         ]
 
     def rules(self, client: str = "") -> list[RuleShown]:
-        """Return what each rule leaves who is nearest to its limit."""
+        """Return the remaining amount under each rule of the record nearest to its limit."""
         found: list[RuleShown] = self._asking(client, self._rules.get)
         return found
 

@@ -13,7 +13,7 @@ _LOGGER = logging.getLogger("dpwitness.service")
 
 
 class JsonLines(logging.Formatter):
-    """One JSON object a line; never a traceback, nor what is put into a message: they may hold private values."""
+    """One JSON object a line; never a traceback, nor arguments of a message: they may hold private values."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line."""
@@ -40,7 +40,7 @@ def note(event: str, level: int = logging.INFO, **facts: Any) -> None:
 
 
 def place_of(error: BaseException) -> str:
-    """Return class and innermost line of an error: what can be said of it without its words."""
+    """Return class and innermost line of an error: all of it that is public, without its message."""
     trace = error.__traceback__
     where = "?"
     while trace is not None:

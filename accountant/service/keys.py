@@ -29,7 +29,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 @unique
 class KeyScope(Enum):
-    """What a key allows."""
+    """The requests that a key allows."""
 
     READ = "read"
     SPEND = "spend"
@@ -64,11 +64,11 @@ class ApiKey:
     spends_on: Scope = _ANYTHING
 
     def allows(self, scope: KeyScope) -> bool:
-        """Whether it may be used for this."""
+        """True if the key may be used for this."""
         return scope in self.scopes or KeyScope.ADMIN in self.scopes
 
     def reaches(self, run: str | None) -> bool:
-        """Whether it may be used for a run, or for what is of none."""
+        """True if the key may be used for a run, or for requests without a run."""
         return not self.runs or run in self.runs
 
 
@@ -122,7 +122,7 @@ class KeyFile:
             return self._keys
 
     def find(self, presented: str) -> ApiKey | None:
-        """Return the key that somebody presents; the time it takes says nothing of the keys."""
+        """Return the key that a request presents; the time it takes reveals nothing of the keys."""
         digest = hashlib.sha256(presented.encode("utf-8", "surrogatepass")).digest()
         found = None
         for key in self.known():
@@ -137,7 +137,7 @@ class KeyFile:
         runs: Iterable[str] = (),
         spends_on: Scope = _ANYTHING,
     ) -> str:
-        """Make a key, and return it: nobody can find it out later.
+        """Make a key, and return it: it cannot be read again later.
 
         Parameters
         ----------

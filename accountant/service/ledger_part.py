@@ -22,7 +22,7 @@ _SHOWN = 20
 
 
 def ledger_part(desk: Desk, limits: ServiceLimits) -> ServicePart:
-    """Return what may be asked of a ledger."""
+    """Return the routes of a ledger."""
 
     def left(client: str, body: Body) -> Mapping[str, Any]:
         return desk.left(client, read_records(body, limits))

@@ -44,7 +44,7 @@ class Metrics:
         self._seconds: dict[str, float] = {}
 
     def answered(self, route: str, status: int, problem: str | None, seconds: float) -> None:
-        """Count a request; routes and problems are few, whatever is asked."""
+        """Count a request, under one of few routes and problems."""
         with self._counting:
             self._requests[("route", route), ("status", str(status))] += 1
             if problem is not None:
@@ -54,7 +54,7 @@ class Metrics:
                 self._within[route, bucket] += 1
 
     def text(self, gauges: Iterable[Gauge]) -> str:
-        """Return all of it, and gauges; those of one name stand together."""
+        """Return all metrics, and gauges; those of one name are adjacent."""
         with self._counting:
             lines = [
                 *_family("dpwitness_requests_total", "counter", "Requests that were answered."),

@@ -50,7 +50,7 @@ def _described(operation: Operation) -> dict[str, Any]:
 
 
 def reference(schema: str) -> dict[str, str]:
-    """Return what stands for a schema of this name."""
+    """Return the reference to the schema of this name."""
     return {"$ref": f"#/components/schemas/{schema}"}
 
 

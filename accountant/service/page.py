@@ -70,7 +70,7 @@ def page(names: Iterable[str], sections: Iterable[Element]) -> str:
 def ledger_sections(
     store: str, summary: Summary, most: Sequence[_Spent], rules: Sequence[RuleShown], reservations: int
 ) -> list[Element]:
-    """Return what is shown of a ledger.
+    """Return the sections of a ledger.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def ledger_sections(
 
 
 def search_section(path: str) -> Element:
-    """Return what asks for the name of a record; it goes to a path in the body of a request: no log has it."""
+    """Return the form for the name of a record; it goes to a path in the body of a request: no log has it."""
     section = _section("search", "Look for a record")
     form = SubElement(section, "form", {"method": "post", "action": path, "role": "search"})
     _text(form, "label", "Its name: ")
@@ -104,7 +104,7 @@ def search_section(path: str) -> Element:
 
 
 def record_section(found: RecordFound) -> Element:
-    """Return what is shown of a record that was searched for."""
+    """Return the section of a record that was searched for."""
     section = _section("found", f"Record {_named(found.record)}")
     listed = SubElement(section, "dl")
     for name, words in (
@@ -133,7 +133,7 @@ def record_section(found: RecordFound) -> Element:
 def run_section(
     name: str, learner: str, issued: int, waiting: int, rules: Sequence[RuleShown], summary: Summary
 ) -> Element:
-    """Return what is shown of a learner's run: how many actions it has handed out, and how many are waited for."""
+    """Return the section of a learner's run: its numbers of actions handed out and of those without feedback yet."""
     section = _section(f"run-{name}", f"Run {name}")
     tickets = f"{issued}, of which {waiting} wait for their feedback"
     _terms(SubElement(section, "dl"), summary, ("Learner", learner), ("Actions handed out", tickets))
@@ -145,7 +145,7 @@ def run_section(
 
 
 def missing_section(name: str, why: str) -> Element:
-    """Return what is shown of a run that cannot be read here."""
+    """Return the section of a run that cannot be read here."""
     section = _section(f"run-{name}", f"Run {name}")
     _text(section, "p", why)
     return section

@@ -6,7 +6,7 @@ from accountant.refusals import Refusal
 
 
 class ServiceProblem(Exception):
-    """Why a request is not done, in words that say nothing of private values.
+    """The reason why a request is not done, in words without private values.
 
     Attributes
     ----------

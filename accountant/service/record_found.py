@@ -11,7 +11,7 @@ from accountant.ledger.summary import Line
 
 @dataclass(frozen=True)
 class RecordFound:
-    """How a record stands that was searched for.
+    """The standing of a record that was searched for.
 
     Attributes
     ----------

@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 class Remembered(Generic[T]):
-    """Something that is read for whoever asks, in a tenth of the time at most: what took long serves for a while.
+    """A value that is read for all callers, in a tenth of the time at most: a slow reading serves for a while.
 
     Or, with `lasts`, at most once in so many seconds, however often it is asked for.
 
@@ -42,7 +42,7 @@ class Remembered(Generic[T]):
         self._found: tuple[T, float] | None = None  # until when
 
     def get(self) -> T:
-        """Return it as it is, or as it was no longer ago than the class says."""
+        """Return the current value, or one no older than the class permits."""
         with self._reading:
             began = self._clock()
             if self._found is None or began >= self._found[1]:

@@ -21,7 +21,7 @@ MEASURED = 100
 
 @dataclass(frozen=True)
 class RuleShown:
-    """A rule, and who is nearest to its limit.
+    """A rule, and the record nearest to its limit.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class RuleShown:
 def rules_shown(
     composition: Composition, budget: Budget, standings: Sequence[RuleStanding]
 ) -> list[RuleShown]:
-    """Return what is shown of the rules of accounts with this budget, in their order."""
+    """Return the rules of accounts with this budget as shown, in their order."""
     rules = [each.rule for each in standings]
     return [
         RuleShown(
@@ -64,7 +64,7 @@ def rules_shown(
             each.rule,
             each.nearest,
             composition.guarantee(each.spent, each.rule.budget).words,
-            composition.left(each.spent, each.rule.budget),
+            composition.remaining_spend(each.spent, each.rule.budget),
             share_spent(composition, each.spent, each.rule.budget),
             each.nearly,
             words_of_rule(each.rule, rules, composition, budget),
@@ -74,7 +74,7 @@ def rules_shown(
 
 
 def rule_gauges(rules: Sequence[RuleShown], *labels: tuple[str, str]) -> list[Gauge]:
-    """Return what Prometheus is told of rules: sums over all, and the first `MEASURED` one by one; no record is named.
+    """Return Prometheus gauges of rules: sums over all, and the first `MEASURED` one by one; no record is named.
 
     Parameters
     ----------

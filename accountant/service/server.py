@@ -149,7 +149,7 @@ def serve(
     limits: ServiceLimits | None = None,
     ready: Callable[[str], None] = lambda address: None,
 ) -> None:
-    """Serve until the process is told to end.
+    """Serve until the process gets a signal to end.
 
     Parameters
     ----------

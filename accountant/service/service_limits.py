@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 
 @dataclass(frozen=True)
 class ServiceLimits:
-    """What a service takes.
+    """The limits of a service.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class Places:
         self._taken: Counter[str | None] = Counter()
 
     def take(self, name: str | None) -> Callable[[], None] | None:
-        """Return what gives a place back, however often it is called; None if there is none."""
+        """Return a function that gives a place back, however often it is called; None if there is none."""
         with self._counting:
             if self._taken.total() >= self._most or self._taken[name] >= self._each:
                 return None
@@ -100,7 +100,7 @@ class Rate:
         self._free: dict[str | None, tuple[float, float]] = {}  # how many are free, and when that was
 
     def admits(self, name: str | None) -> bool:
-        """Whether one more may come now; names are few: those of keys."""
+        """True if one more request may come now; names are few: those of keys."""
         most = max(1.0, 2.0 * self._limit)
         with self._counting:
             now = self._clock()

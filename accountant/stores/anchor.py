@@ -32,7 +32,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """Where the head of a store is written before the output that it pays for leaves.
+    """The file for the head of a store, written before the output that it pays for leaves.
 
     A store that was rolled back, however, does not hold the entry that its anchor names. It costs two more waits for
     the disk in every commit. What rolls back both is not noticed.
@@ -41,7 +41,7 @@ class Anchor:
     path: Path
 
     def read(self) -> Mark | None:
-        """Return what was written last; None if there is no file.
+        """Return the head that was written last; None if there is no file.
 
         Raises
         ------

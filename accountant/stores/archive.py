@@ -37,7 +37,7 @@ class _Archive:
 
 
 def check_archives(where: str | Path, archives: Sequence[str | Path]) -> int:
-    """Recompute what folds say from the entries that they removed.
+    """Recompute the sums of folds from the entries that they removed.
 
     The file of the last fold is looked for first, then that of the one before; the hash that a fold names binds the
     entries of its file to each other, so a file that was changed is refused.
@@ -89,8 +89,8 @@ def _beginning(where: str | Path) -> Beginning | None:
         return beginning_of(read_content(where))
     database = existing(where)
     try:
-        with database.snapshot() as connection:
-            return beginning(connection)
+        with database.snapshot() as session:
+            return beginning(session)
     finally:
         database.close()
 

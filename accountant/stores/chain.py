@@ -11,6 +11,7 @@ from accountant.record_name import LONGEST_NAME
 
 FORMAT = "dpwitness-ledger-2"
 _scanned = json.JSONDecoder().raw_decode
+_named = json.JSONEncoder().encode
 _written = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False).encode
 START = b"\0" * 32
 """What stands before the first entry."""
@@ -22,7 +23,7 @@ def canonical(body: Any) -> str:
 
 
 def said(text: str) -> Any:
-    """Return what an entry says, as `canonical` wrote it.
+    """Return the content of an entry, as `canonical` wrote it.
 
     Raises
     ------
@@ -49,7 +50,7 @@ def bound_together(entries: Iterable[tuple[int, str]]) -> bytes:
 
 
 def row_digest(*values: object) -> bytes:
-    """Return what a row of a table must carry: enough to notice damage, not a change that is meant."""
+    """Return the digest of a row of a table: enough to notice damage, not a deliberate change."""
     return hashlib.sha256(repr(values).encode()).digest()[:8]
 
 
@@ -61,7 +62,7 @@ def label(name: object) -> str:
     ValueError
         If the name is longer than an index takes.
     """
-    text = json.dumps(name)
+    text = _named(name)
     if len(text) > LONGEST_NAME:
         raise ValueError(
             f"{text[:40]}...: a name in a store must have at most {LONGEST_NAME} characters as JSON"
@@ -70,5 +71,5 @@ def label(name: object) -> str:
 
 
 def commitment(salt: bytes, name: str) -> str:
-    """Return what an entry says of a new account's record: enough to recognise it, not to find it without the salt."""
+    """Return the digest of a new account's record: enough to recognise it, not to find it without the salt."""
     return hashlib.sha256(salt + name.encode("ascii")).hexdigest()

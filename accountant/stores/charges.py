@@ -23,7 +23,7 @@ def check_charge(entry: Entry, composition: Composition) -> bool:
         If it is less than the mechanism's, or the mechanism is not calibrated for the sensitivity.
     """
     if entry.mechanism is None:
-        least = composition.infinite
+        least = composition.infinite_spend
     elif isinstance(entry.mechanism, RecordedMechanism) or entry.sensitivity is None:
         return False
     else:

@@ -5,24 +5,26 @@ from __future__ import annotations
 import math
 import os
 import re
+import sqlite3
 import threading
 import weakref
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, create_engine, event
-from sqlalchemy.engine import URL, Engine, make_url
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
-from sqlalchemy.exc import TimeoutError as PoolTimeout
-from sqlalchemy.pool import StaticPool
+from sqlalchemy import MetaData
+from sqlalchemy.engine import URL, Dialect, make_url
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.schema import CreateIndex, CreateTable
 
 from accountant.files.sqlite_file import is_sqlite, note_closed, note_opened
 from accountant.rules import clock
-from accountant.stores.file_lock import LONGEST_WAIT, FileLock, one_at_a_time
+from accountant.stores.file_lock import LONGEST_WAIT, FileLock, Turns, this_process
 from accountant.stores.location import CHARGES, RUN_STORE, location_of
-from accountant.stores.session_lock import CLIENT_SETTINGS, WRITING, SessionLock, set_session, writer
+from accountant.stores.session import Connections, Session, TableRow
+from accountant.stores.session_lock import CLIENT_SETTINGS, WRITING, SessionLock, alive, set_session, writer
 from accountant.stores.store_refusals import InUse, LedgerDamaged, OutcomeUnknown, StoreMoved, StoreRefused
 
 _PRAGMAS = {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "busy_timeout": 60_000}
@@ -43,10 +45,7 @@ _PLACE = (
     f"SELECT system_identifier, {_TIMELINE}, pg_database.oid AS database_oid, 'store'::regclass::oid AS table_oid "
     "FROM pg_control_system(), pg_control_checkpoint(), pg_database WHERE datname = current_database()"
 )
-_FILE = "file"  # of a connection's information
-_CHUNK = 500  # parameters of one statement; SQLite's own limit was 999 for long
 
-DatabaseRow = Sequence[Any]
 _databases: weakref.WeakSet[Database] = weakref.WeakSet()
 _waited_for: list[Database] = []  # by a fork that is being made
 
@@ -67,32 +66,39 @@ class Database:
     ----------
     path
         The file, if it is one.
+    name
+        What messages call it.
+    driver
+        The driver's module.
     """
 
     def __init__(self, url: URL) -> None:
         self.url = url
         self.sqlite = url.get_backend_name() == "sqlite"
         self.path = Path(url.database).absolute() if self.sqlite and url.database else None
+        self.name = _masked(url.render_as_string(hide_password=True)) if self.path is None else str(self.path)
         if self.path is not None:
             _close_inherited()
-        options: dict[str, Any] = {"pool_pre_ping": True, "connect_args": dict(CLIENT_SETTINGS)}
-        if self.sqlite:
-            options = {"connect_args": {"check_same_thread": False}}
-        if self.sqlite and self.path is None:
-            options["poolclass"] = StaticPool
-        self._engine: Engine = create_engine(url, **options)
+        dialect = url.get_dialect()
+        self._dialect = dialect()
+        self.driver: Any = sqlite3 if self.sqlite else dialect.import_dbapi()
+        connect = (
+            partial(_opened, self.path)
+            if self.sqlite
+            else partial(_connected, self.driver, self._dialect, url)
+        )
+        self._connections = Connections(connect, _usable if self.sqlite else alive, self.name)
+        self._in_memory = connect() if self.sqlite and self.path is None else None
         self._process = os.getpid()
         self._transaction = threading.RLock()  # held during one, and by a fork, which must not begin in one
         _databases.add(self)
         self._lock: FileLock | SessionLock | None = None
+        self._turns = None if self.path is None else Turns(f"{self.path}.lock")
         self._file = None if self.path is None else _found(self.path)
-        self._log: tuple[str, list[int | None]] | None = None
+        self._log: dict[str, int | None] = {}
         self.accounts_checked = -math.inf  # when
-        if self.sqlite:
-            event.listen(self._engine, "close", _note_closed)
-        event.listen(self._engine, "connect", _prepare if self.sqlite else _prepare_postgresql)
         # Who forgets a store leaves its connections to nobody: Python 3.13 warns of those that are not closed.
-        weakref.finalize(self, _close_forgotten, self._engine, self._process).atexit = False
+        weakref.finalize(self, _close_forgotten, self._connections, self._process).atexit = False
 
     @classmethod
     def at(cls, where: str | Path) -> Database:
@@ -133,11 +139,6 @@ class Database:
             )
         return cls(URL.create("sqlite", database=str(path)))
 
-    @property
-    def name(self) -> str:
-        """What messages call it."""
-        return str(self.path) if self.path else _masked(self.url.render_as_string(hide_password=True))
-
     def create(self) -> None:
         """Make the file of a new database, which only its owner can read."""
         if self.path is not None and not self.path.exists():
@@ -146,7 +147,7 @@ class Database:
             self._file = _found(self.path)
 
     def hold(self) -> None:
-        """Keep everybody else who holds it out, until `close` or the end of the process; again if that was lost.
+        """Keep all other processes out, until `close` or the end of the process; again if that was lost.
 
         Raises
         ------
@@ -160,23 +161,25 @@ class Database:
         if self.path is not None:
             self._lock = FileLock(f"{self.path}.held")
         elif not self.sqlite:
-            with self._named_trouble():
-                self._lock = SessionLock(self._engine, self.name)
+            try:
+                self._lock = SessionLock(self._connections.connect(), self.name)
+            except self.driver.Error as error:
+                raise self._trouble(error) from error
 
     @property
     def holding(self) -> bool:
-        """Whether this process holds it."""
+        """True if this process holds it."""
         return self._lock is not None and self._lock.held
 
     def remove(self) -> None:
-        """Remove the file of SQLite's, and what lies beside it."""
+        """Remove the file of SQLite's, and the files beside it."""
         self._dispose()
         self._file = None
         for suffix in ("", "-wal", "-shm", CHARGES):
             Path(f"{self.path}{suffix}").unlink(missing_ok=True)
 
     def check_file(self) -> None:
-        """Refuse if another file, or none, has the name: what is written now would be lost.
+        """Refuse if another file, or none, has the name: writes would be lost.
 
         Raises
         ------
@@ -194,8 +197,8 @@ class Database:
             )
 
     def _dispose(self) -> None:
-        self._engine.dispose()
-        self._log = None
+        self._connections.dispose()
+        self._log = {}
 
     def _check_log(self) -> None:
         """Refuse if SQLite's log was removed while it was open: what is written now would be lost with it.
@@ -210,19 +213,21 @@ class Database:
         """
         if self.path is None:
             return
-        if self._log is None:
-            real = str(self.path.resolve())
-            self._log = real, _beside(real)
-        real, before = self._log
-        if None in before or _beside(real) != before:
+        log = self._log
+        if not log:
+            real = self.path.resolve()
+            self._log = log = {name: _number(name) for name in (f"{real}-wal", f"{real}-shm")}
+        for name, before in log.items():
+            if before is not None and _number(name) == before:
+                continue
             raise StoreMoved(
                 f"{self.path}: SQLite's log beside it (-wal, -shm) was removed or replaced while it was open, so "
                 "nothing more can be charged here: close it, in all that this process has open of it, and open it again"
             )
 
     @contextmanager
-    def reading(self) -> Iterator[Connection]:
-        """Yield a connection for reading; what each statement reads is of one moment.
+    def reading(self) -> Iterator[Session]:
+        """Yield a session for reading; what each statement reads is of one moment.
 
         Raises
         ------
@@ -230,39 +235,48 @@ class Database:
             If the database says that its file is damaged.
         """
         self._check_process()
-        with self._named_trouble(), self._engine.connect() as connection:
-            if self._log is None:
-                self._check_log()
-            yield connection
-
-    @contextmanager
-    def _named_trouble(self) -> Iterator[None]:
-        driver: Any = self._engine.dialect.loaded_dbapi
         try:
-            yield
-        except DBAPIError as error:
-            raise self._trouble(error.orig, driver) from error
-        except driver.Error as error:
-            raise self._trouble(error, driver) from error
-        except PoolTimeout as error:
-            raise OSError(
-                f"{self.name}: no connection became free, as all wait for the database: {error}"
-            ) from error
-
-    @contextmanager
-    def snapshot(self) -> Iterator[Connection]:
-        """Yield a connection whose statements all read the same moment."""
-        with self.reading() as connection:
-            begin = "BEGIN" if self.sqlite else "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"
-            connection.exec_driver_sql(begin)
+            if self._in_memory is not None:
+                yield Session(self, self._in_memory)
+                return
+            if not self._connections.any_open:
+                self._log = {}  # whoever closed the last one may have removed it
+            session = Session(self)
             try:
-                yield connection
+                self._connections.lend(session)
+                if not self._log:
+                    self._check_log()
+                yield session
+            except Exception:
+                self._take_back(session)
+                raise
+            else:
+                self._take_back(session)
             finally:
-                connection.rollback()
+                if session.lent:  # it was interrupted, in a statement, perhaps
+                    self._take_back(session, again=False)
+        except self.driver.Error as error:
+            raise self._trouble(error) from error
+
+    def _take_back(self, session: Session, *, again: bool = True) -> None:
+        ended = session.driver is not None and session.end()
+        if not ended:
+            self._connections.dispose()  # a server that has ended one connection has ended the others, too
+        self._connections.take_back(session, again=again and ended)
 
     @contextmanager
-    def writing(self, wait: float | None = None) -> Iterator[Connection]:
-        """Yield a connection in a transaction that no other writer is in; it is durable when the block ends.
+    def snapshot(self) -> Iterator[Session]:
+        """Yield a session whose statements all read the same moment."""
+        with self.reading() as session:
+            session.execute("BEGIN" if self.sqlite else "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+            try:
+                yield session
+            finally:
+                session.rollback()
+
+    @contextmanager
+    def writing(self, wait: float | None = None) -> Iterator[Session]:
+        """Yield a session in a transaction that no other writer is in; it is durable when the block ends.
 
         Parameters
         ----------
@@ -278,51 +292,63 @@ class Database:
         LedgerDamaged
             If the database says that its file is damaged.
         """
-        with self._transaction, self._alone(wait), self.reading() as connection:
+        with self._alone(wait), self.reading() as session:
             self.check_file()
-            connection.begin()
             if self.sqlite:
-                self.cursor(connection, "BEGIN IMMEDIATE")  # a deferred one may fail when it first writes
+                session.execute("BEGIN IMMEDIATE")  # a deferred one may fail when it first writes
             else:
-                self._wait_to_write(connection, wait)
+                self._wait_to_write(session, wait)
             try:
                 self._check_log()
-                yield connection
+                yield session
             except BaseException:
-                with suppress(SQLAlchemyError):  # what went wrong is raised, and not what follows from it
-                    connection.rollback()
+                with suppress(self.driver.Error):  # what went wrong is raised, and not what follows from it
+                    session.rollback()
                 raise
             try:
-                connection.commit()
-            except SQLAlchemyError as error:
+                session.commit()
+            except self.driver.Error as error:
                 self._dispose()  # after an error of the disk nothing on this connection can be believed
-                words = " ".join(str(getattr(error, "orig", None) or error).split())
-                raise OutcomeUnknown(f"{self.name}: {words}") from error
+                raise OutcomeUnknown(f"{self.name}: {' '.join(str(error).split())}") from error
             self._check_log()  # it may have gone since, and the charge with it
 
-    def _wait_to_write(self, connection: Connection, wait: float | None) -> None:
+    def _wait_to_write(self, session: Session, wait: float | None) -> None:
         try:
-            connection.exec_driver_sql(
-                "SET LOCAL synchronous_commit = on"
-            )  # a pool may give away the session's
             if wait is not None:
-                connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{round(1000 * wait):d}ms'")
-            connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({WRITING})")
-        except DBAPIError as error:
-            if getattr(error.orig, "sqlstate", None) != "55P03":  # waited for too long
+                session.execute(f"SET LOCAL lock_timeout = '{round(1000 * wait):d}ms'")
+            # A pool may give away the session's settings.
+            session.execute(
+                f"SELECT set_config('synchronous_commit', 'on', true), pg_advisory_xact_lock({WRITING})"
+            )
+        except self.driver.Error as error:
+            if getattr(error, "sqlstate", None) != "55P03":  # waited for too long
                 raise
-            connection.rollback()
-            holder, ended = writer(connection.connection.driver_connection)
+            session.rollback()
+            holder, ended = writer(session.driver)
             raise InUse(
                 f"{self.name}: has been written to by {holder} for {'a minute' if wait is None else f'{wait:g} s'}; "
                 f"{ended}",
                 holder,
             ) from None
 
-    def _alone(self, wait: float | None = None) -> AbstractContextManager[None]:
-        if self.path is None:
-            return nullcontext()
-        return one_at_a_time(f"{self.path}.lock", LONGEST_WAIT if wait is None else wait)
+    @contextmanager
+    def _alone(self, wait: float | None = None) -> Iterator[None]:
+        """Let no other thread write meanwhile, and no other process where a lock is not the database's own."""
+        if self._transaction._is_owned():  # type: ignore[attr-defined]
+            # Whoever collects garbage in a transaction, say: what is written now is not ended yet.
+            raise InUse(f"{self.name}: this thread is writing to it already", this_process())
+        with self._transaction:
+            if self._turns is None:
+                yield
+                return
+            try:
+                try:
+                    self._turns.take(LONGEST_WAIT if wait is None else wait)
+                    yield
+                finally:
+                    self._turns.give_back()
+            finally:
+                self._turns.give_back()  # an interruption may fall on any line, and on that one
 
     def _check_process(self) -> None:
         if os.getpid() != self._process:
@@ -331,121 +357,108 @@ class Database:
                 "open it here again, with an Accountant of this process"
             )
 
-    def _trouble(self, error: Any, driver: Any) -> Exception:
+    def _trouble(self, error: Any) -> Exception:
         """Return what an error of the driver means: the file is damaged, or it cannot be read or written."""
         words = f"{self.name}: {' '.join(str(error).split())}"
         if self.sqlite and "readonly" in words:
             words += (
                 " (SQLite writes beside a file even to read it: who may not, can look at a copy of their own)"
             )
-        damaged = not isinstance(error, driver.OperationalError) or "malformed" in words
+        damaged = not isinstance(error, self.driver.OperationalError) or "malformed" in words
         if getattr(error, "sqlstate", None) == "25006":
             words += " (a standby, or a role or database that may only read: charges need the primary)"
         if not self.sqlite:
             damaged = (getattr(error, "sqlstate", None) or "").startswith(_DAMAGED)
         return LedgerDamaged(words) if damaged else OSError(words)
 
-    def sync(self, connection: Connection) -> None:
+    def sync(self, session: Session) -> None:
         """Let the end of a transaction that changes nothing make durable what others have written before it."""
         if self.sqlite:  # which writes no row that stays the same
-            known = self.cursor(connection, "PRAGMA user_version").fetchone()[0]
-            self.cursor(connection, f"PRAGMA user_version = {(known + 1) % 2**31:d}")
+            known = session.value("PRAGMA user_version")
+            session.execute(f"PRAGMA user_version = {(known + 1) % 2**31:d}")
         else:
-            self.cursor(connection, "UPDATE store SET version = version")
+            session.execute("UPDATE store SET version = version")
 
-    def place(self, connection: Connection) -> dict[str, Any]:
+    def place(self, session: Session) -> dict[str, Any]:
         """Return what tells this database, with the tables of a store, from its copies."""
         if self.path is not None:
             return location_of(self.path)
-        return {} if self.sqlite else _named(self.cursor(connection, _PLACE).fetchone())
+        return {} if self.sqlite else _named(session.rows(_PLACE)[0])
 
-    def row_in_place(self, connection: Connection, sql: str) -> tuple[DatabaseRow, dict[str, Any] | None]:
+    def row_in_place(self, session: Session, sql: str) -> tuple[TableRow, dict[str, Any] | None]:
         """Return the row that a statement finds, and what `place` does; None of SQLite, whose file is looked at before.
 
         A server may be replaced by another, or its tables by those of a dump, while connections are made anew.
         """
         if self.sqlite:
-            return self.cursor(connection, sql).fetchone(), None
-        found = self.cursor(connection, f"SELECT * FROM ({sql}) AS found, ({_PLACE}) AS place").fetchone()
+            return session.rows(sql)[0], None
+        found = session.rows(f"SELECT * FROM ({sql}) AS found, ({_PLACE}) AS place")[0]
         return found[: -len(_PLACED)], _named(found[-len(_PLACED) :])
 
-    def now(self, connection: Connection) -> int:
+    def now(self, session: Session) -> int:
         """Return milliseconds since 1970, by the clock that all who write here share."""
         if self.sqlite:
             return clock.wall()
-        found = self.cursor(connection, "SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)")
-        return int(found.fetchone()[0])
+        return int(session.value("SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)"))
 
-    def select(self, connection: Connection, sql: str, keys: Sequence[Any]) -> list[DatabaseRow]:
-        """Return the rows that a statement with a list of keys, ``IN (...)``, finds."""
-        found: list[DatabaseRow] = []
-        for start in range(0, len(keys), _CHUNK):
-            part = tuple(keys[start : start + _CHUNK])
-            marks = ",".join("?" * len(part))
-            found += self.cursor(connection, sql.replace("...", marks), part).fetchall()
-        return found
-
-    def one(self, connection: Connection, sql: str, parameter: object) -> DatabaseRow | None:
-        """Return the first row that a statement with one parameter finds."""
-        found: DatabaseRow | None = self.cursor(connection, sql, (parameter,)).fetchone()
-        return found
-
-    def cursor(self, connection: Connection, sql: str, parameters: Sequence[Any] = ()) -> Any:
-        """Return the driver's cursor after a statement: SQLAlchemy's own layers cost four times the statement."""
-        cursor = connection.connection.cursor()
-        cursor.execute(self._spelled(sql), parameters)
-        return cursor
-
-    def run(self, connection: Connection, sql: str, rows: Sequence[tuple[Any, ...]]) -> None:
-        """Run a statement with each of some rows of parameters."""
-        if rows:
-            connection.connection.cursor().executemany(self._spelled(sql), rows)
-
-    def _spelled(self, sql: str) -> str:
-        return sql if self.sqlite else sql.replace("?", "%s")
-
-    def damage(self, connection: Connection, table: str | None = None) -> str | None:
+    def damage(self, session: Session, table: str | None = None) -> str | None:
         """Return what SQLite finds wrong with the file, or a table, indexes against tables included."""
         if not self.sqlite:
             return None
-        check = f"PRAGMA integrity_check({table})" if table else "PRAGMA integrity_check"
-        found = connection.exec_driver_sql(check).scalars().all()
-        return None if found == ["ok"] else str(found[0])
+        found = session.value(f"PRAGMA integrity_check({table})" if table else "PRAGMA integrity_check")
+        return None if found == "ok" else str(found)
+
+    def make_tables(self, session: Session, metadata: MetaData, *, but: Collection[str] = ()) -> None:
+        """Make the tables of a store, but for those that are there, and their indexes."""
+        for table in metadata.sorted_tables:
+            if table.name not in but:
+                session.execute(str(CreateTable(table).compile(dialect=self._dialect)))
+                for index in table.indexes:
+                    session.execute(str(CreateIndex(index).compile(dialect=self._dialect)))
 
     def compact(self) -> None:
         """Give the room of rows that are gone back to the system, and leave nothing of them in the files; SQLite."""
         if self.sqlite:
-            with self._alone(), self.reading() as connection:
-                connection.exec_driver_sql("VACUUM")
-                self._empty_log(connection)
+            with self._alone(), self.reading() as session:
+                session.execute("VACUUM")
+                self._empty_log(session)
 
     def empty_log(self) -> None:
-        """Write what stands in SQLite's log into the file."""
+        """Write the content of SQLite's log into the file."""
         if self.path is not None:
-            with self._alone(), self.reading() as connection:
-                self._empty_log(connection)
+            with self._alone(), self.reading() as session:
+                self._empty_log(session)
 
     @staticmethod
-    def _empty_log(connection: Connection) -> None:
-        connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+    def _empty_log(session: Session) -> None:
+        session.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     def close(self) -> None:
         """Close all connections."""
-        self._engine.dispose(close=os.getpid() == self._process)
+        _close_forgotten(self._connections, self._process)
+        if self._in_memory is not None:
+            self._in_memory.close()
+        if self._turns is not None and self._transaction.acquire(
+            blocking=False
+        ):  # else a thread is in its turn
+            try:
+                self._turns.close()
+            finally:
+                self._transaction.release()
         if self._lock is not None:
             self._lock.release()
 
 
-def _close_forgotten(engine: Engine, process: int) -> None:
+def _close_forgotten(connections: Connections, process: int) -> None:
     if os.getpid() == process:  # a fork's copies are `_close_inherited`'s
-        engine.dispose()
+        connections.dispose()
 
 
 def _close_inherited() -> None:
     """Close what a fork has of its parent's SQLite files: SQLite would believe that it has its parent's locks."""
     for database in list(_databases):
         if database._process != os.getpid() and database.path is not None:
-            database._engine.dispose()
+            database._connections.dispose()
             _databases.discard(database)
 
 
@@ -469,16 +482,28 @@ def _named(place: Sequence[Any]) -> dict[str, Any]:
     return {name: int(value) for name, value in zip(_PLACED, place, strict=True)}
 
 
-def _prepare_postgresql(connection: Any, _record: Any) -> None:
-    """Refuse a server that acknowledges what it has not written, and let no role's setting ask for that."""
-    with connection.cursor() as cursor:
-        set_session(connection, cursor)
-        found = cursor.execute("SHOW fsync").fetchone()[0]
-    connection.commit()
-    if found != "on":
-        raise StoreRefused(
-            f"the server runs with fsync={found}: a power cut would take back charges; it must be on"
-        )
+def _connected(driver: Any, dialect: Dialect, url: URL) -> Any:
+    """Return a connection to a server, unless that acknowledges what it has not written; no role's setting asks it to.
+
+    Raises
+    ------
+    StoreRefused
+        If it does.
+    """
+    _, options = dialect.create_connect_args(url)
+    connection = driver.connect(**{**options, **CLIENT_SETTINGS})
+    try:
+        set_session(connection)
+        found = connection.execute("SHOW fsync").fetchone()[0]
+        connection.commit()
+        if found != "on":
+            raise StoreRefused(
+                f"the server runs with fsync={found}: a power cut would take back charges; it must be on"
+            )
+    except BaseException:
+        connection.close()
+        raise
+    return connection
 
 
 def _masked(text: str) -> str:
@@ -493,30 +518,51 @@ def _found(path: str | Path) -> os.stat_result | None:
         return None
 
 
-def _beside(file: str) -> list[int | None]:
-    """Return the numbers of the files of SQLite's log; None for one that is not there."""
-    found = (_found(f"{file}{suffix}") for suffix in ("-wal", "-shm"))
-    return [None if each is None else each.st_ino for each in found]
+def _number(path: str) -> int | None:
+    """Return the number of a file; None if it is not there."""
+    found = _found(path)
+    return None if found is None else found.st_ino
 
 
-def _prepare(connection: Any, record: Any) -> None:
-    """Make a connection durable; read back what was set, since network files refuse it without a word."""
-    connection.isolation_level = None  # the driver must not begin by itself
-    for name, value in _PRAGMAS.items():
-        connection.execute(f"PRAGMA {name}={value}")
-        found = connection.execute(f"PRAGMA {name}").fetchone()[0]
-        if found != value and not (name == "journal_mode" and found == "memory"):
-            raise StoreRefused(
-                f"SQLite refuses {name}={value} (it is {found}): a store must be a file on a local disk that can be "
-                "written"
-            )
-    connection.execute("SELECT count(*) FROM sqlite_master").fetchone()  # opens the log
-    file = connection.execute("PRAGMA database_list").fetchone()[2]
-    if file:  # closed, or thrown away unclosed: else a later file of its number would be taken for it
-        record.info[_FILE] = weakref.finalize(record, note_closed, note_opened(file))
+def _usable(connection: sqlite3.Connection) -> bool:
+    return not connection.in_transaction
 
 
-def _note_closed(_: Any, record: Any) -> None:
-    close = record.info.pop(_FILE, None)
-    if close is not None:
-        close()
+class _File(sqlite3.Connection):
+    """A connection to SQLite's file, which is noted as open (`accountant.files.sqlite_file`) until it is closed."""
+
+    note_closed: Callable[[], object] = staticmethod(lambda: None)
+
+    def close(self) -> None:
+        """Close it."""
+        super().close()
+        self.note_closed()
+
+
+def _opened(path: Path | None) -> sqlite3.Connection:
+    """Return a connection that is durable; what was set is read back, since network files refuse it without a word.
+
+    Raises
+    ------
+    StoreRefused
+        If it was refused.
+    """
+    file = ":memory:" if path is None else str(path)
+    connection = sqlite3.connect(file, isolation_level=None, check_same_thread=False, factory=_File)
+    try:
+        for name, value in _PRAGMAS.items():
+            connection.execute(f"PRAGMA {name}={value}")
+            found = connection.execute(f"PRAGMA {name}").fetchone()[0]
+            if found != value and not (name == "journal_mode" and found == "memory"):
+                raise StoreRefused(
+                    f"SQLite refuses {name}={value} (it is {found}): a store must be a file on a local disk that can "
+                    "be written"
+                )
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()  # opens the log
+        name = connection.execute("PRAGMA database_list").fetchone()[2]
+        if name:  # closed, or thrown away unclosed: else a later file of its number would be taken for it
+            connection.note_closed = weakref.finalize(connection, note_closed, note_opened(name))
+    except BaseException:
+        connection.close()
+        raise
+    return connection

@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection
-
 from accountant.files.data_files import DataFileError, from_json
 from accountant.files.whole_file import whole_file
 from accountant.ledger.ledger import Ledger
@@ -25,6 +23,7 @@ from accountant.stores.folded import Beginning, fold_of, last_fold
 from accountant.stores.names import Names, named
 from accountant.stores.opening import existing, in_memory
 from accountant.stores.replayed_entries import EntryRow, ReplayedEntries, chained_to
+from accountant.stores.session import Session
 from accountant.stores.sql_store import SQLStore, happened
 from accountant.stores.store_refusals import LedgerDamaged
 from accountant.stores.store_verification import Verified, verified, verify_database
@@ -87,9 +86,9 @@ def _stored(
     return store
 
 
-def _entries(connection: Connection, last: int | None = None) -> Iterator[str]:
+def _entries(session: Session, last: int | None = None) -> Iterator[str]:
     """Yield the beginning of a file: the entries from the last fold on, what that left, and where an archive ends."""
-    fold, comma = last_fold(connection), ""
+    fold, comma = last_fold(session), ""
     yield f'{{"format": "{FORMAT}",\n'
     which = "position > 0"
     if last is not None:
@@ -97,18 +96,18 @@ def _entries(connection: Connection, last: int | None = None) -> Iterator[str]:
         which = f"position <= {last if fold is None else max(last, fold.position + fold.parts):d}"
     if fold is not None:
         yield f'"after": {fold.after},\n"left": [\n'
-        for position, text, _ in rows_after(connection, 0, f"position <= {fold.after}"):
+        for position, text, _ in rows_after(session, 0, f"position <= {fold.after}"):
             yield f'{comma}{{"position": {position}, "entry": {text}}}\n'
             comma = ","
         yield "],\n"
     yield '"entries": [\n'
     comma = ""
-    for _, text, digest in rows_after(connection, 0 if fold is None else fold.after, which):
+    for _, text, digest in rows_after(session, 0 if fold is None else fold.after, which):
         yield f'{comma}{{"entry": {text}, "hash": "{digest.hex()}"}}\n'
         comma = ","
 
 
-def write_archive(connection: Connection, last: int, path: str | Path) -> None:
+def write_archive(session: Session, last: int, path: str | Path) -> None:
     """Write the entries that a fold is to remove to a file that only its owner can read, without names of accounts.
 
     Raises
@@ -119,14 +118,14 @@ def write_archive(connection: Connection, last: int, path: str | Path) -> None:
     if Path(path).exists():
         raise ValueError(f"archive={str(path)!r}: exists already; each fold has an archive of its own")
     with whole_file(path) as file:
-        for part in (*_entries(connection, last), "]}\n"):
+        for part in (*_entries(session, last), "]}\n"):
             file.write(part.encode("ascii"))
 
 
 def _parts(store: SQLStore) -> Iterator[str]:
-    with store.database.snapshot() as connection:
-        yield from _entries(connection)
-        rows = connection.exec_driver_sql("SELECT number, salt, label FROM account ORDER BY number").all()
+    with store.database.snapshot() as session:
+        yield from _entries(session)
+        rows = session.rows("SELECT number, salt, label FROM account ORDER BY number")
         accounts = [[int(number), bytes(salt).hex(), json.loads(name)] for number, salt, name in rows]
         yield f'],\n"accounts": {json.dumps(accounts)}}}\n'
 
@@ -182,12 +181,12 @@ def verify_export(path: Path) -> Verified:
 
 
 def is_export(content: Any) -> bool:
-    """Whether JSON is an exported ledger, of this format or another."""
+    """True if JSON is an exported ledger, of this format or another."""
     return isinstance(content, dict) and str(content.get("format", "")).startswith("dpwitness-ledger")
 
 
 def read_export(path: str | Path) -> tuple[ReplayedEntries, dict[int, Any]]:
-    """Return what an exported ledger says, and the names of its accounts; all of it is verified.
+    """Return the content of an exported ledger, and the names of its accounts; all of it is verified.
 
     Raises
     ------
@@ -200,7 +199,7 @@ def read_export(path: str | Path) -> tuple[ReplayedEntries, dict[int, Any]]:
 
 
 def verified_content(path: str | Path, content: dict[str, Any]) -> tuple[ReplayedEntries, dict[int, Any]]:
-    """Return what an exported ledger says that was read from a file; see `read_export`."""
+    """Return the verified content of an exported ledger that was read from a file; compare `read_export`."""
     if "accounts" not in content:
         raise LedgerDamaged(
             f"{path}: is the archive of a fold, without accounts: accountant.stores.archive.check_archives verifies it"
@@ -222,7 +221,7 @@ def verified_content(path: str | Path, content: dict[str, Any]) -> tuple[Replaye
 
 
 def read_content(path: str | Path) -> dict[str, Any]:
-    """Return what stands in a file of this format, nothing of it verified yet.
+    """Return the content of a file of this format, nothing of it verified yet.
 
     Raises
     ------
@@ -233,7 +232,7 @@ def read_content(path: str | Path) -> dict[str, Any]:
 
 
 def parsed(path: str | Path) -> tuple[Any, str]:
-    """Return what stands in a file of JSON, where entries with their hashes are `_EntryInFile`, and its SHA-256.
+    """Return the content of a file of JSON, where entries with their hashes are `_EntryInFile`, and its SHA-256.
 
     Raises
     ------
@@ -253,7 +252,7 @@ def parsed(path: str | Path) -> tuple[Any, str]:
 
 
 def checked_content(path: str | Path, content: Any) -> dict[str, Any]:
-    """Return what was read from a file, if it is of this format; see `read_content`."""
+    """Return content that was read from a file, if it is of this format; compare `read_content`."""
     if not is_export(content) or content["format"] != FORMAT:
         found = content.get("format") if isinstance(content, dict) else None
         raise LedgerDamaged(
@@ -269,7 +268,7 @@ def checked_content(path: str | Path, content: Any) -> dict[str, Any]:
 
 
 def replayed(content: dict[str, Any]) -> ReplayedEntries:
-    """Return what the entries of a file lead to; of an archive, those that its fold removed.
+    """Return the state after the entries of a file; of an archive, of those that its fold removed.
 
     Raises
     ------

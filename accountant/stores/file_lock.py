@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import functools
 import os
 import socket
 import time
@@ -27,51 +28,30 @@ LONGEST_WAIT = 30.0
 _FIRST_LOOK, _LAST_LOOK = 0.0002, 0.005  # seconds between two looks
 
 
-@contextmanager
-def one_at_a_time(path: str, wait: float = LONGEST_WAIT) -> Iterator[None]:
-    """Let one process, and one thread of it, at a time into the block.
-
-    Parameters
-    ----------
-    path
-        A file, made if it does not exist; it says who is in the block.
-    wait
-        How many seconds to wait. The lock of a process that hangs is never taken from it: it may be in the middle of a
-        write.
-
-    Raises
-    ------
-    InUse
-        If somebody else is in it for so long; the message names the file and the process.
-    OSError
-        If the file cannot be opened, or the system or its file system has no locks.
-    """
-    lock = _Lock(path, wait=wait)
-    try:
-        os.pwrite(lock.file, f"{this_process():<99}\n".encode(), 0)
-        yield
-    finally:
-        lock.release()
-
-
 class _Lock:
     """A lock on a file, until `release` or until it is forgotten: an interruption may fall on any line."""
 
-    def __init__(self, path: str, *, wait: float) -> None:
+    def __init__(self, path: str) -> None:
         if fcntl is None:
             raise OSError(
                 errno.ENOLCK,
                 "this system gives no locks (flock), so nothing would keep other processes out",
                 path,
             )
+        self.path = path
         self.file = _opened(path)
         self._process = os.getpid()
         self._close = weakref.finalize(self, os.close, self.file)
+        self._close.atexit = False  # a thread may be in a turn still
         _held.add(self)  # before it is taken: a fork may fall on any line, too
-        until, pause = time.monotonic() + wait, _FIRST_LOOK
-        while not _taken(self.file, path):
+
+    def take(self, wait: float) -> None:
+        """Take the lock, within so many seconds."""
+        until, pause = 0.0, _FIRST_LOOK
+        while not _taken(self.file, self.path):
+            until = until or time.monotonic() + wait
             if time.monotonic() >= until:
-                raise _in_use(self.file, path)
+                raise _in_use(self.file, self.path)
             time.sleep(pause)
             pause = min(2.0 * pause, _LAST_LOOK)
 
@@ -80,13 +60,80 @@ class _Lock:
         """Whether this process took the lock and has not given it back."""
         return self._close.alive
 
+    def give_back(self) -> None:
+        """Give the lock back, and keep the file open."""
+        with suppress(OSError):  # its file system has no locks
+            fcntl.flock(self.file, fcntl.LOCK_UN)
+
     def release(self) -> None:
         """Give the lock back; again does nothing. A fork, which shares it with its parent, only closes the file."""
         if self.held and os.getpid() == self._process:
-            # A fork may have the file, too: to close it is not enough.
-            with suppress(OSError):  # its file system has no locks
-                fcntl.flock(self.file, fcntl.LOCK_UN)
+            self.give_back()  # a fork may have the file, too: to close it is not enough
         self._close()
+
+
+class Turns:
+    """One process at a time, and one object of it, takes a turn; the file of the lock stays open from turn to turn.
+
+    Parameters
+    ----------
+    path
+        A file, made if it does not exist; it says whose turn it is.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._lock: _Lock | None = None
+        self._taken = False
+
+    def take(self, wait: float) -> None:
+        """Wait for a turn, which lasts until `give_back`.
+
+        Parameters
+        ----------
+        wait
+            How many seconds. The lock of a process that hangs is never taken from it: it may be in the middle of a
+            write.
+
+        Raises
+        ------
+        InUse
+            If somebody else has it for so long; the message names the file and the process.
+        OSError
+            If the file cannot be opened, or the system or its file system has no locks.
+        """
+        if self._lock is None or not self._lock.held or not _is_at(self._path, self._lock.file):
+            self._lock = _Lock(self._path)
+        self._taken = True  # soon
+        self._lock.take(wait)
+        os.pwrite(self._lock.file, _turn_of(os.getpid()), 0)
+
+    def give_back(self) -> None:
+        """End the turn; again does nothing."""
+        if self._taken and self._lock is not None and self._lock.held:
+            self._lock.give_back()
+        self._taken = False
+
+    def close(self) -> None:
+        """End the turn, and close the file."""
+        if self._lock is not None:
+            self._lock.release()
+
+
+@functools.lru_cache(maxsize=1)
+def _turn_of(_process: int) -> bytes:
+    return f"{this_process():<99}\n".encode()
+
+
+@contextmanager
+def one_at_a_time(path: str, wait: float = LONGEST_WAIT) -> Iterator[None]:
+    """Take one of `Turns` in the block."""
+    turns = Turns(path)
+    try:
+        turns.take(wait)
+        yield
+    finally:
+        turns.close()
 
 
 class FileLock(_Lock):
@@ -109,7 +156,8 @@ class FileLock(_Lock):
     """
 
     def __init__(self, path: str) -> None:
-        super().__init__(path, wait=0.0)
+        super().__init__(path)
+        self.take(wait=0.0)
         since = datetime.now(UTC).isoformat(timespec="seconds")
         os.ftruncate(self.file, 0)
         os.pwrite(self.file, f"{this_process()} since {since}\n".encode(), 0)
@@ -117,6 +165,14 @@ class FileLock(_Lock):
 
 def _opened(path: str) -> int:
     return os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
+
+
+def _is_at(path: str, file: int) -> bool:
+    """Whether an open file is still the one of a name: others would lock another."""
+    try:
+        return os.path.samestat(os.lstat(path), os.fstat(file))
+    except OSError:
+        return False
 
 
 def _taken(file: int, path: str) -> bool:
@@ -144,7 +200,7 @@ def _in_use(file: int, path: str) -> InUse:
 
 
 def this_process() -> str:
-    """Return what others call this process."""
+    """Return the name of this process for others."""
     return f"process {os.getpid()} on {socket.gethostname()}"
 
 

@@ -8,11 +8,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from sqlalchemy import Connection
-
 from accountant.stores.chain import chained
 from accountant.stores.replayed_entries import EntryRow, History, ReplayedEntries
 from accountant.stores.schema import RARE
+from accountant.stores.session import Session
 from accountant.stores.store_refusals import LedgerDamaged
 from accountant.stores.work import rows_after
 
@@ -44,7 +43,7 @@ class Fold:
     parts: int
 
 
-def last_fold(connection: Connection) -> Fold | None:
+def last_fold(session: Session) -> Fold | None:
     """Return the last fold of a store; None if nothing was folded.
 
     Raises
@@ -52,7 +51,7 @@ def last_fold(connection: Connection) -> Fold | None:
     LedgerDamaged
         If it cannot be read.
     """
-    found = list(rows_after(connection, 0, _FOLD))
+    found = list(rows_after(session, 0, _FOLD))
     return fold_of(*found[-1][:2]) if found else None
 
 
@@ -76,7 +75,7 @@ def fold_of(position: int, text: str) -> Fold:
 
 @dataclass(frozen=True)
 class Beginning:
-    """A fold with which entries begin, and what it says.
+    """A fold with which entries begin, and its content.
 
     Attributes
     ----------
@@ -109,7 +108,7 @@ class Beginning:
         return _begun_at(history, self.fold, self.parts, rows)
 
 
-def beginning(connection: Connection) -> Beginning | None:
+def beginning(session: Session) -> Beginning | None:
     """Return the fold with which the entries of a store begin; None if they begin at the first.
 
     Raises
@@ -117,20 +116,20 @@ def beginning(connection: Connection) -> Beginning | None:
     LedgerDamaged
         If it cannot be read.
     """
-    fold = last_fold(connection)
+    fold = last_fold(session)
     if fold is None:
         return None
-    parts = itertools.islice(rows_after(connection, fold.position), fold.parts)
-    left = rows_after(connection, 0, f"position <= {fold.after:d}")
+    parts = itertools.islice(rows_after(session, fold.position), fold.parts)
+    left = rows_after(session, 0, f"position <= {fold.after:d}")
     return Beginning(fold, [text for _, text, _ in parts], [(position, text) for position, text, _ in left])
 
 
-def begun(connection: Connection, history: History | None = None) -> ReplayedEntries:
+def begun(session: Session, history: History | None = None) -> ReplayedEntries:
     """Return a replay before the first entry of a store that is chained to the one before it.
 
     Parameters
     ----------
-    connection
+    session
         Its transaction.
     history
         How the entries are read again, if there are more than it has written.
@@ -140,12 +139,12 @@ def begun(connection: Connection, history: History | None = None) -> ReplayedEnt
     LedgerDamaged
         If a fold is not what was written.
     """
-    fold = last_fold(connection)
-    again = partial(rows_after, connection, 0) if history is None else history
+    fold = last_fold(session)
+    again = partial(rows_after, session, 0) if history is None else history
     if fold is None:
         return ReplayedEntries(again)
-    parts = itertools.islice(rows_after(connection, fold.position), fold.parts)
-    left = rows_after(connection, 0, f"position <= {fold.after:d}")
+    parts = itertools.islice(rows_after(session, fold.position), fold.parts)
+    left = rows_after(session, 0, f"position <= {fold.after:d}")
     return _begun_at(again, fold, [text for _, text, _ in parts], left)
 
 

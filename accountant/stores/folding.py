@@ -26,7 +26,7 @@ class NothingToFold(ValueError):
 
 @dataclass(frozen=True)
 class Folded:
-    """What was folded.
+    """The result of a fold.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ def fold(
     forget_requests: bool = False,
     archive: str | Path | None = None,
 ) -> Folded:
-    """Remove the entries from before a time; what they lead to is kept, and nobody has spent less.
+    """Remove the entries from before a time; their results are kept, and no record has spent less.
 
     The store is verified first, whole, in the same transaction. A fold keeps, in entries of the chain: what each
     account has spent, by purpose and tenant; what rules count, day by day; the commitments of accounts; and the hash
@@ -97,9 +97,9 @@ def fold(
 def _fold(
     work: Work, before: int, by: str, reason: str, forget_requests: bool, archive: str | Path | None
 ) -> Folded:
-    replay = begun(work.connection)
+    replay = begun(work.session)
     begin = replay.position
-    replay.feed_all(_until(rows_after(work.connection, begin), before))
+    replay.feed_all(_until(rows_after(work.session, begin), before))
     last, digest, clock, drift = replay.position, replay.hash, replay.clock, replay.drift
     if last == begin:
         raise NothingToFold("before: there is no entry that is so old and was not folded")
@@ -107,8 +107,8 @@ def _fold(
     left = {position for position, state in replay.reservations.items() if state == "reserved"}
     requests = {request.position for request in replay.requests.values()}
     answered = {request.position for request in replay.requests.values() if request.digest is not None}
-    replay.feed_all(rows_after(work.connection, last))
-    compare_tables(replay, work.connection)
+    replay.feed_all(rows_after(work.session, last))
+    compare_tables(replay, work.session)
     left |= {position for position in replay.drawn_again if position <= last}
     now = {request.position for request in replay.requests.values() if request.digest is not None}
     left |= (now - answered) & requests  # a later entry names them
@@ -116,9 +116,9 @@ def _fold(
     left |= requests - forgotten
 
     if archive is not None:
-        write_archive(work.connection, last, archive)
+        write_archive(work.session, last, archive)
     parts = [*standing, *_parts("paid", replay.summed(last, left))]
-    rows = ((position, text) for position, text, _ in rows_after(work.connection, 0, f"position <= {last}"))
+    rows = ((position, text) for position, text, _ in rows_after(work.session, 0, f"position <= {last}"))
     texts = list(left_by_fold(rows, left))
     bound = bound_together(texts).hex()
     said = {"after": last, "hash": digest.hex(), "left": bound, "parts": len(parts), "clock": clock}

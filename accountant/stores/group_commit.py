@@ -14,7 +14,7 @@ Task = TypeVar("Task")
 class _Job(Generic[Task]):
     def __init__(self, task: Task) -> None:
         self.task = task
-        self.done = threading.Event()
+        self.done = False
         self.result: Any = None
         self.error: BaseException | None = None
 
@@ -48,9 +48,9 @@ class GroupCommit(Generic[Task]):
         with self._queueing:
             self._queued.append(job)
         with self._committing:
-            if not job.done.is_set():
+            if not job.done:
                 self._commit_all(job)
-        if not job.done.is_set():  # whoever took it was interrupted before it was begun
+        if not job.done:  # whoever took it was interrupted before it was begun
             raise OutcomeUnknown("the thread that committed for this one was interrupted")
         if job.error is not None:
             raise job.error
@@ -79,7 +79,7 @@ class GroupCommit(Generic[Task]):
             raise
         finally:
             for job in jobs:
-                job.done.set()
+                job.done = True
 
     def _taken(self) -> list[_Job[Task]]:
         with self._queueing:

@@ -102,7 +102,7 @@ def _fill(found: _Found, digest: str, work: Work) -> None:
 
 
 def read_ledger(path: Path) -> tuple[Terms, Sequence[Entry], str]:
-    """Return the terms and entries of a ledger, all verified, and what it may lack, in words; "" if it lacks nothing.
+    """Return the terms and entries of a ledger, all verified, and a sentence on missing ones; "" if it lacks nothing.
 
     It is a store, or a ledger in JSON of this format or the former one.
 

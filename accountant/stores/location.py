@@ -39,12 +39,12 @@ def location_of(path: Path) -> dict[str, Any]:
 
 
 def same_location(made: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
-    """Whether a store is where it was made or adopted; earlier versions noted less of that."""
+    """True if a store is at the place where it was made or adopted; earlier versions noted less of that."""
     return all(now.get(key) == value for key, value in made.items() if key != "device" or "born" not in made)
 
 
 def left_log(path: Path, made: Mapping[str, Any]) -> Path | None:
-    """Return the log of a file that was renamed without it, if it is there; `made` is what `location_of` returned."""
+    """Return the log of a file that was renamed without it, if it is there; `made` is the value of `location_of`."""
     real = path.resolve()
     former = real.with_name(made.get("name", real.name))
     log = former.with_name(f"{former.name}-wal")

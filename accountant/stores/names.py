@@ -30,7 +30,7 @@ _NOBODY = "null"
 
 
 def named(text: str) -> RecordId:
-    """Return what a label stands for: a name, or a `Pseudonym` such as ``hmac-sha256:...``."""
+    """Return the record of a label: a name, or a `Pseudonym` such as ``hmac-sha256:...``."""
     found = json.loads(text)
     if isinstance(found, dict):
         ((kind, value),) = found.items()
@@ -42,7 +42,7 @@ def named(text: str) -> RecordId:
 
 
 def own_name(name: RecordId) -> RecordId:
-    """Return what a record of an older ledger is called now: one that had several names has paid by all of them."""
+    """Return the present name of a record of an older ledger: one that had several names has paid by all of them."""
     if isinstance(name, Pseudonym):
         return name
     try:
@@ -57,7 +57,7 @@ def pseudonym(word: str) -> Pseudonym | None:
 
 
 def erased_label() -> str:
-    """Return a label that leads to nobody: no two are the same."""
+    """Return a label of no record: no two are the same."""
     return json.dumps({_ERASED: secrets.token_hex(16)})
 
 
@@ -117,11 +117,11 @@ class NameKey:
 
     @property
     def check(self) -> str:
-        """What a store says of it, which tells it from others and gives nothing away."""
+        """The check value of a key in a store, which identifies the key and reveals nothing of it."""
         return self.hashed(_NOBODY)
 
     def split(self, check: str | None) -> tuple[NameKey | None, NameKey | None]:
-        """Return those of the keys that a store has, by what it says of them, and those that it does not have yet.
+        """Return the keys that a store has, by its check values, and those that it does not have yet.
 
         Raises
         ------
@@ -164,13 +164,13 @@ def add_key(path: Path, *, rotate: bool = False) -> None:
 
 
 def name_key(given: NameKey | str | Path | None) -> NameKey | None:
-    """Return the key that was given, or is where was said."""
+    """Return a key that was given, itself or by its place."""
     return NameKey.read(given) if isinstance(given, str | Path) else given
 
 
 @dataclass(frozen=True)
 class Names:
-    """How one store names records.
+    """The names of records in one store.
 
     Parameters
     ----------
@@ -208,7 +208,7 @@ class Names:
             ) from None
 
     def label(self, record: RecordId) -> str:
-        """Return the label of a record, or of what stands for one.
+        """Return the label of a record, or of its pseudonym.
 
         Raises
         ------
@@ -227,7 +227,7 @@ class Names:
         return self.key.hashed(text)
 
     def check_key(self, what: str) -> None:
-        """Refuse what takes the store's key, if that is not at hand.
+        """Refuse operations that need the store's key, if that is not at hand.
 
         Raises
         ------
@@ -241,7 +241,7 @@ class Names:
             )
 
     def shown(self, record: RecordId) -> RecordId:
-        """Return what the store shows for a record."""
+        """Return the store's shown name of a record."""
         return named(self.label(record))
 
 

@@ -18,7 +18,7 @@ _IN_AN_ENTRY = 1_000
 
 
 def rotate(store: SQLStore, key: NameKey, by: str, reason: str) -> int:
-    """Hash what a store calls its records under the newer of some keys, and return how many accounts that were.
+    """Hash the labels of a store's records under the newer of some keys, and return the number of accounts changed.
 
     A name is looked up under all of the keys, one after the other, from then on: who has an older one only, and the
     store, finds nobody. So no list of names is needed, nobody is left out, and each account keeps what it has spent. A
@@ -49,9 +49,9 @@ def rotate(store: SQLStore, key: NameKey, by: str, reason: str) -> int:
     with store.working(()) as work:
         work.check()
         _check_no_run(store, work)
-        replay = begun(work.connection)
+        replay = begun(work.session)
         replay.feed_all(work.rows(replay.position))
-        compare_tables(replay, work.connection)
+        compare_tables(replay, work.session)
         try:
             _, newer = key.split(replay.names)
         except KeyRefused:
@@ -87,7 +87,7 @@ def _hashed(work: Work, numbers: list[int], newer: NameKey) -> Iterator[list[Any
 
 
 def erase(store: SQLStore, record: RecordId, by: str, reason: str) -> Pseudonym:
-    """Forget which account is a record's, and return what it is called instead: what it has spent stays in force.
+    """Forget which account is a record's, and return its new label: the amount it has spent stays in force.
 
     Nobody can find the account by the name again, its holder neither: **who comes back by this name begins with a new
     account and a whole budget**, so that what such a person loses in all is bounded by the budget times one more than
@@ -136,7 +136,7 @@ def erase(store: SQLStore, record: RecordId, by: str, reason: str) -> Pseudonym:
 
 
 def _check_no_run(store: SQLStore, work: Work) -> None:
-    if has_run(work.connection):
+    if has_run(work.session):
         raise ValueError(
             f"{store.name}: is the ledger of a run, whose state and waiting sums name records, too: it holds names as "
             "they are as long as it is there"

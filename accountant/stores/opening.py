@@ -10,8 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, inspect
-
 from accountant.gates.lineage import RecordId
 from accountant.ledger.entry import Entry
 from accountant.ledger.store import Standing
@@ -23,6 +21,7 @@ from accountant.stores.location import RUN_STORE, left_log, same_location
 from accountant.stores.names import NameKey, Names, name_key, own_name
 from accountant.stores.replayed_entries import ReplayedEntries
 from accountant.stores.schema import METADATA, RUN, VERSION
+from accountant.stores.session import Session
 from accountant.stores.sql_store import SQLStore, labelled
 from accountant.stores.store_refusals import (
     InUse,
@@ -107,13 +106,13 @@ def open_store(
         _check_location(database, replay.location)
         if pinned is not None and pinned.read() != head:
             with (
-                database.writing() as connection
+                database.writing() as session
             ):  # of who died before it was durable: no anchor may name it then
-                database.sync(connection)
+                database.sync(session)
             pinned.write(head)
         if database.holding:
-            with database.writing() as connection:
-                _take_run(database, connection, "")
+            with database.writing() as session:
+                _take_run(session, "")
     except BaseException:
         database.close()
         raise
@@ -148,12 +147,12 @@ def refuse_existing(where: str | Path) -> None:
 
 def _empty(database: Database) -> bool:
     """Whether there is nothing in a database: it is what is left of one that was killed when it was made."""
-    with database.reading() as connection:
-        return not inspect(connection).get_table_names()
+    with database.reading() as session:
+        return not session.tables()
 
 
 def holds_ledger(where: str | Path) -> bool:
-    """Whether a place holds the store of a ledger."""
+    """True if a place holds the store of a ledger."""
     database = Database.at(where)
     try:
         return made(database)
@@ -162,7 +161,7 @@ def holds_ledger(where: str | Path) -> bool:
 
 
 def make_store(where: str | Path, terms: Terms, names: Names, fill: Callable[[Work], None]) -> None:
-    """Make a new store with what `fill` adds: all of it in one transaction, or nothing, whatever stops it when.
+    """Make a new store with the additions of `fill`: all of it in one transaction, or nothing, at any interruption.
 
     Raises
     ------
@@ -224,21 +223,21 @@ def unmake_run(database: Database, holder: str | None = None) -> bool:
 
     With `holder`, only one that this holder has made: the lock may have been lost, and another's run begun.
     """
-    with database.writing() as connection:
-        saves, mark = last_save(database, connection)
-        entries = connection.exec_driver_sql("SELECT max(position) FROM entry").scalar_one()
+    with database.writing() as session:
+        saves, mark = last_save(session)
+        entries = session.value("SELECT max(position) FROM entry")
         if saves or entries != 1 or (holder is not None and mark != holder):
             return False
         if database.path is None:
-            RUN.metadata.drop_all(connection)
-            METADATA.drop_all(connection)
+            for table in (*RUN.metadata.tables, *METADATA.tables):
+                session.execute(f"DROP TABLE {table}")
     if database.path is not None:
         database.remove()
     return True
 
 
 def open_run(where: str | Path, holder: str) -> tuple[SQLStore, ReplayedEntries]:
-    """Open the store of a run, and hold it, by a name of one's own; return what its entries say, too.
+    """Open the store of a run, and hold it, by a name of one's own; return the content of its entries, too.
 
     Raises
     ------
@@ -254,12 +253,13 @@ def open_run(where: str | Path, holder: str) -> tuple[SQLStore, ReplayedEntries]
         database.hold()
         if not is_run(database):
             raise ValueError(f"{database.name}: holds a ledger, but no run")
-        with database.reading() as connection:
-            place = connection.exec_driver_sql("SELECT location FROM store").scalar_one()
+        with database.reading() as session:
+            place = session.value("SELECT location FROM store")
         _check_location(database, json.loads(place))  # before a copy is touched
-        with database.writing() as connection:
-            RUN.metadata.create_all(connection)  # a run that was made before there was the table `kept`
-            _take_run(database, connection, holder)
+        with database.writing() as session:
+            # A run may have been made before there was the table `kept`.
+            database.make_tables(session, RUN.metadata, but=session.tables())
+            _take_run(session, holder)
         found = verify_database(database)  # what nobody else changes any more
         _check_location(database, found.replay.location)
         check_names(database, (record for held in found.replay.waiting.sums.values() for record in held))
@@ -269,15 +269,15 @@ def open_run(where: str | Path, holder: str) -> tuple[SQLStore, ReplayedEntries]
         raise
 
 
-def _take_run(database: Database, connection: Connection, holder: str) -> None:
+def _take_run(session: Session, holder: str) -> None:
     """Let nobody else save a run that is held: who had it open and lost the lock without a word."""
-    database.run(connection, "UPDATE run SET holder = ?", [(holder,)])
+    session.run("UPDATE run SET holder = ?", [(holder,)])
 
 
 def is_run(database: Database) -> bool:
     """Whether a store is one of a run."""
-    with database.reading() as connection:
-        return has_run(connection)
+    with database.reading() as session:
+        return has_run(session)
 
 
 def opened(
@@ -326,7 +326,7 @@ def verify_store(where: str | Path, anchor: str | Path | None = None) -> Verifie
 
 
 def stored_entries(where: str | Path) -> tuple[Terms, Sequence[Entry], str]:
-    """Return the terms and entries of a store, verified, and what it may lack, in words; nobody spends with them.
+    """Return the terms and entries of a store, verified, and a sentence on missing ones; they are for reading.
 
     Raises
     ------
@@ -335,8 +335,8 @@ def stored_entries(where: str | Path) -> tuple[Terms, Sequence[Entry], str]:
     """
     database = existing(where)
     try:
-        with verifying(database) as (connection, found):
-            names = {number: own_name(name) for number, name in labelled(connection).items()}
+        with verifying(database) as (session, found):
+            names = {number: own_name(name) for number, name in labelled(session).items()}
             return found.replay.terms, found.replay.entries(names), found.replay.lacking
     finally:
         database.close()
@@ -345,7 +345,7 @@ def stored_entries(where: str | Path) -> tuple[Terms, Sequence[Entry], str]:
 def spent_in(
     where: str | Path, records: Sequence[RecordId], names: NameKey | str | Path | None = None
 ) -> tuple[Terms, dict[RecordId, Standing]]:
-    """Return the terms of a store, and how records stand; names that are hashed are looked up under their key.
+    """Return the terms of a store, and the standing of records; names that are hashed are looked up under their key.
 
     Without records, of the one that has spent most.
 
@@ -419,10 +419,10 @@ def adopt(where: str | Path, reason: str, anchor: str | Path | None = None) -> M
         database.close()
 
 
-def location(database: Database, within: Connection | None = None) -> dict[str, Any]:
+def location(database: Database, within: Session | None = None) -> dict[str, Any]:
     """Return what tells a database from its copies; `within` a transaction that has made its tables."""
-    with nullcontext(within) if within is not None else database.reading() as connection:
-        return database.place(connection)
+    with nullcontext(within) if within is not None else database.reading() as session:
+        return database.place(session)
 
 
 def _check_log(database: Database, made: Any) -> None:
@@ -473,13 +473,13 @@ def _check_terms(name: str, terms: Terms, made: Terms) -> None:
 
 
 def made(database: Database) -> bool:
-    """Whether a database holds a store."""
+    """True if a database holds a store."""
     if database.path is not None and not database.path.exists():
         return False
-    with database.reading() as connection:
-        if not inspect(connection).has_table("store"):
+    with database.reading() as session:
+        if "store" not in session.tables():
             return False
-        version = connection.exec_driver_sql("SELECT version FROM store").scalar()
+        version = session.value("SELECT version FROM store")
     if version is None:
         return False
     if version != VERSION and not upgraded(database, version):
@@ -508,36 +508,35 @@ def _make(
     """Make a store; return whether there was none. With `fill`, in one transaction with what that adds."""
     Terms.from_dict(terms.to_dict())  # a plan of mechanisms that cannot be rebuilt could not be opened again
     database.create()
-    with database.writing() as connection:
-        if inspect(connection).has_table("store"):
-            if connection.exec_driver_sql("SELECT count(*) FROM store").scalar_one() == 0:
+    with database.writing() as session:
+        if "store" in session.tables():
+            if session.value("SELECT count(*) FROM store") == 0:
                 raise LedgerDamaged(f"{database.name}: its table `store` is empty")
             if holder is not None:
                 raise InUse(f"{database.name}: another process has begun here meanwhile")
             return False  # another process was faster
-        METADATA.create_all(connection, checkfirst=False)
+        database.make_tables(session, METADATA)
         if holder is not None:
-            RUN.metadata.create_all(connection)
+            database.make_tables(session, RUN.metadata)
             first = [(0, holder, b"")]
-            database.run(connection, "INSERT INTO run (id, saves, holder, state) VALUES (1, ?, ?, ?)", first)
-        place, instance = location(database, connection), uuid.uuid4().hex
+            session.run("INSERT INTO run (id, saves, holder, state) VALUES (1, ?, ?, ?)", first)
+        place, instance = database.place(session), uuid.uuid4().hex
         begin = {"format": FORMAT, "instance": instance, "terms": terms.to_dict(), "location": place}
         if names is not None:
             begin["names"] = names
-        text = canonical({"begin": begin, "at": database.now(connection) if at is None else at})
+        text = canonical({"begin": begin, "at": database.now(session) if at is None else at})
         values = instance, 0, json.dumps(place)
-        database.run(
-            connection,
+        session.run(
             "INSERT INTO store (id, version, instance, epoch, location, rules, clock, drift, digest) "
             "VALUES (1, ?, ?, ?, ?, 0, 0, 0, ?)",
             [(VERSION, *values, row_digest(*values, None, 0, 0, 0, None))],
         )
         entry = [(1, text, chained(START, text))]
-        database.run(connection, "INSERT INTO entry (position, body, hash) VALUES (?, ?, ?)", entry)
+        session.run("INSERT INTO entry (position, body, hash) VALUES (?, ?, ?)", entry)
         if fill is not None:
             named, add = fill
             with SQLStore(database, terms, Mark(instance, 0, 1, entry[0][2].hex()), names=named).within(
-                connection
+                session
             ) as work:
                 add(work)
     database.empty_log()  # a copy or another name of the file alone, without its log, is to be known for what it is

@@ -26,7 +26,7 @@ class Payments:
         self._numbers: dict[Scope, int] = {}
 
     def add(self, position: int, paid: Sequence[tuple[int, Sequence[int]]], scope: Scope) -> None:
-        """Add a charge that stands behind all others.
+        """Add a charge behind all others.
 
         Parameters
         ----------
@@ -57,7 +57,7 @@ class Payments:
         ]
 
     def scope(self, position: int) -> Scope:
-        """Return what a charge was for."""
+        """Return the purpose and tenant of a charge."""
         return self._listed[self._scopes[self._index(position)]]
 
     def _index(self, position: int) -> int:

@@ -88,7 +88,7 @@ def rules_of(rules: Iterable[Mapping[str, Any]], composition: Composition) -> tu
 
 
 def named(rules: Iterable[Rule], names: Mapping[int, RecordId]) -> tuple[Rule, ...]:
-    """Return rules whose groups name accounts by numbers with the names of these."""
+    """Return rules with the names of accounts in the place of their numbers in groups."""
     return tuple(
         replace(rule, groups=tuple(tuple(names[number] for number in group) for group in rule.groups))  # type: ignore[index]
         for rule in rules
@@ -125,7 +125,7 @@ def chained_to(before: bytes, position: int, row: EntryRow) -> bytes:
 
 
 class ReplayedEntries(State):
-    """The state that entries lead to, one after the other; each is decided again, and must be what that leads to.
+    """The state after entries, one after the other; each is decided again, and must equal that decision.
 
     Accounts go by their numbers. Of charges it keeps what accounts have spent, and those that later entries may name:
     reservations, and charges of requests. Whatever else is asked of earlier charges, by an entry that makes rules for
@@ -202,7 +202,7 @@ class ReplayedEntries(State):
 
     @property
     def terms(self) -> Terms:
-        """What charges are held to."""
+        """The terms of charges."""
         if self._terms is None:
             raise LedgerDamaged("there are no entries")
         return self._terms
@@ -293,7 +293,7 @@ class ReplayedEntries(State):
             self.trusted.append(-1)
         if self.limits is not None:
             for number, text in (each for part in parts for each in part.get("counted", ())):
-                self.put(number, self.account(number)._replace(counted=self.limits.read(text)))
+                self.put(number, self.account(number)._replace(counted=self.limits.parse_row(text)))
         self.clock, self.drift = fold["clock"], fold.get("drift", 0)
         self.go_on(fold["after"], bytes.fromhex(fold["hash"]))
 
@@ -302,7 +302,7 @@ class ReplayedEntries(State):
         self.put(number, Account(self.units.plus(before.spent, price), before.times + 1, before.counted))
 
     def summed(self, last: int, left: Collection[int]) -> list[list[Any]]:
-        """Return what accounts paid up to an entry, but for some charges: purpose, tenant, amount, and who paid it.
+        """Return the payments of accounts up to an entry, without some charges: purpose, tenant, amount, and payer.
 
         What is summed is in no tally any more.
         """
@@ -330,13 +330,13 @@ class ReplayedEntries(State):
             self.tallies[kind] = releases + times, records + times * len(numbers)
 
     def folded(self) -> list[Tally]:
-        """Return the sums of what was folded, as charges."""
+        """Return the sums of folded charges, as charges."""
         paid = [each for charge in self._folded for each in charge.paid]
         return [Tally(self.kinds[kind], 1, len(numbers)) for kind, numbers in paid]
 
     @property
     def drawn_again(self) -> set[int]:
-        """Where the charges stand that were drawn again on a later day."""
+        """The positions of charges that were drawn again on a later day."""
         return {position for position, _ in self._drawn_again}
 
     def go_on(self, position: int, digest: bytes) -> None:
@@ -411,7 +411,7 @@ class ReplayedEntries(State):
 
     @property
     def lacking(self) -> str:
-        """Say what was charged from the same budgets and may not be here; "" if nothing can be."""
+        """Return a sentence on charges to the same budgets that may not be here; "" if nothing can be."""
         if not self.adoptions:
             return ""
         times, missing = len(self.adoptions), sum(each["missing"] for each in self.adoptions)
@@ -499,7 +499,7 @@ class ReplayedEntries(State):
                 raise LedgerDamaged(f"opens account {number} a second time", position)
 
     def next_position(self) -> int:
-        """Return where the entry stands that is decided again."""
+        """Return the position of the entry that is decided again."""
         return self._last
 
     # --- what later entries may name ---------------------------------------------------------------
@@ -517,7 +517,7 @@ class ReplayedEntries(State):
         return Charged(position, entries, reserved, request, self._payments.scope(position))
 
     def happens(self, event: LedgerEvent) -> None:
-        """Keep what became of a charge."""
+        """Keep the outcome of a charge."""
         if isinstance(event, Settlement):
             if event.returned:
                 self._gone.add(event.position)
@@ -532,7 +532,7 @@ class ReplayedEntries(State):
     # --- rules -----------------------------------------------------------------------------------
 
     def set_rules(self, ruled: Ruled) -> None:
-        """Put rules in force; they count what was charged before they were made."""
+        """Put rules in force; they count charges from before they were made, too."""
         super().set_rules(ruled)
         for number, account in self.accounts.items():
             if account.counted:
@@ -553,7 +553,10 @@ class ReplayedEntries(State):
                 self.count(entry, counting, at)
         for number, account in self.accounts.items():
             if account.counted:
-                self.put(number, account._replace(counted=self.limits.pruned(account.counted, self.clock)))
+                self.put(
+                    number,
+                    account._replace(counted=self.limits.without_old_days(account.counted, self.clock)),
+                )
 
     # --- charges ---------------------------------------------------------------------------------
 
@@ -576,7 +579,7 @@ class ReplayedEntries(State):
         return tuple(entry for charged in self.charged(names) for entry in charged.entries)
 
     def charged(self, names: Mapping[int, RecordId], *, returned: bool = False) -> Iterator[Charged]:
-        """Read again what was charged together, by where it stands; with `returned`, what was given back, too."""
+        """Read charges that were made together again, by position; with `returned`, those that were given back, too."""
         for position, paid, scope, at in self._paid():
             if returned or position not in self._gone:
                 entries = tuple(
@@ -587,7 +590,7 @@ class ReplayedEntries(State):
                 yield Charged(position, entries, position in self.reservations, request, scope, at)
 
     def events(self, names: Mapping[int, RecordId]) -> Iterator[tuple[int, LedgerEvent]]:
-        """Yield what happened, as a ledger in memory has it, and where it stands; charges are numbered by that, too.
+        """Yield the events as a ledger in memory has them, and their positions, by which charges are numbered, too.
 
         Of answers to requests there are the digests. Of charges that were folded there are the sums.
         """
@@ -606,5 +609,5 @@ class ReplayedEntries(State):
 
     @property
     def shut(self) -> tuple[str, Place] | None:
-        """Why and where the gate was shut."""
+        """The reason why, and the place where, the gate was shut."""
         return None if self.closed is None else (self.closed[0], Place(*self.closed[1:]))

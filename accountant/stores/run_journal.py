@@ -97,25 +97,23 @@ class _TableLines:
         self._holder = holder
 
     def append(self, line: str, end: int) -> int:
-        with self._database.writing() as connection:
-            if self._database.cursor(connection, "SELECT holder FROM run").fetchone()[0] != self._holder:
+        with self._database.writing() as session:
+            if session.value("SELECT holder FROM run") != self._holder:
                 raise InUse(
                     f"{self._database.name}: another process has gone on with this run since: load it again"
                 )
-            self._database.run(connection, "DELETE FROM charges WHERE number > ?", [(end,)])
-            self._database.run(
-                connection, "INSERT INTO charges (number, line) VALUES (?, ?)", [(end + 1, line)]
-            )
+            session.run("DELETE FROM charges WHERE number > ?", [(end,)])
+            session.run("INSERT INTO charges (number, line) VALUES (?, ?)", [(end + 1, line)])
         return end + 1
 
     def read(self) -> list[tuple[str, int]]:
-        with self._database.reading() as connection:
-            found = connection.exec_driver_sql("SELECT line, number FROM charges ORDER BY number").all()
+        with self._database.reading() as session:
+            found = session.rows("SELECT line, number FROM charges ORDER BY number")
         return [(line, int(number)) for line, number in found]
 
     def empty(self) -> None:
-        with self._database.writing() as connection:
-            connection.exec_driver_sql("DELETE FROM charges")
+        with self._database.writing() as session:
+            session.execute("DELETE FROM charges")
 
     def close(self) -> None:
         """Do nothing: the database is its owner's."""
@@ -151,7 +149,7 @@ class RunJournal:
         self._thread = 0
 
     def begin(self, saves: int, reserved: Mapping[int, int]) -> None:
-        """Begin after so many saves, with nothing; reservations stand where these say, by positions in the ledger."""
+        """Begin after so many saves, with nothing; reservations have these positions in the ledger."""
         self._lines.empty()
         self._restart(saves, reserved)
 
@@ -162,7 +160,7 @@ class RunJournal:
             self._waiting = []
 
     def read(self, saves: int, reserved: Mapping[int, int]) -> list[dict[str, Any]]:
-        """Return what happened after so many saves, and go on behind it.
+        """Return the events after so many saves, and go on behind them.
 
         Raises
         ------
@@ -202,7 +200,7 @@ class RunJournal:
     def replay(
         self, bodies: Sequence[Mapping[str, Any]], ledger: Ledger, composition: Composition
     ) -> list[Assumption]:
-        """Let what was read happen in a ledger, which goes on with the saved one; return what it rests on."""
+        """Apply the read events to a ledger, which goes on with the saved one; return its assumptions."""
         places = {place: position for position, place in self._reserved.items()}
         charges: dict[tuple[str | None, ...], Any] = {}
         assumptions = []
@@ -240,7 +238,7 @@ class RunJournal:
 
     @contextmanager
     def turn(self) -> Iterator[None]:
-        """Let what happens in this thread wait for a save; at the end, what none has is written down."""
+        """Let events in this thread wait for a save; at the end, those without one are written down."""
         if self._waiting is not None:
             yield
             return
@@ -252,13 +250,13 @@ class RunJournal:
             self._waiting = None
 
     def flush(self) -> None:
-        """Write down what waits for a save."""
+        """Write down the events that wait for a save."""
         while self._waiting:
             self._write(self._waiting[0])
             del self._waiting[0]
 
     def note(self, event: LedgerEvent | Assumption) -> None:
-        """Write down what is about to happen in the ledger."""
+        """Write down the next event of the ledger."""
         if self._waiting is not None and threading.get_ident() == self._thread:
             self._waiting.append(event)
             return
@@ -313,7 +311,7 @@ class RunJournal:
         return text
 
     def close(self) -> None:
-        """Write down nothing more; what waits for a save is never shown."""
+        """Write down nothing more; events that wait for a save are never shown."""
         if self._waiting is not None:
             self._waiting = []
         self._lines.close()

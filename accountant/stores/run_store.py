@@ -13,12 +13,10 @@ from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 
-from sqlalchemy import inspect
-
 from accountant.ledger.events import Answered, Charged, LedgerEvent, Settlement
 from accountant.ledger.ledger import Ledger
 from accountant.rules.clock import ClockAhead, RunningClock
-from accountant.rules.limits import renumbered
+from accountant.rules.limits import renumber_row
 from accountant.stores import opening
 from accountant.stores.chain import label, row_digest
 from accountant.stores.database import Database
@@ -34,7 +32,7 @@ from mechanisms import Assumption
 
 @dataclass(frozen=True)
 class News:
-    """What a save adds.
+    """The additions of a save.
 
     Attributes
     ----------
@@ -57,7 +55,7 @@ class News:
 
 @dataclass(frozen=True)
 class Saved:
-    """What a run's store holds.
+    """The content of a run's store.
 
     Attributes
     ----------
@@ -90,7 +88,7 @@ class _Known:
 
 
 class RunStore:
-    """A store that one run has open, and nobody else, until `close`.
+    """A store that one run alone has open, until `close`.
 
     The ledger's entries are those of any store: chained, recomputed when it is opened. Each save adds one that names
     it, with the digest of the state and what is new of who waits. A save has all of its effect or none, whatever stops
@@ -110,7 +108,7 @@ class RunStore:
 
     @classmethod
     def begin(cls, where: str | Path, terms: Terms) -> RunStore:
-        """Make a store for a new run, a file or a database; what a first save left that did not end is replaced.
+        """Make a store for a new run, a file or a database; the rest of a first save that did not end is replaced.
 
         Raises
         ------
@@ -177,7 +175,7 @@ class RunStore:
             raise
 
     def follow(self, ledger: Ledger) -> None:
-        """Write down what happens in a ledger before it does, from now on."""
+        """Write down the events of a ledger before they happen, from now on."""
         ledger.write_ahead = self._write_ahead
 
     def _write_ahead(self, event: LedgerEvent | Assumption) -> None:
@@ -187,18 +185,18 @@ class RunStore:
         self._journal.note(event)
 
     def turn(self) -> AbstractContextManager[None]:
-        """Return a context in which what happens in this thread waits for a save, and is written down at the end."""
+        """Return a context in which the events of this thread wait for a save, and are written down at the end."""
         return self._journal.turn()
 
     def _saved(self, replay: ReplayedEntries, saves: int) -> Saved:
         """Return what entries say, and what was charged after the last save."""
         store = self._store
-        with store.database.reading() as connection:
-            answers = connection.exec_driver_sql("SELECT key, answer FROM request").all()
-            noted = connection.exec_driver_sql("SELECT witness FROM store").scalar_one()
-            state = stored_bytes(connection.exec_driver_sql("SELECT state FROM run").scalar_one())
-            replay.history = partial(rows_after, connection, 0)  # nobody else writes: the run is held
-            names = labelled(connection)
+        with store.database.reading() as session:
+            answers = session.rows("SELECT key, answer FROM request")
+            noted = session.value("SELECT witness FROM store")
+            state = stored_bytes(session.value("SELECT state FROM run"))
+            replay.history = partial(rows_after, session, 0)  # nobody else writes: the run is held
+            names = labelled(session)
             events: list[LedgerEvent] = []
             numbers: dict[int, int] = {}  # of charges in the ledger, by where they stand
             for position, event in replay.events(names):
@@ -215,7 +213,7 @@ class RunStore:
             for event in events
         ]
         rows = {
-            names[int(number)]: renumbered(account.counted, numbers)
+            names[int(number)]: renumber_row(account.counted, numbers)
             for number, account in replay.accounts.items()
             if account.counted
         }
@@ -242,11 +240,11 @@ class RunStore:
 
     @property
     def kept(self) -> bool:
-        """Whether a save has ended here: the run is kept here from then on."""
+        """True if a save has ended here: the run is kept here from then on."""
         return self._known.saves > 0 or _last_save(self._store.database)[0] > 0
 
     def notes(self) -> Notes:
-        """Return an empty sheet for who waits, once it is known how the last save ended."""
+        """Return an empty sheet for waiting sums, once it is known how the last save ended."""
         self._resolve()
         return Notes(self._noted)
 
@@ -254,21 +252,21 @@ class RunStore:
         """Find out how the last save ended, if nobody knows."""
         if self._pending is None:
             return
-        with self._store.database.writing() as connection:  # once it has ended
-            last = last_save(self._store.database, connection)
+        with self._store.database.writing() as session:  # once it has ended
+            last = last_save(session)
         if last == (self._known.saves + 1, self._name):
             self._settle(*self._pending)
         self._pending = None
 
     def news(self, ledger: Ledger, assumptions: Sequence[Assumption], notes: Notes) -> News:
-        """Return what is new since the last save."""
+        """Return the additions since the last save."""
         known = self._known
         return News(
             ledger.events[known.events :], assumptions[known.assumptions :], notes, ledger.now(), ledger.drift
         )
 
     def kept_as(self, name: str) -> bytes | None:
-        """Return what was kept by a name; None if nothing was.
+        """Return the value that was kept by a name; None if nothing was.
 
         Raises
         ------
@@ -279,7 +277,7 @@ class RunStore:
 
     @classmethod
     def kept_in(cls, where: str | Path, name: str) -> bytes | None:
-        """Return what the run of a store was given to keep by a name; the store may be in use.
+        """Return the value that the run of a store was given to keep by a name; the store may be in use.
 
         Raises
         ------
@@ -292,15 +290,15 @@ class RunStore:
         try:
             if not opening.is_run(database):
                 raise ValueError(f"{database.name}: holds a ledger, but no run")
-            with database.reading() as connection:
-                if not inspect(connection).has_table("kept"):  # a run that was made before there was one
+            with database.reading() as session:
+                if "kept" not in session.tables():  # a run that was made before there was one
                     return None
             return _kept(database, name)
         finally:
             database.close()
 
     def save(self, news: News, state: bytes, kept: Mapping[str, bytes] = MappingProxyType({})) -> None:
-        """Add what is new, and put a state in the place of the last one.
+        """Add the changes since the last save, and put a state in the place of the last one.
 
         Parameters
         ----------
@@ -349,7 +347,7 @@ class RunStore:
         self._store.database.hold()  # again, if it was lost and nobody has taken it
         with self._store.working(names) as work:
             work.check()
-            if last_save(self._store.database, work.connection) != (count - 1, self._name):
+            if last_save(work.session) != (count - 1, self._name):
                 raise self._gone_on()
             for event in news.events:
                 happened(self._store, work, event, reserved)
@@ -399,13 +397,13 @@ class RunStore:
 
 
 def _last_save(database: Database) -> tuple[int, str]:
-    with database.reading() as connection:
-        return last_save(database, connection)
+    with database.reading() as session:
+        return last_save(session)
 
 
 def _kept(database: Database, name: str) -> bytes | None:
-    with database.reading() as connection:
-        found = database.one(connection, "SELECT value, digest FROM kept WHERE name = ?", name)
+    with database.reading() as session:
+        found = session.row("SELECT value, digest FROM kept WHERE name = ?", name)
     if found is None:
         return None
     value, digest = map(stored_bytes, found)

@@ -5,9 +5,7 @@ from __future__ import annotations
 import os
 import select
 import weakref
-from typing import Any, cast
-
-from sqlalchemy.engine import Engine
+from typing import Any
 
 from accountant.stores.file_lock import this_process
 from accountant.stores.store_refusals import InUse
@@ -42,16 +40,16 @@ _SESSION_SETTINGS = {
 _connections: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
-def set_session(connection: Any, cursor: Any) -> None:
+def set_session(connection: Any) -> None:
     """Make a session what stores rely on, whatever its role or database has as default; forks do not share it."""
     _connections.add(connection)
     calls = ", ".join("set_config(%s, %s, false)" for _ in _SESSION_SETTINGS)
     values = [(name, value() if callable(value) else value) for name, value in _SESSION_SETTINGS.items()]
-    cursor.execute(f"SELECT {calls}", [each for pair in values for each in pair])
+    connection.execute(f"SELECT {calls}", [each for pair in values for each in pair])
 
 
 def writer(connection: Any) -> tuple[str, str]:
-    """Return who writes to the database of a driver's connection, and how that can be ended."""
+    """Return the writer to the database of a driver's connection, and the way to end it."""
     return _holder(connection, WRITING)
 
 
@@ -75,8 +73,8 @@ class SessionLock:
 
     Parameters
     ----------
-    engine
-        Makes the connection.
+    connection
+        Of its own to the database.
     name
         What messages call the database.
 
@@ -86,11 +84,9 @@ class SessionLock:
         If the lock is held; the message names the holder.
     """
 
-    def __init__(self, engine: Engine, name: str) -> None:
+    def __init__(self, connection: Any, name: str) -> None:
         self._process = os.getpid()
-        pooled = engine.raw_connection()
-        self._connection = cast("Any", pooled.driver_connection)
-        pooled.detach()  # from the pool: it stays open, and is nobody else's
+        self._connection = connection
         try:
             self._connection.autocommit = True
             if not self._connection.execute(f"SELECT pg_try_advisory_lock({_HOLDING})").fetchone()[0]:
@@ -107,15 +103,17 @@ class SessionLock:
     @property
     def held(self) -> bool:
         """Whether this process took the lock, has not given it back, and was not told that it has lost it."""
-        if os.getpid() != self._process or self._connection.closed:
-            return False
-        # A server says nothing unasked but that it ends the session.
-        return not _readable(self._connection.fileno())
+        return os.getpid() == self._process and alive(self._connection)
 
     def release(self) -> None:
-        """Give the lock back; again does nothing, nor in a fork, whose connection it is not."""
+        """Give the lock back; again does nothing, nor in a fork, which has no part in the connection."""
         if os.getpid() == self._process:
             self._connection.close()
+
+
+def alive(connection: Any) -> bool:
+    """Whether a session goes on, as far as its server has not said otherwise: it says nothing unasked but that."""
+    return not connection.closed and not _readable(connection.fileno())
 
 
 def _readable(file: int) -> bool:

@@ -11,8 +11,6 @@ from dataclasses import replace
 from functools import cmp_to_key, partial
 from typing import Any
 
-from sqlalchemy import Connection, delete, insert
-
 from accountant.filters.units import Units
 from accountant.gates.lineage import RecordId
 from accountant.ledger.entry import Entry
@@ -43,7 +41,7 @@ from accountant.stores.database import Database
 from accountant.stores.folded import begun, last_fold
 from accountant.stores.group_commit import GroupCommit
 from accountant.stores.names import PLAIN, Names, named
-from accountant.stores.schema import TALLY
+from accountant.stores.session import Session
 from accountant.stores.store_refusals import StoreMoved
 from accountant.stores.store_verification import Verified, check_anchor, verify_database
 from accountant.stores.work import ACCOUNT_ROW, Work, account_row, check_accounts, rows_after
@@ -131,8 +129,8 @@ class SQLStore:
         names
             Labels of accounts to be read at once.
         """
-        with self.database.writing() as connection:
-            work = self._work(connection)
+        with self.database.writing() as session:
+            work = self._work(session)
             work.load(names)
             self._check_anchor(work)
             yield work
@@ -140,7 +138,7 @@ class SQLStore:
             new = mark != self._synced
             if new and work.unchanged:
                 # What was read, and may be shown, may be of a process that died before it was durable.
-                self.database.sync(connection)
+                self.database.sync(session)
         if work.is_the_one and mark.epoch == self._seen.epoch:  # else it has to be opened again
             self._seen = mark
         if len(self._kinds) >= _KEPT:
@@ -151,16 +149,15 @@ class SQLStore:
         self._synced = mark
 
     @contextmanager
-    def within(self, connection: Connection) -> Iterator[Work]:
+    def within(self, session: Session) -> Iterator[Work]:
         """Yield work in a transaction that somebody else begins and ends; it is written when the block ends."""
-        work = self._work(connection)
+        work = self._work(session)
         yield work
         work.finish()
 
-    def _work(self, connection: Connection) -> Work:
+    def _work(self, session: Session) -> Work:
         return Work(
-            self.database,
-            connection,
+            session,
             self._texts,
             self._kinds,
             self._seen,
@@ -180,14 +177,14 @@ class SQLStore:
             With the reason, as a charge would.
         """
         self.database.check_file()
-        with self.database.snapshot() as connection:
-            work = self._work(connection)
+        with self.database.snapshot() as session:
+            work = self._work(session)
             self._check_anchor(work)
             work.check()
-            check_accounts(self.database, connection, within=60.0)
-        with self.database.writing(wait=1.0) as connection:
-            connection.execute(insert(TALLY).values(kind=-1, releases=0, records=0))
-            connection.execute(delete(TALLY).where(TALLY.c.kind == -1))
+            check_accounts(session, within=60.0)
+        with self.database.writing(wait=1.0) as session:
+            session.execute("INSERT INTO tally (kind, releases, records) VALUES (-1, 0, 0)")
+            session.execute("DELETE FROM tally WHERE kind = -1")
 
     def _check_anchor(self, work: Work) -> None:
         """Refuse if the anchor knows more of this store than it says itself."""
@@ -227,7 +224,7 @@ class SQLStore:
         return found
 
     def note_assumptions(self, assumptions: Sequence[Assumption]) -> None:
-        """Keep what releases rest on and nobody checked; see `Store`."""
+        """Keep the unchecked assumptions of releases; see `Store`."""
         new = [each for each in assumptions if each not in self.assumptions]
 
         def note(work: Work) -> None:
@@ -247,8 +244,8 @@ class SQLStore:
     @property
     def rules(self) -> Sequence[Rule]:
         """Limits beside the budget, now."""
-        with self.database.snapshot() as connection:
-            work = self._work(connection)
+        with self.database.snapshot() as session:
+            work = self._work(session)
             return self._named(work, work.limits)
 
     @staticmethod
@@ -271,7 +268,7 @@ class SQLStore:
     def change_rules(
         self, rules: Sequence[Rule], by: str, reason: str, *, at: int | None = None, only_first: bool = False
     ) -> None:
-        """Put other limits in force beside the budget, for all who have the store open; an entry says so for good.
+        """Put other limits in force beside the budget, for all users of the store; an entry records it for good.
 
         They count what was charged before, too, so that nobody begins anew; with all of its entries, they take as long
         as `verify`. A rule may be loosened: that it was, and by whom, stays in the ledger.
@@ -310,7 +307,7 @@ class SQLStore:
         self._queue.do(change)
 
     def confirm_clock(self, by: str, reason: str) -> int:
-        """Say that the clock is right, although it is far ahead of the last charge; return the time that it says.
+        """Confirm that the clock is right, although it is far ahead of the last charge; return its time.
 
         Raises
         ------
@@ -327,16 +324,16 @@ class SQLStore:
         return confirmed
 
     def together(self, records: Sequence[RecordId], waiting: Sequence[Collection[RecordId]]) -> set[RecordId]:
-        """Return those who wait and are in a group of these records; see `Store`."""
+        """Return the waiting records that are in a group of these records; see `Store`."""
         names = [self.names.label(record) for record in records]
-        with self.database.snapshot() as connection:
-            self._check_names(connection)
-            work = self._work(connection)
+        with self.database.snapshot() as session:
+            self._check_names(session)
+            work = self._work(session)
             limits = work.limits
             if limits is None or not any(rule.groups for rule in limits.rules):
                 return set()
             work.load(names)
-            numbers = limits.together(map(work.key, names))
+            numbers = limits.other_members(map(work.key, names))
             work.load_numbers(numbers)
             mates = {work.row_numbered(number).name for number in numbers}
         if self.names.check is None:
@@ -344,17 +341,17 @@ class SQLStore:
         return {record for each in waiting for record in each if self.names.label(record) in mates}
 
     def standings(self, records: Sequence[RecordId]) -> list[Standing]:
-        """Return how records stand; see `Store`."""
+        """Return the standing of each record; see `Store`."""
         names = [self.names.label(record) for record in records]
-        with self.database.snapshot() as connection:
-            self._check_names(connection)
-            work = self._work(connection)
+        with self.database.snapshot() as session:
+            self._check_names(session)
+            work = self._work(session)
             work.load(names)
             limits = work.limits
             keys = [work.key(name) for name in names]
             if limits is None:
                 return [Standing(self._units.amount(work.account(key).spent), ()) for key in keys]
-            work.load_numbers(each for each in limits.together(keys) if isinstance(each, int))
+            work.load_numbers(each for each in limits.other_members(keys) if isinstance(each, int))
             rules = dict(zip(limits.rules, self._named(work, limits), strict=True))
             now = max(work.time(), work.clock)
             return [
@@ -368,14 +365,13 @@ class SQLStore:
     def rule_standings(self) -> list[RuleStanding]:
         """Return how near each rule's limit is; see `Store`."""
         sql = "SELECT min(number), counted, count(*) FROM account WHERE counted IS NOT NULL GROUP BY counted"
-        with self.database.snapshot() as connection:
-            work = self._work(connection)
+        with self.database.snapshot() as session:
+            work = self._work(session)
             limits = work.limits
             if limits is None:
                 return []
             rules = self._named(work, limits)
-            texts = ((number, text, count) for number, text, count in connection.exec_driver_sql(sql))
-            found = limits.nearest(texts, work.counted, max(work.time(), work.clock))
+            found = limits.nearest(session.each(sql), work.counted, max(work.time(), work.clock))
             work.load_numbers(number for nearest in found for number in nearest.keys)
             return [
                 RuleStanding(rule, tuple(named(work.row_numbered(key).name) for key in keys), spent, nearly)
@@ -387,44 +383,44 @@ class SQLStore:
     def first_refused(self, entries: Sequence[Entry], fits: Fits, scope: Scope = ANY) -> CannotPay | None:
         """Return the `CannotPay` that `charge` would raise; see `Store`."""
         command = NamedCharge(Charge(entries, self._units.test_of(fits), scope=scope), self.names.label)
-        with self.database.snapshot() as connection:
-            self._check_names(connection)
-            return command.refused(self._work(connection))
+        with self.database.snapshot() as session:
+            self._check_names(session)
+            return command.refused(self._work(session))
 
     def spent(self, record: RecordId) -> Any:
-        """Return what `record` has spent, what is reserved included."""
+        """Return the amount that `record` has spent, reservations included."""
         name = self.names.label(record)
-        with self.database.reading() as connection:
-            found = self.database.one(connection, f"{ACCOUNT_ROW} WHERE label = ?", name)
-            self._check_names(connection)  # afterwards: a key that changed between the two is seen
+        with self.database.reading() as session:
+            found = session.row(f"{ACCOUNT_ROW} WHERE label = ?", name)
+            self._check_names(session)  # afterwards: a key that changed between the two is seen
             if found is None:
-                check_accounts(self.database, connection)
-                return self.terms.composition.zero
+                check_accounts(session)
+                return self.terms.composition.zero_spend
         return self._units.amount(self._texts.of(account_row(self.name, found)[3]))
 
-    def _check_names(self, connection: Connection) -> None:
+    def _check_names(self, session: Session) -> None:
         """Refuse to look up names if the key may have changed: everybody would seem to have spent nothing."""
-        epoch = self.database.cursor(connection, "SELECT epoch FROM store").fetchone()[0]
+        epoch = session.value("SELECT epoch FROM store")
         if epoch != self._seen.epoch:
             raise StoreMoved(
                 f"{self.name}: was adopted, or its key of names changed, since this process opened it: open it again"
             )
 
     def worst(self) -> tuple[RecordId | None, Any]:
-        """Return the record that has spent most, and what it has spent."""
-        return next(iter(self.most_spent(1)), (None, self.terms.composition.zero))
+        """Return the record that has spent most, and its total."""
+        return next(iter(self.most_spent(1)), (None, self.terms.composition.zero_spend))
 
     def most_spent(self, count: int) -> list[tuple[RecordId, Any]]:
-        """Return the records that have spent most, at most so many, and what they have spent; the most first."""
+        """Return the records that have spent most, at most so many, and their totals; the most first."""
         exceeds = self.terms.composition.exceeds
         order = cmp_to_key(lambda one, other: exceeds(one, other) - exceeds(other, one))
         found: list[tuple[RecordId, Any]] = []
-        with self.database.reading() as connection:
-            totals = connection.exec_driver_sql("SELECT DISTINCT spent FROM account").scalars()
+        with self.database.reading() as session:
+            totals = (text for (text,) in session.rows("SELECT DISTINCT spent FROM account"))
             amounts = ((self._units.amount(self._texts.of(text)), text) for text in totals)
             for spent, text in heapq.nlargest(count, amounts, key=lambda each: order(each[0])):
                 sql = f"{ACCOUNT_ROW} WHERE spent = ? ORDER BY number LIMIT {count - len(found):d}"
-                for row in self.database.cursor(connection, sql, (text,)).fetchall():
+                for row in session.rows(sql, text):
                     found.append((named(account_row(self.name, row)[1]), spent))
                 if len(found) == count:
                     break
@@ -432,24 +428,24 @@ class SQLStore:
 
     def count_records(self) -> int:
         """Return how many records have paid for anything."""
-        with self.database.reading() as connection:
-            counted = connection.exec_driver_sql("SELECT releases FROM tally WHERE kind = 0").scalar()
+        with self.database.reading() as session:
+            counted = session.value("SELECT releases FROM tally WHERE kind = 0")
         return counted or 0
 
     def tallies(self) -> Iterable[Tally]:
-        """Return how often there was each kind of charge, which is kept count of; of what was folded, the sums."""
+        """Return the number of charges of each kind, as it is kept; of folded charges, the sums."""
         sql = "SELECT kind, releases, records FROM tally WHERE kind > 0 AND releases <> 0 ORDER BY kind"
-        with self.database.snapshot() as connection:
-            work = self._work(connection)
-            folded = [] if last_fold(connection) is None else begun(connection).folded()
-            found = connection.exec_driver_sql(sql).all()
+        with self.database.snapshot() as session:
+            work = self._work(session)
+            folded = [] if last_fold(session) is None else begun(session).folded()
+            found = session.rows(sql)
             return [*folded, *(Tally(work.kind_at(int(kind)), *counted) for kind, *counted in found)]
 
     def records(self) -> Iterator[RecordId]:
         """Iterate over the records that have paid for anything."""
-        with self.database.reading() as connection:
-            names = connection.exec_driver_sql("SELECT label FROM account ORDER BY number").scalars().all()
-        return iter([named(name) for name in names])
+        with self.database.reading() as session:
+            names = session.rows("SELECT label FROM account ORDER BY number")
+        return iter([named(name) for (name,) in names])
 
     @property
     def entries(self) -> Sequence[Entry]:
@@ -457,16 +453,16 @@ class SQLStore:
 
         The entries are verified first: to read them takes as long as `verify`.
         """
-        with self.database.snapshot() as connection:
-            replay = begun(connection)
-            replay.feed_all(rows_after(connection, replay.position))
-            return replay.entries(labelled(connection))
+        with self.database.snapshot() as session:
+            replay = begun(session)
+            replay.feed_all(rows_after(session, replay.position))
+            return replay.entries(labelled(session))
 
     def __len__(self) -> int:
         return len(self.entries)
 
     def charges(self, record: RecordId) -> list[Entry]:
-        """List what `record` was charged for."""
+        """List the charges of `record`."""
         shown = self.names.shown(record)
         return [entry for entry in self.entries if shown in entry.records]
 
@@ -475,7 +471,7 @@ class SQLStore:
         return [entry for entry in self.entries if entry.mechanism is None]
 
     def requested(self, request: str) -> tuple[int, str | None] | None:
-        """Return where a request's charge stands, and what became of it if it is a reservation; None if there is none.
+        """Return the position of a request's charge, and its outcome if it is a reservation; None if there is none.
 
         A reservation is ``"reserved"``, ``"drawn"`` or ``"returned"``; a charge that is none has no state.
         """
@@ -483,12 +479,12 @@ class SQLStore:
             "SELECT request.position, state FROM request LEFT JOIN reservation "
             "ON reservation.position = request.position WHERE key = ?"
         )
-        with self.database.reading() as connection:
-            found = self.database.one(connection, sql, label(request))
+        with self.database.reading() as session:
+            found = session.row(sql, label(request))
         return None if found is None else (int(found[0]), found[1])
 
     def reservations(self) -> dict[int, str]:
-        """Return the reservations that are neither drawn nor given back, by position, and who holds them."""
+        """Return the holders of open reservations, which are neither drawn nor given back, by position."""
         return open_reservations(self.database)
 
     def adopt(self, location: dict[str, Any], reason: str, missing: int, epoch: int) -> Mark:
@@ -515,14 +511,14 @@ class SQLStore:
         self.database.close()
 
 
-def labelled(connection: Connection) -> dict[int, RecordId]:
+def labelled(session: Session) -> dict[int, RecordId]:
     """Return what accounts are called, by their numbers."""
-    rows = connection.exec_driver_sql("SELECT number, label FROM account").all()
+    rows = session.rows("SELECT number, label FROM account")
     return {int(number): named(label) for number, label in rows}
 
 
 def import_charges_in(work: Work, charges: Sequence[tuple[Scope, Sequence[Entry]]], source: str) -> None:
-    """Charge in a transaction what another ledger, of this digest, had charged: whatever its records have left."""
+    """Charge in a transaction all charges of another ledger, of this digest, however much its records have left."""
     work.load({work.label(record) for _, entries in charges for entry in entries for record in entry.records})
     for scope, entries in charges:
         for entry in entries:
@@ -532,7 +528,7 @@ def import_charges_in(work: Work, charges: Sequence[tuple[Scope, Sequence[Entry]
 
 
 def check_said(by: str, reason: str) -> None:
-    """Refuse to change what a ledger is held to, or keeps, without saying who does so, and why.
+    """Refuse to change the terms of a ledger, or its entries, without an author and a reason.
 
     Raises
     ------
@@ -581,7 +577,7 @@ class NamedCharge:
             for entry, labels in zip(self._command.entries, self._labels, strict=True)
         ]
         if work.limits is not None and work.limits.grouped:
-            work.load_numbers(work.limits.together(key for entry in entries for key in entry.records))
+            work.load_numbers(work.limits.other_members(key for entry in entries for key in entry.records))
         self._keys = [key for entry in entries for key in entry.records]
         return self._command._replace(entries=entries)
 
@@ -592,7 +588,7 @@ class NamedCharge:
 
 
 def put_rules_in(work: Work, rules: Sequence[Rule], by: str, reason: str, at: int | None = None) -> None:
-    """Put rules in force, in a transaction; what they count of earlier charges is found in the entries.
+    """Put rules in force, in a transaction; their counts of earlier charges are found in the entries.
 
     Raises
     ------
@@ -605,7 +601,7 @@ def put_rules_in(work: Work, rules: Sequence[Rule], by: str, reason: str, at: in
         if work.limits is not None and work.limits.windows:
             _, drift = stamp(work, work.now())
         at = work.time()
-    replay = begun(work.connection, partial(work.rows, 0))
+    replay = begun(work.session, partial(work.rows, 0))
     replay.feed_all(work.rows(replay.position))
     members = {work.label(each) for rule in rules for group in rule.groups for each in group}
     work.load(members)
@@ -636,7 +632,7 @@ def put_rules_in(work: Work, rules: Sequence[Rule], by: str, reason: str, at: in
 
 
 def happened(store: SQLStore, work: Work, event: LedgerEvent, reserved: dict[int, int]) -> None:
-    """Write down what happened in a ledger in memory, in a transaction.
+    """Write down the events of a ledger in memory, in a transaction.
 
     Parameters
     ----------
@@ -675,11 +671,11 @@ def _result(task: _Task, work: Work) -> Any:
 
 
 def open_reservations(database: Database) -> dict[int, str]:
-    """Return the reservations of a store that are neither drawn nor given back, by position, and who holds them."""
-    with database.reading() as connection:
+    """Return the holders of a store's open reservations, which are neither drawn nor given back, by position."""
+    with database.reading() as session:
         sql = (
             "SELECT entry.position, body FROM entry JOIN reservation ON entry.position = reservation.position "
             "WHERE state = 'reserved' ORDER BY entry.position"
         )
-        rows = connection.exec_driver_sql(sql).all()
+        rows = session.rows(sql)
     return {int(position): json.loads(body)["holder"] for position, body in rows}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class StoreRefused(ValueError):
-    """A store is not opened, or nothing is charged in it; the message says what to do."""
+    """A store is not opened, or nothing is charged in it; the message names the remedy."""
 
 
 class InUse(StoreRefused):
@@ -30,11 +30,11 @@ class KeyRefused(StoreRefused):
 
 
 class StoreMoved(StoreRefused):
-    """A store is a copy, was restored from a backup, or was adopted elsewhere: it may forget what was spent."""
+    """A store is a copy, was restored from a backup, or was adopted elsewhere: it may lack charges."""
 
 
 class LedgerDamaged(StoreRefused):
-    """An entry of a store or an export does not fit to what stands before it, or a table does not to the entries.
+    """An entry of a store or an export does not fit the one before it, or a table does not fit the entries.
 
     Attributes
     ----------
@@ -48,4 +48,4 @@ class LedgerDamaged(StoreRefused):
 
 
 class OutcomeUnknown(OSError):
-    """A commit failed, so nobody knows whether a charge was made: nothing was drawn, and it counts as charged."""
+    """A commit failed, so a charge was made or not: nothing was drawn, and it counts as charged."""

@@ -9,14 +9,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, inspect
-
 from accountant.stores.anchor import Anchor, Mark
 from accountant.stores.chain import START, chained, commitment
 from accountant.stores.database import Database
 from accountant.stores.folded import Fold, begun, last_fold
 from accountant.stores.replayed_entries import ReplayedEntries, chained_to
 from accountant.stores.schema import RARE
+from accountant.stores.session import Session
 from accountant.stores.store_refusals import LedgerDamaged, StoreMoved, StoreRefused
 from accountant.stores.work import (
     ACCOUNT_ROW,
@@ -35,7 +34,7 @@ _TAIL = 1_000
 
 @dataclass(frozen=True)
 class Verified:
-    """What was verified.
+    """The result of a verification.
 
     Attributes
     ----------
@@ -74,22 +73,22 @@ def verify_database(database: Database, anchor: Anchor | None = None) -> Verifie
 
 
 @contextmanager
-def verifying(database: Database, anchor: Anchor | None = None) -> Iterator[tuple[Connection, Verified]]:
+def verifying(database: Database, anchor: Anchor | None = None) -> Iterator[tuple[Session, Verified]]:
     """Verify a store, as `verify_database`; yield the transaction in which its charges can be read again, too."""
     _check_file(database)
     mark = None if anchor is None else anchor.read()
-    with _snapshot(database) as connection:
-        _check_schema(database, connection)
-        replay = begun(connection)
-        replay.feed_all(rows_after(connection, replay.position))
+    with _snapshot(database) as session:
+        _check_schema(session)
+        replay = begun(session)
+        replay.feed_all(rows_after(session, replay.position))
         if mark is not None:
-            _check_marked(database, connection, mark, replay, replay.position)
-        accounts = compare_tables(replay, connection)
-        yield connection, verified(replay, accounts)
+            _check_marked(session, mark, replay, replay.position)
+        accounts = compare_tables(replay, session)
+        yield session, verified(replay, accounts)
 
 
 def look_over(database: Database, anchor: Anchor | None = None) -> tuple[ReplayedEntries, Mark]:
-    """Check what spending from a store rests on, however many entries it has; everything else is `verify_database`'s.
+    """Check the parts of a store that spending rests on, however many entries it has; `verify_database` checks all.
 
     That is: terms, location, assumptions and closing, the chain of the last entries, and the anchor's entry. Accounts
     are checked when they are read, and when one is not found, that none is hidden behind a damaged index.
@@ -106,19 +105,19 @@ def look_over(database: Database, anchor: Anchor | None = None) -> tuple[Replaye
     """
     replay = ReplayedEntries()
     mark = None if anchor is None else anchor.read()
-    with _snapshot(database) as connection:
-        _check_schema(database, connection)
-        fold = last_fold(connection)
-        head = _last_entries(database, connection, fold)
-        for row in (*rows_after(connection, 0, "position = 1"), *rows_after(connection, 1, RARE)):
+    with _snapshot(database) as session:
+        _check_schema(session)
+        fold = last_fold(session)
+        head = _last_entries(session, fold)
+        for row in (*rows_after(session, 0, "position = 1"), *rows_after(session, 1, RARE)):
             if fold is not None and row[0] <= fold.after:
                 replay.feed_left(row)
                 continue
-            replay.go_on(row[0] - 1, _hash(database, connection, row[0] - 1, fold))
+            replay.go_on(row[0] - 1, _hash(session, row[0] - 1, fold))
             replay.feed_all((row,))
-        _compare_store(replay, connection)
+        _compare_store(replay, session)
         if mark is not None:
-            _check_marked(database, connection, mark, replay, head[0])
+            _check_marked(session, mark, replay, head[0])
     return replay, Mark(replay.instance, replay.epoch, head[0], head[1].hex())
 
 
@@ -134,8 +133,8 @@ UNION ALL SELECT 'view', viewname FROM pg_views WHERE schemaname = current_schem
 """Finds what is in no store's tables, and may change what is written or read there; in SQLite and in PostgreSQL."""
 
 
-def _check_schema(database: Database, connection: Connection) -> None:
-    found = connection.exec_driver_sql(_OWN_SCHEMA[database.sqlite]).first()
+def _check_schema(session: Session) -> None:
+    found = session.row(_OWN_SCHEMA[session.database.sqlite])
     if found is not None:
         raise LedgerDamaged(
             f"there is a {found[0]} {found[1]!r}, which no ledger has: what is charged may not be kept"
@@ -143,18 +142,18 @@ def _check_schema(database: Database, connection: Connection) -> None:
 
 
 def _check_file(database: Database) -> None:
-    with database.reading() as connection:
-        damage = database.damage(connection)
+    with database.reading() as session:
+        damage = database.damage(session)
     if damage is not None:
         raise LedgerDamaged(f"{database.name}: SQLite finds: {damage}")
 
 
 @contextmanager
-def _snapshot(database: Database) -> Iterator[Connection]:
+def _snapshot(database: Database) -> Iterator[Session]:
     """Read in one transaction; damage that is found in the block is said of the store by its name."""
-    with database.snapshot() as connection:
+    with database.snapshot() as session:
         try:
-            yield connection
+            yield session
         except LedgerDamaged as error:
             raise LedgerDamaged(f"{database.name}: {error}") from None
         except StoreRefused:
@@ -165,46 +164,46 @@ def _snapshot(database: Database) -> Iterator[Connection]:
             ) from None
 
 
-def _check_marked(
-    database: Database, connection: Connection, mark: Mark, replay: ReplayedEntries, position: int
-) -> None:
+def _check_marked(session: Session, mark: Mark, replay: ReplayedEntries, position: int) -> None:
     """Refuse a store whose last entry is at this position, if it does not hold what its anchor names."""
-    check_anchor(database.name, mark, replay.instance, replay.epoch, position)
-    fold = last_fold(connection)
+    check_anchor(session.database.name, mark, replay.instance, replay.epoch, position)
+    fold = last_fold(session)
     if fold is not None and mark.position < fold.after:
         raise StoreMoved(
-            f"{database.name}: entry {mark.position}, which its anchor names, was folded since, without the anchor: "
-            "whether it was that one cannot be seen any more"
+            f"{session.database.name}: entry {mark.position}, which its anchor names, was folded since, without the "
+            "anchor: whether it was that one cannot be seen any more"
         )
-    if _hash(database, connection, mark.position, fold).hex() != mark.hash:
-        raise StoreMoved(f"{database.name}: entry {mark.position} is not the one that its anchor names")
+    if _hash(session, mark.position, fold).hex() != mark.hash:
+        raise StoreMoved(
+            f"{session.database.name}: entry {mark.position} is not the one that its anchor names"
+        )
 
 
-def _last_entries(database: Database, connection: Connection, fold: Fold | None) -> tuple[int, bytes]:
+def _last_entries(session: Session, fold: Fold | None) -> tuple[int, bytes]:
     """Return position and hash of the last entry; the chain of the last ones is checked."""
-    last = database.cursor(connection, "SELECT max(position) FROM entry").fetchone()[0] or 0
+    last = session.value("SELECT max(position) FROM entry") or 0
     position = max(0 if fold is None else fold.after, last - _TAIL)
-    before = _hash(database, connection, position, fold)
-    for found, text, digest in rows_after(connection, position):
+    before = _hash(session, position, fold)
+    for found, text, digest in rows_after(session, position):
         position += 1
         before = chained_to(before, position, (found, text, digest))
     return position, before
 
 
-def _hash(database: Database, connection: Connection, position: int, fold: Fold | None) -> bytes:
+def _hash(session: Session, position: int, fold: Fold | None) -> bytes:
     """Return the hash of an entry, of the last that a fold stands for, or of nothing before the first."""
     if fold is not None and position == fold.after:
         return fold.hash
     if not position:
         return START
-    found = database.one(connection, "SELECT hash FROM entry WHERE position = ?", position)
+    found = session.row("SELECT hash FROM entry WHERE position = ?", position)
     if found is None:
         raise LedgerDamaged("it is missing", position)
     return stored_bytes(found[0])
 
 
 def verified(replay: ReplayedEntries, accounts: int) -> Verified:
-    """Return what is said of a replay in which everything fits."""
+    """Return the result of a replay in which everything fits."""
     trusted = tuple(repr(replay.kinds[position].mechanism) for position in replay.trusted)
     reserved = tuple(position for position, state in replay.reservations.items() if state == "reserved")
     head = Mark(replay.instance, replay.epoch, replay.position, replay.hash.hex())
@@ -231,7 +230,7 @@ def check_anchor(name: str, mark: Mark, instance: str, epoch: int, position: int
         )
 
 
-def compare_tables(replay: ReplayedEntries, connection: Connection) -> int:
+def compare_tables(replay: ReplayedEntries, session: Session) -> int:
     """Compare all tables with what the entries lead to; return the number of accounts.
 
     Raises
@@ -239,9 +238,9 @@ def compare_tables(replay: ReplayedEntries, connection: Connection) -> int:
     LedgerDamaged
         Naming what does not fit.
     """
-    _compare_store(replay, connection)
+    _compare_store(replay, session)
     count, mass = 0, 0
-    for row in connection.exec_driver_sql(f"{ACCOUNT_ROW} ORDER BY number"):
+    for row in session.each(f"{ACCOUNT_ROW} ORDER BY number"):
         number, name, salt, spent, counted, _ = row
         if commitment(stored_bytes(salt), name) != replay.commitments.get(number):
             raise LedgerDamaged(f"account {number} is not of the record that its entries commit it to")
@@ -253,31 +252,28 @@ def compare_tables(replay: ReplayedEntries, connection: Connection) -> int:
         count, mass = count + 1, mass + mass_of(account_row("the table `account`", row)[-1])
     if count != len(replay.commitments):
         raise LedgerDamaged(f"{len(replay.commitments)} accounts were opened, and {count} are there")
-    check_mass("the table `account`", connection, count, mass)
-    if not _holds(connection, "SELECT position, state FROM reservation", replay.reservations):
+    check_mass("the table `account`", session, count, mass)
+    if not _holds(session, "SELECT position, state FROM reservation", replay.reservations):
         raise LedgerDamaged("the table `reservation` does not fit to the entries")
-    _compare_requests(replay, connection)
-    if replay.limits is not None and replay.limits.windows:
-        clock = connection.exec_driver_sql("SELECT clock, drift FROM store").one()
-        if tuple(clock) != (replay.clock, replay.drift):
-            raise LedgerDamaged("the table `store` does not have the time of the last charge")
+    _compare_requests(replay, session)
+    windows = replay.limits is not None and replay.limits.windows
+    if windows and session.row("SELECT clock, drift FROM store") != (replay.clock, replay.drift):
+        raise LedgerDamaged("the table `store` does not have the time of the last charge")
     kinds = {chained(b"", text).hex(): position for position, text in replay.texts.items()}
-    if not _holds(connection, "SELECT digest, position FROM kind", kinds):
+    if not _holds(session, "SELECT digest, position FROM kind", kinds):
         raise LedgerDamaged("the table `kind` does not fit to the entries")
     tallies = {kind: counted for kind, counted in replay.tallies.items() if any(counted)}
-    found = connection.exec_driver_sql(
-        "SELECT kind, releases, records FROM tally WHERE kind > 0 AND releases <> 0"
-    ).all()
+    found = session.rows("SELECT kind, releases, records FROM tally WHERE kind > 0 AND releases <> 0")
     if {int(kind): (releases, records) for kind, releases, records in found} != tallies:
         raise LedgerDamaged("the table `tally` does not fit to the entries")
-    _compare_run(replay, connection)
+    _compare_run(replay, session)
     return count
 
 
-def _compare_requests(replay: ReplayedEntries, connection: Connection) -> None:
+def _compare_requests(replay: ReplayedEntries, session: Session) -> None:
     """Compare requests with what the entries say; an answer may be gone, and another may not be in its place."""
     left = dict(replay.requests)
-    for key, position, stamped, digest, answer in connection.exec_driver_sql(
+    for key, position, stamped, digest, answer in session.each(
         "SELECT key, position, stamped, answered, answer FROM request"
     ):
         request = left.pop(json.loads(key), None)
@@ -291,8 +287,8 @@ def _compare_requests(replay: ReplayedEntries, connection: Connection) -> None:
         raise LedgerDamaged("the table `request` does not fit to the entries")
 
 
-def _compare_store(replay: ReplayedEntries, connection: Connection) -> None:
-    row = connection.exec_driver_sql(STORE_ROW).one()
+def _compare_store(replay: ReplayedEntries, session: Session) -> None:
+    [row] = session.rows(STORE_ROW)
     instance, epoch, location, closed, rules, *_ = row
     held = replay.instance, replay.epoch, replay.location, replay.rules
     if (instance, epoch, json.loads(location), rules) != held:
@@ -302,23 +298,23 @@ def _compare_store(replay: ReplayedEntries, connection: Connection) -> None:
     store_row("the row", row)
 
 
-def _compare_run(replay: ReplayedEntries, connection: Connection) -> None:
+def _compare_run(replay: ReplayedEntries, session: Session) -> None:
     """Compare the state of a run with what its last save says."""
-    rows = connection.exec_driver_sql("SELECT saves, state FROM run").all() if has_run(connection) else []
+    rows = session.rows("SELECT saves, state FROM run") if has_run(session) else []
     found = [(int(saves), hashlib.sha256(stored_bytes(state)).hexdigest()) for saves, state in rows if saves]
     if found != ([] if replay.saved is None else [replay.saved]):
         raise LedgerDamaged("the table `run` does not hold the state that was saved last")
 
 
-def has_run(connection: Connection) -> bool:
+def has_run(session: Session) -> bool:
     """Whether a store is one of a run."""
-    return inspect(connection).has_table("run")
+    return "run" in session.tables()
 
 
-def _holds(connection: Connection, sql: str, expected: Mapping[Any, Any]) -> bool:
+def _holds(session: Session, sql: str, expected: Mapping[Any, Any]) -> bool:
     """Whether the rows of a table are these pairs of key and value, each once."""
     left = set(expected)
-    for key, value in connection.exec_driver_sql(sql):
+    for key, value in session.each(sql):
         if key not in left or expected[key] != value:
             return False
         left.discard(key)

@@ -9,8 +9,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable
 
-from sqlalchemy import Connection
-
 from accountant.gates.lineage import RecordId
 from accountant.pseudonym import Pseudonym
 from accountant.record_name import canonical_name
@@ -19,14 +17,15 @@ from accountant.stores.database import Database
 from accountant.stores.folded import begun
 from accountant.stores.names import named
 from accountant.stores.schema import METADATA, RARE, READABLE, VERSION
+from accountant.stores.session import Session
 from accountant.stores.store_refusals import StoreRefused
 from accountant.stores.work import STORE_ROW, mass_of, rows_after, stored_bytes
 
 
-def _index_rare(connection: Connection) -> None:
+def _index_rare(session: Session) -> None:
     """From 3 to 4, and to 5: the index of rare entries has those of folds, and of keys, too."""
-    connection.exec_driver_sql("DROP INDEX rare")
-    connection.exec_driver_sql(f"CREATE INDEX rare ON entry (position) WHERE {RARE}")
+    session.execute("DROP INDEX rare")
+    session.execute(f"CREATE INDEX rare ON entry (position) WHERE {RARE}")
 
 
 _COLUMNS = (
@@ -36,57 +35,47 @@ _COLUMNS = (
 )
 
 
-def _count_in_units(connection: Connection) -> None:
+def _count_in_units(session: Session) -> None:
     """To 7: totals are whole numbers of a unit, recomputed from the entries; answers are entries, by their digests."""
     for column in _COLUMNS:
-        connection.exec_driver_sql(f"ALTER TABLE {column}")
-    METADATA.tables["tally"].create(connection)
-    _append_answers(connection)
-    replay = begun(connection)
-    replay.feed_all(rows_after(connection, replay.position))
-    mass, accounts = 0, connection.exec_driver_sql("SELECT number, label, salt FROM account").all()
+        session.execute(f"ALTER TABLE {column}")
+    session.database.make_tables(session, METADATA, but=session.tables())
+    _append_answers(session)
+    replay = begun(session)
+    replay.feed_all(rows_after(session, replay.position))
+    mass, accounts = 0, session.rows("SELECT number, label, salt FROM account")
     for number, name, salt in accounts:
         account = replay.account(number)
         counted = None if replay.limits is None else replay.limits.text(account.counted)
         row = int(number), name, stored_bytes(salt), replay.units.format_vector(account.spent), counted
         digest = row_digest(*row)
         mass += mass_of(digest)
-        _run(
-            connection,
+        session.run(
             "UPDATE account SET spent = ?, counted = ?, digest = ? WHERE number = ?",
-            *row[3:],
-            digest,
-            number,
+            [(*row[3:], digest, number)],
         )
     for key, request in replay.requests.items():
         values = request.stamp, request.digest, label(key)
-        _run(connection, "UPDATE request SET stamped = ?, answered = ? WHERE key = ?", *values)
+        session.run("UPDATE request SET stamped = ?, answered = ? WHERE key = ?", [values])
     for kind, tally in {**replay.tallies, 0: (len(accounts), mass)}.items():
-        _run(connection, "INSERT INTO tally (kind, releases, records) VALUES (?, ?, ?)", kind, *tally)
-    _run(connection, "UPDATE store SET clock = ?, drift = ?", replay.clock, replay.drift)
-    row = connection.exec_driver_sql(STORE_ROW).one()
-    _run(connection, "UPDATE store SET digest = ?", row_digest(*row[:-1]))
+        session.run("INSERT INTO tally (kind, releases, records) VALUES (?, ?, ?)", [(kind, *tally)])
+    session.run("UPDATE store SET clock = ?, drift = ?", [(replay.clock, replay.drift)])
+    [store] = session.rows(STORE_ROW)
+    session.run("UPDATE store SET digest = ?", [(row_digest(*store[:-1]),)])
 
 
-def _append_answers(connection: Connection) -> None:
+def _append_answers(session: Session) -> None:
     last = "SELECT position, hash FROM entry ORDER BY position DESC LIMIT 1"
-    position, digest = connection.exec_driver_sql(last).one()
+    [(position, digest)] = session.rows(last)
     digest = stored_bytes(digest)
-    answers = connection.exec_driver_sql(
-        "SELECT position, answer FROM request WHERE answer IS NOT NULL ORDER BY position"
-    ).all()
+    answers = session.rows("SELECT position, answer FROM request WHERE answer IS NOT NULL ORDER BY position")
     for of, answer in answers:
         text = canonical({"answered": [int(of), hashlib.sha256(stored_bytes(answer)).hexdigest()]})
         position, digest = position + 1, chained(digest, text)
-        _run(connection, "INSERT INTO entry (position, body, hash) VALUES (?, ?, ?)", position, text, digest)
+        session.run("INSERT INTO entry (position, body, hash) VALUES (?, ?, ?)", [(position, text, digest)])
 
 
-def _run(connection: Connection, sql: str, *values: object) -> None:
-    spelled = sql if connection.dialect.name == "sqlite" else sql.replace("?", "%s")
-    connection.connection.cursor().execute(spelled, values)
-
-
-_UPGRADES: dict[int, tuple[int, Callable[[Connection], None]]] = {
+_UPGRADES: dict[int, tuple[int, Callable[[Session], None]]] = {
     3: (4, _index_rare),
     4: (5, _index_rare),
     5: (7, _count_in_units),
@@ -96,19 +85,19 @@ _UPGRADES: dict[int, tuple[int, Callable[[Connection], None]]] = {
 
 
 def upgraded(database: Database, version: int) -> bool:
-    """Bring the tables of a store up to what can be read, if that is known how; return whether they are."""
+    """Bring the tables of a store to the present version, if an upgrade is known; return True if they are."""
     while version in _UPGRADES:
         after, upgrade = _UPGRADES[version]
-        with database.writing() as connection:
-            if connection.exec_driver_sql("SELECT version FROM store").scalar_one() == version:
-                upgrade(connection)
-                connection.exec_driver_sql(f"UPDATE store SET version = {after:d}")
+        with database.writing() as session:
+            if session.value("SELECT version FROM store") == version:
+                upgrade(session)
+                session.execute(f"UPDATE store SET version = {after:d}")
         version = after
     return READABLE <= version <= VERSION
 
 
 def check_names(database: Database, waiting: Iterable[RecordId] = ()) -> None:
-    """Refuse to spend from a store whose records are called otherwise than they would be now, from 7 to 8.
+    """Refuse to spend from a store with other names of records than the present version gives, from 7 to 8.
 
     Parameters
     ----------
@@ -122,11 +111,11 @@ def check_names(database: Database, waiting: Iterable[RecordId] = ()) -> None:
     StoreRefused
         If a name has another form now, or is hashed, so that nobody sees which it has.
     """
-    with database.writing() as connection:
-        if connection.exec_driver_sql("SELECT version FROM store").scalar_one() >= VERSION:
+    with database.writing() as session:
+        if session.value("SELECT version FROM store") >= VERSION:
             return
         for name in (
-            *map(named, connection.exec_driver_sql("SELECT label FROM account").scalars()),
+            *(named(label) for (label,) in session.rows("SELECT label FROM account")),
             *waiting,
         ):
             if isinstance(name, Pseudonym) and name.startswith("erased:"):
@@ -143,7 +132,7 @@ def check_names(database: Database, waiting: Iterable[RecordId] = ()) -> None:
                     "which is not its name now: it would have a whole budget again. `dpwitness ledger show -o` and "
                     "`dpwitness ledger create --from` make a store where what all names of a record spent is added up"
                 )
-        connection.exec_driver_sql(f"UPDATE store SET version = {VERSION:d}")
+        session.execute(f"UPDATE store SET version = {VERSION:d}")
 
 
 def _has_one_form(name: RecordId) -> bool:

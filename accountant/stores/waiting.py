@@ -24,7 +24,7 @@ from mechanisms.float_bounds import FloatBounds
 
 
 class Waiting:
-    """What rows say of private sums, one after the other.
+    """Private sums in the order of their rows.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class Waiting:
                 for coordinates, *added in row["changes"]:
                     if added:
                         record, influence, numbers = added
-                        self.sums[row["sums"]].put(
+                        self.sums[row["sums"]].add_record(
                             record, self._influences[influence], self._bounds[numbers], coordinates
                         )
                     else:
@@ -67,7 +67,7 @@ class Waiting:
 
 @dataclass
 class Noted:
-    """What has been written down of private sums, and by which numbers."""
+    """The written state of private sums, and their numbers."""
 
     sums: WeakKeyDictionary[TracedSums, int] = field(default_factory=WeakKeyDictionary)
     influences: dict[Influence, int] = field(default_factory=dict)
@@ -76,7 +76,7 @@ class Noted:
 
     @classmethod
     def of(cls, waiting: Waiting) -> Noted:
-        """Return what was written down of sums that were read, from which their changes are collected."""
+        """Return the written state of sums that were read, from which their changes are collected."""
         for held in waiting.sums.values():
             held.changes = []
         return cls(
@@ -88,7 +88,7 @@ class Noted:
 
 
 class Notes:
-    """What is new in private sums: read now, noted by `settle` once it is written.
+    """The changes of private sums: read now, noted by `settle` once they are written.
 
     Until then nothing has changed that another sheet would rest on, so one that was begun and left costs nothing.
 
@@ -107,7 +107,7 @@ class Notes:
         self._met = noted.met
 
     def sums(self, sums: TracedSums) -> int:
-        """Take down what happened to private sums; return their number."""
+        """Take down the changes of private sums; return their number."""
         if sums in self._changed:
             return self._changed[sums][0]
         number = self._noted.sums.get(sums)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import math
-import secrets
+import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
-
-from sqlalchemy import Connection
 
 from accountant.gates.lineage import RecordId
 from accountant.ledger.entry import Entry, entry_from_terms, entry_terms
@@ -37,10 +36,10 @@ from accountant.rules.scope import Scope
 from accountant.stores.amounts import Texts
 from accountant.stores.anchor import Mark
 from accountant.stores.chain import canonical, chained, commitment, label, row_digest
-from accountant.stores.database import Database
 from accountant.stores.file_lock import this_process
 from accountant.stores.location import same_location
 from accountant.stores.replayed_entries import rules_of
+from accountant.stores.session import Session
 from accountant.stores.store_refusals import LedgerDamaged, StoreMoved
 from mechanisms import Assumption
 
@@ -72,7 +71,7 @@ Kinds = dict[tuple[Any, ...], int]
 
 
 class Work(State):
-    """What one transaction does: the state is filled with the rows that are asked for, and written at its end.
+    """One transaction: the state is filled with the rows that are needed, and written at its end.
 
     Accounts go by their numbers, and by their labels before they have any. Nothing is written before `finish`, but
     everything in it sees what went before. Whoever works checks first and changes then: a task that refuses has changed
@@ -81,8 +80,7 @@ class Work(State):
 
     def __init__(
         self,
-        database: Database,
-        connection: Connection,
+        session: Session,
         texts: Texts,
         kinds: Kinds,
         opened: Mark,
@@ -93,17 +91,15 @@ class Work(State):
         super().__init__(texts.units)
         self.label = label  # of a record
         self._known_limits = known_limits
-        self._database = database
+        self._database = session.database
         self._kinds = kinds
         self._opened = opened  # which store, the epoch, and the last entry that this process has seen
         self._witness = witness
-        self.connection = connection
+        self.session = session
         self._texts = texts
-        row, self._place = database.row_in_place(
-            connection, f"SELECT * FROM ({STORE_ROW}) AS kept, ({_LAST}) AS head"
-        )
-        *kept, position, digest = row
-        self._row = store_row(database.name, kept)
+        row, self._place = self._database.row_in_place(session, _HEAD)
+        self._row = store_row(self._database.name, row[:-2])
+        position, digest = row[-2:]
         self.instance, self.epoch, self._location, self._closed, self._rules = self._row[:5]
         self.clock, self.drift, self._noted = self._row[5:]
         self._now: Now | None = None
@@ -193,7 +189,7 @@ class Work(State):
         self._read("label", wanted)
         for name in wanted:
             if name not in self._rows:
-                check_accounts(self._database, self.connection)
+                check_accounts(self.session)
                 self._rows[name] = AccountRow(None, name)
 
     def load_numbers(self, numbers: Iterable[Any]) -> None:
@@ -202,7 +198,7 @@ class Work(State):
 
     def _read(self, column: str, keys: Sequence[Any]) -> None:
         sql = f"{ACCOUNT_ROW} WHERE {column} IN (...)"
-        for row in self._database.select(self.connection, sql, keys):
+        for row in self.session.select(sql, keys):
             number, name, salt, spent, counted, digest = account_row(self._database.name, row)
             if number not in self._numbered:
                 found = AccountRow(number, name, spent, salt, counted, digest)
@@ -229,7 +225,7 @@ class Work(State):
         return self._numbered[number]
 
     def key(self, name: str) -> int | str:
-        """Return what the state calls an account: its number, and its label before it has one."""
+        """Return the state's key of an account: its number, and its label before it has one."""
         number = self.row(name).number
         return name if number is None else number
 
@@ -239,7 +235,7 @@ class Work(State):
         if found is None:
             row = self.row_numbered(record) if isinstance(record, int) else self.row(record)
             limits = None if self._recounted else self.limits
-            counted = () if limits is None or row.counted is None else limits.read(row.counted)
+            counted = () if limits is None or row.counted is None else limits.parse_row(row.counted)
             spent = self._texts.of(row.spent) if row.spent else self.units.zero
             found = self.accounts[record] = Account(spent, 0, counted)
         return found
@@ -255,18 +251,18 @@ class Work(State):
         if self._now is None:
             if self.limits is not None and self.limits.windows:
                 self._witness.saw(self._noted, self.clock)
-                self._now = Now(self.time(), self._witness.since(self.clock))
+                self._now = Now(self.time(), self._witness.elapsed_since(self.clock))
             else:
                 self._now = Now(clock.wall())  # a server's own takes one more trip
         return self._now
 
     def time(self) -> int:
         """Return what the clock says."""
-        return self._database.now(self.connection)
+        return self._database.now(self.session)
 
     @property
     def rules(self) -> int:
-        """Where the rules in force stand; 0 without."""
+        """The position of the rules in force; 0 without."""
         return self._rules
 
     def _limits_now(self) -> Limits | None:
@@ -302,7 +298,7 @@ class Work(State):
         return json.loads(found[0])
 
     def reservation(self, position: int) -> str | None:
-        """Return what became of a reservation."""
+        """Return the outcome of a reservation."""
         if position not in self.reservations:
             found = self._one("SELECT state FROM reservation WHERE position = ?", position)
             if found is None:
@@ -342,7 +338,7 @@ class Work(State):
         return entry_from_terms(terms, mechanism, (), self.units.composition, {})
 
     def _one(self, sql: str, parameter: object) -> Any:
-        return self._database.one(self.connection, sql, parameter)
+        return self.session.row(sql, parameter)
 
     # --- what happens ----------------------------------------------------------------------------
 
@@ -356,7 +352,7 @@ class Work(State):
         return found
 
     def happen(self, event: LedgerEvent, source: str | None = None) -> int:
-        """Write an event down, and let it happen; return where it stands.
+        """Write an event down, and apply it; return its position.
 
         Parameters
         ----------
@@ -366,19 +362,16 @@ class Work(State):
             The digest of the ledger that it was imported from, if it was.
         """
         if isinstance(event, Charged):
+            entries = event.entries
             kinds = [
-                self.kind(entry) for entry in event.entries
+                self.kind(entry) for entry in entries
             ]  # first: what cannot be written down changes nothing
-            opened = [
-                self.open_account(name)
-                for name in dict.fromkeys(key for entry in event.entries for key in entry.records)
-                if isinstance(name, str)
-            ]
+            names = {key: None for entry in entries for key in entry.records if isinstance(key, str)}
+            opened = [self.open_account(name) for name in names]
             if opened:
-                event = event._replace(entries=tuple(map(self._numbered_entry, event.entries)))
-            body: dict[str, Any] = {
-                "paid": [[kind, entry.records] for kind, entry in zip(kinds, event.entries, strict=True)]
-            }
+                entries = tuple([entry.of(tuple(map(self.number_of, entry.records))) for entry in entries])
+            paid = [(kind, entry.records) for kind, entry in zip(kinds, entries, strict=True)]
+            body: dict[str, Any] = {"paid": paid}
             if opened:
                 body["opened"] = opened
             if event.scope != ANY:
@@ -390,8 +383,8 @@ class Work(State):
             if source is not None:
                 body["source"] = source
             position = self.append(_at(body, event.at, event.drift))
-            self._count(body["paid"], 1)
-            apply(self, event._replace(position=position))
+            self._count(paid, 1)
+            apply(self, event._replace(position=position, entries=entries))
             return position
         if isinstance(event, Settlement):
             state = "returned" if event.returned else "drawn"
@@ -411,16 +404,13 @@ class Work(State):
         apply(self, event)
         return position
 
-    def _numbered_entry(self, entry: Entry) -> Entry:
-        return entry.of(tuple(map(self.number_of, entry.records)))
-
     def _count(self, paid: Sequence[tuple[int, Sequence[Any]]], times: int) -> None:
         for kind, numbers in paid:
             releases, records = self._tally.get(kind, (0, 0))
             self._tally[kind] = releases + times, records + times * len(numbers)
 
     def number_of(self, key: int | str) -> int:
-        """Return the number of an account that has one, by what the state called it."""
+        """Return the number of an account that has one, by the state's key of it."""
         number = key if isinstance(key, int) else self._rows[key].number
         assert number is not None
         return number
@@ -446,7 +436,7 @@ class Work(State):
         return self.position
 
     def later(self, at: int | None) -> int:
-        """Return the time of what has happened elsewhere: now if none was noted, and here it never goes back."""
+        """Return the time of events elsewhere: now if none was noted, and here it never goes back."""
         if at is None:
             return self.now().at
         return max(at, self.clock) if self.limits is not None and self.limits.windows else at
@@ -457,7 +447,7 @@ class Work(State):
         self.append(_at({"saved": saved}, self.later(at), drift))
 
     def put_rules(self, rules: Sequence[Rule], body: dict[str, Any]) -> None:
-        """Put rules in force, whose groups have accounts by numbers; what they count of accounts follows by `put`."""
+        """Put rules in force, with groups that have accounts by numbers; their counts of accounts follow by `put`."""
         self._rules = self.append({"rules": body})
         self._recounted = True
         for record, account in self.accounts.items():
@@ -465,28 +455,28 @@ class Work(State):
         apply(self, Ruled(tuple(rules), body["by"], body["reason"], body["at"], body.get("drift", 0)))
 
     def open_account(self, name: str) -> list[Any]:
-        """Open the account of a new record; return what the entry that does it says of it."""
+        """Open the account of a new record; return its content in the entry that does it."""
         row = self.row(name)
-        row.number, row.salt = self._fresh_number(), secrets.token_bytes(16)
+        row.number, row.salt = self._fresh_number(), os.urandom(16)
         self._numbered[row.number] = row
         self.accounts.pop(name, None)
         self._changed.add(row.number)
         return [row.number, commitment(row.salt, name)]
 
     def relabel(self, row: AccountRow, name: str) -> list[Any]:
-        """Call an account otherwise from now on; return what the entry that does it says of it."""
+        """Give an account another label from now on; return its content in the entry that does it."""
         assert row.number is not None
-        row.name, row.salt = name, secrets.token_bytes(16)
+        row.name, row.salt = name, os.urandom(16)
         self._relabelled.add(row.number)
         return [row.number, commitment(row.salt, name)]
 
     def begin_epoch(self, epoch: int = 0) -> int:
-        """Begin an epoch, later than another that is known: whoever has the store open spends no more."""
+        """Begin an epoch, later than another that is known: earlier users of the store spend no more."""
         self.epoch = max(self.epoch, epoch) + 1
         return self.epoch
 
     def kind(self, entry: Entry) -> int:
-        """Return where a kind of entry stands: mechanism, sensitivity, charge, place and note."""
+        """Return the position of a kind of entry: mechanism, sensitivity, charge, place and note."""
         alike = id(entry.mechanism), id(entry.sensitivity), id(entry.charge), entry.where, entry.note
         seen = self._seen.get(alike)
         if seen is not None:
@@ -515,7 +505,7 @@ class Work(State):
         return {"mechanism": mechanism, **entry_terms(entry)}
 
     def assume(self, assumption: Assumption) -> None:
-        """Keep what releases rest on and nobody checked."""
+        """Keep the unchecked assumptions of releases."""
         self.append({"assumed": [assumption.kind.value, assumption.message, assumption.where]})
 
     def save_run(self, count: int, holder: str, state: bytes) -> None:
@@ -535,14 +525,14 @@ class Work(State):
             If something is kept by one of the names already.
         """
         sql = "SELECT name FROM kept WHERE name IN (...)"
-        if found := self._database.select(self.connection, sql, list(kept)):
+        if found := self.session.select(sql, list(kept)):
             raise ValueError(f"keep={found[0][0]!r}: must be a name by which nothing is kept yet")
         rows = [(name, value, row_digest(name, value)) for name, value in kept.items()]
         self._run("INSERT INTO kept (name, value, digest) VALUES (?, ?, ?)", rows)
 
     def rows(self, position: int) -> Iterator[tuple[int, str, bytes]]:
         """Yield the entries after a position, those of this transaction included."""
-        yield from rows_after(self.connection, position)
+        yield from rows_after(self.session, position)
         yield from (row for row in self._entries if row[0] > position)
 
     def shut(self, why: str, where: Place) -> None:
@@ -552,9 +542,9 @@ class Work(State):
             self.append({"closed": [why, *where]})
 
     def adopt(self, location: dict[str, Any], reason: str, missing: int, epoch: int) -> None:
-        """Let this copy go on: whoever has the store open, or a copy with the same anchor, spends no more."""
+        """Let this copy go on: other users of the store, or of a copy with the same anchor, spend no more."""
         body = {"epoch": self.begin_epoch(epoch), "location": location, "reason": reason, "missing": missing}
-        self.append({"adopted": body, "at": self.clock or self._database.now(self.connection)})
+        self.append({"adopted": body, "at": self.clock or self._database.now(self.session)})
         self._location = canonical(location)
 
     def remove(
@@ -565,7 +555,7 @@ class Work(State):
         settled: Iterable[int],
         tallies: Mapping[int, tuple[int, int]],
     ) -> int:
-        """Remove the entries up to one that a fold stands for; return how many.
+        """Remove the entries up to the last one of a fold; return their number.
 
         Parameters
         ----------
@@ -580,9 +570,7 @@ class Work(State):
         tallies
             How often there is each kind of charge among those that stay.
         """
-        removed: int = self._database.cursor(
-            self.connection, "DELETE FROM entry WHERE position <= ?", (last,)
-        ).rowcount
+        removed: int = self.session.execute("DELETE FROM entry WHERE position <= ?", (last,)).rowcount
         self._run("DELETE FROM tally WHERE kind > 0", [()])
         self._write_accounts()
         self._run(
@@ -597,7 +585,7 @@ class Work(State):
 
     def _fresh_number(self) -> int:
         if self._next_account is None:
-            most = self._database.cursor(self.connection, "SELECT max(number) FROM account").fetchone()[0]
+            most = self.session.value("SELECT max(number) FROM account")
             self._next_account = 1 + (most or 0)
         self._next_account += 1
         return self._next_account - 1
@@ -677,11 +665,11 @@ class Work(State):
 
     @property
     def unchanged(self) -> bool:
-        """Whether there is nothing to write."""
+        """True if there is nothing to write."""
         return not self._entries
 
     def _run(self, sql: str, rows: Sequence[tuple[Any, ...]]) -> None:
-        self._database.run(self.connection, sql, rows)
+        self.session.run(sql, rows)
 
 
 def _at(body: dict[str, Any], at: int | None, drift: int) -> dict[str, Any]:
@@ -692,30 +680,36 @@ def _at(body: dict[str, Any], at: int | None, drift: int) -> dict[str, Any]:
 
 
 def mass_of(digest: bytes) -> int:
-    """Return what a row adds to the mass of its table: 32 bits, so that a column holds the sum of 2^31 of them."""
+    """Return the mass of a row in the sum of its table: 32 bits, so that a column holds the sum of 2^31 of them."""
     return int.from_bytes(digest[:4], "big")
 
 
 _AT_ONCE = 1_000  # rows of a statement
-STORE_ROW = "SELECT instance, epoch, location, closed, rules, clock, drift, witness, digest FROM store"
-_LAST = "SELECT position, hash FROM entry ORDER BY position DESC LIMIT 1"
+_STORE = "SELECT instance, epoch, location, closed, rules, clock, drift, witness, digest"
+STORE_ROW = f"{_STORE} FROM store"
+_HEAD = f"{_STORE}, position, hash FROM store, entry ORDER BY position DESC LIMIT 1"
 ACCOUNT_ROW = "SELECT number, label, salt, spent, counted, digest FROM account"
 
 
 def store_row(
     name: str, row: Sequence[Any]
 ) -> tuple[str, int, str, str | None, int, int, int, str | None]:  # fmt: skip
-    """Return what the table of a store of a name says of it, without its digest, as `STORE_ROW` found it.
+    """Return the row of a name in the table of stores, without its digest, as `STORE_ROW` found it.
 
     Raises
     ------
     LedgerDamaged
         If the row is not what its digest says.
     """
-    *values, digest = row
-    if row_digest(*values) != stored_bytes(digest):
+    if not _is_whole(tuple(row)):
         raise LedgerDamaged(f"{name}: the table `store` is not what was written")
-    return tuple(values)
+    return row[:-1]  # type: ignore[return-value]
+
+
+@functools.lru_cache(maxsize=16)
+def _is_whole(row: tuple[Any, ...]) -> bool:
+    *values, digest = row
+    return row_digest(*values) == stored_bytes(digest)
 
 
 def account_row(name: str, row: Sequence[Any]) -> tuple[int, str, bytes, str, str | None, bytes]:
@@ -733,7 +727,7 @@ def account_row(name: str, row: Sequence[Any]) -> tuple[int, str, bytes, str, st
     return *values, stored_bytes(digest)
 
 
-def check_accounts(database: Database, connection: Connection, within: float = math.inf) -> None:
+def check_accounts(session: Session, within: float = math.inf) -> None:
     """Refuse if an account is damaged, was renamed, is gone, or is an older one; unless that was found lately.
 
     Who is not found is new and has spent nothing, unless there is an account that has another name, or none. To look is
@@ -741,7 +735,7 @@ def check_accounts(database: Database, connection: Connection, within: float = m
 
     Parameters
     ----------
-    database, connection
+    session
         Where.
     within
         How many seconds ago it may have been found.
@@ -751,20 +745,21 @@ def check_accounts(database: Database, connection: Connection, within: float = m
     LedgerDamaged
         With what is found.
     """
+    database = session.database
     if time.monotonic() - database.accounts_checked < within:
         return
-    damage = database.damage(connection, "account")
+    damage = database.damage(session, "account")
     if damage is not None:
         raise LedgerDamaged(f"{database.name}: SQLite finds: {damage}")
     count, mass = 0, 0
-    for row in connection.exec_driver_sql(ACCOUNT_ROW):
+    for row in session.each(ACCOUNT_ROW):
         mass += mass_of(account_row(database.name, row)[-1])
         count += 1
-    check_mass(database.name, connection, count, mass)
+    check_mass(database.name, session, count, mass)
     database.accounts_checked = time.monotonic()
 
 
-def check_mass(name: str, connection: Connection, count: int, mass: int) -> None:
+def check_mass(name: str, session: Session, count: int, mass: int) -> None:
     """Refuse unless these are the number of accounts that were written, and the sum of their digests.
 
     Raises
@@ -772,7 +767,7 @@ def check_mass(name: str, connection: Connection, count: int, mass: int) -> None
     LedgerDamaged
         With what differs.
     """
-    found = connection.exec_driver_sql("SELECT releases, records FROM tally WHERE kind = 0").first()
+    found = session.row("SELECT releases, records FROM tally WHERE kind = 0")
     opened, written = (0, 0) if found is None else found
     if count != opened:
         raise LedgerDamaged(f"{name}: {opened} accounts were opened, and {count} are there")
@@ -782,9 +777,9 @@ def check_mass(name: str, connection: Connection, count: int, mass: int) -> None
         )
 
 
-def last_save(database: Database, connection: Connection) -> tuple[int, str]:
+def last_save(session: Session) -> tuple[int, str]:
     """Return how often a run was saved, and who may save it."""
-    found = database.cursor(connection, "SELECT saves, holder FROM run").fetchone()
+    found = session.row("SELECT saves, holder FROM run")
     return (0, "") if found is None else (int(found[0]), found[1])
 
 
@@ -796,19 +791,15 @@ def stored_bytes(value: object) -> bytes:
 
 
 def rows_after(
-    connection: Connection, position: int, which: str = "position > 0"
+    session: Session, position: int, which: str = "position > 0"
 ) -> Iterator[tuple[int, str, bytes]]:
-    """Yield position, text and hash of the entries after a position, or of some of them.
-
-    Every statement is read to its end: one that is left open in the frames of an exception would keep SQLite's
-    connection open, and its log with it, after `Database.close`.
-    """
+    """Yield position, text and hash of the entries after a position, or of some of them."""
     more = True
     while more:
-        rows = connection.exec_driver_sql(
+        rows = session.rows(
             f"SELECT position, body, hash FROM entry WHERE position > {position:d} AND ({which}) "
             f"ORDER BY position LIMIT {_AT_ONCE:d}"
-        ).all()
+        )
         more = len(rows) == _AT_ONCE
         for found, body, digest in rows:
             position = int(found)

@@ -242,7 +242,7 @@ class RunDesk:
                 else:  # refusals, and what was answered before: not from another's past
                     run.check_held()
             except BaseException:
-                if run.accountant.closed is None:  # else it is to stay shut
+                if run.accountant.closure is None:  # else it is to stay shut
                     self.close()
                 raise
         return results

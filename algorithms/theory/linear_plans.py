@@ -19,19 +19,19 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from accountant.plans.plan import Plan, Step
+from accountant.plans.plan import Plan, PlanStep
 from accountant.plans.symbolic import (
-    Above,
-    Computed,
-    Proved,
-    Refuted,
+    CounterexampleFound,
+    IntegerRange,
+    NumericClaim,
+    ProofFound,
+    ProofUnknown,
+    RealAbove,
+    SymbolDomain,
     SymbolicCalibrated,
     SymbolicGaussian,
     SymbolicPlan,
     SymbolicStep,
-    Unknown,
-    Values,
-    Whole,
     prove,
 )
 from mechanisms import Gaussian, Mechanism, Sensitivity, ShuffledMean
@@ -89,16 +89,16 @@ def linear_plan(name: str, *, replacement: bool = False) -> SymbolicPlan:
     else:
         step = SymbolicStep(SymbolicGaussian(size / mu**2, coordinates=size), times * size, why)
     parameter = epsilon if shuffled or printed else mu
-    values: dict[Any, Whole | Above] = {s: Whole(1), parameter: Above(0)}
+    values: dict[Any, IntegerRange | RealAbove] = {s: IntegerRange(1), parameter: RealAbove(0)}
     if replacement:
-        values[m] = Whole(1)
+        values[m] = IntegerRange(1)
     source = _PAPER + ("as printed" if printed else "repaired")
     return SymbolicPlan(
-        Values(values), {"one client": (step,)}, source, "epsilon" if shuffled else "mu_squared"
+        SymbolDomain(values), {"one client": (step,)}, source, "epsilon" if shuffled else "mu_squared"
     )
 
 
-def linear_proof(name: str, *, replacement: bool = False) -> Proved | Refuted | Unknown:
+def linear_proof(name: str, *, replacement: bool = False) -> ProofFound | CounterexampleFound | ProofUnknown:
     """Prove for all numbers that a client pays at most the learner's claim, or refute it.
 
     Parameters
@@ -117,10 +117,10 @@ def linear_proof(name: str, *, replacement: bool = False) -> Proved | Refuted | 
     _, _, mu, epsilon = linear_symbols()
     if name.startswith("published/"):
         if name.endswith("shuffle"):
-            return Unknown(
+            return ProofUnknown(
                 "the loss of binomial noise has no formula; `verify` computes it for given numbers"
             )
-        return prove(plan, Computed("mu(epsilon)^2", _analytic_mu_squared))
+        return prove(plan, NumericClaim("mu(epsilon)^2", _analytic_mu_squared))
     return prove(plan, epsilon if plan.currency == "epsilon" else mu**2)
 
 
@@ -132,7 +132,7 @@ def _analytic_mu_squared(point: Mapping[Any, Fraction]) -> Fraction:
     epsilon, delta = float(point[linear_symbols()[3]]), _PRINTED_DELTA[0] / _PRINTED_DELTA[1]
     unit = Sensitivity(1.0, 1.0, 1.0)
     sigma = Gaussian.for_epsilon_delta(epsilon, delta, sensitivity=unit).sigma * (1.0 - 1e-6)
-    found = Plan((Step(Gaussian(sigma=sigma, sensitivity=unit), 1, unit),)).delta(epsilon)
+    found = Plan((PlanStep(Gaussian(sigma=sigma, sensitivity=unit), 1, unit),)).delta(epsilon)
     if not (isinstance(found, Enclosure) and found.lower > delta):
         raise ArithmeticError(f"epsilon={epsilon}: the noise of the analytic Gaussian mechanism is not known")
     return 1 / Fraction(sigma) ** 2

@@ -16,19 +16,19 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from accountant.plans.symbolic import (
-    Above,
-    Declassified,
-    Proved,
-    Refuted,
+    CounterexampleFound,
+    DeclassifiedStep,
+    IntegerRange,
+    ProofFound,
+    ProofUnknown,
+    RealAbove,
+    SymbolDomain,
     SymbolicCalibrated,
     SymbolicGaussian,
     SymbolicLaplace,
     SymbolicPlan,
     SymbolicResponse,
     SymbolicStep,
-    Unknown,
-    Values,
-    Whole,
     prove,
 )
 from algorithms.estimates.shuffled_counts import ShuffledCounts
@@ -86,13 +86,21 @@ def _plan(
     *,
     gaussian: bool = False,
     least_horizon: int | None = None,
-    chosen: Mapping[sp.Symbol, Whole] | None = None,
+    chosen: Mapping[sp.Symbol, IntegerRange] | None = None,
 ) -> SymbolicPlan:
     """Make a plan; with `least_horizon` it has T, at least that, for a further symbol, others that are `chosen`."""
     size, arms, epsilon = symbols()
     parameter = gaussian_mu() if gaussian else epsilon
-    horizon = {} if least_horizon is None else {horizon_symbol(): Whole(least_horizon)}
-    values = Values({size: Whole(1), arms: Whole(size), parameter: Above(0), **horizon, **(chosen or {})})
+    horizon = {} if least_horizon is None else {horizon_symbol(): IntegerRange(least_horizon)}
+    values = SymbolDomain(
+        {
+            size: IntegerRange(1),
+            arms: IntegerRange(size),
+            parameter: RealAbove(0),
+            **horizon,
+            **(chosen or {}),
+        }
+    )
     return SymbolicPlan(values, records, source, "mu_squared" if gaussian else "epsilon")
 
 
@@ -192,10 +200,10 @@ def _cascade_as_printed() -> SymbolicPlan:
     return _plan(
         {
             "one user": (
-                SymbolicStep(Declassified("how many numbers are sent is the position of the click")),
+                SymbolicStep(DeclassifiedStep("how many numbers are sent is the position of the click")),
                 _all_outcomes("every examined position"),
             ),
-            "the round-0 vector": (SymbolicStep(Declassified("w_0 is used raw")),),
+            "the round-0 vector": (SymbolicStep(DeclassifiedStep("w_0 is used raw")),),
         },
         "cascading bandits paper, Algorithms 2 and 3",
     )
@@ -205,8 +213,8 @@ def _cascade_hybrid_as_printed() -> SymbolicPlan:
     """The sums of the hybrid mechanism add to what is infinite already."""
     return _plan(
         {
-            "one round": (SymbolicStep(Declassified("the counts of examinations are used raw")),),
-            "the round-0 vector": (SymbolicStep(Declassified("w_0 is used raw")),),
+            "one round": (SymbolicStep(DeclassifiedStep("the counts of examinations are used raw")),),
+            "the round-0 vector": (SymbolicStep(DeclassifiedStep("w_0 is used raw")),),
         },
         "cascading bandits paper, Algorithm 1",
     )
@@ -214,7 +222,7 @@ def _cascade_hybrid_as_printed() -> SymbolicPlan:
 
 def _cucb_gaussian_as_printed() -> SymbolicPlan:
     noise = _gaussian(symbols()[0], "each of at most K played outcomes is sent once")
-    raw = SymbolicStep(Declassified("u_0 is sent raw"))
+    raw = SymbolicStep(DeclassifiedStep("u_0 is sent raw"))
     return _plan(
         {"one user": (noise,), "the round-0 vector": (raw,)},
         "cascading bandits paper, Algorithm 4",
@@ -235,7 +243,7 @@ _PLANS: dict[str, Callable[[], SymbolicPlan]] = {
     "cucb-ldp-bit": lambda: _plan(
         {"one user": (_response(values_symbol(), "one message, of the bits of a few outcomes"),)},
         "this library",
-        chosen={values_symbol(): Whole(2)},
+        chosen={values_symbol(): IntegerRange(2)},
     ),
     "cucb-ldp-laplace-one": lambda: _local(lambda: _one_outcome("one outcome is sent"), "this library"),
     "cucb-ldp-laplace-all": lambda: _local(lambda: _all_outcomes(_SENT), "this library"),
@@ -250,7 +258,7 @@ _PLANS: dict[str, Callable[[], SymbolicPlan]] = {
         lambda: _gaussian(symbols()[0], _BATCHED), "this library", gaussian=True
     ),
     "cucb-batch": lambda: _plan(
-        {"one round": (_few_outcomes(_FED),)}, "this library", chosen={fed_symbol(): Whole(1)}
+        {"one round": (_few_outcomes(_FED),)}, "this library", chosen={fed_symbol(): IntegerRange(1)}
     ),
     "dp-bandit": lambda: _central(
         lambda: _one_outcome("one outcome enters one batch, released once"), "this library"
@@ -333,7 +341,7 @@ def symbolic_plan(name: str) -> SymbolicPlan:
     return _PLANS[name]()
 
 
-def privacy_proof(name: str) -> Proved | Refuted | Unknown:
+def privacy_proof(name: str) -> ProofFound | CounterexampleFound | ProofUnknown:
     """Prove for all K, L, epsilon (or mu) and T that every record of a learner pays at most its claim, or refute it.
 
     Raises

@@ -262,7 +262,9 @@ def test_one_release_calibrated_for_the_budget_fits_and_no_louder_one(epsilon, d
 
 
 def test_a_budget_of_epsilon_zero_has_the_total_variation():
-    limit = GaussianComposition().left(GaussianComposition().zero, Budget(0.0, 0.25)).values[0]
+    limit = (
+        GaussianComposition().remaining_spend(GaussianComposition().zero_spend, Budget(0.0, 0.25)).values[0]
+    )
     assert GaussianProfile(math.sqrt(limit)).delta(0.0) == pytest.approx(0.25, rel=1e-12)
 
 
@@ -273,7 +275,7 @@ def test_linear_budgets_are_exact():
     """8 x 1/800 fits in 0.01, the ninth does not; in every currency that adds."""
     basic = BasicComposition()
     one = basic.amount((Fraction(1, 800), Fraction(0)))
-    total = basic.zero
+    total = basic.zero_spend
     for _ in range(8):
         total = total + one
     assert total.epsilon == Fraction(1, 100)
@@ -292,7 +294,7 @@ def test_totals_do_not_depend_on_the_order(composition):
     charges = [composition.charge(mechanism, UNIT) for mechanism in MECHANISMS]
     sums = set()
     for order in itertools.permutations(range(len(charges))):
-        total = composition.zero
+        total = composition.zero_spend
         for i in order:
             total = total + charges[i]
         sums.add(total.values)
@@ -397,7 +399,7 @@ def test_an_odometer_of_sums_is_the_sum():
 )
 def test_who_has_lost_nothing_reads_nothing(theorem):
     """Not what chance may add to a loss that is none: 0.004 at δ = 1e-6."""
-    assert theorem.odometer(theorem.zero, 1e-6).epsilon == 0
+    assert theorem.odometer(theorem.zero_spend, 1e-6).epsilon == 0
     spent = theorem.charge(Laplace(scale=1e6), Sensitivity(1, 1, 1))
     assert theorem.odometer(spent, 1e-6).epsilon > 0
 
@@ -413,7 +415,7 @@ def test_odometers_cover_the_loss_at_a_moment_chosen_by_the_loss():
     rng = np.random.default_rng(12)
     losses = (1 / sigma * rng.standard_normal((runs, rounds)) + 1 / (2 * sigma**2)).cumsum(axis=1)
     charge = theorem.charge(Gaussian(sigma=sigma, sensitivity=UNIT), UNIT)
-    total, bounds = theorem.zero, []
+    total, bounds = theorem.zero_spend, []
     for _ in range(rounds):
         total = total + charge
         bounds.append(float(theorem.odometer(total, delta).epsilon))
@@ -456,11 +458,11 @@ def test_a_spend_is_never_negative():
 def test_what_is_left_plus_what_is_spent_is_the_limit(choices):
     budget = Budget(3.0, 1e-6)
     for composition in (ZeroConcentratedComposition(), GaussianComposition()):
-        total = composition.zero
+        total = composition.zero_spend
         for i in choices:
             total = total + composition.charge(MECHANISMS[i], UNIT)
-        limit = composition.left(composition.zero, budget)
-        left = composition.left(total, budget)
+        limit = composition.remaining_spend(composition.zero_spend, budget)
+        left = composition.remaining_spend(total, budget)
         if composition.fits(total, budget):
             assert left.values[0] + total.values[0] == limit.values[0]
         else:

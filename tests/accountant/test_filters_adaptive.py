@@ -26,8 +26,8 @@ from accountant import (
     BudgetExceeded,
     GaussianComposition,
     Plan,
+    PlanStep,
     RenyiComposition,
-    Step,
     TheoremMissing,
     UnsupportedCharge,
     ZeroConcentratedComposition,
@@ -88,7 +88,7 @@ def exact_delta(composition, budget, adversary, depth):
                     )
         return max(0.0, p - odds * q)
 
-    return visit(composition.zero, 0.0, 1.0, 1.0, 0)
+    return visit(composition.zero_spend, 0.0, 1.0, 1.0, 0)
 
 
 band = st.lists(st.integers(0, len(LOSSES) - 1), max_size=3, unique=True).map(tuple)
@@ -114,7 +114,7 @@ def test_no_adversary_gets_more_than_the_budget(composition, bands, epsilon, del
 )
 def test_a_plan_covers_every_order_chosen_on_the_way(counts, bands, epsilon):
     """No adaptive order, nor stopping early, has a larger δ than the whole collection."""
-    steps = tuple(Step(RESPONSES[i], n) for i, n in enumerate(counts) if n)
+    steps = tuple(PlanStep(RESPONSES[i], n) for i, n in enumerate(counts) if n)
     if not steps:
         return
     plan = Plan(steps)
@@ -205,7 +205,7 @@ class FilterMachine(RuleBasedStateMachine):
     def every_account_fits(self):
         for record, profiles in getattr(self, "made", {}).items():
             spent = self.accountant.ledger.spent(record)
-            assert (spent != self.accountant.composition.zero) == bool(profiles)
+            assert (spent != self.accountant.composition.zero_spend) == bool(profiles)
             assert not profiles or self.accountant.composition.fits(spent, self.budget)
 
     def teardown(self):

@@ -16,8 +16,8 @@ from accountant import (
     GaussianComposition,
     OtherNeighbours,
     Plan,
+    PlanStep,
     RenyiComposition,
-    Step,
     TheoremMissing,
     ZeroConcentratedComposition,
 )
@@ -71,17 +71,17 @@ def test_a_release_for_another_relation_is_refused_and_charges_nothing(theorem):
 
 
 def test_plans_say_their_relation_and_mix_none():
-    assert Plan((Step(PLAIN, 3),)).neighbouring is Neighbouring.REPLACE_ONE
-    leaving = Plan((Step(LEAVING, 3),))
+    assert Plan((PlanStep(PLAIN, 3),)).neighbouring is Neighbouring.REPLACE_ONE
+    leaving = Plan((PlanStep(LEAVING, 3),))
     assert leaving.neighbouring is Neighbouring.ADD_OR_REMOVE
     assert leaving.to_dict()["neighbours"] == "add or remove one"
     with pytest.raises(MixedNeighbours):
-        Plan((Step(PLAIN, 3), Step(LEAVING, 3)))
+        Plan((PlanStep(PLAIN, 3), PlanStep(LEAVING, 3)))
     for terms in ({"plan": leaving}, {"composition": PlannedComposition(leaving)}):
         with pytest.raises(ValueError, match="plan: is for neighbours 'add or remove one'"):
             Accountant(Budget(10.0, 1e-6), **terms)
-    saved = Plan((Step(PLAIN, 3),)).to_dict()
-    assert Plan.from_dict(saved) == Plan.from_dict({"steps": saved["steps"]}) == Plan((Step(PLAIN, 3),))
+    saved = Plan((PlanStep(PLAIN, 3),)).to_dict()
+    assert Plan.from_dict(saved) == Plan.from_dict({"steps": saved["steps"]}) == Plan((PlanStep(PLAIN, 3),))
     with pytest.raises(ValueError, match="neighbours = 'zero out'"):
         Plan.from_dict({**saved, "neighbours": "zero out"})
 
@@ -130,7 +130,7 @@ def test_every_figure_that_is_printed_names_its_relation(theorem):
 
 
 def test_a_plan_that_does_not_fit_says_for_whom():
-    plan = Plan((Step(PLAIN, 100),))
+    plan = Plan((PlanStep(PLAIN, 100),))
     assert "neighbours: replace one" in str(plan.epsilon(1e-6))
     with pytest.raises(ValueError, match=r"the plan alone comes to epsilon = .*neighbours: replace one"):
         Accountant(Budget(1.0, 1e-6), plan=plan)

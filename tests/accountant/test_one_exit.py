@@ -22,8 +22,8 @@ from accountant import (
     Budget,
     Coupled,
     Plan,
+    PlanStep,
     Private,
-    Step,
 )
 from accountant.refusals import ForeignValue
 from mechanisms import (
@@ -172,8 +172,8 @@ def test_strict_refuses_domains_functions_of_declared_stability_and_measurements
     ("kind", "settings", "name"),
     [
         (Accountant, {"composition": HalfPrice()}, "HalfPrice"),
-        (Accountant, {"plan": Lenient((Step(OWN, 1),))}, "Lenient"),
-        (Accountant, {"plan": Plan((Step(TooQuiet(scale=2.0), 1),))}, "TooQuiet"),
+        (Accountant, {"plan": Lenient((PlanStep(OWN, 1),))}, "Lenient"),
+        (Accountant, {"plan": Plan((PlanStep(TooQuiet(scale=2.0), 1),))}, "TooQuiet"),
         (Accountant, {"noise": Silent(np.random.default_rng(0))}, "Silent"),
         (Accountant, {"budget": Generous(1.0)}, "Generous"),
         (Free, {}, "Free"),

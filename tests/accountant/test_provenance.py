@@ -14,7 +14,7 @@ def test_what_is_made_now_says_so_and_comes_back():
     assert {"python", "dpwitness", "hypothesis"} <= made.versions.keys()
     assert made.digests.keys() == {"dpwitness", "subject"}
     read = JsonObject(made.json(), "it")
-    assert Provenance.read(read) == made
+    assert Provenance.from_fields(read) == made
     read.end()
 
 
@@ -25,7 +25,7 @@ def test_what_is_made_now_says_so_and_comes_back():
 def test_a_date_that_is_none_is_refused(date):
     written = {**made_now().json(), "date": date}
     with pytest.raises(JsonError, match=r"date=.*must be a time in UTC"):
-        Provenance.read(JsonObject(written, "it"))
+        Provenance.from_fields(JsonObject(written, "it"))
 
 
 def test_the_digest_of_a_file_is_its_sha_256(tmp_path):

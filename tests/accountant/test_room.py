@@ -18,12 +18,12 @@ from accountant import (
     GateClosed,
     GaussianComposition,
     Plan,
+    PlanStep,
     PurposeRefused,
     RenyiComposition,
     Rule,
     RunningLoss,
     SensitivityExceeded,
-    Step,
     TheoremMissing,
     ZeroConcentratedComposition,
     calling_place,
@@ -81,7 +81,7 @@ def test_exactly_so_many_pass(composition, mechanism, expected):
 
 
 def test_a_plan_has_room_for_what_it_holds_and_the_record_has_not_used():
-    plan = Plan((Step(WIDE, count=5), Step(NARROW, count=2)))
+    plan = Plan((PlanStep(WIDE, count=5), PlanStep(NARROW, count=2)))
     accountant = gate(1.0, plan=plan)
     release(accountant, WIDE)
     assert accountant.room(WIDE, "ann") == 4

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from accountant import Accountant, Budget, GaussianComposition, Plan, Simulation, Step, Trust, check_gate
+from accountant import Accountant, Budget, GaussianComposition, Plan, PlanStep, Simulation, Trust, check_gate
 from accountant.refusals import TrustViolation
 from mechanisms import Gaussian, Interval, Laplace, NumpyNoise, OpenDPNoise
 
@@ -28,8 +28,8 @@ QUARTER = Laplace.for_epsilon(0.25, sensitivity=UNIT.sensitivity)
         ({"noise": OpenDPNoise}, "noise=<class .*>: must be a noise source"),
         ({"composition": GaussianComposition}, "composition=<class .*>: must be a composition theorem"),
         ({"composition": "gaussian"}, "composition='gaussian': must be a composition theorem"),
-        ({"plan": (Step(QUARTER),)}, r"plan=\(Step.*\): must be a Plan"),
-        ({"plan": Plan((Step(QUARTER),)), "composition": GaussianComposition()}, "not both"),
+        ({"plan": (PlanStep(QUARTER),)}, r"plan=\(PlanStep.*\): must be a Plan"),
+        ({"plan": Plan((PlanStep(QUARTER),)), "composition": GaussianComposition()}, "not both"),
         ({"seed": "x"}, "seed='x': must be None or a whole number"),
         ({"seed": -1}, "seed=-1: must be None or a whole number"),
     ],

@@ -145,7 +145,7 @@ def test_feedback_from_elsewhere_is_refused_and_changes_nothing(name: str) -> No
                 with pytest.raises(error, match="feedback"):
                     learner.observe(value)
             learner.observe(gate.private(outcomes(learner, record), learner.feedback_domain, record))
-        assert gate.closed is None
+        assert gate.closure is None
         return shown, charges(gate)
 
     assert play(True) == play(False)

@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 from accounting_peers import Peer, Release, installed
 
-from accountant import Accountant, Budget, Plan, Private, Quote, RunningLoss, Step
+from accountant import Accountant, Budget, Plan, PlanStep, Private, Quote, RunningLoss
 from mechanisms import (
     Gaussian,
     GaussianProfile,
@@ -131,7 +131,7 @@ def one_more_release_and_epsilon(calls: int = 10_000) -> list[tuple[int, int, fl
     noises = (Laplace(scale=20.0), Gaussian(sigma=20.0, sensitivity=share.sensitivity))
     accountant = Accountant(
         Budget(50.0, delta=1e-6),
-        plan=Plan(tuple(Step(noise, count=calls // 2) for noise in noises)),
+        plan=Plan(tuple(PlanStep(noise, count=calls // 2) for noise in noises)),
         noise=np.random.default_rng(0),
     )
     times = []

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from accountant import Accountant, Budget, ZeroConcentratedComposition
-from accountant.audit import Question
+from accountant.audit import AuditQuestion
 from accountant.provenance import Provenance
 from algorithms.claim import ClaimForm, View
 from mechanisms import Assumption, AssumptionKind, Interval, Laplace
@@ -155,7 +155,7 @@ def audited(folder: Path, *, budget: float | None = 10.0) -> Document:
     """Return an audit of `RELEASES`."""
     file = folder / "releases.toml"
     file.write_text(RELEASES, encoding="utf-8")
-    _, found = audit_file(file, Question(delta=1e-6), budget)
+    _, found = audit_file(file, AuditQuestion(delta=1e-6), budget)
     return audit_document(found)
 
 
@@ -167,7 +167,7 @@ def ledger(folder: Path) -> Document:
         accountant.release(laplace, accountant.private([0.5], Interval(0, 1), record=record))
     file = folder / "ledger.json"
     accountant.export(file)
-    _, found = audit_file(file, Question(delta=1e-6))
+    _, found = audit_file(file, AuditQuestion(delta=1e-6))
     return audit_document(found)
 
 

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 from accountant.audit.audit_result import FORMAT as AUDIT
-from accountant.audit.audit_result import Released
+from accountant.audit.audit_result import ReleaseSummary
 from accountant.audit.release_schema import release_schema
-from accountant.files.json_schema import Schema, closed, nullable, schema_of, titled
+from accountant.files.json_schema import Schema, nullable, object_schema, root_schema, schema_of
 from accountant.provenance import Provenance
 from algorithms.claim import Claim
 from mechanisms import Assumption, Neighbouring
@@ -41,14 +41,14 @@ _RELATION = schema_of(Neighbouring)
 def _finding() -> Schema:
     """Return the schema of a finding; its message is the text of its sentence."""
     found = schema_of(Finding)
-    return closed({**found["properties"], "message": _TEXT})
+    return object_schema({**found["properties"], "message": _TEXT})
 
 
 def _verification() -> Schema:
     event = schema_of(Witness)
-    return titled(
+    return root_schema(
         "A verification: what `dpwitness verify --json` prints; further keys are details",
-        closed(
+        object_schema(
             {
                 "format": {"const": VERIFICATION},
                 "subject": _TEXT,
@@ -75,9 +75,9 @@ def _regret() -> Schema:
     own = {
         one.name: schema_of(hints[one.name]) for one in fields(RegretReport) if one.name not in _STATED_APART
     }
-    return titled(
+    return root_schema(
         "A regret report: what `dpwitness regret --json` prints",
-        closed(
+        object_schema(
             {
                 "format": {"const": REGRET},
                 "verdict": {"enum": list(get_args(RegretVerdict))},
@@ -103,7 +103,7 @@ _STATED_APART = ("provenance", "proof", "outcome")
 
 
 def _audit() -> Schema:
-    interval = closed(
+    interval = object_schema(
         {
             "lower": nullable(_NUMBER),
             "upper": _NUMBER,
@@ -113,17 +113,17 @@ def _audit() -> Schema:
         }
     )
     date = nullable({"type": "string", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"})
-    released = schema_of(Released)
+    released = schema_of(ReleaseSummary)
     named = {
         "name": released["properties"]["name"],
         "count": _COUNT,
         "sensitivity": _TEXT,
         "mechanism": _TEXT,
     }
-    return titled(
+    return root_schema(
         "An audit: what `dpwitness audit --json` prints of one file",
         {
-            **closed(
+            **object_schema(
                 {
                     "format": {"const": AUDIT},
                     "name": _TEXT,
@@ -137,15 +137,15 @@ def _audit() -> Schema:
                     "epsilon": {"anyOf": [{"type": "number", "minimum": 0}, interval]},
                     "theorems": {"type": "object", "minProperties": 1, "additionalProperties": interval},
                     "best": _TEXT,
-                    "worst": closed({"group": _TEXT, "alike": _COUNT, "groups": _COUNT}),
-                    "released": {"type": "array", "items": closed(named)},
+                    "worst": object_schema({"group": _TEXT, "alike": _COUNT, "groups": _COUNT}),
+                    "released": {"type": "array", "items": object_schema(named)},
                     "group_size": {"type": "integer", "minimum": 1},
                     "complete": _FLAG,
                     "chosen_under": nullable(
-                        closed({"theorem": _TEXT, "epsilon": _NUMBER, "delta": _NUMBER})
+                        object_schema({"theorem": _TEXT, "epsilon": _NUMBER, "delta": _NUMBER})
                     ),
                     "risk": nullable(
-                        closed(
+                        object_schema(
                             {
                                 "advantage": interval,
                                 "accuracy": interval,
@@ -157,7 +157,7 @@ def _audit() -> Schema:
                         )
                     ),
                     "remaining": nullable(
-                        closed(
+                        object_schema(
                             {
                                 "budget": _NUMBER,
                                 "within": nullable(_FLAG),
@@ -177,9 +177,9 @@ def _audit() -> Schema:
 
 def _certificate() -> Schema:
     options: Schema = {"type": "object", "properties": {key: {} for key in SAID}, "required": ["seed"]}
-    return titled(
+    return root_schema(
         "A certificate: what `dpwitness verify --certificate` writes",
-        closed(
+        object_schema(
             {
                 "format": {"const": CERTIFICATE},
                 "subject": _TEXT,
@@ -196,12 +196,12 @@ def _certificate() -> Schema:
 
 
 def _reproduction() -> Schema:
-    seen = closed({"says": _TEXT, "holds": nullable(_FLAG), "words": _TEXT, "vacuous": _FLAG})
+    seen = object_schema({"says": _TEXT, "holds": nullable(_FLAG), "words": _TEXT, "vacuous": _FLAG})
     files = dict.fromkeys(("name", "picture", "data", "report"), _TEXT)
     one = {"format": {"const": REPRODUCTION}, **files, "seconds": _NUMBER}
-    return titled(
+    return root_schema(
         "A reproduction: each of the experiments that `dpwitness reproduce --json` prints",
-        closed({**one, "seen": {"type": "array", "items": seen}, "repeat": _TEXT, **_provenance()}),
+        object_schema({**one, "seen": {"type": "array", "items": seen}, "repeat": _TEXT, **_provenance()}),
     )
 
 
@@ -210,10 +210,10 @@ def _simulation() -> Schema:
         return {"type": "array", "minItems": 1, "items": of}
 
     value = {"type": ["number", "string"]}
-    asked = closed({"learner": _TEXT, "problem": nullable(_TEXT), "checkpoints": _COUNT})
-    return titled(
+    asked = object_schema({"learner": _TEXT, "problem": nullable(_TEXT), "checkpoints": _COUNT})
+    return root_schema(
         "A simulation: what `dpwitness simulate --json` prints of one learner; further keys are details",
-        closed(
+        object_schema(
             {
                 "format": {"const": SIMULATION},
                 **dict.fromkeys(("learner", "problem", "neighbours"), _TEXT),
@@ -249,7 +249,7 @@ def _provenance() -> dict[str, Any]:
 
 def _with(schema: Schema, **further: Schema) -> Schema:
     """Return the schema of an object with more keys, or others of the same name."""
-    return closed({**schema["properties"], **further})
+    return object_schema({**schema["properties"], **further})
 
 
 SCHEMAS: Mapping[str, Callable[[], Schema]] = {

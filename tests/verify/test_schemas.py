@@ -11,7 +11,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from published_schemas import PUBLISHED, SCHEMAS, schema_text
 
-from accountant.audit import Question, audit, from_mechanisms
+from accountant.audit import AuditQuestion, audit, from_mechanisms
 from accountant.files.json_schema import schema_of
 from accountant.provenance import Provenance
 from mechanisms import Laplace
@@ -72,8 +72,8 @@ def written(name: str) -> list[Any]:
         case "audit":
             releases = from_mechanisms([(laplace, 2)])
             asked = (
-                audit(releases, Question(delta=0.0), 1.0, risk=True),
-                audit(releases, Question(epsilon=1.0)),
+                audit(releases, AuditQuestion(delta=0.0), 1.0, risk=True),
+                audit(releases, AuditQuestion(epsilon=1.0)),
             )
             return [each.json() for each in asked]
     return [{"release": [{"mechanism": "laplace", "scale": 1.0}]}]

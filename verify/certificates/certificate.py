@@ -268,9 +268,9 @@ class Certificate(FromJson):
             proof=read.object("proof", _read_proof),
             options=_checked_options(read.mapping("options")),
             repeat=read.text("repeat"),
-            provenance=Provenance.read(read),
+            provenance=Provenance.from_fields(read),
         )
-        if read.take("assumptions", list):
+        if read.pop("assumptions", list):
             raise JsonError(
                 "assumptions of the certificate must be empty: what rests on any gets no certificate"
             )
@@ -334,9 +334,11 @@ def _read_proof(read: JsonObject) -> Proof:
     return Proof(
         upper=read.object("upper", read_upper),
         reasons=tuple(read.entries("reasons", read_sentence)),
-        mechanism=read.take("mechanism", dict, type(None)),
-        accounted=read.perhaps("accounted", read_accounted),
-        plan=read.perhaps("plan", lambda plan: PlanProof(plan.words("costs"), tuple(plan.texts("rests_on")))),
+        mechanism=read.pop("mechanism", dict, type(None)),
+        accounted=read.optional("accounted", read_accounted),
+        plan=read.optional(
+            "plan", lambda plan: PlanProof(plan.text_mapping("costs"), tuple(plan.texts("rests_on")))
+        ),
     )
 
 
@@ -344,17 +346,17 @@ def read_accounted(read: JsonObject) -> Accounted:
     """Read the accounted charges from the JSON object of their fields."""
     return Accounted(
         theorem=read.text("theorem"),
-        runs=read.whole("runs"),
-        rounds=read.whole("rounds"),
-        releases=read.whole("releases"),
-        covering=read.words("covering"),
+        runs=read.integer("runs"),
+        rounds=read.integer("rounds"),
+        releases=read.integer("releases"),
+        covering=read.text_mapping("covering"),
         payers=tuple(read.entries("payers", _read_payer)),
     )
 
 
 def _read_payer(read: JsonObject) -> CertifiedPayer:
     return CertifiedPayer(
-        read.text("record"), read.words("total"), tuple(read.entries("charges", _read_charge))
+        read.text("record"), read.text_mapping("total"), tuple(read.entries("charges", _read_charge))
     )
 
 
@@ -362,11 +364,11 @@ def _read_charge(read: JsonObject) -> CertifiedCharge:
     return CertifiedCharge(
         mechanism=read.mapping("mechanism"),
         sensitivity=read.object(
-            "sensitivity", lambda moved: {key: moved.number(key) for key in ("l1", "l2", "linf")}
+            "sensitivity", lambda moved: {key: moved.real_number(key) for key in ("l1", "l2", "linf")}
         ),
         where=read.text("where"),
-        releases=read.whole("releases"),
-        charge=read.words("charge"),
+        releases=read.integer("releases"),
+        charge=read.text_mapping("charge"),
     )
 
 

@@ -12,8 +12,8 @@ from rich.console import Console
 
 from accountant.audit import (
     Audit,
+    AuditQuestion,
     Calibration,
-    Question,
     Releases,
     audit,
     calibrate,
@@ -64,7 +64,7 @@ def audit_command(
     check_outputs(outputs, ".json", ".html", ".md", ".png")
     if epsilon is None and delta is None:
         delta = DEFAULT_DELTA
-    question = Question(delta, epsilon)
+    question = AuditQuestion(delta, epsilon)
     audited = [audit_file(file, question, budget, neighbors, group_size=group_size) for file in files]
     read, results = zip(*audited, strict=True)
     if len(files) == 1:
@@ -89,7 +89,7 @@ def audit_command(
 
 def _draw(releases: Releases, result: Audit, file: Path, path: Path) -> None:
     title = printable(f"{file.name}: {result.worst.name}", _TITLE)
-    plot_privacy(releases.counted(result.worst), title, path)
+    plot_privacy(releases.profile_counts(result.worst), title, path)
 
 
 _BUDGET_CODES = {True: GOOD, False: BAD, None: OPEN}
@@ -97,7 +97,7 @@ _BUDGET_CODES = {True: GOOD, False: BAD, None: OPEN}
 
 def audit_file(
     file: Path,
-    question: Question,
+    question: AuditQuestion,
     budget: float | None = None,
     neighbors: str | None = None,
     *,

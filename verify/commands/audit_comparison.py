@@ -22,14 +22,14 @@ def render_side_by_side(
     names: Sequence[str], results: Sequence[Audit], read: Sequence[Releases], console: Console
 ) -> None:
     """Print what several files cost, a column each, and which releases are in which."""
-    asked, given = results[0].question.asked, results[0].question.given
+    asked, given = results[0].question.quantity, results[0].question.fixed_value
     other = "delta" if asked == "epsilon" else "epsilon"
     said: dict[str, Callable[[Audit], str]] = {
         "title": lambda one: printable(one.about.title, _NAME),
         "neighbours": lambda one: one.relation,
         f"{asked} at {other} = {given:g}, at most": lambda one: at_most(one.answer.upper, 10),
         "at least": lambda one: "-" if (least := lower_end(one.answer)) is None else at_least(least, 10),
-        "by": lambda one: one.best,
+        "by": lambda one: one.best_theorem,
         "worst group": lambda one: printable(one.worst.name, _NAME),
         "groups": lambda one: str(one.groups),
         "complete": lambda one: "" if one.complete else "no: time limit",

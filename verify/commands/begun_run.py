@@ -87,7 +87,7 @@ def begin_run(
     except PurposeRefused as refused:
         raise SettingError(f"--purpose, --tenant: {refused.message}") from None
     begin_named_run(where, named, accountant).close()
-    left = accountant.composition.left(accountant.composition.zero, most).words_left
+    left = accountant.composition.remaining_spend(accountant.composition.zero_spend, most).words_left
     click.echo(
         f"{printable(shown(place(where)))}: {learner}; each record may lose {left} ({accountant.composition.name})"
     )

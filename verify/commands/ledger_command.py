@@ -99,7 +99,7 @@ def create_command(
     terms = Terms(budget, theorem, _trust(trust), strict)
     _check_new(store)
     with closing(open_store(store, terms, rules=limits, names=_made_keys(name_keys))) as made:
-        left = theorem.left(theorem.zero, budget).words_left
+        left = theorem.remaining_spend(theorem.zero_spend, budget).words_left
         click.echo(f"{printable(made.name)}: each record may lose {left} ({theorem.name})")
 
 
@@ -198,8 +198,11 @@ def _standing(store: str, records: Sequence[str], names: str | None) -> _Shown:
     totals = {
         json.dumps(name): (
             standing.spent,
-            terms.composition.left(standing.spent, terms.budget),
-            [(rule, spent, terms.composition.left(spent, rule.budget)) for rule, spent in standing.counted],
+            terms.composition.remaining_spend(standing.spent, terms.budget),
+            [
+                (rule, spent, terms.composition.remaining_spend(spent, rule.budget))
+                for rule, spent in standing.counted
+            ],
         )
         for name, standing in found.items()
     }

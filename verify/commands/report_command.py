@@ -8,10 +8,10 @@ from typing import Any
 
 import click
 
-from accountant.audit import Audit, Question
+from accountant.audit import Audit, AuditQuestion
 from accountant.audit.audit_result import FORMAT as AUDIT
 from accountant.files.data_files import from_json
-from accountant.files.json_object import JsonError, loaded
+from accountant.files.json_object import JsonError, load_text_file
 from accountant.provenance import file_digest
 from verify.audit_document import audit_document
 from verify.certificates.certificate import FORMAT as CERTIFICATE
@@ -58,10 +58,10 @@ def report_command(*, files: tuple[Path, ...], outputs: tuple[Path, ...]) -> Non
 
 def _documents(file: Path) -> list[Document]:
     if file.suffix.lower() == ".json":
-        found = loaded(file, lambda text: _results(from_json(text), file))
+        found = load_text_file(file, lambda text: _results(from_json(text), file))
         if found:
             return found
-    _, audited = audit_file(file, Question(delta=DEFAULT_DELTA))
+    _, audited = audit_file(file, AuditQuestion(delta=DEFAULT_DELTA))
     return [audit_document(audited)]
 
 

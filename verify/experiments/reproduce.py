@@ -85,9 +85,9 @@ class Reproduced(FromJson):
             Path(read.text("data")),
             Path(read.text("report")),
             tuple(read.entries("seen", _read_seen)),
-            read.number("seconds"),
+            read.real_number("seconds"),
             read.text("repeat"),
-            Provenance.read(read),
+            Provenance.from_fields(read),
         )
         read.end()
         return found
@@ -95,7 +95,7 @@ class Reproduced(FromJson):
 
 def _read_seen(read: JsonObject) -> tuple[str, Seen]:
     return read.text("says"), Seen(
-        read.take("holds", bool, type(None)), read.text("words"), read.flag("vacuous")
+        read.pop("holds", bool, type(None)), read.text("words"), read.flag("vacuous")
     )
 
 

@@ -121,24 +121,28 @@ class SimulationResult(FromJson):
         read.one_of("format", [FORMAT])
         learner, problem, neighbours = (read.text(name) for name in ("learner", "problem", "neighbours"))
         named, of, checkpoints = read.object("asked", _read_asked)
-        epsilon, delta, settings = read.number("epsilon"), read.number("delta"), read.mapping("settings")
-        rounds = tuple(read.take("rounds", list))
+        epsilon, delta, settings = (
+            read.real_number("epsilon"),
+            read.real_number("delta"),
+            read.mapping("settings"),
+        )
+        rounds = tuple(read.pop("rounds", list))
         if not are_rounds(list(rounds)):
             raise JsonError("rounds must be growing whole numbers of at least 1, at least one")
-        means, returns = tuple(read.numbers("regret_mean")), tuple(read.numbers("return_mean"))
-        given = read.take("regret_sem", list)
+        means, returns = tuple(read.real_numbers("regret_mean")), tuple(read.real_numbers("return_mean"))
+        given = read.pop("regret_sem", list)
         if not all(each is None or is_real(each) for each in given):
             raise JsonError("regret_sem must hold numbers, or null")
         errors = tuple(math.nan if each is None else float(each) for each in given)
         if not len(rounds) == len(means) == len(returns) == len(errors):
             raise JsonError("rounds, regret_mean, regret_sem and return_mean must be as many")
         asked = Configuration(
-            named, rounds[-1], read.whole("runs"), of, _settings(settings), epsilon, delta, read.whole("seed"),
+            named, rounds[-1], read.integer("runs"), of, _settings(settings), epsilon, delta, read.integer("seed"),
             checkpoints,
         )  # fmt: skip
-        seconds, speed = read.number("seconds"), read.number("lane_rounds_per_second")
-        provenance = Provenance.read(read)
-        further = read.rest()
+        seconds, speed = read.real_number("seconds"), read.real_number("lane_rounds_per_second")
+        provenance = Provenance.from_fields(read)
+        further = read.pop_remaining()
         for key, value in further.items():
             if not is_known(key, value):
                 raise JsonError(
@@ -150,8 +154,8 @@ class SimulationResult(FromJson):
 
 
 def _read_asked(read: JsonObject) -> tuple[str, str | None, int]:
-    learner, problem = read.text("learner"), read.take("problem", str, type(None))
-    return learner, problem, read.whole("checkpoints")
+    learner, problem = read.text("learner"), read.pop("problem", str, type(None))
+    return learner, problem, read.integer("checkpoints")
 
 
 def _settings(data: Mapping[str, Any]) -> dict[str, Value]:

@@ -339,9 +339,9 @@ def run_accounting(
                 result.caught = True
                 said = exact("{message}; {goes_on}", message=caught.message, goes_on=_GOES_ON)
                 add_once(result.findings, Finding(_kind(caught), str(caught.where), said))
-        if accountant.closed is not None:
+        if accountant.closure is not None:
             result.refused = True
-            why, place = accountant.closed
+            why, place = accountant.closure
             add_once(result.findings, Statement.ERROR_IN_MAP.finding(place, error=why))
         result.assumptions += [
             each

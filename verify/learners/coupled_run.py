@@ -236,7 +236,6 @@ def add_coupled(
 
 def _loss_witness(bound: LossBound, neighbours: list[Neighbour], data: FloatArray, reproduce: str) -> Witness:
     neighbour = neighbours[bound.neighbour]
-    exact = math.isinf(bound.threshold) and bound.probability == 1.0
     if math.isinf(bound.threshold):
         event = "a value released without noise differs between D and D′"
     else:
@@ -252,6 +251,6 @@ def _loss_witness(bound: LossBound, neighbours: list[Neighbour], data: FloatArra
         probability_prime=share_prime,
         reproduce=reproduce,
         details={"record": neighbour.record, "largest_loss": bound.threshold},
-        hits=None if exact else round(bound.probability * bound.trials),
-        trials=None if exact else bound.trials,
+        hits=round(bound.probability * bound.trials),
+        trials=bound.trials,
     )

@@ -32,7 +32,7 @@ from verify.subject_error import SubjectError, describe_error_with_location
 from verify.transcripts.neighbours import InitialOutcomes
 
 if TYPE_CHECKING:
-    from accountant.plans.symbolic import Proved
+    from accountant.plans.symbolic import ProofFound
 
 AnyProblem = Problem | LinearBandit | LinearContexts
 
@@ -165,13 +165,13 @@ def beyond_the_runs(name: str | None, rounds: int) -> tuple[Sentence, ...]:
     )
 
 
-def plan_proof(name: str) -> Proved | None:
+def plan_proof(name: str) -> ProofFound | None:
     """Return the proof of a registered learner's plan; None if it has no plan, or the proof failed."""
-    from accountant.plans.symbolic import Proved  # SymPy is loaded for a certificate only
+    from accountant.plans.symbolic import ProofFound  # SymPy is loaded for a certificate only
     from algorithms.theory.plans import PLANNED, privacy_proof
 
     proof = privacy_proof(name) if name in (*PLANNED, *LINEAR_PLANNED) else None
-    return proof if isinstance(proof, Proved) else None
+    return proof if isinstance(proof, ProofFound) else None
 
 
 @dataclass(frozen=True)

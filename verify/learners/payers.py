@@ -125,5 +125,5 @@ class Pricing:
     def _price(self, mechanism: Mechanism | None, moved: Sensitivity | None) -> Any:
         """Return what a release costs each of its records."""
         if mechanism is None or moved is None:
-            return self.theorem.infinite
+            return self.theorem.infinite_spend
         return self.theorem.charge(mechanism, moved)

@@ -18,7 +18,7 @@ from algorithms.claim import Claim
 from mechanisms import Binomial, Gaussian, GaussianProfile, Laplace, NumpyNoise, Sensitivity
 from mechanisms.losses.composed_loss import ComposedLoss, compose
 from mechanisms.losses.enclosure import lower_end
-from mechanisms.printed_numbers import as_given
+from mechanisms.printed_numbers import at_least
 from verify.conduct.conduct import Conduct
 from verify.conduct.other_processes import PlayedAgain
 from verify.conduct.process_state import subjects_own
@@ -96,13 +96,19 @@ _ROUNDING = 1e-9  # relative, of m² and of a bound: floats are good to less
 
 @dataclass(frozen=True, kw_only=True)
 class _Bound:
-    """A lower bound, before it is offered: what shows it, in how many plays, and how likely it is wrong."""
+    """A lower bound, before it is offered: what shows it, in how many plays, and how likely it is wrong.
+
+    Its event is that the likelihood ratio of the released values is above e^threshold. Where no formula gives the
+    probabilities, `hits` counts the pilot plays in which that was so.
+    """
 
     pair: int
     epsilon: float
     method: str
+    threshold: float
     probability: float
     probability_prime: float
+    hits: int | None = None
     plays: int = 0
     error: float = 0.0
 
@@ -275,11 +281,13 @@ class PlayedPairs:
         error: float,
     ) -> _Bound:
         """Return a bound that a lower bound on δ(ε) of all releases shows."""
-        p, q = likeliest_event(tells, self.claim.epsilon)
+        threshold = min(self.claim.epsilon, epsilon)  # beyond the bound, P is no more than δ
+        p, q = likeliest_event(tells, threshold)
         return _Bound(
             pair=pair,
             epsilon=epsilon,
             method=method,
+            threshold=threshold,
             probability=p,
             probability_prime=q,
             plays=plays,
@@ -323,27 +331,36 @@ class PlayedPairs:
     ) -> Iterator[_Bound]:
         """Bound pure ε: one loss that came up above it refutes it, and Gaussian noise has no largest one."""
         numbers = range(len(self.pairs.words))
+        seen = [[float(self._loss_of(gate)[pair]) for gate in pilots] for pair in numbers]
         for pair in numbers:
             if any(move.mu is not None for of_pair in moves for move in of_pair[pair]):
-                yield self._of_loss(pair, math.inf, "Gaussian noise bounds no privacy loss")
+                yield self._of_losses(pair, seen[pair], "Gaussian noise bounds no privacy loss", math.inf)
                 return
-        losses = [max(float(self._loss_of(gate)[pair]) for gate in pilots) for pair in numbers]
+        losses = [max(of_pair) for of_pair in seen]
         chosen = np.argsort(losses)[::-1][: _PLAYS.reflected].tolist()
         for pair, child in zip(chosen, seed.spawn(len(chosen)), strict=True):
             played = self._played(Reflected, [pair], child)
             largest = max(losses[pair], float(self._loss_of(played)[0]))
-            yield self._of_loss(pair, largest, "the privacy loss of plays")
+            yield self._of_losses(pair, seen[pair], "the privacy loss of plays", largest)
 
     def _loss_of(self, gate: Watched) -> np.ndarray[Any, np.dtype[np.float64]]:
         return (gate.loss if self.sees_draws else gate.loss_before_draws)[:, 0]
 
-    def _of_loss(self, pair: int, loss: float, method: str) -> _Bound:
+    def _of_losses(self, pair: int, pilots: Sequence[float], method: str, epsilon: float) -> _Bound:
+        """Return a bound on pure ε; its event is a likelihood ratio, whose probability only the pilots estimate.
+
+        A loss without a largest value exceeds the claim by 1, too.
+        """
+        threshold = _rounded_down(epsilon) if epsilon < math.inf else self.claim.epsilon + 1.0
+        hits = sum(loss >= threshold for loss in pilots)
         return _Bound(
             pair=pair,
-            epsilon=loss,
+            epsilon=epsilon,
             method=f"{method}, on played pairs",
-            probability=1.0,
-            probability_prime=math.exp(-loss),
+            threshold=threshold,
+            probability=hits / len(pilots),
+            probability_prime=hits / len(pilots) * math.exp(-threshold),
+            hits=hits,
         )
 
     def _offer(
@@ -351,9 +368,7 @@ class PlayedPairs:
     ) -> None:
         data, data_prime = self.pairs.words[bound.pair]
         lower = LowerBound(
-            epsilon=max(0.0, bound.epsilon - _ROUNDING * (1.0 + bound.epsilon))
-            if bound.epsilon < math.inf
-            else math.inf,
+            epsilon=_rounded_down(bound.epsilon),
             delta=self.claim.delta,
             confidence=1.0 - bound.error,
             method=bound.method,
@@ -363,14 +378,21 @@ class PlayedPairs:
         )
         witness = Witness(
             neighbours={"data": data, "data_prime": data_prime},
-            event=f"p(released values | D) > e^{as_given(self.claim.epsilon)} p(released values | D′)",
+            event=f"p(released values | D) ≥ e^{at_least(bound.threshold)} p(released values | D′)",
             probability=min(1.0, bound.probability),
             probability_prime=min(1.0, bound.probability_prime),
             reproduce=self.conduct.reproduce,
-            details={"record": self.pairs.records[bound.pair]},
+            details={"record": self.pairs.records[bound.pair], "largest_loss": bound.threshold},
+            hits=bound.hits,
+            trials=None if bound.hits is None else _PLAYS.pilots,
         )
         again = PlayedAgain(lambda: self._played(Watched, [bound.pair], seed).digest)
         evidence.offer(lower, witness, again)
+
+
+def _rounded_down(loss: float) -> float:
+    """Return a loss less what floats may have added."""
+    return max(0.0, loss - _ROUNDING * (1.0 + loss)) if loss < math.inf else math.inf
 
 
 def _kinds(moves: Sequence[Move]) -> list[tuple[Move, int]]:

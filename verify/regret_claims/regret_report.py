@@ -231,18 +231,18 @@ class RegretReport(FromJson):
         report = cls(
             learner=read.text("learner"),
             problem=read.text("problem"),
-            epsilon=read.number("epsilon"),
-            delta=read.number("delta"),
+            epsilon=read.real_number("epsilon"),
+            delta=read.real_number("delta"),
             neighbours=read.one_of("neighbours", [each.value for each in Neighbouring]),
-            horizon=read.whole("horizon"),
-            lanes=read.whole("lanes"),
-            seed=read.whole("seed"),
-            error=read.number("error"),
+            horizon=read.integer("horizon"),
+            lanes=read.integer("lanes"),
+            seed=read.integer("seed"),
+            error=read.real_number("error"),
             theorem=read.object("theorem", dataclass_reader(TheoremValue)),
             proof=tuple(read.entries("proof", _read_check)),
             outcome=tuple(read.entries("outcome", _read_checkpoint)),
             reproduce=read.text("reproduce"),
-            provenance=Provenance.read(read),
+            provenance=Provenance.from_fields(read),
         )
         read.end()
         if not report.outcome:

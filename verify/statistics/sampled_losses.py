@@ -60,9 +60,9 @@ def loss_lower_bound(losses: FloatArray, delta: float, error: float) -> LossBoun
     """
     if delta == 0:
         worst = int(np.argmax(losses.max(axis=1)))
-        largest = float(losses[worst].max())
-        share = float((losses[worst] >= largest).mean())
-        return LossBound(max(0.0, largest - ROUNDING), worst, largest, share, losses.shape[1], 1.0)
+        shown = max(0.0, float(losses[worst].max()) - ROUNDING)
+        share = float((losses[worst] >= shown).mean())
+        return LossBound(shown, worst, shown, share, losses.shape[1], 1.0)
     half = losses.shape[1] // 2
     best, neighbour, threshold = -math.inf, 0, math.inf
     # Of lanes with a loss at least this large: what the other half will prove, if this half shows three

@@ -136,15 +136,15 @@ class Answer:
         answer = cls(
             subject=read.text("subject"),
             claim=claim,
-            seed=read.whole("seed"),
+            seed=read.integer("seed"),
             kind=SubjectKind(read.one_of("kind", [kind.value for kind in SubjectKind])),
-            mechanism=read.take("mechanism", dict, type(None)),
+            mechanism=read.pop("mechanism", dict, type(None)),
             digest=read.text("digest"),
-            modules=read.words("modules"),
+            modules=read.text_mapping("modules"),
             evidence=Evidence(
-                upper=read.perhaps("upper", read_upper),
-                lower=read.perhaps("lower", read_lower),
-                witness=read.perhaps("witness", read_witness),
+                upper=read.optional("upper", read_upper),
+                lower=read.optional("lower", read_lower),
+                witness=read.optional("witness", read_witness),
                 findings=read.entries("findings", read_finding),
                 declassified=read.texts("declassified"),
                 contradictions=read.entries("contradictions", read_sentence),
@@ -170,7 +170,7 @@ class Answer:
             If the evidence does not say it.
         """
         try:
-            return JsonObject(self.evidence.details.get("accounting"), "accounting").whole("rounds")
+            return JsonObject(self.evidence.details.get("accounting"), "accounting").integer("rounds")
         except JsonError as error:
             raise AnswerError(str(error)) from None
 
@@ -179,8 +179,8 @@ def _read_claim(read: JsonObject, relation: str = "neighbours") -> Claim:
     """Return a claim that was written by its fields, its relation under a name of its own."""
     return Claim(
         model=read.text("model"),  # type: ignore[arg-type]
-        epsilon=read.number("epsilon"),
-        delta=read.number("delta"),
+        epsilon=read.real_number("epsilon"),
+        delta=read.real_number("delta"),
         unit=checked_unit(read.text("unit")),
         neighbours=Neighbouring.named(read.text(relation)),
         view=read.text("view"),
@@ -218,11 +218,11 @@ def read_stated_claim(read: JsonObject) -> Claim:
 _TAKEN: Mapping[Any, Callable[[JsonObject, str], Any]] = {
     str: JsonObject.text,
     bool: JsonObject.flag,
-    int: JsonObject.whole,
-    float: JsonObject.number,
-    int | None: JsonObject.perhaps_whole,
-    tuple[str, float]: JsonObject.named_number,
-    Mapping[str, str]: JsonObject.words,
+    int: JsonObject.integer,
+    float: JsonObject.real_number,
+    int | None: JsonObject.optional_integer,
+    tuple[str, float]: JsonObject.labelled_number,
+    Mapping[str, str]: JsonObject.text_mapping,
     Mapping[str, Any]: JsonObject.mapping,
     FindingKind: lambda read, key: FindingKind(read.text(key)),
     Sentence: lambda read, key: read.object(key, read_sentence),

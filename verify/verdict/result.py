@@ -172,20 +172,20 @@ class Verification(FromJson):
         read = JsonObject(data, "the result")
         read.one_of("format", [FORMAT])
         verdict: Verdict = read.one_of("verdict", get_args(Verdict))  # type: ignore[assignment]
-        refuting = read.perhaps("witness", read_witness)
+        refuting = read.optional("witness", read_witness)
         result = cls(
             subject=read.text("subject"),
             kind=SubjectKind(read.one_of("kind", [kind.value for kind in SubjectKind])),
             claim=read.object("claim", read_stated_claim),
             decision=Decision(verdict, tuple(read.entries("reasons", read_sentence))),
-            upper=read.perhaps("upper", read_upper),
-            lower=read.perhaps("lower", read_lower),
-            witness=read.perhaps("best_event", read_witness),
+            upper=read.optional("upper", read_upper),
+            lower=read.optional("lower", read_lower),
+            witness=read.optional("best_event", read_witness),
             findings=tuple(read.entries("findings", _read_finding)),
-            seed=read.whole("seed"),
-            provenance=Provenance.read(read),
+            seed=read.integer("seed"),
+            provenance=Provenance.from_fields(read),
             assumptions=tuple(read.entries("assumptions", read_assumption)),
-            details=read.rest(),
+            details=read.pop_remaining(),
         )
         _check_verdict(result, refuting)
         _check_shown(result.details)
@@ -229,24 +229,24 @@ def _check_shown(details: Mapping[str, Any]) -> None:
     if "anytime" in details:
         JsonObject(read.mapping("anytime"), "anytime").object("said", read_sentence)
     if (details.get("coupled") or {}) != {}:
-        JsonObject(read.mapping("coupled"), "coupled").number("largest_loss")
+        JsonObject(read.mapping("coupled"), "coupled").real_number("largest_loss")
     if "band" in details:
         _check_band(JsonObject(read.mapping("band"), "band"))
 
 
 def _check_band(read: JsonObject) -> None:
     read.object("said", read_sentence)
-    read.number("confidence")
-    curves = {key: read.numbers(key) for key in ("epsilon", "delta_lower")}
-    if (upper_by := read.take("delta_upper_by", str, type(None))) is None:
-        read.take("delta_upper", type(None))
+    read.real_number("confidence")
+    curves = {key: read.real_numbers(key) for key in ("epsilon", "delta_lower")}
+    if (upper_by := read.pop("delta_upper_by", str, type(None))) is None:
+        read.pop("delta_upper", type(None))
     else:
         checked_text(upper_by, "delta_upper_by")
-        curves["delta_upper"] = read.numbers("delta_upper")
+        curves["delta_upper"] = read.real_numbers("delta_upper")
     if not all(0.0 <= each <= _FARTHEST for each in curves["epsilon"]):
         raise JsonError(f"epsilon of band must be numbers from 0 to {_FARTHEST:g}")
     tests = JsonObject(read.mapping("trade_off"), "trade_off")
-    if len({len(each) for each in curves.values()}) > 1 or len(tests.numbers("alpha")) != len(
-        tests.numbers("beta_upper")
+    if len({len(each) for each in curves.values()}) > 1 or len(tests.real_numbers("alpha")) != len(
+        tests.real_numbers("beta_upper")
     ):
         raise JsonError("curves of band must be of one length each")

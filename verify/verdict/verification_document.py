@@ -294,6 +294,8 @@ def _probability(probability: float, hits: int | None, trials: int | None, lower
 
 def _other_probability(witness: Witness, lower: LowerBound) -> Sentence:
     if witness.trials is not None and witness.hits_prime is None:
+        if witness.probability_prime == 0.0 < witness.probability:
+            return exact("{share} (from the densities)", share=percent(0.0))
         return exact("at most P(event | D) / e^{loss} (from the densities)", loss=_densities_loss(witness))
     return _probability(witness.probability_prime, witness.hits_prime, witness.trials, lower)
 
@@ -319,6 +321,8 @@ def _ratio(witness: Witness, claim: Claim, lower: LowerBound) -> Sentence:
         said = "{ratio} ({confidence} confidence); {allowed}"
         return confident(said, lower.confidence, ratio=ratio, allowed=allowed)
     if witness.hits_prime is None:
+        if witness.probability_prime == 0.0 < witness.probability:
+            return exact("infinite (from the densities); {allowed}", allowed=allowed)
         said = "at least e^{loss} (from the densities); {allowed}"
         return exact(said, loss=_densities_loss(witness), allowed=allowed)
     if not (lower.samples and math.isfinite(lower.epsilon)):
@@ -334,6 +338,9 @@ def _ratio(witness: Witness, claim: Claim, lower: LowerBound) -> Sentence:
     )
 
 
+_IDENTIFIES = "The event is impossible on D′: seeing it identifies D."
+
+
 def _event_meaning(witness: Witness, claim: Claim, lower: LowerBound) -> Iterator[Sentence]:
     """Yield what seeing the event says: from counts what counts say, and more from exact probabilities alone."""
     p, q, trials = witness.probability, witness.probability_prime, witness.trials
@@ -344,12 +351,14 @@ def _event_meaning(witness: Witness, claim: Claim, lower: LowerBound) -> Iterato
             yield (
                 exact("The event identifies D with certainty: δ = 1 at every ε.")
                 if p == 1.0
-                else exact("The event is impossible on D′: seeing it identifies D.")
+                else exact(_IDENTIFIES)
             )
         elif q > 0.0:
             yield exact(f"{_OBSERVER} (exact).", ratio=nearest(p / q, 4), share=percent(p / (p + q)))
         return
     if witness.hits_prime is None:
+        if q == 0.0 < p:
+            yield exact(_IDENTIFIES)
         return
     if q > 0.0:
         yield observed(

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from accountant.audit import About, Audit, Question, audit, from_mechanisms
-from accountant.audit.releases import ChosenUnder
+from accountant.audit import Audit, AuditQuestion, FileMetadata, audit, from_mechanisms
+from accountant.audit.releases import EnforcedBudget
 from accountant.budget import Budget
 from mechanisms import Gaussian, Laplace, Sensitivity
 
@@ -24,14 +24,14 @@ PURE = from_mechanisms([(Laplace(scale=4.0), 2)])
 
 @functools.cache
 def audits() -> dict[str, Audit]:
-    full = audit(PURE, Question(delta=0.0), 1.0, risk=True)
-    chosen = ChosenUnder("basic composition", Budget.unlimited())
+    full = audit(PURE, AuditQuestion(delta=0.0), 1.0, risk=True)
+    chosen = EnforcedBudget("basic composition", Budget.unlimited())
     return {
         "everything": replace(
-            full, about=About("a year", "line\nline"), chosen_under=chosen, name="y", repeat="again"
+            full, about=FileMetadata("a year", "line\nline"), chosen_under=chosen, name="y", repeat="again"
         ),
-        "delta": audit(RELEASES, Question(epsilon=1.0)),
-        "infinite": audit(RELEASES, Question(delta=0.0), 2.0),
+        "delta": audit(RELEASES, AuditQuestion(epsilon=1.0)),
+        "infinite": audit(RELEASES, AuditQuestion(delta=0.0), 2.0),
     }
 
 

@@ -48,7 +48,7 @@ def counted(event, relation):
     releases = from_dp_event(event, relation)
     (group,) = releases.groups
     assert releases.neighbouring is relation
-    return releases.counted(group)
+    return releases.profile_counts(group)
 
 
 def epsilon(event, relation, delta=1e-6):

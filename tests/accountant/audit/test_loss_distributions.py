@@ -11,7 +11,7 @@ from hypothesis import given, settings
 
 from accountant import compose
 from accountant.audit import (
-    Question,
+    AuditQuestion,
     ReleaseFileError,
     audit,
     from_loss_distribution,
@@ -45,7 +45,7 @@ SMALL = {
 
 def profile(saved, relation="add or remove one"):
     releases = from_loss_distribution(saved, relation)
-    ((found, count),) = releases.counted(releases.groups[0])
+    ((found, count),) = releases.profile_counts(releases.groups[0])
     assert count == 1
     return found
 
@@ -121,7 +121,7 @@ def test_two_directions_are_not_for_replacing_a_record():
     two["rounded_probability_mass_function_add"] = {"-2": 0.3, "0": 0.3, "3": 0.4}
     assert len(profile(two).directions()) == 2
     releases = from_loss_distribution(two, "add or remove one")
-    result = audit(releases, Question(delta=1e-6), budget=9.0, risk=True)
+    result = audit(releases, AuditQuestion(delta=1e-6), budget=9.0, risk=True)
     assert result.answer.upper == pytest.approx(1.0, abs=1e-5)
     assert result.remaining.more["1: pessimistic privacy-loss distribution"] == 8
     assert all(found.upper >= 1.0 - 1e-5 for found in result.theorems.values())

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from release_files import GROUPS
 
-from accountant.audit import calibrate, losing_most, read_releases
+from accountant.audit import calibrate, read_releases, worst_group
 from accountant.audit.noise_for_target import calibrate_advantage, calibrate_risk
 from accountant.audit.releases import Group, Release, Releases
 from mechanisms import GaussianProfile, LaplaceProfile, PrivacyProfile
@@ -83,7 +83,7 @@ def test_many_groups_are_calibrated_by_few(monkeypatch):
         made.append(releases)
         return compose(releases)
 
-    for module in (losing_most, least_noise):
+    for module in (worst_group, least_noise):
         monkeypatch.setattr(module, "compose", counted)
     counts = np.random.default_rng(0).poisson(5.0, (20_000, 2))
     groups = tuple(Group(f"record {i}", 1, dict(enumerate(row))) for i, row in enumerate(counts.tolist()))

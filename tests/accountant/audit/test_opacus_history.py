@@ -43,7 +43,7 @@ class PRVAccountant:
 
 def counted(releases):
     (group,) = releases.groups
-    return releases.counted(group)
+    return releases.profile_counts(group)
 
 
 @pytest.mark.parametrize(

@@ -34,8 +34,8 @@ def test_rows_are_tables_and_equal_ones_are_one_kind(file):
     assert len(rows.kinds) == 3
     counts = {group.name: dict(group.counts) for group in rows.groups}
     assert counts == {"ann": {0: 2, 1: 3, 2: 30}, "bob": {0: 3, 1: 1, 2: 30}}
-    assert [rows.counted(group) for group in rows.groups] == [
-        tables.counted(group) for group in tables.groups
+    assert [rows.profile_counts(group) for group in rows.groups] == [
+        tables.profile_counts(group) for group in tables.groups
     ]
     assert (rows.about.first, rows.about.last) == (datetime.date(2025, 12, 31), datetime.date(2026, 3, 1))
 

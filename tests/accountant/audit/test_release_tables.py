@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 from poisson import joining, subsampled
 
-from accountant.audit import Question, audit, calibrate
+from accountant.audit import AuditQuestion, audit, calibrate
 from accountant.audit.release_file import read_releases
 from accountant.audit.release_tables import EVERYONE
 from accountant.audit.releases import ReleaseFileError
@@ -45,7 +45,7 @@ def read(tmp_path):
 
 def one(releases, factor=1.0):
     (group,) = releases.groups
-    ((profile, count),) = releases.counted(group, factor)
+    ((profile, count),) = releases.profile_counts(group, factor)
     return profile, count
 
 
@@ -156,7 +156,7 @@ def test_json_says_the_same(read):
 )
 def test_a_noise_factor_changes_the_noise_parameters(read, kind, name, power):
     releases = read(f"[[release]]\nmechanism = {kind}\n")
-    assert releases.kinds[0].at(2.0) == {name: 4 * 2.0**power}
+    assert releases.kinds[0].noise_parameters(2.0) == {name: 4 * 2.0**power}
     assert one(releases, 2.0)[0].delta(0.1) < one(releases)[0].delta(0.1)
 
 
@@ -387,14 +387,14 @@ ASKED = [
 def test_a_sampled_gaussian_costs_what_its_relation_says(read, neighbours, more, epsilon):
     """Issue 12, point 10, to eight digits and more."""
     releases = read(GAUSSIAN.format(neighbours=neighbours, more=more))
-    answer = Question(delta=1e-6).of(compose(releases.counted(releases.groups[0])))
+    answer = AuditQuestion(delta=1e-6).evaluate(compose(releases.profile_counts(releases.groups[0])))
     assert answer.upper == pytest.approx(epsilon, abs=2e-10, rel=5e-11)
     assert answer.width < (
         0.15 * epsilon if "fixed" in more else 1e-9
     )  # whose lower end is that of fixed data
     assert releases.neighbouring.value == neighbours
     joins, replaced = "a record that joins or leaves it", "a record of it that is replaced"
-    moved = releases.kinds[0].movement
+    moved = releases.kinds[0].sensitivity_text
     assert (replaced if "fixed" in more else "zeroed" if neighbours == "zero out" else joins) in moved
 
 
@@ -464,6 +464,6 @@ def test_kinds_that_share_a_name_are_told_apart(read):
     """Of the first it was said that as many more fit as of the second."""
     table = '[[release]]\nname = "{}"\nmechanism = "laplace"\nscale = {}\n'
     releases = read(table.format("x", 1) + table.format("2: x", 10) + table.format("x", 100))
-    found = audit(releases, Question(delta=0.0), budget=3.0).remaining
+    found = audit(releases, AuditQuestion(delta=0.0), budget=3.0).remaining
     assert found.more == {"x": 1, "2: x": 18, "3: x": 189}
     assert set(calibrate(releases, 1.0, 0.0).parameters) == {"x", "2: x", "3: x"}

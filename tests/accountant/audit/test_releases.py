@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from accountant.audit import Audit, ChosenUnder, Question, audit, calibrate, from_mechanisms
+from accountant.audit import Audit, AuditQuestion, EnforcedBudget, audit, calibrate, from_mechanisms
 from accountant.budget import Budget
 from mechanisms import (
     Gaussian,
@@ -27,7 +27,7 @@ UNIT = Sensitivity(1, 1, 1)
 def test_mechanisms_compose_as_releases_of_everyone():
     releases = from_mechanisms([(Laplace(scale=4.0), 3), (Gaussian(sigma=2.0, sensitivity=UNIT), 1)])
     (group,) = releases.groups
-    assert releases.counted(group) == ((LaplaceProfile(1.0, 4.0), 3), (GaussianProfile(0.5), 1))
+    assert releases.profile_counts(group) == ((LaplaceProfile(1.0, 4.0), 3), (GaussianProfile(0.5), 1))
     with pytest.raises(ValueError, match="cannot be calibrated"):
         calibrate(releases, 0.1, 1e-6)
 
@@ -35,7 +35,7 @@ def test_mechanisms_compose_as_releases_of_everyone():
 def test_ten_uses_of_an_opendp_measurement():
     """Each of its map's epsilon 1/4, whatever noise it may be: ten biased coins."""
     answer = audit(
-        from_mechanisms([(from_opendp(to_opendp(Laplace(scale=4.0)), 1.0), 10)]), Question(delta=0.0)
+        from_mechanisms([(from_opendp(to_opendp(Laplace(scale=4.0)), 1.0), 10)]), AuditQuestion(delta=0.0)
     ).answer
     assert answer.upper == 2.5
 
@@ -65,15 +65,15 @@ def test_groups_of_people_lose_more():
     noise = [(Laplace(scale=4.0), 3), (Gaussian(sigma=2.0, sensitivity=UNIT), 1)]
     releases = from_mechanisms(noise).for_groups_of(3)
     (group,) = releases.groups
-    assert releases.counted(group) == ((LaplaceProfile(3.0, 4.0), 3), (GaussianProfile(1.5), 1))
-    found = audit(releases, Question(delta=1e-6), risk=True)
+    assert releases.profile_counts(group) == ((LaplaceProfile(3.0, 4.0), 3), (GaussianProfile(1.5), 1))
+    found = audit(releases, AuditQuestion(delta=1e-6), risk=True)
     assert (found.group_size, found.relation) == (3, "replace one, groups of 3")
-    assert found.answer.lower > audit(from_mechanisms(noise), Question(delta=1e-6)).answer.upper
+    assert found.answer.lower > audit(from_mechanisms(noise), AuditQuestion(delta=1e-6)).answer.upper
     assert Audit.from_json(found.json()) == found
 
 
 def test_what_a_run_was_held_to_is_said_of_the_group():
-    chosen = ChosenUnder("basic composition", Budget(0.5, 1e-9))
+    chosen = EnforcedBudget("basic composition", Budget(0.5, 1e-9))
     releases = replace(from_mechanisms([(Laplace(scale=4.0), 1)]), chosen_under=chosen).for_groups_of(2)
     held = releases.chosen_under.budget
     assert (held.epsilon, held.delta) == (1.0, pytest.approx(1e-9 * (1.0 + math.exp(0.5)), rel=1e-11))

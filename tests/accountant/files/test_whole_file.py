@@ -101,6 +101,6 @@ def test_a_closed_accountant_stays_closed_through_a_restart(tmp_path: Path) -> N
     with pytest.raises(ZeroDivisionError):
         value.map(lambda values: 1 // 0, into=Interval(0, 1))
     again = reopened(accountant, tmp_path)
-    assert again.closed == accountant.closed
+    assert again.closure == accountant.closure
     with pytest.raises(GateClosed, match="a function in map failed"):
         again.private([0.5], Interval(0, 1), "bob")

@@ -21,7 +21,7 @@ from fractions import Fraction
 import numpy as np
 from scipy.stats import norm
 
-from accountant import Budget, Plan, Step, UnsupportedCharge
+from accountant import Budget, Plan, PlanStep, UnsupportedCharge
 from accountant.compositions import COMPOSITIONS
 from mechanisms import AtomicProfile, Gaussian, RandomizedResponse, Sensitivity
 
@@ -92,7 +92,7 @@ class Move:
         return np.append(go_on + self.failure * follows[-1], follows[-1])
 
 
-def theorems(planned: Sequence[Step], shares: Sequence[float] = SHARES) -> Iterator[object]:
+def theorems(planned: Sequence[PlanStep], shares: Sequence[float] = SHARES) -> Iterator[object]:
     """Make every registered composition theorem in every setting: a new one is attacked without a change here.
 
     A theorem is made with its defaults; `failures`, `orders`, `expected` and `plan` are varied where it has them.
@@ -127,7 +127,7 @@ class Game:
                 charges.append(theorem.charge(move.mechanism, UNIT))
             except UnsupportedCharge:
                 charges.append(None)
-        levels = [{(0,) * len(self.moves): theorem.zero}]
+        levels = [{(0,) * len(self.moves): theorem.zero_spend}]
         while levels[-1]:
             after: dict[Counts, object] = {}
             for counts, total in levels[-1].items():

@@ -44,9 +44,9 @@ def test_an_infinite_loss_is_no_number():
 def test_left_never_falls_below_zero():
     budget = Budget(1.0, 0.5)
     spent = Cost(Fraction(1, 4), Fraction(3, 4))
-    assert theorem.left(spent, budget) == Cost(Fraction(3, 4), Fraction(0))
-    assert theorem.left(Cost(None, Fraction(0)), budget) == Cost(Fraction(0), Fraction(1, 2))
-    assert theorem.left(spent, Budget.unlimited()).epsilon is None
+    assert theorem.remaining_spend(spent, budget) == Cost(Fraction(3, 4), Fraction(0))
+    assert theorem.remaining_spend(Cost(None, Fraction(0)), budget) == Cost(Fraction(0), Fraction(1, 2))
+    assert theorem.remaining_spend(spent, Budget.unlimited()).epsilon is None
     assert theorem.fits(Cost(Fraction(1), Fraction(1, 2)), budget)
     assert not theorem.fits(spent, budget)
     assert theorem.guarantee(spent, budget) == spent

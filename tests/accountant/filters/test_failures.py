@@ -28,8 +28,8 @@ from accountant import (
     Cost,
     GaussianComposition,
     Plan,
+    PlanStep,
     RenyiComposition,
-    Step,
     TheoremMissing,
     UnsupportedCharge,
     ZeroConcentratedComposition,
@@ -69,7 +69,7 @@ GAMES = {
 
 
 def planned(game):
-    return [Step(move.mechanism, count) for move, count in zip(game.moves, (6, 2, 2, 2), strict=False)]
+    return [PlanStep(move.mechanism, count) for move, count in zip(game.moves, (6, 2, 2, 2), strict=False)]
 
 
 def budget_of(theorem, budget):
@@ -233,7 +233,7 @@ def test_every_theorem_of_this_library_is_registered():
 def test_what_is_guaranteed_of_a_total_holds_for_every_run_within_it(caps):
     delta = 0.01
     game = three_sizes(delta, 0.1, parts=20, caps=caps)
-    for theorem in theorems([Step(move.mechanism, 20) for move in game.moves]):
+    for theorem in theorems([PlanStep(move.mechanism, 20) for move in game.moves]):
         if caps[-1] == 0 or getattr(theorem, "failures", 1) > 0:
             assert guarantee_value(theorem, Budget(2.0, delta), game) <= delta * (1 + 1e-9), theorem
 
@@ -243,7 +243,7 @@ def test_odometers_are_not_overtaken_at_any_moment():
     delta = 0.05
     sizes = three_sizes(delta, 0.1, parts=30, caps=(6, 0, 1, 2))
     long = Game((Move.response(0.2), Move.publish(delta / 10)), 0.2, (60, 10))
-    steps = [Step(move.mechanism, max(n, 1)) for move, n in zip(sizes.moves, sizes.caps, strict=True)]
+    steps = [PlanStep(move.mechanism, max(n, 1)) for move, n in zip(sizes.moves, sizes.caps, strict=True)]
     largest = 0.0
     for theorem in theorems(steps, (0.1,)):
         for game in (sizes, long):
@@ -268,7 +268,7 @@ def test_what_a_fixed_composition_of_the_releases_so_far_costs_is_no_odometer():
 
     delta = 0.05
     game = Game((Move.response(0.2),), 0.2, (40,))
-    plan = Plan((Step(game.moves[0].mechanism, 40),))
+    plan = Plan((PlanStep(game.moves[0].mechanism, 40),))
     assert odometer_value(TakenForFixed(plan), delta, game)[0] > 1.5 * delta
     assert odometer_value(PlannedComposition(plan), delta, game)[0] <= delta * (1 + 1e-9)
 
@@ -285,7 +285,7 @@ def test_a_total_fits_where_what_it_guarantees_does(share, kind, choices, epsilo
     """Both are rounded for themselves: within 1e-9 of the limit they may differ."""
     theorem, budget = kind(failures=share), Budget(epsilon, delta)
     moves = three_sizes(delta, 0.1, parts=20).moves
-    total = theorem.zero
+    total = theorem.zero_spend
     for i in choices:
         if i < 3 or share:
             total = total + theorem.charge(moves[i].mechanism, UNIT)
@@ -340,7 +340,8 @@ def test_losses_have_what_is_left_of_delta_to_themselves(kind, epsilon):
     some = Move.response(0.01).mechanism
     spent = [theorem.charge(some, UNIT) for theorem in (half, whole)]
     left = [
-        theorem.left(theorem.zero, budget) for theorem, budget in zip((half, whole), budgets, strict=True)
+        theorem.remaining_spend(theorem.zero_spend, budget)
+        for theorem, budget in zip((half, whole), budgets, strict=True)
     ]
     assert [pair for pair in left[0].parts() if pair[0] != "delta"] == [
         pair for pair in left[1].parts() if pair[0] != "delta"
@@ -348,13 +349,15 @@ def test_losses_have_what_is_left_of_delta_to_themselves(kind, epsilon):
     assert half.guarantee(spent[0], budgets[0]).epsilon == whole.guarantee(spent[1], budgets[1]).epsilon
     assert half.odometer(spent[0], 1e-4).epsilon == whole.odometer(spent[1], 0.5e-4).epsilon
     for budget in (Budget(math.inf, 1e-4), Budget.unlimited()):
-        assert {value for name, value in half.left(half.zero, budget).parts() if name != "delta"} == {None}
+        assert {
+            value for name, value in half.remaining_spend(half.zero_spend, budget).parts() if name != "delta"
+        } == {None}
 
 
 @pytest.mark.parametrize("expected", [None, 8.0])
 def test_what_the_orders_have_by_themselves_sums_to_delta(expected):
     theorem, delta = RenyiComposition((2.0, 8.0, 32.0), expected, failures=0.25), 1e-2
-    left = theorem.left(theorem.zero, Budget(8.0, delta)).values[1:]
+    left = theorem.remaining_spend(theorem.zero_spend, Budget(8.0, delta)).values[1:]
     parts = [
         renyi_to_delta(order, float(size), 8.0) for order, size in zip(theorem.orders, left, strict=True)
     ]
@@ -457,7 +460,9 @@ def test_an_old_ledger_of_the_gaussian_filter_is_read():
 def test_what_fits_guarantees_the_budget_and_what_is_beyond_floats_nothing(theorem) -> None:
     """A guarantee ended a little above the budget that the same total fits, or was an OverflowError."""
     for budget in (Budget(1.0, 1e-6), Budget(0.0, 1e-6), Budget(7.0, 1e-300)):
-        least = theorem.zero.values[1:] if theorem.name.startswith("R") else theorem.zero.values[:-1]
+        least = (
+            theorem.zero_spend.values[1:] if theorem.name.startswith("R") else theorem.zero_spend.values[:-1]
+        )
         for size in (Fraction(1, 10**400), Fraction(1, 10**30), Fraction(10**700)):
             numbers = (size,) * len(least)
             spent = theorem.amount(

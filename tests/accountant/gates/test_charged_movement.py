@@ -360,17 +360,17 @@ def _without_repeats(self: Influence, coordinates: tuple[int, ...]) -> Influence
 
 
 def _last_added(self: Traced, other: Any) -> Traced:
-    return Traced(self.influences | other.influences, self.bounds.plus(other.bounds))
+    return Traced(self.influences | other.influences, self.bounds.add(other.bounds))
 
 
 def _largest_of(self: Traced) -> Traced:
     of = {who: Influence((moved.sensitivity.linf,)) for who, moved in self.influences.items()}
-    return Traced(of, self.bounds.summed(9))
+    return Traced(of, self.bounds.sum_coordinates(9))
 
 
 def _stretched_by_largest(self: Traced, stability: float, size: int, offset: float, units: int) -> Traced:
     of = {who: Influence((stability * m.sensitivity.linf,) * size) for who, m in self.influences.items()}
-    return Traced(of, self.bounds.stretched(stability, 9, offset, units))
+    return Traced(of, self.bounds.stretch_by(stability, 9, offset, units))
 
 
 def _capped_once(self: TracedSums, record: Any, moved: Influence) -> None:
@@ -389,20 +389,25 @@ FAULTS: dict[str, tuple[Any, str, Any, Any]] = {
     "a factor is forgotten": (Affine, "stability", property(lambda self: 1.0), Affine),
     "a public factor is forgotten": (
         Traced,
-        "scaled",
+        "scale_by",
         lambda self, factor: Traced(self.influences, self.bounds),
         "__mul__",
     ),
-    "a sum moves by its largest coordinate": (Traced, "summed", _largest_of, "sum"),
-    "of one record's two values the last counts": (Traced, "plus", _last_added, "__add__"),
-    "a function stretches the largest coordinate": (Traced, "stretched", _stretched_by_largest, LinearMap),
+    "a sum moves by its largest coordinate": (Traced, "sum_coordinates", _largest_of, "sum"),
+    "of one record's two values the last counts": (Traced, "add", _last_added, "__add__"),
+    "a function stretches the largest coordinate": (Traced, "stretch_by", _stretched_by_largest, LinearMap),
     "a record moves from the middle of its domain": (
         Influence,
         "of_domain",
         staticmethod(_narrow),
         "__neg__",
     ),
-    "a coordinate that is taken twice moves the whole once": (Influence, "at", _without_repeats, "take"),
+    "a coordinate that is taken twice moves the whole once": (
+        Influence,
+        "restrict_to",
+        _without_repeats,
+        "take",
+    ),
     "sums forget what a record has added": (TracedSums, "_add_cap", _capped_once, "__neg__"),
     "nothing is rounded off": (Traced, "rounding", lambda self, where: 0.0, "__truediv__"),
     "a map gives its argument's first coordinate": (

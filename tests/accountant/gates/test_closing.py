@@ -36,10 +36,10 @@ def test_an_error_in_map_closes_the_gate(make, failing):
     gate = make()
     private = value_of(gate)
     before = value_of(gate)
-    assert gate.closed is None
+    assert gate.closure is None
     with pytest.raises((ValueError, ZeroDivisionError)):
         failing(private)
-    why, where = gate.closed
+    why, where = gate.closure
     assert "map" in why
     assert where.file == __file__
     for use in (
@@ -70,7 +70,7 @@ def test_an_error_in_a_mechanism_of_a_user_closes_the_gate(make, broken):
     private = value_of(gate)
     with pytest.raises(RuntimeError):
         gate.release(broken, private)
-    why, where = gate.closed
+    why, where = gate.closure
     assert why == "a mechanism failed (RuntimeError)"
     assert where.file == __file__
     with pytest.raises(GateClosed, match="closed since"):
@@ -120,7 +120,7 @@ def test_what_fails_on_released_values_leaves_the_gate_open(make, follows):
     gate = make()
     with pytest.raises((ConnectionError, KeyboardInterrupt, ValueError)):
         gate.release(follows, value_of(gate) * 0.5)
-    assert gate.closed is None
+    assert gate.closure is None
     gate.release(Laplace(scale=2.0), value_of(gate))
 
 
@@ -130,7 +130,7 @@ def test_wrong_arguments_of_map_leave_the_gate_open():
     for wrong in ({}, {"into": UNIT, "stability": 1.0}, {"stability": -1.0}):
         with pytest.raises(ValueError, match=r"map|stability"):
             private.map(lambda raw: raw, **wrong)
-    assert gate.closed is None
+    assert gate.closure is None
 
 
 def test_a_closed_accountant_charges_nothing_more(tmp_path):
@@ -142,7 +142,7 @@ def test_a_closed_accountant_charges_nothing_more(tmp_path):
         gate.release(Laplace(scale=1.0), private)
     assert len(gate.ledger) == 0
     loaded = reopened(gate, tmp_path)
-    assert loaded.closed == gate.closed
+    assert loaded.closure == gate.closure
     with pytest.raises(GateClosed, match="closed since"):
         value_of(loaded)
 

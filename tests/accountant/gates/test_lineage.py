@@ -95,7 +95,7 @@ numbers = st.floats(0, 1e6) | st.floats(5e-324, 1e-300)
 
 @given(widths=st.lists(numbers, min_size=1, max_size=5), other=st.lists(numbers, min_size=5, max_size=5))
 def test_sums_and_norms_never_round_down(widths, other):
-    mine = Influence(tuple(widths)).plus(Influence(tuple(other[: len(widths)])))
+    mine = Influence(tuple(widths)).add(Influence(tuple(other[: len(widths)])))
     exact = [Fraction(a) + Fraction(b) for a, b in zip(widths, other, strict=False)]
     assert all(Fraction(width) >= true for width, true in zip(mine.widths, exact, strict=True))
     found = mine.sensitivity
@@ -107,7 +107,7 @@ def test_sums_and_norms_never_round_down(widths, other):
 def test_scaling_never_rounds_down(width, factor):
     scaled = (
         Traced({"u": Influence((width,), width, width)}, FloatBounds(width))
-        .scaled(np.array(factor))
+        .scale_by(np.array(factor))
         .influences["u"]
     )
     for bound in (*scaled.widths, scaled.l1_cap, scaled.l2_cap):

@@ -148,7 +148,7 @@ def test_a_transformation_of_more_lanes_than_there_are_is_refused(transformation
         value = gate.private([0.25, 0.5, 1.0], domain, "ann")
         with pytest.raises(DomainError, match="is not one value of it for each of"):
             (value if known else value * 1.0).map(transformation)
-        assert gate.closed is not None
+        assert gate.closure is not None
 
 
 class Repeats(LinearMap):

@@ -146,7 +146,7 @@ def test_a_running_sum_of_many_reals_is_exact() -> None:
     assert np.cumsum(values)[-1] != math.fsum(values.tolist())  # the values as they came are rounded off
     assert np.abs(rounded - values).max() <= 2.0**-27
     one = bounds_of(Interval(0, 1))
-    assert FloatBounds(199_999.0, 0.0, -26).plus(one) == FloatBounds(200_000.0, 0.0, -26)
+    assert FloatBounds(199_999.0, 0.0, -26).add(one) == FloatBounds(200_000.0, 0.0, -26)
 
 
 def test_a_sum_under_an_accountant_is_charged_as_before() -> None:
@@ -162,8 +162,8 @@ def test_numbers_beyond_the_grid_count_until_they_are_refused() -> None:
     """2^26 numbers from [0, 1] add up exactly; what follows may be off by an ulp each."""
     one = bounds_of(Interval(0, 1))
     full = FloatBounds(2.0**27, 0.0, -26)
-    assert FloatBounds(2.0**27 - 1, 0.0, -26).plus(one).error == 0.0
-    assert full.plus(one).error == math.ulp(2.0**27)
+    assert FloatBounds(2.0**27 - 1, 0.0, -26).add(one).error == 0.0
+    assert full.add(one).error == math.ulp(2.0**27)
 
 
 # --- what cuts off digits is refused --------------------------------------------------------------

@@ -418,12 +418,12 @@ class _Wrong(Limits):
         self._fault = fault
         self._day_of: dict[int, int] = {}
 
-    def reserved(self, key: Any, row: Any, price: Any, counting: Any, position: int) -> Any:
+    def with_reservation(self, key: Any, row: Any, price: Any, counting: Any, position: int) -> Any:
         if self._fault == "rules forget reservations":
             return row
-        return super().reserved(key, row, price, counting, position)
+        return super().with_reservation(key, row, price, counting, position)
 
-    def drawn(self, row: Any, position: int, now: int) -> Any:
+    def with_draw(self, row: Any, position: int, now: int) -> Any:
         if self._fault == "a reservation that is drawn keeps its day":
             now = 20_000 * DAY
-        return super().drawn(row, position, now)
+        return super().with_draw(row, position, now)

@@ -17,14 +17,14 @@ import pytest
 import sympy as sp
 
 from accountant.plans.symbolic import (
-    Above,
-    Proved,
-    Refuted,
+    CounterexampleFound,
+    IntegerRange,
+    ProofFound,
+    RealAbove,
+    SymbolDomain,
     SymbolicLaplace,
     SymbolicPlan,
     SymbolicStep,
-    Values,
-    Whole,
     prove,
 )
 
@@ -79,9 +79,9 @@ class Statement:
 
     def plan(self) -> SymbolicPlan:
         """Return the plan for the prover."""
-        values = Values(
+        values = SymbolDomain(
             {
-                symbol: Whole(bound.expression) if whole else Above(bound.expression)
+                symbol: IntegerRange(bound.expression) if whole else RealAbove(bound.expression)
                 for symbol, whole, bound in self.domain
             }
         )
@@ -206,14 +206,14 @@ def check(false: int, seed: int) -> float:
         except ValueError:  # a symbol assumes what does not follow from its domain
             continue
         answer = prove(plan, statement.claim.expression)
-        if isinstance(answer, Refuted):
+        if isinstance(answer, CounterexampleFound):
             assert statement.fails_at({str(symbol): Fraction(str(v)) for symbol, v in answer.point.items()})
         if statement.is_refuted(draw):
-            assert not isinstance(answer, Proved), (plan, statement.claim.expression)
+            assert not isinstance(answer, ProofFound), (plan, statement.claim.expression)
             seen += 1
         else:
             standing += 1
-            proved += isinstance(answer, Proved)
+            proved += isinstance(answer, ProofFound)
     return proved / standing
 
 

@@ -8,25 +8,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accountant.plans.symbolic import (
-    Above,
-    Computed,
-    Declassified,
-    Proved,
-    Refuted,
+    CounterexampleFound,
+    DeclassifiedStep,
+    IntegerRange,
+    NumericClaim,
+    ProofFound,
+    ProofUnknown,
+    RealAbove,
+    SymbolDomain,
     SymbolicCalibrated,
     SymbolicLaplace,
     SymbolicPlan,
     SymbolicResponse,
     SymbolicStep,
-    Unknown,
-    Values,
-    Whole,
     prove,
 )
 from mechanisms import Laplace, RandomizedResponse, Sensitivity
 
 K, L, T, eps = sp.symbols("K L T epsilon", positive=True)
-DOMAIN = Values({K: Whole(1), L: Whole(K), eps: Above(0)})
+DOMAIN = SymbolDomain({K: IntegerRange(1), L: IntegerRange(K), eps: RealAbove(0)})
 
 
 def plan(scale, count, values=DOMAIN):
@@ -47,7 +47,7 @@ def plan(scale, count, values=DOMAIN):
 )
 def test_true_claims_are_proved(scale, count, claim):
     result = prove(plan(scale, count), claim)
-    assert isinstance(result, Proved)
+    assert isinstance(result, ProofFound)
     assert sp.simplify(result.costs["one record"] - count / scale) == 0
 
 
@@ -65,7 +65,7 @@ def test_true_claims_are_proved(scale, count, claim):
 )
 def test_false_claims_are_refuted_by_values_in_the_domain(scale, count, claim):
     result = prove(plan(scale, count), claim)
-    assert isinstance(result, Refuted)
+    assert isinstance(result, CounterexampleFound)
     assert DOMAIN.holds(result.point)
     exact = sp.sympify(count / scale).subs(result.point)
     assert (exact > sp.sympify(claim).subs(result.point)) == True  # noqa: E712
@@ -75,19 +75,19 @@ def test_false_claims_are_refuted_by_values_in_the_domain(scale, count, claim):
 
 def test_what_is_neither_is_unknown():
     """True (sqrt(K) <= K), but not a quotient of polynomials; false only beyond the values tried."""
-    assert isinstance(prove(plan(1 / eps, sp.sqrt(K)), K * eps), Unknown)
+    assert isinstance(prove(plan(1 / eps, sp.sqrt(K)), K * eps), ProofUnknown)
     far = prove(plan(1 / eps, K), 1000 * eps)
-    assert isinstance(far, Unknown)
+    assert isinstance(far, ProofUnknown)
     assert "K*epsilon" in far.reason
-    assert not isinstance(far, Proved)
+    assert not isinstance(far, ProofFound)
 
 
 def test_a_scale_that_can_be_zero_proves_nothing():
-    assert isinstance(prove(plan((L - K) / eps, 1), 2 * eps), Unknown)
-    assert isinstance(prove(plan((L - K + 1) / eps, 1), eps), Proved)
+    assert isinstance(prove(plan((L - K) / eps, 1), 2 * eps), ProofUnknown)
+    assert isinstance(prove(plan((L - K + 1) / eps, 1), eps), ProofFound)
     # true for K < 150, false beyond, where a denominator has changed its sign
-    assert isinstance(prove(plan(K / eps, K), eps + eps / (150 - K)), Unknown)
-    assert isinstance(prove(plan(K / eps, K), eps - eps / (K - 150)), Unknown)
+    assert isinstance(prove(plan(K / eps, K), eps + eps / (150 - K)), ProofUnknown)
+    assert isinstance(prove(plan(K / eps, K), eps - eps / (K - 150)), ProofUnknown)
 
 
 def test_the_worst_kind_of_record_decides():
@@ -99,7 +99,7 @@ def test_the_worst_kind_of_record_decides():
         },
     )
     result = prove(both, eps)
-    assert isinstance(result, Refuted)
+    assert isinstance(result, CounterexampleFound)
     assert result.kind == "the start"
     assert result.point == {K: 1, L: 2, eps: 1}
 
@@ -114,10 +114,10 @@ def test_steps_add_up_and_declassified_values_cost_infinity():
             )
         },
     )
-    assert isinstance(prove(mixed, eps), Proved)
-    open_plan = SymbolicPlan(DOMAIN, {"r": (SymbolicStep(Declassified("as printed")),)})
+    assert isinstance(prove(mixed, eps), ProofFound)
+    open_plan = SymbolicPlan(DOMAIN, {"r": (SymbolicStep(DeclassifiedStep("as printed")),)})
     result = prove(open_plan, eps)
-    assert isinstance(result, Refuted)
+    assert isinstance(result, CounterexampleFound)
     assert result.cost == sp.oo
 
 
@@ -129,7 +129,7 @@ def test_steps_add_up_and_declassified_values_cost_infinity():
     st.fractions(Fraction(1, 20), 20),
 )
 def test_a_proof_is_never_contradicted_by_values(coefficients, size, more, loss):
-    """Random polynomial costs: where the answer is Proved, exact evaluation agrees everywhere tried."""
+    """Random polynomial costs: where the answer is ProofFound, exact evaluation agrees everywhere tried."""
     a, b, c, d = coefficients
     cost = a * K + b * L + c + d * K * L
     claim = 2 * L * K
@@ -137,7 +137,7 @@ def test_a_proof_is_never_contradicted_by_values(coefficients, size, more, loss)
     result = prove(symbolic, claim * eps)
     point = {K: size, L: size + more, eps: sp.Rational(loss.numerator, loss.denominator)}
     holds = (sp.sympify(cost * eps).subs(point) <= (claim * eps).subs(point)) == True  # noqa: E712
-    assert holds or not isinstance(result, Proved)
+    assert holds or not isinstance(result, ProofFound)
 
 
 def test_domains():
@@ -159,16 +159,16 @@ def test_at_values_a_plan_can_hold_a_run():
                 SymbolicStep(SymbolicLaplace(K / eps, coordinates=L), K),
                 SymbolicStep(SymbolicResponse(K + 1, eps)),
             ),
-            "s": (SymbolicStep(Declassified("as printed")),),
+            "s": (SymbolicStep(DeclassifiedStep("as printed")),),
         },
     )
-    found = symbolic.at({K: 3, L: 5, eps: 0.1}, "r")
+    found = symbolic.evaluate({K: 3, L: 5, eps: 0.1}, "r")
     laplace, response = found.steps
     assert laplace.mechanism == Laplace(scale=30.0, sensitivity=Sensitivity.of_box([1.0] * 5))
     assert Fraction(3) / Fraction(0.1) <= Fraction(laplace.mechanism.scale)
-    assert (laplace.count, laplace.moved) == (3, Sensitivity(1, 1, 1))
+    assert (laplace.count, laplace.effective_sensitivity) == (3, Sensitivity(1, 1, 1))
     assert response.mechanism == RandomizedResponse(size=4, epsilon=0.1)
-    assert symbolic.at({K: 3, L: 5, eps: 0.1}, "s") is None
+    assert symbolic.evaluate({K: 3, L: 5, eps: 0.1}, "s") is None
 
 
 IMPOSSIBLE = {
@@ -189,13 +189,15 @@ IMPOSSIBLE = {
 @pytest.mark.parametrize("claim", [eps, eps / 8])
 @pytest.mark.parametrize("name", IMPOSSIBLE)
 def test_nothing_is_proved_or_refuted_of_steps_that_cannot_be_made(name, claim):
-    answer = prove(SymbolicPlan(Values({eps: Above(0)}), {"a record": IMPOSSIBLE[name]}), claim)
-    assert isinstance(answer, Unknown)
+    answer = prove(SymbolicPlan(SymbolDomain({eps: RealAbove(0)}), {"a record": IMPOSSIBLE[name]}), claim)
+    assert isinstance(answer, ProofUnknown)
     assert "not shown" in answer.reason
 
 
 def costs_at_most(domain, count, scale, claim):
-    return prove(SymbolicPlan(Values(domain), {"r": (SymbolicStep(SymbolicLaplace(scale), count),)}), claim)
+    return prove(
+        SymbolicPlan(SymbolDomain(domain), {"r": (SymbolicStep(SymbolicLaplace(scale), count),)}), claim
+    )
 
 
 p = sp.Symbol("p", positive=True)
@@ -203,33 +205,39 @@ n = sp.Symbol("n", integer=True)
 UNDER = sp.Symbol("K_", integer=True, nonnegative=True)
 FALSE = {
     "a symbol with a name the prover might use": lambda: costs_at_most(
-        {K: Whole(1), eps: Above(0)}, K, 1 / eps, (UNDER + 1) * eps
+        {K: IntegerRange(1), eps: RealAbove(0)}, K, 1 / eps, (UNDER + 1) * eps
     ),
     "two symbols with one name": lambda: costs_at_most(
-        {K: Whole(1), sp.Symbol("K"): Whole(1), eps: Above(0)}, K, 1 / eps, sp.Symbol("K") * eps
+        {K: IntegerRange(1), sp.Symbol("K"): IntegerRange(1), eps: RealAbove(0)},
+        K,
+        1 / eps,
+        sp.Symbol("K") * eps,
     ),
     "a symbol with the name of a declared one": lambda: costs_at_most(
-        {K: Whole(1), eps: Above(0)}, K, 1 / eps, sp.Symbol("K") * eps
+        {K: IntegerRange(1), eps: RealAbove(0)}, K, 1 / eps, sp.Symbol("K") * eps
     ),
     "positive by itself, but not in its domain": lambda: costs_at_most(
-        {p: Whole(-3)}, 1, 1 / (sp.Abs(p) + 1), 1 + p
+        {p: IntegerRange(-3)}, 1, 1 / (sp.Abs(p) + 1), 1 + p
     ),
-    "whole by itself, but not in its domain": lambda: costs_at_most({n: Above(0)}, 1, 1 / n, sp.floor(n)),
+    "whole by itself, but not in its domain": lambda: costs_at_most({n: RealAbove(0)}, 1, 1 / n, sp.floor(n)),
     "even by itself": lambda: costs_at_most(
-        {sp.Symbol("e", even=True): Whole(1)}, sp.Symbol("e", even=True) / 2, 1, sp.Symbol("e", even=True)
+        {sp.Symbol("e", even=True): IntegerRange(1)},
+        sp.Symbol("e", even=True) / 2,
+        1,
+        sp.Symbol("e", even=True),
     ),
     "bounds that refer forward": lambda: costs_at_most(
-        {K: Whole(L), L: Whole(1), eps: Above(0)}, L, 1 / eps, K * eps
+        {K: IntegerRange(L), L: IntegerRange(1), eps: RealAbove(0)}, L, 1 / eps, K * eps
     ),
-    "bounds in a circle": lambda: costs_at_most({K: Whole(L), L: Whole(K)}, L, 1, K),
-    "a float that was rounded": lambda: costs_at_most({eps: Above(0)}, 3, 1 / eps, 3 * (1 - 1e-17) * eps),
+    "bounds in a circle": lambda: costs_at_most({K: IntegerRange(L), L: IntegerRange(K)}, L, 1, K),
+    "a float that was rounded": lambda: costs_at_most({eps: RealAbove(0)}, 3, 1 / eps, 3 * (1 - 1e-17) * eps),
     "floats in a plan": lambda: costs_at_most(
-        {eps: Above(0)}, 1, 0.1 / eps, sp.Integer(10) * eps * (1 - sp.Rational(1, 10**17))
+        {eps: RealAbove(0)}, 1, 0.1 / eps, sp.Integer(10) * eps * (1 - sp.Rational(1, 10**17))
     ),
-    "a float for a bound": lambda: costs_at_most({p: Above(0.1)}, 1, 1 / p, p),
-    "text": lambda: costs_at_most({K: Whole(1)}, K, 1, "K"),
-    "a relation": lambda: costs_at_most({K: Whole(1)}, K, 1, K < 7),
-    "no number": lambda: costs_at_most({K: Whole(1)}, K, 1, True),
+    "a float for a bound": lambda: costs_at_most({p: RealAbove(0.1)}, 1, 1 / p, p),
+    "text": lambda: costs_at_most({K: IntegerRange(1)}, K, 1, "K"),
+    "a relation": lambda: costs_at_most({K: IntegerRange(1)}, K, 1, K < 7),
+    "no number": lambda: costs_at_most({K: IntegerRange(1)}, K, 1, True),
 }
 
 
@@ -317,17 +325,17 @@ def test_what_is_outside_of_the_language_or_has_no_value_proves_nothing(name):
             prove(plan(1, K), claim)
     else:
         answer = prove(plan(1, K), claim)
-        assert isinstance(answer, Refuted if name == "not evaluated" else Unknown)
+        assert isinstance(answer, CounterexampleFound if name == "not evaluated" else ProofUnknown)
 
 
 def test_classes_of_others_are_refused():
     for claim in (Twin(L), SymbolTwin("Z"), 2 * SymbolTwin("Z")):
         answer = prove(plan(1, K), claim)
-        assert isinstance(answer, Unknown)
+        assert isinstance(answer, ProofUnknown)
         assert "the language has no" in answer.reason
     shrinking = Shrinking("K", positive=True)
     with pytest.raises(ValueError, match="not a Symbol of SymPy"):
-        Values({shrinking: Whole(1)})
+        SymbolDomain({shrinking: IntegerRange(1)})
     with pytest.raises(ValueError, match="none of a subclass"):
         SymbolicPlan(DOMAIN, {"r": (SymbolicStep(Cheap(1 / eps), K),)})
     with pytest.raises(ValueError, match="not declared"):
@@ -335,61 +343,67 @@ def test_classes_of_others_are_refused():
 
 
 def test_no_values_are_changed_after_they_were_checked():
-    symbols = {K: Whole(1), L: Whole(K), eps: Above(0)}
-    values = Values(symbols)
-    symbols[K] = Whole(-5)
+    symbols = {K: IntegerRange(1), L: IntegerRange(K), eps: RealAbove(0)}
+    values = SymbolDomain(symbols)
+    symbols[K] = IntegerRange(-5)
     assert values == DOMAIN
 
 
 def test_choices_floors_roots_and_logarithms():
-    domain = {T: Whole(1), K: Whole(1), eps: Above(0)}
+    domain = {T: IntegerRange(1), K: IntegerRange(1), eps: RealAbove(0)}
     nodes = sp.floor(sp.log(T, 2)) + 1
-    assert isinstance(costs_at_most(domain, nodes, nodes / eps, eps), Proved)
-    assert isinstance(costs_at_most(domain, sp.Min(2, K), sp.Min(2, K) / eps, eps), Proved)
+    assert isinstance(costs_at_most(domain, nodes, nodes / eps, eps), ProofFound)
+    assert isinstance(costs_at_most(domain, sp.Min(2, K), sp.Min(2, K) / eps, eps), ProofFound)
     assert isinstance(
-        costs_at_most(domain, sp.Min(2, K), 2 / eps, eps), Unknown
+        costs_at_most(domain, sp.Min(2, K), 2 / eps, eps), ProofUnknown
     )  # true; Min <= 2 is not used
-    assert isinstance(costs_at_most(domain, K, sp.sqrt(K) / eps, sp.sqrt(K) * eps), Proved)
+    assert isinstance(costs_at_most(domain, K, sp.sqrt(K) / eps, sp.sqrt(K) * eps), ProofFound)
     refuted = costs_at_most(domain, nodes, (nodes - 1 + eps) / eps, eps)
-    assert isinstance(refuted, Refuted)
+    assert isinstance(refuted, CounterexampleFound)
     # floor(log2 T) at powers of 2, where logarithms cannot tell
-    at_powers = costs_at_most({T: Whole(4), eps: Above(0)}, nodes, 1 / eps, sp.Rational(5, 2) * eps)
-    assert isinstance(at_powers, Refuted)
+    at_powers = costs_at_most(
+        {T: IntegerRange(4), eps: RealAbove(0)}, nodes, 1 / eps, sp.Rational(5, 2) * eps
+    )
+    assert isinstance(at_powers, CounterexampleFound)
     assert (at_powers.point[T], at_powers.cost) == (4, 3)
 
 
 def test_what_has_no_formula_in_a_currency_is_unknown_there():
     """A Laplace release is Gaussian DP with some mu: it is not infinite."""
-    values = Values({eps: Above(0)})
+    values = SymbolDomain({eps: RealAbove(0)})
     laplace = SymbolicPlan(values, {"r": (SymbolicStep(SymbolicLaplace(1 / eps)),)}, currency="mu_squared")
-    assert isinstance(prove(laplace, eps), Unknown)
-    raw = SymbolicPlan(values, {"r": (SymbolicStep(Declassified("as printed")),)}, currency="mu_squared")
-    assert isinstance(prove(raw, eps), Refuted)
+    assert isinstance(prove(laplace, eps), ProofUnknown)
+    raw = SymbolicPlan(values, {"r": (SymbolicStep(DeclassifiedStep("as printed")),)}, currency="mu_squared")
+    assert isinstance(prove(raw, eps), CounterexampleFound)
 
 
 def test_a_computed_claim_is_never_proved():
-    generous = Computed("a lot", lambda point: Fraction(10**9))
-    assert isinstance(prove(plan(1, 1), generous), Unknown)
-    assert isinstance(prove(plan(1, 1), Computed("little", lambda point: Fraction(1, 2))), Refuted)
+    generous = NumericClaim("a lot", lambda point: Fraction(10**9))
+    assert isinstance(prove(plan(1, 1), generous), ProofUnknown)
+    assert isinstance(
+        prove(plan(1, 1), NumericClaim("little", lambda point: Fraction(1, 2))), CounterexampleFound
+    )
 
 
 def test_a_plan_says_something_of_some_record():
     with pytest.raises(ValueError, match="at least one kind"):
-        SymbolicPlan(Values({eps: Above(0)}), {})
+        SymbolicPlan(SymbolDomain({eps: RealAbove(0)}), {})
 
 
 def test_what_a_program_calibrates_is_checked_at_values_and_said_of_a_proof():
     quiet, honest = (
-        SymbolicPlan(Values({eps: Above(0)}), {"one round": (SymbolicStep(SymbolicCalibrated(eps, make)),)})
+        SymbolicPlan(
+            SymbolDomain({eps: RealAbove(0)}), {"one round": (SymbolicStep(SymbolicCalibrated(eps, make)),)}
+        )
         for make in (
             lambda point: Laplace(scale=1.0),
             lambda point: Laplace.for_epsilon(point[eps], sensitivity=Sensitivity(1, 1, 1)),
         )
     )
-    assert honest.at({eps: 0.5}, "one round") is not None
+    assert honest.evaluate({eps: 0.5}, "one round") is not None
     with pytest.raises(
         ValueError, match=r"make=.*lambda.*: gives a mechanism of epsilon = 1.0 .* at most 0.5"
     ):
-        quiet.at({eps: 0.5}, "one round")
+        quiet.evaluate({eps: 0.5}, "one round")
     (said,) = prove(quiet, eps).rests_on
     assert "noise is calibrated to epsilon = epsilon for all values, by " in said

@@ -22,9 +22,9 @@ from accountant import (
     Composition,
     GaussianComposition,
     Plan,
+    PlanStep,
     PurposeRefused,
     Rule,
-    Step,
     ZeroConcentratedComposition,
     spending_on,
 )
@@ -304,7 +304,7 @@ def test_four_who_are_protected_together(
     with pytest.raises(BudgetExceeded, match="its group's limit"):
         accountant.release(mechanism, value)
     spent = accountant.ledger.spent("ann")
-    most = composition.left(composition.zero, limit.budget).values[0]
+    most = composition.remaining_spend(composition.zero_spend, limit.budget).values[0]
     each = worth(spent) / released
     assert worth(spent) <= most < each * (released + 1) + Fraction(1, 10**12)
     accountant.release(HALF if delta == 0 else NOISE, accountant.private([0.5], UNIT, "fred"))
@@ -324,7 +324,7 @@ def test_groups_are_rounded_up_by_little(squares: list[Fraction]) -> None:
     assert float(found) == pytest.approx(roots**2, rel=1e-12)
     failing = [units.price(theorem.amount((Fraction(1), Fraction(1, 9)))), *totals]
     if any(squares):
-        assert spent_together(units, failing) == units.price(theorem.infinite)
+        assert spent_together(units, failing) == units.price(theorem.infinite_spend)
 
 
 def test_who_came_back_is_counted_by_rules_that_came_later(time: Time, tmp_path: Path) -> None:
@@ -390,8 +390,8 @@ def test_what_rules_rest_on_is_verified(time: Time, tmp_path: Path, sql: str, wo
     path = tmp_path / "ledger.db"
     spend(made(WEEK, store=path), "ann", request="a")
     store = open_store(path)
-    with store.database.writing() as connection:
-        connection.exec_driver_sql(sql)
+    with store.database.writing() as session:
+        session.execute(sql)
     with pytest.raises(LedgerDamaged, match=words):
         store.verify()
     if "request" not in sql:
@@ -421,7 +421,7 @@ def test_rules_that_make_no_sense_are_refused(options: dict[str, Any], words: st
 
 def test_rules_that_do_not_go_with_the_theorem_are_refused() -> None:
     home = Rule(Budget(1.0, 1e-6), groups=(("ann", "bob"),))
-    plan = Plan((Step(HALF, count=2),))
+    plan = Plan((PlanStep(HALF, count=2),))
     for options, rules, words in (
         ({}, [home], "grows by factors of e"),
         ({"composition": AdvancedComposition()}, [home], "no sum for groups"),

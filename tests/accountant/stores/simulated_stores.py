@@ -176,8 +176,8 @@ class Files:
             raise Moved from None
         with closing(store):
             accounts = store.verify().replay.accounts
-            with store.database.reading() as connection:
-                labels = connection.exec_driver_sql("SELECT number, label FROM account").all()
+            with store.database.reading() as session:
+                labels = session.rows("SELECT number, label FROM account")
         return {label.strip('"'): accounts[number].spent[0] for number, label in labels if number in accounts}
 
 

@@ -99,7 +99,10 @@ def test_a_fork_that_falls_into_a_turn_holds_nobody_up(tmp_path: Path, killed: b
     else:
         os.waitpid(parent, 0)
     try:
-        FileLock(path).release()  # though the child lives
+        with one_at_a_time(
+            path, wait=10.0
+        ):  # though the child lives, which closes the file when it begins to run
+            pass
     finally:
         os.close(go[1])
         os.close(go[0])

@@ -113,7 +113,7 @@ def test_old_entries_are_gone_and_nobody_has_spent_less(old: Path) -> None:
 def test_sums_stand_for_what_was_folded(old: Path, tmp_path: Path) -> None:
     folded(old, FIRST + 1)
     terms, entries, _ = stored_entries(old)
-    totals = dict.fromkeys(RECORDS, terms.composition.zero)
+    totals = dict.fromkeys(RECORDS, terms.composition.zero_spend)
     for entry in entries:
         for record in entry.records:
             totals[record] += entry.charge

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 from postgresql_server import execute, new_database, postgresql, single
 from processes import forked
-from sqlalchemy import event
 from test_sharing import LIMIT, contradiction, threads
 
 from accountant import Accountant, Budget, BudgetExceeded, Rule, spending_on
@@ -47,14 +46,30 @@ def closed(accountant: Accountant) -> None:
 
 def test_a_pool_that_keeps_no_settings_of_sessions_makes_nothing_less_durable(url: str) -> None:
     store: Any = opened(url).ledger
-    event.listen(
-        store.database._engine,
-        "checkout",
-        lambda connection, *_: connection.cursor().execute("SET synchronous_commit = off"),
-    )
+    with store.database.reading() as session:
+        session.execute("SET synchronous_commit = off")
+        session.commit()
     with store.working(()) as work:
-        assert work.connection.exec_driver_sql("SHOW synchronous_commit").scalar_one() == "on"
+        assert work.session.value("SHOW synchronous_commit") == "on"
+    with store.database.reading() as session:
+        assert session.value("SHOW synchronous_commit") == "off"
     store.close()
+
+
+def test_one_connection_that_a_server_has_ended_is_enough_to_know_it_of_all(url: str) -> None:
+    """A server that was replaced does not say so: each of those that were kept open failed in its turn."""
+    accountant = opened(url)
+    database: Any = accountant.ledger.database  # type: ignore[attr-defined]
+    with database.reading() as first, database.reading() as second:
+        pids = [int(session.value("SELECT pg_backend_pid()")) for session in (first, second)]
+    for pid in pids:
+        execute(url, f"SELECT pg_terminate_backend({pid})")
+    database._connections._lives = lambda _: True  # nothing has come through yet
+    with pytest.raises(OSError, match=r"terminat|closed"):
+        accountant.release(HALF, value(accountant))
+    accountant.release(HALF, value(accountant))
+    assert accountant.ledger.count_records() == 1  # type: ignore[attr-defined]
+    closed(accountant)
 
 
 def test_all_of_a_ledger(url: str, tmp_path: Path) -> None:
@@ -261,8 +276,8 @@ def test_a_server_that_does_not_wait_for_the_disk_is_refused(
     execute(url, "ALTER ROLE postgres SET synchronous_commit TO off")
     try:
         accountant = opened(url)
-        with accountant.ledger.database.reading() as connection:  # type: ignore[attr-defined]
-            assert connection.exec_driver_sql("SHOW synchronous_commit").scalar_one() == "on"
+        with accountant.ledger.database.reading() as session:  # type: ignore[attr-defined]
+            assert session.value("SHOW synchronous_commit") == "on"
         closed(accountant)
     finally:
         execute(url, "ALTER ROLE postgres RESET synchronous_commit")

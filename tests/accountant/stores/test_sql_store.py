@@ -67,9 +67,9 @@ def test_who_may_not_write_beside_a_store_is_told_what_to_do(path: Path) -> None
     database = Database.at(path)
 
     def write() -> None:
-        with database.writing() as connection:
-            connection.exec_driver_sql("PRAGMA query_only=1")
-            connection.exec_driver_sql("CREATE TABLE another (id INTEGER)")
+        with database.writing() as session:
+            session.execute("PRAGMA query_only=1")
+            session.execute("CREATE TABLE another (id INTEGER)")
 
     with pytest.raises(OSError, match="can look at a copy of their own"):
         write()
@@ -80,9 +80,9 @@ def test_a_commit_is_on_the_disk_when_it_returns(path: Path) -> None:
     """With less than FULL (2), a power failure loses charges whose outputs were seen."""
     pragmas = {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "busy_timeout": 60_000}
     database = Database.at(path)
-    with database.writing() as connection:
+    with database.writing() as session:
         for name, value in pragmas.items():
-            assert connection.exec_driver_sql(f"PRAGMA {name}").scalar_one() == value
+            assert session.value(f"PRAGMA {name}") == value
     database.close()
 
 
@@ -171,7 +171,7 @@ def test_assumptions_and_a_shut_gate_outlive_the_process(path: Path) -> None:
     assert "0.333" in str(opened(path).assumptions)
     with pytest.raises(ZeroDivisionError):
         value(first).map(lambda values: 1 // 0, into=UNIT)
-    assert opened(path).closed == first.closed
+    assert opened(path).closure == first.closure
     with pytest.raises(GateClosed, match="a function in map failed"):
         beside.release(HALF, value(beside))  # it entered before it could know
     with pytest.raises(GateClosed):
@@ -242,7 +242,9 @@ def test_what_is_read_again_has_what_the_same_transaction_wrote(path: Path) -> N
         charge_in(work, entries, hold=False)
         put_rules_in(work, [Rule(Budget(0.5))], "ann", "why")
     assert store.standings(["ann"])[0].counted[0][1].epsilon == Fraction(1, 2)
-    endless = [entry._replace(mechanism=None, charge=store.terms.composition.infinite) for entry in entries]
+    endless = [
+        entry._replace(mechanism=None, charge=store.terms.composition.infinite_spend) for entry in entries
+    ]
     with store.working(()) as work:
         work.put_rules((), {"rules": [], "by": "ann", "reason": "why", "opened": [], "at": work.time()})
         charge_in(work, endless, hold=False)
@@ -610,7 +612,7 @@ def test_who_waits_in_vain_for_a_connection_is_told_in_the_stores_own_words(path
     """All connections are in use for long where a server hangs; it may go on, and nothing was charged."""
     accountant = opened(path)
     database = accountant.ledger.database  # type: ignore[attr-defined]
-    database._engine.pool._timeout = 0.0
+    database._connections.longest_wait = 0.0
     with ExitStack() as many:
         for _ in range(15):
             many.enter_context(database.reading())

@@ -485,9 +485,9 @@ def test_a_save_writes_what_is_new(tmp_path: Path) -> None:
         observe(run, f"user-{t}")
         run.save(tmp_path / "run")
         assert run._store is not None
-        with run._store._store.database.reading() as connection:
+        with run._store._store.database.reading() as session:
             sql = "SELECT sum(length(body)), (SELECT length(state) FROM run) FROM entry"
-            sizes.append(connection.exec_driver_sql(sql).one())
+            sizes.append(session.row(sql))
     entries, state = np.diff(np.array(sizes), axis=0).T
     assert entries[20:].max() <= 300
     assert abs(state[20:].sum()) < 60

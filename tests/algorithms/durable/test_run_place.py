@@ -17,11 +17,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sqlalchemy import Connection
 
 from accountant import Accountant, Budget
-from accountant.stores.database import _PRAGMAS, Database
+from accountant.stores.database import _PRAGMAS
 from accountant.stores.run_store import RunStore
+from accountant.stores.session import Session
 from accountant.stores.store_refusals import LedgerDamaged, StoreMoved
 from algorithms import CascadeUCBBatch, CUCBBatchLeast, CUCBLDPBit, DurableRun
 from algorithms.durable.run_place import kept_in, pack, unpack
@@ -183,9 +183,9 @@ class Stop(OSError):
 STEPS = (
     "os.mkdir",
     "os.open",
-    "accountant.stores.database.Database.cursor",
-    "accountant.stores.database.Database.run",
-    "sqlalchemy.engine.Connection.commit",
+    "accountant.stores.session.Session.execute",
+    "accountant.stores.session.Session.run",
+    "accountant.stores.session.Session.commit",
 )
 
 
@@ -216,9 +216,9 @@ def failing(at: int, *, after: bool = False) -> Iterator[list[int]]:
 REAL: dict[str, Callable[..., Any]] = {
     "os.mkdir": os.mkdir,
     "os.open": os.open,
-    "accountant.stores.database.Database.cursor": Database.cursor,
-    "accountant.stores.database.Database.run": Database.run,
-    "sqlalchemy.engine.Connection.commit": Connection.commit,
+    "accountant.stores.session.Session.execute": Session.execute,
+    "accountant.stores.session.Session.run": Session.run,
+    "accountant.stores.session.Session.commit": Session.commit,
 }
 
 

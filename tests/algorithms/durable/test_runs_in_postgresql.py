@@ -350,8 +350,8 @@ def test_whatever_isolation_is_the_default_nobody_meets_another(url: str) -> Non
         run = begun(url)
         play(run, 0, 3)
         database = Database.at(url)
-        with database.reading() as connection:
-            level = connection.exec_driver_sql("SHOW transaction_isolation").scalar_one()
+        with database.reading() as session:
+            level = session.value("SHOW transaction_isolation")
         database.close()
         assert level == "read committed"
         run.close()

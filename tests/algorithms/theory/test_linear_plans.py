@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from accountant import Accountant, Budget, GaussianComposition, Trust
-from accountant.plans.symbolic import Proved, Refuted, Unknown
+from accountant.plans.symbolic import CounterexampleFound, ProofFound, ProofUnknown
 from algorithms.catalogue.linear_entries import linear_learners
 from algorithms.linear.linear_play import play_linear
 from algorithms.problems import linear_problems
@@ -31,12 +31,12 @@ def test_every_linear_learner_that_claims_privacy_has_a_plan() -> None:
 @pytest.mark.parametrize("name", CERTIFIED)
 def test_certified_claims_are_proved_and_fail_with_replacement(name: str) -> None:
     proof = privacy_proof(name)
-    assert isinstance(proof, Proved)
+    assert isinstance(proof, ProofFound)
     cost = EPSILON if name.endswith("shuffle") else MU**2
     assert proof.costs == {"one client": cost}
     assert [said.rpartition(" ")[2] for said in proof.rests_on] == ["_shuffled"] * name.endswith("shuffle")
     twice = linear_proof(name, replacement=True)
-    assert isinstance(twice, Refuted)
+    assert isinstance(twice, CounterexampleFound)
     assert twice.formula == M * cost
     assert twice.point[M] == 2
 
@@ -45,9 +45,9 @@ def test_certified_claims_are_proved_and_fail_with_replacement(name: str) -> Non
 def test_printed_gaussian_claims_fail_at_epsilon_10(name: str) -> None:
     proof = privacy_proof(name)
     if name.endswith("shuffle"):
-        assert isinstance(proof, Unknown)
+        assert isinstance(proof, ProofUnknown)
         return
-    assert isinstance(proof, Refuted)
+    assert isinstance(proof, CounterexampleFound)
     assert proof.point[EPSILON] == 10
     assert float(proof.cost) == pytest.approx(10**2 / (2 * math.log(5)))  # mu² of the classical noise
 
@@ -75,7 +75,7 @@ def test_the_ledger_agrees_with_the_formula(name: str) -> None:
 
 
 def test_a_calibrated_release_can_be_built() -> None:
-    plan = linear_plan("dp-dpe-shuffle").at({S: 3, EPSILON: 1.0}, "one client")
+    plan = linear_plan("dp-dpe-shuffle").evaluate({S: 3, EPSILON: 1.0}, "one client")
     assert plan is not None
     assert plan.epsilon(1e-6).upper <= 1.0
 

@@ -7,8 +7,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from accountant import Accountant, Budget, BudgetExceeded, GaussianComposition, Plan, Step, Trust
-from accountant.plans.symbolic import Proved, Refuted
+from accountant import Accountant, Budget, BudgetExceeded, GaussianComposition, Plan, PlanStep, Trust
+from accountant.plans.symbolic import CounterexampleFound, ProofFound
 from algorithms.catalogue.structured_entries import learners
 from algorithms.estimates.randomized_bits import bits_of_one_message
 from algorithms.play import play_records
@@ -56,14 +56,14 @@ def at(name, size, arms, epsilon, kind):
     few = min(size, math.ceil(epsilon / 4))
     values = {K: size, L: arms, eps: epsilon, horizon_symbol(): ROUNDS, fed_symbol(): few}
     values[values_symbol()] = 2 ** bits_of_one_message(epsilon, size)
-    return symbolic_plan(name).at(values, kind)
+    return symbolic_plan(name).evaluate(values, kind)
 
 
 @pytest.mark.few(9)
 @pytest.mark.parametrize("name", CERTIFIED)
 def test_the_claim_is_proved_for_all_values(name):
     proof = privacy_proof(name)
-    assert isinstance(proof, Proved)
+    assert isinstance(proof, ProofFound)
     assert set(proof.costs.values()) == {symbols()[2]}  # tight: the cost is epsilon itself
 
 
@@ -71,7 +71,7 @@ def test_the_claim_is_proved_for_all_values(name):
 def test_the_printed_matroid_claims_are_refuted(name):
     K, L, eps = symbols()
     refutation = privacy_proof(name)
-    assert isinstance(refutation, Refuted)
+    assert isinstance(refutation, CounterexampleFound)
     assert refutation.formula == L * eps / K
     assert refutation.kind == "the round-0 vector"
     assert refutation.point == {K: 1, L: 2, eps: 1}
@@ -100,21 +100,21 @@ def test_the_printed_trees_lose_the_number_of_nodes_over_two_logarithms(name):
     # The node of round T is in no action: in their view the claim holds at T = 2 and 4 too.
     assert max(len(f"{horizon - 1:b}") / (2 * math.log(horizon)) for horizon in share) < 0.94
     refutation = privacy_proof(f"published/{name}")
-    assert isinstance(refutation, Refuted)
+    assert isinstance(refutation, CounterexampleFound)
     assert refutation.point[horizon_symbol()] == 2
 
 
 @pytest.mark.parametrize("name", RAW)
 def test_printed_claims_with_raw_values_are_refuted_without_bound(name):
     refutation = privacy_proof(name)
-    assert isinstance(refutation, Refuted)
+    assert isinstance(refutation, CounterexampleFound)
     assert str(refutation.cost) == "oo"
 
 
 @pytest.mark.parametrize("name", GAUSSIAN)
 def test_gaussian_claims_are_proved_in_gaussian_dp(name):
     proof = privacy_proof(name)
-    assert isinstance(proof, Proved)
+    assert isinstance(proof, ProofFound)
     assert set(proof.costs.values()) == {gaussian_mu() ** 2}
 
 
@@ -190,7 +190,7 @@ def test_a_plan_with_one_release_less_is_broken(name):
     (kind,) = symbolic_plan(name).records
     (step,) = at(name, 3, 4, 1.0, kind).steps
     with pytest.raises(BudgetExceeded):
-        run(name, 3, 4, 1.0, budget=Budget(1.0), plan=Plan((Step(step.mechanism, 2, step.sensitivity),)))
+        run(name, 3, 4, 1.0, budget=Budget(1.0), plan=Plan((PlanStep(step.mechanism, 2, step.sensitivity),)))
 
 
 @pytest.mark.parametrize(("size", "arms", "epsilon"), [(1, 2, 1.0), (2, 5, 0.5), (4, 7, 2.0)])

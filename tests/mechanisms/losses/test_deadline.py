@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from accountant import deadline, risk_of
-from accountant.audit import Question, audit, calibrate, read_releases
+from accountant.audit import AuditQuestion, audit, calibrate, read_releases
 from mechanisms import (
     ApproximateProfile,
     GaussianProfile,
@@ -157,7 +157,7 @@ def test_an_envelope_is_left_when_time_is_over(monkeypatch: pytest.MonkeyPatch) 
 def test_an_audit_says_what_it_knows(tmp_path: Path) -> None:
     path = tmp_path / "releases.toml"
     path.write_text('[[release]]\nmechanism = "laplace"\nscale = 20.0\ncount = 400\n')
-    releases, question = read_releases(path), Question(delta=1e-6)
+    releases, question = read_releases(path), AuditQuestion(delta=1e-6)
     full = audit(releases, question, 30.0, risk=True)
     short = audit(releases, question, 30.0, risk=True, time_limit=NO_TIME)
     assert full.complete

@@ -58,10 +58,10 @@ KINDS = [
 
 
 @given(
-    steps=st.lists(st.tuples(st.sampled_from(KINDS), st.integers(1, 30)), min_size=1, max_size=7),
+    steps=st.lists(st.tuples(st.sampled_from(KINDS), st.integers(1, 30)), min_size=1, max_size=4),
     delta=st.sampled_from([1e-3, 1e-6, 1e-12]),
 )
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=6, deadline=None)
 def test_after_each_release_it_meets_the_composition_of_all(
     steps: list[tuple[PrivacyProfile, int]], delta: float
 ) -> None:

@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from accountant import Accountant, Budget
-from accountant.audit import Question, audit, from_mechanisms
+from accountant.audit import AuditQuestion, audit, from_mechanisms
 from algorithms.claim import ClaimForm, View
 from mechanisms import Interval, Laplace
 from verify.commands.command_group import cli
@@ -79,7 +79,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "verified.json").write_text(json.dumps(VERIFIED.json()))
     (folder / "regret.json").write_text(json.dumps(REGRET.json()))
     (folder / "releases.toml").write_text(RELEASES)
-    audited = audit(from_mechanisms([(Laplace(scale=4.0), 2)]), Question(delta=0.0), 1.0)
+    audited = audit(from_mechanisms([(Laplace(scale=4.0), 2)]), AuditQuestion(delta=0.0), 1.0)
     (folder / "audit.json").write_text(json.dumps(audited.json()))
     accountant = Accountant(Budget(1.0))
     accountant.release(Laplace(scale=4.0), accountant.private([0.5], Interval(0, 1), record="ann"))

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from accountant import Mask, Private, PrivateSums
-from accountant.audit.releases import scaled
+from accountant.audit.releases import scale_noise
 from faults.fault import Misuse
 from faults.planted_gate import PlantedGate
 from mechanisms import Mechanism, NumpyNoise, Randomness
@@ -216,7 +216,7 @@ def held(value: Any) -> dict[str, Any]:
 
 def with_noise(mechanism: Mechanism, factor: float) -> Mechanism:
     """Return a mechanism with its noise multiplied by a factor, if it has a parameter for that."""
-    changed = scaled(held(mechanism), factor)
+    changed = scale_noise(held(mechanism), factor)
     known: Any = mechanism  # a dataclass, where there is anything to change
     return dataclasses.replace(known, **changed) if changed else mechanism
 

@@ -1,5 +1,6 @@
 """Linear learners of a user's own: none that leaks is certified, and none that keeps its claim is refuted."""
 
+import math
 from pathlib import Path
 
 import pytest
@@ -73,6 +74,34 @@ def test_an_honest_learner_is_certified(name: str) -> None:
     assert result.verdict == "certified"
     assert result.upper.every_run
     assert result.lower.epsilon < result.upper.epsilon, "of data that were played, not of what noise is for"
+
+
+@pytest.mark.few(1)
+@pytest.mark.parametrize(
+    ("name", "lower", "least"),
+    [("Pure", 1.0, 1.0), ("QuarterOfTheNoise", 4.0, 4.0), ("PureByGaussianNoise", math.inf, 2.0)],
+)
+def test_the_event_of_a_pure_claim_is_a_likelihood_ratio(name: str, lower: float, least: float) -> None:
+    """Its probability is counted in plays: it was said to be exactly 1, and on D′ to be e^-ε or 0."""
+    result = verify(f"{SUBJECTS}:{name}", epsilon=1.0, delta=0.0, effort="quick", samples=20_000, horizon=120)
+    assert result.verdict == ("certified" if name == "Pure" else "refuted")
+    assert result.lower.epsilon == pytest.approx(lower, rel=1e-5)
+    witness = result.witness
+    assert witness.details["largest_loss"] == pytest.approx(least, rel=1e-5)
+    assert witness.hits is not None
+    assert witness.trials == 6
+    assert witness.probability == witness.hits / 6 < 1.0
+    assert witness.probability_prime <= witness.probability * math.exp(-least) * (1.0 + 1e-5)
+    printed = " ".join(str(result).split())
+    assert "(from the densities)" in printed
+    assert "identifies D" not in printed
+
+
+def test_the_event_shows_the_lower_bound_where_the_claim_is_not_refuted() -> None:
+    """(P - δ) / P′ is e^ε of the lower bound: at the claim's own ε, P came out below δ, and the ratio below 0."""
+    result = verify("dp-pe-shuffle", epsilon=10.0, delta=0.25, effort="quick", samples=20_000, horizon=60)
+    ratio = (result.witness.probability - 0.25) / result.witness.probability_prime
+    assert math.log(ratio) == pytest.approx(result.lower.epsilon, rel=1e-3)
 
 
 @pytest.mark.slow

@@ -144,7 +144,7 @@ def test_commands_know_the_learner_and_its_problem(command):
         command("simulate", "dp-linucb", "--horizon", "30", "--runs", "2", "--set", "actions=3", "--json")
     )
     assert (told["rounds"][-1], told["problem"]) == (30, "contexts")
-    assert "dp-linucb" in command("list", "--for", "contexts", "--delta", "1e-5")
+    assert "dp-linucb" in command("list", "--for", "contexts")
     assert "plays contextual problems, not top-k" in command("simulate", "dp-linucb", "--problem", "top-k")
 
 

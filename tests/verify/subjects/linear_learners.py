@@ -122,6 +122,32 @@ class TwoKindsLaplace(Own):
         return (Laplace(scale=moved.l1 / (1.4 * self.epsilon), sensitivity=moved),)
 
 
+class Pure(Own):
+    """Laplace noise for epsilon: pure, as it claims to be."""
+
+    share: ClassVar[float] = 1.0
+
+    def __init__(self, actions: Any, gate: Any, *, epsilon: float, **settings: Any) -> None:
+        super().__init__(actions, gate, epsilon=epsilon, delta=1e-3, **settings)
+
+    def noises(self, phase: Phase) -> tuple[Mechanism, ...]:
+        moved = phase.calibration
+        return (Laplace(scale=self.share * moved.l1 / self.epsilon, sensitivity=moved),)
+
+
+class QuarterOfTheNoise(Pure):
+    """Laplace noise for four times epsilon."""
+
+    share: ClassVar[float] = 0.25
+
+
+class PureByGaussianNoise(Pure):
+    """Gaussian noise, which is pure at no epsilon."""
+
+    def noises(self, phase: Phase) -> tuple[Mechanism, ...]:
+        return (self._gaussian(phase),)
+
+
 class Adaptive(Own):
     """Wrong noise after a negative release."""
 

@@ -7,6 +7,7 @@ import math
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 from rich.console import Console
 from rich.text import Text
@@ -15,7 +16,10 @@ from accountant.provenance import Provenance
 from algorithms.claim import Claim
 from mechanisms import Neighbouring
 from verify.findings import Finding, FindingKind, LowerBound, UpperBound, Witness
+from verify.learners.coupled_run import _loss_witness
 from verify.sentences import exact, remark
+from verify.statistics.sampled_losses import LossBound
+from verify.transcripts.neighbours import Neighbour
 from verify.verdict.answer import SubjectKind
 from verify.verdict.bounds_picture import draw_bounds
 from verify.verdict.result import Verification
@@ -298,3 +302,19 @@ def test_a_verification_prints_as_its_report_and_shows_itself_in_one_line() -> N
         "neighbours: replace one>"
     )
     assert repr(result) == line
+
+
+def test_a_share_of_lanes_is_no_certainty() -> None:
+    """Whether raw values leave may hang on a coin: that all of 256 lanes told D from D′ was printed as exact."""
+    bound = LossBound(math.inf, 0, math.inf, 1.0, 256, 1.0)
+    neighbour = Neighbour(record=0, value=np.ones(2), words="all ones")
+    witness = _loss_witness(bound, [neighbour], np.zeros((1, 2)), "dpwitness verify zoo/x --seed 7")
+    lower = LowerBound(
+        math.inf, 0.0, 1.0, "exact privacy losses of all releases (coupled run)", 0, decisive=True
+    )
+    text = words(shown(verification(None, lower, witness)))
+    assert "P(event | D) 100 % (256 of 256 draws)" in text
+    assert "P(event | D′) 0 % (from the densities)" in text
+    assert "Likelihood ratio infinite (from the densities)" in text
+    assert "seeing it identifies D." in text
+    assert "with certainty" not in text

@@ -8,11 +8,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from accountant.audit import losing_most as losing_most_of_all
+from accountant.audit import worst_group
 from accountant.audit.audit_of_releases import audit
-from accountant.audit.losing_most import AttackAccuracy, LossNumber, TruePositiveRate, at_most, losing_most
-from accountant.audit.question import Question
-from accountant.audit.releases import Group, Release, Releases, from_mechanisms, unchanging
+from accountant.audit.audit_question import AuditQuestion
+from accountant.audit.releases import Group, Release, Releases, fixed_release, from_mechanisms
+from accountant.audit.worst_group import (
+    AttackAccuracy,
+    LossNumber,
+    TruePositiveRate,
+    at_most,
+    find_worst_group,
+)
 from mechanisms import (
     DiscreteLaplace,
     Gaussian,
@@ -36,10 +42,10 @@ KINDS: list[Mechanism] = [
     Gaussian(sigma=12.0, sensitivity=UNIT),
 ]
 QUESTIONS: list[LossNumber] = [
-    Question(delta=1e-6),
-    Question(epsilon=1.5),
-    Question(delta=0.3),
-    Question(epsilon=0.0),
+    AuditQuestion(delta=1e-6),
+    AuditQuestion(epsilon=1.5),
+    AuditQuestion(delta=0.3),
+    AuditQuestion(epsilon=0.0),
     TruePositiveRate(0.01),
     TruePositiveRate(0.3),
     AttackAccuracy(),
@@ -63,30 +69,32 @@ def platform(groups: int, *, pure: bool = False, seed: int = 0) -> Releases:
 @pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("question", "pure"),
-    [*((question, False) for question in QUESTIONS), (Question(delta=0.0), True)],
+    [*((question, False) for question in QUESTIONS), (AuditQuestion(delta=0.0), True)],
 )
 def test_it_is_the_largest_of_all(question: LossNumber, pure: bool) -> None:
     releases = platform(30, pure=pure)
-    answers = [question.of(compose(releases.counted(group))) for group in releases.groups]
-    most = losing_most(releases, question)
+    answers = [question.evaluate(compose(releases.profile_counts(group))) for group in releases.groups]
+    most = find_worst_group(releases, question)
     answer, worst = most.answer, most.group
     assert answer.upper == max(each.upper for each in answers)
     assert answer == answers[releases.groups.index(worst)]
     bounds = at_most(releases, question)
     assert all(bound >= each.lower for bound, each in zip(bounds, answers, strict=True))
     assert bounds.max() < (
-        answer.upper + 1.0 if question in (Question(delta=1e-6), Question(delta=0.0)) else 1.0 + 1e-9
+        answer.upper + 1.0
+        if question in (AuditQuestion(delta=1e-6), AuditQuestion(delta=0.0))
+        else 1.0 + 1e-9
     )
 
 
-@pytest.mark.parametrize("question", [Question(delta=1e-6), AttackAccuracy()])
+@pytest.mark.parametrize("question", [AuditQuestion(delta=1e-6), AttackAccuracy()])
 def test_one_contour_leaves_those_that_lose_more(question: LossNumber) -> None:
     """Whoever loses more is left, whoever surely loses less is not, and what comes first loses most."""
     releases = platform(12)
-    answers = [question.of(compose(releases.counted(group))) for group in releases.groups]
+    answers = [question.evaluate(compose(releases.profile_counts(group))) for group in releases.groups]
     worst, *left = np.random.default_rng(4).permutation(len(answers)).tolist()
     most = float(np.median([each.upper for each in answers]))
-    found = losing_most_of_all._may_lose_more(releases, question, 1.0, worst, most, left)
+    found = worst_group._may_lose_more(releases, question, 1.0, worst, most, left)
     assert set(found) >= {i for i in left if answers[i].lower > most}
     assert not any(answers[i].upper < 0.99 * most for i in found)
     assert answers[found[0]].upper >= 0.99 * max(answers[i].upper for i in left)
@@ -99,19 +107,19 @@ def test_few_of_many_are_composed(monkeypatch: pytest.MonkeyPatch) -> None:
         made.append(releases)
         return compose(releases)
 
-    monkeypatch.setattr(losing_most_of_all, "compose", counted)
+    monkeypatch.setattr(worst_group, "compose", counted)
     releases = platform(20_000)
-    most = losing_most(releases, Question(delta=1e-6))
+    most = find_worst_group(releases, AuditQuestion(delta=1e-6))
     answer, worst = most.answer, most.group
     assert len(made) < 200
-    assert answer == Question(delta=1e-6).of(compose(releases.counted(worst)))
+    assert answer == AuditQuestion(delta=1e-6).evaluate(compose(releases.profile_counts(worst)))
 
 
 def test_what_attacks_reach_is_the_largest_of_each_number() -> None:
     releases = platform(12)
-    risk = audit(releases, Question(delta=1e-6), risk=True).risk
+    risk = audit(releases, AuditQuestion(delta=1e-6), risk=True).risk
     assert risk is not None
-    every = [risk_of(compose(releases.counted(group))) for group in releases.groups]
+    every = [risk_of(compose(releases.profile_counts(group))) for group in releases.groups]
     assert risk.advantage.upper == max(one.advantage.upper for one in every)
     assert risk.accuracy.upper == max(one.accuracy.upper for one in every)
     for rate, found in risk.true_positive_rates.items():
@@ -126,18 +134,18 @@ def test_what_no_divergence_bounds_is_composed() -> None:
         [*((kind, 1) for kind in KINDS), (Gaussian(sigma=1e-3, sensitivity=UNIT), 1)]
     ).kinds
     shown = Releases(kinds, (*releases.groups, Group("shown", 1, {5: 1})))
-    most = losing_most(shown, Question(delta=1e-6))
+    most = find_worst_group(shown, AuditQuestion(delta=1e-6))
     assert most.group.name == "shown"
     assert most.answer.lower > 1e5
     only = Releases(kinds, (Group("nobody", 1, {0: 1}), Group("all", 1, {1: 1})))
-    assert math.isinf(losing_most(only, Question(delta=0.0)).answer.upper)
+    assert math.isinf(find_worst_group(only, AuditQuestion(delta=0.0)).answer.upper)
 
 
 def test_when_time_is_over_the_others_count_with_what_they_can_lose() -> None:
-    releases, question = platform(2_000), Question(delta=1e-6)
-    exact = losing_most(releases, question).answer
+    releases, question = platform(2_000), AuditQuestion(delta=1e-6)
+    exact = find_worst_group(releases, question).answer
     with deadline(1e-9):
-        rough = losing_most(releases, question).answer
+        rough = find_worst_group(releases, question).answer
     assert rough.lower <= exact.lower
     assert exact.upper <= rough.upper < 1.5 * exact.upper
     assert not audit(releases, question, time_limit=1e-9).complete
@@ -146,10 +154,10 @@ def test_when_time_is_over_the_others_count_with_what_they_can_lose() -> None:
 def test_lower_end_of_a_group_that_does_not_have_the_largest_bound():
     """A loss that another group's data attain decides: of the group with the largest bound none may be known."""
     releases = from_mechanisms([(Laplace(scale=20.0), 1), (Gaussian(sigma=20.0, sensitivity=UNIT), 1)])
-    bound = Release("bound", unchanging(ZeroConcentratedProfile(0.5)), mechanism="zcdp")
+    bound = Release("bound", fixed_release(ZeroConcentratedProfile(0.5)), mechanism="zcdp")
     kinds = (*releases.kinds, bound)
     groups = (Group("bound", 1, {2: 1}), Group("little", 1, {1: 1}), Group("attained", 1, {0: 60}))
-    audited = audit(replace(releases, kinds=kinds, groups=groups), Question(delta=1e-6), budget=2.0)
+    audited = audit(replace(releases, kinds=kinds, groups=groups), AuditQuestion(delta=1e-6), budget=2.0)
     by_itself = compose([(Laplace(scale=20.0).profile(), 60)]).epsilon(1e-6)
     assert isinstance(by_itself, Enclosure)
     assert isinstance(audited.answer, Enclosure)

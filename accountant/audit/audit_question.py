@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from accountant.audit.losing_most import Sums, advantages
+from accountant.audit.worst_group import CompositionSums, advantages
 from mechanisms.arrays import FloatArray
 from mechanisms.losses.composed_loss import ComposedLoss
 from mechanisms.losses.conversions import deltas_of_renyi, epsilons_of_renyi
@@ -14,7 +14,7 @@ from mechanisms.losses.theorems import RENYI_ORDERS
 
 
 @dataclass(frozen=True)
-class Question:
+class AuditQuestion:
     """Epsilon at a delta, or delta at an epsilon: exactly one of the two is given.
 
     Raises
@@ -35,42 +35,42 @@ class Question:
             raise ValueError(f"epsilon={self.epsilon!r}: must be a finite number of at least 0")
 
     @property
-    def asked(self) -> str:
-        """What is asked for: ``"epsilon"`` or ``"delta"``."""
+    def quantity(self) -> str:
+        """The quantity of which bounds are computed: ``"epsilon"`` or ``"delta"``."""
         return "epsilon" if self.delta is not None else "delta"
 
     @property
-    def given(self) -> float:
+    def fixed_value(self) -> float:
         """The number that is given."""
         number = self.delta if self.delta is not None else self.epsilon
         assert number is not None
         return number
 
-    def of(self, loss: ComposedLoss) -> Enclosure | Bound:
+    def evaluate(self, loss: ComposedLoss) -> Enclosure | Bound:
         """Return the answer for one composition."""
-        return loss.epsilon(self.given) if self.asked == "epsilon" else loss.delta(self.given)
+        return loss.epsilon(self.fixed_value) if self.quantity == "epsilon" else loss.delta(self.fixed_value)
 
     def theorems(self, loss: ComposedLoss) -> dict[str, Enclosure | Bound]:
-        """Return what every theorem by itself answers for one composition."""
+        """Return the bound that each theorem by itself gives for one composition."""
         return loss.theorems(delta=self.delta, epsilon=self.epsilon)
 
     def by_every_theorem(self, loss: ComposedLoss, answer: Enclosure | Bound) -> Enclosure | Bound:
-        """Return the answer for one composition, which is known, with what every theorem says of it."""
-        if lower_end(answer) == (math.inf if self.asked == "epsilon" else 1.0):
+        """Tighten the known answer for one composition by the bounds of all theorems."""
+        if lower_end(answer) == (math.inf if self.quantity == "epsilon" else 1.0):
             return answer  # no theorem has a number for what has none
         return answer.at_most(
             row.bound if isinstance(row, Enclosure) else row for row in self.theorems(loss).values()
         )
 
     def point(self, most: float) -> tuple[float, float]:
-        """Return the point on the privacy curve that says that an answer is at most this one."""
-        return (most, self.given) if self.asked == "epsilon" else (self.given, most)
+        """Return the point (ε, δ) of a privacy curve through which the answer is ``most``."""
+        return (most, self.fixed_value) if self.quantity == "epsilon" else (self.fixed_value, most)
 
-    def at_most(self, sums: Sums) -> FloatArray:
-        """Return what the answers of some groups are at most."""
+    def at_most(self, sums: CompositionSums) -> FloatArray:
+        """Return upper bounds on the answers for some groups."""
         if self.delta == 0.0:
             return sums.largest_losses
         if self.epsilon == 0.0:
             return advantages(sums)
-        convert = epsilons_of_renyi if self.asked == "epsilon" else deltas_of_renyi
-        return convert(RENYI_ORDERS, sums.divergences, self.given)
+        convert = epsilons_of_renyi if self.quantity == "epsilon" else deltas_of_renyi
+        return convert(RENYI_ORDERS, sums.divergences, self.fixed_value)

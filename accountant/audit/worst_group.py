@@ -34,8 +34,8 @@ _UP = 1.0 + 1e-12  # what the sums of a product of matrices may round off
 
 
 @dataclass(frozen=True)
-class Sums:
-    """What adds up over releases, for some groups, rounded up; infinite where a release has no such number.
+class CompositionSums:
+    """Sums over the releases of several groups, rounded up; infinite where a release has no such number.
 
     Attributes
     ----------
@@ -53,15 +53,15 @@ class Sums:
 
 
 class LossNumber(Protocol):
-    """A number of a composition that grows with what is lost: an epsilon, a delta, what an attack can reach."""
+    """A number of a composition that grows with its privacy loss: an epsilon, a delta, the success of an attack."""
 
-    def of(self, loss: ComposedLoss) -> Enclosure | Bound:
+    def evaluate(self, loss: ComposedLoss) -> Enclosure | Bound:
         """Return the number of a composition."""
 
     def by_every_theorem(self, loss: ComposedLoss, answer: Enclosure | Bound) -> Enclosure | Bound:
-        """Return the number of a composition, which is known, with what every theorem says of it."""
+        """Tighten the known number of a composition by the bounds of all theorems."""
 
-    def at_most(self, sums: Sums) -> FloatArray:
+    def at_most(self, sums: CompositionSums) -> FloatArray:
         """Return upper bounds on the numbers of some groups."""
 
     def point(self, most: float) -> tuple[float, float] | None:
@@ -69,8 +69,8 @@ class LossNumber(Protocol):
 
 
 @dataclass(frozen=True)
-class LosingMost:
-    """The largest number over groups of records, the group that has it, and what that group loses."""
+class WorstGroup:
+    """The largest number over groups of records, the group that has it, and the privacy loss of that group."""
 
     answer: Enclosure | Bound
     group: Group
@@ -91,11 +91,11 @@ class TruePositiveRate(_NoTheorems):
 
     false_positive_rate: float
 
-    def of(self, loss: ComposedLoss) -> Enclosure | Bound:
-        """See `true_positive_rate`."""
+    def evaluate(self, loss: ComposedLoss) -> Enclosure | Bound:
+        """Return the `true_positive_rate` of a composition at this false positive rate."""
         return true_positive_rate(loss, self.false_positive_rate)
 
-    def at_most(self, sums: Sums) -> FloatArray:
+    def at_most(self, sums: CompositionSums) -> FloatArray:
         """The least of two bounds.
 
         P(E) <= (Q(E) exp(D_α(P‖Q)))^((α-1)/α): processing raises no divergence (van Erven, Harremoës 2014, Thm 9).
@@ -115,11 +115,11 @@ class TruePositiveRate(_NoTheorems):
 class AttackAccuracy(_NoTheorems):
     """The largest share of right answers of any attack if the record takes part in half of all cases."""
 
-    def of(self, loss: ComposedLoss) -> Enclosure | Bound:
-        """See `attack_accuracy`."""
+    def evaluate(self, loss: ComposedLoss) -> Enclosure | Bound:
+        """Return the `attack_accuracy` of a composition."""
         return attack_accuracy(loss)
 
-    def at_most(self, sums: Sums) -> FloatArray:
+    def at_most(self, sums: CompositionSums) -> FloatArray:
         """Half of 1 + the total variation."""
         return (0.5 + 0.5 * advantages(sums)) * _UP
 
@@ -128,16 +128,16 @@ class AttackAccuracy(_NoTheorems):
         return 0.0, (2.0 * most - 1.0) * (1.0 - 1e-12)
 
 
-def advantages(sums: Sums) -> FloatArray:
+def advantages(sums: CompositionSums) -> FloatArray:
     """Return upper bounds on the total variation: by Rényi divergences, and Φ(μ/2) - Φ(-μ/2)."""
     renyi = deltas_of_renyi(RENYI_ORDERS, sums.divergences, 0.0)
     gaussian = erf(np.sqrt(sums.squared_mus / 8.0)) * _UP
     return np.minimum(renyi, gaussian)
 
 
-def losing_most(
+def find_worst_group(
     releases: Releases, number: LossNumber, factor: float = 1.0, *, every_theorem: bool = False
-) -> LosingMost:
+) -> WorstGroup:
     """Return the largest number over all groups, all noise multiplied by ``factor``, and the group that has it.
 
     What is said is proved of the largest number. When the time of `mechanisms.losses.deadline` is over, groups that
@@ -145,7 +145,7 @@ def losing_most(
     """
     groups = releases.groups
     most = at_most(releases, number, factor) if len(groups) > 1 else np.array([math.inf])
-    composed: list[LosingMost] = []
+    composed: list[WorstGroup] = []
     left = np.argsort(-most, kind="stable").tolist()
     while left:
         position = left.pop(0)
@@ -159,14 +159,14 @@ def losing_most(
                 answer = replace(worst.answer, upper=bound, by="Renyi DP of every group left")
                 worst = replace(worst, answer=answer)
             return worst
-        loss = compose(releases.counted(group, factor))
-        answer = number.of(loss)
+        loss = compose(releases.profile_counts(group, factor))
+        answer = number.evaluate(loss)
         if composed and answer.upper <= _largest(composed).answer.upper:
-            composed.append(LosingMost(answer, group, loss))
+            composed.append(WorstGroup(answer, group, loss))
             continue
         if every_theorem:
             answer = number.by_every_theorem(loss, answer)
-        composed.append(LosingMost(answer, group, loss))
+        composed.append(WorstGroup(answer, group, loss))
         # Of the worst group a lower end is shown that is as good as its upper one, if it has any.
         shown = answer.lower if isinstance(answer, Enclosure) and _is_narrow(answer) else answer.upper
         left = [other for other in left if most[other] > shown]
@@ -186,7 +186,7 @@ def _above_others(
     number: LossNumber,
     factor: float,
     answer: Enclosure | Bound,
-    composed: Sequence[LosingMost],
+    composed: Sequence[WorstGroup],
 ) -> Enclosure | Bound:
     """Return the answer with the largest lower end that is found of any group.
 
@@ -200,7 +200,7 @@ def _above_others(
     for position in others[:_MOST_TRIED]:
         if most[position] <= (lower_end(low) or 0.0) or time_is_over():
             break
-        found = number.of(compose(releases.counted(releases.groups[position], factor)))
+        found = number.evaluate(compose(releases.profile_counts(releases.groups[position], factor)))
         low = max(low, found, key=lambda one: lower_end(one) or 0.0)
     if (lower_end(low) or 0.0) <= (lower_end(answer) or 0.0):
         return answer
@@ -226,7 +226,7 @@ def _may_lose_more(
     return [left[i] for i in order.tolist() if deltas[i] > point[1]]
 
 
-def _largest(composed: Sequence[LosingMost]) -> LosingMost:
+def _largest(composed: Sequence[WorstGroup]) -> WorstGroup:
     return max(composed, key=lambda one: one.answer.upper)
 
 
@@ -249,7 +249,7 @@ def at_most(
         with np.errstate(over="ignore"):
             total = counts @ known * _UP
         total[(counts > 0).astype(np.float64) @ unknown > 0] = math.inf
-        bounds.append(number.at_most(Sums(total[:, 2:], total[:, 0], total[:, 1])))
+        bounds.append(number.at_most(CompositionSums(total[:, 2:], total[:, 0], total[:, 1])))
     return np.concatenate(bounds)
 
 

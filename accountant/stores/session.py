@@ -1,0 +1,198 @@
+"""A connection to a database while it is used, and those that are kept open for the next use."""
+
+from __future__ import annotations
+
+import queue
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from accountant.stores.database import Database
+
+TableRow = tuple[Any, ...]
+_CHUNK = 500  # parameters of one statement; SQLite's own limit was 999 for long
+_MOST, _KEPT = 15, 5
+"""So many connections of a database are in use at once, and so many of them stay open."""
+
+
+class Session:
+    """A connection of a database's driver; statements have ``?`` where a parameter goes.
+
+    Attributes
+    ----------
+    database
+        The database.
+    driver
+        The driver's connection, while the session lasts.
+    kept
+        Where the connection is kept for the next.
+    lent
+        Whether it is one of `Connections` that was not given back.
+    """
+
+    __slots__ = ("_streams", "database", "driver", "kept", "lent")
+
+    def __init__(self, database: Database, driver: Any = None) -> None:
+        self.database = database
+        self.driver = driver
+        self.kept: list[Any] = []
+        self.lent = False
+        self._streams: list[Any] = []
+
+    def execute(self, sql: str, parameters: Sequence[Any] = ()) -> Any:
+        """Run a statement; return the driver's cursor."""
+        return self.driver.execute(sql if self.database.sqlite else sql.replace("?", "%s"), tuple(parameters))
+
+    def row(self, sql: str, *parameters: Any) -> TableRow | None:
+        """Return the first row that a statement finds."""
+        found: TableRow | None = self.execute(sql, parameters).fetchone()
+        return found
+
+    def value(self, sql: str, *parameters: Any) -> Any:
+        """Return what stands first in the first row that a statement finds; None if there is none."""
+        found = self.row(sql, *parameters)
+        return None if found is None else found[0]
+
+    def rows(self, sql: str, *parameters: Any) -> list[TableRow]:
+        """Return the rows that a statement finds."""
+        found: list[TableRow] = self.execute(sql, parameters).fetchall()
+        return found
+
+    def each(self, sql: str) -> Iterator[Any]:
+        """Iterate over the rows that a statement finds; it is closed with the session at the latest."""
+        cursor = self.driver.cursor()
+        self._streams.append(cursor)  # before it begins: an interruption may fall on any line
+        return iter(cursor.execute(sql))
+
+    def select(self, sql: str, keys: Sequence[Any]) -> list[TableRow]:
+        """Return the rows that a statement with a list of keys, ``IN (...)``, finds."""
+        found: list[TableRow] = []
+        for start in range(0, len(keys), _CHUNK):
+            part = keys[start : start + _CHUNK]
+            found += self.rows(sql.replace("...", ",".join("?" * len(part))), *part)
+        return found
+
+    def run(self, sql: str, rows: Sequence[TableRow]) -> None:
+        """Run a statement with each of some rows of parameters."""
+        if rows:
+            spelled = sql if self.database.sqlite else sql.replace("?", "%s")
+            self.driver.cursor().executemany(spelled, rows)
+
+    def tables(self) -> set[str]:
+        """Return the names of the tables."""
+        if self.database.sqlite:
+            sql = "SELECT name FROM sqlite_master WHERE type = 'table'"
+        else:
+            sql = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()"
+        return {name for (name,) in self.rows(sql)}
+
+    def commit(self) -> None:
+        """End the transaction; what it has written is durable then."""
+        self.driver.commit()
+
+    def rollback(self) -> None:
+        """End the transaction; it has written nothing."""
+        self.driver.rollback()
+
+    def end(self) -> bool:
+        """End what was not ended; return whether the connection can be used again.
+
+        What `each` has not read to its end is closed: in the frames of an exception it would keep SQLite's file open,
+        and its log with it, after `Database.close`.
+        """
+        try:
+            for cursor in self._streams:
+                cursor.close()
+            if not self.database.sqlite or self.driver.in_transaction:
+                self.driver.rollback()
+        except self.database.driver.Error:
+            return False
+        return True
+
+
+class Connections:
+    """A driver's connections to a database, at most 15 in use at once, of which some stay open.
+
+    Parameters
+    ----------
+    connect
+        Makes one.
+    lives
+        Whether one can be used again.
+    name
+        What messages call the database.
+
+    Attributes
+    ----------
+    connect
+        Makes one that is its caller's.
+    longest_wait
+        Seconds after which somebody who waits for one is told so.
+    """
+
+    def __init__(self, connect: Callable[[], Any], lives: Callable[[Any], bool], name: str) -> None:
+        self.connect = connect
+        self._lives = lives
+        self._name = name
+        self._free: queue.SimpleQueue[None] = queue.SimpleQueue()
+        for _ in range(_MOST):
+            self._free.put(None)
+        self._idle: list[Any] = []
+        self._open: weakref.WeakSet[Any] = weakref.WeakSet()
+        self.longest_wait = 30.0
+
+    @property
+    def any_open(self) -> bool:
+        """Whether one is open, idle or in use."""
+        return bool(self._open)
+
+    def lend(self, session: Session) -> None:
+        """Give a session its connection; an interruption may fall on any line, and `take_back` knows how far this came.
+
+        Raises
+        ------
+        OSError
+            If all were in use for longer than `longest_wait` seconds.
+        """
+        try:
+            self._free.get(timeout=self.longest_wait)
+        except queue.Empty:
+            raise OSError(
+                f"{self._name}: no connection became free, as all wait for the database: {_MOST} are in use for "
+                f"{self.longest_wait:g} s"
+            ) from None
+        session.lent = True
+        session.kept = self._idle
+        while session.kept:
+            with suppress(IndexError):  # another thread was faster
+                session.driver = session.kept.pop()
+                if self._lives(session.driver):
+                    return
+                self._close(session.driver)
+        session.driver = self.connect()
+        self._open.add(session.driver)
+
+    def take_back(self, session: Session, *, again: bool) -> None:
+        """Keep the connection of a session for the next, or close it; a second time nothing."""
+        driver, session.driver = session.driver, None
+        try:
+            if driver is not None and again and session.kept is self._idle and len(self._idle) < _KEPT:
+                session.kept.append(driver)
+            elif driver is not None:
+                self._close(driver)
+        finally:
+            if session.lent:
+                session.lent = False
+                self._free.put(None)
+
+    def dispose(self) -> None:
+        """Close them; those that are in use are closed afterwards."""
+        idle, self._idle = self._idle, []
+        while idle:
+            self._close(idle.pop())
+
+    def _close(self, connection: Any) -> None:
+        self._open.discard(connection)
+        connection.close()

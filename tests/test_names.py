@@ -1,0 +1,146 @@
+"""Public names are nouns, or verbs with their objects; first lines of docstrings say what a thing is or does.
+
+A function, method or property is not called by a bare participle (`charged`), preposition, adjective or question word
+(`of`, `left`, `whole`): such a name says neither what is returned nor what is done. The first line of a docstring is an
+imperative ("Return the ...") or a noun phrase, in the words of the field. `KNOWN_NAMES` and `FIRST_LINES` are what is
+still refused: they are lowered by whoever renames, and never raised.
+"""
+
+import ast
+import re
+from collections import defaultdict
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PACKAGES = ("mechanisms", "accountant", "algorithms", "verify")
+
+PARTICIPLES = """
+acted added allotted answered applied asked begun caught chained charged chosen closed committed counted drawn
+drawn_again ended entered erased escaped examined existing expected fed folded found given grouped handed_out
+happened held kept known lacking left levelled listed loaded looked made mapped meant met moved named noted
+opened ordered paid parsed placed played printed promised pruned put ranked read recorded renewed renumbered
+replayed requested returned said saved scaled seen sent shifted shown shut speaking spoken stamped started
+stated stopped stretched struck summed taken tested told tried typed used verified watched won written
+"""
+"""Participles, without the field's nouns `bound` (an upper bound) and `spent` (the privacy spent)."""
+
+VAGUE = """
+about after again alone among apart at at_once before best beyond both by cheap different few further harmless
+how idle infinite instead into label largest last least line look most near news now number of other others
+over own perhaps place plus present ready rest right roughly room same since slowest take together vector
+whole why words zero
+"""
+"""Prepositions, adjectives, question words, and nouns that leave open of what."""
+
+REFUSED_NAMES = frozenset(f"{PARTICIPLES} {VAGUE}".split())
+
+REFUSED_BEGINNING = re.compile(r"(What|Whether|How|Where|Who|Whose|Which|Why|As|See)\b")
+REFUSED_WORD = re.compile(
+    r"\b(what(ever)?|who(m|se)?(ever)?|nobody|somebody|told|tells?|said|says|stands?|hangs?|looks? at|speaks?)\b",
+    re.IGNORECASE,
+)
+
+KNOWN_NAMES = {
+    "mechanisms": """
+        at:1 different:4 examined:1 into:12 largest:2 left:4 moved:2 named:1 of:2 plus:1 right:4
+        room:1 roughly:4 scaled:2 stated:1 together:6 whole:1 words:1
+    """,
+    "accountant": """
+        answered:4 at:1 begun:1 chained:1 charged:2 counted:1 drawn_again:1 existing:1 folded:1
+        happened:1 held:1 kept:1 known:1 label:2 lacking:1 left:2 made:1 named:2 news:1 now:4 of:5
+        opened:1 parsed:1 place:1 plus:1 put:2 read:4 replayed:1 requested:1 room:2 said:1 saved:1
+        shown:1 shut:2 summed:1 take:5 together:3 verified:1 words:3 written:1
+    """,
+    "algorithms": """
+        about:1 after:1 among:1 answered:1 at:2 at_once:4 committed:4 counted:3 examined:1 fed:7
+        handed_out:1 kept:1 largest:1 least:1 left:1 meant:1 number:1 of:3 place:1 ranked:1 read:5
+        replayed:1 room:1 shown:1 since:1 slowest:1 stopped:1 taken:1 told:1 used:4 words:3
+        written:1
+    """,
+    "verify": """
+        acted:1 caught:1 escaped:1 harmless:1 held:1 instead:1 left:1 other:5 others:7 own:1
+        struck:1
+    """,
+}
+"""The refused names of each package, each with how often it occurs: a ceiling."""
+
+FIRST_LINES = {"mechanisms": 0, "accountant": 19, "algorithms": 0, "verify": 53}
+"""How many first lines are refused in each package: a ceiling."""
+
+DEFINITIONS = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def public_definitions(tree):
+    """Yield the public classes and functions of a module, and the public methods of these classes."""
+    for node in tree.body:
+        if isinstance(node, DEFINITIONS) and not node.name.startswith("_"):
+            yield node
+            if isinstance(node, ast.ClassDef):
+                yield from public_definitions(node)
+
+
+def is_refused_name(node):
+    return not isinstance(node, ast.ClassDef) and node.name in REFUSED_NAMES
+
+
+def is_refused_line(line):
+    return REFUSED_BEGINNING.match(line) or REFUSED_WORD.search(line)
+
+
+@cache
+def refused(package):
+    """Return the places of the refused names of a package, by name, and those of its refused first lines."""
+    names, lines = defaultdict(list), []
+    for file in sorted((ROOT / package).rglob("*.py")):
+        for node in public_definitions(ast.parse(file.read_text(encoding="utf-8"))):
+            place = f"{file.relative_to(ROOT)}:{node.lineno}: {node.name}"
+            if is_refused_name(node):
+                names[node.name].append(place)
+            line = (ast.get_docstring(node) or "").partition("\n")[0]
+            if is_refused_line(line):
+                lines.append(f"{place}: {line}")
+    return names, lines
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_no_name_is_refused_that_was_not_before(package):
+    known = dict(item.split(":") for item in KNOWN_NAMES[package].split())
+    more = [
+        place
+        for name, places in refused(package)[0].items()
+        if len(places) > int(known.get(name, 0))
+        for place in places
+    ]
+    assert not more, (
+        "new ones are among these; name what is returned, or the act and its object:\n" + "\n".join(more)
+    )
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_no_first_line_is_refused_that_was_not_before(package):
+    lines = refused(package)[1]
+    assert len(lines) <= FIRST_LINES[package], (
+        f"{len(lines)} first lines are refused, {FIRST_LINES[package]} were; begin with an imperative or a noun:\n"
+        + "\n".join(lines)
+    )
+
+
+@pytest.mark.parametrize("name", ["charged", "of", "zero"])
+def test_a_bare_participle_is_refused(name):
+    tree = ast.parse(f"class Row:\n    def {name}(self): ...\n    def _{name}(self): ...\n")
+    assert [node.name for node in public_definitions(tree) if is_refused_name(node)] == [name]
+
+
+@pytest.mark.parametrize("line", ["What is left.", "Whether it fits.", "Return what was told.", "See `of`."])
+def test_a_first_line_without_a_noun_is_refused(line):
+    assert is_refused_line(line)
+
+
+@pytest.mark.parametrize(
+    "line", ["Return the rest of a budget.", "True if it fits.", "Asymptotic variance.", "Somewhat."]
+)
+def test_a_first_line_with_a_noun_is_accepted(line):
+    assert not is_refused_line(line)
