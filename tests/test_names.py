@@ -60,9 +60,7 @@ KNOWN_NAMES = {
         replayed:1 room:1 shown:1 since:1 slowest:1 stopped:1 taken:1 told:1 used:4 words:3
         written:1
     """,
-    "verify": """
-        
-    """,
+    "verify": "",
 }
 """The refused names of each package, each with how often it occurs: a ceiling."""
 
