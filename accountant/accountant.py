@@ -125,7 +125,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
     rules
         Limits beside the budget, which is the total that nobody exceeds: for purposes, tenants, any so many days,
         groups (`Rule`). What a release is for is said around it, by `spending_on`. A store keeps the rules that it was
-        made with until ``dpwitness ledger rules`` changes them; None for those of the store.
+        made with until ``dpwitness ledger amend --rules`` changes them; None for those of the store.
     purpose, tenant
         What its charges are for, and who learns what it releases, wherever `spending_on` does not say it.
     names

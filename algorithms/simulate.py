@@ -133,8 +133,6 @@ def simulate(
     ------
     ValueError
         If `horizon`, `runs` or `workers` is below 1, or `seed` is negative; or a stored block is damaged.
-    BlocksMissing
-        If the store is for a part of the runs only, and others are not there yet.
     """
     check_counts(horizon, runs, checkpoints, seed)
     executor = Processes(workers) if isinstance(workers, int) else workers

@@ -60,14 +60,11 @@ KNOWN_NAMES = {
         replayed:1 room:1 shown:1 since:1 slowest:1 stopped:1 taken:1 told:1 used:4 words:3
         written:1
     """,
-    "verify": """
-        acted:1 caught:1 escaped:1 harmless:1 held:1 instead:1 left:1 other:5 others:7 own:1
-        struck:1
-    """,
+    "verify": "",
 }
 """The refused names of each package, each with how often it occurs: a ceiling."""
 
-FIRST_LINES = {"mechanisms": 0, "accountant": 19, "algorithms": 0, "verify": 53}
+FIRST_LINES = {"mechanisms": 0, "accountant": 19, "algorithms": 0, "verify": 29}
 """How many first lines are refused in each package: a ceiling."""
 
 DEFINITIONS = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)

@@ -14,6 +14,7 @@ import pytest
 
 PAGE = (Path(__file__).parent.parent / "docs" / "service.md").read_text()
 BLOCKS = re.findall(r"```sh\n(.*?)```", PAGE, flags=re.DOTALL)
+FILES = re.findall(r"```toml\n(.*?)```", PAGE, flags=re.DOTALL)
 
 
 def shell(script, folder, **variables):
@@ -41,21 +42,25 @@ def keys_of(answer):
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("curl") is None, reason="the page is for curl, which is not here")
 @pytest.mark.parametrize(
-    ("setup", "asked"), [((0,), 1), ((2,), 3), ((2, 4), 5)], ids=["a ledger", "a learner", "contexts"]
+    ("setup", "files", "asked"),
+    [((0,), (0,), 1), ((2,), (1,), 3), ((2, 4), (1, 2), 5)],
+    ids=["a ledger", "a learner", "contexts"],
 )
-def test_the_page_runs(setup, asked, tmp_path):
+def test_the_page_runs(setup, files, asked, tmp_path):
     pytest.importorskip("uvicorn")
     lines = "".join(BLOCKS[block] for block in setup).replace("\\\n", " ").splitlines()
     *_, serve = (line.partition("#")[0] for line in lines if line.startswith("dpwitness serve"))
     variables = {}
     for line in lines:
-        if line.startswith(("dpwitness keys", "dpwitness ledger", "dpwitness run", "mkdir")):
+        if line.startswith(("dpwitness keys", "dpwitness ledger", "mkdir")):
             said = shell(line, tmp_path)
-            if line.startswith("dpwitness keys add"):
-                variables[line.split()[3].upper()] = said.split()[-1]
+            if line.startswith("dpwitness keys"):
+                variables[line.split()[4].upper()] = said.split()[-1]
     port = free_port()
+    said = "".join(FILES[block] for block in files)
+    (tmp_path / serve.split()[2]).write_text(f"port = {port}\n{said}")
     main = "from verify.command_line import main; main()"
-    command = [sys.executable, "-c", main, *serve.split()[1:], "--port", str(port)]
+    command = [sys.executable, "-c", main, *serve.split()[1:]]
     server = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.DEVNULL)
     try:
         for _ in range(300):

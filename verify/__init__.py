@@ -18,7 +18,6 @@ decide and report (`verdict`). The words that are used:
 - *false alarm*: a true claim is refuted. Its probability is bounded over all looks of a verification.
 - *lower bound*, *upper bound*: on the ε that is true of the subject at the claim's δ.
 - *witness*: D, D′ and the event that show a lower bound, with the line that repeats it.
-- *fault*: what a careless author might have written; a *mutant* is a subject with one planted in it (`faults`).
 - *finding*: something seen on the way, of a *kind* and at a line of code; a *failing* one stands in the way of a
   certificate (`findings`).
 - *evidence*: bounds, witness and findings together; *verdict*: what follows from it: certified, refuted or unproven.
@@ -37,7 +36,6 @@ if TYPE_CHECKING:
     from verify.certificates.certification import NotCertified, certify
     from verify.findings import Finding, FindingKind, LowerBound, UpperBound, Witness
     from verify.functions.claimed import claimed
-    from verify.mutants.verify_mutants import Mutants, verify_mutants
     from verify.neighbouring.add_or_remove_one import AddOrRemoveOne
     from verify.neighbouring.adjacency import Adjacency, Pair
     from verify.neighbouring.listed import Listed
@@ -61,7 +59,6 @@ _HOMES = {
     "verify.certificates.certificate_check": ("CertificateCheck",),
     "verify.certificates.certification": ("NotCertified", "certify"),
     "verify.functions.claimed": ("claimed",),
-    "verify.mutants.verify_mutants": ("Mutants", "verify_mutants"),
     "verify.regret_claims.verify_regret": ("regret",),
     "verify.regret_claims.regret_report": ("RegretReport",),
     "verify.subject_error": ("SubjectError",),
@@ -81,7 +78,6 @@ __all__ = [
     "FindingKind",
     "Listed",
     "LowerBound",
-    "Mutants",
     "NotCertified",
     "Pair",
     "PlainBandit",
@@ -97,7 +93,6 @@ __all__ = [
     "claimed",
     "regret",
     "verify",
-    "verify_mutants",
 ]
 
 

@@ -1,5 +1,5 @@
-"""The command line: ``dpwitness list | verify | certify | certificate | regret | simulate | evaluate | reproduce |
-audit | calibrate | report | schema | ledger | run | serve | keys``.
+"""The command line: ``dpwitness verify | check | audit | calibrate | regret | simulate | reproduce | list | report |
+ledger create | ledger show | ledger amend | serve | keys``.
 
 Results go to standard output (with ``--json`` one JSON object and nothing else), progress and errors to standard error.
 

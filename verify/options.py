@@ -11,13 +11,13 @@ import functools
 import inspect
 import os
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, ParamSpec, Protocol, TypeVar, cast
 
 from accountant.compositions import composition_named
-from algorithms.blocks import BACKENDS, Executor, make_executor
+from algorithms.blocks import Executor, make_executor
 from algorithms.problems import LinearBandit, LinearContexts, Problem, Value
 from algorithms.unit import named_unit
 from mechanisms import Domain
@@ -29,7 +29,6 @@ from verify.neighbouring.adjacency import Adjacency
 from verify.sampling.stage_sizes import FEWEST_SAMPLES
 from verify.transcripts.adversary import Adversary
 
-_MOST_WORKERS = 1_000
 _FLAG = rules.satisfies(lambda value: isinstance(value, bool), "True or False")
 
 
@@ -43,41 +42,24 @@ class OptionFacts:
         The description, for the documentation of `verify`.
     rule
         The rule for its values. None is always right where it is the default.
-    help
-        The help text of its flag; without, it has none.
     flag
-        The flag, if it is not spelt as the option.
+        The flag of the command line; without, it has none.
     reads
-        The type that the flag's text is read as; a dictionary or a list is given item by item.
-    values
-        All of its values, where these are a few words.
+        The type of a number, as what others' numbers are taken for it.
     repeats
         True if the result depends on it, so that the line that repeats a verification includes it.
     """
 
     words: str
     rule: rules.ValueRule
-    help: str = ""
     flag: str = ""
     reads: type = str
-    values: tuple[str, ...] = ()
     repeats: bool = True
-
-    def spelling(self, name: str) -> str:
-        """Return the flag of an option of this name."""
-        return self.flag or f"--{name.replace('_', '-')}"
 
 
 def option(default: Any, words: str, rule: rules.ValueRule, **facts: Any) -> Any:
     """Return the field of an option, see `OptionFacts`."""
     return field(default=default, metadata={"facts": OptionFacts(words=words, rule=rule, **facts)})
-
-
-def _are_names(value: Any) -> bool:
-    """Return whether a value is a list of names of modules."""
-    return isinstance(value, list | tuple) and all(
-        isinstance(name, str) and all(part.isidentifier() for part in name.split(".")) for name in value
-    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,15 +77,15 @@ class Options:
         "The claim. The trust model, the record and the view are the subject's own. Only a specimen of the zoo has "
         "numbers of its own, which hold unless others are given.",
         rules.real_number(),
-        help="The claimed epsilon; only a specimen of the zoo has its own.",
         reads=float,
+        flag="--epsilon",
     )
     delta: float | None = option(
         None,
         "The claim's other number; by default 0, or the specimen's own.",
         rules.real_number(),
-        help="The claimed delta; default: 0, or the specimen's own.",
         reads=float,
+        flag="--delta",
     )
     composition: str | None = option(
         None,
@@ -112,7 +94,7 @@ class Options:
         "``'zcdp, failures=0.1'``. By default what the learner's own claim names; else basic composition, or for "
         "delta > 0 the Gaussian filter.",
         rules.accepted_by(composition_named),
-        help="Of a learner: the theorem that enforces the claim, as in zcdp or 'renyi, failures=0.1'.",
+        flag="--composition",
     )
     unit: str | None = option(
         None,
@@ -120,7 +102,7 @@ class Options:
         "``'one person, at most 8 rounds'`` (or another number), or ``'one person'`` for all rounds that a person "
         "takes part in. Runs are played so: names take turns, each as often as it may.",
         rules.accepted_by(named_unit),
-        help="Of a learner: 'one report', 'one person, at most N rounds' or 'one person'; default: its claim's own.",
+        flag="--unit",
     )
     problem: Problem | LinearBandit | LinearContexts | str | None = option(
         None,
@@ -132,30 +114,27 @@ class Options:
             ),
             "a problem or its name",
         ),
-        help="A problem of the catalogue, or path/to/file.py:problem; default: the learner's own.",
+        flag="--problem",
     )
     settings: Mapping[str, Value] | None = option(
         None,
         "Parameters of the named problem and of the learner.",
         rules.satisfies(lambda value: isinstance(value, Mapping), "a dictionary of parameters by name"),
-        help="A parameter of the problem or learner.",
         flag="--set",
-        reads=dict,
     )
     horizon: int | None = option(
         None,
         "For learners: the rounds they are built for, and of every accounting run; by default what `effort` says. "
         "What is certified beyond that many rounds rests on the accountant that enforces its budget.",
         rules.integer(1),
-        help="Rounds of the learner and of every accounting run; default: by effort.",
         reads=int,
+        flag="--horizon",
     )
     effort: str = option(
         "default",
         "``'quick'``, ``'default'`` or ``'thorough'``.",
         rules.one_of(tuple(EFFORTS)),
-        help=f"One of {', '.join(EFFORTS)}.",
-        values=tuple(EFFORTS),
+        flag="--effort",
     )
     samples: int | None = option(
         None,
@@ -164,44 +143,45 @@ class Options:
             lambda value: value >= FEWEST_SAMPLES and value.is_integer(),
             f"be a whole number of at least {FEWEST_SAMPLES:,}",
         ),
-        help="Draws of the black-box test in all; default: by effort.",
         reads=int,
+        flag="--samples",
     )
     confidence: float = option(
         0.95,
         "Of the lower bounds that rest on draws.",
         rules.real_number(lambda value: 0.5 <= value < 1.0, "lie in [0.5, 1)"),
-        help="Of sampled lower bounds.",
         reads=float,
     )
-    false_alarm: float = option(
+    significance: float = option(
         FALSE_ALARM,
         "The largest probability with which a true claim is refuted, all looks of this verification together.",
         rules.real_number(lambda value: 0.0 < value <= 0.5, "lie in (0, 0.5]"),
-        help="Chance that a true claim is refuted.",
         reads=float,
+        flag="--significance",
     )
     floating_point: bool = option(
         False,
         "For functions: whether what only floating-point arithmetic shows counts against the claim.",
         _FLAG,
-        help="What only floating-point arithmetic leaks counts too.",
-        reads=bool,
+        flag="--floating-point",
     )
     time_limit: float = option(
         SECONDS,
         "Seconds after which to stop and report what was found until then.",
         rules.accepted_by(check_time_limit),
-        help="Seconds after which to stop, and report what was found.",
         reads=float,
+        flag="--time-limit",
     )
-    anytime: bool = option(
+    anytime: bool | str | Path = option(
         False,
         "Bet while drawing and stop as soon as the claim is refuted, in place of one test at the end. Whenever it "
-        "stops, what it says holds. For learners and plain bandits, `seed` is that of the bets alone.",
-        _FLAG,
-        help="Bet against the claim while drawing, and stop as soon as it is refuted; no --plot.",
-        reads=bool,
+        "stops, what it says holds. For learners and plain bandits, `seed` is that of the bets alone. A path names a "
+        "file that carries the winnings from run to run, of one subject, claim and set of settings; a run with seed 0, "
+        "the default, then takes a seed that none before it used.",
+        rules.satisfies(
+            lambda value: isinstance(value, bool | str | os.PathLike), "True, False, or the path of a file"
+        ),
+        flag="--anytime",
     )
     adversary: Adversary | str | None = option(
         None,
@@ -212,60 +192,26 @@ class Options:
             lambda value: isinstance(value, str) or callable(getattr(value, "turn", None)),
             "an adversary or its name",
         ),
-        help="Of a learner or bandit: who reacts to its actions, as in 'challenge(0, 1)' or 'file.py:object'.",
+        flag="--adversary",
     )
     neighbours: Adjacency | Domain | None = option(
         None,
         "For functions: which data sets are neighbours, in place of what the function itself declares.",
         rules.satisfies(lambda value: True, ""),  # checked where the subject is found
     )
-    stub: Sequence[str] = option(
-        (),
-        "For files: names of modules that it imports and that need not be there (plots, progress bars). Those that "
-        "are not installed are replaced by mocks.",
-        rules.satisfies(_are_names, "a list of names of modules"),
-        help="A module that the file imports and that need not be there.",
-        reads=list,
-    )
     seed: int = option(
         0,
         "Of all randomness: the same seed gives the same result, bit for bit.",
         rules.integer(0),
-        help="Seed of all randomness.",
         reads=int,
+        flag="--seed",
     )
-    workers: int = option(
+    workers: int | str = option(
         1,
-        "Processes that draw and count; the result does not depend on it.",
-        rules.integer(1, _MOST_WORKERS),
-        help="Worker processes; no result depends on it.",
-        reads=int,
-        repeats=False,
-    )
-    backend: str = option(
-        "processes",
-        "Where the workers are: ``'processes'`` of this machine, or ``'dask'``, a Dask cluster.",
-        rules.one_of(BACKENDS),
-        help=f"Where the workers are: {' or '.join(BACKENDS)}.",
-        values=BACKENDS,
-        repeats=False,
-    )
-    scheduler: str | None = option(
-        None,
-        "With ``backend='dask'``: the address of a Dask scheduler, as in ``'tcp://host:8786'``; by default a "
-        "cluster of `workers` processes is started on this machine.",
-        rules.satisfies(lambda value: isinstance(value, str), "an address"),
-        help="Of --backend dask: the scheduler's address; default: a cluster is started here.",
-        repeats=False,
-    )
-    wealth: str | Path | None = option(
-        None,
-        "With `anytime`, which it implies: a file in which the winnings of all runs are kept. A run with seed 0, "
-        "the default, takes a seed that none before it used. The file is of one subject, claim and set of "
-        "settings.",
-        rules.satisfies(lambda value: isinstance(value, str | os.PathLike), "the path of a file"),
-        help="A file that carries what --anytime won from run to run; of one subject, claim and settings.",
-        reads=Path,
+        "Processes that draw and count, or ``'dask'``, a Dask cluster: of this machine, or ``'dask:tcp://host:8786'`` "
+        "of the scheduler at an address. The result does not depend on it.",
+        rules.accepted_by(make_executor),
+        flag="--workers",
         repeats=False,
     )
     isolated: bool = option(
@@ -292,21 +238,23 @@ class Options:
                 if number != value:  # rounded, it would be another claim
                     raise ValueError(f"{name}={value!r}: must be a float exactly; {number!r} is the nearest")
                 object.__setattr__(self, name, number)
-        make_executor(self.workers, self.backend, self.scheduler)
         if self.bets and self.floating_point:
-            raise ValueError(
-                "floating_point=True: not with anytime or wealth: bets are on events in real arithmetic"
-            )
+            raise ValueError("floating_point=True: not with anytime: bets are on events in real arithmetic")
 
     @property
     def executor(self) -> Executor:
         """The executor of the work, in as many workers as were asked for."""
-        return make_executor(self.workers, self.backend, self.scheduler)
+        return make_executor(self.workers)
 
     @property
     def bets(self) -> bool:
         """True if bets take the place of one test at the end."""
-        return self.anytime or self.wealth is not None
+        return self.anytime is not False
+
+    @property
+    def wealth(self) -> Path | None:
+        """The file of winnings, None if there is none; absolute, as a subject may change the folder."""
+        return None if isinstance(self.anytime, bool) else Path(self.anytime).absolute()
 
 
 def each_option(options: type[Options]) -> Iterator[tuple[str, Any, OptionFacts]]:

@@ -59,19 +59,19 @@ def assert_dp(request: pytest.FixtureRequest) -> Callable[..., Verification]:
         settings.setdefault("seed", own)
         if options.dp_effort is not None:
             settings["effort"] = options.dp_effort
-        false_alarm = settings.get("false_alarm", Options.false_alarm)
+        significance = settings.get("significance", Options.significance)
         try:
             result = assertion(subject, **settings)
         except DPViolation as violation:
-            _record(request.node, violation.verification, false_alarm)
+            _record(request.node, violation.verification, significance)
             raise
-        _record(request.node, result, false_alarm)
+        _record(request.node, result, significance)
         return result
 
     return asserted
 
 
-def _record(node: pytest.Item, result: Verification, false_alarm: float) -> None:
+def _record(node: pytest.Item, result: Verification, significance: float) -> None:
     """Hand a result to the summary, through the report: under pytest-xdist that crosses processes."""
     from mechanisms.printed_numbers import at_least, at_most  # imports for an audit, not for all of pytest
     from verify.sentences import sentence_of
@@ -84,7 +84,7 @@ def _record(node: pytest.Item, result: Verification, false_alarm: float) -> None
         "verdict": result.verdict,
         "lower": None if lower is None else at_least(lower.epsilon, 4),
         "upper": None if upper is None else at_most(upper.epsilon, 4),
-        "false_alarm": float(false_alarm),
+        "significance": float(significance),
         "floor": str(sentence_of(result.details["detection_floor"]))
         if "detection_floor" in result.details
         else "",
@@ -107,7 +107,7 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     terminalreporter.section("differential privacy audits")
     terminalreporter.write_line(
         f"{len(rows)} audits; were all claims true, one of these tests would fail with probability at most "
-        f"{sum(row['false_alarm'] for row in rows):.3g}."
+        f"{sum(row['significance'] for row in rows):.3g}."
     )
     if config.option.dp_report:
         for row in sorted(rows, key=lambda row: str(row["test"])):

@@ -10,7 +10,7 @@ from typing import Any
 
 from verify.bandits.calling.plain_bandit import BanditSubject
 from verify.functions.function_subject import FunctionSubject
-from verify.options import OptionFacts, Options, each_option
+from verify.options import Options, each_option
 from verify.subjects.resolve import Subject, every_learner
 
 
@@ -33,14 +33,20 @@ def reproduction(subject: object, found: Subject, options: Options) -> str:
 
 
 def rerun_command(
-    verb: str, called: str, options: Options, *, named: bool, arguments: Sequence[str] | None = None
+    function: str,
+    called: str,
+    options: Options,
+    *,
+    named: bool,
+    arguments: Sequence[str] = (),
+    further: Sequence[str] = (),
 ) -> str:
-    """Return the command line, or the Python call, with this verb and these options.
+    """Return the command line, or the Python call, with these options.
 
     Parameters
     ----------
-    verb
-        The command, and the function.
+    function
+        What is called in Python; on the command line it is `verify`.
     called
         The subject in a Python call.
     options
@@ -49,16 +55,20 @@ def rerun_command(
         Whether a command line can name the subject.
     arguments
         How; by default as a Python call does.
+    further
+        Flags of the command line alone.
     """
     changed = {
         name: (facts, getattr(options, name))
         for name, default, facts in each_option(type(options))
         if name == "seed" or (facts.repeats and not _is_default(getattr(options, name), default))
     }
-    if named and all(facts.help and _has_words(value) for facts, value in changed.values()):
-        flags = [part for name, (facts, value) in changed.items() for part in _flag(name, facts, value)]
-        return shlex.join(["dpwitness", verb, *(arguments or (called,)), *flags])
-    return f"{verb}({', '.join([called, *(f'{name}={value!r}' for name, (_, value) in changed.items())])})"
+    if named and all(facts.flag and _has_words(value) for facts, value in changed.values()):
+        flags = [part for name, (facts, value) in changed.items() for part in _flag(facts.flag, value)]
+        return shlex.join(["dpwitness", "verify", *(arguments or (called,)), *flags, *further])
+    return (
+        f"{function}({', '.join([called, *(f'{name}={value!r}' for name, (_, value) in changed.items())])})"
+    )
 
 
 def _is_default(value: Any, default: Any) -> bool:
@@ -70,9 +80,11 @@ def _has_words(value: Any) -> bool:
     return isinstance(value, str | numbers.Real | Mapping | list | tuple)
 
 
-def _flag(name: str, facts: OptionFacts, value: Any) -> list[str]:
+def _flag(flag: str, value: Any) -> list[str]:
     """Return an option as arguments of the command line."""
-    flag = facts.spelling(name)
+    if flag == "--composition":
+        theorem, *settings = (part.strip() for part in str(value).split(","))
+        return [flag, theorem, *(part for each in settings for part in ("--set", each))]
     if isinstance(value, Mapping):
         return [part for key, each in value.items() for part in (flag, f"{key}={each}")]
     if isinstance(value, list | tuple):

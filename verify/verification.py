@@ -7,7 +7,6 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from threadpoolctl import threadpool_limits
@@ -42,7 +41,6 @@ from verify.subject_error import SubjectError
 from verify.subjects.named_adversary import named_adversary
 from verify.subjects.own_problem import loaded_problem
 from verify.subjects.resolve import Subject, file_of, registered_name, resolve
-from verify.subjects.stubs import stub_modules
 from verify.subjects.subject_identity import adversary_words, module_digests, modules_of_user, source_digest
 from verify.transcripts.adversary import Adversary, AdversaryError
 from verify.verdict.answer import Answer, AnswerError, SubjectKind
@@ -185,11 +183,9 @@ def _answer(
 ) -> Answer:
     """Find the subject, and let the layers say what they find; `known` is told what is known before they do."""
     start = time.monotonic()
-    file = (
-        None if options.wealth is None else Path(options.wealth).absolute()
-    )  # a subject may change the folder
+    file = options.wealth
     try:
-        with time_limit(options.time_limit), stub_modules(options.stub):
+        with time_limit(options.time_limit):
             found, claim, adversary = _found(subject, options)
             problem = loaded_problem(options.problem)
     except TimeLimitReached:
@@ -199,7 +195,7 @@ def _answer(
     effort = replace(
         EFFORTS[options.effort].with_samples(options.samples, options.confidence),
         executor=options.executor,
-        false_alarm=options.false_alarm,
+        significance=options.significance,
     )
     seed, account = options.seed, None
     if file is not None:
@@ -211,7 +207,7 @@ def _answer(
         epsilon=claim.epsilon,
         delta=None if claim.delta == found.claimed_delta == 0.0 else claim.delta,
         seed=seed,
-        anytime=options.bets,
+        anytime=options.bets,  # without the file
     )
     answer = Answer(
         found.name, claim, seed, _kind(found), _parameters(found), _digest(found), _modules(found)

@@ -61,7 +61,7 @@ def _read(path: Path, neighbours: Neighbouring | None) -> Releases:
     if not path.is_file():
         if path.parts[:1] and path.parts[0].endswith(":"):  # it may hold a password
             raise ReleaseFileError(
-                "no URL is read here: `dpwitness ledger export` makes a file of a database's ledger"
+                "no URL is read here: `dpwitness ledger show -o` makes a file of a database's ledger"
             )
         raise ReleaseFileError(f"{path}: no such file")
     if is_sqlite(path):
@@ -112,7 +112,7 @@ def _needed(path: Path, neighbours: Neighbouring | None) -> Neighbouring:
         known = ", ".join(repr(one.value) for one in Neighbouring)
         raise ReleaseFileError(
             f"{path}: a file of this kind does not say when two data sets are neighbours: give neighbours "
-            f"(--neighbours), one of {known}"
+            f"(--neighbors), one of {known}"
         )
     return neighbours
 

@@ -80,7 +80,7 @@ class Reservation:
 
     ``release()`` samples, once. ``commit()`` closes it. ``cancel()`` gives the charge back while nothing has
     been sampled. Whatever else happens, an error included, the charge stays in the ledger; in a store that lasts,
-    ``dpwitness ledger reservations`` lists those whose holder is gone, and ``dpwitness ledger give-back`` gives them
+    ``dpwitness ledger show`` lists those whose holder is gone, and ``dpwitness ledger amend --cancel`` gives them
     back. As a context manager it commits after a release and cancels if there was none, unless an exception leaves the
     block.
     """

@@ -223,7 +223,7 @@ class Limits:
             raise ClockAhead(
                 f"the clock says {_at(now)}, the last entry was made at {_at(last)}, and {found / DAY:.3g} days passed "
                 "that no running clock has seen: a clock that runs ahead would empty the rules' windows. If so much "
-                "time has really passed, say so with `dpwitness ledger clock`"
+                "time has really passed, say so with `dpwitness ledger amend --accept-clock`"
             )
         return found
 

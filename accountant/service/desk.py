@@ -182,7 +182,7 @@ class Desk:
             raise ServiceProblem(503, "closed", "the ledger is closed: nothing more is charged") from None
         except LedgerDamaged:
             raise ServiceProblem(
-                503, "damaged", "the ledger is damaged: dpwitness ledger verify says where"
+                503, "damaged", "the ledger is damaged: dpwitness check says where"
             ) from None
         except StoreRefused as refused:
             raise ServiceProblem(

@@ -176,15 +176,15 @@ def serve(
         If a store is not opened.
     """
     if (certificate is None) != (certificate_key is None):
-        raise ValueError("--certificate and --certificate-key: both or none must be given")
+        raise ValueError("certfile and keyfile: both or none must be given")
     if not (_is_this_host(host) or certificate is not None or plain):
         raise ValueError(
-            f"--host {host}: other machines could ask, and private values would cross the network as they are; give "
-            "--certificate and --certificate-key, or --plain if something in front of the service has TLS"
+            f"host = {host!r}: other machines could ask, and private values would cross the network as they are; give "
+            "certfile and keyfile, or behind_proxy if something in front of the service has TLS"
         )
     if not keys.known():
         raise ValueError(
-            f"{keys.path}: there is no key; make one with `dpwitness keys add NAME --scope spend`"
+            f"{keys.path}: there is no key; make one with `dpwitness keys STORE --add NAME --scope spend`"
         )
     limits = ServiceLimits() if limits is None else limits
     with ExitStack() as opened:
@@ -210,7 +210,7 @@ def serve(
             config.load()
         except OSError as error:
             raise ValueError(
-                f"--certificate {certificate}, --certificate-key {certificate_key}: must be PEM files of a certificate "
+                f"certfile {certificate}, keyfile {certificate_key}: must be PEM files of a certificate "
                 f"and of its own private key ({error.strerror or error})"
             ) from None
         config.http_protocol_class = partial(_Impatient, tls=config.ssl)  # type: ignore[assignment]
@@ -260,7 +260,7 @@ def _socket(host: str, port: int) -> socket.socket:
         return listening
     except OSError as error:
         listening.close()
-        raise ValueError(f"--host {host} --port {port}: cannot be listened on ({error.strerror})") from None
+        raise ValueError(f"{host} port {port}: cannot be listened on ({error.strerror})") from None
 
 
 def _is_this_host(host: str) -> bool:

@@ -135,7 +135,7 @@ class Database:
         if path.exists() and path.stat().st_size and not is_sqlite(path):
             raise ValueError(
                 f"store={text!r}: is no SQLite database; a ledger in JSON is for reading, and "
-                "`dpwitness ledger import` makes a store of it"
+                "`dpwitness ledger create --from` makes a store of it"
             )
         return cls(URL.create("sqlite", database=str(path)))
 

@@ -69,7 +69,7 @@ def _stored(
     if ledger.folded:
         raise ValueError(
             "the run's entries were folded, and this process has only sums of them: save and close the run, and export "
-            "the ledger in its folder by `dpwitness ledger export`"
+            "the ledger in its folder by `dpwitness ledger show -o`"
         )
     store = in_memory(terms, ledger.begun)
     names = {
@@ -202,7 +202,7 @@ def verified_content(path: str | Path, content: dict[str, Any]) -> tuple[Replaye
     """Return the verified content of an exported ledger that was read from a file; compare `read_export`."""
     if "accounts" not in content:
         raise LedgerDamaged(
-            f"{path}: is the archive of a fold, without accounts: `dpwitness ledger verify STORE --archive {path}`"
+            f"{path}: is the archive of a fold, without accounts: accountant.stores.archive.check_archives verifies it"
         )
     try:
         replay = replayed(content)
@@ -257,7 +257,11 @@ def checked_content(path: str | Path, content: Any) -> dict[str, Any]:
         found = content.get("format") if isinstance(content, dict) else None
         raise LedgerDamaged(
             f"{path}: not a dpwitness ledger of format {FORMAT!r}"
-            + ("; `dpwitness ledger import` makes a store of it" if found == "dpwitness-ledger-1" else "")
+            + (
+                "; `dpwitness ledger create --from` makes a store of it"
+                if found == "dpwitness-ledger-1"
+                else ""
+            )
         )
     read: dict[str, Any] = content
     return read

@@ -102,7 +102,7 @@ class NameKey:
         if not words or not all(map(_KEY.fullmatch, words)):
             raise ValueError(
                 f"names={name!r}: must hold a key of 64 hexadecimal digits (0-9, a-f), and a line for each further "
-                "one; `dpwitness ledger key FILE` makes one"
+                "one; `dpwitness ledger create --name-keys FILE` makes one"
             )
         try:
             return cls(tuple(map(bytes.fromhex, words)))
@@ -197,7 +197,7 @@ class Names:
         if check is None:
             raise KeyRefused(
                 f"{store}: holds names of records as they are, and a key was given (names): leave it out, or have the "
-                f"names hashed under it from now on, by `dpwitness ledger rotate {store} --names ...`"
+                f"names hashed under it from now on, by `dpwitness ledger amend {store} --rotate-keys FILE`"
             )
         try:
             return cls(check, key.split(check)[0])
@@ -237,7 +237,7 @@ class Names:
         if self.check is not None and self.key is None:
             raise KeyRefused(
                 f"{what}: the ledger names records by hashes under a key, and the key was not given: names=FILE or "
-                "names='env:VARIABLE', --names on the command line"
+                "names='env:VARIABLE', --name-keys on the command line"
             )
 
     def shown(self, record: RecordId) -> RecordId:

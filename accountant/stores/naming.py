@@ -60,7 +60,7 @@ def rotate(store: SQLStore, key: NameKey, by: str, reason: str) -> int:
             ) from None
         if newer is None:
             raise ValueError(
-                f"{store.name}: none of these keys is new; `dpwitness ledger key FILE --add` adds one to a file"
+                f"{store.name}: none of these keys is new; `dpwitness ledger amend --rotate-keys FILE` adds one"
             )
         body = {
             "check": key.check,

@@ -202,7 +202,7 @@ def _keep_rules(store: SQLStore, rules: Sequence[Rule]) -> None:
     if set(found) != asked:
         raise OtherTerms(
             f"{store.name}: has other rules ({len(found)}, not these {len(rules)}): leave rules out to open it with "
-            "its own, or change them with `dpwitness ledger rules`"
+            "its own, or change them with `dpwitness ledger amend --rules`"
         )
 
 
@@ -452,12 +452,12 @@ def _check_location(database: Database, made: Any) -> None:
                 f"{database.name}: was renamed, or moved to another folder (it was {made['name']}): what was charged "
                 f"last may be in {made['name']}-wal, which has to be beside it under its new name. Give it its old "
                 "name and folder, or say that nothing is missing with "
-                f"`dpwitness ledger adopt {database.name} --reason ...`"
+                f"`dpwitness ledger amend {database.name} --promote --author ... --reason ...`"
             )
         raise StoreMoved(
             f"{database.name}: is a copy, or was moved to another disk or machine: the original may spend the same "
             "budgets, and may have since. If the original is gone or will never be spent from again, say so with "
-            f"`dpwitness ledger adopt {database.name} --reason ...`"
+            f"`dpwitness ledger amend {database.name} --promote --author ... --reason ...`"
         )
 
 

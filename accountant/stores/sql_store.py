@@ -484,14 +484,8 @@ class SQLStore:
         return None if found is None else (int(found[0]), found[1])
 
     def reservations(self) -> dict[int, str]:
-        """Return the reservations that are neither drawn nor given back, by position, and who holds them."""
-        with self.database.reading() as session:
-            sql = (
-                "SELECT entry.position, body FROM entry JOIN reservation ON entry.position = reservation.position "
-                "WHERE state = 'reserved' ORDER BY entry.position"
-            )
-            rows = session.rows(sql)
-        return {int(position): json.loads(body)["holder"] for position, body in rows}
+        """Return the holders of open reservations, which are neither drawn nor given back, by position."""
+        return open_reservations(self.database)
 
     def adopt(self, location: dict[str, Any], reason: str, missing: int, epoch: int) -> Mark:
         """Begin an epoch of its own, later than an `epoch` that is known elsewhere; see `accountant.stores.opening`."""
@@ -674,3 +668,14 @@ def _result(task: _Task, work: Work) -> Any:
         return task(work)
     except (CannotPay, ValueError) as refusal:  # of this caller's own; it has changed nothing
         return refusal
+
+
+def open_reservations(database: Database) -> dict[int, str]:
+    """Return the holders of a store's open reservations, which are neither drawn nor given back, by position."""
+    with database.reading() as session:
+        sql = (
+            "SELECT entry.position, body FROM entry JOIN reservation ON entry.position = reservation.position "
+            "WHERE state = 'reserved' ORDER BY entry.position"
+        )
+        rows = session.rows(sql)
+    return {int(position): json.loads(body)["holder"] for position, body in rows}

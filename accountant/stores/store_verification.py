@@ -226,7 +226,7 @@ def check_anchor(name: str, mark: Mark, instance: str, epoch: int, position: int
         raise StoreMoved(
             f"{name}: ends at entry {position}, but its anchor names entry {mark.position}: it was rolled back "
             f"to a backup, and {mark.position - position} entries are missing, whose outputs were seen. Bring the "
-            "newer store back; if it is lost, `dpwitness ledger adopt` goes on without them"
+            "newer store back; if it is lost, `dpwitness ledger amend --promote` goes on without them"
         )
 
 

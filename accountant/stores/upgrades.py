@@ -129,8 +129,8 @@ def check_names(database: Database, waiting: Iterable[RecordId] = ()) -> None:
             if not _has_one_form(name):
                 raise StoreRefused(
                     f"{database.name}: was made when one record could have several names, and calls one {name!r}, "
-                    "which is not its name now: it would have a whole budget again. `dpwitness ledger export` and "
-                    "`dpwitness ledger import` make a store where what was spent by all names of a record is added up"
+                    "which is not its name now: it would have a whole budget again. `dpwitness ledger show -o` and "
+                    "`dpwitness ledger create --from` make a store where what all names of a record spent is added up"
                 )
         session.execute(f"UPDATE store SET version = {VERSION:d}")
 

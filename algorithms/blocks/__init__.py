@@ -1,27 +1,23 @@
 """Work in blocks that carry their own seeds: on any number of processes or machines, stored as they come."""
 
-from algorithms.blocks.backend import BACKENDS, Backend, make_executor
-from algorithms.blocks.block_store import Arrays, BlockStore, DamagedBlock, Part
-from algorithms.blocks.blocks import Blocks, BlocksMissing, Finished, Tell, run_blocks
+from algorithms.blocks.backend import make_executor
+from algorithms.blocks.block_store import Arrays, BlockStore, DamagedBlock
+from algorithms.blocks.blocks import Blocks, Finished, Tell, run_blocks
 from algorithms.blocks.dask_cluster import ClusterError, DaskCluster
 from algorithms.blocks.executor import Executor, Serial, Workers, WorkersDied
 from algorithms.blocks.identity import NoIdentity, identity
 from algorithms.blocks.processes import Processes
 
 __all__ = [
-    "BACKENDS",
     "Arrays",
-    "Backend",
     "BlockStore",
     "Blocks",
-    "BlocksMissing",
     "ClusterError",
     "DamagedBlock",
     "DaskCluster",
     "Executor",
     "Finished",
     "NoIdentity",
-    "Part",
     "Processes",
     "Serial",
     "Tell",

@@ -2,37 +2,41 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+import numbers
+import os
 
 from algorithms.blocks.dask_cluster import DaskCluster
 from algorithms.blocks.executor import Executor
 from algorithms.blocks.processes import Processes
 
-Backend = Literal["processes", "dask"]
-BACKENDS: tuple[str, ...] = get_args(Backend)
+_MOST_WORKERS = 1_000
 
 
-def make_executor(workers: int = 1, backend: str = "processes", scheduler: str | None = None) -> Executor:
+def make_executor(workers: int | str = 1) -> Executor:
     """Return an executor.
 
     Parameters
     ----------
     workers
-        How many processes; a scheduler has its own.
-    backend
-        ``"processes"`` of this machine, or ``"dask"``.
-    scheduler
-        The address of a Dask scheduler; without one a local cluster is started.
+        How many processes of this machine; or ``"dask"``, a Dask cluster of a process for each of its processors, or
+        ``"dask:ADDRESS"``, that of the scheduler at an address.
 
     Raises
     ------
     ValueError
-        If a value is out of range, or a scheduler is named for processes.
+        If it is neither a whole number from 1 to 1,000 nor such a word.
     """
-    if backend not in BACKENDS:
-        raise ValueError(f"backend={backend!r}: must be one of {', '.join(BACKENDS)}")
-    if backend == "dask":
-        return DaskCluster(scheduler or "", workers)
-    if scheduler is not None:
-        raise ValueError(f"scheduler={scheduler!r}: needs backend='dask'")
-    return Processes(workers)
+    if isinstance(workers, str):
+        name, _, address = workers.partition(":")
+        if name == "dask":
+            return DaskCluster(address, os.cpu_count() or 1)
+    elif (
+        isinstance(workers, numbers.Integral)
+        and not isinstance(workers, bool)
+        and 1 <= workers <= _MOST_WORKERS
+    ):
+        return Processes(int(workers))
+    raise ValueError(
+        f"workers={workers!r}"[:80]
+        + f": must be a whole number from 1 to {_MOST_WORKERS:,}, dask, or dask:ADDRESS"
+    )

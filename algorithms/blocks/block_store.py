@@ -40,33 +40,6 @@ class DamagedBlock(ValueError):
 
 
 @dataclass(frozen=True)
-class Part:
-    """One of several shares of all blocks, for one of several machines.
-
-    Attributes
-    ----------
-    number, of
-        The `number`-th of `of`, from 1 on.
-
-    Raises
-    ------
-    ValueError
-        Unless ``1 <= number <= of``.
-    """
-
-    number: int = 1
-    of: int = 1
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.number <= self.of:
-            raise ValueError(f"part={self.number}/{self.of}: must be I/N with 1 <= I <= N")
-
-    def blocks(self, count: int) -> range:
-        """Return its share of `count` blocks: neighbours, so that they can be done together."""
-        return range(count * (self.number - 1) // self.of, count * self.number // self.of)
-
-
-@dataclass(frozen=True)
 class BlockStore:
     """A folder of stored blocks.
 
@@ -74,8 +47,6 @@ class BlockStore:
     ----------
     folder
         Where; it is made when the first block is stored.
-    part
-        Which of all missing blocks are done here; by default all.
 
     Raises
     ------
@@ -84,7 +55,6 @@ class BlockStore:
     """
 
     folder: Path
-    part: Part = Part()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "folder", Path(self.folder))

@@ -55,10 +55,6 @@ class Blocks:
         return identity((FORMAT, self.run))
 
 
-class BlocksMissing(Exception):
-    """Other processes have not stored all of their blocks yet, while this one's are; the message gives their number."""
-
-
 @dataclass(frozen=True, eq=False)
 class Finished:
     """All blocks of several pieces of work.
@@ -107,8 +103,6 @@ def run_blocks(
 
     Raises
     ------
-    BlocksMissing
-        If the store does only a part, and others are not there.
     DamagedBlock, NoIdentity
         If a stored block is not what its name says, or a work cannot be told from others.
     """
@@ -116,11 +110,7 @@ def run_blocks(
     kept = [None if store is None else store.of(work.identity) for work in works]
     there: list[set[int]] = [set() if each is None else each.numbers() for each in kept]
     todo = [
-        [
-            number
-            for number in (range(work.count) if store is None else store.part.blocks(work.count))
-            if number not in stored
-        ]
+        [number for number in range(work.count) if number not in stored]
         for work, stored in zip(works, there, strict=True)
     ]
     share = -(-sum(map(len, todo)) // where.at_once)  # so that every worker has something to do
@@ -139,17 +129,6 @@ def run_blocks(
                     stored.write(block, arrays, works[index].says)
                 done[index, block] = arrays
             tell.add(len(results))
-    missing = sum(
-        number not in stored and (index, number) not in done
-        for index, (work, stored) in enumerate(zip(works, there, strict=True))
-        for number in range(work.count)
-    )
-    if missing and store is not None:
-        count = sum(work.count for work in works)
-        raise BlocksMissing(
-            f"part {store.part.number} of {store.part.of} is done: {count - missing:,} of {count:,} blocks are in "
-            f"{store.folder}; copy the other parts' folders over it, and ask again without a part"
-        )
     results = [
         [
             done[index, number] if each is None or (index, number) in done else each.read(number)

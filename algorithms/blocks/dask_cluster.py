@@ -54,7 +54,7 @@ class DaskCluster:
         if self.workers < 1:
             raise ValueError(f"workers={self.workers!r}: must be at least 1")
         if find_spec("distributed") is None:
-            raise ClusterError("backend='dask': needs Dask, pip install 'dpwitness[dask]'")
+            raise ClusterError("workers='dask': needs Dask, pip install 'dpwitness[dask]'")
 
     @property
     def at_once(self) -> int:

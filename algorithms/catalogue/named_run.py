@@ -177,8 +177,8 @@ def _learner_of(where: str | Path, read_problem: Callable[[str], RunProblem] | N
     kept, name = kept_in(at, _KEPT), shown(at)
     if kept is None:
         raise ValueError(
-            f"{name}: does not say what its learner is: it was begun in Python, not by `dpwitness run create`; give "
-            "its builder, file.py:function"
+            f"{name}: does not say what its learner is: it was begun in Python, not by `dpwitness ledger "
+            "create --learner`; give its builder, file.py:function"
         )
     try:
         saved = from_json(kept.decode())

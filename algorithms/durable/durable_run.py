@@ -108,8 +108,8 @@ class DurableRun(Generic[LearnerType]):
     author knows. If it does, give `load` the word that the error names; it stands for this one change.
 
     **Rules.** Limits beside the budget (`Rule`: for purposes, tenants, windows of days, groups) are kept with the
-    ledger, and hold for the run that goes on; ``dpwitness ledger rules`` changes them while it is closed. What its
-    charges are for is said by the accountant (``Accountant(..., purpose=..., tenant=...)``), or around the calls by
+    ledger, and hold for the run that goes on; ``dpwitness ledger amend --rules`` changes them while it is closed. What
+    its charges are for is said by the accountant (``Accountant(..., purpose=..., tenant=...)``), or around the calls by
     `spending_on`. A record that a rule has no room for is refused when its feedback comes, before anything is added or
     drawn. Several learners of one accountant, in one run, share its budget and rules; give each record to one of them.
 
@@ -336,7 +336,7 @@ class DurableRun(Generic[LearnerType]):
             for other data.
         ClockAhead
             If a rule looks at the time, and the clock is far ahead of the last charge, until
-            ``dpwitness ledger clock FOLDER`` says that it is right.
+            ``dpwitness ledger amend FOLDER --accept-clock`` says that it is right.
         ValueError
             If there is no saved run, or a damaged one; or if `wait` is no time, or `build` no function.
         OSError
@@ -387,8 +387,8 @@ class DurableRun(Generic[LearnerType]):
         if changed and code != word:
             raise CodeChanged(
                 f"{path}: was saved by other code: {changed} changed since. The ledger stays right; if the learner's "
-                f"state means the same to the new code, go on with load(..., code={word!r}) (`dpwitness serve --code "
-                f"NAME={word}`)",
+                f"state means the same to the new code, go on with load(..., code={word!r}) (in the file of "
+                f"`dpwitness serve`: accept_code = {word!r})",
                 word,
             )
 

@@ -215,8 +215,6 @@ def simulate_contexts(
     ------
     ValueError
         If horizon, runs, checkpoints or workers is below 1, or seed negative; or a stored block is damaged.
-    BlocksMissing
-        If the store is for a part of the runs only, and others are not there yet.
     """
     check_counts(horizon, runs, checkpoints, seed)
     executor = Processes(workers) if isinstance(workers, int) else workers

@@ -282,8 +282,6 @@ def simulate_phases(
     ValueError
         If runs, rounds or workers is below 1 or seed negative; or a stored run is damaged; or a run has no end, as
         `play_clients`.
-    BlocksMissing
-        If the store is for a part of the runs only, and others are not there yet.
     """
     check_counts(1 if rounds is None else rounds, runs, 1, seed)
     executor = Processes(workers) if isinstance(workers, int) else workers

@@ -15,6 +15,9 @@ Value = int | float | str
 
 __all__ = ["Parameter", "Value", "known_name", "meant", "parse_settings"]
 
+_SHORT = 80  # characters of a list of names that is said whole
+_LONGEST = 40  # characters of a name that are shown
+
 
 @dataclass(frozen=True)
 class Parameter:
@@ -132,12 +135,22 @@ def known_name(what: str, name: str, known: Iterable[str]) -> str:
     Raises
     ------
     SettingError
-        Otherwise, suggesting the closest known name and listing all.
+        Otherwise, suggesting the three closest names, or saying all if they are few.
     """
     names = list(known)
     if name in names:
         return name
-    raise SettingError(f"unknown {what} {name!r}: {meant(name, names)}known are {', '.join(names) or 'none'}")
+    shown = name if len(name) <= _LONGEST else f"{name[:_LONGEST]}..."
+    raise SettingError(f"unknown {what} {shown!r}: {_nearest(name, names)}")
+
+
+def _nearest(name: str, names: Sequence[str]) -> str:
+    """Return all names if their list is short, with the closest, else the three closest, as a question."""
+    every = ", ".join(names) or "none"
+    if len(every) <= _SHORT:
+        return f"{meant(name, names)}known are {every}"
+    *first, last = get_close_matches(name, names, n=3, cutoff=0.0)
+    return f"did you mean {', '.join(first)} or {last}?"
 
 
 def meant(name: str, known: Sequence[str]) -> str:

@@ -508,7 +508,7 @@ def _told() -> Iterator[None]:
     except PurposeRefused as refused:
         raise ServiceProblem(403, kind_of(refused), refused.message) from None
     except ClockAhead:
-        words = "the clock is far ahead of the last charge: `dpwitness ledger clock` says that it is right"
+        words = "the clock is far ahead of the last charge: `dpwitness ledger amend --accept-clock` says it is right"
         raise ServiceProblem(503, "clock-ahead", words) from None
     except Refusal as refused:
         raise ServiceProblem(409, kind_of(refused), refused.message) from None
@@ -522,9 +522,7 @@ def _told() -> Iterator[None]:
             503, "held", f"the run is held by {refused.holder}: ask there, or again later"
         ) from None
     except LedgerDamaged:
-        raise ServiceProblem(
-            503, "damaged", "the run is damaged: dpwitness ledger verify says where"
-        ) from None
+        raise ServiceProblem(503, "damaged", "the run is damaged: dpwitness check says where") from None
     except StoreRefused as refused:
         raise ServiceProblem(
             503, "store-refused", f"the run does not go on ({type(refused).__name__})"

@@ -166,7 +166,7 @@ def test_accounts_of_one_record_in_an_old_store_are_added_up(
     path = tmp_path / "ledger.db"
     of_version_5(path, names, monkeypatch)
     with pytest.raises(
-        StoreRefused, match=r"it would have a whole budget again.*ledger export.*ledger import"
+        StoreRefused, match=r"it would have a whole budget again.*ledger show -o.*ledger create --from"
     ):
         open_store(path)
     _, entries, _ = stored_entries(path)  # for an audit

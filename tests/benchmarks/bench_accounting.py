@@ -380,7 +380,7 @@ def year(rows: int = 1_000_000, records: int = 100_000) -> None:
         )
         file.write_text("date,mechanism,sigma,scale,sampling_rate,records\n" + "\n".join(lines) + "\n")
         command = [sys.executable, "-c", "from verify.command_line import main; main()"]
-        command += ["audit", str(file), "--neighbours", "add or remove one"]
+        command += ["audit", str(file), "--neighbors", "add-or-remove-one"]
         done = subprocess.run(command, capture_output=True, text=True, check=True)
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     answer = next(line for line in done.stdout.splitlines() if line.startswith("at most"))

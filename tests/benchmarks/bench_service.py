@@ -120,10 +120,10 @@ def answered(port: int, key: str, body: Any) -> int | None:
 
 def measure_killed(ledger: Path, keys: Path, key: str, clients: int) -> None:
     """Report what so many clients get while services are killed, and that nobody gets what was not paid for."""
-    options = ("--store", ledger, "--keys", keys)
+    config = f"store = '{ledger}'\nkeys = '{keys}'\n"
     ports = [free_port(), free_port()]
     with multiprocessing.Pool(clients) as pool:
-        services = [started(port, *options) for port in ports]
+        services = [started(port, config) for port in ports]
         asked = [(ports, key, number, KILLING) for number in range(clients)]
         began, kills = time.perf_counter(), 0
         found = pool.starmap_async(patient_client, asked)
@@ -132,7 +132,7 @@ def measure_killed(ledger: Path, keys: Path, key: str, clients: int) -> None:
             which = kills % 2
             services[which].kill()
             services[which].communicate()
-            services[which], kills = started(ports[which], *options), kills + 1
+            services[which], kills = started(ports[which], config), kills + 1
         seconds = time.perf_counter() - began
         for service in services:
             service.terminate()
@@ -156,34 +156,25 @@ def free_port() -> int:
 
 
 @contextmanager
-def serving(*options: object) -> Iterator[int]:
+def serving(config: str) -> Iterator[int]:
     """Run the command, and yield its port."""
     port = free_port()
-    with started(port, *options) as process:
+    with started(port, config) as process:
         try:
             yield port
         finally:
             process.terminate()
 
 
-def started(port: int, *options: object) -> subprocess.Popen[str]:
+def started(port: int, config: str) -> subprocess.Popen[str]:
     """Run the command until it listens."""
-    command = [
-        sys.executable,
-        "-c",
-        "from verify.command_line import main; main()",
-        "serve",
-        "--port",
-        str(port),
-    ]
-    process = subprocess.Popen(
-        [*command, "--rate", "1e6", *map(str, options)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
+    file = Path(tempfile.mkstemp(suffix=".toml")[1])
+    file.write_text(f"port = {port}\n{config}[limits]\nrequests_per_second = 1e6\n")
+    command = [sys.executable, "-c", "from verify.command_line import main; main()", "serve", str(file)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     assert process.stdout is not None
     assert process.stdout.readline()
+    file.unlink()
     return process
 
 
@@ -205,12 +196,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Measure a service under load.")
     parser.add_argument("--folder", help="Where stores lie [default: temporary files].")
     with tempfile.TemporaryDirectory(dir=parser.parse_args().folder) as folder:
-        keys = KeyFile(Path(folder) / "keys")
+        keys = KeyFile(Path(folder) / "bench.keys")
         key = keys.add("bench", [KeyScope.SPEND, KeyScope.ACT, KeyScope.OBSERVE])
         ledger, run = Path(folder) / "ledger.db", Path(folder) / "run"
         Accountant(Budget(1.0), store=ledger).ledger.close()  # type: ignore[attr-defined]
         begin_named_run(run, LEARNER, Accountant(Budget(1.0))).close()
-        with serving("--store", ledger, "--run", f"shop={run}", "--keys", keys.path) as port:
+        own = f"[[run]]\nname = 'shop'\nwhere = '{run}'\n"
+        with serving(f"store = '{ledger}'\nkeys = '{keys.path}'\n{own}") as port:
             measure("releases", release, port, key)
             measure("acts and observations", play, port, key)
         for store in (ledger, run / "ledger.db"):

@@ -22,11 +22,7 @@ from verify.experiments.reproduce import Reproduced
 from verify.experiments.reproduction_document import reproduction_document
 from verify.experiments.simulation_document import simulation_document
 from verify.experiments.simulation_result import SimulationResult
-from verify.faults.learner_faults import LEARNER_FAULTS
 from verify.findings import Finding, FindingKind, LowerBound, UpperBound, Witness
-from verify.mutants.layers import Layer
-from verify.mutants.mutants_document import mutants_document
-from verify.mutants.verify_mutants import Mutant, Mutants
 from verify.regret_claims.outcome import Checkpoint
 from verify.regret_claims.proof_run import ProofCheck
 from verify.regret_claims.regret_document import regret_document
@@ -159,7 +155,7 @@ def audited(folder: Path, *, budget: float | None = 10.0) -> Document:
     """Return an audit of `RELEASES`."""
     file = folder / "releases.toml"
     file.write_text(RELEASES, encoding="utf-8")
-    _, found = audit_file(file, AuditQuestion(delta=1e-6), budget, None, risk=True)
+    _, found = audit_file(file, AuditQuestion(delta=1e-6), budget)
     return audit_document(found)
 
 
@@ -171,7 +167,7 @@ def ledger(folder: Path) -> Document:
         accountant.release(laplace, accountant.private([0.5], Interval(0, 1), record=record))
     file = folder / "ledger.json"
     accountant.export(file)
-    _, found = audit_file(file, AuditQuestion(delta=1e-6), None, None, risk=True)
+    _, found = audit_file(file, AuditQuestion(delta=1e-6))
     return audit_document(found)
 
 
@@ -203,16 +199,6 @@ def simulations() -> Document:
             SimulationResult(name, "top-k", "replace one", asked, *curves, 1.0, 1e5, provenance=MADE)
         )
     return simulation_document(found)
-
-
-def mutants() -> Document:
-    """Return a table of mutants of a learner."""
-    _, verified = _verified(SubjectKind.LEARNER, _LONG, _PROVED, _SEEN)
-    planted = tuple(
-        Mutant(fault, verified, (Layer.LEDGER, Layer.REPLAYS), fault.harmless is False)
-        for fault in LEARNER_FAULTS.values()
-    )
-    return mutants_document(Mutants(verified, planted, ("never-cleared",)))
 
 
 def reproduction(folder: Path) -> Document:

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from accountant.provenance import LIBRARY
 from verify.bandits import paired_runs
 from verify.conduct.effort import EFFORTS
 
@@ -17,3 +18,9 @@ def small_searches(monkeypatch):
     )
     monkeypatch.setitem(EFFORTS, "quick", small)
     monkeypatch.setattr(paired_runs, "_FEWEST_LANE_ROUNDS", 100_000)
+
+
+@pytest.fixture
+def faults_as_library(monkeypatch):
+    """Take the faults' code for the library's, so that a mutant is caught by what it does, not by whose code it is."""
+    monkeypatch.setattr("verify.learners.internals.LIBRARY", (*LIBRARY, "faults"))

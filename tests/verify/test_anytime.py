@@ -126,7 +126,7 @@ def test_a_command_is_bet_on(tmp_path):
     arguments += [
         "--epsilon",
         "1",
-        "--wealth",
+        "--anytime",
         str(tmp_path / "w.json"),
         "--effort",
         "quick",
@@ -152,7 +152,7 @@ def leaks_on_one_pair(data, rng, lanes):
 
 def test_neighbours_are_searched_for_where_the_known_ones_show_nothing(tmp_path):
     file = tmp_path / "wealth.json"
-    result = verify(leaks_on_one_pair, epsilon=1.5, wealth=file, samples=400_000)
+    result = verify(leaks_on_one_pair, epsilon=1.5, anytime=file, samples=400_000)
     assert result.verdict == "refuted"
     assert 24_000 <= result.details["anytime"]["search_samples"] <= 120_000
     assert result.lower.samples == result.details["anytime"]["samples"] <= 400_000
@@ -160,13 +160,13 @@ def test_neighbours_are_searched_for_where_the_known_ones_show_nothing(tmp_path)
     assert saved["pairs"] == [
         {"data": {"type": "<f8", "values": 0.0}, "data_prime": {"type": "<f8", "values": 50.0}}
     ]
-    again = verify(leaks_on_one_pair, epsilon=1.5, wealth=file, samples=20_000)
+    again = verify(leaks_on_one_pair, epsilon=1.5, anytime=file, samples=20_000)
     assert again.details["anytime"]["candidate"] == 0  # the next run begins with it
     assert again.details["anytime"]["bets"][0]["start"] == 0
     saved["pairs"][0]["data_prime"]["values"] = 60.0
     file.write_text(json.dumps(saved))
     with pytest.raises(WealthError, match="holds a pair that is none"):
-        verify(leaks_on_one_pair, epsilon=1.5, wealth=file, samples=20_000)
+        verify(leaks_on_one_pair, epsilon=1.5, anytime=file, samples=20_000)
 
 
 # --- stopped --------------------------------------------------------------------------------------
@@ -188,7 +188,7 @@ class Interrupting:
 def test_ctrl_c_leaves_the_wealth_and_the_bound(tmp_path):
     file = tmp_path / "wealth.json"
     subject = claimed(data=Interval(0, 1))(Interrupting(260))
-    result = verify(subject, epsilon=1.0, wealth=file)
+    result = verify(subject, epsilon=1.0, anytime=file)
     bets = result.details["anytime"]
     assert result.verdict == "unproven"
     assert result.json()["interrupted"]
@@ -253,7 +253,7 @@ def test_evidence_accumulates_over_runs_until_it_refutes(tmp_path):
     file = tmp_path / "wealth.json"
     bounds = []
     for _ in range(12):
-        result = verify(a_little_less_noise, epsilon=1.0, wealth=file, samples=6_000)
+        result = verify(a_little_less_noise, epsilon=1.0, anytime=file, samples=6_000)
         bounds.append(result.lower.epsilon)
         if result.verdict == "refuted":
             break
@@ -265,48 +265,48 @@ def test_evidence_accumulates_over_runs_until_it_refutes(tmp_path):
     assert bounds == sorted(bounds)
     assert result.details["wealth"]["runs"] == len(seeds)
     assert saved["log_peak"] >= math.log(1e4)
-    again = verify(a_little_less_noise, epsilon=1.0, wealth=file, samples=6_000)
+    again = verify(a_little_less_noise, epsilon=1.0, anytime=file, samples=6_000)
     assert again.verdict == "refuted"
     assert os.listdir(tmp_path) == ["wealth.json"]
 
 
 def test_a_wealth_file_of_something_else_is_refused(tmp_path):
     file = tmp_path / "wealth.json"
-    verify(correct, epsilon=1.0, wealth=file, samples=2_000, seed=7)
+    verify(correct, epsilon=1.0, anytime=file, samples=2_000, seed=7)
     before = file.read_text()
     with pytest.raises(WealthError, match="seed=7: the wealth file has a run of it"):
-        verify(correct, epsilon=1.0, wealth=file, samples=2_000, seed=7)
+        verify(correct, epsilon=1.0, anytime=file, samples=2_000, seed=7)
     with pytest.raises(WealthError, match=r"claim epsilon = 1.0, not on epsilon = 1.1"):
-        verify(correct, epsilon=1.1, wealth=file, samples=2_000)
+        verify(correct, epsilon=1.1, anytime=file, samples=2_000)
     with pytest.raises(WealthError, match="the claim neighbours = "):
-        verify(correct, epsilon=1.0, wealth=file, samples=2_000, neighbours=ReplaceOne(Interval(0, 1), 2))
+        verify(correct, epsilon=1.0, anytime=file, samples=2_000, neighbours=ReplaceOne(Interval(0, 1), 2))
     with pytest.raises(WealthError, match="the subject correct, not on half_the_noise"):
-        verify(half_the_noise, epsilon=1.0, wealth=file, samples=2_000)
+        verify(half_the_noise, epsilon=1.0, anytime=file, samples=2_000)
     saved = json.loads(before)
     file.write_text(json.dumps({**saved, "source": "0"}))
     with pytest.raises(WealthError, match="its source code was before: it has changed"):
-        verify(correct, epsilon=1.0, wealth=file, samples=2_000)
+        verify(correct, epsilon=1.0, anytime=file, samples=2_000)
     file.write_text(json.dumps({**saved, "format": "dpwitness wealth, version 1"}))
     with pytest.raises(WealthError, match="must be in the format"):
-        verify(correct, epsilon=1.0, wealth=file, samples=2_000)
+        verify(correct, epsilon=1.0, anytime=file, samples=2_000)
     for broken in ("", "[]", "{}", "null", json.dumps({**saved, "log_wealth": 99.0})):
         file.write_text(broken)
-        with pytest.raises(WealthError, match="wealth="):
-            verify(correct, epsilon=1.0, wealth=file, samples=2_000)
+        with pytest.raises(WealthError, match="anytime="):
+            verify(correct, epsilon=1.0, anytime=file, samples=2_000)
         assert file.read_text() == broken
     with pytest.raises(WealthError, match="folder does not exist"):
-        verify(correct, epsilon=1.0, wealth=tmp_path / "no" / "wealth.json")
+        verify(correct, epsilon=1.0, anytime=tmp_path / "no" / "wealth.json")
     os.mkfifo(pipe := tmp_path / "pipe")  # a terminal, or a pipe, may wait for ever
     for where in (tmp_path, pipe):
         with pytest.raises(WealthError, match="must be a file"):
-            verify(correct, epsilon=1.0, wealth=where)
+            verify(correct, epsilon=1.0, anytime=where)
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("small_searches")
 def test_a_learners_settings_are_part_of_what_its_wealth_is_about(tmp_path):
     file = tmp_path / "wealth.json"
-    few = {"epsilon": 1.0, "wealth": file, "effort": "quick", "samples": 4_000}
+    few = {"epsilon": 1.0, "anytime": file, "effort": "quick", "samples": 4_000}
     first = verify("cucb-ldp1", **few)
     assert first.seed == 0
     second = verify("cucb-ldp1", **few)
@@ -326,7 +326,7 @@ def test_a_learners_settings_are_part_of_what_its_wealth_is_about(tmp_path):
 @pytest.mark.usefixtures("small_searches")
 def test_a_plain_bandits_parameters_are_part_of_what_its_wealth_is_about(tmp_path):
     file = tmp_path / "wealth.json"
-    few = {"epsilon": 1.0, "wealth": file, "effort": "quick", "samples": 2_000}
+    few = {"epsilon": 1.0, "anytime": file, "effort": "quick", "samples": 2_000}
     verify(PlainBandit(DPUCB, arms=2, rounds=4), **few)
     with pytest.raises(WealthError, match="source code was before"):
         verify(PlainBandit(DPUCB, arms=2, rounds=5), **few)
@@ -344,13 +344,13 @@ def test_a_run_that_another_one_overtook_is_not_kept(tmp_path):
             file.unlink()
         return data + rng.laplace(scale=1.0, size=lanes)
 
-    verify(overtaken, epsilon=1.0, wealth=file, samples=2_000)
+    verify(overtaken, epsilon=1.0, anytime=file, samples=2_000)
     saved = json.loads(file.read_text())
 
     def meanwhile(share, doing):
         file.write_text(json.dumps({**saved, "runs": [{"seed": 5, "samples": 1, "log_wealth": 0.0}]}))
 
-    result = verify(overtaken, epsilon=1.0, wealth=file, samples=2_000, progress=meanwhile)
+    result = verify(overtaken, epsilon=1.0, anytime=file, samples=2_000, progress=meanwhile)
     assert "wealth" in kinds(result)
     assert [run["seed"] for run in json.loads(file.read_text())["runs"]] == [5]
 
@@ -366,7 +366,7 @@ def test_the_command_line_bets_too(tmp_path):
         "@claimed(data=Interval(0, 1))\ndef half(data, rng, lanes):\n"
         "    return data + rng.laplace(scale=0.5, size=lanes)\n"
     )
-    arguments = ["verify", f"{file}:half", "--epsilon", "1", "--wealth", str(tmp_path / "w.json")]
+    arguments = ["verify", f"{file}:half", "--epsilon", "1", "--anytime", str(tmp_path / "w.json")]
     result = CliRunner().invoke(cli, [*arguments, "--json"])
     assert result.exit_code == 1
     assert json.loads(result.stdout)["anytime"]["refuted"]
@@ -374,7 +374,7 @@ def test_the_command_line_bets_too(tmp_path):
     said = CliRunner().invoke(cli, [*arguments, "--samples", "4000"])
     assert "Sequential test of" in " ".join(said.stdout.split())
     for option, words in (
-        (["--plot", "a.png"], "no band to draw"),
+        (["-o", "a.png"], "no band to draw"),
         (["--floating-point"], "real arithmetic"),
     ):
         refused = CliRunner().invoke(cli, [*arguments, *option])
@@ -418,7 +418,7 @@ def test_a_true_claim_of_a_learner_is_refuted_at_most_at_the_stated_rate(learner
             seed=seed,
             samples=20_000,
             confidence=0.6,
-            false_alarm=0.2,
+            significance=0.2,
         )
         refuted += result.details["anytime"]["refuted"]
     assert refuted <= 26

@@ -18,14 +18,14 @@ def slightly_wrong(data: float, rng: np.random.Generator, lanes: int) -> Any:
     return data + rng.laplace(scale=0.9, size=lanes)
 
 
-def verified(false_alarm: float) -> Verification:
+def verified(significance: float) -> Verification:
     return verify(
         slightly_wrong,
         epsilon=1.0,
         neighbours=Interval(0, 1),
         effort="quick",
         samples=60_000,
-        false_alarm=false_alarm,
+        significance=significance,
     )
 
 
@@ -36,12 +36,12 @@ def test_the_decisive_bound_gives_way_and_the_reported_one_does_not() -> None:
     tested = [result.json()["black_box"] for result in (loose, strict)]
     assert tested[0]["strict_epsilon_lower"] > tested[1]["strict_epsilon_lower"]
     assert (loose.verdict, strict.verdict) == ("refuted", "unproven")
-    assert "false_alarm=1e-12" in strict.json()["best_event"]["reproduce"]
+    assert "significance=1e-12" in strict.json()["best_event"]["reproduce"]
 
 
 @pytest.mark.parametrize("wrong", [0.0, -0.1, 0.6, True, float("nan")])
 def test_what_is_no_rate(wrong: float) -> None:
-    with pytest.raises(ValueError, match=r"false_alarm=.*: must (lie in \(0, 0.5\]|be a number)"):
+    with pytest.raises(ValueError, match=r"significance=.*: must (lie in \(0, 0.5\]|be a number)"):
         verified(wrong)
 
 
@@ -54,17 +54,17 @@ def test_layers_that_may_both_refute_share_the_rate() -> None:
         (View.MESSAGE, 0.0, 1.0),
     ):
         claim = ClaimForm(model="local", view=view, unit="one report", source="a test").at(1.0, delta)
-        assert _with_shared_error(EFFORTS["quick"], claim).false_alarm == share * FALSE_ALARM
+        assert _with_shared_error(EFFORTS["quick"], claim).significance == share * FALSE_ALARM
 
 
 @pytest.mark.slow
 def test_a_rate_below_what_a_linear_learners_view_leaves_out_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"false_alarm=1e-06: must be above 2e-06"):
+    with pytest.raises(ValueError, match=r"significance=1e-06: must be above 2e-06"):
         verify(
             "published/dp-dpe-central",
             epsilon=10.0,
             delta=0.25,
             effort="quick",
             horizon=500,
-            false_alarm=1e-6,
+            significance=1e-6,
         )

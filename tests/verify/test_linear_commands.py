@@ -45,7 +45,7 @@ def test_list_shows_linear_learners_and_their_problem(run):
 def test_simulate_reports_regret_phases_and_communication(run, tmp_path):
     picture = tmp_path / "regret.png"
     arguments = ("simulate", "dp-dpe-central", "--epsilon", "10", "--delta", ".25", "--horizon", "300")
-    code, out, err = run(*arguments, "--runs", "3", "--json", "--workers", "2", "--plot", str(picture))
+    code, out, err = run(*arguments, "--runs", "3", "--json", "--workers", "2", "-o", str(picture))
     assert (code, err) == (0, "")
     result = json.loads(out)
     assert result["rounds"][-1] == 300
@@ -81,10 +81,9 @@ def test_verify_prints_a_report_and_repeats(run):
         (["simulate", "dpe", "--problem", "top-k"], "dpe plays linear problems, not top-k"),
         (["simulate", "cucb", "--problem", "linear"], "unknown problem 'linear'"),
         (["simulate", "dpe", "--set", "size=3"], "unknown parameter 'size'"),
-        (["simulate", "dpe", "--checkpoints", "0"], "checkpoints=0"),
-        (["simulate", "dpe", "--runs", "0"], "runs=0"),
+        (["simulate", "dpe", "--runs", "0"], "'--runs': 0 is"),
         (["simulate", "dp-dpe", "--horizon", "10"], "did you mean"),
-        (["verify", "dp-pe-local", "--epsilon", "1"], "delta=0.0: must be a number above 0"),
+        (["verify", "dp-pe-local", "--epsilon", "1"], "--delta 0.0: must be a number above 0"),
         (["verify", "dp-dpe-local", "--epsilon", "1", "--delta", "1e-3", "--horizon", "0"], "horizon"),
     ],
 )

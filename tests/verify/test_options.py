@@ -6,15 +6,12 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 
-import click
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 import verify.assertion
 from mechanisms import Interval, Laplace
 from verify import assert_dp
-from verify.commands.command_options import flags
 from verify.conduct import rules
 from verify.options import Options, option, takes
 from verify.reproduction import reproduction
@@ -27,16 +24,15 @@ ALLOWED = {
     "samples": [None],
     "horizon": [None],
     "floating_point": [True],
-    "anytime": [True],
+    "anytime": [True, "many"],
     "problem": [None, "many"],
     "settings": [None, {"a": 1}],
     "adversary": [None, "many"],
-    "wealth": [None, "many", b"x"],
     "progress": [None],
     "time_limit": [math.inf],
 }
 NAMES = (
-    *ALLOWED, "epsilon", "confidence", "false_alarm", "seed", "effort", "workers",
+    *ALLOWED, "epsilon", "confidence", "significance", "seed", "effort", "workers",
 )  # fmt: skip
 
 
@@ -69,7 +65,10 @@ def test_wrong_types_are_refused_by_name(name):
         ({"samples": math.inf}, "samples=inf: must be a whole number of at least 1"),
         ({"confidence": None}, "confidence=None: must be a number"),
         ({"horizon": "long"}, "horizon='long': must be a whole number of at least 1"),
-        ({"workers": 10**9}, "workers=1000000000: must be at most 1000"),
+        (
+            {"workers": 10**9},
+            "workers=1000000000: must be a whole number from 1 to 1,000, dask, or dask:ADDRESS",
+        ),
         ({"effort": []}, "effort=[]: must be a name"),
         ({"settings": 3}, "settings=3: must be a dictionary of parameters by name"),
         ({"epsilon": 10**400}, "is larger than every float"),
@@ -111,7 +110,7 @@ class _WithPatience(Options):
     """The options, and one more: all that a new option takes."""
 
     patience: int = option(
-        2, "Cups of tea before it gives up.", rules.integer(1), help="Cups of tea.", reads=int
+        2, "Cups of tea before it gives up.", rules.integer(1), flag="--patience", reads=int
     )
 
 
@@ -137,16 +136,6 @@ def test_an_option_that_is_declared_once_is_everywhere(monkeypatch):
     assert "patience\n    Cups of tea before it gives up.\n\nReturns" in inspect.getdoc(verify_patiently)
     with pytest.raises(ValueError, match="patience=0: must be a whole number of at least 1"):
         verify_patiently("x", patience=0)
-
-    @click.command()
-    @flags(of=_WithPatience)
-    def command(**options):
-        click.echo(verify_patiently("x", **{**options, "settings": None}).patience)
-
-    assert re.search(
-        r"--patience INTEGER +Cups of tea\. +\[default: 2\]", CliRunner().invoke(command, ["--help"]).output
-    )
-    assert CliRunner().invoke(command, ["--patience", "5"]).output == "5\n"
 
     found, given = resolve("cucb"), verify_patiently("cucb", epsilon=1.0, patience=3)
     assert reproduction("cucb", found, given) == "dpwitness verify cucb --epsilon 1 --seed 0 --patience 3"

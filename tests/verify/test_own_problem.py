@@ -154,19 +154,16 @@ def test_what_cannot_be_had_is_said(problem, words):
         (("verify", "cucb-ldp2", "--problem", f"{SHOP}:clients"), "cucb-ldp2 plays no linear problems"),
         (("verify", "dp-linucb", "--delta", "0.1", "--problem", f"{SHOP}:made"), "plays contextual problems"),
         (("verify", "cucb-ldp2", "--problem", f"{SHOP}:made", "--set", "arms=3"), "takes no settings"),
-        (("certify", "cucb-ldp2", "--problem", f"{SHOP}:made"), "problems of the catalogue only"),
+        (
+            ("verify", "cucb-ldp2", "--problem", f"{SHOP}:made", "--certificate", "c.json"),
+            "problems of the catalogue only",
+        ),
     ],
 )
 def test_refusals(run, arguments, words):
     code, out, err = run(*arguments, "--epsilon", "1")
     assert (code, out) == (2, "")
     assert words in err
-
-
-def test_all_learners_at_once_play_no_file(run):
-    code, _, err = run("regret", "--all", "--problem", f"{SHOP}:made")
-    assert code == 2
-    assert "name a learner" in err
 
 
 @pytest.mark.parametrize("name", ["relative", "tired"])

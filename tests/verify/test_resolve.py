@@ -83,7 +83,7 @@ def test_functions_that_lack_their_neighbours_are_named_too(tmp_path: Path) -> N
         "def mean(values): return np.mean(values)\n"
         "def _hidden(data, rng): return data\n"
     )
-    with pytest.raises(SubjectError, match=r"in it: none; given --neighbours or --data also noisy$"):
+    with pytest.raises(SubjectError, match=r"in it: none; given --data also noisy$"):
         resolve(f"{file}:absent")
 
 

@@ -110,8 +110,8 @@ class AnytimeResult(CountedEvent):
     epsilon_lower, confidence
         Of the draws of all runs, at all times together.
     refuted
-        True if the wealth ever reached 1 / `false_alarm`.
-    false_alarm
+        True if the wealth ever reached 1 / `significance`.
+    significance
         Over all runs whose wealth is carried on.
     samples
         All draws, those of the search too.
@@ -155,7 +155,7 @@ class AnytimeResult(CountedEvent):
         """
         payoff = Payoff.for_claims(self.claim_epsilon, self.claim_delta)
         won, lost = np.log1p(payoff.largest_stake * payoff.outcomes[[0, 3], 0][:, None])[:, 0]
-        return float((-math.log(self.false_alarm) / max(1, self.draws) - lost) / (won - lost))
+        return float((-math.log(self.significance) / max(1, self.draws) - lost) / (won - lost))
 
     @property
     def floor_sentence(self) -> Sentence:
@@ -170,7 +170,7 @@ class AnytimeResult(CountedEvent):
             self.draws,
             wealth=_wealth(self.log_peak),
             p=at_most(self.p_value, 2),
-            threshold=_wealth(-math.log(self.false_alarm)),
+            threshold=_wealth(-math.log(self.significance)),
         )
 
     def lower_bound(self) -> LowerBound:
@@ -193,7 +193,7 @@ class AnytimeResult(CountedEvent):
             "log_peak": self.log_peak,
             "p_value": self.p_value,
             "refuted": self.refuted,
-            "false_alarm": self.false_alarm,
+            "significance": self.significance,
             "epsilon_lower": self.epsilon_lower,
             "confidence": self.confidence,
             "draws": self.draws,

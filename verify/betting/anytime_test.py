@@ -73,7 +73,7 @@ def anytime_test(
     claim_delta: float,
     samples: int,
     confidence: float = 0.95,
-    false_alarm: float = FALSE_ALARM,
+    significance: float = FALSE_ALARM,
     seed: int,
     progress: Progress | None = None,
     opening: Opening | None = None,
@@ -91,8 +91,8 @@ def anytime_test(
         The most draws to spend: both worlds, all pairs, and the search for more.
     confidence
         Of the lower bound on ε.
-    false_alarm
-        The claim is refuted when the wealth reaches 1 / `false_alarm`.
+    significance
+        The claim is refuted when the wealth reaches 1 / `significance`.
     seed
         Of everything random. With an `opening`, one that no earlier run used.
     progress
@@ -116,12 +116,12 @@ def anytime_test(
     """
     if not candidates:
         raise ValueError("candidates must not be empty")
-    for name, level in (("confidence", confidence), ("false_alarm", false_alarm)):
+    for name, level in (("confidence", confidence), ("significance", significance)):
         if not 0.0 < level < 1.0:
             raise ValueError(f"{name}={level!r}: must lie in (0, 1)")
-    if not false_alarm < 1.0 - confidence:
+    if not significance < 1.0 - confidence:
         raise ValueError(
-            f"false_alarm={false_alarm!r}: must be below 1 - confidence={1.0 - confidence:.6g}, which also "
+            f"significance={significance!r}: must be below 1 - confidence={1.0 - confidence:.6g}, which also "
             "pays for it"
         )
     least = FEWEST_OF_PAIR * len(candidates)
@@ -132,7 +132,7 @@ def anytime_test(
     source = source or Candidates(candidates, samples)
     reserve = SEARCHED if source.search_samples else 0.0
     wealth = Wealth(
-        claim_epsilon, claim_delta, confidence, false_alarm, opening or Opening(), reserve=reserve
+        claim_epsilon, claim_delta, confidence, significance, opening or Opening(), reserve=reserve
     )
     run = _Run(wealth, candidates, samples, seed, progress or no_progress, source)
     stopped: KeyboardInterrupt | None = None
@@ -260,7 +260,7 @@ class _Run:
             log_wealth=state.log_wealth,
             log_peak=state.log_peak,
             refuted=wealth.has_rejected,
-            false_alarm=wealth.false_alarm,
+            significance=wealth.significance,
             epsilon_lower=wealth.epsilon_lower,
             confidence=wealth.confidence,
             draws=max(pair.seen for pair in self.pairs),

@@ -48,7 +48,7 @@ class Bets:
         except ValueError as error:
             if not opening.pairs:
                 raise
-            raise WealthError(f"wealth={self.file}: holds a pair that is none: {error}") from None
+            raise WealthError(f"anytime={self.file}: holds a pair that is none: {error}") from None
         effort = conduct.effort
         result = anytime_test(
             known.worlds,
@@ -56,7 +56,7 @@ class Bets:
             claim_delta=delta,
             samples=known.samples,
             confidence=effort.confidence,
-            false_alarm=effort.false_alarm - known.negligible,
+            significance=effort.significance - known.negligible,
             seed=self.seed,
             progress=conduct.progress,
             opening=opening.with_share(source.share_of_wealth),

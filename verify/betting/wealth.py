@@ -77,7 +77,7 @@ class Wealth:
         epsilon: float,
         delta: float,
         confidence: float,
-        false_alarm: float,
+        significance: float,
         opening: Opening,
         *,
         reserve: float = 0.0,
@@ -85,7 +85,7 @@ class Wealth:
         self.claim = Payoff.for_claims(epsilon, delta)
         self.claimed = (epsilon, delta)
         self.opening, self.reserve = opening, reserve
-        self.false_alarm, self.confidence = false_alarm, confidence
+        self.significance, self.confidence = significance, confidence
         self.grid = _grid_of(epsilon)
         self.grid_payoff = Payoff.for_claims(self.grid, delta)
         known = len(opening.grid_log_wealth) == len(self.grid) == len(opening.grid_log_peak)
@@ -128,8 +128,8 @@ class Wealth:
 
     @property
     def has_rejected(self) -> bool:
-        """True if the wealth ever reached 1 / `false_alarm`, in this run or before."""
-        return self.state.log_peak >= -math.log(self.false_alarm)
+        """True if the wealth ever reached 1 / `significance`, in this run or before."""
+        return self.state.log_peak >= -math.log(self.significance)
 
     @property
     def is_finished(self) -> bool:
@@ -157,7 +157,7 @@ class Wealth:
         stake = self.claim.stake(p, q)
         bets = before.log_bets + np.cumsum(self.claim.steps(float(stake[0]), x, y))
         path = self._wealth_of(self.opening.log_wealth, before.log_begun, bets)
-        crossed = np.flatnonzero(path >= -math.log(self.false_alarm))
+        crossed = np.flatnonzero(path >= -math.log(self.significance))
         crosses = bool(crossed.size) and not self.has_rejected
         counted = int(crossed[0]) + 1 if crosses else len(x)
         counts = outcome_counts(x[:counted], y[:counted])
@@ -191,10 +191,10 @@ class Wealth:
         """The largest ε of the grid up to which all are refuted; beyond the claim if that is refuted.
 
         For a true ε the least grid point g ≥ ε must be refuted for the bound to be wrong, which happens with
-        probability at most 1 - confidence - false_alarm, at all times together; the claim's own refutation pays
+        probability at most 1 - confidence - significance, at all times together; the claim's own refutation pays
         the rest.
         """
-        left = np.flatnonzero(self.state.grid_peak < -math.log(1.0 - self.confidence - self.false_alarm))
+        left = np.flatnonzero(self.state.grid_peak < -math.log(1.0 - self.confidence - self.significance))
         first = int(left[0]) if left.size else len(self.grid)
         reached = float(self.grid[first - 1]) if first else 0.0
         return max(reached, math.nextafter(self.claimed[0], math.inf) if self.has_rejected else 0.0)

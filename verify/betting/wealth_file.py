@@ -162,18 +162,18 @@ def open_account(
     """
     fresh = WealthAccount.new(subject, source, claim, settings)
     if not path.absolute().parent.is_dir():
-        raise WealthError(f"wealth={path}: its folder does not exist")
+        raise WealthError(f"anytime={path}: its folder does not exist")
     if path.exists() and not path.is_file():  # a terminal or a pipe may wait for ever
-        raise WealthError(f"wealth={path}: must be a file")
+        raise WealthError(f"anytime={path}: must be a file")
     if not os.access(path.absolute().parent, os.W_OK):
-        raise WealthError(f"wealth={path}: its folder cannot be written")
+        raise WealthError(f"anytime={path}: its folder cannot be written")
     if not path.exists():
         return fresh
     found = _read(path)
     different = _difference(found, fresh)
     if different:
         raise WealthError(
-            f"wealth={path}: holds the evidence on {different}; begin a new file for it, or delete this one"
+            f"anytime={path}: holds the evidence on {different}; begin a new file for it, or delete this one"
         )
     return found
 
@@ -202,7 +202,7 @@ def _read(path: Path) -> WealthAccount:
     try:
         saved = from_json(path.read_text(encoding="utf-8"))
         if (version := saved.pop("format")) != _FORMAT:
-            raise WealthError(f"wealth={path}: must be in the format {_FORMAT!r}, is {version!r}")
+            raise WealthError(f"anytime={path}: must be in the format {_FORMAT!r}, is {version!r}")
         lists = {"runs": tuple(saved["runs"]), "pairs": tuple(saved["pairs"])}
         account = WealthAccount(**{**saved, **lists})
         numbers = [account.log_wealth, account.log_peak]
@@ -210,15 +210,15 @@ def _read(path: Path) -> WealthAccount:
         numbers += [number for values in grid for number in values]
         seeds = [run["seed"] for run in account.runs]
         if not all(isinstance(number, int | float) and math.isfinite(number) for number in numbers):
-            raise WealthError(f"wealth={path}: log_wealth and log_peak must be finite numbers")
+            raise WealthError(f"anytime={path}: log_wealth and log_peak must be finite numbers")
         if len(set(seeds)) < len(seeds):
-            raise WealthError(f"wealth={path}: two runs have one seed")
+            raise WealthError(f"anytime={path}: two runs have one seed")
         if account.log_peak < max(0.0, account.log_wealth):
-            raise WealthError(f"wealth={path}: log_peak is below the wealth that was reached")
+            raise WealthError(f"anytime={path}: log_peak is below the wealth that was reached")
         if not all(isinstance(run["samples"], int) for run in account.runs):
-            raise WealthError(f"wealth={path}: every run must say how many samples it took")
+            raise WealthError(f"anytime={path}: every run must say how many samples it took")
         if not isinstance(account.bets, dict):
-            raise WealthError(f"wealth={path}: bets must be an object")
+            raise WealthError(f"anytime={path}: bets must be an object")
     except (
         OSError,
         ArithmeticError,
@@ -228,5 +228,5 @@ def _read(path: Path) -> WealthAccount:
         DataFileError,
         UnicodeDecodeError,
     ) as error:
-        raise WealthError(f"wealth={path}: not a wealth file ({type(error).__name__}: {error})") from None
+        raise WealthError(f"anytime={path}: not a wealth file ({type(error).__name__}: {error})") from None
     return account

@@ -35,9 +35,8 @@ SAID = (
     "effort",
     "samples",
     "confidence",
-    "false_alarm",
+    "significance",
     "time_limit",
-    "stub",
     "seed",
 )
 """The options of a verification that a certificate says, beside its claim."""
@@ -288,7 +287,8 @@ def _asked(claim: Claim, options: Mapping[str, Any]) -> Options:
 def certifying(subject: str, claim: Claim, options: Mapping[str, Any]) -> str:
     """Return the command, or Python call, that certifies this."""
     named = is_registered(subject) or names_file(subject)
-    return rerun_command("certify", subject, _asked(claim, options), named=named)
+    further = ("--certificate", "certificate.json")
+    return rerun_command("certify", subject, _asked(claim, options), named=named, further=further)
 
 
 def said_options(options: Options) -> dict[str, Any]:

@@ -27,7 +27,7 @@ from verify.verdict.verdict import claim_words
 def certificate_document(certificate: Certificate, **files: str) -> Document:
     """Return the content of a certificate as a document; `files` are digests of the files it was read from, by name."""
     claim, proof = certificate.claim, certificate.proof
-    command = f"dpwitness certificate check {next(iter(files), 'FILE')}"
+    command = f"dpwitness check {next(iter(files), 'FILE')}"
     sections = [
         claim_section(certificate.subject, claim, arithmetic_words(certificate.kind)),
         Section("Proof stated by the file", (Bullets(proof.reasons), Facts(_facts(proof)))),

@@ -66,7 +66,17 @@ def certify(subject: object, options: Options) -> Certificate:
     'valid'
     """
     said_options(options)  # before any work
-    found = run_verification(subject, options)
+    return certified(run_verification(subject, options), subject, options)
+
+
+def certified(found: Verification, subject: object, options: Options) -> Certificate:
+    """Return the certificate of a verification, if it is certified.
+
+    Raises
+    ------
+    NotCertified
+        As `certify`.
+    """
     if hidden := class_without_source(subject):
         raise NotCertified(found, f"the source of {hidden} cannot be read; put it into a file")
     if found.verdict != "certified":

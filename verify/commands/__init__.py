@@ -1,1 +1,1 @@
-"""The commands of ``dpwitness``: ``list | verify | regret | simulate | audit | calibrate``."""
+"""The commands of ``dpwitness``: one table of options, one of commands, and what each command does."""

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import importlib
 import os
+import re
 import traceback
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
 
 import click
-from click.shell_completion import CompletionItem, shell_complete
+from click.shell_completion import shell_complete
 
+from verify.commands.command_table import COMMANDS, GROUPS, CommandRun
+from verify.commands.old_names import renamed
 from verify.conduct.exit_codes import GOOD, INPUT_ERROR, INTERRUPTED, OWN_ERROR
 from verify.printable import print_on_stderr, printable
 
 
-@dataclass
-class _Run:
-    """One run of the command line."""
-
-    debug: bool = False
-
-
 def _shows_traceback(ctx: click.Context, option: click.Parameter, given: bool) -> None:
-    ctx.ensure_object(_Run).debug |= given
+    ctx.ensure_object(CommandRun).debug |= given
 
 
 def _with_debug(command: click.Command) -> click.Command:
@@ -35,54 +30,47 @@ def _with_debug(command: click.Command) -> click.Command:
     return command
 
 
-_COMMANDS = {
-    "audit": "audit_command:audit_command",
-    "calibrate": "audit_command:calibrate_command",
-    "certificate": "certify_command:certificate_group",
-    "certify": "certify_command:certify_command",
-    "evaluate": "evaluate_command:evaluate_command",
-    "keys": "serve_command:keys_group",
-    "ledger": "ledger_command:ledger_group",
-    "list": "list_command:list_command",
-    "regret": "regret_command:regret_command",
-    "report": "report_command:report_command",
-    "reproduce": "reproduce_command:reproduce_command",
-    "run": "run_command:run_group",
-    "schema": "schema_command:schema_command",
-    "serve": "serve_command:serve_command",
-    "simulate": "simulate_command:simulate_command",
-    "verify": "verify_command:verify_command",
-}
+class _Group(click.Group):
+    """The commands whose names begin so, each made when it is asked for."""
 
-
-class _Commands(click.Group):
-    """The commands, each imported when it is asked for: all of them together take three times as long as most."""
+    def __init__(self, prefix: str = "", **settings: Any) -> None:
+        super().__init__(**settings)
+        self._prefix = prefix
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(_COMMANDS)
-
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[Any]]:
-        """Return the commands that begin so, none of them imported, and the options."""
-        commands = [CompletionItem(name) for name in _COMMANDS if name.startswith(incomplete)]
-        return [*commands, *click.Command.shell_complete(self, ctx, incomplete)]
+        own = [name.removeprefix(self._prefix) for name in COMMANDS if name.startswith(self._prefix)]
+        return list(dict.fromkeys(name.split()[0] for name in own))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name in _COMMANDS and cmd_name not in self.commands:
-            module, attribute = _COMMANDS[cmd_name].split(":")
-            command: click.Command = getattr(importlib.import_module(f"verify.commands.{module}"), attribute)
-            for own in command.commands.values() if isinstance(command, click.Group) else (command,):
-                _with_debug(own)
-            self.add_command(command)
-        return super().get_command(ctx, cmd_name)
+        path = self._prefix + cmd_name
+        if path in COMMANDS:
+            return _with_debug(COMMANDS[path].command(cmd_name))
+        return _Group(f"{path} ", name=cmd_name, help=GROUPS[path]) if path in GROUPS else None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if not (ctx.resilient_parsing or args[0].startswith("-")):
+            for words in (args[:2], args[:1]):  # "keys add" is old, "keys" is not
+                if said := renamed(self._prefix.strip(), " ".join(words)):
+                    raise click.UsageError(said, ctx)
+            known = self.list_commands(ctx)
+            if args[0] not in known:
+                from algorithms.problems import known_name
+
+                known_name("command", args[0], known)
+        return super().resolve_command(ctx, args)
 
 
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="dpwitness")
-def cli() -> None:
-    """Certify, refute and audit differential-privacy claims of online learners."""
-
-
-_with_debug(cli)
+cli = click.version_option(package_name="dpwitness")(
+    _with_debug(
+        _Group(
+            name="dpwitness",
+            help="Verify, certify and audit differential privacy of online learners.",
+            context_settings={"help_option_names": ["-h", "--help"]},
+        )
+    )
+)
 
 
 _COMPLETE = "_DPWITNESS_COMPLETE"
@@ -91,14 +79,18 @@ _COMPLETE = "_DPWITNESS_COMPLETE"
 
 def exit_code() -> int:
     """Run the command that the arguments of this process name, or complete them; return the exit code."""
-    run = _Run()
+    run = CommandRun()
     try:
         if asked := os.environ.get(_COMPLETE):
             return shell_complete(cli, {}, "dpwitness", _COMPLETE, asked)
-        code: Any = cli.main(standalone_mode=False, obj=run)
+        code: Any = cli.main(prog_name="dpwitness", standalone_mode=False, obj=run)
         return code if isinstance(code, int) else GOOD
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message(), err=True)
+        return INPUT_ERROR
+    except click.NoSuchOption as error:
+        path = error.ctx.command_path.partition(" ")[2] if error.ctx else ""
+        print_on_stderr(renamed(path, error.option_name) or error.format_message())
         return INPUT_ERROR
     except click.ClickException as error:
         print_on_stderr(error.format_message())
@@ -111,7 +103,7 @@ def exit_code() -> int:
             describe_input_error,  # these know the learners: --version does without
         )
 
-        print_on_stderr(describe_input_error(error))
+        print_on_stderr(with_flags(describe_input_error(error), run.flags))
         _print_traceback(run)
         return INPUT_ERROR
     except MemoryError as error:
@@ -131,7 +123,28 @@ def exit_code() -> int:
         return OWN_ERROR
 
 
-def _print_traceback(run: _Run) -> None:
+_PARAMETER = re.compile(r"^(\w+) ?= ?(.{1,80}?): ", flags=re.DOTALL)
+_OTHER_NAMES = {
+    "error": "significance",
+    "neighbours": "neighbors",
+    "store": "cache",
+    "by": "author",
+    "true_positive_rate": "rates",
+    "false_positive_rate": "rates",
+}
+"""Parameters in Python that the command line calls otherwise."""
+
+
+def with_flags(message: str, flags: Mapping[str, str]) -> str:
+    """Return the message of a refused value with the flag in place of the parameter's name in Python."""
+    found = _PARAMETER.match(message)
+    if found is None:
+        return message
+    flag = flags.get(_OTHER_NAMES.get(found[1], found[1]))
+    return message if flag is None else f"{flag} {found[2]}: {message[found.end() :]}"
+
+
+def _print_traceback(run: CommandRun) -> None:
     """Print the traceback of the error that is being handled, if it was asked for."""
     if run.debug:
         for line in traceback.format_exc().splitlines():

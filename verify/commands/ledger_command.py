@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +14,9 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from verify.commands.command_options import json_option, rules_option, show
-from verify.conduct.exit_codes import BAD
+from algorithms.problems import SettingError
+from verify.commands.shown_results import check_outputs, show
+from verify.commands.verify_command import composed
 from verify.document.terminal_text import plain_table
 from verify.printable import printable
 
@@ -23,188 +24,171 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from accountant.budget import Amount
-    from accountant.stores.store_verification import Verified
-
-_store_argument = click.argument("store")
-_anchor_option = click.option(
-    "--anchor",
-    type=click.Path(path_type=Path),
-    help="The file outside that keeps how far the store has come.",
-)
 
 
-_names_option = click.option(
-    "--names",
-    help="The key's file, or env:VARIABLE, of a STORE that holds no names of records, but hashes under a key.",
-)
-
-
-@click.group("ledger")
-def ledger_group() -> None:
-    """Verify, show, export, import and mend ledgers that last: files made by Accountant(..., store=...), or URLs."""
-
-
-@ledger_group.command("create")
-@_store_argument
-@click.option("--epsilon", required=True, type=float, help="What each record may lose in total.")
-@click.option("--delta", default=0.0, show_default=True, help="Its delta.")
-@click.option(
-    "--composition",
-    default="basic",
-    show_default=True,
-    type=click.Choice(["basic", "advanced", "zcdp", "renyi", "gaussian"]),
-    help="The theorem that adds losses up.",
-)
-@click.option(
-    "--trust",
-    default="central",
-    show_default=True,
-    type=click.Choice(["central", "local", "shuffle"]),
-    help="Whom records trust with their values.",
-)
-@click.option("--strict", is_flag=True, help="Refuse what rests on something that nobody checked.")
-@rules_option
-@_names_option
-def create(
+def create_command(
+    *,
     store: str,
-    epsilon: float,
-    delta: float,
-    composition: str,
-    trust: str,
+    epsilon: float | None,
+    delta: float | None,
+    composition: str | None,
+    trust: str | None,
     strict: bool,
     rules: Path | None,
-    names: str | None,
+    name_keys: str | None,
+    exported: Path | None,
+    learner: str | None,
+    problem: str | None,
+    settings: dict[str, str],
+    purpose: str | None,
+    tenant: str | None,
 ) -> None:
-    """Make an empty STORE, for `dpwitness serve` or Accountant(..., store=STORE); its terms never change."""
+    """Make an empty store, import a ledger, or begin a run."""
+    given = {
+        "--epsilon": epsilon,
+        "--delta": delta,
+        "--composition": composition,
+        "--trust": trust,
+        "--strict": strict or None,
+        "--rules": rules,
+        "--problem": problem,
+        "--set": " ".join(settings) or None,
+        "--purpose": purpose,
+        "--tenant": tenant,
+    }
+    asked = composed(composition or "basic", settings)
+    if exported is not None:
+        _refuse(given, list(given), "not with --from, whose ledger says it")
+        _import(store, exported, _made_keys(name_keys))
+        return
+    if epsilon is None:
+        raise SettingError("--epsilon: must be given: what each record may lose in total")
+    if learner is not None:
+        _refuse({**given, "--name-keys": name_keys}, ["--strict", "--name-keys"], "not with --learner")
+        from verify.commands.begun_run import begin_run
+
+        begin_run(
+            store,
+            learner,
+            problem,
+            asked["settings"],
+            budget=(epsilon, delta),
+            trust=trust or "central",
+            composition=asked["composition"],
+            rules=rules,
+            purpose=purpose,
+            tenant=tenant,
+        )
+        return
+    _refuse(given, ["--problem", "--purpose", "--tenant"], "only with --learner")
+    if asked["settings"]:
+        raise SettingError(
+            f"--set {next(iter(asked['settings']))}: is no parameter of the composition theorem"
+        )
     from accountant.budget import Budget
     from accountant.compositions import composition_named
     from accountant.rules.reach import check_reach
     from accountant.rules.rule import checked_rules, read_rules
-    from accountant.stores.opening import existing, open_store
-    from accountant.trust import Trust
+    from accountant.stores.opening import open_store
     from accountant.written_terms import Terms
 
-    theorem, budget = composition_named(composition), Budget(epsilon, delta)
+    theorem, budget = composition_named(asked["composition"]), Budget(epsilon, delta or 0.0)
     theorem.check(budget)
-    given = None if rules is None else checked_rules(read_rules(rules), theorem)
-    check_reach(given or (), theorem, budget)
+    limits = None if rules is None else checked_rules(read_rules(rules), theorem)
+    check_reach(limits or (), theorem, budget)
+    terms = Terms(budget, theorem, _trust(trust), strict)
+    _check_new(store)
+    with closing(open_store(store, terms, rules=limits, names=_made_keys(name_keys))) as made:
+        left = theorem.remaining_spend(theorem.zero_spend, budget).words_left
+        click.echo(f"{printable(made.name)}: each record may lose {left} ({theorem.name})")
+
+
+def _check_new(store: str) -> None:
+    from accountant.stores.opening import existing
+
     try:
         found = existing(store)
     except ValueError:  # there is none
-        made = open_store(store, Terms(budget, theorem, Trust(trust), strict), rules=given, names=names)
-        made.close()
-    else:
-        found.close()
-        raise click.UsageError(f"{found.name}: holds a ledger already")
-    left = theorem.remaining_spend(theorem.zero_spend, budget).words_left
-    click.echo(f"{printable(made.name)}: each record may lose {left} ({theorem.name})")
+        return
+    found.close()
+    raise SettingError(f"{found.name}: holds a ledger already")
 
 
-@ledger_group.command("verify")
-@_store_argument
-@_anchor_option
-@click.option(
-    "--archive",
-    "archives",
-    type=click.Path(path_type=Path, dir_okay=False, exists=True),
-    multiple=True,
-    help="A file that `dpwitness ledger fold --archive` wrote; once for each fold.",
-)
-@json_option
-@click.pass_context
-def verify_ledger(
-    ctx: click.Context, /, store: str, anchor: Path | None, archives: tuple[Path, ...], as_json: bool
+def _trust(word: str | None) -> Any:
+    from accountant.trust import Trust
+
+    if word == "none":
+        raise SettingError(
+            "--trust none: must be central, local or shuffle: a ledger is for learners with privacy"
+        )
+    return Trust(word or "central")
+
+
+def _refuse(given: Mapping[str, object], flags: Sequence[str], rule: str) -> None:
+    """Refuse options that would be passed over."""
+    for flag in flags:
+        if given[flag] is not None:
+            raise SettingError(f"{flag} {given[flag]}: {rule}")
+
+
+def _made_keys(name_keys: str | None) -> str | None:
+    """Return the place of keys; a file that is not there yet is made, with a key."""
+    from accountant.stores.names import add_key
+
+    if name_keys is not None and not name_keys.startswith("env:") and not Path(name_keys).exists():
+        add_key(Path(name_keys))
+        click.echo(f"{printable(name_keys)}: a new key; keep a copy, not beside the ledger")
+    return name_keys
+
+
+def _import(store: str, file: Path, names: str | None) -> None:
+    from accountant.stores.imports import import_ledger
+
+    with closing(import_ledger(file, store, names)) as opened:
+        said = f"{len(opened)} charges are in {printable(opened.name)}"
+    click.echo(f"{said}; {printable(str(file))}.imported is for reading")
+
+
+def show_command(
+    *,
+    store: str,
+    records: tuple[str, ...],
+    name_keys: str | None,
+    outputs: tuple[Path, ...],
+    as_json: bool,
 ) -> None:
-    """Recompute every hash, charge and total of STORE, or of a ledger in JSON; name the first that does not fit.
+    """Show how records stand; without records, who has spent most, limits, reservations and waiting actions."""
+    check_outputs(outputs, ".json")
+    for path in outputs:
+        from accountant.stores.export import export_store
 
-    What a fold says of the entries that it removed is believed, unless --archive has them.
+        export_store(store, path)
+    data, render = _standing(store, records, name_keys)
+    parts = [render]
+    if not records:
+        data["waiting"] = None
+        further = [_limits(store), _reservations(store), *([_waiting(store)] if _is_run(store) else [])]
+        for more, words in further:
+            data |= more
+            parts.append(words)
 
-    Exit codes: 0 everything fits; 1 something does not; 2 usage or input error.
-    """
-    from accountant.stores.archive import check_archives
-    from accountant.stores.store_refusals import StoreRefused
+    def rendered(console: Console) -> None:
+        for number, part in enumerate(parts):
+            if number:
+                console.print()
+            part(console)
 
-    try:
-        found = _verified(store, anchor)
-        believed = check_archives(store, archives)
-    except StoreRefused as refused:
-        words = str(refused)
-        show(
-            as_json,
-            lambda: {"fits": False, "reason": words},
-            lambda console: console.print(Text(printable(words)), soft_wrap=True),
-        )
-        ctx.exit(BAD)
-    show(as_json, partial(_verified_json, found, believed), partial(_render, found, believed))
-
-
-def _verified(store: str, anchor: Path | None) -> Verified:
-    from accountant.stores.export import verify_export
-    from accountant.stores.opening import verify_store
-
-    return verify_export(Path(store)) if store.endswith(".json") else verify_store(store, anchor)
+    show(as_json, lambda: data, rendered)
 
 
-def _verified_json(found: Verified, believed: int) -> dict[str, Any]:
-    return {
-        "fits": True,
-        "entries": found.entries,
-        "accounts": found.accounts,
-        "epoch": found.head.epoch,
-        "head": found.head.hash,
-        "folded": found.replay.folds[-1]["after"] if found.replay.folds else 0,
-        "believed": believed,
-        "hashed_names": found.replay.names is not None,
-        "erased_names": len(found.replay.erasures),
-        "adopted": len(found.replay.adoptions),
-        "on_trust": _on_trust(found, believed),
-        "reserved": list(found.reserved),
-    }
+_Shown = tuple[dict[str, Any], Callable[[Console], None]]
+"""JSON data, and what prints them."""
 
 
-def _on_trust(found: Verified, believed: int) -> list[str]:
-    """Return whose charges are on trust: of folded entries, too, whose kinds stay; their sums only while believed."""
-    kinds, trusted = found.replay.kinds, found.replay.trusted
-    return [repr(kinds[each].mechanism) for each in trusted if believed or each > 0]
+def _standing(store: str, records: Sequence[str], names: str | None) -> _Shown:
+    """Say what records have spent, open reservations included, and have left; it only reads.
 
-
-def _render(found: Verified, believed: int, console: Console) -> None:
-    console.print(f"{found.entries} entries, {found.accounts} accounts: all fit", highlight=False)
-    console.print(f"head {found.head.hash} (epoch {found.head.epoch})", highlight=False, soft_wrap=True)
-    if found.replay.lacking:
-        console.print(Text(found.replay.lacking), soft_wrap=True)
-    for fold in found.replay.folds:
-        words = f"folded: the entries up to {fold['after']}, by {fold['by']}: {fold['reason']}"
-        console.print(Text(printable(words)), soft_wrap=True)
-    if found.replay.folds:
-        words = (
-            f"those up to {believed} are believed"
-            if believed
-            else "the archives lead to what the folds say; what cannot be rebuilt is on trust in them, too"
-        )
-        console.print(words, highlight=False, soft_wrap=True)
-    if found.replay.names is not None:
-        console.print("records are named by hashes under a key")
-    if found.replay.erasures:
-        words = "names were erased; whoever came back began anew, with a whole budget"
-        console.print(f"{len(found.replay.erasures)} {words}", highlight=False, soft_wrap=True)
-    for mechanism in _on_trust(found, believed):
-        console.print(Text(f"on trust: the charge of {printable(mechanism)}"))
-    if found.reserved:
-        console.print(f"reserved, not drawn: {len(found.reserved)} (dpwitness ledger reservations)")
-
-
-@ledger_group.command("left")
-@_store_argument
-@click.argument("records", nargs=-1)
-@_names_option
-@json_option
-def left(store: str, records: tuple[str, ...], names: str | None, as_json: bool) -> None:
-    """Say what RECORDS have spent in STORE, open reservations included, and have left; else, who has spent most.
-
-    What is spent is rounded up and what is left down. Where STORE holds hashes of names, names are looked up under its
-    key; a hash that is shown (hmac-sha256:...), and what is shown for an erased name, is found without. It only reads:
-    STORE may be a copy, or in use.
+    What is spent is rounded up and what is left down.
     """
     from accountant.record_name import canonical_name
     from accountant.stores.names import pseudonym
@@ -239,21 +223,18 @@ def left(store: str, records: tuple[str, ...], names: str | None, as_json: bool)
         table = plain_table(("record", "of", "", "spent", "left"), rows)
         console.print(table if rows else "nobody has spent anything")
 
-    show(
-        as_json,
-        lambda: {
-            name: {
-                "spent": _exact(total),
-                "left": _exact(available),
-                "rules": [
-                    {"limit": str(rule), "spent": _exact(spent), "left": _exact(rest)}
-                    for rule, spent, rest in counted
-                ],
-            }
-            for name, (total, available, counted) in totals.items()
-        },
-        render,
-    )
+    data = {
+        name: {
+            "spent": _exact(total),
+            "left": _exact(available),
+            "rules": [
+                {"limit": str(rule), "spent": _exact(spent), "left": _exact(rest)}
+                for rule, spent, rest in counted
+            ],
+        }
+        for name, (total, available, counted) in totals.items()
+    }
+    return {"records": data}, render
 
 
 def _exact(amount: Amount) -> dict[str, str | None]:
@@ -269,30 +250,11 @@ def _rounded(value: Fraction | None, rounding: str, endless: str) -> str:
     return f"{float(digits):.6g}"
 
 
-@ledger_group.command("rules")
-@_store_argument
-@click.option(
-    "--set",
-    "file",
-    type=click.Path(path_type=Path, dir_okay=False, exists=True),
-    help="The rules that are to be in force from now on, all of them, in TOML; an empty file for none.",
-)
-@click.option("--by", default="", help="Who changes them; kept in the ledger.")
-@click.option("--reason", default="", help="Why; kept in the ledger.")
-@_names_option
-@json_option
-def rules(store: str, file: Path | None, by: str, reason: str, names: str | None, as_json: bool) -> None:
-    """List the limits of STORE beside its budget, and who set them when and why; with --set, put others in force.
-
-    They count what was charged before, too.
-    """
+def _limits(store: str) -> _Shown:
+    """Return the limits beside the budget, and who set them when and why."""
     from accountant.rules.reach import words_of_rule
-    from accountant.rules.rule import read_rules
-    from accountant.stores.opening import open_store, verify_store
+    from accountant.stores.opening import verify_store
 
-    if file is not None:
-        with closing(open_store(store, names=names)) as opened:
-            opened.change_rules(read_rules(file), by, reason)
     replay = verify_store(store).replay
     changes = [
         {key: body[key] for key in ("by", "reason", "at")} | {"entry": position}
@@ -316,225 +278,168 @@ def rules(store: str, file: Path | None, by: str, reason: str, names: str | None
             words = f"entry {change['entry']}, {when:%Y-%m-%d %H:%M} UTC, {change['by']}: {change['reason']}"
             console.print(Text(printable(words)), soft_wrap=True)
 
-    show(as_json, lambda: {"rules": [rule.to_dict() for rule in found], "changes": changes}, render)
+    return {"rules": [rule.to_dict() for rule in found], "changes": changes}, render
 
 
-@ledger_group.command("clock")
-@_store_argument
-@click.option("--by", required=True, help="Who says so; kept in the ledger.")
-@click.option("--reason", required=True, help="Why; kept in the ledger.")
-def clock(store: str, by: str, reason: str) -> None:
-    """Say that the clock is right, although it is far ahead of the last charge in STORE.
+def _reservations(store: str) -> _Shown:
+    """Return reservations that are neither drawn nor given back, and who holds them."""
+    from accountant.stores.opening import existing
+    from accountant.stores.sql_store import open_reservations
 
-    Rules for any so many days rest on it: a clock that is set ahead forgets what was charged.
-    """
-    from accountant.stores.opening import open_store
-
-    with closing(open_store(store)) as opened:
-        now = opened.confirm_clock(by, reason)
-    click.echo(f"charges go on from {datetime.fromtimestamp(now / 1_000, UTC):%Y-%m-%d %H:%M} UTC")
-
-
-@ledger_group.command("reservations")
-@_store_argument
-@json_option
-def reservations(store: str, as_json: bool) -> None:
-    """List reservations in STORE that are neither drawn nor given back, and who holds them."""
-    from accountant.stores.opening import open_store
-
-    with closing(open_store(store)) as opened:
-        found = opened.reservations()
+    with closing(existing(store)) as database:
+        found = open_reservations(database)
 
     def render(console: Console) -> None:
         rows = [(str(position), holder) for position, holder in found.items()]
         console.print(plain_table(("reservation", "held by"), rows) if rows else "no open reservations")
 
-    show(as_json, lambda: {"reservations": {str(key): value for key, value in found.items()}}, render)
+    return {"reservations": {str(key): value for key, value in found.items()}}, render
 
 
-@ledger_group.command("give-back")
-@_store_argument
-@click.argument("reservation", type=int)
-def give_back(store: str, reservation: int) -> None:
-    """Give the charge of a RESERVATION in STORE back: its holder can draw nothing on it any more.
+def _waiting(store: str) -> _Shown:
+    """Return the actions of a run that wait for their feedback, the oldest first; nothing is charged for them yet."""
+    from accountant.stores.store_refusals import StoreRefused
+    from verify.commands.begun_run import waiting_actions
 
-    It is safe whatever the holder does: noise is drawn only after the reservation is final in the store, and then
-    nothing is given back.
-    """
-    from accountant.stores.opening import open_store
+    try:
+        waiting = waiting_actions(store)
+    except (StoreRefused, ValueError) as refused:
+        words = f"waiting actions are not known: {refused}"
+        return {"waiting": None}, lambda console: console.print(Text(printable(words)), soft_wrap=True)
+    actions = [each.json() for each in waiting]
 
-    with closing(open_store(store)) as opened:
-        opened.give_back(reservation)
-    click.echo(f"reservation {reservation} is given back")
+    def render(console: Console) -> None:
+        rows = []
+        for each in actions:
+            record, arms = each["record"], " ".join(map(str, each["action"]))
+            said = "handed out in Python" if record is None else str(record)
+            rows.append((each["ticket"], arms, said, each["since"] or "not known"))
+        table = plain_table(("ticket", "action", "record", "since"), rows)
+        console.print(table if rows else "no action waits for its feedback")
 
-
-@ledger_group.command("adopt")
-@_store_argument
-@click.option("--reason", required=True, help="Why this copy goes on; kept in the ledger.")
-@_anchor_option
-def adopt(store: str, reason: str, anchor: Path | None) -> None:
-    """Say that this copy of STORE goes on, and that no other will: after a move, a restore or a loss.
-
-    What was spent after the copy was made is forgotten if it is not brought back. Never do this while the original is
-    in use: both would spend the same budgets.
-    """
-    from accountant.stores.opening import adopt as adopted
-
-    mark = adopted(store, reason, anchor)
-    click.echo(f"epoch {mark.epoch} begins after entry {mark.position - 1}")
+    return {"waiting": actions}, render
 
 
-@ledger_group.command("fold")
-@_store_argument
-@click.option(
-    "--before",
-    required=True,
-    type=click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M"]),
-    help="Entries from before this time, in UTC, are removed.",
-)
-@click.option("--by", required=True, help="Who does so; kept in the ledger.")
-@click.option("--reason", required=True, help="Why; kept in the ledger.")
-@click.option(
-    "--forget-requests",
-    is_flag=True,
-    help="Forget keys and answers of requests from before, too: who uses such a key again is charged again.",
-)
-@click.option(
-    "--archive",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="A new file for the entries that are removed, for `dpwitness ledger verify --archive`.",
-)
-@_anchor_option
-def fold(
+def _is_run(store: str) -> bool:
+    from accountant.stores.opening import existing, is_run
+
+    with closing(existing(store)) as database:
+        return is_run(database)
+
+
+_CHANGES = ("rules", "erase", "rotate_keys", "accept_clock", "promote", "cancel", "expire")
+
+
+def amend_command(
+    *,
     store: str,
-    before: datetime,
-    by: str,
+    author: str,
     reason: str,
-    forget_requests: bool,
-    archive: Path | None,
+    name_keys: str | None,
     anchor: Path | None,
+    allow_return: bool,
+    **changes: Any,
 ) -> None:
-    """Remove old entries of STORE; what everybody has spent, and what rules count, stays.
+    """Make exactly one administrative change, and say what it came to."""
+    asked = [name for name in _CHANGES if changes[name] not in (None, False)]
+    flags = ", ".join(f"--{name.replace('_', '-')}" for name in _CHANGES)
+    if len(asked) != 1:
+        raise SettingError(f"{flags}: exactly one must be given")
+    (change,) = asked
+    if allow_return and change != "erase":
+        raise SettingError("--allow-return: only with --erase")
+    if change in ("cancel", "expire"):
+        for flag, value in (("--author", author), ("--reason", reason)):
+            if value:
+                raise SettingError(
+                    f"{flag} {value}: not with --{change}, which the ledger keeps without them"
+                )
+    else:
+        for flag, value in (("--author", author), ("--reason", reason)):
+            if not value.strip():
+                raise SettingError(f"{flag} {value!r}: must say who makes the change, and why")
+    if change == "promote":
+        said = _promote(store, f"{reason} ({author})", anchor)
+    elif change == "expire":
+        said = _expire(store, changes["expire"])
+    elif change == "rotate_keys":
+        said = _rotate(store, changes["rotate_keys"], author, reason, anchor)
+    else:
+        from accountant.stores.opening import open_store
 
-    STORE is verified first, and may be in use. What is removed cannot be audited any more: export it before, and keep
-    the export. Verification begins at the fold, and believes it unless it is given the --archive.
-    """
-    from accountant.stores.folding import fold as folded
-    from accountant.stores.opening import open_store
-
-    with closing(open_store(store, anchor=anchor)) as opened:
-        moment = int(before.replace(tzinfo=UTC).timestamp() * 1_000)
-        found = folded(opened, moment, by, reason, forget_requests=forget_requests, archive=archive)
-    click.echo(f"{found.removed} entries are gone; verification begins after entry {found.after}")
-    click.echo(f"the head of an export made then: {found.hash}")
-
-
-@ledger_group.command("key")
-@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
-@click.option("--add", is_flag=True, help="Add a newer key to those of FILE, for `dpwitness ledger rotate`.")
-def key(file: Path, add: bool) -> None:
-    """Write a new key to FILE, under which a ledger holds hashes of names instead of names.
-
-    Keep FILE, and a copy, where the ledger and its backups are not. Whoever has both can tell whose account is whose;
-    without it nobody is charged any more, since everybody would be new.
-    """
-    from accountant.stores.names import add_key
-
-    add_key(file, rotate=add)
-    click.echo(f"{printable(str(file))}: a new key; keep a copy, not beside the ledger")
-
-
-@ledger_group.command("rotate")
-@_store_argument
-@click.option(
-    "--names",
-    required=True,
-    help="The file of its keys, oldest first, at least one of them new; or env:VARIABLE.",
-)
-@click.option("--by", required=True, help="Who does so; kept in the ledger.")
-@click.option("--reason", required=True, help="Why; kept in the ledger.")
-@_anchor_option
-def rotate(store: str, names: str, by: str, reason: str, anchor: Path | None) -> None:
-    """Hash what STORE calls its records under the newer keys of a file; names that were not hashed are from now on.
-
-    Nobody has spent less. Whoever has STORE open is refused, and opens it again with the file. All keys of the file are
-    needed from then on: a name is hashed under one after the other, so no list of names is needed. Exports and backups
-    from before name records as STORE did then.
-    """
-    from accountant.stores.names import NameKey
-    from accountant.stores.naming import rotate as rotated
-    from accountant.stores.opening import open_store
-
-    given = NameKey.read(names)
-    with closing(open_store(store, anchor=anchor)) as opened:
-        count = rotated(opened, given, by, reason)
-    click.echo(f"{count} accounts are named by hashes under the newest key")
+        with closing(open_store(store, anchor=anchor, names=name_keys)) as opened:
+            said = _CHANGE[change](opened, changes[change], author, reason, allow_return)
+    click.echo(said)
 
 
-@ledger_group.command("erase")
-@_store_argument
-@click.argument("record")
-@click.option("--by", required=True, help="Who does so; kept in the ledger.")
-@click.option(
-    "--reason", required=True, help="Why; kept in the ledger, so it must not say who the record is."
-)
-@click.option(
-    "--begins-anew",
-    is_flag=True,
-    help="Yes: whoever comes back by this name begins with a new account and a whole budget.",
-)
-@_names_option
-@_anchor_option
-def erase(
-    store: str,
-    record: str,
-    by: str,
-    reason: str,
-    begins_anew: bool,
-    names: str | None,
-    anchor: Path | None,
-) -> None:
-    """Forget which account of STORE is RECORD's; what was spent stays in force, and no name leads to it any more.
+def _change_rules(opened: Any, file: Path, author: str, reason: str, _: bool) -> str:
+    from accountant.rules.rule import read_rules
 
-    So whoever comes back by this name is new to STORE: what they lose in all is bounded by the budget times one more
-    than how often they were erased, and --begins-anew must say that this is meant. Exports, backups and keys of
-    requests that hold the name are not changed. RECORD may be what STORE shows of it (hmac-sha256:...).
-    """
+    rules = read_rules(file)
+    opened.change_rules(rules, author, reason)
+    return f"{len(rules)} rules are in force; they count what was charged before, too"
+
+
+def _erase(opened: Any, record: str, author: str, reason: str, allow_return: bool) -> str:
     from accountant.stores.names import pseudonym
-    from accountant.stores.naming import erase as erased
+    from accountant.stores.naming import erase
+
+    if not allow_return:
+        raise SettingError(
+            f"--erase {record}: leads nowhere any more, so who comes back by this name begins with a new account and a "
+            "full budget; say --allow-return if that is meant"
+        )
+    shown = erase(opened, pseudonym(record) or record, author, reason)
+    return f"the account is called {shown} from now on"
+
+
+def _accept_clock(opened: Any, _: bool, author: str, reason: str, __: bool) -> str:
+    now = opened.confirm_clock(author, reason)
+    return f"charges go on from {datetime.fromtimestamp(now / 1_000, UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def _cancel(opened: Any, reservation: int, *_: object) -> str:
+    opened.give_back(reservation)
+    return f"reservation {reservation} is given back"
+
+
+_CHANGE: Mapping[str, Callable[[Any, Any, str, str, bool], str]] = {
+    "rules": _change_rules,
+    "erase": _erase,
+    "accept_clock": _accept_clock,
+    "cancel": _cancel,
+}
+"""Changes of an open store."""
+
+
+def _promote(store: str, reason: str, anchor: Path | None) -> str:
+    from accountant.stores.opening import adopt
+
+    mark = adopt(store, reason, anchor)
+    return f"epoch {mark.epoch} begins after entry {mark.position - 1}"
+
+
+def _expire(store: str, age: float) -> str:
+    from verify.commands.begun_run import expire_actions
+
+    if not _is_run(store):
+        raise SettingError(f"{printable(store)}: holds no run, so no action waits for its feedback")
+    gone, left = expire_actions(store, round(age))
+    return f"withdrawn: {gone}; open: {left}"
+
+
+def _rotate(store: str, names: str, author: str, reason: str, anchor: Path | None) -> str:
+    """Hash names under the newer keys of a file; to a file whose keys the store has all, one is added."""
+    from accountant.stores.names import NameKey, add_key
+    from accountant.stores.naming import rotate
     from accountant.stores.opening import open_store
 
-    if not begins_anew:
-        raise click.UsageError(
-            "erased, a name leads to nobody: whoever comes back by it begins with a new account and a whole budget; "
-            "say --begins-anew if that is meant"
-        )
-    with closing(open_store(store, anchor=anchor, names=names)) as opened:
-        shown = erased(opened, pseudonym(record) or record, by, reason)
-    click.echo(f"the account is called {shown} from now on")
-
-
-@ledger_group.command("export")
-@_store_argument
-@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
-def export(store: str, file: Path) -> None:
-    """Write STORE to FILE, a ledger in JSON for audits that cannot be spent from."""
-    from accountant.stores.export import export_store
-
-    export_store(store, file)
-
-
-@ledger_group.command("import")
-@click.argument("file", type=click.Path(path_type=Path, dir_okay=False, exists=True))
-@click.option("--store", required=True, help="The new store.")
-@_names_option
-def import_(file: Path, store: str, names: str | None) -> None:
-    """Make a store of FILE, a ledger in JSON of this or an earlier version; it is renamed to FILE.imported.
-
-    With --names, the store holds hashes of names; those that are hashed in FILE stay so, under their key.
-    """
-    from accountant.stores.imports import import_ledger
-
-    with closing(import_ledger(file, store, names)) as opened:
-        said = f"{len(opened)} charges are in {printable(opened.name)}"
-    click.echo(f"{said}; {printable(str(file))}.imported is for reading")
+    with closing(open_store(store, anchor=anchor)) as opened:
+        if not names.startswith("env:"):
+            path = Path(names)
+            if not path.exists():
+                add_key(path)
+            elif NameKey.read(names).split(opened.names.check)[1] is None:
+                add_key(path, rotate=True)
+        count = rotate(opened, NameKey.read(names), author, reason)
+    return f"{count} accounts are named by hashes under the newest key"

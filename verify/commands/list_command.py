@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
-import click
 from rich.console import Console
 from rich.text import Text
 
@@ -22,8 +21,7 @@ from algorithms.problems import (
     problems,
 )
 from mechanisms.printed_numbers import at_most, nearest
-from verify.commands.command_options import json_option, refuse_given, show
-from verify.commands.completed_names import PROBLEM
+from verify.commands.shown_results import show
 from verify.document.elements import Block, Facts, Paragraph
 from verify.document.terminal_text import print_blocks
 from verify.sentences import remark
@@ -37,64 +35,76 @@ _PUBLISHED = "published/"
 _KINDS = {"learners": "learner", "problems": "problem", "zoo": "specimen"}
 
 
-@click.command("list")
-@click.argument("words", nargs=-1)
-@click.option(
-    "--for",
-    "played",
-    metavar="PROBLEM",
-    type=PROBLEM,
-    help="Say which learner to import for this problem, and why.",
-)
-@click.option("--trust", type=click.Choice(get_args(LearnerTrust)), default="central", show_default=True)
-@click.option("--epsilon", type=float, default=1.0, show_default=True)
-@click.option("--delta", type=float, default=0.0, show_default=True)
-@click.option("--horizon", type=int, default=100_000, show_default=True)
-@click.option("--long", "in_full", is_flag=True, help="Say everything, with sources and parameters.")
-@json_option
+_TRUST: LearnerTrust = "central"
+_EPSILON = 1.0
+_HORIZON = 100_000
+_DELTAS = (0.0, 1e-6)
+
+
 def list_command(
+    *,
     words: tuple[str, ...],
     played: str | None,
-    trust: LearnerTrust,
-    epsilon: float,
-    delta: float,
-    horizon: int,
-    in_full: bool,
+    trust: LearnerTrust | None,
+    epsilon: float | None,
+    verbose: bool,
     as_json: bool,
 ) -> None:
-    """Show learners and problems, a line each; or what WORDS describe, published learners and the zoo too.
-
-    As in ``dpwitness list local cascade`` or ``list zoo false``: names, models, families, sources and verdicts are
-    looked through. What alone is described is shown in full. With ``--for``, WORDS are none, and trust, epsilon, delta
-    and horizon count.
-    """
+    """Show learners, problems and specimens; or recommend a learner for a problem."""
     if played is not None:
         if words:
-            raise SettingError(f"words: {' '.join(words)!r} cannot be looked for with --for")
-        catalogue = {entry.name: entry for entry in _every_problem()}
-        entry = catalogue[known_name("problem", played, catalogue)]
-        suggestion = suggest(entry.build(), trust=trust, epsilon=epsilon, horizon=horizon, delta=delta)
-        show(as_json, lambda: asdict(suggestion), partial(_say, suggestion))
+            raise SettingError(f"words {' '.join(words)!r}: not with --for")
+        found = _suggestions(played, trust or _TRUST, _EPSILON if epsilon is None else epsilon)
+        data = {"suggestions": [{"delta": delta, **asdict(each)} for delta, each in found.items()]}
+        show(as_json, lambda: data, partial(_say, found))
         return
-    _refuse_unread()
-    found = _catalogue(words)
-    if not as_json and not any(found.values()):
+    for flag, value in (("--trust", trust), ("--epsilon", epsilon)):
+        if value is not None:  # a list of all learners would look like those of this trust
+            raise SettingError(f"{flag} {value}: must come with --for (list local: learners of local trust)")
+    listed = _catalogue(words)
+    if not as_json and not any(listed.values()):
         raise SettingError(f"words: nothing is described by {' '.join(words)!r}")
-    in_full = in_full or sum(map(len, found.values())) == 1
+    in_full = verbose or sum(map(len, listed.values())) == 1
     show(
         as_json,
-        lambda: found,
-        partial(print_blocks, _in_full(found)) if in_full else partial(_render_lines, words),
+        lambda: listed,
+        partial(print_blocks, _in_full(listed)) if in_full else partial(_render_lines, words),
     )
 
 
-def _refuse_unread() -> None:
-    """Refuse options that say nothing without --for: a list of all learners would look like those of this trust."""
-    rule = "must come with --for PROBLEM (list local: learners of local trust)"
-    refuse_given(("trust", "epsilon", "delta", "horizon"), rule)
+def _suggestions(played: str, trust: LearnerTrust, epsilon: float) -> dict[float, Suggestion]:
+    """Return the learner that is recommended without a delta, and another if one is for a delta above 0.
+
+    Raises
+    ------
+    ValueError
+        If there is none for either.
+    """
+    catalogue = {entry.name: entry for entry in _every_problem()}
+    problem = catalogue[known_name("problem", played, catalogue)].build()
+    found: dict[float, Suggestion] = {}
+    refused: ValueError | None = None
+    for delta in _DELTAS:
+        try:
+            one = suggest(problem, trust=trust, epsilon=epsilon, horizon=_HORIZON, delta=delta)
+        except ValueError as error:
+            refused = refused or error
+        else:
+            if one.name not in {each.name for each in found.values()}:
+                found[delta] = one
+    if not found and refused is not None:
+        raise refused
+    return found
 
 
-def _say(suggestion: Suggestion, console: Console) -> None:
+def _say(found: Mapping[float, Suggestion], console: Console) -> None:
+    for delta, suggestion in found.items():
+        if len(found) > 1 or delta:
+            console.print("delta = 0:" if delta == 0.0 else f"delta = {delta:g}:")
+        _say_one(suggestion, console)
+
+
+def _say_one(suggestion: Suggestion, console: Console) -> None:
     entry = every_learner[suggestion.name]
     console.print(f"[bold]{suggestion.name}[/bold]  from algorithms import {entry.make.__name__}")
     console.print(f"{suggestion.why}; {entry.summary}")

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
-from importlib import metadata
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +13,13 @@ from accountant.audit.audit_result import FORMAT as AUDIT
 from accountant.files.data_files import from_json
 from accountant.files.json_object import JsonError, load_text_file
 from accountant.provenance import file_digest
-from algorithms.problems import SettingError
 from verify.audit_document import audit_document
 from verify.certificates.certificate import FORMAT as CERTIFICATE
 from verify.certificates.certificate import Certificate
 from verify.certificates.certificate_document import certificate_document
-from verify.commands.audit_command import DEFAULT_DELTA, audit_file, neighbours_option
+from verify.commands.audit_command import DEFAULT_DELTA, audit_file
+from verify.commands.shown_results import check_outputs, document_writers, write_outputs, written_by
 from verify.document.elements import Document
-from verify.document.html_page import render_html
 from verify.document.markdown_text import markdown
 from verify.experiments.reproduce import FORMAT as REPRODUCTION
 from verify.experiments.reproduce import Reproduced
@@ -31,9 +27,6 @@ from verify.experiments.reproduction_document import reproduction_document
 from verify.experiments.simulation_document import simulation_document
 from verify.experiments.simulation_result import FORMAT as SIMULATION
 from verify.experiments.simulation_result import SimulationResult
-from verify.mutants.mutants_document import mutants_document
-from verify.mutants.verify_mutants import FORMAT as MUTANTS
-from verify.mutants.verify_mutants import Mutants
 from verify.regret_claims.regret_document import regret_document
 from verify.regret_claims.regret_report import FORMAT as REGRET
 from verify.regret_claims.regret_report import RegretReport
@@ -41,7 +34,7 @@ from verify.verdict.result import FORMAT as VERIFICATION
 from verify.verdict.result import Verification
 from verify.verdict.verification_document import verification_document
 
-_LISTS = ("reports", "files", "experiments", "subjects")
+_LISTS = ("files", "experiments")
 """Keys under which several results of one kind stand in one file."""
 _LOADS: dict[str, Callable[[Any, dict[str, str]], Document]] = {
     VERIFICATION: lambda data, files: verification_document(Verification.from_json(data), **files),
@@ -49,88 +42,26 @@ _LOADS: dict[str, Callable[[Any, dict[str, str]], Document]] = {
     AUDIT: lambda data, files: audit_document(Audit.from_json(data), **files),
     CERTIFICATE: lambda data, files: certificate_document(Certificate.from_json(data), **files),
     REPRODUCTION: lambda data, files: reproduction_document(Reproduced.from_json(data), **files),
-    MUTANTS: lambda data, files: mutants_document(Mutants.from_json(data), **files),
     SIMULATION: lambda data, files: simulation_document([SimulationResult.from_json(data)], **files),
 }
 
 
-@click.command("report")
-@click.argument(
-    "files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path, dir_okay=False)
-)
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="The file to write: .html or .md [default: Markdown on standard output].",
-)
-@click.option(
-    "--delta",
-    type=float,
-    default=DEFAULT_DELTA,
-    show_default=True,
-    help="Of releases and ledgers: audit epsilon at this delta.",
-)
-@click.option("--budget", type=float, help="Of releases and ledgers: an epsilon, to say what is left of it.")
-@neighbours_option
-def report_command(
-    files: tuple[Path, ...], output: Path | None, delta: float, budget: float | None, neighbours: str | None
-) -> None:
-    """Make one report of FILES: results in JSON, certificates, releases, ledgers and stores.
-
-    The verdict comes first, then the claim in words, both bounds, what they rest on, how sure they are, and the command
-    that repeats it. An HTML file needs nothing else: pictures are in it, and no script; a
-    browser prints it as PDF. Equal results make equal files if SOURCE_DATE_EPOCH sets their date.
-    """
-    write = _writer(output)
-    documents = [each for file in files for each in _documents(file, delta, budget, neighbours)]
-    written = write(documents, _made(_date())).encode()
-    if output is None:
-        click.echo(written, nl=False)
+def report_command(*, files: tuple[Path, ...], outputs: tuple[Path, ...]) -> None:
+    """Make one report of results, certificates, releases, ledgers and stores."""
+    check_outputs(outputs, ".html", ".md")
+    documents = [each for file in files for each in _documents(file)]
+    if outputs:
+        write_outputs(outputs, document_writers(lambda: documents))
     else:
-        output.write_bytes(written)
+        click.echo(markdown(documents, written_by()).encode(), nl=False)
 
 
-def _writer(output: Path | None) -> Callable[[Sequence[Document], str], str]:
-    """Return what writes a file of this name.
-
-    Raises
-    ------
-    SettingError
-        If no report has such a name.
-    """
-    match ".md" if output is None else output.suffix.lower():
-        case ".md":
-            return markdown
-        case ".html":
-            return render_html
-    raise SettingError(f"--output {output}: must end in .html or .md; a browser prints HTML as PDF")
-
-
-def _made(date: datetime) -> str:
-    version = metadata.version("dpwitness")
-    return f"Written {date:%Y-%m-%d %H:%M:%S} UTC by dpwitness {version} with dpwitness report."
-
-
-def _date() -> datetime:
-    """Return the time now, or that of SOURCE_DATE_EPOCH, as reproducible builds set it: seconds since 1970."""
-    said = os.environ.get("SOURCE_DATE_EPOCH", "").strip()
-    if not said:
-        return datetime.now(UTC)
-    try:
-        return datetime.fromtimestamp(int(said), UTC)
-    except (ValueError, OverflowError, OSError):
-        raise SettingError(
-            f"SOURCE_DATE_EPOCH {said!r}: must be seconds since 1970, a whole number"
-        ) from None
-
-
-def _documents(file: Path, delta: float, budget: float | None, neighbours: str | None) -> list[Document]:
+def _documents(file: Path) -> list[Document]:
     if file.suffix.lower() == ".json":
         found = load_text_file(file, lambda text: _results(from_json(text), file))
         if found:
             return found
-    _, audited = audit_file(file, AuditQuestion(delta=delta), budget, neighbours, risk=True)
+    _, audited = audit_file(file, AuditQuestion(delta=DEFAULT_DELTA))
     return [audit_document(audited)]
 
 

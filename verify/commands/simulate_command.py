@@ -9,25 +9,29 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-import click
 from rich.console import Console
 from rich.text import Text
 
-from algorithms.blocks import BlocksMissing, BlockStore, Executor, Part, make_executor
-from algorithms.problems import Parameter, ProblemError, Value, contextual_problems, linear_problems, problems
-from verify.commands.command_options import (
-    block_store,
-    check_plot,
-    check_writable,
-    flags,
-    json_option,
-    privacy_options,
+from algorithms.blocks import BlockStore, Executor, make_executor
+from algorithms.learner import DEFAULT_DELTA
+from algorithms.problems import (
+    Parameter,
+    ProblemError,
+    SettingError,
+    Value,
+    contextual_problems,
+    linear_problems,
+    problems,
+)
+from verify.commands.shown_results import (
+    check_outputs,
+    document_writers,
+    json_writer,
     show,
     shown_progress,
-    store_options,
     stored_runs,
+    write_outputs,
 )
-from verify.commands.completed_names import LEARNER
 from verify.conduct.isolation import found_apart
 from verify.conduct.progress import Progress, subprogress
 from verify.document.terminal_text import print_document
@@ -43,86 +47,99 @@ from verify.printable import printable
 from verify.subject_error import SubjectError
 from verify.subjects.resolve import every_learner
 
+_CHECKPOINTS = 50
+_HORIZON, _RUNS, _EPSILON = 10_000, 20, 1.0
 
-@click.command("simulate")
-@click.argument("learners", nargs=-1, required=True, type=LEARNER)
-@flags("problem", "settings")
-@privacy_options("simulates")
-@click.option("--horizon", type=int, default=10_000, show_default=True, help="Rounds per run.")
-@click.option("--runs", type=int, default=20, show_default=True, help="Independent runs.")
-@click.option("--checkpoints", type=int, default=50, show_default=True, help="At how many rounds to report.")
-@flags("workers", "backend", "scheduler")
-@store_options
-@click.option("--plot", type=click.Path(path_type=Path), help="Draw means and bands to a PNG file.")
-@click.option(
-    "--csv",
-    "csv_file",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Write every run to a CSV file.",
-)
-@flags("seed")
-@json_option
+
 def simulate_command(
+    *,
     learners: tuple[str, ...],
     problem: str | None,
     settings: dict[str, str],
-    epsilon: tuple[float, ...],
-    delta: tuple[float, ...],
-    horizon: int,
-    runs: int,
-    checkpoints: int,
-    workers: int,
-    backend: str,
-    scheduler: str | None,
-    store: Path | None,
-    part: Part | None,
-    plot: Path | None,
-    csv_file: Path | None,
+    epsilon: float | None,
+    delta: float | None,
+    horizon: int | None,
+    runs: int | None,
+    log: Path | None,
+    delay: int,
     seed: int,
+    workers: int | str,
+    cache: Path | None,
+    outputs: tuple[Path, ...],
     as_json: bool,
 ) -> None:
-    """Simulate LEARNERS and report their regret, in one table, picture and CSV file.
+    """Simulate learners, or replay a log with them, and show what they lose or would have earned."""
+    others, epsilons, deltas = _privacy(settings, epsilon, delta)
+    if log is not None:
+        for flag, value in (("--problem", problem), ("--cache", cache)):
+            if value is not None:
+                raise SettingError(f"{flag} {value}: not with --log, whose rewards are played")
+        from verify.commands.replayed_log import replay_log
 
-    A learner is a name, or path/to/file.py:object: a learner class, or a verify.PlainBandit of another library. A
-    problem may be path/to/file.py:problem, too. Several values of --epsilon, --delta or a number of --set, separated by
-    commas, are simulated each.
-    """
-    executor, blocks = make_executor(workers, backend, scheduler), block_store(store, part)
-    if plot is not None:
-        check_plot(plot)
-    if csv_file is not None:
-        check_writable("--csv", csv_file)
-    common = Configuration("", horizon, runs, problem, seed=seed, checkpoints=checkpoints)
-    lines = _lines(learners, common, epsilon, delta, settings)
+        replay_log(
+            learners,
+            log,
+            others,
+            epsilons=epsilons,
+            deltas=deltas,
+            horizon=horizon,
+            runs=runs or 1,
+            delay=delay,
+            seed=seed,
+            outputs=outputs,
+            as_json=as_json,
+        )
+        return
+    if delay:
+        raise SettingError(f"--delay {delay}: needs --log, whose rewards are delayed")
+    executor, blocks = make_executor(workers), None if cache is None else BlockStore(cache)
+    check_outputs(outputs, ".json", ".html", ".md", ".png", ".csv")
+    horizon, runs = horizon or _HORIZON, runs or _RUNS
+    common = Configuration("", horizon, runs, problem, seed=seed, checkpoints=_CHECKPOINTS)
+    lines = _lines(learners, common, epsilons, deltas, others)
     drawn: dict[str, list[tuple[float, SimulatedRuns]]] = {}
     first: dict[frozenset[tuple[str, Value]], SimulatedRuns] = {}
-    missing: BlocksMissing | None = None
     with stored_runs(blocks), shown_progress(", ".join(learners)) as tell:
         for number, line in enumerate(lines):
             (x, configuration) = line.points[0]
             share = subprogress(tell, number / len(lines), (number + 1) / len(lines))
-            try:
-                runs_of_line = _one(configuration, executor, blocks, share)
-                _refuse_unlike(first, configuration, runs_of_line)
-                drawn[line.name] = [(x, runs_of_line)]
-            except BlocksMissing as error:  # this machine's part of the next is done all the same
-                missing = error
-        if missing is not None:
-            raise missing
+            runs_of_line = _one(configuration, executor, blocks, share)
+            _refuse_unlike(first, configuration, runs_of_line)
+            drawn[line.name] = [(x, runs_of_line)]
     found = [drawn[line.name][0][1] for line in lines]
-    if plot is not None:
-        title = (
-            f"{found[0].learner} on {found[0].problem}"
-            if len(found) == 1
-            else f"Regret on {found[0].problem}"
-        )
-        draw_lines(lines, drawn, plot, x=FigureAxis("round t", logarithmic=True), y=REGRET, title=title)
-    if csv_file is not None:
-        write_runs(lines, drawn, csv_file)
     results = [
         SimulationResult.from_runs(line.points[0][1], of) for line, of in zip(lines, found, strict=True)
     ]
     show(as_json, partial(_data, results), partial(_render, results))
+
+    def draw(path: Path) -> None:
+        one = len(found) == 1
+        title = f"{found[0].learner} on {found[0].problem}" if one else f"Regret on {found[0].problem}"
+        draw_lines(lines, drawn, path, x=FigureAxis("round t", logarithmic=True), y=REGRET, title=title)
+
+    if outputs:
+        writers = document_writers(lambda: [simulation_document(results)])
+        writers |= json_writer(partial(_data, results))
+        write_outputs(outputs, {**writers, ".png": draw, ".csv": partial(write_runs, lines, drawn)})
+
+
+def _privacy(
+    settings: Mapping[str, str], epsilon: float | None, delta: float | None
+) -> tuple[dict[str, str], list[float], list[float]]:
+    """Return the settings that are left, and the epsilons and deltas that are asked for, by a flag or a --set."""
+    others, asked = dict(settings), []
+    for name, given, usual in (("epsilon", epsilon, _EPSILON), ("delta", delta, DEFAULT_DELTA)):
+        text = others.pop(name, None)
+        if text is None:
+            asked.append([usual if given is None else given])
+        elif given is not None:
+            raise SettingError(f"--{name} {given:g}: not with --set {name}={text}")
+        else:
+            try:
+                asked.append([float(part) for part in text.split(",")])
+            except ValueError:
+                raise SettingError(f"--set {name}={text}: must be numbers separated by commas") from None
+    return others, asked[0], asked[1]
 
 
 def _lines(

@@ -42,7 +42,7 @@ class Effort:
         Of the lower bounds that rest on draws.
     executor
         Where the black-box test draws; no result depends on it.
-    false_alarm
+    significance
         The largest probability with which a true claim is refuted.
     given
         Whether the draws were said by the caller: then there are as many, whatever they cost.
@@ -62,7 +62,7 @@ class Effort:
     batch_samples: int
     confidence: float = 0.95
     executor: Executor = field(default_factory=Serial)
-    false_alarm: float = FALSE_ALARM
+    significance: float = FALSE_ALARM
     given: bool = False
 
     def with_samples(self, samples: int | None, confidence: float) -> Effort:

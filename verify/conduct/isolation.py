@@ -31,7 +31,6 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from accountant.files.data_files import DataFileError, from_json
-from algorithms.blocks import BlocksMissing
 from verify.conduct.interrupts import count_interrupts
 from verify.conduct.progress import Progress
 from verify.findings import Finding, Statement
@@ -177,7 +176,7 @@ def found_apart(
         lambda reports: find(reports.progress),
         progress,
         seconds,
-        errors=(SubjectError, BlocksMissing, ValueError, OSError),
+        errors=(SubjectError, ValueError, OSError),
     )
     if isinstance(data, Finding):
         raise SubjectError(f"{name}: {data.message}")

@@ -114,8 +114,6 @@ def simulated(
         If the problem or a setting is unknown or out of range, or of another family than the learner.
     ValueError
         If a number is out of range, or a stored block is damaged.
-    BlocksMissing
-        If the store is for a part of the runs only, and others are not there yet.
     """
     where: dict[str, Any] = {"workers": executor or Processes(1), "store": store}
     subject = resolve(configuration.learner)

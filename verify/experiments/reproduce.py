@@ -21,7 +21,7 @@ from verify.experiments.run_all import run_all, with_data
 FORMAT = "dpwitness reproduction, version 1"
 
 _STAND_IN = (
-    "Synthetic stand-in: movies and users are made up. --data FOLDER plays your copy of MovieLens-1M instead."
+    "Synthetic stand-in: movies and users are made up. --movielens FOLDER plays your MovieLens-1M instead."
 )
 
 
@@ -158,7 +158,7 @@ def reproduce(
     words = report(experiment, scale, size, lines, results, note=note, content=content)
     text.write_text(words, encoding="utf-8")
     seen = tuple((statement.says, statement.seen(results)) for statement in experiment.statements)
-    again = ["dpwitness", "reproduce", experiment.name, "--scale", scale, "--out", str(folder)]
-    again += [] if data is None else ["--data", str(data)]
+    again = ["dpwitness", "reproduce", experiment.name, "--scale", scale, "--output-dir", str(folder)]
+    again += [] if data is None else ["--movielens", str(data)]
     seconds = time.perf_counter() - start
     return Reproduced(experiment.name, picture, table, text, seen, seconds, shlex.join(again), made_now())

@@ -79,7 +79,7 @@ class SimulationResult(FromJson):
         words += [] if asked.problem is None else ["--problem", asked.problem]
         for key, value in asked.settings.items():
             words += ["--set", f"{key}={value}"]
-        numbers = ("epsilon", "delta", "horizon", "runs", "seed", "checkpoints")
+        numbers = ("epsilon", "delta", "horizon", "runs", "seed")
         for name in numbers:
             words += [f"--{name}", repr(getattr(asked, name))]
         return shlex.join(words)

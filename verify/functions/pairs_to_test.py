@@ -145,7 +145,7 @@ class FunctionPairs(CandidateSource):
             return SearchResult(tuple(known[: self.budget.most_pairs]))
         found = self._searched(
             samples=self.budget.search,
-            error=self.conduct.effort.false_alarm / 2.0,
+            error=self.conduct.effort.significance / 2.0,
             final_samples=self.budget.samples // 4,
         )
         elsewhere = () if looked.elsewhere is None else (looked.elsewhere,)
@@ -204,7 +204,7 @@ class FunctionPairs(CandidateSource):
         samples = self.budget.search_of(left)
         self.search = self._searched(
             samples=samples,
-            error=self.conduct.effort.false_alarm,
+            error=self.conduct.effort.significance,
             final_samples=(left - samples) // 4,
         )
         new = list(different_pairs([*self._bet_on, *self.search.pairs]))[len(self._bet_on) :]

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from accountant import Simulation
-from algorithms.blocks import BlocksMissing
 from algorithms.catalogue.contextual_entries import ContextualEntry
 from algorithms.catalogue.linear_entries import LinearEntry
 from algorithms.catalogue.structured_entries import LearnerEntry
@@ -200,8 +199,6 @@ def attribute_errors_to_subject(subject: LearnerSubject, problem: str | None = N
     """
     try:
         yield
-    except BlocksMissing:  # no fault of anybody
-        raise
     except (Exception, SystemExit) as error:
         known = subject.entry is not None and problem is None
         if known or (isinstance(error, ValueError) and type(error) is not ValueError):

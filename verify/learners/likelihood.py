@@ -104,7 +104,7 @@ def add_likelihood(
         chosen,
         draws=trials,
         error=error,
-        strict_error=SHARE_OF_ERROR * effort.false_alarm,
+        strict_error=SHARE_OF_ERROR * effort.significance,
         seed=SpawnKey.LIKELIHOOD_TEST.sequence(seed, index),
     )
     decisive = bound.strict_epsilon > claim.epsilon

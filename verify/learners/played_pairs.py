@@ -248,7 +248,7 @@ class PlayedPairs:
         δ(ε) >= P(T) δ_kind(ε): T is known before its noise is drawn, and the best event gains δ_kind on it. Where
         nothing at all is drawn before, and by a class that is known to draw from its gate alone, P(T) = 1.
         """
-        delta, error = self.claim.delta, self.conduct.effort.false_alarm / _PLAYS.errors
+        delta, error = self.claim.delta, self.conduct.effort.significance / _PLAYS.errors
         sure = self.draws_from_gate and kind.first and not kind.drew
         n = 0 if sure else _PLAYS.at_once if kind.first else _PLAYS.later
         plays_seed, draws_seed = seed.spawn(2)
@@ -293,7 +293,7 @@ class PlayedPairs:
 
     def _steered(self, square: float, pair: int, seed: np.random.SeedSequence) -> Iterator[_Bound]:
         """Bound the loss of all Gaussian releases together; see `SteeredPair`."""
-        delta, error = self.claim.delta, self.conduct.effort.false_alarm / _PLAYS.errors
+        delta, error = self.claim.delta, self.conduct.effort.significance / _PLAYS.errors
         n, m = _PLAYS.steered, math.sqrt(square * (1.0 - _ROUNDING))
         needed = delta / error ** (1.0 / n)  # if all plays reach m²
         if needed >= 1.0:

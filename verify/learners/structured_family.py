@@ -167,7 +167,7 @@ class StructuredFamily(LearnerFamily):
         if isinstance(self.claim.unit, OnePerson):
             people = [*_PEOPLE, *([payer] if isinstance(payer, int) else [])]
             data, replaced = of_people(data, domain, self.claim.unit, people)
-            effort = replace(effort, false_alarm=effort.false_alarm / 2.0)  # two layers may refute
+            effort = replace(effort, significance=effort.significance / 2.0)  # two layers may refute
             self._add_people(evidence, accounting, replace(conduct, effort=effort), seed, people)
         neighbours = [*initial_replacements(data, domain, self.case.initial), *replaced]
         sees_draws = shows_draws(accounting.learner)
@@ -185,7 +185,7 @@ class StructuredFamily(LearnerFamily):
                 data,
                 self.claim,
                 conduct.reproduce,
-                effort.false_alarm,
+                effort.significance,
                 repeats=repeats,
                 again=lambda neighbour: played_again(self.case, data, neighbour, seed),
             )

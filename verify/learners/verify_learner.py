@@ -58,7 +58,7 @@ def _with_shared_error(effort: Effort, claim: Claim) -> Effort:
     refute the claim, beside the test of the view: each is wrong with half of the probability.
     """
     both = claim.delta > 0.0 and claim.view in RELEASED_VIEWS
-    return replace(effort, false_alarm=effort.false_alarm / 2.0) if both else effort
+    return replace(effort, significance=effort.significance / 2.0) if both else effort
 
 
 def _prove(

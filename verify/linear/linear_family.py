@@ -111,9 +111,9 @@ class LinearFamily(LearnerFamily):
 
     def check(self, effort: Effort) -> None:
         """Refuse so few false alarms that no test of the actions could refute."""
-        if self.claim.view == View.ACTIONS.value and not effort.false_alarm > 2.0 * NEGLIGIBLE:
+        if self.claim.view == View.ACTIONS.value and not effort.significance > 2.0 * NEGLIGIBLE:
             raise ValueError(
-                f"false_alarm={effort.false_alarm!r}: must be above {2.0 * NEGLIGIBLE:g} where the view is a linear "
+                f"significance={effort.significance!r}: must be above {2.0 * NEGLIGIBLE:g} where the view is a linear "
                 f"learner's actions: of the histories that are drawn, some are left out"
             )
 

@@ -25,6 +25,7 @@ from verify.regret_claims.simulated_regret import check_numbers, simulated_regre
 from verify.regret_claims.speaking_instances import StatedBound, smallest_horizon
 
 _Variable = Literal["epsilon", "gap", "size", "arms"]
+VARIABLES: tuple[str, ...] = get_args(_Variable)
 """epsilon; the gap between arms; K of K + 1 arms; one of so many arms."""
 
 _RESAMPLED, _COVERED = 2000, 0.99
@@ -175,8 +176,8 @@ def fit_scaling(
 
 def _checked(variable: str, values: tuple[float, ...]) -> tuple[float, ...]:
     """Refuse an unknown variable, and values that are out of range."""
-    if variable not in get_args(_Variable):
-        raise SettingError(f"scaling in {variable!r}: must be one of {', '.join(get_args(_Variable))}")
+    if variable not in VARIABLES:
+        raise SettingError(f"scaling in {variable!r}: must be one of {', '.join(VARIABLES)}")
     if len(set(values)) < _FEWEST:
         raise SettingError(f"{variable}={values!r}: must be at least {_FEWEST} different values")
     rules: Mapping[str, tuple[Callable[[float], bool], str]] = {

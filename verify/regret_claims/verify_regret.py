@@ -380,6 +380,7 @@ def _again(
         "seed": seed,
     }
     if problem is None or isinstance(problem, str):
+        numbers["significance"] = numbers.pop("error")  # as the command line calls it
         flags = [
             part for key, value in numbers.items() for part in (f"--{key}", str(value).removesuffix(".0"))
         ]

@@ -16,8 +16,8 @@ of draws that go together is far sharper. F draws them independently, as its bou
 Because F tests a single event that was fixed before F was drawn, the choices made in A, B and C cost nothing:
 there is one look, and no correction to pay (`BlackBoxResult.looks` is 1). The reported bound holds at
 `confidence`. The *refutation* is decided at a stricter level only: the bound computed from the same counts
-at error `false_alarm` must exceed the claim. So a true claim is refuted with probability at most
-`false_alarm`, whatever the confidence.
+at error `significance` must exceed the claim. So a true claim is refuted with probability at most
+`significance`, whatever the confidence.
 
 A test that is stopped (Ctrl-C, the time allowed) before F ends uses what F has drawn, and pays for all the
 other batches at whose end it could have been stopped; one that is stopped before F begins has no result.
@@ -85,7 +85,7 @@ def black_box_test(
     claim_delta: float,
     samples: int,
     confidence: float = 0.95,
-    false_alarm: float = 1e-4,
+    significance: float = 1e-4,
     seed: int,
     progress: Progress | None = None,
     executor: Executor | None = None,
@@ -103,7 +103,7 @@ def black_box_test(
         Draws of the view to spend in all: every stage, both worlds, all candidates.
     confidence
         Of the reported bounds.
-    false_alarm
+    significance
         Error level of the refutation.
     seed
         Of everything random; the result is the same for the same seed, bit by bit.
@@ -134,13 +134,13 @@ def black_box_test(
         raise ValueError(f"claim_epsilon must be at least 0, got {claim_epsilon}")
     if not 0.0 <= claim_delta < 1.0:
         raise ValueError(f"claim_delta must lie in [0, 1), got {claim_delta}")
-    for name, level in (("confidence", confidence), ("false_alarm", false_alarm)):
+    for name, level in (("confidence", confidence), ("significance", significance)):
         if not 0.0 < level < 1.0:
             raise ValueError(f"{name} must lie in (0, 1), got {level}")
     tell = progress if progress is not None else no_progress
     sizes = stage_sizes(len(candidates), samples)
     error = (1.0 - confidence) * (1.0 - STOPPED_EARLY)  # of a test that runs to its end
-    strict_error = false_alarm * (1.0 - STOPPED_EARLY)
+    strict_error = significance * (1.0 - STOPPED_EARLY)
     test = _Test(candidates, samples // 4, claim_epsilon, claim_delta, error, lattice, seed)
 
     with (executor or Serial()).open(test.work) as processes:
@@ -174,7 +174,7 @@ def black_box_test(
     hits, hits_prime = map(int, counts.hits[::-1, 0] if best.swapped else counts.hits[:, 0])
     bounds = _bounds(inversion, hits, hits_prime, n, claim_epsilon, claim_delta, (1.0 - confidence) * share)
     strict, _ = _bounds(
-        strict_inversion, hits, hits_prime, n, claim_epsilon, claim_delta, false_alarm * share
+        strict_inversion, hits, hits_prime, n, claim_epsilon, claim_delta, significance * share
     )
     dependent = counts.dependence
     return BlackBoxResult(
@@ -197,11 +197,11 @@ def black_box_test(
         band=delta_band(events, counts.hits, n, confidence=confidence, share_of_error=share),
         refuted=strict > claim_epsilon + best.event.rounding and dependent is None,
         dependent=dependent,
-        false_alarm=false_alarm,
+        significance=significance,
         looks=1,
         samples=spent + 2 * n,
         search_samples=0,
-        detection_floor=detection_floor(claim_epsilon, claim_delta, n, false_alarm * share),
+        detection_floor=detection_floor(claim_epsilon, claim_delta, n, significance * share),
         interrupted=counts.stopped is not None,
         seed=seed,
         final_batches=counts.sizes,

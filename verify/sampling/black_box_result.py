@@ -38,7 +38,7 @@ class BlackBoxResult(CountedEvent):
     inverted_by
         The inversion of the counts to the two bounds, fixed before the final draws.
     strict_epsilon_lower
-        The bound on ε at error `false_alarm`.
+        The bound on ε at error `significance`.
     strictly_inverted_by
         The inversion of the counts to that one, also fixed beforehand.
     share_of_error
@@ -96,7 +96,7 @@ class BlackBoxResult(CountedEvent):
     @property
     def _strict_error(self) -> float:
         """What the decision spent of the false-alarm rate."""
-        return self.false_alarm * self.share_of_error
+        return self.significance * self.share_of_error
 
     @property
     def floor_sentence(self) -> Sentence:
@@ -159,7 +159,7 @@ class BlackBoxResult(CountedEvent):
             "share_of_error": self.share_of_error,
             "refuted": self.refuted,
             "dependent": self.dependent,
-            "false_alarm": self.false_alarm,
+            "significance": self.significance,
             "looks": self.looks,
             "samples": self.samples,
             "detection_floor": self.detection_floor,

@@ -48,7 +48,7 @@ class CountedEvent(ABC):
         Of the bounds.
     refuted
         True if the claim is refuted.
-    false_alarm
+    significance
         The largest probability with which a true claim is refuted.
     samples
         Draws spent, both worlds of all pairs.
@@ -77,7 +77,7 @@ class CountedEvent(ABC):
     epsilon_lower: float
     confidence: float
     refuted: bool
-    false_alarm: float
+    significance: float
     samples: int
     search_samples: int
     seed: int

@@ -123,7 +123,7 @@ def _hold(
     return replace(
         result,
         confidence=1.0 - candidates.share_of_error * (1.0 - conduct.effort.confidence),
-        false_alarm=candidates.share_of_false_alarm * conduct.effort.false_alarm,
+        significance=candidates.share_of_false_alarm * conduct.effort.significance,
         share_of_error=share * result.share_of_error,
         looks=looks,
     )

@@ -147,7 +147,7 @@ class SingleLook:
             claim_delta=delta,
             samples=max(chosen.samples, fewest_samples(len(chosen.worlds))),
             confidence=1.0 - chosen.share_of_error * (1.0 - effort.confidence),
-            false_alarm=chosen.share_of_false_alarm * effort.false_alarm - chosen.negligible,
+            significance=chosen.share_of_false_alarm * effort.significance - chosen.negligible,
             seed=conduct.seed,
             progress=conduct.progress,
             executor=effort.executor,

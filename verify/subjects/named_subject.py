@@ -12,7 +12,7 @@ from verify.subjects.resolve import Named
 
 
 def named_subject(
-    subject: str | None, command: str | None, data: str | None, neighbours: str | None
+    subject: str | None, command: str | None, data: str | None
 ) -> tuple[str | Named | FunctionSubject, Adjacency | None]:
     """Return the subject of a command line, and the adjacency if one is given; no code of the subject's is imported.
 
@@ -22,8 +22,8 @@ def named_subject(
         A name, or None with a command.
     command
         A command, or None with a name.
-    data, neighbours
-        A domain or an adjacency in words; at most one of the two. A command needs one.
+    data
+        A domain or an adjacency in words. A command needs it.
 
     Raises
     ------
@@ -36,23 +36,18 @@ def named_subject(
         raise SubjectError(
             "name what to verify: a SUBJECT (dpwitness list shows the learners), or a --command, and not both"
         )
-    if data is not None and neighbours is not None:
-        raise SubjectError(
-            "--data and --neighbours: give one of them; --data means any two points of a domain"
-        )
-    option, words = ("--data", data) if data is not None else ("--neighbours", neighbours)
-    if words is None:
+    if data is None:
         if subject is not None:
             return subject, None
         raise SubjectError(
             "--command: say which data sets are neighbours, as in --data 'interval(0, 1)' or "
-            "--neighbours 'within(box(-10, 10, 5), linf=1)'"
+            "--data 'within(box(-10, 10, 5), linf=1)'"
         )
-    adjacency = adjacency_from_words(words)
+    adjacency = adjacency_from_words(data)
     if command is None:
         assert subject is not None
-        return Named(subject, (subject, option, words)), adjacency
+        return Named(subject, (subject, "--data", data)), adjacency
     from verify.functions.command_subject import command_subject
 
     found = command_subject(command, adjacency)
-    return replace(found, arguments=("--command", command, option, words)), None
+    return replace(found, arguments=("--command", command, "--data", data)), None

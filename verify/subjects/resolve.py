@@ -18,7 +18,6 @@ from mechanisms import Domain, Mechanism, Neighbouring
 from mechanisms.neighbouring import conversion_hint
 from verify.bandits.calling.plain_bandit import BanditSubject, PlainBandit
 from verify.conduct.process_state import subjects_own
-from verify.faults.planted_subject import Planted, plant
 from verify.functions.claimed import Declared, claim_form
 from verify.functions.function_subject import FunctionSubject
 from verify.learners.learner_subject import LearnerSubject
@@ -108,8 +107,6 @@ def resolve(subject: object, neighbours: Domain | Adjacency | None = None) -> Su
     """
     if isinstance(subject, LearnerSubject | MechanismSubject | FunctionSubject | BanditSubject):
         return subject
-    if isinstance(subject, Planted):
-        return plant(resolve(subject.subject, neighbours), subject.fault)
     if neighbours is None:
         return _found(subject, None)
     adjacency = as_adjacency(neighbours)
@@ -190,7 +187,7 @@ def _classify_function(
         )
         raise SubjectError(
             f"{name}: no claim; mark the function with @claimed(data=...), which says what its neighbours are, or give "
-            f"--data or --neighbours{makes}"
+            f"--data{makes}"
         )
     parameters = list(inspect.signature(function).parameters)
     if not _takes_randomness(function):
@@ -240,7 +237,7 @@ def load_object(reference: str) -> object:
     if not hasattr(module, attribute):
         subjects = [name for name, value in vars(module).items() if _is_subject(value)]
         functions = [name for name, value in vars(module).items() if _lacks_neighbours_only(value, module)]
-        also = f"; given --neighbours or --data also {', '.join(functions)}" if functions else ""
+        also = f"; given --data also {', '.join(functions)}" if functions else ""
         raise SubjectError(
             f"{path} has no object {attribute!r}; what could be verified in it: {', '.join(subjects) or 'none'}{also}"
         )

@@ -509,8 +509,8 @@ def _false_positives(verification: Verification) -> float:
     """Return the largest probability with which a true claim is rejected."""
     for kind in ("black_box", "anytime"):
         tested = verification.details.get(kind)
-        if isinstance(tested, Mapping) and isinstance(tested.get("false_alarm"), float):
-            return float(tested["false_alarm"])
+        if isinstance(tested, Mapping) and isinstance(tested.get("significance"), float):
+            return float(tested["significance"])
     return FALSE_ALARM
 
 

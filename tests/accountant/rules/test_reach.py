@@ -270,7 +270,7 @@ def test_a_ledger_keeps_what_it_promised_from_the_first_charge(tmp_path: Path) -
             [Rule(Budget(0.5), tenant="a"), Rule(Budget(1.0), tenant="b")], "me", "to learn more"
         )
         assert all(rule.reached_by is None for rule in store.rules)
-    shown = CliRunner().invoke(cli, ["ledger", "rules", str(path)], env={"COLUMNS": "400"})
+    shown = CliRunner().invoke(cli, ["ledger", "show", str(path)], env={"COLUMNS": "400"})
     assert (
         "a quota of what is charged for tenant 'a'; what it learns is bounded by the budget" in shown.output
     )

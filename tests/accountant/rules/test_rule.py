@@ -253,7 +253,7 @@ def test_a_clock_that_runs_ahead_is_confirmed_first(time: Time, tmp_path: Path) 
     spend(accountant, "ann")
     spend(accountant, "ann")
     time.ahead += 4 * DAY
-    with pytest.raises(ValueError, match="dpwitness ledger clock"):
+    with pytest.raises(ValueError, match="dpwitness ledger amend --accept-clock"):
         spend(accountant, "ann")
     confirm(accountant)
     time.ahead -= 30 * DAY  # set back: time stands still

@@ -25,21 +25,23 @@ class Server:
     ----------
     journal
         Where it writes its journal to.
-    options
-        What the command is given but the port.
+    config
+        What its file says but the port.
     code
         What the process runs.
     """
 
-    def __init__(self, journal: Path, *options: object, code: str = COMMAND) -> None:
+    def __init__(self, journal: Path, config: str, *, code: str = COMMAND) -> None:
         self.journal = journal
-        self.options = [str(each) for each in options]
+        self.config = config
+        self.file = journal.with_name(f"{journal.name}-{id(self)}.toml")
         self.code = code
         self.port = 0
         self.start()
 
     def start(self) -> None:
-        command = [sys.executable, "-c", self.code, "serve", "--port", str(self.port), *self.options]
+        self.file.write_text(f"port = {self.port}\n{self.config}\n")
+        command = [sys.executable, "-c", self.code, "serve", str(self.file)]
         with self.journal.open("ab") as journal:
             self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=journal, text=True)
         assert self.process.stdout is not None

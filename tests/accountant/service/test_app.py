@@ -261,7 +261,7 @@ def test_a_clock_that_runs_ahead_is_named(opened: Opened, monkeypatch: pytest.Mo
     monkeypatch.setattr(clock, "wall", lambda: now + 30 * clock.DAY)
     for path, body in (("release", asks("b")), ("reserve", without_values(asks("c")))):
         words = refused(client.ask(f"/v1/{path}", body), 503, "clock-ahead")
-        assert "dpwitness ledger clock" in words
+        assert "dpwitness ledger amend --accept-clock" in words
     assert client.spent() == 0.5
 
 

@@ -46,14 +46,14 @@ def keys(tmp_path: Path) -> KeyFile:
 
 
 def test_it_does_not_start_without_a_key(store: Path, keys: KeyFile) -> None:
-    with pytest.raises(ValueError, match=r"there is no key; make one with `dpwitness keys add"):
+    with pytest.raises(ValueError, match=r"there is no key; make one with `dpwitness keys STORE --add"):
         serve([partial(ledger_at, str(store), None)], keys)
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "192.0.2.1", "::", "example.org"])
 def test_other_machines_do_not_ask_in_plain_words(store: Path, keys: KeyFile, host: str) -> None:
     keys.add("ann", [KeyScope.SPEND])
-    with pytest.raises(ValueError, match=f"--host {host}: other machines could ask"):
+    with pytest.raises(ValueError, match=f"host = '{host}': other machines could ask"):
         serve([partial(ledger_at, str(store), None)], keys, host=host)
     with pytest.raises(ValueError, match="both or none"):
         serve([partial(ledger_at, str(store), None)], keys, host=host, certificate=Path("x.pem"))
@@ -64,7 +64,7 @@ def test_files_that_are_no_certificate_are_named(store: Path, keys: KeyFile, tmp
     words = tmp_path / "words.pem"
     words.write_text("no certificate")
     for file in (words, tmp_path / "none.pem"):
-        said = f"--certificate .*{file.name}, --certificate-key .*words.pem: must be PEM"
+        said = f"certfile .*{file.name}, keyfile .*words.pem: must be PEM"
         with pytest.raises(ValueError, match=said):
             serve(
                 [partial(ledger_at, str(store), None)], keys, port=0, certificate=file, certificate_key=words
@@ -85,7 +85,7 @@ def test_a_store_must_exist_and_a_port_be_free(store: Path, keys: KeyFile) -> No
     assert not store.with_name("other.db").exists()
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        with pytest.raises(ValueError, match=f"--port {port}: cannot be listened on"):
+        with pytest.raises(ValueError, match=f"port {port}: cannot be listened on"):
             serve([partial(ledger_at, str(store), None)], keys, port=port)
 
 
@@ -196,16 +196,16 @@ def test_connections_that_do_not_shake_hands_make_room() -> None:
 
 
 DIRECTLY = """
-import sys
+import sys, tomllib
 from functools import partial
 from pathlib import Path
 from accountant.service.keys import KeyFile
 from accountant.service.service_limits import ServiceLimits
 from accountant.service.server import ledger_at, serve
-options = dict(zip(sys.argv[2::2], sys.argv[3::2]))
-store = options["--store"]
-keys = KeyFile(Path(options.get("--keys", f"{store}.keys")))
-serve([partial(ledger_at, store, None)], keys, port=int(options["--port"]), limits=ServiceLimits(rate=1e6),
+options = tomllib.loads(Path(sys.argv[2]).read_text())
+store = options["store"]
+keys = KeyFile(Path(options.get("keys", f"{store}.keys")))
+serve([partial(ledger_at, store, None)], keys, port=options["port"], limits=ServiceLimits(rate=1e6),
       ready=lambda address: print("serving on", address, flush=True))
 """  # without what other commands import
 
@@ -260,9 +260,9 @@ def check_killed(store: Any, servers: Sequence[Server], key: str, kills: int) ->
 def test_nothing_is_overspent_or_lost_in_two_hundred_kills(store: Path, keys: KeyFile) -> None:
     """Two servers on one store, eight clients that retry, and kill -9 of all of them at random moments."""
     key = keys.add("ann", [KeyScope.SPEND])
-    options = ("--store", store)
+    config = f"store = '{store}'"
     check_killed(
-        store, [Server(store.with_name("journal"), *options, code=DIRECTLY) for _ in range(2)], key, 200
+        store, [Server(store.with_name("journal"), config, code=DIRECTLY) for _ in range(2)], key, 200
     )
 
 
@@ -270,14 +270,14 @@ def test_nothing_is_overspent_or_lost_in_two_hundred_kills(store: Path, keys: Ke
 def test_nothing_is_overspent_or_lost_on_postgresql(keys: KeyFile, tmp_path: Path, url: str) -> None:
     key = keys.add("ann", [KeyScope.SPEND])
     Accountant(Budget(1.0), store=url).ledger.close()  # type: ignore[attr-defined]
-    options = ("--store", url, "--keys", keys.path)
-    check_killed(url, [Server(tmp_path / "journal", *options, code=DIRECTLY) for _ in range(2)], key, 40)
+    config = f"store = '{url}'\nkeys = '{keys.path}'"
+    check_killed(url, [Server(tmp_path / "journal", config, code=DIRECTLY) for _ in range(2)], key, 40)
 
 
 @pytest.mark.slow
 def test_the_process_ends_when_it_is_told_and_says_nothing_private(store: Path, keys: KeyFile) -> None:
     key = keys.add("ann", [KeyScope.SPEND])
-    server = Server(store.with_name("journal"), "--store", store)
+    server = Server(store.with_name("journal"), f"store = '{store}'")
     assert server.post(key, "/v1/release", asks("a", "the-record", 0.8314159))[0] == 200
     assert server.post(key, "/v1/release", asks("b", "the-record", 7.8314159))[0] == 422
     connection = http.client.HTTPConnection("127.0.0.1", server.port)
@@ -298,7 +298,7 @@ def test_the_process_ends_when_it_is_told_and_says_nothing_private(store: Path, 
 @pytest.mark.slow
 def test_connections_that_do_not_ask_are_closed(store: Path, keys: KeyFile) -> None:
     key = keys.add("ann", [KeyScope.SPEND])
-    server = Server(store.with_name("journal"), "--store", store, "--seconds", "1")
+    server = Server(store.with_name("journal"), f"store = '{store}'\n[limits]\ntimeout = 1")
     with (
         socket.create_connection(("127.0.0.1", server.port)) as silent,
         socket.create_connection(("127.0.0.1", server.port)) as slow,
@@ -332,8 +332,8 @@ def test_with_a_certificate_it_speaks_tls(store: Path, keys: KeyFile, tmp_path: 
     subprocess.run(
         [*make.split(), "-addext", "subjectAltName=DNS:localhost"], check=True, capture_output=True
     )
-    tls = ("--certificate", certificate, "--certificate-key", private)
-    server = Server(store.with_name("journal"), "--store", store, *tls)
+    tls = f"[tls]\ncertfile = '{certificate}'\nkeyfile = '{private}'"
+    server = Server(store.with_name("journal"), f"store = '{store}'\n{tls}")
     trusting = ssl.create_default_context(cafile=certificate)
     connection = http.client.HTTPSConnection("localhost", server.port, context=trusting)
     connection.request("GET", "/v1/summary", headers={"Authorization": f"Bearer {key}"})

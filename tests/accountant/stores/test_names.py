@@ -179,7 +179,9 @@ def test_without_its_key_or_with_another_nothing_is_charged(
         opened(path, None)
     with pytest.raises(KeyRefused, match=f"{path}: the key that was given .* is not the one"):
         opened(path, other)
-    with pytest.raises(KeyRefused, match=f"{plain}: holds names of records as they are, .* ledger rotate"):
+    with pytest.raises(
+        KeyRefused, match=f"{plain}: holds names of records as they are, .* --rotate-keys FILE"
+    ):
         opened(plain, key)
     with pytest.raises(KeyRefused, match="record 'ann'"):
         spent_in(path, ["ann"])

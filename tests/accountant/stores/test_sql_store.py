@@ -352,7 +352,7 @@ def test_a_copy_spends_nothing_until_it_is_adopted(path: Path, tmp_path: Path) -
     accountant.ledger.close()  # type: ignore[attr-defined]
     copy = tmp_path / "copy.db"
     shutil.copy(path, copy)
-    with pytest.raises(StoreMoved, match=r"is a copy.*dpwitness ledger adopt"):
+    with pytest.raises(StoreMoved, match=r"is a copy.*dpwitness ledger amend .* --promote"):
         opened(copy)
     assert verify_store(copy).entries == verify_store(path).entries  # reading is free
     with pytest.raises(ValueError, match="must say why"):

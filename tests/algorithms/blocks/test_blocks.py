@@ -20,12 +20,10 @@ from hypothesis import strategies as st
 from algorithms.blocks import (
     Arrays,
     Blocks,
-    BlocksMissing,
     BlockStore,
     DamagedBlock,
     Executor,
     Finished,
-    Part,
     Processes,
     Serial,
     Tell,
@@ -123,41 +121,16 @@ def test_more_blocks_keep_the_first_ones(tmp_path: Path) -> None:
     assert same(run_blocks([work(2)], store=store), run_blocks([work(2)]))
 
 
-def test_parts_of_several_machines_are_merged_by_copying(tmp_path: Path) -> None:
-    works = [work(10), work(3, seed=6)]
-    for number in (1, 2, 3):
-        with pytest.raises(BlocksMissing, match=f"part {number} of 3 is done: .* of 13 blocks"):
-            run_blocks(works, store=BlockStore(tmp_path / str(number), Part(number, 3)))
+def test_folders_of_several_machines_are_merged_by_copying(tmp_path: Path) -> None:
+    """Two files of one name are the same, whichever machine wrote them."""
+    for number, count in ((1, 4), (2, 7)):
+        run_blocks([work(count)], store=BlockStore(tmp_path / str(number)))
     merged = tmp_path / "merged"
-    for number in (3, 1, 2):
+    for number in (2, 1):
         shutil.copytree(tmp_path / str(number), merged, dirs_exist_ok=True)
-    done = run_blocks(works, StopsAfter(0), store=BlockStore(merged))
-    assert same(done, WHOLE)
+    done = run_blocks([work(7)], StopsAfter(0), store=BlockStore(merged))
+    assert same(done, run_blocks([work(7)]))
     assert done.stored == 1.0
-    alone = tmp_path / "alone"
-    run_blocks(works, store=BlockStore(alone))
-    assert {file.relative_to(alone): file.read_bytes() for file in alone.rglob("*.block")} == {
-        file.relative_to(merged): file.read_bytes() for file in merged.rglob("*.block")
-    }
-
-
-def test_the_last_part_in_one_folder_has_the_result(tmp_path: Path) -> None:
-    with pytest.raises(BlocksMissing):
-        run_blocks([work(10)], store=BlockStore(tmp_path, Part(2, 2)))
-    assert same(run_blocks([work(10)], store=BlockStore(tmp_path, Part(1, 2))), run_blocks([work(10)]))
-
-
-@pytest.mark.parametrize(("number", "of"), [(0, 2), (3, 2), (1, 0), (-1, 4)])
-def test_impossible_parts_are_refused(number: int, of: int) -> None:
-    with pytest.raises(ValueError, match=f"part={number}/{of}"):
-        Part(number, of)
-
-
-@given(st.integers(0, 40), st.integers(1, 9))
-def test_parts_share_all_blocks(count: int, of: int) -> None:
-    shares = [Part(number, of).blocks(count) for number in range(1, of + 1)]
-    assert [number for share in shares for number in share] == list(range(count))
-    assert max(map(len, shares)) - min(map(len, shares)) <= 1
 
 
 def die_at_times(folder: str, seed: int, numbers: range, tell: Tell) -> list[Arrays]:

@@ -9,10 +9,11 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from algorithms.blocks import Executor, Processes, Serial, WorkersDied, make_executor
+from algorithms.blocks import DaskCluster, Executor, Processes, Serial, WorkersDied, make_executor
 from algorithms.blocks.processes import MOST_DEATHS
 
 EXECUTORS = [Serial(), Processes(1), Processes(2), Processes(3)]
@@ -129,16 +130,15 @@ def _alive(process: int) -> bool:
     return state != "Z"
 
 
-@pytest.mark.parametrize("workers", [0, -1])
-def test_bad_numbers_of_workers_are_refused(workers: int) -> None:
-    for backend in ("processes", "dask"):
-        with pytest.raises(ValueError, match=f"workers={workers}"):
-            make_executor(workers, backend)
+@pytest.mark.parametrize("workers", [0, -1, 1_001, True, 2.0, "2", "threads", "dasky", ""])
+def test_what_names_no_workers_is_refused(workers: Any) -> None:
+    with pytest.raises(
+        ValueError, match=rf"^workers={workers!r}: must be a whole number from 1 to 1,000, dask,"
+    ):
+        make_executor(workers)
 
 
 def test_executors_by_name() -> None:
     assert make_executor(2) == Processes(2)
-    with pytest.raises(ValueError, match="backend='threads': must be one of processes, dask"):
-        make_executor(1, "threads")
-    with pytest.raises(ValueError, match="needs backend='dask'"):
-        make_executor(1, scheduler="tcp://host:8786")
+    assert make_executor("dask") == DaskCluster(workers=os.cpu_count() or 1)
+    assert make_executor("dask:tcp://host:8786") == DaskCluster("tcp://host:8786", os.cpu_count() or 1)

@@ -109,7 +109,7 @@ def test_a_run_is_folded_while_nobody_has_it_open(tmp_path: Path, now: list[int]
     run.close()
     assert fold_all(tmp_path / "run", now[0] + 1) == 5
     with loaded(tmp_path / "run") as run:
-        with pytest.raises(ValueError, match="dpwitness ledger export"):
+        with pytest.raises(ValueError, match="dpwitness ledger show -o"):
             run.accountant.export(tmp_path / "ledger.json")
         play(run, 3, 1)
 

@@ -15,7 +15,7 @@ from accountant.stores.opening import verify_store
 from algorithms.catalogue.named_run import NamedLearner, begin_named_run, load_named_run
 
 DIRECTLY = """
-import sys
+import sys, tomllib
 from functools import partial
 from pathlib import Path
 from accountant.service.keys import KeyFile
@@ -23,9 +23,9 @@ from accountant.service.service_limits import ServiceLimits
 from accountant.service.server import serve
 from algorithms.catalogue.named_run import load_named_run
 from algorithms.service.run_part import run_at
-options = dict(zip(sys.argv[2::2], sys.argv[3::2]))
-load = partial(load_named_run, options["--run"])
-serve([partial(run_at, "web", load)], KeyFile(Path(options["--keys"])), port=int(options["--port"]),
+options = tomllib.loads(Path(sys.argv[2]).read_text())
+load = partial(load_named_run, options["run"][0]["where"])
+serve([partial(run_at, "web", load)], KeyFile(Path(options["keys"])), port=options["port"],
       limits=ServiceLimits(rate=1e6), ready=lambda address: print("serving on", address, flush=True))
 """  # without what other commands import
 
@@ -70,12 +70,12 @@ def test_no_ticket_and_no_feedback_is_lost_on_postgresql(tmp_path: Path, url: st
 
 def check_killed(where: str, tmp_path: Path, trust: Trust, kills: int) -> None:
     """Two servers, of which one has the run and the other takes over, and kill -9 of them and of eight clients."""
-    keys = KeyFile(tmp_path / "keys")
+    keys = KeyFile(tmp_path / "web.keys")
     learner = NamedLearner("cucb-ldp-bit", "top-k", 1.0, 10**6, settings={"arms": 5, "size": 2})
     begin_named_run(where, learner, Accountant(Budget(1.0), trust=trust)).close()
     key = keys.add("web", [KeyScope.ACT, KeyScope.OBSERVE])
-    options = ("--run", where, "--keys", keys.path)
-    servers = [Server(tmp_path / "journal", *options, code=DIRECTLY) for _ in range(2)]
+    config = f"keys = '{keys.path}'\n[[run]]\nname = 'web'\nwhere = '{where}'"
+    servers = [Server(tmp_path / "journal", config, code=DIRECTLY) for _ in range(2)]
     facts, clients = killing(
         servers,
         lambda pipe, number, ports: visits(pipe, key, number, ports, trust),

@@ -69,14 +69,14 @@ HALF_NOISE = candidate(laplace(0.5 / EPSILON), 0.0, 1.0)
 CORRECT = candidate(laplace(1.0 / EPSILON), 0.0, 1.0)
 
 
-def bet(*candidates, epsilon=EPSILON, seed=0, samples=100_000, false_alarm=0.05, **more):
+def bet(*candidates, epsilon=EPSILON, seed=0, samples=100_000, significance=0.05, **more):
     return anytime_test(
         candidates,
         claim_epsilon=epsilon,
         claim_delta=0.0,
         samples=samples,
         confidence=0.9,
-        false_alarm=false_alarm,
+        significance=significance,
         seed=seed,
         **more,
     )
@@ -97,7 +97,7 @@ def test_gross_bugs_need_few_draws(subject, runs, most):
     assert all(result.p_value <= 0.05 for result in results)
 
 
-def at_the_boundary(runs, samples, false_alarm):
+def at_the_boundary(runs, samples, significance):
     """Runs on a tight claim; in every other one a search finds a second tight pair."""
     tight = candidate(laplace(1.0), 0.0, 1.0)
     source = Finds([replace(tight, name="another")], 128)
@@ -108,7 +108,7 @@ def at_the_boundary(runs, samples, false_alarm):
             claim_delta=0.0,
             samples=samples,
             confidence=0.7,
-            false_alarm=false_alarm,
+            significance=significance,
             seed=seed,
             source=source if seed % 2 else None,
         )
@@ -215,9 +215,9 @@ def test_events_of_an_earlier_run_are_bet_on_from_the_first_draw():
     ("options", "words"),
     [
         ({"samples": 100}, "samples=100: must be at least 128"),
-        ({"false_alarm": 0.2}, "must be below 1 - confidence"),
+        ({"significance": 0.2}, "must be below 1 - confidence"),
         ({"epsilon": -1.0}, "epsilon=-1.0: must lie in"),
-        ({"false_alarm": 0.0}, "must lie in"),
+        ({"significance": 0.0}, "must lie in"),
     ],
 )
 def test_parameters_are_checked(options, words):
@@ -293,7 +293,7 @@ def test_what_is_lost_before_the_bug_is_found_need_not_be_won_back():
     """Tight pairs lose nearly all that is bet on them; what waits for the search is not touched."""
     tight = [candidate(laplace(1 / EPSILON), 0.0, 1.0, label=f"tight {i}") for i in range(6)]
     gross = Finds([candidate(laplace(1.0), 0.0, 1.0, label="gross")], 0, costs=1)
-    result = bet(*tight, seed=2, samples=400_000, false_alarm=1e-4, source=gross)
+    result = bet(*tight, seed=2, samples=400_000, significance=1e-4, source=gross)
     lost = sum(one.gain for one in result.bets if one.candidate < 6)
     assert lost < -math.log(1 / SEARCHED)
     assert result.refuted
@@ -302,10 +302,10 @@ def test_what_is_lost_before_the_bug_is_found_need_not_be_won_back():
 
 
 def test_the_bound_grows_over_runs():
-    first = bet(HALF_NOISE, seed=1, samples=6_000, false_alarm=1e-12)
+    first = bet(HALF_NOISE, seed=1, samples=6_000, significance=1e-12)
     assert not first.refuted
     later, alone = (
-        bet(HALF_NOISE, seed=2, samples=6_000, false_alarm=1e-12, opening=opening)
+        bet(HALF_NOISE, seed=2, samples=6_000, significance=1e-12, opening=opening)
         for opening in (first.closing, Opening(bets=first.closing.bets))
     )
     assert later.epsilon_lower >= first.epsilon_lower

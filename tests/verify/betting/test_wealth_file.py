@@ -27,7 +27,7 @@ def laplace(data, rng, lanes):
 def written(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """What a run writes."""
     file = tmp_path_factory.mktemp("wealth") / "wealth.json"
-    verify(laplace, epsilon=1.0, neighbours=Interval(0, 1), wealth=file, effort="quick", samples=20_000)
+    verify(laplace, epsilon=1.0, neighbours=Interval(0, 1), anytime=file, effort="quick", samples=20_000)
     return json.loads(file.read_text())
 
 

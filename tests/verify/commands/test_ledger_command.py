@@ -1,4 +1,4 @@
-"""The commands ``dpwitness ledger ...``."""
+"""The commands ``dpwitness ledger ...``, and ``dpwitness check`` of ledgers."""
 
 import json
 import re
@@ -14,7 +14,8 @@ from reopened import saved_by_an_earlier_version
 
 from accountant import Accountant, Budget, BudgetExceeded, Trust, spending_on
 from accountant.audit.release_file import read_releases
-from accountant.stores.opening import verify_store
+from accountant.stores.folding import fold
+from accountant.stores.opening import open_store, verify_store
 from mechanisms import Interval, Laplace, Sensitivity
 from verify import command_line
 
@@ -24,7 +25,8 @@ HALF = Laplace(scale=2.0, sensitivity=Sensitivity(1, 1, 1))
 @pytest.fixture
 def run(monkeypatch, capsys):
     def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["dpwitness", "ledger", *map(str, arguments)])
+        group = [] if arguments[0] == "check" else ["ledger"]
+        monkeypatch.setattr(sys, "argv", ["dpwitness", *group, *map(str, arguments)])
         with pytest.raises(SystemExit) as left:
             command_line.main()
         captured = capsys.readouterr()
@@ -47,11 +49,11 @@ def store(tmp_path):
 
 
 def test_a_store_that_fits(run, store):
-    code, out, err = run("verify", store)
+    code, out, err = run("check", store)
     assert (code, err) == (0, "")
     assert "5 entries, 1 accounts: all fit" in out
     assert "reserved, not drawn: 1" in out
-    code, out, _ = run("verify", store, "--json")
+    code, out, _ = run("check", store, "--json")
     found = json.loads(out)
     assert (code, found["fits"], found["entries"], found["reserved"]) == (0, True, 5, [5])
 
@@ -59,10 +61,10 @@ def test_a_store_that_fits(run, store):
 def test_the_first_entry_that_does_not_fit_is_named(run, store):
     with closing(sqlite3.connect(store)) as connection, connection:
         connection.execute("UPDATE entry SET body = replace(body, '2', '3') WHERE position = 2")
-    code, out, _ = run("verify", store)
+    code, out, _ = run("check", store)
     assert code == 1
     assert "entry 2: its hash is not that of what it says" in out.replace("\n", " ")
-    code, out, _ = run("verify", store, "--json")
+    code, out, _ = run("check", store, "--json")
     assert code == 1
     assert json.loads(out)["fits"] is False
 
@@ -74,23 +76,23 @@ def test_what_is_left_is_said_exactly_and_never_rounded_up(run, tmp_path):
     for record in ("ann", "17", "17b", "17b"):
         accountant.release(third, value(accountant, record))
     exact = accountant.spent("ann").epsilon
-    _, out, _ = run("left", path, "ann", "17", "17b", "bob", "--json")  # the store is in use
-    found = json.loads(out)
+    _, out, _ = run("show", path, "ann", "17", "17b", "bob", "--json")  # the store is in use
+    found = json.loads(out)["records"]
     assert set(found) == {'"ann"', '"17b"', "17", '"bob"'}
     assert found['"ann"'] == found["17"]
     assert Fraction(found['"ann"']["spent"]["epsilon"]) == exact
     assert Fraction(found['"17b"']["left"]["epsilon"]) == 1 - 2 * exact
     assert found['"bob"']["spent"] == {"epsilon": "0", "delta": "0"}
-    _, out, _ = run("left", path)
+    _, out, _ = run("show", path)
     assert '"17b"' in out
     assert "0.666667" in out
     assert "0.333333" in out
     shutil.copy(path, tmp_path / "copy.db")
     shutil.copy(f"{path}-wal", tmp_path / "copy.db-wal")
-    assert run("left", tmp_path / "copy.db")[1] == out
+    assert run("show", tmp_path / "copy.db")[1] == out
     Accountant(Budget(1.0), store=tmp_path / "empty.db")
-    assert "nobody has spent anything" in run("left", tmp_path / "empty.db")[1]
-    assert run("left", tmp_path / "none.db")[0] == 2
+    assert "nobody has spent anything" in run("show", tmp_path / "empty.db")[1]
+    assert run("show", tmp_path / "none.db")[0] == 2
 
 
 def test_names_with_brackets_are_shown_as_they_are(run, tmp_path):
@@ -98,41 +100,94 @@ def test_names_with_brackets_are_shown_as_they_are(run, tmp_path):
     accountant = Accountant(Budget(1.0), noise=np.random.default_rng(0), store=path)
     for name in names:
         accountant.release(HALF, value(accountant, name))
-    code, out, err = run("left", path, *names)
+    code, out, err = run("show", path, *names)
     assert (code, err) == (0, "")
     assert all(f'"{name}"' in out for name in names)
 
 
 def test_a_reservation_is_listed_and_given_back(run, store):
-    _, out, _ = run("reservations", store, "--json")
+    _, out, _ = run("show", store, "--json")
     ((position, holder),) = json.loads(out)["reservations"].items()
     assert holder.startswith("process ")
-    assert holder in run("reservations", store)[1].replace("\n", "")
-    assert run("give-back", store, position)[0] == 0
-    assert "no open reservations" in run("reservations", store)[1]
-    code, _, err = run("give-back", store, position)
+    assert holder in run("show", store)[1].replace("\n", "")
+    assert run("amend", store, "--cancel", position)[:2] == (0, f"reservation {position} is given back\n")
+    assert "no open reservations" in run("show", store)[1]
+    code, _, err = run("amend", store, "--cancel", position)
     assert code == 2
     assert "was drawn or given back before" in err
     assert Accountant(Budget(1.0), store=store).spent("ann").epsilon == Fraction(1, 2)
 
 
+def test_all_of_a_ledger_is_shown(run, store):
+    found = json.loads(run("show", store, "--json")[1])
+    assert set(found) == {"records", "rules", "changes", "reservations", "waiting"}
+    assert (found["rules"], found["changes"], found["waiting"]) == ([], [], None)
+    assert set(json.loads(run("show", store, "ann", "--json")[1])) == {"records"}
+
+
+SAID = ("--author", "dora", "--reason", "a test")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (SAID, "exactly one must be given"),
+        ((*SAID, "--accept-clock", "--promote"), "exactly one must be given"),
+        (("--accept-clock", "--reason", "a test"), "--author '': must say"),
+        (("--promote", "--author", "dora"), "--reason '': must say"),
+        ((*SAID, "--cancel", "5"), "--author dora: not with --cancel"),
+        ((*SAID, "--accept-clock", "--allow-return"), "--allow-return: only with --erase"),
+        ((*SAID, "--erase", "ann"), "say --allow-return if that is meant"),
+        (("--cancel", "five"), "'--cancel': 'five' is not a valid integer"),
+        (("--expire", "1w"), "'--expire': '1w' must be a number with its unit"),
+        (("--expire", "1d"), "holds no run"),
+        ((*SAID, "--rules", "none.toml"), "'--rules': File 'none.toml' does not exist"),
+    ],
+)
+def test_what_is_no_change_is_refused_and_changes_nothing(run, store, arguments, words):
+    before = run("check", store)[1]
+    code, out, err = run("amend", store, *arguments)
+    assert (code, out) == (2, "")
+    assert words in err
+    assert run("check", store)[1] == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((), "--epsilon: must be given"),
+        (("--epsilon", "1", "--purpose", "ads"), "--purpose ads: only with --learner"),
+        (("--epsilon", "1", "--problem", "top-k"), "--problem top-k: only with --learner"),
+        (("--epsilon", "1", "--trust", "none"), "--trust none: must be central, local or shuffle"),
+        (("--epsilon", "1", "--set", "failures=0.1"), "--set failures: is no parameter of the composition"),
+        (("--epsilon", "1", "--learner", "dp-bandit", "--strict"), "--strict True: not with --learner"),
+    ],
+)
+def test_what_a_new_ledger_does_without_is_refused(run, tmp_path, arguments, words):
+    code, out, err = run("create", tmp_path / "ledger.db", *arguments)
+    assert (code, out) == (2, "")
+    assert words in err
+    assert not (tmp_path / "ledger.db").exists()
+
+
 @pytest.mark.parametrize("columns", [0, 1, 19])
 def test_where_no_word_fits_results_are_as_wide_as_usual(run, store, monkeypatch, columns):
     monkeypatch.setenv("COLUMNS", "80")
-    usual = run("left", store, "ann")
+    usual = run("show", store, "ann")
     monkeypatch.setenv("COLUMNS", str(columns))
-    assert run("left", store, "ann") == usual
+    assert run("show", store, "ann") == usual
     assert '"ann"   its budget  epsilon' in usual[1]
 
 
 def test_a_copy_is_adopted(run, store, tmp_path):
     shutil.copy(store, tmp_path / "copy.db")
-    code, _, err = run("reservations", tmp_path / "copy.db")
+    code, _, err = run("amend", tmp_path / "copy.db", "--cancel", 5)
     assert code == 2
     assert "is a copy" in err
-    code, out, _ = run("adopt", tmp_path / "copy.db", "--reason", "the disk is gone")
+    code, out, _ = run("amend", tmp_path / "copy.db", "--promote", *SAID)
     assert (code, out) == (0, "epoch 1 begins after entry 5\n")
-    assert run("reservations", tmp_path / "copy.db")[0] == 0
+    assert "a test (dora)" in (tmp_path / "copy.db").read_bytes().decode("latin-1")
+    assert run("amend", tmp_path / "copy.db", "--cancel", 5)[0] == 0
 
 
 def test_who_reads_a_copy_that_goes_on_is_told_what_it_may_lack(run, store, tmp_path):
@@ -140,28 +195,28 @@ def test_who_reads_a_copy_that_goes_on_is_told_what_it_may_lack(run, store, tmp_
     shutil.copy(store, copy)
     words = "adopted {}, as a copy or a backup: what was charged elsewhere since, from the same budgets, is not in it"
     for times in ("1 time", "2 times"):
-        assert run("adopt", copy, "--reason", "a test")[0] == 0
-        assert words.format(times) in run("verify", copy)[1]
-        assert json.loads(run("verify", copy, "--json")[1])["adopted"] == int(times[0])
-    assert run("export", copy, exported)[0] == 0
-    assert words.format("2 times") in run("verify", exported)[1]
+        assert run("amend", copy, "--promote", *SAID)[0] == 0
+        assert words.format(times) in run("check", copy)[1]
+        assert json.loads(run("check", copy, "--json")[1])["adopted"] == int(times[0])
+    assert run("show", copy, "-o", exported)[0] == 0
+    assert words.format("2 times") in run("check", exported)[1]
     assert [read_releases(each).about.notes for each in (copy, exported, store)] == [
         words.format("2 times"),
         words.format("2 times"),
         "",
     ]
-    assert json.loads(run("verify", store, "--json")[1])["adopted"] == 0
+    assert json.loads(run("check", store, "--json")[1])["adopted"] == 0
 
 
 def test_an_export_is_verified_and_imported_once(run, store, tmp_path):
     file = tmp_path / "ledger.json"
-    assert run("export", store, file)[0] == 0
-    assert "5 entries, 1 accounts: all fit" in run("verify", file)[1]
-    code, out, _ = run("import", file, "--store", tmp_path / "new.db")
+    assert run("show", store, "-o", file)[0] == 0
+    assert "5 entries, 1 accounts: all fit" in run("check", file)[1]
+    code, out, _ = run("create", tmp_path / "new.db", "--from", file)
     assert code == 0
     assert out.startswith("2 charges are in ")
     assert not file.exists()
-    code, _, err = run("import", tmp_path / "ledger.json.imported", "--store", tmp_path / "new.db")
+    code, _, err = run("create", tmp_path / "new.db", "--from", tmp_path / "ledger.json.imported")
     assert code == 2
     assert "exists already" in err
 
@@ -170,18 +225,20 @@ def test_a_ledger_of_an_earlier_version_is_imported(run, tmp_path):
     accountant = Accountant(Budget(1.0), noise=np.random.default_rng(0))
     accountant.release(HALF, value(accountant))
     (tmp_path / "old.json").write_text(json.dumps(saved_by_an_earlier_version(accountant)))
-    assert "dpwitness ledger import" in run("verify", tmp_path / "old.json")[1].replace("\n", " ")
-    assert run("import", tmp_path / "old.json", "--store", tmp_path / "new.db")[0] == 0
+    assert "dpwitness ledger create --from" in run("check", tmp_path / "old.json")[1].replace("\n", " ")
+    assert run("create", tmp_path / "new.db", "--from", tmp_path / "old.json")[0] == 0
     assert Accountant(Budget(1.0), store=tmp_path / "new.db").spent("ann").epsilon == Fraction(1, 2)
 
 
-@pytest.mark.parametrize("command", ["verify", "reservations", "export"])
-def test_what_is_not_there_is_an_input_error(run, tmp_path, command):
-    more = [tmp_path / "out.json"] if command == "export" else []
-    code, out, err = run(command, tmp_path / "none.db", *more)
+@pytest.mark.parametrize(
+    "arguments", [("check",), ("show",), ("show", "-o", "out.json"), ("amend", "--cancel", 1)]
+)
+def test_what_is_not_there_is_an_input_error(run, tmp_path, monkeypatch, arguments):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = run(*arguments, "none.db")
     assert (code, out) == (2, "")
     assert "none.db" in err
-    assert not (tmp_path / "none.db").exists()
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("composition", ["basic", "advanced", "zcdp", "renyi", "gaussian"])
@@ -222,19 +279,17 @@ def test_rules_are_set_changed_and_shown(run, tmp_path):
         with pytest.raises(BudgetExceeded):
             accountant.release(HALF, value(accountant))
         file.write_text('[[rule]]\nepsilon = 1.0\npurpose = "ads"\ndays = 30\n')
-        assert run("rules", store, "--set", file)[0] == 2  # nobody said who and why
-        code, out, _ = run(
-            "rules", store, "--set", file, "--by", "dora", "--reason", "a new policy", "--json"
-        )
-        assert code == 0
-        found = json.loads(out)
+        assert run("amend", store, "--rules", file)[0] == 2  # nobody said who and why
+        code, out, _ = run("amend", store, "--rules", file, "--author", "dora", "--reason", "a new policy")
+        assert (code, out) == (0, "1 rules are in force; they count what was charged before, too\n")
+        found = json.loads(run("show", store, "--json")[1])
         assert [each["budget"][0] for each in found["rules"]] == [(1.0).hex()]
         assert [each["by"] for each in found["changes"]] == ["whoever made it", "dora"]
         accountant.release(HALF, value(accountant))
-    found = json.loads(run("left", store, "ann", "--json")[1])['"ann"']["rules"]
+    found = json.loads(run("show", store, "ann", "--json")[1])["records"]['"ann"']["rules"]
     assert [each["left"]["epsilon"] for each in found] == ["0"]
-    assert "for purpose 'ads' in any 30 days" in " ".join(run("rules", store)[1].split())
-    assert "charges go on from" in run("clock", store, "--by", "dora", "--reason", "a holiday")[1]
+    assert "for purpose 'ads' in any 30 days" in " ".join(run("show", store)[1].split())
+    assert "charges go on from" in run("amend", store, "--accept-clock", *SAID)[1]
     for text, words in (
         ("[[rule]]\ndays = 3", "rule 1 has no epsilon"),
         ("[rule]\nepsilon = 3", "must have tables"),
@@ -244,108 +299,73 @@ def test_rules_are_set_changed_and_shown(run, tmp_path):
         ("a = " + 10_000 * "[", "nested too deep"),
     ):
         file.write_text(text)
-        code, _, err = run("rules", store, "--set", file, "--by", "dora", "--reason", "none")
+        code, _, err = run("amend", store, "--rules", file, *SAID)
         assert code == 2
         assert re.search(words, " ".join(err.split()))
 
 
-def test_old_entries_are_folded(run, store, tmp_path):
-    run("export", store, tmp_path / "before.json")
-    head = json.loads(run("verify", tmp_path / "before.json", "--json")[1])["head"]
-    left = run("left", store, "ann", "--json")[1]
-    code, out, err = run("fold", store, "--before", "2999-01-01", "--by", "ann", "--reason", "room")
-    assert (code, err) == (0, "")
-    assert "1 entries are gone; verification begins after entry 5" in out
-    assert f"the head of an export made then: {head}" in out
-    code, out, _ = run("verify", store)
+def test_a_folded_ledger_is_checked_and_shown(run, store):
+    left = run("show", store, "ann", "--json")[1]
+    with closing(open_store(store)) as opened:
+        fold(opened, 1 << 45, "ann", "room")
+    code, out, _ = run("check", store)
     assert code == 0
     assert "folded: the entries up to 5, by ann: room" in out
-    assert json.loads(run("verify", store, "--json")[1])["folded"] == 5
-    assert run("left", store, "ann", "--json")[1] == left
-    code, _, err = run("fold", store, "--before", "2000-01-01", "--by", "ann", "--reason", "room")
-    assert code == 2
-    assert "no entry that is so old" in err
-
-
-def test_a_fold_is_verified_with_the_archive_of_what_it_removed(run, store, tmp_path):
-    archive = tmp_path / "folded.json"
-    said = ("--before", "2999-01-01", "--by", "ann", "--reason", "room")
-    assert run("fold", store, *said, "--archive", archive)[0] == 0
-    assert "those up to 5 are believed" in run("verify", store)[1]
-    code, out, err = run("verify", store, "--archive", archive)
-    assert (code, err) == (0, "")
-    assert "the archives lead to what the folds say; what cannot be rebuilt is on trust in them, too" in out
-    assert json.loads(run("verify", store, "--archive", archive, "--json")[1])["believed"] == 0
-    archive.write_text(archive.read_text().replace('"at":', '"at":1', 1))
-    code, out, _ = run("verify", store, "--archive", archive)
-    assert code == 1
-    assert "entry 1: its hash is not that of what it says" in out
-
-
-class Own(Laplace):
-    """A mechanism that no ledger can rebuild."""
-
-
-def test_mechanisms_of_folded_entries_stay_on_trust_with_archives(run, store, tmp_path):
-    accountant = Accountant(Budget(1.0), noise=np.random.default_rng(0), store=store)
-    accountant.release(Own(scale=8.0, sensitivity=Sensitivity(1, 1, 1)), value(accountant, "bob"))
-    archives = tmp_path / "first.json", tmp_path / "second.json"
-    said = ("--before", "2999-01-01", "--by", "ann", "--reason", "room")
-    assert run("fold", store, *said, "--archive", archives[0])[0] == 0
-    accountant.release(Own(scale=16.0, sensitivity=Sensitivity(1, 1, 1)), value(accountant, "bob"))
-    accountant.ledger.close()
-    assert run("fold", store, *said, "--archive", archives[1])[0] == 0
-    last = ("--archive", archives[1])
-    for given, folded in (((), True), (last, True), ((*last, "--archive", archives[0]), False)):
-        code, out, _ = run("verify", store, *given)
-        assert code == 0
-        assert out.count("on trust: the charge of {") == out.count('"Own"') == 2
-        assert ("on trust: the charge of entries that were folded" in out) == folded
-        assert len(json.loads(run("verify", store, *given, "--json")[1])["on_trust"]) == 2 + folded
+    assert "what a fold says of the entries that it removed is believed" in out
+    assert json.loads(run("check", store, "--json")[1])["folded"] == 5
+    assert run("show", store, "ann", "--json")[1] == left
 
 
 def test_names_are_hashed_looked_up_rotated_and_erased(run, tmp_path):
     path, key = tmp_path / "ledger.db", tmp_path / "names.key"
-    assert run("key", key)[0] == 0
-    assert run("create", path, "--epsilon", 1, "--names", key)[0] == 0
+    code, out, _ = run("create", path, "--epsilon", 1, "--name-keys", key)
+    assert (code, "names.key: a new key; keep a copy, not beside the ledger" in out) == (0, True)
+    assert key.stat().st_mode & 0o777 == 0o600
     accountant = Accountant(Budget(1.0), noise=np.random.default_rng(0), store=path, names=key)
     for record in ("ann", 17):
         accountant.release(HALF, value(accountant, record))
     accountant.ledger.close()
-    code, _, err = run("left", path, "ann")
+    code, _, err = run("show", path, "ann")
     assert code == 2
     assert "key was not given" in err
-    found = json.loads(run("left", path, "ann", "17", "--names", key, "--json")[1])
+    found = json.loads(run("show", path, "ann", "17", "--name-keys", key, "--json")[1])["records"]
     assert {name: each["spent"]["epsilon"] for name, each in found.items()} == {
         '"ann"': "1/2",
         "17": "1/2",
     }
-    (shown,) = json.loads(run("left", path, "--json")[1])
+    (shown,) = json.loads(run("show", path, "--json")[1])["records"]
     assert shown.startswith('"hmac-sha256:')
-    assert json.loads(run("left", path, shown.strip('"'), "--json")[1])[shown]["spent"]["epsilon"] == "1/2"
+    assert (
+        json.loads(run("show", path, shown.strip('"'), "--json")[1])["records"][shown]["spent"]["epsilon"]
+        == "1/2"
+    )
 
-    words = ("--by", "ann", "--reason", "why")
-    assert "none of these keys is new" in run("rotate", path, "--names", key, *words)[2]
-    assert run("key", key)[0] == 2
-    assert run("key", key, "--add")[0] == 0
-    code, out, _ = run("rotate", path, "--names", key, *words)
+    code, out, _ = run("amend", path, "--rotate-keys", key, *SAID)
     assert (code, out) == (0, "2 accounts are named by hashes under the newest key\n")
-    assert json.loads(run("left", path, "ann", "--names", key, "--json")[1]) == {'"ann"': found['"ann"']}
+    assert len(key.read_text().split()) == 2
+    assert json.loads(run("show", path, "ann", "--name-keys", key, "--json")[1])["records"] == {
+        '"ann"': found['"ann"']
+    }
 
-    code, _, err = run("erase", path, "ann", *words, "--names", key)
+    code, _, err = run("amend", path, "--erase", "ann", *SAID, "--name-keys", key)
     assert code == 2
-    assert "whole budget" in err
-    assert "key was not given" in run("erase", path, "ann", *words, "--begins-anew")[2]
-    code, out, _ = run("erase", path, 17, *words, "--names", key, "--begins-anew")
+    assert "a full budget" in err
+    assert "key was not given" in run("amend", path, "--erase", "ann", *SAID, "--allow-return")[2]
+    code, out, _ = run("amend", path, "--erase", 17, *SAID, "--name-keys", key, "--allow-return")
     assert code == 0
     (erased,) = re.findall("erased:[0-9a-f]{32}", out)
-    assert json.loads(run("left", path, erased, "--json")[1])[f'"{erased}"']["spent"]["epsilon"] == "1/2"
-    found = json.loads(run("verify", path, "--json")[1])
+    assert (
+        json.loads(run("show", path, erased, "--json")[1])["records"][f'"{erased}"']["spent"]["epsilon"]
+        == "1/2"
+    )
+    found = json.loads(run("check", path, "--json")[1])
     assert (found["hashed_names"], found["erased_names"]) == (True, 1)
-    out = run("verify", path)[1]
+    out = run("check", path)[1]
     assert "records are named by hashes under a key" in out
     assert "1 names were erased; whoever came back began anew" in out
 
-    assert run("export", path, tmp_path / "ledger.json")[0] == 0
-    assert run("import", tmp_path / "ledger.json", "--store", tmp_path / "new.db", "--names", key)[0] == 0
-    assert json.loads(run("left", tmp_path / "new.db", "ann", "--names", key, "--json")[1])['"ann"']["spent"]
+    assert run("show", path, "-o", tmp_path / "ledger.json")[0] == 0
+    assert run("create", tmp_path / "new.db", "--from", tmp_path / "ledger.json", "--name-keys", key)[0] == 0
+    assert json.loads(run("show", tmp_path / "new.db", "ann", "--name-keys", key, "--json")[1])["records"][
+        '"ann"'
+    ]["spent"]

@@ -20,7 +20,7 @@ from algorithms import CUCBLDPBit, DurableRun
 from algorithms.catalogue.named_run import load_named_run
 from algorithms.service.run_desk import RunDesk
 from verify import command_line
-from verify.commands.run_loader import run_loader
+from verify.commands.begun_run import run_loader
 from verify.subjects.resolve import load_object
 
 Run = Callable[..., tuple[int, str, str]]
@@ -38,47 +38,78 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
     return call
 
 
+def new(where: object, learner: str) -> tuple[object, ...]:
+    """Return the command that begins a run."""
+    return "ledger", "create", where, "--learner", learner
+
+
+def config(folder: Path, text: str) -> Path:
+    """Write a service's file."""
+    (folder / "serve.toml").write_text(text)
+    return folder / "serve.toml"
+
+
 def test_keys_are_made_listed_and_removed(run: Run, tmp_path: Path) -> None:
     store = tmp_path / "ledger.db"
     code, out, _ = run(
-        "keys", "add", "ann", "--scope", "spend", "--scope", "read", "--purpose", "ads", "--store", store
+        "keys", store, "--add", "ann", "--scope", "spend", "--scope", "read", "--purpose", "ads"
     )
     assert code == 0
     found = KeyFile(tmp_path / "ledger.db.keys").find(out.strip())
     assert found is not None
     assert found.name == "ann"
-    code, out, _ = run("keys", "list", "--keys", f"{store}.keys", "--json")
+    code, out, _ = run("keys", f"{store}.keys", "--json")
     assert json.loads(out) == {
         "keys": {"ann": {"scopes": ["read", "spend"], "runs": [], "purpose": "ads", "tenant": None}}
     }
-    assert run("keys", "add", "web", "--scope", "act", "--run", "shop", "--store", store)[0] == 0
-    assert json.loads(run("keys", "list", "--store", store, "--json")[1])["keys"]["web"]["runs"] == ["shop"]
-    assert run("keys", "remove", "web", "--store", store)[0] == 0
-    assert "ann" in run("keys", "list", "--store", store)[1]
-    assert run("keys", "remove", "ann", "--store", store)[0] == 0
-    code, _, err = run("keys", "remove", "ann", "--store", store)
+    assert run("keys", store, "--add", "web", "--scope", "act", "--run", "shop")[0] == 0
+    assert json.loads(run("keys", store, "--json")[1])["keys"]["web"]["runs"] == ["shop"]
+    assert run("keys", store, "--remove", "web")[0] == 0
+    assert "ann" in run("keys", store)[1]
+    assert run("keys", store, "--remove", "ann")[0] == 0
+    code, _, err = run("keys", store, "--remove", "ann")
     assert (code, "there is no key of this name" in err) == (2, True)
-    assert "no keys" in run("keys", "list", "--store", store)[1]
+    assert "no keys" in run("keys", store)[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--add", "ann"), "--scope: must be given with --add"),
+        (("--add", "ann", "--remove", "ann", "--scope", "read"), "--add, --remove: one of them at a time"),
+        (("--scope", "read"), "--scope: only with --add"),
+        (("--remove", "ann", "--run", "shop"), "--run: only with --add"),
+        (("--add", "ann", "--scope", "all"), "'--scope': 'all' is not one of"),
+    ],
+)
+def test_what_makes_no_key_is_refused(
+    run: Run, tmp_path: Path, arguments: tuple[str, ...], words: str
+) -> None:
+    code, out, err = run("keys", tmp_path / "ledger.db", *arguments)
+    assert (code, out) == (2, "")
+    assert words in err
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_database_elsewhere_needs_a_file_of_keys(run: Run) -> None:
-    code, _, err = run("keys", "list", "--store", "postgresql+psycopg://host/ledger")
-    assert (code, "--keys FILE must be given" in err) == (2, True)
+    code, _, err = run("keys", "postgresql+psycopg://host/ledger")
+    assert (code, "must be a file, as FILE.keys" in err) == (2, True)
 
 
 def test_it_does_not_serve_without_a_key(run: Run, tmp_path: Path) -> None:
     Accountant(Budget(1.0), store=tmp_path / "ledger.db").ledger.close()  # type: ignore[attr-defined]
-    code, out, err = run("serve", "--store", tmp_path / "ledger.db")
+    code, out, err = run("serve", config(tmp_path, f"store = '{tmp_path}/ledger.db'"))
     assert (code, out) == (2, "")
-    assert "there is no key; make one with `dpwitness keys add" in err
+    assert "there is no key; make one with `dpwitness keys STORE --add" in err
 
 
 def test_a_run_is_created_by_name(run: Run, tmp_path: Path) -> None:
     folder = tmp_path / "run"
     create = (
-        "run",
+        "ledger",
         "create",
         folder,
+        "--learner",
         "cucb-ldp-bit",
         "--problem",
         "top-k",
@@ -87,7 +118,7 @@ def test_a_run_is_created_by_name(run: Run, tmp_path: Path) -> None:
         "--set",
         "size=2",
     )
-    code, out, err = run(*create, "--epsilon", 2, "--horizon", 100, "--budget-epsilon", 6)
+    code, out, err = run(*create, "--epsilon", 6, "--set", "epsilon=2", "--set", "horizon=100")
     assert code == 0, err
     assert "each record may lose epsilon = 6" in out
     assert "its messages are randomized in the service" in err
@@ -95,46 +126,46 @@ def test_a_run_is_created_by_name(run: Run, tmp_path: Path) -> None:
         assert isinstance(loaded.learner, CUCBLDPBit)
         assert (loaded.learner.structure.arms, loaded.learner.horizon) == (4, 100)
         assert loaded.accountant.budget == Budget(6.0)
-    code, _, err = run(*create, "--epsilon", 2, "--horizon", 100)
+    code, _, err = run(*create, "--epsilon", 2, "--set", "horizon=100")
     assert (code, "holds a run" in err) == (2, True)
 
 
 def test_a_run_whose_records_cannot_pay_says_so(run: Run, tmp_path: Path) -> None:
-    code, _, err = run("run", "create", tmp_path / "a", "dp-bandit", "--epsilon", 1, "--budget-epsilon", 0.5)
+    code, _, err = run(*new(tmp_path / "a", "dp-bandit"), "--epsilon", 0.5, "--set", "epsilon=1")
     assert code == 0
     assert "may lose ε = 1, which is more than each record may lose" in err
-    code, _, err = run("run", "create", tmp_path / "b", "dp-bandit", "--epsilon", 1)
+    code, _, err = run(*new(tmp_path / "b", "dp-bandit"), "--epsilon", 1)
     assert (code, err) == (0, "")
 
 
 def test_a_run_is_created_without_a_horizon(run: Run, tmp_path: Path) -> None:
-    code, out, _ = run("run", "create", tmp_path / "free", "cucb-batch", "--epsilon", 1)
+    code, out, _ = run(*new(tmp_path / "free", "cucb-batch"), "--epsilon", 1)
     assert (code, "each record may lose epsilon = 1" in out) == (0, True)
     with load_named_run(tmp_path / "free") as kept:
         assert kept.learner.rounds.horizon is None
-    code, _, err = run("run", "create", tmp_path / "bound", "published/cucb-dp", "--epsilon", 1)
+    code, _, err = run(*new(tmp_path / "bound", "published/cucb-dp"), "--epsilon", 1)
     assert (code, "horizon=None: must be given: its noise or" in err) == (2, True)
     assert not (tmp_path / "bound").exists()
 
 
 def test_a_run_of_a_contextual_learner_is_created_by_name_or_from_a_file(run: Run, tmp_path: Path) -> None:
-    create = ("--epsilon", 1, "--delta", 1e-5, "--horizon", 100)
-    code, out, err = run("run", "create", tmp_path / "named", "dp-linucb", *create, "--set", "dimension=5")
+    create = ("--epsilon", 1, "--delta", 1e-5, "--set", "horizon=100")
+    code, out, err = run(*new(tmp_path / "named", "dp-linucb"), *create, "--set", "dimension=5")
     assert (code, err) == (0, "")
     assert "each record may lose epsilon = 1, delta = 1e-05" in out
     (tmp_path / "mine.py").write_text(
         "from algorithms.problems import LinearContexts\nproblem = LinearContexts([0.5, 0.1], 4)\n"
     )
     own = ("--problem", f"{tmp_path}/mine.py:problem")
-    assert run("run", "create", tmp_path / "own", "dp-linucb", *create, *own, "--set", "norm=0.6")[0] == 0
+    assert run(*new(tmp_path / "own", "dp-linucb"), *create, *own, "--set", "norm=0.6")[0] == 0
     for name, features, norm in (("named", 5, 1.0), ("own", 2, 0.6)):
-        with run_loader(str(tmp_path / name), None, None)() as loaded:
+        with run_loader(str(tmp_path / name))() as loaded:
             learner = loaded.learner
             assert (learner.feedback_domain.features, learner.horizon, learner.norm) == (features, 100, norm)
             learner.issue()
             loaded.save()
-        code, out, _ = run("run", "tickets", tmp_path / name, "--json")
-        assert (code, json.loads(out)["open"], json.loads(out)["tickets"][0]["action"]) == (0, 1, [])
+        code, out, _ = run("ledger", "show", tmp_path / name, "--json")
+        assert (code, [each["action"] for each in json.loads(out)["waiting"]]) == (0, [[]])
     for learner, more, words in (
         ("dp-linucb", ("--problem", "top-k"), "plays contexts, not"),
         ("cucb-batch", ("--problem", "contexts"), "must be a structure, such as TopK"),
@@ -142,20 +173,20 @@ def test_a_run_of_a_contextual_learner_is_created_by_name_or_from_a_file(run: Ru
         ("dp-linucb", ("--set", "dimension=0"), "dimension"),
         ("dp-linucb", ("--trust", "local"), "asks no device for a single message"),
     ):
-        code, _, err = run("run", "create", tmp_path / "none", learner, *create, *more)
+        code, _, err = run(*new(tmp_path / "none", learner), *create, *more)
         assert (code, words in err) == (2, True), err
-    code, _, err = run("run", "create", tmp_path / "none", "dp-linucb", "--epsilon", 1, "--horizon", 100)
-    assert (code, "delta=None: must be given" in err) == (2, True)
+    code, _, err = run(*new(tmp_path / "none", "dp-linucb"), "--epsilon", 1, "--set", "horizon=100")
+    assert (code, "--delta None: must be given" in err) == (2, True)
     assert not (tmp_path / "none").exists()
 
 
 def test_a_run_of_local_trust_is_of_a_learner_that_asks_for_messages(run: Run, tmp_path: Path) -> None:
-    create = ("--epsilon", 1, "--horizon", 100, "--trust", "local")
-    code, _, err = run("run", "create", tmp_path / "sums", "cucb-batch-least", *create)
+    create = ("--epsilon", 1, "--set", "horizon=100", "--trust", "local")
+    code, _, err = run(*new(tmp_path / "sums", "cucb-batch-least"), *create)
     assert code == 2
     assert "cucb-batch-least asks no device for a single message; cascade-ucb-rr, cucb-ldp-bit," in err
     assert not (tmp_path / "sums").exists()
-    code, _, err = run("run", "create", tmp_path / "bits", "cucb-ldp-bit", *create)
+    code, _, err = run(*new(tmp_path / "bits", "cucb-ldp-bit"), *create)
     assert (code, err) == (0, "")
     with load_named_run(tmp_path / "bits") as loaded:
         assert loaded.accountant.trust is Trust.LOCAL
@@ -164,19 +195,19 @@ def test_a_run_of_local_trust_is_of_a_learner_that_asks_for_messages(run: Run, t
 def test_a_run_is_created_with_rules(run: Run, tmp_path: Path) -> None:
     folder, rules = tmp_path / "run", tmp_path / "rules.toml"
     rules.write_text('[[rule]]\nepsilon = 1\npurpose = "ads"\ntenant = "shop"\ndays = 30\n')
-    create = ("run", "create", folder, "cucb-batch-least", "--epsilon", 1, "--horizon", 100, "--rules", rules)
+    create = (*new(folder, "cucb-batch-least"), "--epsilon", 1, "--set", "horizon=100", "--rules", rules)
     code, _, err = run(*create, "--purpose", "adz", "--tenant", "shop")
     assert (code, "--purpose, --tenant: purpose='adz' and tenant='shop': no rule permits charges" in err) == (
         2,
         True,
     ), err
     assert not folder.exists()
-    code, _, err = run(*create, "--purpose", "ads", "--tenant", "shop", "--budget-epsilon", 9)
+    code, _, err = run(*create, "--purpose", "ads", "--tenant", "shop", "--epsilon", 9, "--set", "epsilon=1")
     assert code == 0, err
     with load_named_run(folder) as loaded:
         assert loaded.accountant.rules == (Rule(Budget(1.0), purpose="ads", tenant="shop", days=30),)
         loaded.accountant.check_permitted()
-    code, out, err = run("ledger", "rules", folder)
+    code, out, err = run("ledger", "show", folder)
     assert (code, "purpose 'ads' and tenant 'shop' in any 30" in out) == (0, True), out + err
 
 
@@ -184,9 +215,9 @@ def test_a_run_is_created_with_rules(run: Run, tmp_path: Path) -> None:
     ("arguments", "words"),
     [
         (("cucb-batch-leest", "--epsilon", 1), "did you mean"),
-        (("cucb-batch-least", "--epsilon", 0), "epsilon=0.0: must be a finite number above 0"),
-        (("cucb-batch-least", "--epsilon", 1, "--delta", 0.1), "delta=0.1: must not be given"),
-        (("cucb-batch-gaussian", "--epsilon", 1), "delta=None: must be given"),
+        (("cucb-batch-least", "--epsilon", 0), "--epsilon 0.0: must be a finite number above 0"),
+        (("cucb-batch-least", "--epsilon", 1, "--set", "delta=0.1"), "--delta 0.1: must not be given"),
+        (("cucb-batch-gaussian", "--epsilon", 1), "--delta None: must be given"),
         (("cucb-batch-least", "--epsilon", 1, "--problem", "cascade"), "plays"),
         (("cucb-batch-least", "--epsilon", 1, "--set", "arm=3"), "arm"),
         (("published/dpucb-mat", "--epsilon", 1), "starts on the outcomes of all arms at once"),
@@ -195,26 +226,38 @@ def test_a_run_is_created_with_rules(run: Run, tmp_path: Path) -> None:
 def test_what_is_no_run_is_refused_before_its_folder_is_made(
     run: Run, tmp_path: Path, arguments: tuple[object, ...], words: str
 ) -> None:
-    code, _, err = run("run", "create", tmp_path / "run", *arguments, "--horizon", 100)
+    code, _, err = run("ledger", "create", tmp_path / "run", "--learner", *arguments, "--set", "horizon=100")
     assert (code, words in err) == (2, True), err
     assert not (tmp_path / "run").exists()
 
 
+ONE = "[[run]]\nname = 'web'\nwhere = 'a'\n"
+
+
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    ("text", "words"),
     [
-        ((), "--store, or --run, or both must be given"),
-        (("--run", "web"), "--run web: must be NAME=..."),
-        (("--run", "web=a", "--run", "web=b"), "--run web=...: given more than once"),
-        (("--run", "web=a", "--build", "log=a.py:b"), "--build log=...: there is no --run of this name"),
-        (("--run", "web=a", "--code", "log=12ab"), "--code log=...: there is no --run of this name"),
-        (("--run", "web=a"), "--keys FILE must be given"),
-        (("--run", "web=a", "--anchor", "b"), "so --store must be given"),
+        ("", "store, or [[run]], or both must be given"),
+        ("[[run]]\nname = 'web'", "[[run]] must have where"),
+        (ONE + ONE, "[[run]] web: given more than once"),
+        (ONE, "keys: must be a file"),
+        ("anchor = 'b'\nkeys = 'k.keys'\n" + ONE, "so store must be given"),
+        ("keys = 'k'\n" + ONE, "keys = 'k': must end in .keys"),
+        ("store = 'a.db'\nport = '80'", "port = '80': must be a whole number"),
+        ("store = 'a.db'\nport = true", "port = True: must be a whole number"),
+        ("store = 'a.db'\nhots = 'x'", "did you mean host"),
+        ("store = 'a.db'\n[tls]\nplain = true", "unknown key of"),
+        ("store = 'a.db'\n[limits]\ntimeout = 'long'", "[limits] timeout = 'long': must be a number"),
+        ("store = 'a.db'\n[limits]\ntimeout = 0", "must be positive"),
+        ("store = 'a.db'\nrun = 3", "run must be tables [[run]]"),
+        ("store", "not valid TOML"),
     ],
 )
-def test_what_is_to_be_served_must_be_said(run: Run, arguments: tuple[str, ...], words: str) -> None:
-    code, _, err = run("serve", *arguments)
-    assert (code, words in err) == (2, True), err
+def test_what_is_to_be_served_must_be_said(run: Run, tmp_path: Path, text: str, words: str) -> None:
+    code, out, err = run("serve", config(tmp_path, text))
+    assert (code, out) == (2, "")
+    assert words in err
+    assert "serve.toml" in err or "positive" in words
 
 
 def test_a_run_is_served_by_its_name_or_its_builder(
@@ -228,9 +271,9 @@ def test_a_run_is_served_by_its_name_or_its_builder(
     )
     with DurableRun(load_object(f"{builder}:build"), Accountant(Budget(1.0))) as mine:  # type: ignore[arg-type]
         mine.save(tmp_path / "mine")
-    keys = tmp_path / "keys"
-    assert run("keys", "add", "web", "--scope", "act", "--scope", "observe", "--keys", keys)[0] == 0
-    assert run("run", "create", tmp_path / "named", "cucb-ldp-bit", "--epsilon", 1, "--horizon", 9)[0] == 0
+    keys = tmp_path / "web.keys"
+    assert run("keys", keys, "--add", "web", "--scope", "act", "--scope", "observe")[0] == 0
+    assert run(*new(tmp_path / "named", "cucb-ldp-bit"), "--epsilon", 1, "--set", "horizon=9")[0] == 0
     served: list[str] = []
 
     def listens(parts: Sequence[Any], *_: Any, limits: ServiceLimits, **__: Any) -> None:
@@ -239,10 +282,13 @@ def test_a_run_is_served_by_its_name_or_its_builder(
                 served.extend(each.path for each in opened.enter_context(part(limits)).operations)
 
     monkeypatch.setattr("accountant.service.server.serve", listens)
-    runs = ("--run", f"a={tmp_path / 'named'}", "--run", f"b={tmp_path / 'mine'}")
-    assert run("serve", *runs, "--build", f"b={builder}:build", "--keys", keys)[0] == 0
+    runs = f"keys = '{keys}'\n" + "".join(
+        f"[[run]]\nname = '{name}'\nwhere = '{tmp_path / where}'\n"
+        for name, where in (("a", "named"), ("b", "mine"))
+    )
+    assert run("serve", config(tmp_path, f"{runs}build = '{builder}:build'"))[0] == 0
     assert {"/v1/runs/a/act", "/v1/runs/b/act"} < set(served)
-    code, _, err = run("serve", *runs, "--keys", keys)
+    code, _, err = run("serve", config(tmp_path, runs))
     assert (code, "does not say what its learner is" in err) == (2, True)
 
 
@@ -279,7 +325,7 @@ with DurableRun(build, Accountant(Budget(1.0))) as run:
 def test_a_learner_of_ones_own_is_the_same_however_its_file_was_read(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
-    """As a module, as a script, and by `--build`: it is the same code, and its objects are of the same classes."""
+    """As a module, as a script, and by `build` of a service: the same code, and objects of the same classes."""
     file, folder = tmp_path / f"own_{how}.py", tmp_path / "run"
     begins = SCRIPT.replace("FOLDER", repr(str(folder)))
     file.write_text(
@@ -289,16 +335,24 @@ def test_a_learner_of_ones_own_is_the_same_however_its_file_was_read(
     begun = file if how == "script" else tmp_path / "begin.py"
     root = str(Path(__file__).parents[3])
     subprocess.run([sys.executable, str(begun)], check=True, env={**os.environ, "PYTHONPATH": root})
-    lapse = ("run", "lapse", folder, "--older-than", "1d", "--build", f"{file}:build")
+
+    def opens(parts: Sequence[Any], *_: Any, limits: ServiceLimits, **__: Any) -> None:
+        with ExitStack() as opened:
+            for part in parts:
+                opened.enter_context(part(limits))
+
+    monkeypatch.setattr("accountant.service.server.serve", opens)
+    one = f"[[run]]\nname = 'web'\nwhere = '{folder}'\nbuild = '{file}:build'"
+    serve = ("serve", config(tmp_path, f"keys = '{tmp_path}/web.keys'\n{one}"))
     for _ in range(2):
-        code, _, err = run(*lapse)
+        code, _, err = run(*serve)
         assert code == 0, err
     monkeypatch.syspath_prepend(str(tmp_path))
     with DurableRun.load(folder, importlib.import_module(f"own_{how}").build) as again:
         assert [type(each).__name__ for each in again.learner.seen] == ["Seen", "type", "Seen"]
         assert len(again.learner.waiting) == 1
     file.write_text(file.read_text().replace("rounds = 0", "rounds = 1"))
-    code, _, err = run(*lapse)
+    code, _, err = run(*serve)
     assert (code, f": own_{how} changed since" in err) == (2, True), err
 
 
@@ -328,10 +382,10 @@ def test_a_run_on_a_structure_of_ones_own(run: Run, tmp_path: Path, monkeypatch:
     """It is read again when the run is served; if the file says something else, somebody has to agree."""
     shop, folder = tmp_path / "shop.py", tmp_path / "run"
     shop.write_text(SHELVES)
-    keys = tmp_path / "keys"
-    assert run("keys", "add", "web", "--scope", "act", "--keys", keys)[0] == 0
+    keys = tmp_path / "web.keys"
+    assert run("keys", keys, "--add", "web", "--scope", "act")[0] == 0
     monkeypatch.chdir(tmp_path)
-    create = ("run", "create", folder, "cucb-batch-least", "--epsilon", 1, "--horizon", 100)
+    create = (*new(folder, "cucb-batch-least"), "--epsilon", 1, "--set", "horizon=100")
     code, _, err = run(*create, "--problem", "shop.py:problem", "--set", "arms=4")
     assert (code, "unknown parameter 'arms'" in err, folder.exists()) == (2, True, False)
     code, _, err = run(*create, "--problem", "shop.py:problem")
@@ -354,15 +408,17 @@ def test_a_run_on_a_structure_of_ones_own(run: Run, tmp_path: Path, monkeypatch:
                         )
 
     monkeypatch.setattr("accountant.service.server.serve", acts)
-    serve = ("serve", "--run", f"shop={folder}", "--keys", keys)
+    shop_run = f"keys = '{keys}'\n[[run]]\nname = 'shop'\nwhere = '{folder}'\n"
+    serve = ("serve", config(tmp_path, shop_run))
     assert run(*serve)[0] == 0
     shop.write_text(SHELVES.replace("np.take(means, super_arm)", "means[super_arm]"))
     code, _, err = run(*serve)
     assert (code, ": shop changed since" in err) == (2, True), err
-    word = err.rpartition("NAME=")[2].partition("`")[0]
-    assert run(*serve, "--code", "shop=" + word[::-1])[0] == 2
-    code, _, err = run(*serve, "--code", f"shop={word}")
-    assert code == 0, err
+    word = err.rpartition("accept_code = '")[2].partition("'")[0]
+    for given, expected in ((word[::-1], 2), (word, 0)):
+        code, _, err = run("serve", config(tmp_path, f"{shop_run}accept_code = '{given}'"))
+        assert code == expected, err
+    config(tmp_path, shop_run)
     assert run(*serve)[0] == 0  # from its next save on it is the run's own
     assert [len(each["action"]) for each in sent] == [2, 2, 2]
     shop.unlink()
@@ -375,36 +431,41 @@ def where(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return str(tmp_path / "run") if request.param == "folder" else request.getfixturevalue("url")
 
 
-def test_tickets_of_a_run_are_listed_and_lapse(run: Run, where: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert run("run", "create", where, "cucb-batch-least", "--epsilon", 1, "--horizon", 100)[0] == 0
-    code, _, err = run("run", "create", where, "cucb-batch-least", "--epsilon", 1, "--horizon", 100)
+def test_waiting_actions_of_a_run_are_shown_and_expire(
+    run: Run, where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    show, expire = ("ledger", "show", where), ("ledger", "amend", where, "--expire", "1h")
+    assert run(*new(where, "cucb-batch-least"), "--epsilon", 1, "--set", "horizon=100")[0] == 0
+    code, _, err = run(*new(where, "cucb-batch-least"), "--epsilon", 1, "--set", "horizon=100")
     assert (code, "holds a run, whose budgets a new one would forget" in err) == (2, True), err
-    assert run("run", "tickets", where)[1] == "no action waits for its feedback\n"
+    assert "no action waits for its feedback\n" in run(*show)[1]
     desk = RunDesk("web", lambda: load_named_run(where), 100)
     desk.act("client", "one", "ann")
-    code, _, err = run("run", "tickets", where)
-    assert (code, "is held by this process" in err) == (2, True), err
+    code, out, _ = run(*show)
+    assert (code, "waiting actions are not known: " in out, "is held by this process" in out) == (
+        0,
+        True,
+        True,
+    )
     desk.close()
-    code, out, _ = run("run", "tickets", where, "--json")
-    assert (code, [each["record"] for each in json.loads(out)["tickets"]]) == (0, ["ann"])
-    assert "ann" in run("run", "tickets", where)[1]
-    assert run("run", "lapse", where, "--older-than", "1h")[1] == "withdrawn: 0; open: 1\n"
+    code, out, _ = run(*show, "--json")
+    assert (code, [each["record"] for each in json.loads(out)["waiting"]]) == (0, ["ann"])
+    assert "ann" in run(*show)[1]
+    assert run(*expire)[1] == "withdrawn: 0; open: 1\n"
     now = clock.wall() + 3_600_000
     monkeypatch.setattr(clock, "wall", lambda: now)
-    assert run("run", "lapse", where, "--older-than", "1h")[1] == "withdrawn: 1; open: 0\n"
-    assert run("run", "tickets", where)[1] == "no action waits for its feedback\n"
+    assert run(*expire)[1] == "withdrawn: 1; open: 0\n"
+    assert "no action waits for its feedback\n" in run(*show)[1]
     for wrong in ("2", "h", "-1h", "1w", "1e3s"):
-        code, _, err = run("run", "lapse", where, "--older-than", wrong)
+        code, _, err = run("ledger", "amend", where, "--expire", wrong)
         assert (code, "must be a number with its unit" in err) == (2, True), err
-    code, out, _ = run("ledger", "verify", where)
+    code, out, _ = run("check", where)
     assert (code, "entries" in out) == (0, True)
 
 
 def test_a_url_in_the_learners_place_is_not_printed(run: Run) -> None:
     """It was, with its password, as the name of an unknown learner."""
-    code, _, err = run(
-        "run", "create", "dp-bandit", "postgresql+psycopg://me:hidden@host/run", "--epsilon", 1
-    )
+    code, _, err = run(*new("dp-bandit", "postgresql+psycopg://me:hidden@host/run"), "--epsilon", 1)
     assert code == 2
-    assert "WHERE stands before LEARNER" in err
+    assert "--learner: must be the name of a learner, not where the run is kept" in err
     assert "hidden" not in err

@@ -63,8 +63,8 @@ def mine(tmp_path):
 
 def test_learners_and_values_in_one_call(run, tmp_path):
     picture, table = tmp_path / "regret.png", tmp_path / "runs.csv"
-    arguments = ("cucb", "cucb-ldp2", "--epsilon", "0.5,2", "--set", "arms=5,6", "--set", "size=2")
-    sizes = ("--horizon", "60", "--runs", "3", "--seed", "4", "--plot", str(picture), "--csv", str(table))
+    arguments = ("cucb", "cucb-ldp2", "--set", "epsilon=0.5,2", "--set", "arms=5,6", "--set", "size=2")
+    sizes = ("--horizon", "60", "--runs", "3", "--seed", "4", "-o", str(picture), "-o", str(table))
     code, out, err = run(*arguments, *sizes, "--json")
     assert (code, err) == (0, "")
     found = json.loads(out)["simulations"]
@@ -147,8 +147,11 @@ def test_a_plain_bandit_beside_a_learner(run, mine):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("cucb", "--epsilon", "1,x"), "--epsilon 1,x: must be a number"),
-        (("cucb-ldp2", "--epsilon", "1,-1"), "epsilon=-1"),
+        (("cucb", "--set", "epsilon=1,x"), "--set epsilon=1,x: must be numbers separated by commas"),
+        (("cucb-ldp2", "--set", "epsilon=1,-1"), "--epsilon -1.0: must"),
+        (("cucb-ldp2", "--set", "epsilon=1", "--epsilon", "1"), "--epsilon 1: not with --set epsilon=1"),
+        (("cucb", "--delay", "2"), "--delay 2: needs --log"),
+        (("cucb", "-o", "a.txt"), "--output a.txt: must end in .json or .html or .md or .png or .csv"),
         (("cucb", "--set", "arms=5,x"), "arms = x: must be an integer"),
         (("cucb", "--set", "nothing=5"), "nothing"),
         (("{mine}:ucb", "--set", "size=2"), "plays one of 3 arms, not 2 of 3"),
@@ -166,32 +169,32 @@ def test_what_is_refused(run, mine, arguments, words):
 
 def test_a_csv_file_that_cannot_be_written_is_refused_before_anything_runs(monkeypatch, tmp_path, run):
     monkeypatch.setattr("verify.commands.simulate_command.simulated", None)
-    code, _, said = run("cucb", "--csv", str(tmp_path / "none" / "runs.csv"))
+    code, _, said = run("cucb", "-o", str(tmp_path / "none" / "runs.csv"))
     assert code == 2
     assert "runs.csv: its folder does not exist" in said
 
 
 def test_a_ledger_is_not_overwritten(monkeypatch, tmp_path, run):
     monkeypatch.setattr("verify.commands.simulate_command._lines", None)
-    file = tmp_path / "ledger.db"
+    file = tmp_path / "ledger.csv"
     file.write_bytes(b"SQLite format 3\0")
-    code, _, said = run("cucb", "--csv", str(file))
+    code, _, said = run("cucb", "-o", str(file))
     assert code == 2
-    assert "ledger.db: must not be an SQLite database" in said
+    assert "ledger.csv: must not be an SQLite database" in said
     assert file.read_bytes() == b"SQLite format 3\0"
 
 
 def test_a_link_to_a_csv_file_that_is_not_there_yet_stays(tmp_path, run):
     link, file = tmp_path / "link.csv", tmp_path / "runs.csv"
     link.symlink_to(file)
-    code, *_ = run("cucb", "--horizon", "10", "--runs", "1", "--csv", str(link))
+    code, *_ = run("cucb", "--horizon", "10", "--runs", "1", "-o", str(link))
     assert code == 0
     assert link.is_symlink()
     assert file.read_text().startswith("line,")
 
 
 def test_a_name_that_no_file_has_is_refused_by_its_option(tmp_path, run):
-    code, _, said = run("cucb", "--csv", str(tmp_path / ("runs" * 100)))
+    code, _, said = run("cucb", "-o", str(tmp_path / ("runs" * 100 + ".csv")))
     assert code == 2
-    assert "--csv " in said
+    assert "--output " in said
     assert "cannot be written (" in said

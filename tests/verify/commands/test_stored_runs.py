@@ -1,11 +1,10 @@
-"""Runs on the command line are stored, stopped, gone on with, extended and merged."""
+"""Runs on the command line are stored, stopped, gone on with and extended."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -15,7 +14,6 @@ from typing import Any
 
 import pytest
 
-from verify.commands import regret_command
 from verify.commands.command_group import exit_code
 
 SHORT = ["simulate", "cucb-ldp2", "--horizon", "60", "--runs", "150", "--json"]
@@ -53,58 +51,38 @@ def undated(out: str) -> str:
 
 @pytest.mark.slow_cells("a file's")
 @pytest.mark.parametrize("own", [False, True], ids=["registered", "a file's"])
-def test_a_store_changes_no_result_and_parts_are_merged(run: Any, tmp_path: Path, own: bool) -> None:
+def test_a_cache_changes_no_result(run: Any, tmp_path: Path, own: bool) -> None:
     arguments = list(SHORT)
     if own:
         (tmp_path / "mine.py").write_text(OWN)
         arguments[1] = f"{tmp_path / 'mine.py'}:Mine"
     code, out, _ = run(*arguments)
     assert code == 0
-    for number in (1, 2):
-        code, nothing, err = run(*arguments, "--store", str(tmp_path / str(number)), "--part", f"{number}/2")
-        assert (code, nothing) == (0, "")
-        assert f"part {number} of 2 is done: {number} of 3 blocks are in" in err
-    shutil.copytree(tmp_path / "2", tmp_path / "1", dirs_exist_ok=True)
-    before = sorted((tmp_path / "1").rglob("*.block"))
-    code, merged, _ = run(*arguments, "--store", str(tmp_path / "1"), "--workers", "2")
-    assert code == 0
-    assert regret(merged) == regret(out)
-    assert json.loads(merged)["lane_rounds_per_second"] == 0.0  # all were there
-    assert sorted((tmp_path / "1").rglob("*.block")) == before
+    cache = tmp_path / "cache"
+    for workers in ("2", "1"):
+        code, cached, _ = run(*arguments, "--cache", str(cache), "--workers", workers)
+        assert code == 0
+        assert regret(cached) == regret(out)
+        assert len(list(cache.rglob("*.block"))) == 3
+    assert json.loads(cached)["lane_rounds_per_second"] == 0.0  # all were there
 
 
 def test_linear_runs_are_stored_too(run: Any, tmp_path: Path) -> None:
     arguments = ["simulate", "dp-dpe-local", "--horizon", "300", "--set", "population=4000", "--json"]
-    _, few, _ = run(*arguments, "--runs", "2", "--store", str(tmp_path))
+    _, few, _ = run(*arguments, "--runs", "2", "--cache", str(tmp_path))
     assert len(list(tmp_path.rglob("*.block"))) == 2
-    _, out, _ = run(*arguments, "--runs", "3", "--store", str(tmp_path), "--workers", "2")
+    _, out, _ = run(*arguments, "--runs", "3", "--cache", str(tmp_path), "--workers", "2")
     _, alone, _ = run(*arguments, "--runs", "3")
     assert regret(out) == regret(alone) != regret(few)
     assert len(list(tmp_path.rglob("*.block"))) == 3
 
 
 def test_a_damaged_block_is_refused_by_name(run: Any, tmp_path: Path) -> None:
-    run(*SHORT, "--store", str(tmp_path))
+    run(*SHORT, "--cache", str(tmp_path))
     next(tmp_path.rglob("2.block")).write_bytes(b"")
-    code, out, err = run(*SHORT, "--store", str(tmp_path))
+    code, out, err = run(*SHORT, "--cache", str(tmp_path))
     assert (code, out) == (2, "")
     assert "2.block: is no stored block" in err
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["--part", "1/2"], "--part 1/2: needs --store"),
-        (["--store", "s", "--part", "3/2"], "--part 3/2: must be I/N"),
-        (["--store", "s", "--part", "half"], "--part half: must be I/N"),
-        (["--backend", "threads"], "backend='threads'"),
-        (["--scheduler", "tcp://a:1"], "needs backend='dask'"),
-    ],
-)
-def test_what_makes_no_sense_is_refused(run: Any, arguments: list[str], words: str) -> None:
-    code, out, err = run(*SHORT, *arguments)
-    assert (code, out) == (2, "")
-    assert words in err
 
 
 @pytest.mark.slow
@@ -112,7 +90,7 @@ def test_ctrl_c_leaves_what_is_done_and_says_how_to_go_on(tmp_path: Path) -> Non
     store = tmp_path / "store"
     arguments = [
         sys.executable, "-c", "from verify.command_line import main; main()",
-        "simulate", "cucb-ldp2", "--horizon", "1000", "--runs", "2100", "--store", str(store), "--workers", "2",
+        "simulate", "cucb-ldp2", "--horizon", "1000", "--runs", "2100", "--cache", str(store), "--workers", "2",
     ]  # fmt: skip
     started = subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True)
     while len(list(store.rglob("*.block"))) < 16:
@@ -131,37 +109,17 @@ def test_ctrl_c_leaves_what_is_done_and_says_how_to_go_on(tmp_path: Path) -> Non
 
 
 @pytest.mark.slow
-def test_regret_is_the_same_from_a_store_and_from_parts(run: Any, tmp_path: Path) -> None:
+def test_regret_is_the_same_from_a_cache(run: Any, tmp_path: Path) -> None:
     arguments = ["regret", "cucb-ldp-bit", "--horizon", "60", "--runs", "70", "--json"]
     code, alone, _ = run(*arguments)
-    for number in (2, 1):
-        left, out, err = run(*arguments, "--store", str(tmp_path), "--part", f"{number}/2")
-        if number == 2:
-            assert (left, out) == (0, "")
-            assert "part 2 of 2 is done: 1 of 2 blocks" in err
-    assert (left, undated(out)) == (code, undated(alone))
-    assert len(list(tmp_path.rglob("*.block"))) == 2
-    again, out, _ = run(*arguments, "--store", str(tmp_path), "--workers", "2")
-    assert (again, undated(out)) == (code, undated(alone))
+    for workers in ("1", "2"):
+        again, out, _ = run(*arguments, "--cache", str(tmp_path), "--workers", workers)
+        assert (again, undated(out)) == (code, undated(alone))
+        assert len(list(tmp_path.rglob("*.block"))) == 2
 
 
-def test_a_local_claim_is_asked_about_stored_runs(run: Any, tmp_path: Path) -> None:
-    arguments = ["regret", "cucb", "--local-claim", "0.1", "--horizon", "300", "--runs", "70", "--json"]
-    assert run(*arguments, "--store", str(tmp_path))[:2] == run(*arguments)[:2]
+def test_a_lower_bound_is_asked_about_stored_runs(run: Any, tmp_path: Path) -> None:
+    test = ["--test", "lower-bound", "--set", "claim=0.1"]
+    arguments = ["regret", "cucb", *test, "--horizon", "300", "--runs", "70", "--json"]
+    assert run(*arguments, "--cache", str(tmp_path))[:2] == run(*arguments)[:2]
     assert len(list(tmp_path.rglob("*.block"))) == 4
-
-
-@pytest.mark.slow
-def test_workers_share_the_learners_of_a_table(
-    run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    some = {name: regret_command.BOUNDS[name] for name in ("cucb", "cucb-ldp-bit", "omm")}
-    monkeypatch.setattr(regret_command, "BOUNDS", some)
-    arguments = ["regret", "--all", "--horizon", "30", "--runs", "5", "--json"]
-    code, alone, err = run(*arguments)
-    assert [line.split(":")[-2].strip() for line in err.splitlines()] == list(some)
-    again, told, said = run(*arguments, "--workers", "2", "--store", str(tmp_path))
-    assert (again, undated(told), said) == (code, undated(alone), err)
-    assert len(list(tmp_path.rglob("*.block"))) == 3
-    for refused in (["--part", "1/2", "--store", "s"], ["--backend", "dask", "--store", "s"]):
-        assert run(*arguments, *refused)[0] == 2

@@ -22,7 +22,7 @@ def test_a_larger_effort_is_smaller_nowhere():
         sizes = dict(_sizes(asdict(smaller)))
         assert all(size >= sizes[name] for name, size in _sizes(asdict(larger)))
         assert larger.samples > smaller.samples
-    assert {effort.false_alarm for effort in EFFORTS.values()} == {FALSE_ALARM} == {1e-4}
+    assert {effort.significance for effort in EFFORTS.values()} == {FALSE_ALARM} == {1e-4}
 
 
 @pytest.mark.parametrize("name", list(EFFORTS))

@@ -11,7 +11,6 @@ from example_documents import (
     bets,
     certificate,
     ledger,
-    mutants,
     regret,
     reproduction,
     simulations,
@@ -32,7 +31,6 @@ KINDS = [
     "certificate",
     "bets",
     "simulations",
-    "mutants",
     "reproduction",
     "all together",
 ]
@@ -53,7 +51,6 @@ def documents(kind: str, folder: Path) -> list[Document]:
         "certificate": certificate,
         "bets": bets,
         "simulations": simulations,
-        "mutants": mutants,
         "reproduction": lambda: reproduction(folder),
     }
     return [make() for make in found.values()] if kind == "all together" else [found[kind]()]

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from accountant import Accountant, Budget, BudgetExceeded, SensitivityExceeded, Simulation
+from faults.learner_faults import LEARNER_FAULTS
+from faults.planted_gate import PlantedGate
 from mechanisms import AssumptionKind, Box, Categories, Laplace, NumpyNoise, RandomizedResponse
 from mechanisms.assumptions import altered_library
-from verify.faults.learner_faults import LEARNER_FAULTS
-from verify.faults.planted_gate import PlantedGate
 
 DOMAIN = Box(0, 1, 1)
 LAPLACE = Laplace(scale=1.0, sensitivity=DOMAIN.sensitivity)

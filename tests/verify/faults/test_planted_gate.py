@@ -8,14 +8,14 @@ import pytest
 from accountant import Accountant, Budget, ForeignValue, Simulation
 from algorithms.play import play_records
 from algorithms.problems import build_problem
+from faults.fault import Fault, Misuse
+from faults.learner_faults import LEARNER_FAULTS
+from faults.noise_faults import RawValue
+from faults.planted_gate import PlantedGate
+from faults.planted_learner import planted_learner
+from faults.planted_subject import plant
 from mechanisms import Box, Laplace
 from verify import verify
-from verify.faults.fault import Fault, Misuse
-from verify.faults.learner_faults import LEARNER_FAULTS
-from verify.faults.noise_faults import RawValue
-from verify.faults.planted_gate import PlantedGate
-from verify.faults.planted_learner import planted_learner
-from verify.faults.planted_subject import Planted
 from verify.subjects.resolve import every_learner
 
 DOMAIN = Box(0, 1, 2)
@@ -47,10 +47,11 @@ def test_without_a_fault_a_learner_plays_and_pays_as_ever(name):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("faults_as_library")
 def test_without_a_fault_a_verification_says_the_same():
     results = [
         verify(subject, epsilon=1.0, delta=1e-3, effort="quick", samples=10_000)
-        for subject in ("dp-pe-local", Planted("dp-pe-local", "none"))
+        for subject in ("dp-pe-local", plant("dp-pe-local", "none"))
     ]
     another = {"subject": "", "best_event": "", "date": "", "digests": {}}
     first, second = ({**r.json(), **another} for r in results)

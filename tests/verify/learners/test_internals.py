@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from faults.learner_faults import LEARNER_FAULTS
+from faults.planted_learner import planted_learner
 
 from accountant import Simulation
 from algorithms.problems.top_k import TopK
 from algorithms.semi_bandits.cucb_ldp import CUCBLDP1
 from mechanisms import AssumptionKind
-from verify.faults.learner_faults import LEARNER_FAULTS
-from verify.faults.planted_learner import planted_learner
 from verify.learners.internals import private_attribute_uses
 from verify.subjects.python_file import import_file
 
@@ -166,6 +166,7 @@ def test_what_is_a_learners_own_is_no_assumption() -> None:
     assert private_attribute_uses(Plain()) == []
 
 
+@pytest.mark.usefixtures("faults_as_library")
 def test_this_librarys_learners_may_name_them_with_a_fault_or_without() -> None:
     """So that a mutant is caught by what it does, not by how it was planted."""
     gate = Simulation(0, 1)

@@ -4,12 +4,13 @@ import json
 
 import numpy as np
 import pytest
+from faults.planted_subject import plant
+from faults.verified_mutants import verified_mutants
 
 from algorithms import DPLinUCB
 from algorithms.claim import View
 from algorithms.linear.contextual_learner import LinearUCB
 from verify import verify
-from verify.faults.planted_subject import Planted
 from verify.findings import FindingKind
 
 FEW = {"epsilon": 4.0, "delta": 1e-3, "effort": "quick", "samples": 20_000, "horizon": 20}
@@ -41,6 +42,7 @@ def test_the_raw_one_is_refuted_by_another_users_action():
     assert [finding.kind.value for finding in result.findings] == ["declassified"]
 
 
+@pytest.mark.usefixtures("faults_as_library")
 @pytest.mark.slow_cells("raw-value-verdicts2", "never-cleared-verdicts1")
 @pytest.mark.parametrize(
     ("fault", "verdicts"),
@@ -51,19 +53,19 @@ def test_the_raw_one_is_refuted_by_another_users_action():
     ],
 )
 def test_faults_are_not_certified(fault, verdicts):
-    result = verify(Planted("dp-linucb", fault), **FEW)
+    result = verify(plant("dp-linucb", fault), **FEW)
     assert result.verdict in verdicts
     assert result.upper.epsilon > 4.0 or any(finding.failing for finding in result.findings)
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("faults_as_library")
 def test_all_faults_are_caught():
-    from verify import verify_mutants
-
-    found = verify_mutants("dp-linucb", epsilon=2.0, delta=1e-3, effort="quick", samples=20_000)
-    assert found.honest.verdict == "certified"
-    assert found.escaped == ()
-    assert sum(each.exceeds is True for each in found.mutants) >= 20
+    honest, mutants = verified_mutants("dp-linucb", epsilon=2.0, delta=1e-3, effort="quick", samples=20_000)
+    assert honest.verdict == "certified"
+    exceeding = [each.result.verdict for each in mutants if each.exceeds]
+    assert len(exceeding) >= 20
+    assert "certified" not in exceeding
 
 
 def test_where_nothing_is_released_the_report_says_so():
@@ -142,7 +144,7 @@ def test_commands_know_the_learner_and_its_problem(command):
         command("simulate", "dp-linucb", "--horizon", "30", "--runs", "2", "--set", "actions=3", "--json")
     )
     assert (told["rounds"][-1], told["problem"]) == (30, "contexts")
-    assert "dp-linucb" in command("list", "--for", "contexts", "--delta", "1e-5")
+    assert "dp-linucb" in command("list", "--for", "contexts")
     assert "plays contextual problems, not top-k" in command("simulate", "dp-linucb", "--problem", "top-k")
 
 

@@ -33,33 +33,34 @@ def test_what_cannot_be_asked():
         audit_local_privacy(CUCB, 0.1, gap=0.5)
 
 
+CLAIM = ("--test", "lower-bound", "--set")
+
+
 def test_the_command():
     said = CliRunner().invoke(
-        cli, ["regret", "cucb", "--local-claim", "0.1", "--horizon", "4000", "--runs", "256", "--json"]
+        cli, ["regret", "cucb", *CLAIM, "claim=0.1", "--horizon", "4000", "--runs", "256", "--json"]
     )
     assert said.exit_code == 1
     assert json.loads(said.stdout)["impossible"]
-    said = CliRunner().invoke(
-        cli, ["regret", "cucb", "--local-claim", "1", "--horizon", "100", "--runs", "4"]
-    )
+    said = CliRunner().invoke(cli, ["regret", "cucb", *CLAIM, "claim=1", "--horizon", "100", "--runs", "4"])
     assert said.exit_code == 3
     assert said.stdout.startswith("POSSIBLE")
 
 
 @pytest.mark.parametrize(
-    ("question", "option", "value"),
+    ("test", "more", "option", "value"),
     [
-        (["--growth"], "--horizon", "100"),
-        (["--growth"], "--delta", "0.01"),
-        (["--scaling", "epsilon=1,2,4"], "--error", "0.01"),
-        (["--scaling", "epsilon=1,2,4"], "--delta", "0.01"),
-        (["--local-claim", "1"], "--delta", "0.01"),
+        ("growth", [], "--horizon", "100"),
+        ("growth", [], "--delta", "0.01"),
+        ("exponent", ["--set", "epsilon=1,2,4"], "--significance", "0.01"),
+        ("exponent", ["--set", "epsilon=1,2,4"], "--delta", "0.01"),
+        ("lower-bound", ["--set", "claim=1"], "--delta", "0.01"),
     ],
 )
-def test_what_a_question_does_without_is_refused_not_passed_over(question, option, value):
-    said = CliRunner().invoke(cli, ["regret", "cucb-batch", *question, option, value])
+def test_what_a_question_does_without_is_refused_not_passed_over(test, more, option, value):
+    said = CliRunner().invoke(cli, ["regret", "cucb-batch", "--test", test, *more, option, value])
     assert isinstance(said.exception, SettingError)
-    assert str(said.exception) == f"{option} {value}: {question[0]} does without"
+    assert str(said.exception) == f"{option} {value}: --test {test} does without"
 
 
 def test_an_error_of_a_users_learner_is_an_error_in_the_input(tmp_path):
@@ -70,6 +71,6 @@ def test_an_error_of_a_users_learner_is_an_error_in_the_input(tmp_path):
         "    def learn(self, *given):\n"
         "        raise RuntimeError('no')\n"
     )
-    said = CliRunner().invoke(cli, ["regret", f"{file}:Raises", "--local-claim", "1", "--runs", "4"])
+    said = CliRunner().invoke(cli, ["regret", f"{file}:Raises", *CLAIM, "claim=1", "--runs", "4"])
     assert isinstance(said.exception, SubjectError)
     assert "raised RuntimeError: no" in str(said.exception)

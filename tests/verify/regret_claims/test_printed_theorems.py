@@ -1,15 +1,11 @@
 """The papers' theorems that are wrong as printed are seen to be; what is right about one is said, too."""
 
-import json
 from types import SimpleNamespace
 
 import pytest
-from click.testing import CliRunner
+from printed_theorems import PRINTED_THEOREMS, PrintedFinding, check_printed
 
 from algorithms.theory.regret import BOUNDS
-from verify.commands import regret_command
-from verify.commands.command_group import cli
-from verify.regret_claims.printed_theorems import PRINTED_THEOREMS, PrintedFinding, check_printed
 from verify.regret_claims.proof_run import ProofCheck
 from verify.sentences import exact
 
@@ -50,19 +46,3 @@ def test_a_theorem_that_is_corrected_says_so_in_its_bound():
     for theorem in PRINTED_THEOREMS:
         if theorem.learner in BOUNDS:
             assert theorem.wrong
-
-
-def test_the_command(monkeypatch):
-    few = tuple(theorem for theorem in PRINTED_THEOREMS if "Theorem 2" in theorem.name)[1:]
-    monkeypatch.setattr(regret_command, "PRINTED_THEOREMS", few)
-    runner = CliRunner()
-    said = runner.invoke(cli, ["regret", "--printed", "--runs", "2"])
-    assert said.exit_code == 3
-    assert "OUT OF REGIME  cascading bandits paper, Theorem 2" in said.stdout
-    assert "There is no theorem" in said.stdout
-    data = json.loads(runner.invoke(cli, ["regret", "--printed", "--runs", "2", "--json"]).stdout)
-    assert data["printed"][0]["verdict"] == "out of regime"
-    for wrong in (["cucb", "--printed"], ["--printed", "--all"], ["--printed", "--epsilon", "1"]):
-        assert isinstance(runner.invoke(cli, ["regret", *wrong]).exception, ValueError)
-    wrong = ["regret", "--printed", "--set", "arms=3"]
-    assert "instance of its own" in str(runner.invoke(cli, wrong).exception)

@@ -74,20 +74,34 @@ def test_wrong_grids(variable, values, match):
 
 def test_the_command():
     runner = CliRunner()
-    asked = ["regret", "cucb-batch-least", "--scaling", "epsilon=0.01,0.02,0.04", "--runs", "32"]
+    asked = [
+        "regret",
+        "cucb-batch-least",
+        "--test",
+        "exponent",
+        "--set",
+        "epsilon=0.01,0.02,0.04",
+        "--runs",
+        "32",
+    ]
     said = runner.invoke(cli, asked)
     assert said.exit_code == 0
     assert "the exponent in epsilon is -" in said.stdout
     data = json.loads(runner.invoke(cli, [*asked, "--json"]).stdout)
     assert data["bound_exponent"] == pytest.approx(-1, abs=0.05)
-    growth = ["regret", "cucb-batch-least", "--growth", "--runs", "64"]
+    growth = ["regret", "cucb-batch-least", "--test", "growth", "--runs", "64"]
     said = runner.invoke(cli, growth)
     assert said.exit_code == 0
     assert "NOT SEEN" in said.stdout
     for wrong in (
-        ["--growth", "--scaling", "gap=1"],
-        ["--scaling", "gap"],
-        ["--growth", "--problem", "top-k"],
+        ["--test", "growth", "--set", "gap=1"],
+        ["--test", "exponent"],
+        ["--test", "exponent", "--set", "gap=x"],
+        ["--test", "exponent", "--set", "gap=0.1,0.2,0.4", "--set", "arms=2,3,4"],
+        ["--test", "exponent", "--set", "horizon=1,2,3"],
+        ["--test", "lower-bound"],
+        ["--test", "growth", "--problem", "top-k"],
+        ["--test", "growth", "-o", "x.png"],
     ):
         assert isinstance(runner.invoke(cli, ["regret", "cucb", *wrong]).exception, SettingError)
 
@@ -135,7 +149,16 @@ def test_a_bound_that_is_no_number_above_0_has_no_exponent(bound):
 def test_the_command_fits_an_own_learner_without_a_bound(tmp_path):
     file = tmp_path / "mine.py"
     file.write_text("from algorithms import CUCBBatchLeast\nclass Mine(CUCBBatchLeast):\n    pass\n")
-    asked = ["--scaling", "epsilon=0.01,0.02,0.04", "--runs", "8", "--horizon", str(1 << 20)]
+    asked = [
+        "--test",
+        "exponent",
+        "--set",
+        "epsilon=0.01,0.02,0.04",
+        "--runs",
+        "8",
+        "--horizon",
+        str(1 << 20),
+    ]
     runner = CliRunner()
     said = runner.invoke(cli, ["regret", f"{file}:Mine", *asked])
     assert said.exit_code == 0, said.exception

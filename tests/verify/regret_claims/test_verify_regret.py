@@ -239,12 +239,11 @@ def test_a_report_survives_json_and_names_the_command_that_repeats_it():
 def test_the_picture(tmp_path):
     file = tmp_path / "regret.png"
     said = CliRunner().invoke(
-        cli, ["regret", "dpucb-mat", "--horizon", "300", "--runs", "16", "--plot", str(file)]
+        cli, ["regret", "dpucb-mat", "--horizon", "300", "--runs", "16", "-o", str(file)]
     )
     assert said.exit_code == 0
     assert "neighbours: replace one" in " ".join(said.stdout.split())
     assert file.read_bytes().startswith(b"\x89PNG")
-    assert "draws one" in str(CliRunner().invoke(cli, ["regret", "--all", "--plot", str(file)]).exception)
 
 
 @pytest.mark.usefixtures("no_proof")
@@ -259,9 +258,7 @@ def test_the_command(tmp_path):
     said = runner.invoke(cli, ["regret", f"{file}:Mine", "--horizon", "200", "--epsilon", "1"])
     assert said.exit_code == 1
     assert "VIOLATED" in said.stdout
-    assert runner.invoke(cli, ["regret", "cucb", "--horizon", "200", "--time-limit", "600"]).exit_code == 0
-    assert "seconds above 0" in str(runner.invoke(cli, ["regret", "cucb", "--time-limit", "0"]).exception)
-    assert isinstance(runner.invoke(cli, ["regret"]).exception, ValueError)
+    assert runner.invoke(cli, ["regret"]).exit_code == 2
 
 
 @pytest.mark.parametrize(

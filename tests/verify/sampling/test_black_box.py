@@ -403,7 +403,7 @@ def test_outputs_with_nan_and_infinity_are_handled() -> None:
         ({"claim_delta": 1.0}, "claim_delta"),
         ({"claim_delta": math.nan}, "claim_delta"),
         ({"confidence": 1.0}, "confidence"),
-        ({"false_alarm": 0.0}, "false_alarm"),
+        ({"significance": 0.0}, "significance"),
         ({"samples": 100}, "samples=100: must be at least 1,024"),
     ],
 )

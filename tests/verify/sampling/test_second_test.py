@@ -39,8 +39,8 @@ def test_the_shares_are_the_whole_error():
 
 def test_a_share_buys_the_bounds_of_that_share_of_the_error():
     shared = held(share=_SHARES.second)
-    alone = held(confidence=1.0 - _SHARES.second * 0.05, false_alarm=_SHARES.second * 1e-4)
-    assert (shared.confidence, shared.false_alarm) == (0.95, 1e-4)
+    alone = held(confidence=1.0 - _SHARES.second * 0.05, significance=_SHARES.second * 1e-4)
+    assert (shared.confidence, shared.significance) == (0.95, 1e-4)
     assert shared.share_of_error == pytest.approx(_SHARES.second * alone.share_of_error)
     assert shared.epsilon_lower == alone.epsilon_lower
     assert shared.strict_epsilon_lower == alone.strict_epsilon_lower
@@ -150,7 +150,7 @@ def test_both_tests_together_refute_a_tight_true_claim_no_more_often_than_said()
         return ViewSample(bits[:, np.newaxis].astype(np.float64), (Column("x", "x", "category"),))
 
     candidates = Candidates([NeighbouringWorlds(("D", "D′"), response)], 2_000)
-    effort = replace(EFFORTS["quick"], false_alarm=0.05)
+    effort = replace(EFFORTS["quick"], significance=0.05)
     claim, held_twice, refuted = replace(CLAIM, epsilon=1.0), 0, 0
     for seed in range(400):
         results = list(

@@ -45,7 +45,7 @@ def test_the_result_says_both_worlds_the_likelier_first_and_what_the_search_took
 
 
 @pytest.mark.parametrize(
-    ("change", "confidence", "false_alarm"),
+    ("change", "confidence", "significance"),
     [
         ({}, 0.95, 1e-4),
         ({"share_of_error": 0.5}, 0.975, 1e-4),
@@ -53,9 +53,9 @@ def test_the_result_says_both_worlds_the_likelier_first_and_what_the_search_took
         ({"negligible": 1e-5}, 0.95, 9e-5),
     ],
 )
-def test_it_spends_the_errors_that_are_left_to_it(change, confidence, false_alarm):
+def test_it_spends_the_errors_that_are_left_to_it(change, confidence, significance):
     result = look(replace(CANDIDATES, **change))
-    assert (result.confidence, result.false_alarm) == pytest.approx((confidence, false_alarm))
+    assert (result.confidence, result.significance) == pytest.approx((confidence, significance))
 
 
 def test_a_source_is_asked_for_what_is_best():

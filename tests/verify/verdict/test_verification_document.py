@@ -73,7 +73,7 @@ REFUTED = verification(
     SubjectKind.FUNCTION,
     None,
     LowerBound(1.8, 1e-5, 0.9999, "black-box test", 1000, decisive=True),
-    details={"black_box": {"false_alarm": 1e-4}},
+    details={"black_box": {"significance": 1e-4}},
 )
 PASSED = verification(
     SubjectKind.FUNCTION,

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from accountant import Gate, Mask, Place, Private, PrivateSums, RecordId
+from faults.fault import Fault
 from mechanisms import Domain, Mechanism, Transformed
-from verify.faults.fault import Fault
 
 
 class PlantedGate:

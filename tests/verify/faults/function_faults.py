@@ -12,10 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from accountant import Direct, Recorder, Replay
-from mechanisms import Mechanism
-from mechanisms.mechanism import is_categorical
-from verify.faults.fault import AnyFault
-from verify.faults.noise_faults import (
+from faults.fault import AnyFault
+from faults.noise_faults import (
     AgainByHand,
     CachedNoise,
     Drawn,
@@ -24,6 +22,8 @@ from verify.faults.noise_faults import (
     RawValue,
     SharedNoise,
 )
+from mechanisms import Mechanism
+from mechanisms.mechanism import is_categorical
 
 _Function = Callable[..., Any]
 _FIXED = 20_261_123

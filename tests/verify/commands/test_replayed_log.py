@@ -1,4 +1,4 @@
-"""``dpwitness evaluate``: both formats, several learners, a user's own, and refusals before anything is played."""
+"""``dpwitness simulate --log``: both formats, several learners, a user's own, and refusals before any play."""
 
 import json
 import sys
@@ -33,7 +33,7 @@ class Second:
 @pytest.fixture
 def run(monkeypatch, capsys):
     def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["dpwitness", "evaluate", *arguments])
+        monkeypatch.setattr(sys, "argv", ["dpwitness", "simulate", *arguments])
         with pytest.raises(SystemExit) as left:
             command_line.main()
         captured = capsys.readouterr()
@@ -59,7 +59,7 @@ def log(tmp_path):
 
 @pytest.mark.slow
 def test_learners_and_values_on_one_log(run, log):
-    code, out, err = run("dp-bandit", "cucb", "--epsilon", "1,4", "--log", log, "--json")
+    code, out, err = run("dp-bandit", "cucb", "--set", "epsilon=1,4", "--log", log, "--json")
     assert (code, err) == (0, "")
     data = json.loads(out)
     told = data["log"]
@@ -71,9 +71,9 @@ def test_learners_and_values_on_one_log(run, log):
     assert all(each["horizon"] == 299 and 250 < each["played"][0] <= 299 for each in found)
     assert [each["estimator"] for each in found[0]["estimates"]] == ["replay", "ips", "snips"]
     assert found[2]["estimates"][0]["value"] > told["mean_reward"]
-    code, out, _ = run("dp-bandit", "cucb", "--log", log, "--position", "1", "--runs", "2", "--delay", "3")
+    code, out, _ = run("dp-bandit", "cucb", "--log", log, "--runs", "2", "--delay", "3")
     assert code == 0
-    assert "450 events, 3 actions" in " ".join(out.split())
+    assert "900 events, 3 actions" in " ".join(out.split())
     assert "no privacy" in out
     assert "not private" in out
 
@@ -92,9 +92,11 @@ def test_a_learner_of_the_users(run, log, tmp_path):
         (["dp-linucb"], "plays contextual problems; a log's actions are K arms"),
         (["cucb", "cascade-ucb1"], "plays cascade problems"),
         (["cucb", "--set", "norm=2"], "unknown parameter 'norm'"),
-        (["cucb", "--confidence", "1"], "--confidence 1: must be above 0 and below 1"),
-        (["cucb", "--runs", "0"], "--runs 0: must be at least 1"),
-        (["dp-bandit", "--epsilon", "0"], "epsilon=0.0"),
+        (["cucb", "--problem", "top-k"], "--problem top-k: not with --log"),
+        (["cucb", "--cache", "c"], "--cache c: not with --log"),
+        (["cucb", "-o", "x.png"], "--output x.png: must end in .json"),
+        (["cucb", "--runs", "0"], "'--runs': 0 is not"),
+        (["dp-bandit", "--epsilon", "0"], "--epsilon 0.0: must"),
         (["zoo/svt5"], "only learners can be evaluated on a log"),
         (["nobody"], "unknown learner 'nobody'"),
     ],

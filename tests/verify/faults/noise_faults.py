@@ -12,9 +12,9 @@ import numpy.typing as npt
 
 from accountant import Mask, Private, PrivateSums
 from accountant.audit.releases import scale_noise
+from faults.fault import Misuse
+from faults.planted_gate import PlantedGate
 from mechanisms import Mechanism, NumpyNoise, Randomness
-from verify.faults.fault import Misuse
-from verify.faults.planted_gate import PlantedGate
 
 NoisyValues = npt.NDArray[Any]
 

@@ -1,4 +1,4 @@
-"""The command ``dpwitness evaluate``: what learners would have earned on logged traffic."""
+"""What learners would have earned on logged traffic: ``dpwitness simulate --log``."""
 
 from __future__ import annotations
 
@@ -9,15 +9,12 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-import click
-
 from algorithms.catalogue.structured_entries import learner_builder
 from algorithms.off_policy.logged_bandit import LoggedBandit, read_log
 from algorithms.off_policy.replay_evaluation import evaluate, expected_rounds
-from algorithms.problems import ProblemError, SettingError, known_name, parse_settings
+from algorithms.problems import ProblemError, known_name, parse_settings
 from mechanisms.printed_numbers import as_given, at_least, at_most, nearest, percent
-from verify.commands.command_options import flags, json_option, privacy_options, show, shown_progress
-from verify.commands.completed_names import LEARNER
+from verify.commands.shown_results import check_outputs, json_writer, show, shown_progress, write_outputs
 from verify.commands.simulate_command import is_private, own_parameters
 from verify.conduct.isolation import found_apart
 from verify.conduct.progress import Progress, subprogress
@@ -28,6 +25,7 @@ from verify.sentences import remark
 from verify.subject_error import SubjectError
 from verify.subjects.resolve import names_file, resolve
 
+_CONFIDENCE = 0.95  # of each interval for itself
 _WORDS = {
     "replay": "replay (rejection; Li et al. 2011)",
     "ips": "inverse propensity (all events read)",
@@ -46,70 +44,31 @@ class _Asked:
     horizon: int
     runs: int
     delay: int
-    confidence: float
     seed: int
 
 
-@click.command("evaluate")
-@click.argument("learners", nargs=-1, required=True, type=LEARNER)
-@click.option(
-    "--log",
-    "file",
-    required=True,
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="A CSV file with columns action, reward, propensity, or those of the Open Bandit Dataset.",
-)
-@click.option(
-    "--position", type=int, help="Of the Open Bandit Dataset: events at this position only [default: all]."
-)
-@privacy_options("evaluates")
-@flags("settings")
-@click.option("--horizon", type=int, help="Rounds per run [default: as many as the log is expected to give].")
-@click.option(
-    "--runs", type=int, default=1, show_default=True, help="Independent runs, which share the log's events."
-)
-@click.option(
-    "--delay",
-    type=int,
-    default=0,
-    show_default=True,
-    help="After how many further rounds a round's reward reaches the learner.",
-)
-@click.option(
-    "--confidence", type=float, default=0.95, show_default=True, help="Of each interval for itself."
-)
-@flags("seed")
-@json_option
-def evaluate_command(
-    learners: tuple[str, ...],
+def replay_log(
+    learners: Sequence[str],
     file: Path,
-    position: int | None,
-    epsilon: tuple[float, ...],
-    delta: tuple[float, ...],
-    settings: dict[str, str],
+    settings: Mapping[str, str],
+    *,
+    epsilons: Sequence[float],
+    deltas: Sequence[float],
     horizon: int | None,
     runs: int,
     delay: int,
-    confidence: float,
     seed: int,
+    outputs: Sequence[Path],
     as_json: bool,
 ) -> None:
-    """Evaluate LEARNERS off policy: what they would have earned on logged traffic, per round.
-
-    A learner is the name of one that plays K arms, or path/to/file.py:object. The log says with which probability each
-    action was taken, and its events are taken as independent of each other. What is printed is computed from raw
-    rewards: it is not private.
-    """
-    if not 0.0 < confidence < 1.0:
-        raise SettingError(f"--confidence {confidence:g}: must be above 0 and below 1")
-    log = read_log(file, position=position)
-    if runs < 1:
-        raise SettingError(f"--runs {runs}: must be at least 1")
+    """Evaluate learners off policy, and show what they would have earned on logged traffic, per round."""
+    check_outputs(outputs, ".json")
+    log = read_log(file)
     rounds = max(1, expected_rounds(log, runs)) if horizon is None else horizon
     asked = [
-        _Asked(name, each_epsilon, each_delta, own, rounds, runs, delay, confidence, seed)
+        _Asked(name, epsilon, delta, own, rounds, runs, delay, seed)
         for name, own in _shared(learners, settings).items()
-        for each_epsilon, each_delta in _privacy(name, epsilon, delta)
+        for epsilon, delta in _privacy(name, epsilons, deltas)
     ]
     found = []
     with shown_progress(", ".join(learners)) as tell:
@@ -122,16 +81,16 @@ def evaluate_command(
     data = {
         "log": {
             "file": str(file),
-            "position": position,
             "events": log.events,
             "actions": len(log.names),
             "least_propensity": log.least_propensity,
             "mean_reward": log.mean_reward,
         },
-        "confidence": confidence,
+        "confidence": _CONFIDENCE,
         "evaluations": found,
     }
     show(as_json, lambda: data, partial(print_blocks, _said(data)))
+    write_outputs(outputs, json_writer(lambda: data))
 
 
 def _shared(learners: Sequence[str], settings: Mapping[str, str]) -> dict[str, dict[str, str]]:
@@ -177,13 +136,13 @@ def _evaluate(asked: _Asked, log: LoggedBandit, tell: Progress) -> dict[str, Any
             runs=asked.runs,
             seed=asked.seed,
             delay=asked.delay,
-            error=1.0 - asked.confidence,
+            error=1.0 - _CONFIDENCE,
             progress=lambda done: tell(done, "replaying"),
         )
     return {
         "learner": asked.learner,
         "neighbours": subject.form.neighbours.value,
-        **{name: value for name, value in asdict(asked).items() if name not in ("learner", "confidence")},
+        **{name: value for name, value in asdict(asked).items() if name != "learner"},
         "played": found.played.tolist(),
         "read": found.read,
         "estimates": [

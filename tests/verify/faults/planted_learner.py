@@ -6,8 +6,8 @@ import inspect
 from typing import Any
 
 from accountant import Gate, Private
-from verify.faults.fault import Fault
-from verify.faults.planted_gate import PlantedGate
+from faults.fault import Fault
+from faults.planted_gate import PlantedGate
 
 
 def planted_learner(make: type[Any], fault: Fault) -> type[Any]:

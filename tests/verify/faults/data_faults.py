@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from accountant import Mask, Private, PrivateSums
+from faults.fault import Misuse
+from faults.noise_faults import NoisyValues, OtherMechanism, held, with_noise
+from faults.planted_gate import PlantedGate
 from mechanisms import Affine, Box, Domain, Mechanism, OneHot, Sensitivity, Transformation
-from verify.faults.fault import Misuse
-from verify.faults.noise_faults import NoisyValues, OtherMechanism, held, with_noise
-from verify.faults.planted_gate import PlantedGate
 
 
 class UsedAgain(Misuse):

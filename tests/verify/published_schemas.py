@@ -1,9 +1,14 @@
-"""The JSON schemas of release files, of results and of certificates: what ``dpwitness schema`` prints."""
+"""The JSON schemas of release files, of results and of certificates, made of the types that write them.
+
+``python tests/verify/published_schemas.py`` writes them to ``docs/schemas``, where they are published.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import fields
+from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 from accountant.audit.audit_result import FORMAT as AUDIT
@@ -18,8 +23,6 @@ from verify.certificates.certificate import SAID, Proof
 from verify.experiments.reproduce import FORMAT as REPRODUCTION
 from verify.experiments.simulation_result import FORMAT as SIMULATION
 from verify.findings import Finding, LowerBound, UpperBound, Witness
-from verify.mutants.layers import Layer
-from verify.mutants.verify_mutants import FORMAT as MUTANTS
 from verify.regret_claims.outcome import Checkpoint, CheckpointVerdict
 from verify.regret_claims.proof_run import ProofCheck
 from verify.regret_claims.regret_report import FORMAT as REGRET
@@ -175,7 +178,7 @@ def _audit() -> Schema:
 def _certificate() -> Schema:
     options: Schema = {"type": "object", "properties": {key: {} for key in SAID}, "required": ["seed"]}
     return root_schema(
-        "A certificate: what `dpwitness certify` writes",
+        "A certificate: what `dpwitness verify --certificate` writes",
         object_schema(
             {
                 "format": {"const": CERTIFICATE},
@@ -199,32 +202,6 @@ def _reproduction() -> Schema:
     return root_schema(
         "A reproduction: each of the experiments that `dpwitness reproduce --json` prints",
         object_schema({**one, "seen": {"type": "array", "items": seen}, "repeat": _TEXT, **_provenance()}),
-    )
-
-
-def _mutants() -> Schema:
-    own = {name: rule for name, rule in _verification().items() if not name.startswith(("$", "title"))}
-    mutant = object_schema(
-        {
-            **dict.fromkeys(("fault", "words", "why"), _TEXT),
-            "exceeds": nullable(_FLAG),
-            "caught_by": {"type": "array", "items": schema_of(Layer)},
-            "verification": own,
-        }
-    )
-    return root_schema(
-        "Mutants: each of the subjects that `dpwitness verify --mutants --json` prints",
-        object_schema(
-            {
-                "format": {"const": MUTANTS},
-                "subject": _TEXT,
-                "honest": own,
-                "mutants": {"type": "array", "items": mutant},
-                "idle": _TEXTS,
-                "escaped": _TEXTS,
-                "summary": _TEXT,
-            }
-        ),
     )
 
 
@@ -282,7 +259,18 @@ SCHEMAS: Mapping[str, Callable[[], Schema]] = {
     "audit": _audit,
     "certificate": _certificate,
     "reproduction": _reproduction,
-    "mutants": _mutants,
     "simulation": _simulation,
 }
 """How the schema of each kind of file is made, by name."""
+
+PUBLISHED = Path(__file__).parents[2] / "docs" / "schemas"
+
+
+def schema_text(name: str) -> str:
+    """Return the text of a published schema."""
+    return json.dumps(SCHEMAS[name](), indent=1, ensure_ascii=False) + "\n"
+
+
+if __name__ == "__main__":
+    for name in SCHEMAS:
+        (PUBLISHED / f"{name}.json").write_text(schema_text(name))

@@ -14,7 +14,7 @@ from accountant import Mask, Private, PrivateSums
 from mechanisms import Domain, Mechanism
 
 if TYPE_CHECKING:
-    from verify.faults.planted_gate import PlantedGate
+    from faults.planted_gate import PlantedGate
 
 _Span = tuple[float, float]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from verify.faults.data_faults import (
+from faults.data_faults import (
     AnotherName,
     FunctionWithMemory,
     HalvedSensitivity,
@@ -14,8 +14,8 @@ from verify.faults.data_faults import (
     ParameterFromData,
     TransformationWithMemory,
 )
-from verify.faults.fault import Fault, Misuse
-from verify.faults.noise_faults import (
+from faults.fault import Fault, Misuse
+from faults.noise_faults import (
     AgainByHand,
     AgainIfImplausible,
     AskedNoise,

@@ -1,0 +1,86 @@
+"""``dpwitness check`` of a refutation; other files of tests have certificates and ledgers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from verify.commands.command_group import cli
+
+NOISE = "from mechanisms import Laplace\n\nnoise = Laplace(scale={})\n"
+
+
+def run(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(cli, [str(each) for each in arguments])
+
+
+@pytest.fixture
+def refuted(tmp_path: Path) -> Path:
+    """Return the result of a verification that refutes ``noise.py:noise``."""
+    (tmp_path / "noise.py").write_text(NOISE.format(0.5))
+    result = tmp_path / "result.json"
+    asked = ("--epsilon", "1", "--effort", "quick", "--samples", "5000")
+    assert run("verify", f"{tmp_path}/noise.py:noise", *asked, "-o", result).exit_code == 1
+    return result
+
+
+def test_a_refutation_is_made_again(refuted: Path) -> None:
+    checked = run("check", refuted)
+    assert (checked.exit_code, checked.output.partition(" ")[0]) == (0, "VALID")
+    data = json.loads(run("check", refuted, "--json").stdout)
+    assert (data["verdict"], data["verification"]["verdict"]) == ("valid", "refuted")
+
+
+def test_one_of_other_code_is_found_out(refuted: Path) -> None:
+    (refuted.parent / "noise.py").write_text(NOISE.format(2.0))
+    checked = run("check", refuted)
+    assert (checked.exit_code, checked.output.partition(" ")[0]) == (1, "INVALID")
+
+
+def test_a_moved_subject_is_named_by_an_option(refuted: Path) -> None:
+    moved = refuted.parent / "moved.py"
+    (refuted.parent / "noise.py").rename(moved)
+    assert run("check", refuted).exit_code != 0
+    assert run("check", refuted, "--subject", f"{moved}:noise").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "refused"),
+    [
+        (
+            {"reproduce": "verify(noise, epsilon=1)"},
+            "made in Python: repeat it there, by verify(noise, epsilon=1)",
+        ),
+        ({"reproduce": "dpwitness verify --command 'rm x' --epsilon 1"}, "it starts a program: look at it"),
+        ({"reproduce": "dpwitness audit x.toml"}, "made in Python"),
+    ],
+)
+def test_no_file_starts_a_program(refuted: Path, change: dict[str, str], refused: str) -> None:
+    data = json.loads(refuted.read_text())
+    for name in ("witness", "best_event"):
+        data[name] |= change
+    refuted.write_text(json.dumps(data))
+    assert refused in str(run("check", refuted).exception)
+
+
+def test_what_is_not_refuted_has_no_witness(refuted: Path) -> None:
+    asked = ("--epsilon", "3", "--effort", "quick", "--samples", "5000")
+    assert run("verify", f"{refuted.parent}/noise.py:noise", *asked, "-o", refuted).exit_code == 0
+    assert str(run("check", refuted).exception) == (
+        f"{refuted}: is certified; must be a refutation, or a certificate"
+    )
+
+
+def test_options_of_other_files_are_refused(refuted: Path) -> None:
+    assert str(run("check", refuted, "--anchor", "a").exception) == (
+        f"--anchor a: is a store's, and {refuted} holds a witness"
+    )
+
+
+def test_other_results_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "simulated.json"
+    run("simulate", "cucb", "--horizon", "10", "--runs", "1", "-o", file)
+    assert "is no certificate, refutation or ledger" in str(run("check", file).exception)

@@ -1,0 +1,122 @@
+"""The command line is one table: few commands and options, one meaning a name, each as its field in `verify`."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Iterator
+
+import click
+import pytest
+
+from algorithms.problems import contextual_problems, linear_problems, problems
+from verify.commands.command_group import cli
+from verify.commands.command_table import COMMANDS
+from verify.commands.option_table import NAMES, OPTIONS, Option
+from verify.experiments.named_experiments import experiments
+from verify.options import Options, each_option
+from verify.subjects.resolve import every_learner
+from verify.zoo import specimens
+
+UNCOUNTED = {"--help", "-h", "--debug", "--version"}
+
+
+def leaves(group: click.Command, path: str = "") -> Iterator[tuple[str, click.Command]]:
+    """Yield every command with its path, as a shell finds it."""
+    if not isinstance(group, click.Group):
+        yield path.strip(), group
+        return
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        yield from leaves(command, f"{path} {name}")
+
+
+def options_of(command: click.Command) -> list[click.Option]:
+    return [
+        each for each in command.params if isinstance(each, click.Option) and UNCOUNTED.isdisjoint(each.opts)
+    ]
+
+
+def test_there_are_few_commands_and_options() -> None:
+    found = dict(leaves(cli))
+    assert list(found) == list(COMMANDS)
+    assert len(found) <= 14
+    assert sum(len(options_of(command)) for command in found.values()) <= 110
+
+
+def test_an_option_means_the_same_everywhere_and_is_used() -> None:
+    meanings: dict[str, set[tuple[object, ...]]] = {}
+    for _, command in leaves(cli):
+        for option in options_of(command):
+            meaning = (str(option.type), option.help, str(option.default), option.multiple, option.name)
+            meanings.setdefault(option.opts[0], set()).add(meaning)
+    assert {flag: len(each) for flag, each in meanings.items()} == {
+        option.flag: 1 for option in OPTIONS.values()
+    }
+
+
+@pytest.mark.parametrize("path", COMMANDS)
+def test_a_function_takes_what_its_command_has(path: str) -> None:
+    module, name = COMMANDS[path].function.split(":")
+    function = getattr(importlib.import_module(f"verify.commands.{module}"), name)
+    has = {each.name for each in COMMANDS[path].command("x").params}
+    parameters = inspect.signature(function).parameters.values()
+    named = {each.name for each in parameters if each.kind is each.KEYWORD_ONLY}
+    assert named <= has
+    assert named == has or any(each.kind is each.VAR_KEYWORD for each in parameters)
+
+
+FLAGS = {facts.flag: (name, default, facts) for name, default, facts in each_option(Options) if facts.flag}
+
+
+@pytest.mark.parametrize("flag", FLAGS)
+def test_an_option_of_verify_is_its_field(flag: str) -> None:
+    """Neither can be changed without the other."""
+    name, default, facts = FLAGS[flag]
+    option: Option = OPTIONS[flag.removeprefix("--")]
+    assert option.parameter == name
+    if not option.many and option.kind is not bool:
+        assert option.default == default
+    kinds = {
+        float: (click.FloatRange,),
+        int: (click.IntRange,),
+        str: (click.ParamType, type),
+    }
+    assert isinstance(option.kind, kinds[facts.reads])
+    if isinstance(option.kind, click.Choice):
+        for word in option.kind.choices:
+            facts.rule(name, word)  # every choice is one
+    if isinstance(option.kind, click.FloatRange | click.IntRange):
+        for end, opened in ((option.kind.min, option.kind.min_open), (option.kind.max, option.kind.max_open)):
+            if end is not None and not opened and name != "delta" and name != "samples":
+                facts.rule(name, facts.reads(end))
+
+
+def test_the_options_of_verify_with_a_flag_are_those_of_the_command() -> None:
+    own = {"command", "data", "certificate", "output", "json"}
+    assert {f"--{name}" for name in COMMANDS["verify"].options.split() if name not in own} == set(FLAGS)
+
+
+def test_the_names_that_are_completed_are_those_of_the_catalogue() -> None:
+    rows = [
+        *(f"learner {name}" for name in sorted(every_learner)),
+        *(f"specimen zoo/{name}" for name in sorted(specimens)),
+        *(f"problem {name}" for name in sorted({**problems, **linear_problems, **contextual_problems})),
+        *(f"figure {name}" for name in sorted(experiments)),
+    ]
+    text = "\n".join(rows) + "\n"
+    assert NAMES.read_text() == text, f"write this to {NAMES.name}:\n{text}"
+
+
+def test_several_numbers_are_refused_by_where_they_are_taken() -> None:
+    with pytest.raises(click.BadParameter, match="several are given as --set epsilon=1,5"):
+        COMMANDS["simulate"].command("simulate").make_context("simulate", ["cucb", "--epsilon", "1,5"])
+
+
+def test_the_help_names_types_by_words() -> None:
+    for path, command in COMMANDS.items():
+        shown = command.command(path).get_help(click.Context(click.Command(path)))
+        assert "RANGE" not in shown
+        assert '[default: ""]' not in shown

@@ -1,0 +1,171 @@
+"""Runs of learners in production, known by name, for `dpwitness serve`: begun, opened, and their waiting actions."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import click
+
+from algorithms.problems import SettingError
+from verify.printable import printable
+
+if TYPE_CHECKING:
+    from algorithms import DurableRun
+    from algorithms.durable.open_tickets import OpenTicket
+
+
+def begin_run(
+    where: str,
+    learner: str,
+    problem: str | None,
+    settings: Mapping[str, str],
+    *,
+    budget: tuple[float, float | None],
+    trust: str,
+    composition: str,
+    rules: Path | None,
+    purpose: str | None,
+    tenant: str | None,
+) -> None:
+    """Begin a run in a new folder or an empty PostgreSQL database.
+
+    Of the problem only its structure is used: what can be played. One of the user's own, FILE.py:OBJECT, is read again
+    whenever the run is served. Feedback will reach the service as it is, whatever the learner, and the run will hold
+    raw data, unless it is of local trust: then users' devices get questions, and send messages.
+
+    Parameters
+    ----------
+    settings
+        Of the problem and the learner, its own epsilon, delta and horizon among them; epsilon and delta are by default
+        the budget's.
+    budget
+        What each record may lose in total.
+    """
+    from accountant import Accountant, Budget, PurposeRefused, Trust
+    from accountant.compositions import composition_named
+    from accountant.rules.rule import read_rules
+    from algorithms.catalogue.named_run import RUN_LEARNERS, NamedLearner, begin_named_run
+    from algorithms.durable.run_place import place, shown
+    from algorithms.message_learner import MessageLearner
+    from algorithms.problems import known_name
+    from verify.subjects.own_problem import absolute_object_path, own_structure
+    from verify.subjects.resolve import names_file
+
+    if "://" in learner:  # a URL may have a password: it is not repeated
+        raise SettingError("--learner: must be the name of a learner, not where the run is kept")
+    if trust not in ("central", "local"):
+        raise SettingError(f"--trust {trust}: must be central or local for a run")
+    entry = RUN_LEARNERS[known_name("learner", learner, RUN_LEARNERS)]
+    played = problem or entry.default_problem
+    own = own_structure(played) if names_file(played) else None
+    takes_delta = "delta" in inspect.signature(entry.make).parameters
+    others, epsilon, delta, horizon = _own_numbers(settings, budget if takes_delta else (budget[0], None))
+    named = NamedLearner(
+        learner, played if own is None else absolute_object_path(played), epsilon, horizon, delta, others, own
+    )
+    asking = sorted(name for name, each in RUN_LEARNERS.items() if issubclass(each.make, MessageLearner))
+    if trust == "local" and learner not in asking:
+        raise SettingError(
+            f"--trust local: {learner} asks no device for a single message; {', '.join(asking)} do"
+        )
+    most = Budget(budget[0], budget[1] or 0.0)
+    accountant = Accountant(
+        most,
+        trust=Trust(trust),
+        composition=composition_named(composition),
+        rules=None if rules is None else read_rules(rules),
+        purpose=purpose,
+        tenant=tenant,
+    )
+    try:
+        accountant.check_permitted()
+    except PurposeRefused as refused:
+        raise SettingError(f"--purpose, --tenant: {refused.message}") from None
+    begin_named_run(where, named, accountant).close()
+    left = accountant.composition.remaining_spend(accountant.composition.zero_spend, most).words_left
+    click.echo(
+        f"{printable(shown(place(where)))}: {learner}; each record may lose {left} ({accountant.composition.name})"
+    )
+    if epsilon > most.epsilon:
+        click.echo(
+            f"a round of {learner} may lose ε = {epsilon:g}, which is more than each record may lose: feedback that "
+            "costs so much is refused",
+            err=True,
+        )
+    if entry.claim.model != trust:
+        click.echo(
+            f"{learner} is made for {entry.claim.model} trust: served, its messages are randomized in the service, "
+            "which sees what they are of",
+            err=True,
+        )
+
+
+def _own_numbers(
+    settings: Mapping[str, str], budget: tuple[float, float | None]
+) -> tuple[dict[str, str], float, float | None, int | None]:
+    """Return the settings that are left, and the learner's own epsilon, delta and horizon."""
+    others, found = dict(settings), dict[str, Any]()
+    for name, kind in (("epsilon", float), ("delta", float), ("horizon", int)):
+        text = others.pop(name, None)
+        try:
+            found[name] = None if text is None else kind(text)
+        except ValueError:
+            raise SettingError(f"--set {name}={text}: must be a number") from None
+    epsilon, delta = budget
+    own_epsilon = epsilon if found["epsilon"] is None else found["epsilon"]
+    return others, own_epsilon, delta if found["delta"] is None else found["delta"], found["horizon"]
+
+
+def run_loader(
+    where: str, builder: str | None = None, code: str | None = None
+) -> Callable[[], DurableRun[Any]]:
+    """Return what opens a run; a user's file is read once, as a run may be opened again."""
+    if builder is None:
+        from algorithms.catalogue.named_run import load_named_run
+        from verify.subjects.own_problem import own_structure
+
+        return partial(load_named_run, where, cache(own_structure), code=code)
+    from algorithms import DurableRun
+    from verify.subjects.resolve import load_object
+
+    return partial(DurableRun.load, where, cast("Callable[[Any], Any]", load_object(builder)), code=code)
+
+
+def waiting_actions(where: str) -> list[OpenTicket]:
+    """Return the actions of a run that wait for their feedback, the oldest first."""
+    from algorithms.durable.open_tickets import kept_by, open_tickets
+
+    with _opened(where) as run:
+        return list(open_tickets(run, kept_by(run)))
+
+
+def expire_actions(where: str, age: int) -> tuple[int, int]:
+    """Withdraw the actions whose feedback has not come for so many milliseconds; return how many, and are left.
+
+    Feedback that comes for one later is refused. Nothing that was charged is given back, and nothing is lost that was
+    observed: a ticket charges nobody before its feedback.
+    """
+    from algorithms.durable.open_tickets import kept_by, withdraw_older
+
+    with _opened(where) as run:
+        gone = withdraw_older(run, kept_by(run), age)
+        left = len(run.learner.waiting)
+        if gone:
+            run.save()
+    return len(gone), left
+
+
+@contextmanager
+def _opened(where: str) -> Iterator[DurableRun[Any]]:
+    """Open a run whose learner hands out tickets."""
+    from algorithms.durable.run_place import place, shown
+
+    with run_loader(where)() as run:
+        if not hasattr(run.learner, "waiting"):
+            raise SettingError(f"{shown(place(where))}: {type(run.learner).__name__} hands out no tickets")
+        yield run

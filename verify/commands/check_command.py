@@ -1,0 +1,211 @@
+"""The command ``dpwitness check``: a certificate, a witness or a ledger, again."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from contextlib import redirect_stdout
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.text import Text
+
+from accountant.files.data_files import DataFileError, from_json, text_of
+from accountant.files.sqlite_file import is_sqlite
+from algorithms.problems import SettingError
+from verify.commands.shown_results import show
+from verify.conduct.exit_codes import BAD, GOOD, OPEN
+from verify.conduct.interrupts import count_interrupts
+from verify.printable import printable
+
+if TYPE_CHECKING:
+    from accountant.stores.store_verification import Verified
+    from verify.verdict.result import Verification
+
+_STYLES = {"valid": "bold green", "invalid": "bold red", "unproven": "bold yellow"}
+
+
+def check_command(*, file: str, subject: str | None, anchor: Path | None, as_json: bool) -> int:
+    """Check a file again, show what comes out, and return the exit code."""
+    kind, data = _kind(file)
+    if kind != "ledger" and anchor is not None:
+        raise SettingError(f"--anchor {anchor}: is a store's, and {file} holds a {kind}")
+    if kind == "ledger" and subject is not None:
+        raise SettingError(f"--subject {subject}: {file} holds a ledger, which is about no code")
+    if kind == "certificate":
+        return _check_certificate(data, subject, as_json)
+    return (
+        _check_witness(file, data, subject, as_json)
+        if kind == "witness"
+        else _check_ledger(file, anchor, as_json)
+    )
+
+
+def _kind(file: str) -> tuple[str, Any]:
+    """Return what a file holds, and its data if it is JSON; a place that is no file of JSON is a ledger."""
+    path = Path(file)
+    if "://" in file or not path.is_file() or is_sqlite(path):
+        return "ledger", None
+    try:
+        data = from_json(text_of(path))
+    except DataFileError as error:
+        raise SettingError(f"{file}: is no certificate, result or ledger ({error})") from None
+    known = str(data.get("format")) if isinstance(data, dict) else ""
+    if known.startswith("dpwitness certificate,"):
+        return "certificate", data
+    if known.startswith("dpwitness verification,"):
+        return "witness", data
+    if known.startswith("dpwitness "):
+        raise SettingError(f"{file}: is no certificate, refutation or ledger, but of format {known!r}")
+    return "ledger", data
+
+
+def _check_certificate(data: Any, subject: str | None, as_json: bool) -> int:
+    """Prove a certificate again on the installed code; its subject's own code is run for it.
+
+    The code that the proof reaches must be the one that is installed, and its claim, its bounds and every charge what
+    comes out again; other versions of libraries are named, and change nothing as long as that is so.
+    """
+    from verify.certificates.certificate import Certificate
+
+    certificate = Certificate.from_json(data)
+    with count_interrupts(), redirect_stdout(sys.stderr):
+        checked = certificate.check(subject)
+    words = f"{printable(certificate.subject)}: {printable(certificate.claim_words)}"
+    show(as_json, checked.json, partial(_render, checked.verdict, words, list(map(str, checked.reasons))))
+    return checked.exit_code
+
+
+def _render(verdict: str, words: str, reasons: list[str], console: Console) -> None:
+    console.print(Text.assemble((verdict.upper(), _STYLES[verdict]), f"  {words}"), soft_wrap=True)
+    for reason in reasons:
+        console.print(Text(f"  - {printable(reason)}"), soft_wrap=True)
+
+
+WITNESS_CHECK = "dpwitness witness check, version 1"
+_VERDICTS = {"refuted": ("valid", GOOD), "certified": ("invalid", BAD), "unproven": ("unproven", OPEN)}
+
+
+def _check_witness(file: str, data: Any, subject: str | None, as_json: bool) -> int:
+    """Make the test of a refutation again, by the command line that it says."""
+    from verify.verdict.result import Verification
+
+    said = Verification.from_json(data)
+    if said.verdict != "refuted" or said.witness is None:
+        raise SettingError(f"{file}: is {said.verdict}; must be a refutation, or a certificate")
+    again = _again(said, subject)
+    if again.claim != said.claim and subject is None:
+        verdict, code, reason = "invalid", BAD, "another claim comes out than the file says"
+    else:
+        verdict, code = _VERDICTS[again.verdict]
+        reason = f"made again with seed {again.seed}, the test says: {again.verdict}"
+    reasons = [reason, *map(str, again.decision.reasons)]
+    found = {"format": WITNESS_CHECK, "verdict": verdict, "reasons": reasons, "verification": again.json()}
+    words = f"{printable(said.subject)}: refuted, {printable(said.witness.event)}"
+    show(as_json, lambda: found, partial(_render, verdict, words, reasons))
+    return code
+
+
+def _again(said: Verification, subject: str | None) -> Verification:
+    """Return the verification that a witness's command line asks for.
+
+    Raises
+    ------
+    SettingError
+        If it is no command line, or starts a program, which no file may do.
+    """
+    from verify.commands.command_table import COMMANDS
+    from verify.commands.verify_command import asked_verification
+    from verify.verification import run_verification
+
+    assert said.witness is not None
+    line = said.witness.reproduce
+    try:
+        program, name, *arguments = shlex.split(line)
+    except ValueError:
+        program, name, arguments = "", "", []
+    if (program, name) != ("dpwitness", "verify"):
+        raise SettingError(f"made in Python: repeat it there, by {line}")
+    values = COMMANDS["verify"].command("verify").make_context("verify", arguments).params
+    for option in ("certificate", "outputs", "as_json"):
+        values.pop(option)
+    if values["command"] is not None:
+        raise SettingError(f"it starts a program: look at it, and repeat it by {line}")
+    if subject is not None:
+        values["subject"] = subject
+    named, options = asked_verification(**values)
+    with redirect_stdout(sys.stderr):
+        return run_verification(named, options)
+
+
+def _check_ledger(store: str, anchor: Path | None, as_json: bool) -> int:
+    """Compute every hash, charge and total of a ledger again; name the first that does not fit.
+
+    What a fold says of the entries that it removed is believed.
+    """
+    from accountant.stores.store_refusals import StoreRefused
+
+    try:
+        found = _verified(store, anchor)
+    except StoreRefused as refused:
+        words = str(refused)
+        show(
+            as_json,
+            lambda: {"fits": False, "reason": words},
+            lambda console: console.print(Text(printable(words)), soft_wrap=True),
+        )
+        return BAD
+    show(as_json, partial(_ledger_json, found), partial(_render_ledger, found))
+    return GOOD
+
+
+def _verified(store: str, anchor: Path | None) -> Verified:
+    from accountant.stores.export import verify_export
+    from accountant.stores.opening import verify_store
+
+    return verify_export(Path(store)) if store.endswith(".json") else verify_store(store, anchor)
+
+
+def _ledger_json(found: Verified) -> dict[str, Any]:
+    return {
+        "fits": True,
+        "entries": found.entries,
+        "accounts": found.accounts,
+        "epoch": found.head.epoch,
+        "head": found.head.hash,
+        "folded": found.replay.folds[-1]["after"] if found.replay.folds else 0,
+        "hashed_names": found.replay.names is not None,
+        "erased_names": len(found.replay.erasures),
+        "adopted": len(found.replay.adoptions),
+        "on_trust": _on_trust(found),
+        "reserved": list(found.reserved),
+    }
+
+
+def _on_trust(found: Verified) -> list[str]:
+    """Return whose charges are on trust: of folded entries, too, whose kinds stay."""
+    kinds, trusted = found.replay.kinds, found.replay.trusted
+    return [repr(kinds[each].mechanism) for each in trusted]
+
+
+def _render_ledger(found: Verified, console: Console) -> None:
+    console.print(f"{found.entries} entries, {found.accounts} accounts: all fit", highlight=False)
+    console.print(f"head {found.head.hash} (epoch {found.head.epoch})", highlight=False, soft_wrap=True)
+    if found.replay.lacking:
+        console.print(Text(found.replay.lacking), soft_wrap=True)
+    for fold in found.replay.folds:
+        words = f"folded: the entries up to {fold['after']}, by {fold['by']}: {fold['reason']}"
+        console.print(Text(printable(words)), soft_wrap=True)
+    if found.replay.folds:
+        console.print("what a fold says of the entries that it removed is believed")
+    if found.replay.names is not None:
+        console.print("records are named by hashes under a key")
+    if found.replay.erasures:
+        words = "names were erased; whoever came back began anew, with a whole budget"
+        console.print(f"{len(found.replay.erasures)} {words}", highlight=False, soft_wrap=True)
+    for mechanism in _on_trust(found):
+        console.print(Text(f"on trust: the charge of {printable(mechanism)}"))
+    if found.reserved:
+        console.print(f"reserved, not drawn: {len(found.reserved)} (dpwitness ledger show)")

@@ -1,0 +1,263 @@
+"""Every command of the command line: the function that does it, its help, its arguments and its options."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import click
+
+from verify.commands.option_table import FIGURE, FILE, LEARNER, SUBJECT, options_named
+
+
+@dataclass
+class CommandRun:
+    """One run of the command line.
+
+    Attributes
+    ----------
+    debug
+        Whether tracebacks are shown.
+    flags
+        Of the command that runs, by the parameters of its function.
+    """
+
+    debug: bool = False
+    flags: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Argument:
+    """What stands on the command line without a flag.
+
+    Attributes
+    ----------
+    name
+        The parameter of the command's function, and in capitals what the help calls it.
+    kind
+        The type of its value.
+    many, required
+        Whether there may be several, and must be one.
+    """
+
+    name: str
+    kind: Any = str
+    many: bool = False
+    required: bool = True
+
+    def argument(self) -> click.Argument:
+        """Return click's argument."""
+        return click.Argument(
+            [self.name], type=self.kind, nargs=-1 if self.many else 1, required=self.required
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableCommand:
+    """A command.
+
+    Attributes
+    ----------
+    function
+        ``"module:function"`` in `verify.commands`; imported when the command runs. It returns the exit code.
+    help
+        What the command does.
+    arguments
+        In order.
+    options
+        Names of `OPTIONS`, between blanks.
+    """
+
+    function: str
+    help: str
+    arguments: tuple[Argument, ...] = ()
+    options: str = ""
+
+    def command(self, name: str) -> click.Command:
+        """Return click's command of this name."""
+
+        def run(**values: Any) -> None:
+            context = click.get_current_context()
+            context.ensure_object(CommandRun).flags = {
+                str(each.name): each.opts[0] for each in parameters if isinstance(each, click.Option)
+            }
+            module, function = self.function.split(":")
+            code = getattr(importlib.import_module(f"verify.commands.{module}"), function)(**values)
+            context.exit(code or 0)
+
+        parameters: list[click.Parameter] = [each.argument() for each in self.arguments]
+        parameters += [each.option() for each in options_named(self.options)]
+        return click.Command(name, callback=run, help=self.help, params=parameters)
+
+
+GROUPS = {"ledger": "Create, show and change ledgers that last: files, databases and runs of learners."}
+"""Groups of commands, and what they are about."""
+
+COMMANDS = {
+    "verify": TableCommand(
+        function="verify_command:verify_command",
+        help="""Verify a claim of differential privacy.
+
+        SUBJECT is a learner's name, zoo/NAME, path/to/file.py:object, or a file.toml about a program. Only a
+        specimen of the zoo has an --epsilon of its own. --set sets parameters of the learner, of its problem
+        and of --composition (failures=0.1). -o writes .json, .html, .md, or as .png the bounds on delta for
+        every epsilon.
+
+        Exit codes: 0 certified, 1 refuted, 3 unproven, 2 usage or input error, 4 an error of dpwitness's own.""",
+        arguments=(Argument(name="subject", kind=SUBJECT, required=False),),
+        options="command data unit epsilon delta composition problem set horizon effort samples significance "
+        "floating-point anytime adversary time-limit seed workers certificate output json",
+    ),
+    "check": TableCommand(
+        function="check_command:check_command",
+        help="""Check a certificate, a witness or a ledger again.
+
+        FILE is a certificate (verify --certificate), whose proof is made again on the installed code; a
+        refutation (verify -o result.json), whose test is made again; or a ledger (a store or its export), of
+        which every hash, charge and total is computed again. The code that a certificate or a witness is
+        about is run.
+
+        Exit codes: 0 valid; 1 something else comes out; 3 unproven: other code is installed, or the proof did
+        not come to its end; 2 usage or input error.""",
+        arguments=(Argument(name="file"),),
+        options="subject anchor json",
+    ),
+    "audit": TableCommand(
+        function="audit_command:audit_command",
+        help="""Compute the total privacy loss of releases.
+
+        FILES are TOML, JSON or CSV with [[release]] tables, ledgers (a store or its export), events of
+        dp-accounting, or histories of Opacus. Every number is an interval that contains the truth. The answer
+        is epsilon at --delta (by default 1e-6), or delta at --epsilon. Several files are shown side by side.
+        After a minute the answer is what is proved by then: certified, and wider. -o writes .json, .html,
+        .md, or as .png profile and trade-off curve.
+
+        Exit codes: 0 done, or within the budget; 1 the budget is exceeded; 3 not known; 2 usage or input
+        error.""",
+        arguments=(Argument(name="files", kind=FILE, many=True),),
+        options="delta epsilon budget neighbors group-size output json",
+    ),
+    "calibrate": TableCommand(
+        function="audit_command:calibrate_command",
+        help="""Find the least noise with which releases meet a target.
+
+        All noise of FILE is multiplied by one factor. The target is --epsilon at --delta (by default 1e-6),
+        or what attacks on a person may reach: --advantage, or --rates.""",
+        arguments=(Argument(name="file", kind=FILE),),
+        options="epsilon delta advantage rates neighbors group-size json",
+    ),
+    "regret": TableCommand(
+        function="regret_command:regret_command",
+        help="""Test a learner's regret against its theorem.
+
+        LEARNER is a name or path/to/file.py:object, whose class states its bound as an attribute
+        `regret_bound`. By default epsilon and horizon are the least at which the bound says something. Other
+        tests, on instances of their own: --test growth, faster than log T? --test exponent --set
+        epsilon=0.5,1,2 (or gap, size, arms): how does regret grow in it? --test lower-bound --set claim=1: is
+        so little regret possible for a learner of this local epsilon? -o writes .json, .html, .md, or as .png
+        regret and its bound.
+
+        Exit codes: 0 consistent, 1 violated, 3 undecided, vacuous or out of regime, 2 usage or input error.""",
+        arguments=(Argument(name="learner", kind=LEARNER),),
+        options="test problem set epsilon delta horizon runs significance seed workers cache output json",
+    ),
+    "simulate": TableCommand(
+        function="simulate_command:simulate_command",
+        help="""Simulate learners and report their regret, or replay a log.
+
+        LEARNERS are names, or path/to/file.py:object: learner classes, or a verify.PlainBandit of another
+        library. By default 20 runs of 10,000 rounds at epsilon = 1. Several numbers of a --set, separated by
+        commas, are simulated each (--set epsilon=0.5,1,2). -o writes .json, .html, .md, as .png means and
+        bands, as .csv every run.
+
+        With --log: what each learner would have earned per round on logged traffic, estimated off policy;
+        .json only. That is computed from raw rewards: it is not private.""",
+        arguments=(Argument(name="learners", kind=LEARNER, many=True),),
+        options="problem set epsilon delta horizon runs log delay seed workers cache output json",
+    ),
+    "reproduce": TableCommand(
+        function="reproduce_command:reproduce_command",
+        help="""Reproduce figures and tables of the papers; without FIGURES, list them.
+
+        The beginning of a name stands for all that begin so: cascade/fig1 for its parts, matroid/ for a
+        paper. Each leaves a picture, a CSV file and a report: what the paper shows, what is seen, why they
+        differ. Runs that are in the folder already are not simulated again.""",
+        arguments=(Argument(name="figures", kind=FIGURE, many=True, required=False),),
+        options="scale movielens output-dir workers json",
+    ),
+    "list": TableCommand(
+        function="list_command:list_command",
+        help="""List learners and problems; or what WORDS describe, published learners and the zoo too.
+
+        As in dpwitness list local cascade, or list zoo false: names, models, families, sources and verdicts
+        are looked through. What alone is described is shown in full. With --for, --trust and --epsilon say
+        what is asked of the learner (by default central, 1).""",
+        arguments=(Argument(name="words", many=True, required=False),),
+        options="for trust epsilon verbose json",
+    ),
+    "report": TableCommand(
+        function="report_command:report_command",
+        help="""Combine stored results into one report.
+
+        FILES are results and certificates in JSON, release files and ledgers. -o writes .html or .md; without
+        it, Markdown is printed. An HTML file needs nothing else: pictures are in it, and no script. Equal
+        results make equal files if SOURCE_DATE_EPOCH sets their date.""",
+        arguments=(Argument(name="files", kind=FILE, many=True),),
+        options="output",
+    ),
+    "ledger create": TableCommand(
+        function="ledger_command:create_command",
+        help="""Create a ledger that lasts, or a durable run of a learner.
+
+        STORE is a new file, or the URL of a database; its terms never change. Each record may lose --epsilon
+        and --delta in total. With --from, it holds an exported ledger, which is renamed to FILE.imported.
+        With --learner it is a new folder, or the URL of an empty PostgreSQL database, for dpwitness serve;
+        the learner's own horizon, epsilon and delta are set by --set (the last two are by default those of
+        the budget). A file of --name-keys that is not there yet is made, with a key.""",
+        arguments=(Argument(name="store"),),
+        options="epsilon delta composition trust strict rules name-keys from learner problem set purpose tenant",
+    ),
+    "ledger show": TableCommand(
+        function="ledger_command:show_command",
+        help="""Show spending, limits, open reservations and actions that wait for feedback.
+
+        With RECORDS, what they have spent in STORE, open reservations included, and have left. What is spent
+        is rounded up and what is left down. It only reads: STORE may be a copy, or in use. -o writes an
+        export, .json, for audits; nobody can spend from it.""",
+        arguments=(Argument(name="store"), Argument(name="records", many=True, required=False)),
+        options="name-keys output json",
+    ),
+    "ledger amend": TableCommand(
+        function="ledger_command:amend_command",
+        help="""Make exactly one administrative change in STORE.
+
+        --rules, --erase, --rotate-keys, --accept-clock and --promote are kept in the ledger, with --author
+        and --reason. --cancel is safe whatever the holder does; --expire is for runs that nobody serves.
+        Never promote a copy while the original is in use: both would spend the same budgets.""",
+        arguments=(Argument(name="store"),),
+        options="author reason rules erase allow-return rotate-keys accept-clock promote cancel expire name-keys "
+        "anchor",
+    ),
+    "serve": TableCommand(
+        function="serve_command:serve_command",
+        help="""Serve ledgers and learners over HTTP.
+
+        CONFIG is a TOML file: docs/service.md has its keys. Values come as they are, so run it where raw data
+        may be (central trust). It listens to this machine only unless CONFIG says otherwise, and refuses to
+        start without a key: dpwitness keys STORE --add NAME.""",
+        arguments=(Argument(name="config", kind=FILE),),
+    ),
+    "keys": TableCommand(
+        function="serve_command:keys_command",
+        help="""List, add or revoke the keys of a service.
+
+        They are in the file STORE.keys, beside the ledger; of a service without a ledger in a file, give the
+        file, which ends in .keys. A key is printed once: only its hash is stored. A service that runs refuses
+        a revoked key from its next request on.""",
+        arguments=(Argument(name="store"),),
+        options="add remove scope run purpose tenant json",
+    ),
+}
+"""All commands, in the order of the help."""

@@ -1,0 +1,391 @@
+"""Every option of the command line, once: its flag, its type and its help, from which all commands take theirs.
+
+Nothing but click is imported here, so that a shell that completes a line waits for nothing else. Where an option of
+`verify` has a field in `verify.options.Options`, a test compares the two.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.shell_completion import CompletionItem
+
+if TYPE_CHECKING:
+    ParameterType = click.ParamType[Any]
+else:
+    ParameterType = click.ParamType  # which older versions of click do not let be subscripted
+
+NAMES = Path(__file__).with_name("names.txt")
+"""The names of the catalogue, ``learner cucb-ldp2`` a line; a test says when they are out of date."""
+
+_MOST_WORKERS = 1_000
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}  # seconds
+
+
+class NameType(ParameterType):
+    """A name of the catalogue, which the shell completes without importing it; who takes it checks it.
+
+    Parameters
+    ----------
+    kinds
+        Of what, as `NAMES` says: learner, specimen, problem, figure.
+    files
+        Whether it may be the path of a file, too.
+    """
+
+    def __init__(self, *kinds: str, files: bool = True) -> None:
+        self.name = " or ".join(kinds)
+        self._kinds = kinds
+        self._files = files
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem[Any]]:
+        """Return the names that begin so; if there are none, a file's if it may be one."""
+        rows = (line.split(" ", 1) for line in NAMES.read_text().splitlines())
+        found = [
+            CompletionItem(name) for kind, name in rows if kind in self._kinds and name.startswith(incomplete)
+        ]
+        return found or ([CompletionItem(incomplete, type="file")] if self._files else [])
+
+
+class NumberType(click.FloatRange):
+    """A number in a range."""
+
+    name = "number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return it; of several, say where they are taken."""
+        if param is not None and "," in str(value):
+            self.fail(
+                f"{value!r} must be one number; several are given as --set {param.name}={value}", param, ctx
+            )
+        return super().convert(value, param, ctx)
+
+
+class IntegerType(click.IntRange):
+    """A whole number in a range."""
+
+    name = "integer"
+
+
+class WorkersType(ParameterType):
+    """A number of processes, or a Dask cluster."""
+
+    name = "N|dask[:ADDRESS]"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | str:
+        """Return the number, or the word."""
+        text = str(value)
+        if text == "dask" or text.startswith("dask:"):
+            return text
+        if text.isdecimal() and 1 <= int(text) <= _MOST_WORKERS:
+            return int(text)
+        self.fail(
+            f"{text!r} must be a whole number from 1 to {_MOST_WORKERS:,}, dask, or dask:ADDRESS", param, ctx
+        )
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem[Any]]:
+        """Return the word, if it begins so."""
+        return [CompletionItem("dask")] if "dask".startswith(incomplete) else []
+
+
+class BetsType(ParameterType):
+    """Whether to bet: False, True if the flag stands alone, or the file of winnings."""
+
+    name = "[FILE]"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> bool | str:
+        """Return it."""
+        return value if isinstance(value, bool) else str(value) or True
+
+
+class SettingType(ParameterType):
+    """A parameter by name; whose it is checks the value."""
+
+    name = "NAME=VALUE"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, str]:
+        """Return name and value."""
+        name, equals, given = str(value).partition("=")
+        if not equals or not name.strip():
+            self.fail(f"{value!r} must be NAME=VALUE", param, ctx)
+        return name.strip(), given.strip()
+
+
+class DurationType(ParameterType):
+    """A time with its unit, in milliseconds."""
+
+    name = "90s|30m|12h|2d"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the milliseconds."""
+        found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,3})?)([smhd])", str(value).strip())
+        if found is None:
+            self.fail(f"{value!r} must be a number with its unit: 90s, 30m, 12h or 2d", param, ctx)
+        return 1000.0 * float(found[1]) * _UNITS[found[2]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Option:
+    """An option, the same wherever it stands.
+
+    Attributes
+    ----------
+    flag
+        As it is typed.
+    kind
+        The type of its value; bool if it has none.
+    help
+        What it is.
+    name
+        The parameter of the command's function; by default as the flag.
+    many
+        Whether it may be repeated.
+    default
+        Its value if it is not given.
+    short
+        A second spelling.
+    alone
+        Its value if it is given without one.
+    """
+
+    flag: str
+    kind: Any
+    help: str
+    name: str = ""
+    many: bool = False
+    default: Any = None
+    short: str = ""
+    alone: Any = None
+
+    @property
+    def parameter(self) -> str:
+        """The parameter of the command's function."""
+        return self.name or self.flag.removeprefix("--").replace("-", "_")
+
+    def option(self) -> click.Option:
+        """Return click's option."""
+        flags = [self.flag, *([self.short] if self.short else []), self.parameter]
+        if self.kind is bool:
+            return click.Option(flags, is_flag=True, help=self.help)
+        settings: dict[str, Any] = {"multiple": True} if self.many else {"default": self.default}
+        if self.alone is not None:
+            settings |= {"is_flag": False, "flag_value": self.alone}
+        return click.Option(
+            flags,
+            type=self.kind,
+            help=self.help,
+            show_default=self.default not in (None, False, ""),
+            metavar=self.kind.name if isinstance(self.kind, WorkersType | DurationType) else None,
+            callback=_unique if isinstance(self.kind, SettingType) else None,
+            **settings,
+        )
+
+
+def _unique(
+    ctx: click.Context, option: click.Parameter, settings: tuple[tuple[str, str], ...]
+) -> dict[str, str]:
+    """Refuse a parameter that is set twice: one of the values would be lost."""
+    found: dict[str, str] = {}
+    for name, value in settings:
+        if name in found:
+            raise click.BadParameter(f"{name} is given more than once", ctx, option)
+        found[name] = value
+    return found
+
+
+FILE = click.Path(path_type=Path, dir_okay=False)
+NEW_FILE = click.Path(path_type=Path)
+EXISTING_FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
+FOLDER = click.Path(path_type=Path, file_okay=False)
+RATE = NumberType(0, 1)
+EPSILON = NumberType(0)
+POSITIVE = NumberType(0, min_open=True)
+COUNT = IntegerType(1)
+LEARNER = NameType("learner")
+SUBJECT = NameType("learner", "specimen")
+PROBLEM = NameType("problem")
+FIGURE = NameType("figure", files=False)
+
+
+def _table(*options: Option) -> dict[str, Option]:
+    return {option.flag.removeprefix("--"): option for option in options}
+
+
+OPTIONS = _table(
+    Option(flag="--accept-clock", kind=bool, help="The clock is right, though far ahead of the last entry."),
+    Option(flag="--add", kind=str, help="Make a key of this name, and print it once."),
+    Option(flag="--adversary", kind=str, help="Who reacts to actions: 'challenge(0, 1)' or file.py:object."),
+    Option(flag="--advantage", kind=RATE, help="Target: what any attack gains over guessing, at most."),
+    Option(
+        flag="--allow-return",
+        kind=bool,
+        help="With --erase: the same name later begins with a new account and a full budget.",
+    ),
+    Option(flag="--anchor", kind=NEW_FILE, help="File outside the store that records its latest position."),
+    Option(
+        flag="--anytime",
+        kind=BetsType(),
+        default=False,
+        alone="",
+        help="Bet against the claim, stop once it is refuted; FILE carries the winnings from run to run.",
+    ),
+    Option(flag="--author", kind=str, default="", help="Who makes the change; kept in the ledger."),
+    Option(
+        flag="--budget", kind=POSITIVE, help="Report what is left of this epsilon; exit code 1 if exceeded."
+    ),
+    Option(flag="--cache", kind=FOLDER, help="Folder of finished runs; the same command goes on from there."),
+    Option(flag="--cancel", kind=int, help="Give the charge of this open reservation back."),
+    Option(flag="--certificate", kind=NEW_FILE, help="Write a certificate here if the claim is certified."),
+    Option(flag="--command", kind=str, help="Program to verify: its data and outputs are JSON."),
+    Option(
+        flag="--composition",
+        kind=click.Choice(["basic", "advanced", "zcdp", "renyi", "gaussian"]),
+        help="Theorem that adds losses up; its parameters by --set.",
+    ),
+    Option(flag="--data", kind=str, help="Data domain, or which data are neighbours: 'interval(0, 1)'."),
+    Option(
+        flag="--delay",
+        kind=IntegerType(0),
+        default=0,
+        help="Rounds until a logged reward reaches the learner.",
+    ),
+    Option(flag="--delta", kind=RATE, help="Privacy parameter delta."),
+    Option(
+        flag="--effort",
+        kind=click.Choice(["quick", "default", "thorough"]),
+        default="default",
+        help="How much to draw and to search.",
+    ),
+    Option(flag="--epsilon", kind=EPSILON, help="Privacy parameter epsilon."),
+    Option(
+        flag="--erase",
+        kind=str,
+        help="Delete the link from this record's name to its account (a number: int:5).",
+    ),
+    Option(
+        flag="--expire",
+        kind=DurationType(),
+        help="Withdraw a run's actions that have waited for feedback as long as this.",
+    ),
+    Option(flag="--floating-point", kind=bool, help="What only floating-point arithmetic leaks counts, too."),
+    Option(flag="--for", name="played", kind=PROBLEM, help="Recommend a learner for this problem."),
+    Option(flag="--from", name="exported", kind=EXISTING_FILE, help="Import this exported ledger."),
+    Option(flag="--group-size", kind=COUNT, default=1, help="Privacy of groups of this many records."),
+    Option(flag="--horizon", kind=COUNT, help="Rounds per run."),
+    Option(flag="--json", name="as_json", kind=bool, help="Print one JSON object."),
+    Option(flag="--learner", kind=LEARNER, help="Begin a durable run of this learner, not a bare ledger."),
+    Option(
+        flag="--log",
+        kind=FILE,
+        help="Replay logged traffic (CSV: action, reward, propensity) instead of simulating.",
+    ),
+    Option(
+        flag="--movielens",
+        kind=click.Path(path_type=Path, exists=True, file_okay=False),
+        help="Unpacked copy of MovieLens-1M; without it, made-up movies stand in.",
+    ),
+    Option(
+        flag="--name-keys", kind=str, help="File, or env:VARIABLE, of the keys under which names are hashed."
+    ),
+    Option(
+        flag="--neighbors",
+        kind=click.Choice(["replace-one", "add-or-remove-one", "zero-out"]),
+        help="Neighbouring relation, where a file does not say it.",
+    ),
+    Option(
+        flag="--output",
+        name="outputs",
+        kind=NEW_FILE,
+        many=True,
+        short="-o",
+        help="File to write; its suffix says what: .json, .html, .md, .png, .csv.",
+    ),
+    Option(
+        flag="--output-dir",
+        kind=FOLDER,
+        default=Path("reproduced"),
+        help="Folder of tables, pictures and reports.",
+    ),
+    Option(flag="--problem", kind=PROBLEM, help="Problem of the catalogue, or path/to/file.py:problem."),
+    Option(
+        flag="--promote",
+        kind=bool,
+        help="This copy goes on and no other will (after a move, a restore or a loss).",
+    ),
+    Option(flag="--purpose", kind=str, help="What charges are for; rules count by it."),
+    Option(
+        flag="--rates", kind=(RATE, RATE), help="Target: false and true positive rate of any attack, at most."
+    ),
+    Option(flag="--reason", kind=str, default="", help="Why; kept in the ledger."),
+    Option(flag="--remove", kind=str, help="Revoke the key of this name."),
+    Option(
+        flag="--rotate-keys", kind=str, help="Hash names under the newer keys of this file, or env:VARIABLE."
+    ),
+    Option(
+        flag="--rules", kind=EXISTING_FILE, help="Limits beside the budget, in TOML; an empty file: none."
+    ),
+    Option(flag="--run", kind=str, many=True, help="Run that the key is for, and nothing else."),
+    Option(flag="--runs", kind=COUNT, help="Independent runs."),
+    Option(
+        flag="--samples", kind=COUNT, help="Draws of the black-box test in all, in place of the effort's."
+    ),
+    Option(
+        flag="--scale", kind=click.Choice(["quick", "paper"]), default="paper", help="Size of experiments."
+    ),
+    Option(
+        flag="--scope",
+        kind=click.Choice(["read", "spend", "act", "observe", "admin"]),
+        many=True,
+        help="What the key allows.",
+    ),
+    Option(flag="--seed", kind=IntegerType(0), default=0, help="Seed of all randomness."),
+    Option(flag="--set", name="settings", kind=SettingType(), many=True, help="Parameter, by name."),
+    Option(
+        flag="--significance",
+        kind=NumberType(0, 0.5, min_open=True),
+        default=1e-4,
+        help="Largest probability that a true claim is rejected.",
+    ),
+    Option(flag="--strict", kind=bool, help="Refuse what rests on an assumption that nobody checked."),
+    Option(flag="--subject", kind=SUBJECT, help="Where the code is now, if it has moved."),
+    Option(flag="--tenant", kind=str, help="Who sees what is released."),
+    Option(
+        flag="--test",
+        kind=click.Choice(["bound", "growth", "exponent", "lower-bound"]),
+        default="bound",
+        help="What is tested.",
+    ),
+    Option(
+        flag="--time-limit",
+        kind=POSITIVE,
+        default=600.0,
+        help="Seconds after which to stop, and report what holds.",
+    ),
+    Option(flag="--trust", kind=click.Choice(["central", "local", "shuffle", "none"]), help="Trust model."),
+    Option(flag="--unit", kind=str, help="What is protected: 'one report', 'one person, at most 8 rounds'."),
+    Option(flag="--verbose", kind=bool, short="-v", help="Sources and parameters, too."),
+    Option(
+        flag="--workers",
+        kind=WorkersType(),
+        default=1,
+        help="Processes, or a Dask cluster; no result depends on it.",
+    ),
+)
+"""All options, by their flags without the dashes."""
+
+
+def options_named(flags: str) -> Iterator[Option]:
+    """Yield the options of a list of names between blanks."""
+    for flag in flags.split():
+        yield OPTIONS[flag]

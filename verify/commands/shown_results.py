@@ -1,0 +1,205 @@
+"""What several commands share: progress on standard error, the result on standard output and in files."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stdout
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import Progress as Bar
+
+from accountant.files.sqlite_file import is_sqlite
+from algorithms.blocks import BlockStore
+from algorithms.problems import SettingError
+from verify.conduct.progress import Progress, no_progress
+from verify.printable import print_on_stderr, printable
+
+if TYPE_CHECKING:
+    from verify.document.elements import Document
+
+_NARROWEST, _USUAL = 20, 80  # columns
+
+Writer = Callable[[Path], None]
+"""Writes a result to a file."""
+
+
+@contextmanager
+def stored_runs(store: BlockStore | None) -> Iterator[None]:
+    """Say how to go on, if runs are interrupted whose blocks are stored."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if store is not None:
+            print_on_stderr(
+                f"what is done so far is stored in {store.folder}: the same command goes on from there"
+            )
+        raise
+
+
+@contextmanager
+def shown_progress(name: str) -> Iterator[Progress]:
+    """Show progress on standard error, if that is a terminal.
+
+    What is printed in the block goes there, too: standard output is the result's alone.
+    """
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        with redirect_stdout(sys.stderr):
+            yield no_progress
+        return
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
+    with redirect_stdout(sys.stderr), Bar(*columns, console=console, transient=True) as bar:
+        task = bar.add_task(printable(name), total=1.0)
+
+        def tell(share: float, doing: str) -> None:
+            bar.update(task, completed=share, description=printable(f"{name}: {doing}"))
+
+        yield tell
+
+
+def show(as_json: bool, data: Callable[[], Mapping[str, Any]], report: Callable[[Console], None]) -> None:
+    """Print a result on standard output: one JSON object, or a report.
+
+    Parameters
+    ----------
+    as_json
+        Whether it is JSON.
+    data, report
+        The object, and what prints the report; only one of them is called.
+    """
+    if as_json:
+        click.echo(json.dumps(data(), allow_nan=False))
+    else:
+        report(result_console())
+
+
+def result_console() -> Console:
+    """Return what shows results on standard output, as wide as the terminal.
+
+    Where that does not know how wide it is (``COLUMNS=0``), or is too narrow for any word, it is as if it were usual.
+    """
+    console = Console()
+    if console.width < _NARROWEST:
+        console.width = _USUAL
+    return console
+
+
+def document_writers(documents: Callable[[], Sequence[Document]]) -> dict[str, Writer]:
+    """Return what writes documents as a page or as text, by suffix."""
+    from verify.document.html_page import render_html
+    from verify.document.markdown_text import markdown
+
+    def writer(text: Callable[[Sequence[Document], str], str]) -> Writer:
+        def write(path: Path) -> None:
+            path.write_bytes(text(documents(), written_by()).encode())
+
+        return write
+
+    return {".html": writer(render_html), ".md": writer(markdown)}
+
+
+def json_text(data: Mapping[str, Any]) -> bytes:
+    """Return a result as a file of JSON."""
+    return (json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
+
+
+def json_writer(data: Callable[[], Mapping[str, Any]]) -> dict[str, Writer]:
+    """Return what writes a result as JSON, by suffix."""
+
+    def write(path: Path) -> None:
+        path.write_bytes(json_text(data()))
+
+    return {".json": write}
+
+
+def written_by() -> str:
+    """Return what a report says of when and by what it was written."""
+    version = metadata.version("dpwitness")
+    return f"Written {_date():%Y-%m-%d %H:%M:%S} UTC by dpwitness {version}."
+
+
+def _date() -> datetime:
+    """Return the time now, or that of SOURCE_DATE_EPOCH, as reproducible builds set it: seconds since 1970."""
+    said = os.environ.get("SOURCE_DATE_EPOCH", "").strip()
+    if not said:
+        return datetime.now(UTC)
+    try:
+        return datetime.fromtimestamp(int(said), UTC)
+    except (ValueError, OverflowError, OSError):
+        raise SettingError(
+            f"SOURCE_DATE_EPOCH {said!r}: must be seconds since 1970, a whole number"
+        ) from None
+
+
+def check_outputs(outputs: Sequence[Path], *suffixes: str) -> None:
+    """Refuse a file that could not be written, before anything runs.
+
+    Raises
+    ------
+    SettingError
+        If its name ends in none of these suffixes, two have the same, it cannot be written, or what draws is missing.
+    """
+    for path in outputs:
+        if path.suffix.lower() not in suffixes:
+            raise SettingError(f"--output {path}: must end in {' or '.join(suffixes)}")
+        check_writable("--output", path)
+        if path.suffix.lower() == ".png":
+            check_matplotlib(f"--output {path}:")
+
+
+def write_outputs(outputs: Sequence[Path], writers: Mapping[str, Writer]) -> None:
+    """Write a result to files that were checked, each by what its suffix stands for."""
+    for path in outputs:
+        writers[path.suffix.lower()](path)
+
+
+def check_writable(flag: str, path: Path) -> None:
+    """Refuse the file of a flag if it could not be written, before anything runs.
+
+    Raises
+    ------
+    SettingError
+        If its folder does not exist, the file cannot be opened, or it is an SQLite database, such as a ledger.
+    """
+    if not path.absolute().parent.is_dir():
+        raise SettingError(f"{flag} {path}: its folder does not exist")
+    try:
+        if path.is_fifo():  # whoever reads it would take this for the end
+            return
+        existed = path.exists()
+        if path.is_file() and is_sqlite(path):
+            raise SettingError(f"{flag} {path}: must not be an SQLite database: a ledger would be lost")
+        path.open("ab").close()
+    except OSError as error:
+        raise SettingError(f"{flag} {path}: cannot be written ({error.strerror})") from None
+    if not existed:
+        path.resolve().unlink()  # what a link leads to, and not the link
+
+
+def check_matplotlib(what: str) -> None:
+    """Refuse what draws, named by `what`, if matplotlib is missing.
+
+    Raises
+    ------
+    SettingError
+        If it is.
+    """
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        raise SettingError(f"{what} needs matplotlib: pip install 'dpwitness[plot]'") from None
