@@ -170,7 +170,9 @@ def _calibrated(releases: Releases, goal: _Goal, delta: float, time_limit: float
         )
         raise ValueError(f"no amount of noise was found that gives {goal.words}{why}") from None
     except OutOfTime:
-        raise ValueError(f"no noise was proved to give {goal.words} within {time_limit:g} s") from None
+        raise ValueError(
+            f"no noise was proved to give {goal.words} within time_limit={time_limit:g} s"
+        ) from None
     parameters = {kind.name: kind.noise_parameters(factor) for kind in releases.kinds}
     return Calibration(
         factor, parameters, reached, delta, releases.neighbouring, complete, releases.group_size

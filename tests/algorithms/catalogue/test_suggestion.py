@@ -107,7 +107,7 @@ def test_where_a_theorem_says_nothing_the_reason_says_what_it_needs(trust):
     assert "its theorem" not in suggest(built("top-k"), trust=trust, epsilon=1.0, horizon=1000).why
 
 
-@pytest.mark.parametrize("option", ["--trust local", "--epsilon 2", "--delta 0.1", "--horizon 5"])
+@pytest.mark.parametrize("option", ["--trust local", "--epsilon 2"])
 def test_what_counts_for_one_problem_only_is_refused_without_it(option):
     refused = CliRunner().invoke(cli, ["list", *option.split()])
     assert f"{option.split()[0]} " in str(refused.exception)
@@ -125,9 +125,11 @@ def test_the_command():
     found = json.loads(
         CliRunner().invoke(cli, ["list", "--for", "arms", "--trust", "local", "--json"]).stdout
     )
-    assert found["name"] == "dp-bandit-ldp"
-    assert 0 < found["bound"] < math.inf
-    assert "top-k" in str(CliRunner().invoke(cli, ["list", "--for", "nothing"]).exception)
+    (learner,) = found["suggestions"]
+    assert (learner["name"], learner["delta"]) == ("dp-bandit-ldp", 0.0)
+    assert 0 < learner["bound"] < math.inf
+    unknown = CliRunner().invoke(cli, ["list", "--for", "topk"])
+    assert "did you mean top-k" in str(unknown.exception)
 
 
 @pytest.mark.parametrize(
