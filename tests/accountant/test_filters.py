@@ -81,6 +81,7 @@ def spend_all(composition, mechanism, budget=None, noise=0):
 # --- against the exact loss of what was released -------------------------------------------------
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
 @pytest.mark.parametrize("composition", FILTERS, ids=lambda c: f"{c.name} {len(getattr(c, 'orders', ()))}")
 def test_the_exact_loss_of_everything_released_is_within_the_budget(composition, mechanism):
@@ -238,6 +239,7 @@ def test_gaussian_mu_of_pure_losses_dominates(size, kind):
         assert GaussianProfile(mu * (1 - 1e-6)).delta(0.0) < profile.delta(0.0)  # and no smaller one does
 
 
+@pytest.mark.slow
 @given(st.floats(1e-4, 30.0))
 def test_the_rho_of_laplace_noise_bounds_its_renyi_curve_and_no_smaller_one_does(size):
     profile = LaplaceProfile(size, 1.0)
@@ -426,6 +428,7 @@ def test_odometers_cover_the_loss_at_a_moment_chosen_by_the_loss():
 # --- saving --------------------------------------------------------------------------------------
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("composition", FILTERS, ids=lambda c: c.name)
 def test_save_and_load_reproduce_every_number(composition, tmp_path):
     accountant = Accountant(Budget(5.0, 1e-6), composition=composition, noise=np.random.default_rng(0))

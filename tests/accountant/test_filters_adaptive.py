@@ -94,6 +94,7 @@ def exact_delta(composition, budget, adversary, depth):
 band = st.lists(st.integers(0, len(LOSSES) - 1), max_size=3, unique=True).map(tuple)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("composition", FILTERS, ids=lambda c: f"{c.name} {len(getattr(c, 'orders', ()))}")
 @settings(max_examples=60, deadline=None)
 @given(

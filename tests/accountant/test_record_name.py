@@ -103,6 +103,7 @@ def test_a_form_is_its_own_and_that_of_all_equivalent_texts(name: int | str) -> 
     assert named(PLAIN.label(name)) == found
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("kind", ["memory", "store", "keyed"])
 @pytest.mark.parametrize(("one", "other"), SAME)
 def test_one_record_has_one_budget(one: Any, other: Any, kind: str, tmp_path: Path) -> None:

@@ -61,6 +61,7 @@ def feedback(learner: Any, problem: Any, gate: Accountant, user: int) -> Any:
     return gate.private(values, learner.feedback_domain, f"user-{user}")
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", list(learners))
 @pytest.mark.parametrize("kind", list(STRUCTURES))
 def test_a_structure_that_a_learner_does_not_play_is_refused_by_name(name: str, kind: str) -> None:

@@ -103,6 +103,7 @@ def test_classical_calibration_tells_the_truth() -> None:
             assert (profile.delta(claim) <= delta) is holds
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("epsilon", [1e-6, 1e-3, 0.5, 1.0, 10.0, 200.0, 1e4])
 @pytest.mark.parametrize("delta", [1e-100, 1e-12, 1e-5, 0.25, 0.9, 0.999])
 def test_analytic_calibration_holds_and_is_tight(epsilon: float, delta: float) -> None:
@@ -235,6 +236,7 @@ def test_delta_within_rounding_of_that_at_0_has_an_epsilon(mu: float) -> None:
     assert profile.delta(found) > delta * (1.0 - 2.0 * profile.relative_error)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("epsilon", "delta"), [(1e-17, 1e-5), (1.0, 1.0 - 2.0**-53)])
 def test_extreme_claims_are_calibrated(epsilon: float, delta: float) -> None:
     mechanism = Gaussian.for_epsilon_delta(epsilon, delta, sensitivity=UNIT)

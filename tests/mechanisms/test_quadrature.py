@@ -37,6 +37,7 @@ def line_and_envelope(
         return np.exp(value), error, loss.log_envelope(s, t[1:])
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
 @pytest.mark.parametrize("s", [0.05, 3.0])
 @pytest.mark.parametrize("top", [1e-9, 5.0])

@@ -61,6 +61,7 @@ def test_noise_and_communication_of_the_three_trust_models() -> None:
     assert [p.trust for p in PRIVATIZERS.values()] == ["central", "local", "shuffle", "shuffle"]
 
 
+@pytest.mark.slow_cells("10.0-0.25-50-2-10-405332-0.0-0.0-90.0")
 @pytest.mark.parametrize(
     ("epsilon", "delta", "size", "clients", "levels", "added", "one", "spread", "noise"),
     [
@@ -223,6 +224,7 @@ def test_claims_that_take_too_many_bits_are_refused_before_their_law_is_summed(m
         make(1e-6, 1e-9, clients=10, size=1, bound=1.0)
 
 
+@pytest.mark.slow
 def test_many_bits_are_found_in_a_few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """There were 22 curves of 200,000 terms each; a thousandth less is not private."""
     asked = []

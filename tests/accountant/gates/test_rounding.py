@@ -253,6 +253,7 @@ def test_a_record_that_moves_others_sums_is_charged_for_their_rounding() -> None
     assert gate.spent(1).epsilon >= Fraction(0.7)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("users", [3, 7, 1000])
 def test_means_and_weighted_sums_are_not_refused(users: int) -> None:
     gate = accountant()
@@ -320,6 +321,7 @@ def test_computed_values_are_as_close_to_exact_ones_as_the_bounds_say(values: An
             assert (computed / step).denominator == 1
 
 
+@pytest.mark.slow
 def test_the_bounds_of_waiting_sums_survive_a_restart(tmp_path: Any) -> None:
     """A batch that holds what was cut off is refused after a restart, too."""
 

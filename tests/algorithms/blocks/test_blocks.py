@@ -82,6 +82,7 @@ class StopsAfter:
 WHOLE = run_blocks([work(10), work(3, seed=6)])
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("executor", [Serial(), Processes(1), Processes(2), Processes(5)], ids=str)
 @pytest.mark.parametrize("together", [1, 4, 99])
 def test_results_depend_on_no_executor_and_on_no_grouping(executor: Executor, together: int) -> None:

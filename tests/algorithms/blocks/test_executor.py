@@ -100,6 +100,7 @@ def test_a_task_that_always_kills_its_worker_is_named() -> None:
     assert set(multiprocessing.active_children()) == before
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
 def test_workers_end_with_the_process_that_waits_for_them(tmp_path: Path) -> None:
     script = tmp_path / "waits.py"

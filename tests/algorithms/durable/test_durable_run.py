@@ -285,6 +285,7 @@ class Odd:
         self.extra = extra
 
 
+@pytest.mark.slow
 def test_shared_objects_stay_shared_and_counters_come_back(tmp_path: Path) -> None:
     run, calm = (DurableRun(lambda gate: Odd(gate, None), open_accountant()) for _ in range(2))
     domain = build_least(run.accountant).feedback_domain
@@ -426,6 +427,7 @@ def test_a_run_is_open_once(tmp_path: Path) -> None:
     assert kept.tb is not None  # until here its frames were alive
 
 
+@pytest.mark.slow
 def test_a_run_that_is_forgotten_gives_its_folder_free(tmp_path: Path) -> None:
     run = DurableRun(build_least, open_accountant())
     run.save(tmp_path / "run")
@@ -475,6 +477,7 @@ def test_charges_that_were_taken_back_stay_taken_back(tmp_path: Path) -> None:
     assert last.accountant.to_dict() == again.accountant.to_dict()
 
 
+@pytest.mark.slow
 def test_a_save_writes_what_is_new(tmp_path: Path) -> None:
     """What a save adds does not grow with the ledger, nor does the state."""
     run = DurableRun(

@@ -110,6 +110,7 @@ def test_chords_and_tangents_have_the_integral_between_them():
             assert lower[0] < upper[0]
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), scale=st.floats(-5, 5))
 def test_it_ends_at_any_mean_and_scale(seed, scale):

@@ -102,7 +102,7 @@ def test_no_confidence_bound_fails(learner):
     assert (built.index < 1).any(axis=1).all()
 
 
-@pytest.mark.few(23)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("horizon", [1, 2, 3, 4, 5, 37, 64])
 @pytest.mark.parametrize(("arms", "size"), [(4, 1), (4, 2), (3, 3), (1, 1)])
 @pytest.mark.parametrize("learner", [CUCBDP, CUCBDPLeast])

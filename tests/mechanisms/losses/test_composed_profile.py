@@ -153,7 +153,7 @@ def test_response_with_laplace_against_quadrature() -> None:
     np.testing.assert_allclose(pair.delta(XS), [with_laplace(response(0.6), 0.8, x) for x in XS], atol=1e-7)
 
 
-@pytest.mark.slow_cells("rest0-", "rest2-")
+@pytest.mark.slow_cells("rest0-", "rest2-", "rest4-zero-concentrated differential privacy")
 @pytest.mark.parametrize(
     ("rest", "bound"),
     [

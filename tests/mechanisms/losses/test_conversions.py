@@ -27,6 +27,7 @@ from mechanisms.losses.conversions import (
 )
 
 
+@pytest.mark.slow
 @given(st.floats(1e-3, 20.0))
 def test_pure_to_zcdp_is_tight_for_randomized_response(epsilon: float) -> None:
     rho = pure_to_zcdp(epsilon)

@@ -58,7 +58,7 @@ CASES: dict[str, list[Mechanism]] = {
 }
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("delta", [1e-6, 1e-12])
 def test_many_different_losses(name: str, delta: float) -> None:

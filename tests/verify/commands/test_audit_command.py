@@ -314,6 +314,7 @@ def test_groups_of_people(run, tmp_path):
     assert run("audit", file, "--group-size", 0)[0] == 2
 
 
+@pytest.mark.slow
 def test_an_audit_needs_nothing_of_verify_but_its_command():
     code = "import sys, verify.commands.audit_command; print(*(n for n in sys.modules if n.startswith('verify.')))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

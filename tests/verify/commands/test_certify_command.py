@@ -47,6 +47,7 @@ def test_a_certificate_is_written_checked_shown_and_found_out(tmp_path: Path, no
     assert (checked.exit_code, json.loads(checked.stdout)["verdict"]) == (1, "invalid")
 
 
+@pytest.mark.slow
 def test_without_a_file_it_is_printed_and_nothing_else(noise: str) -> None:
     done = run("certify", noise, "--epsilon", "1", *FEW)
     assert json.loads(done.stdout)["format"] == "dpwitness certificate, version 1"

@@ -60,6 +60,7 @@ def test_independent_lanes_pass(name):
     assert repeated_share(calls_of(INDEPENDENT[name])) is None
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", [name for name in FIXED if name not in ("constant", "rare", "sorted coins")])
 def test_a_fixed_seed_is_found(name):
     assert repeated_share(calls_of(FIXED[name])) == 1.0

@@ -32,7 +32,7 @@ FEW = {"effort": "quick", "samples": 20_000}
         ("EachRound", "one person, at most 1 round", 16, "certified", 1.0, 1.0),
     ],
 )
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 def test_a_claim_for_a_person_is_held_to_all_of_the_persons_rounds(
     learner: str, unit: str | None, horizon: int, verdict: str, upper: float, lower: float
 ) -> None:
@@ -88,7 +88,9 @@ def test_names_come_again_in_every_family(
     result = verify(subject, epsilon=1.0, delta=delta, unit=unit, effort="quick")
     monkeypatch.setattr(EnforcedTerms, "accountant", made)
     monkeypatch.setattr(Accountant, "private", counted)
-    verify(subject, epsilon=1.0, delta=delta, unit=unit, effort="quick")  # unproven: an accountant that is watched
+    verify(
+        subject, epsilon=1.0, delta=delta, unit=unit, effort="quick"
+    )  # unproven: an accountant that is watched
     times = [max(count.values()) for count in entered if count]
     assert times
     if unit == "one report":

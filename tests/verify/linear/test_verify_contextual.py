@@ -15,6 +15,7 @@ from verify.findings import FindingKind
 FEW = {"epsilon": 4.0, "delta": 1e-3, "effort": "quick", "samples": 20_000, "horizon": 20}
 
 
+@pytest.mark.slow
 def test_the_private_one_is_certified_for_joint_privacy():
     result = verify("dp-linucb", **FEW)
     assert result.verdict == "certified"
@@ -26,6 +27,7 @@ def test_the_private_one_is_certified_for_joint_privacy():
     assert result.findings == ()
 
 
+@pytest.mark.slow
 def test_the_printed_one_is_certified_far_below_its_claim():
     result = verify("published/tree-linucb-gaussian", **FEW)
     assert result.verdict == "certified"

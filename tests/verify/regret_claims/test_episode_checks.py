@@ -174,6 +174,7 @@ def plant(change):
     return type("Planted", (change, MADE), {"__signature__": inspect.signature(MADE)})
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("fault", "seen"),
     [

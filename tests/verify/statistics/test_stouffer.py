@@ -32,6 +32,7 @@ def test_knots_end_where_they_are_asked_to_and_never_fall(start: float, end: flo
     assert (np.diff(knots) >= 0.0).all()
 
 
+@pytest.mark.slow
 @pytest.mark.slow_cells("40-25-0.5-0.0-0.05-3")
 @pytest.mark.parametrize(
     ("n", "m", "weight", "delta", "error", "most"),  # one part in so many of the error is used at least
