@@ -80,7 +80,7 @@ def test_trapezoid_sum_is_the_alias_sum(mu: float, s: float, period: float, epsi
     assert total >= profile.delta(epsilon)
 
 
-@law
+@settings(max_examples=10, deadline=None)
 @given(st.integers(1, 8), st.floats(0.2, 2.0), st.floats(0.05, 0.95), st.floats(1e-4, 0.3))
 def test_phantom_gaussian_sandwiches_atoms(count: int, e: float, share: float, mu: float) -> None:
     """Theorem 4 with a visible phantom: the exact value of randomized responses lies inside."""

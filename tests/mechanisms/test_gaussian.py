@@ -34,7 +34,7 @@ def true_delta(mu: float, x: float) -> mpmath.mpf:
         return phi(m / 2 - e / m) - mpmath.exp(e) * phi(-m / 2 - e / m)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.floats(-7.0, 3.0), st.floats(-6.0, 36.5))
 def test_delta_is_accurate_relative_to_itself(log_mu: float, t: float) -> None:
     mu = 10.0**log_mu
@@ -116,7 +116,7 @@ def test_analytic_calibration_holds_and_is_tight(epsilon: float, delta: float) -
     assert delta * (1.0 - 1e-11) <= exact <= delta
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(st.floats(-6.0, 2.5), st.floats(-30.0, -0.05))
 def test_calibration_and_its_inverse_are_bounds(log_size: float, log_delta: float) -> None:
     """The curve itself, to fifty digits, is nowhere above what was asked for."""

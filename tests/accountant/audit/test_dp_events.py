@@ -274,7 +274,7 @@ def test_reading_needs_no_dp_accounting_and_writing_says_so(monkeypatch):
         to_dp_event(composition)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(
     content=damaged(
         dp_event_as_dict(

@@ -55,7 +55,7 @@ def domains(draw: Any) -> Any:
     return draw(st.sampled_from(kinds))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=75, deadline=None)
 @given(domains(), st.lists(st.floats(0, 1), min_size=3, max_size=3))
 def test_rounded_values_are_multiples_in_the_domain_and_close(domain: Any, shares: list[float]) -> None:
     corners = [np.asarray(point) for point in (domain.extremes()[0], domain.extremes()[-1])]
@@ -291,7 +291,7 @@ def test_whole_numbers_that_could_overflow_are_refused() -> None:
 public = st.sampled_from([0.1, -3.0, 0.5, 2.0**-30, 2.0**20, 1 / 3, 1e-300, 1e200, -1e16, 0.0])
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(
     values=st.lists(st.floats(0, 1), min_size=2, max_size=2),
     path=st.lists(st.tuples(st.sampled_from(["shift", "scale", "double", "other"]), public), max_size=6),

@@ -200,7 +200,7 @@ def again(tmp_path: Path) -> None:
     run_blocks([work(2)], store=BlockStore(tmp_path))
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(place=st.integers(0), change=st.integers(1, 255))
 def test_every_damaged_byte_is_noticed(tmp_path: Path, place: int, change: int) -> None:
     file = stored(tmp_path)

@@ -20,7 +20,7 @@ from mechanisms.losses.composed_loss import compose
 from mechanisms.losses.least_noise import RELATIVE, OutOfReach, least_noise
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=10)
 @given(
     st.floats(1e-3, 1e3), st.integers(1, 10**6), st.floats(0.05, 20.0), st.sampled_from([1e-9, 1e-6, 1e-3])
 )

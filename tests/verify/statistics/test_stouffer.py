@@ -75,7 +75,7 @@ counts = st.integers(30, 10**6).flatmap(
 
 
 @given(counts, st.floats(0.06, 0.97), st.sampled_from([0.1, 0.05, 1e-4, 1e-6]), st.floats(0.0, 6.0))
-@settings(max_examples=40)
+@settings(max_examples=10)
 def test_the_infimum_is_rigorous_and_sharp(
     count: tuple[int, int, int], weight: float, error: float, epsilon: float
 ) -> None:
