@@ -382,7 +382,7 @@ def interleave(examples: int, steps: int) -> None:
 
 def test_interleavings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "fsync", lambda descriptor: None)  # what a power cut leaves is tested elsewhere
-    interleave(6, 25)
+    interleave(3, 25)
 
 
 @pytest.mark.slow

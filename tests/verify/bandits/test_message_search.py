@@ -192,6 +192,7 @@ def test_a_message_without_noise_is_refuted_and_the_report_says_what_was_not_loo
     assert "fewer than 6.2% of its runs" in said
 
 
+@pytest.mark.usefixtures("small_searches")
 def test_noise_of_a_generator_of_its_own_is_a_finding() -> None:
     class Own(Local):
         def send(self, reward: float) -> float:

@@ -96,6 +96,7 @@ class JointUCB(EpisodicUCB):
     )
 
 
+@pytest.mark.usefixtures("small_searches")
 def test_joint_privacy_hides_the_records_own_round():
     result = verify(JointUCB, epsilon=1.0, effort="quick")
     assert result.verdict == "certified"
